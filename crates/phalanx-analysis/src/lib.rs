@@ -1,0 +1,1 @@
+//! Pure functions from IR and graph facts to facts: affect map, divergence.

@@ -1,0 +1,96 @@
+//! The inputs: what a driver sets and queries read.
+//!
+//! A function is one input with four fields that change at different rates ([`phalanx_ir::function`] says which is
+//! which). A field that is set invalidates exactly the memos that read it, so whoever sets one compares first: salsa
+//! does not.
+
+use std::sync::Arc;
+
+use phalanx_ir::{
+    Body, Context, Extras, Flow, Function, FunctionHeader, GlobalName, Module, function::FunctionRef,
+    module::UseListOrder,
+};
+use phalanx_llvm::SourceMap;
+
+use crate::Database;
+
+/// A module: its functions, and a shell with everything else.
+#[salsa::input(debug)]
+pub struct ModuleInput {
+    /// Interned types, constants and names.
+    #[returns(ref)]
+    pub context: Arc<Context>,
+    /// The module without its functions.
+    #[returns(ref)]
+    pub shell: Module,
+    /// Functions in the order of the text, declarations included.
+    #[returns(ref)]
+    pub functions: Vec<FunctionEntry>,
+    /// Places in the text, for a module that was read. No analysis reads it.
+    #[returns(ref)]
+    pub source_map: Option<Arc<SourceMap>>,
+    /// Target and triple as the driver wants them, where they override the module's.
+    #[returns(ref)]
+    pub overrides: TargetOverrides,
+}
+
+/// A function of a module, by name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct FunctionEntry {
+    /// Its name.
+    pub name: GlobalName,
+    /// The input.
+    pub input: FunctionInput,
+    /// Whether it has a body.
+    pub is_definition: bool,
+}
+
+/// What the driver says about the target where the module does not, or says otherwise.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TargetOverrides {
+    /// `-mtriple`
+    pub triple: Option<String>,
+    /// `-mcpu`
+    pub cpu: Option<String>,
+}
+
+/// A function.
+#[salsa::input]
+pub struct FunctionInput {
+    /// The module it belongs to.
+    #[returns(copy)]
+    pub module: ModuleInput,
+    /// Type, convention, attributes ...
+    #[returns(ref)]
+    pub header: FunctionHeader,
+    /// Blocks and successors.
+    #[returns(ref)]
+    pub flow: Flow,
+    /// Instructions.
+    #[returns(ref)]
+    pub body: Body,
+    /// Names, metadata, debug records. No analysis reads it.
+    #[returns(ref)]
+    pub extras: Extras,
+    /// Use-list orders, carried.
+    #[returns(ref)]
+    pub use_list_orders: Vec<UseListOrder>,
+}
+
+impl FunctionInput {
+    /// All parts at once. A query that calls this depends on all of them: for printing, not for analyses.
+    pub fn view(self, db: &Database) -> FunctionRef<'_> {
+        FunctionRef {
+            header: self.header(db),
+            flow: self.flow(db),
+            body: self.body(db),
+            extras: self.extras(db),
+            use_list_orders: self.use_list_orders(db),
+        }
+    }
+
+    pub(crate) fn from_function(db: &Database, module: ModuleInput, function: Function) -> Self {
+        let Function { header, flow, body, extras, use_list_orders } = function;
+        FunctionInput::new(db, module, header, flow, body, extras, use_list_orders)
+    }
+}

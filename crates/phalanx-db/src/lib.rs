@@ -1,0 +1,16 @@
+//! The salsa database: inputs, tracked queries, event log. **The only crate that names salsa.**
+//!
+//! A query here is a few lines that fetch what an analysis reads and call the pure function that computes it
+//! (`phalanx-graph`, `phalanx-analysis`). It knows no files and no terminal.
+//!
+//! Read first: [`Database`], [`FunctionInput`], and the list of [`queries`].
+
+mod database;
+mod inputs;
+mod load;
+pub mod queries;
+
+pub use database::{Database, Did, LogEntry};
+pub use inputs::{FunctionEntry, FunctionInput, ModuleInput, TargetOverrides};
+pub use load::ReloadReport;
+pub use salsa::Cancelled;

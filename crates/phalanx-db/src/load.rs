@@ -1,0 +1,117 @@
+//! Putting modules into the database, the first time and again.
+
+use std::sync::Arc;
+
+use phalanx_ir::{Function, GlobalName, Module};
+use phalanx_llvm::SourceMap;
+use rustc_hash::FxHashMap;
+use salsa::Setter;
+
+use crate::{
+    Database, FunctionInput, ModuleInput,
+    inputs::{FunctionEntry, TargetOverrides},
+};
+
+/// What a reload found, by name of the function.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ReloadReport {
+    /// New functions.
+    pub added: Vec<GlobalName>,
+    /// Functions that are gone.
+    pub removed: Vec<GlobalName>,
+    /// Functions of which some part differs.
+    pub changed: Vec<GlobalName>,
+    /// How many are as they were.
+    pub unchanged: usize,
+}
+
+impl Database {
+    /// Adds a module. O(functions) beyond moving it in.
+    pub fn load(
+        &mut self,
+        mut module: Module,
+        source_map: Option<SourceMap>,
+        overrides: TargetOverrides,
+    ) -> ModuleInput {
+        let functions = std::mem::take(&mut module.functions);
+        let context = Arc::clone(&module.context);
+        let input =
+            ModuleInput::new(self, context, module, Vec::new(), source_map.map(Arc::new), overrides);
+        let entries = functions.into_iter().map(|f| self.add_function(input, f)).collect();
+        input.set_functions(self).to(entries);
+        input
+    }
+
+    /// Replaces the contents of a module by those of `module`, read into the same context.
+    ///
+    /// Functions are matched by name, and of each only the parts that differ are set: facts about what did not
+    /// change stay valid. O(size of the module) for the comparison.
+    ///
+    /// # Panics
+    /// When `module` belongs to another [`phalanx_ir::Context`]: ids would not be comparable.
+    pub fn reload(
+        &mut self,
+        input: ModuleInput,
+        mut module: Module,
+        source_map: Option<SourceMap>,
+    ) -> ReloadReport {
+        assert!(
+            Arc::ptr_eq(input.context(self), &module.context),
+            "a module is reloaded from text read into its own context"
+        );
+        let mut report = ReloadReport::default();
+        let functions = std::mem::take(&mut module.functions);
+        let mut old: FxHashMap<GlobalName, FunctionInput> =
+            input.functions(self).iter().map(|e| (e.name, e.input)).collect();
+        let mut entries = Vec::with_capacity(functions.len());
+        for function in functions {
+            let name = function.header.name;
+            let Some(existing) = old.remove(&name) else {
+                report.added.push(name);
+                entries.push(self.add_function(input, function));
+                continue;
+            };
+            let is_definition = !function.is_declaration();
+            if self.update_function(existing, function) {
+                report.changed.push(name);
+            } else {
+                report.unchanged += 1;
+            }
+            entries.push(FunctionEntry { name, input: existing, is_definition });
+        }
+        report.removed = input.functions(self).iter().map(|e| e.name).filter(|n| old.contains_key(n)).collect();
+        if *input.functions(self) != entries {
+            input.set_functions(self).to(entries);
+        }
+        if *input.shell(self) != module {
+            input.set_shell(self).to(module);
+        }
+        input.set_source_map(self).to(source_map.map(Arc::new));
+        report
+    }
+
+    fn add_function(&mut self, module: ModuleInput, function: Function) -> FunctionEntry {
+        let (name, is_definition) = (function.header.name, !function.is_declaration());
+        let input = FunctionInput::from_function(self, module, function);
+        FunctionEntry { name, input, is_definition }
+    }
+
+    /// Sets the parts that differ; whether there were any.
+    fn update_function(&mut self, input: FunctionInput, new: Function) -> bool {
+        let mut changed = false;
+        macro_rules! update {
+            ($part:ident, $set:ident) => {
+                if *input.$part(self) != new.$part {
+                    input.$set(self).to(new.$part);
+                    changed = true;
+                }
+            };
+        }
+        update!(header, set_header);
+        update!(flow, set_flow);
+        update!(body, set_body);
+        update!(extras, set_extras);
+        update!(use_list_orders, set_use_list_orders);
+        changed
+    }
+}

@@ -1,0 +1,243 @@
+//! The control-flow graph: both directions in compressed sparse rows.
+//!
+//! Four vectors of 32-bit numbers hold the whole graph: the targets of all edges in source order with
+//! an offset per source, and the sources of all edges in target order with an offset per target.
+//! Successor lists keep the order of the terminator's operands and repeat a target that the
+//! terminator repeats. Predecessor lists are sorted by source.
+
+use crate::graph::Graph;
+use crate::node::Node;
+
+/// A control-flow graph in compressed sparse rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cfg {
+    entry: Node,
+    /// Successors of `n`: `succ[succ_start[n]..succ_start[n + 1]]`.
+    succ_start: Vec<u32>,
+    succ: Vec<Node>,
+    pred_start: Vec<u32>,
+    pred: Vec<Node>,
+}
+
+impl Cfg {
+    /// The graph whose node `i` has the `i`-th list as its successors.
+    ///
+    /// # Panics
+    /// If a successor or the entry is not a node, or a count does not fit 32 bits.
+    pub fn new<L>(entry: Node, lists: impl IntoIterator<Item = L>) -> Self
+    where
+        L: IntoIterator<Item = Node>,
+    {
+        let lists = lists.into_iter();
+        let mut succ_start = Vec::with_capacity(lists.size_hint().0 + 1);
+        let mut succ = Vec::with_capacity(2 * lists.size_hint().0);
+        succ_start.push(0);
+        for list in lists {
+            succ.extend(list);
+            succ_start.push(offset(succ.len()));
+        }
+        Self::from_rows(entry, succ_start, succ)
+    }
+
+    /// Builds the predecessor rows by counting, which leaves each row sorted by source.
+    fn from_rows(entry: Node, succ_start: Vec<u32>, succ: Vec<Node>) -> Self {
+        let n = succ_start.len() - 1;
+        assert!(n < u32::MAX as usize, "{n} nodes do not fit 32-bit node numbers");
+        assert!(entry.index() < n, "the entry {entry} is not one of the {n} nodes");
+        let mut pred_start = vec![0u32; n + 1];
+        for &target in &succ {
+            assert!(target.index() < n, "the successor {target} is not one of the {n} nodes");
+            pred_start[target.index()] += 1;
+        }
+        // After this pass `pred_start[t]` is the end of row `t`; filling backwards makes it the start.
+        let mut end = 0;
+        for count in &mut pred_start {
+            end += *count;
+            *count = end;
+        }
+        let mut pred = vec![Node::default(); succ.len()];
+        for source in (0..n).rev() {
+            let row = succ_start[source] as usize..succ_start[source + 1] as usize;
+            for &target in &succ[row] {
+                let slot = &mut pred_start[target.index()];
+                *slot -= 1;
+                pred[*slot as usize] = Node::from_raw(source as u32);
+            }
+        }
+        Self { entry, succ_start, succ, pred_start, pred }
+    }
+
+    /// How many nodes there are.
+    #[inline]
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        self.succ_start.len() - 1
+    }
+
+    /// How many edges there are, parallel edges counted each.
+    #[must_use]
+    pub fn edge_count(&self) -> usize {
+        self.succ.len()
+    }
+
+    /// The nodes in increasing order.
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = Node> + ExactSizeIterator + use<> {
+        (0..self.node_count() as u32).map(Node::from_raw)
+    }
+
+    /// The entry node.
+    #[inline]
+    #[must_use]
+    pub fn entry(&self) -> Node {
+        self.entry
+    }
+
+    /// Targets of the edges that leave the node, in order, with multiplicity.
+    #[inline]
+    #[must_use]
+    pub fn successors(&self, node: Node) -> &[Node] {
+        let i = node.index();
+        &self.succ[self.succ_start[i] as usize..self.succ_start[i + 1] as usize]
+    }
+
+    /// Sources of the edges that enter the node, sorted, with multiplicity.
+    #[inline]
+    #[must_use]
+    pub fn predecessors(&self, node: Node) -> &[Node] {
+        let i = node.index();
+        &self.pred[self.pred_start[i] as usize..self.pred_start[i + 1] as usize]
+    }
+
+    /// Whether control can leave the node in at least two distinct directions.
+    ///
+    /// A terminator whose targets all coincide is no branch.
+    #[must_use]
+    pub fn is_branch(&self, node: Node) -> bool {
+        match self.successors(node) {
+            [] => false,
+            [first, rest @ ..] => rest.iter().any(|s| s != first),
+        }
+    }
+}
+
+fn offset(len: usize) -> u32 {
+    assert!(len <= u32::MAX as usize, "{len} edges do not fit 32-bit offsets");
+    len as u32
+}
+
+impl Graph for Cfg {
+    #[inline]
+    fn node_count(&self) -> usize {
+        self.node_count()
+    }
+    #[inline]
+    fn entry(&self) -> Node {
+        self.entry
+    }
+    #[inline]
+    fn successors(&self, node: Node) -> &[Node] {
+        self.successors(node)
+    }
+    #[inline]
+    fn predecessors(&self, node: Node) -> &[Node] {
+        self.predecessors(node)
+    }
+}
+
+/// Collects nodes and edges in any order, then makes a [`Cfg`].
+///
+/// The edges of one source keep the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub struct CfgBuilder {
+    nodes: usize,
+    edges: Vec<(Node, Node)>,
+}
+
+impl CfgBuilder {
+    /// No nodes yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Nodes `0..nodes` and no edges yet.
+    #[must_use]
+    pub fn with_nodes(nodes: usize) -> Self {
+        Self { nodes, edges: Vec::new() }
+    }
+
+    /// How many nodes there are so far.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        self.nodes
+    }
+
+    /// Adds a node and returns it.
+    pub fn add_node(&mut self) -> Node {
+        self.nodes += 1;
+        Node::new(self.nodes - 1)
+    }
+
+    /// Adds an edge; an edge that is there already becomes parallel.
+    pub fn add_edge(&mut self, from: Node, to: Node) {
+        self.edges.push((from, to));
+    }
+
+    /// The finished graph.
+    ///
+    /// # Panics
+    /// If an end of an edge or the entry is not a node.
+    #[must_use]
+    pub fn build(mut self, entry: Node) -> Cfg {
+        self.edges.sort_by_key(|&(from, _)| from);
+        let mut succ_start = Vec::with_capacity(self.nodes + 1);
+        succ_start.push(0);
+        for (i, &(from, _)) in self.edges.iter().enumerate() {
+            assert!(from.index() < self.nodes, "the source {from} is not a node");
+            succ_start.resize(from.index() + 1, offset(i));
+        }
+        succ_start.resize(self.nodes + 1, offset(self.edges.len()));
+        Cfg::from_rows(entry, succ_start, self.edges.into_iter().map(|(_, to)| to).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn n(i: usize) -> Node {
+        Node::new(i)
+    }
+
+    #[test]
+    fn rows_keep_order_and_multiplicity() {
+        let cfg = Cfg::new(n(0), [vec![n(2), n(1), n(2)], vec![n(1), n(1)], vec![]]);
+        assert_eq!(cfg.successors(n(0)), [n(2), n(1), n(2)]);
+        assert_eq!(cfg.predecessors(n(1)), [n(0), n(1), n(1)]);
+        assert_eq!(cfg.predecessors(n(2)), [n(0), n(0)]);
+        assert!(cfg.predecessors(n(0)).is_empty());
+        assert_eq!(cfg.edge_count(), 5);
+        assert!(cfg.is_branch(n(0)));
+        assert!(!cfg.is_branch(n(1)), "equal targets are no branch");
+        assert!(!cfg.is_branch(n(2)));
+    }
+
+    #[test]
+    fn builder_sorts_edges_by_source_and_keeps_their_order() {
+        let mut builder = CfgBuilder::with_nodes(3);
+        let last = builder.add_node();
+        builder.add_edge(n(2), n(1));
+        builder.add_edge(n(0), last);
+        builder.add_edge(n(0), n(1));
+        builder.add_edge(n(0), n(1));
+        let cfg = builder.build(n(0));
+        let same = Cfg::new(n(0), [vec![n(3), n(1), n(1)], vec![], vec![n(1)], vec![]]);
+        assert_eq!(cfg, same);
+    }
+
+    #[test]
+    #[should_panic(expected = "is not one of the 1 nodes")]
+    fn a_foreign_successor_is_refused() {
+        let _ = Cfg::new(n(0), [[n(1)]]);
+    }
+}

@@ -1,0 +1,337 @@
+//! The body of a function: instructions, operands and their order.
+//!
+//! Instructions live in an arena and are never removed from it, only unlinked, so an [`InstId`] stays good for the
+//! life of the function and facts can be kept in dense tables. Their order is a doubly linked list per block:
+//! inserting, erasing and moving are O(1) in blocks of any size. Operands are runs in one pool of four-byte handles.
+//!
+//! Cost: 24 bytes per instruction, 12 for its place, 4 per operand.
+
+use la_arena::{Arena, Idx};
+
+use crate::{
+    constant::Const,
+    flow::BlockId,
+    inst::{CallInfo, InstData, Opcode, OperandRange},
+    metadata::LocalMetadata,
+    value::Value,
+};
+
+/// An instruction of a function.
+pub type InstId = Idx<InstData>;
+/// Metadata used as an operand; entry of [`Body::local_metadata`].
+pub type LocalMetadataId = Idx<LocalMetadata>;
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct Place {
+    block: u32,
+    prev: u32,
+    next: u32,
+}
+
+const UNLINKED: Place = Place { block: NONE, prev: NONE, next: NONE };
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct Ends {
+    first: u32,
+    last: u32,
+}
+
+/// Instructions, operands, order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Body {
+    insts: Arena<InstData>,
+    places: Vec<Place>,
+    ends: Vec<Ends>,
+    pool: Vec<Value>,
+    /// Shapes of calls: [`CallInfo`] by the index in word 0 of a call.
+    calls: Vec<CallInfo>,
+    /// Index lists of `extractvalue`, `insertvalue` and clause kinds of `landingpad`.
+    indices: Vec<u32>,
+    local_metadata: Arena<LocalMetadata>,
+}
+
+fn raw<T>(id: Idx<T>) -> u32 {
+    id.into_raw().into_u32()
+}
+
+fn id<T>(raw: u32) -> Option<Idx<T>> {
+    (raw != NONE).then(|| Idx::from_raw(raw.into()))
+}
+
+impl Body {
+    /// A body without instructions.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes an instruction that is in no block yet.
+    pub fn create(&mut self, mut data: InstData, operands: &[Value]) -> InstId {
+        data.operands = self.store_operands(operands);
+        self.places.push(UNLINKED);
+        self.insts.alloc(data)
+    }
+
+    /// Makes an instruction at the end of a block.
+    pub fn push(&mut self, block: BlockId, data: InstData, operands: &[Value]) -> InstId {
+        let inst = self.create(data, operands);
+        self.append(block, inst);
+        inst
+    }
+
+    fn store_operands(&mut self, operands: &[Value]) -> OperandRange {
+        let start = u32::try_from(self.pool.len()).expect("fewer than 2^32 operands");
+        self.pool.extend_from_slice(operands);
+        OperandRange { start, len: operands.len() as u32 }
+    }
+
+    /// The record of an instruction.
+    pub fn inst(&self, inst: InstId) -> &InstData {
+        &self.insts[inst]
+    }
+
+    /// The record of an instruction, to change. Operands change through [`Body::set_operands`] only.
+    pub fn inst_mut(&mut self, inst: InstId) -> &mut InstData {
+        &mut self.insts[inst]
+    }
+
+    /// Operands of an instruction, as its opcode orders them.
+    pub fn operands(&self, inst: InstId) -> &[Value] {
+        let run = self.insts[inst].operands;
+        &self.pool[run.start as usize..][..run.len as usize]
+    }
+
+    /// Operands of an instruction, to change in place.
+    pub fn operands_mut(&mut self, inst: InstId) -> &mut [Value] {
+        let run = self.insts[inst].operands;
+        &mut self.pool[run.start as usize..][..run.len as usize]
+    }
+
+    /// Replaces all operands of an instruction.
+    pub fn set_operands(&mut self, inst: InstId, operands: &[Value]) {
+        let run = self.insts[inst].operands;
+        if operands.len() <= run.len as usize {
+            self.pool[run.start as usize..][..operands.len()].copy_from_slice(operands);
+            self.insts[inst].operands.len = operands.len() as u32;
+        } else {
+            self.insts[inst].operands = self.store_operands(operands);
+        }
+    }
+
+    /// How many instruction ids have been given out: the length of a dense table.
+    pub fn id_count(&self) -> usize {
+        self.insts.len()
+    }
+
+    /// All instructions ever made, unlinked ones included, by id.
+    pub fn all_ids(&self) -> impl ExactSizeIterator<Item = InstId> + use<> {
+        (0..self.insts.len() as u32).map(|n| InstId::from_raw(n.into()))
+    }
+
+    /// The block an instruction is in; none when it is unlinked.
+    pub fn block_of(&self, inst: InstId) -> Option<BlockId> {
+        id(self.places[raw(inst) as usize].block)
+    }
+
+    /// First instruction of a block.
+    pub fn first(&self, block: BlockId) -> Option<InstId> {
+        self.ends.get(raw(block) as usize).and_then(|e| id(e.first))
+    }
+
+    /// Last instruction of a block: its terminator, in a complete function.
+    pub fn last(&self, block: BlockId) -> Option<InstId> {
+        self.ends.get(raw(block) as usize).and_then(|e| id(e.last))
+    }
+
+    /// The terminator of a block, if it ends in one.
+    pub fn terminator(&self, block: BlockId) -> Option<InstId> {
+        self.last(block).filter(|&last| self.inst(last).opcode.is_terminator())
+    }
+
+    /// The instruction after this one in its block.
+    pub fn next(&self, inst: InstId) -> Option<InstId> {
+        id(self.places[raw(inst) as usize].next)
+    }
+
+    /// The instruction before this one in its block.
+    pub fn prev(&self, inst: InstId) -> Option<InstId> {
+        id(self.places[raw(inst) as usize].prev)
+    }
+
+    /// Instructions of a block, in order.
+    pub fn block_insts(&self, block: BlockId) -> impl Iterator<Item = InstId> + '_ {
+        std::iter::successors(self.first(block), move |&inst| self.next(inst))
+    }
+
+    /// The phis at the start of a block.
+    pub fn phis(&self, block: BlockId) -> impl Iterator<Item = InstId> + '_ {
+        self.block_insts(block).take_while(move |&inst| self.inst(inst).opcode == Opcode::Phi)
+    }
+
+    /// Links an instruction at the end of a block.
+    ///
+    /// # Panics
+    /// When it is in a block already.
+    pub fn append(&mut self, block: BlockId, inst: InstId) {
+        self.link(block, inst, None);
+    }
+
+    /// Links an instruction before another.
+    ///
+    /// # Panics
+    /// When it is in a block already, or `before` is in none.
+    pub fn insert_before(&mut self, inst: InstId, before: InstId) {
+        let block = self.block_of(before).expect("the instruction to insert before is in a block");
+        self.link(block, inst, Some(before));
+    }
+
+    fn link(&mut self, block: BlockId, inst: InstId, before: Option<InstId>) {
+        assert_eq!(self.places[raw(inst) as usize], UNLINKED, "instruction {inst:?} is in a block already");
+        let at = raw(block) as usize;
+        if at >= self.ends.len() {
+            self.ends.resize(at + 1, Ends { first: NONE, last: NONE });
+        }
+        let next = before.map_or(NONE, raw);
+        let prev = match before {
+            Some(before) => self.places[raw(before) as usize].prev,
+            None => self.ends[at].last,
+        };
+        let number = raw(inst);
+        self.places[number as usize] = Place { block: raw(block), prev, next };
+        match prev {
+            NONE => self.ends[at].first = number,
+            prev => self.places[prev as usize].next = number,
+        }
+        match next {
+            NONE => self.ends[at].last = number,
+            next => self.places[next as usize].prev = number,
+        }
+    }
+
+    /// Takes an instruction out of its block; its id stays valid. Nothing happens when it is in none.
+    pub fn unlink(&mut self, inst: InstId) {
+        let Place { block, prev, next } = self.places[raw(inst) as usize];
+        if block == NONE {
+            return;
+        }
+        match prev {
+            NONE => self.ends[block as usize].first = next,
+            prev => self.places[prev as usize].next = next,
+        }
+        match next {
+            NONE => self.ends[block as usize].last = prev,
+            next => self.places[next as usize].prev = prev,
+        }
+        self.places[raw(inst) as usize] = UNLINKED;
+    }
+
+    /// Incoming values of a phi.
+    pub fn phi_values(&self, phi: InstId) -> &[Value] {
+        let operands = self.operands(phi);
+        &operands[..operands.len() / 2]
+    }
+
+    /// Incoming pairs of a phi: value and block, in the order of the text.
+    pub fn phi_incoming(&self, phi: InstId) -> impl ExactSizeIterator<Item = (Value, BlockId)> + '_ {
+        let (values, blocks) = self.operands(phi).split_at(self.operands(phi).len() / 2);
+        values.iter().zip(blocks).map(|(&value, block)| (value, block.as_block().expect("a block")))
+    }
+
+    /// Adds a call shape and returns its index. Call [`Body::call_info`] to read it back.
+    pub fn add_call_info(&mut self, info: CallInfo) -> u32 {
+        self.calls.push(info);
+        self.calls.len() as u32 - 1
+    }
+
+    /// The shape of a call, invoke or callbr.
+    pub fn call_info(&self, call: InstId) -> &CallInfo {
+        &self.calls[self.insts[call].words[0] as usize]
+    }
+
+    /// All call shapes, by index.
+    pub fn call_infos(&self) -> &[CallInfo] {
+        &self.calls
+    }
+
+    /// All call shapes, to change.
+    pub fn call_infos_mut(&mut self) -> &mut [CallInfo] {
+        &mut self.calls
+    }
+
+    /// Arguments of a call.
+    pub fn call_args(&self, call: InstId) -> &[Value] {
+        &self.operands(call)[..self.call_info(call).args as usize]
+    }
+
+    /// The callee of a call: last operand.
+    pub fn callee(&self, call: InstId) -> Value {
+        *self.operands(call).last().expect("a call has a callee")
+    }
+
+    /// The callee of a call when it is a constant (a function, an alias, inline assembly ...).
+    pub fn const_callee(&self, call: InstId) -> Option<Const> {
+        self.callee(call).as_const()
+    }
+
+    /// Operands of the bundles of a call, by bundle, in order.
+    pub fn bundles(&self, call: InstId) -> impl Iterator<Item = (crate::Symbol, &[Value])> + '_ {
+        let info = self.call_info(call);
+        let mut rest = &self.operands(call)[info.args as usize..];
+        info.bundles.iter().map(move |&(tag, len)| {
+            let (these, others) = rest.split_at(len as usize);
+            rest = others;
+            (tag, these)
+        })
+    }
+
+    /// Stores an index list and returns the two words that name it.
+    pub fn add_indices(&mut self, indices: &[u32]) -> [u32; 2] {
+        let start = self.indices.len() as u32;
+        self.indices.extend_from_slice(indices);
+        [start, indices.len() as u32]
+    }
+
+    /// The index list of an `extractvalue` or `insertvalue`, the clause kinds of a `landingpad`.
+    pub fn indices(&self, inst: InstId) -> &[u32] {
+        let [start, len] = self.insts[inst].words;
+        &self.indices[start as usize..][..len as usize]
+    }
+
+    /// Stores metadata used as an operand.
+    pub fn add_local_metadata(&mut self, metadata: LocalMetadata) -> LocalMetadataId {
+        self.local_metadata.alloc(metadata)
+    }
+
+    /// Metadata used as an operand.
+    pub fn local_metadata(&self, id: LocalMetadataId) -> &LocalMetadata {
+        &self.local_metadata[id]
+    }
+
+    /// All metadata used as operands, to change (forward references are resolved once a function is complete).
+    pub fn local_metadata_mut(&mut self) -> impl Iterator<Item = &mut LocalMetadata> + '_ {
+        self.local_metadata.values_mut()
+    }
+
+    /// Gives back spare capacity, after a body has been built.
+    pub fn shrink_to_fit(&mut self) {
+        self.insts.shrink_to_fit();
+        self.places.shrink_to_fit();
+        self.ends.shrink_to_fit();
+        self.pool.shrink_to_fit();
+        self.calls.shrink_to_fit();
+        self.indices.shrink_to_fit();
+        self.local_metadata.shrink_to_fit();
+    }
+
+    /// Bytes held on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.insts.len() * size_of::<InstData>()
+            + self.places.capacity() * size_of::<Place>()
+            + self.ends.capacity() * size_of::<Ends>()
+            + self.pool.capacity() * size_of::<Value>()
+            + self.calls.capacity() * size_of::<CallInfo>()
+            + self.indices.capacity() * size_of::<u32>()
+            + self.local_metadata.len() * size_of::<LocalMetadata>()
+    }
+}

@@ -1,0 +1,146 @@
+//! What rides along with a function and no analysis reads: names, metadata attachments, debug records.
+
+use crate::{
+    body::InstId,
+    flow::BlockId,
+    metadata::{Attachment, DebugRecord},
+};
+
+/// Names, attachments and debug records of a function.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Extras {
+    /// Names of instructions, arguments and blocks.
+    pub names: Names,
+    /// Metadata attachments, sorted by instruction; several entries for one instruction keep the order of the text.
+    pub attachments: Vec<(InstId, Attachment)>,
+    /// Debug records, each before the instruction given; sorted by instruction, in the order of the text.
+    pub debug_records: Vec<(InstId, DebugRecord)>,
+}
+
+impl Extras {
+    /// Metadata attachments of an instruction. O(log n).
+    pub fn attachments_of(&self, inst: InstId) -> impl Iterator<Item = Attachment> + '_ {
+        let start = self.attachments.partition_point(|&(at, _)| at < inst);
+        self.attachments[start..].iter().take_while(move |&&(at, _)| at == inst).map(|&(_, a)| a)
+    }
+
+    /// Debug records before an instruction. O(log n).
+    pub fn debug_records_before(&self, inst: InstId) -> impl Iterator<Item = &DebugRecord> + '_ {
+        let start = self.debug_records.partition_point(|&(at, _)| at < inst);
+        self.debug_records[start..].iter().take_while(move |(at, _)| *at == inst).map(|(_, r)| r)
+    }
+
+    /// Gives back spare capacity.
+    pub fn shrink_to_fit(&mut self) {
+        self.names.shrink_to_fit();
+        self.attachments.shrink_to_fit();
+        self.debug_records.shrink_to_fit();
+    }
+
+    /// Bytes held on the heap, what the records themselves own left out.
+    pub fn heap_bytes(&self) -> usize {
+        self.names.heap_bytes()
+            + self.attachments.capacity() * size_of::<(InstId, Attachment)>()
+            + self.debug_records.capacity() * size_of::<(InstId, DebugRecord)>()
+    }
+}
+
+/// Names of the local values of a function. What has no entry is numbered when printed.
+///
+/// A name is a byte string. All names share one buffer; an entry costs four bytes plus the name and its length.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Names {
+    bytes: Vec<u8>,
+    insts: Vec<u32>,
+    args: Vec<u32>,
+    blocks: Vec<u32>,
+}
+
+impl Names {
+    /// The name of an instruction's result.
+    pub fn inst(&self, inst: InstId) -> Option<&[u8]> {
+        self.get(&self.insts, inst.into_raw().into_u32())
+    }
+
+    /// The name of an argument.
+    pub fn arg(&self, position: u32) -> Option<&[u8]> {
+        self.get(&self.args, position)
+    }
+
+    /// The name of a block.
+    pub fn block(&self, block: BlockId) -> Option<&[u8]> {
+        self.get(&self.blocks, block.into_raw().into_u32())
+    }
+
+    /// Names an instruction's result; the empty name takes the name away.
+    pub fn set_inst(&mut self, inst: InstId, name: &[u8]) {
+        let entry = self.store(name);
+        set(&mut self.insts, inst.into_raw().into_u32(), entry);
+    }
+
+    /// Names an argument; the empty name takes the name away.
+    pub fn set_arg(&mut self, position: u32, name: &[u8]) {
+        let entry = self.store(name);
+        set(&mut self.args, position, entry);
+    }
+
+    /// Names a block; the empty name takes the name away.
+    pub fn set_block(&mut self, block: BlockId, name: &[u8]) {
+        let entry = self.store(name);
+        set(&mut self.blocks, block.into_raw().into_u32(), entry);
+    }
+
+    /// An entry is one more than the offset of the length (LEB128) that the bytes follow; 0 is "no name".
+    fn store(&mut self, name: &[u8]) -> u32 {
+        if name.is_empty() {
+            return 0;
+        }
+        let entry = u32::try_from(self.bytes.len() + 1).expect("less than 4 GiB of names");
+        let mut len = name.len();
+        while len >= 0x80 {
+            self.bytes.push(len as u8 | 0x80);
+            len >>= 7;
+        }
+        self.bytes.push(len as u8);
+        self.bytes.extend_from_slice(name);
+        entry
+    }
+
+    fn get(&self, table: &[u32], at: u32) -> Option<&[u8]> {
+        let entry = *table.get(at as usize)?;
+        let mut at = entry.checked_sub(1)? as usize;
+        let (mut len, mut shift) = (0usize, 0);
+        loop {
+            let byte = self.bytes[at];
+            at += 1;
+            len |= ((byte & 0x7f) as usize) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                return Some(&self.bytes[at..at + len]);
+            }
+        }
+    }
+
+    fn shrink_to_fit(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.insts.shrink_to_fit();
+        self.args.shrink_to_fit();
+        self.blocks.shrink_to_fit();
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.bytes.capacity()
+            + (self.insts.capacity() + self.args.capacity() + self.blocks.capacity()) * size_of::<u32>()
+    }
+}
+
+fn set(table: &mut Vec<u32>, at: u32, entry: u32) {
+    let at = at as usize;
+    if at >= table.len() {
+        if entry == 0 {
+            return;
+        }
+        table.resize(at + 1, 0);
+    }
+    table[at] = entry;
+}

@@ -1,0 +1,35 @@
+//! The intermediate representation: types, constants, globals, functions, builder and verifier.
+//!
+//! It is LLVM IR in memory, compact and stable under edits. It knows no text format and no salsa.
+//!
+//! Read first: [`Context`] (what is interned), [`Function`] (header, flow, body, extras) and [`Body`] (instructions).
+
+pub mod attributes;
+mod body;
+pub mod call_conv;
+pub mod constant;
+mod context;
+mod extras;
+pub mod flow;
+pub mod function;
+pub mod inst;
+pub mod intern;
+pub mod metadata;
+pub mod module;
+pub mod symbol;
+pub mod types;
+mod value;
+
+pub use attributes::{AttrList, AttrSet};
+pub use body::{Body, InstId, LocalMetadataId};
+pub use call_conv::CallConv;
+pub use constant::{Const, ConstKind};
+pub use context::Context;
+pub use extras::{Extras, Names};
+pub use flow::{BlockId, Flow};
+pub use function::{Function, FunctionHeader};
+pub use inst::{CallInfo, InstData, InstFlags, MemInfo, Opcode};
+pub use module::{GlobalVariable, Module};
+pub use symbol::{GlobalName, Symbol, SyncScope};
+pub use types::{StructName, Type, TypeKind};
+pub use value::{Value, ValueKind};

@@ -1,0 +1,1 @@
+//! LLVM IR text: lexer, parser, printer and source map.

@@ -1,0 +1,1 @@
+//! Renders facts: LLVM-style text, diagnostics, DOT and JSON.

@@ -1,0 +1,278 @@
+//! [`varying`] against its definition: enumerate the threads of every small launch, cut them into waves, look.
+
+use expect_test::expect;
+
+use super::*;
+
+const COORDINATES: [SourceSet; 5] =
+    [SourceSet::X, SourceSet::Y, SourceSet::Z, SourceSet::LANE, SourceSet::WAVE];
+
+/// The slow twin: which coordinates differ between two threads of one wave, and between two of the workgroup.
+fn observed(size: [u32; 3], width: u32) -> (SourceSet, SourceSet) {
+    let [dx, dy, dz] = size;
+    let mut threads = Vec::new();
+    for z in 0..dz {
+        for y in 0..dy {
+            for x in 0..dx {
+                let linear = x + dx * (y + dy * z);
+                threads.push([x, y, z, linear % width, linear / width]);
+            }
+        }
+    }
+    // Equality is transitive: comparing everyone with the first thread of its group is comparing all pairs.
+    let differing = |group: &[[u32; 5]]| -> SourceSet {
+        let first = group[0];
+        let differs = |i: usize| group.iter().any(|thread| thread[i] != first[i]);
+        (0..5).filter(|i| differs(*i)).map(|i| COORDINATES[i]).collect()
+    };
+    let waves = threads.chunk_by(|a, b| a[4] == b[4]).map(differing).collect();
+    (waves, differing(&threads))
+}
+
+fn coordinates(set: SourceSet) -> SourceSet {
+    set & COORDINATES.into_iter().collect()
+}
+
+#[test]
+fn exact_geometry_is_answered_exactly() {
+    let mut geometries = 0;
+    let check = |size: [u32; 3], width: u32| {
+        let facts = LaunchFacts::exact(size[0], size[1], size[2], width);
+        let (wave, group) = observed(size, width);
+        assert_eq!(coordinates(varying(Scope::Wave, &facts)), wave, "{size:?} wave {width}");
+        assert_eq!(coordinates(varying(Scope::Workgroup, &facts)), group, "{size:?} wave {width}");
+    };
+    for width in [1, 2, 3, 4, 8] {
+        for dx in 1..=17 {
+            for dy in 1..=6 {
+                for dz in 1..=4 {
+                    check([dx, dy, dz], width);
+                    geometries += 1;
+                }
+            }
+        }
+    }
+    for size in
+        [[256, 1, 1], [32, 8, 1], [64, 4, 1], [16, 16, 1], [8, 8, 4], [96, 2, 1], [48, 2, 1]]
+    {
+        for width in [32, 64] {
+            check(size, width);
+            geometries += 1;
+        }
+    }
+    assert_eq!(geometries, 2054);
+}
+
+/// Partial facts: the answer is the union over the launches that agree with them.
+#[test]
+fn partial_facts_cover_every_launch_and_no_more() {
+    /// Every launch is drawn from extents `1..=TOP`, which stands for "unknown": beyond the least common multiple of
+    /// the numbers in play nothing new can happen.
+    const TOP: u32 = 9;
+    let extents = [
+        Extent::Unknown,
+        Extent::AtMost(1),
+        Extent::AtMost(3),
+        Extent::Exactly(1),
+        Extent::Exactly(2),
+        Extent::Exactly(4),
+        Extent::Exactly(6),
+    ];
+    let agrees = |extent: Extent, n: u32| match extent {
+        Extent::Unknown => true,
+        Extent::AtMost(max) => n <= max,
+        Extent::Exactly(exact) => n == exact,
+    };
+    let mut launches = vec![];
+    for width in [1, 4, 7] {
+        for dx in 1..=TOP {
+            for dy in 1..=TOP {
+                for dz in 1..=TOP {
+                    launches.push(([dx, dy, dz], width, observed([dx, dy, dz], width)));
+                }
+            }
+        }
+    }
+    let mut cases = 0;
+    for x in extents {
+        for y in extents {
+            for z in extents {
+                for flat in [None, Some(1), Some(8), Some(24)] {
+                    for width in [None, Some(1), Some(4)] {
+                        let facts = LaunchFacts {
+                            workgroup_size: [x, y, z],
+                            max_flat_workgroup_size: flat,
+                            uniform_work_group_size: true,
+                            wave_width: width,
+                            max_cluster_size: None,
+                        };
+                        let mut wave = SourceSet::EMPTY;
+                        let mut group = SourceSet::EMPTY;
+                        let mut consistent = false;
+                        for (size, launch_width, seen) in &launches {
+                            if (0..3).all(|d| agrees(facts.workgroup_size[d], size[d]))
+                                && flat.is_none_or(|flat| size.iter().product::<u32>() <= flat)
+                                && width.is_none_or(|width| width == *launch_width)
+                            {
+                                consistent = true;
+                                wave |= seen.0;
+                                group |= seen.1;
+                            }
+                        }
+                        if !consistent {
+                            continue;
+                        }
+                        cases += 1;
+                        let said = coordinates(varying(Scope::Wave, &facts));
+                        assert_eq!(said, wave, "wave, {facts:?}");
+                        let said = coordinates(varying(Scope::Workgroup, &facts));
+                        assert_eq!(said, group, "workgroup, {facts:?}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(cases > 2500, "{cases}");
+}
+
+/// More threads, or fewer facts, never take a source away.
+#[test]
+fn monotone_in_scope_and_facts() {
+    let extents = [Extent::Unknown, Extent::AtMost(64), Extent::Exactly(1), Extent::Exactly(32)];
+    for x in extents {
+        for y in extents {
+            for width in [None, Some(1), Some(32)] {
+                // Bounds that contradict the exact extents (32 * 32) describe no launch at all.
+                for flat in [None, Some(1024), Some(2048)] {
+                    for cluster in [None, Some(1), Some(4)] {
+                        let facts = LaunchFacts {
+                            workgroup_size: [x, y, Extent::Unknown],
+                            max_flat_workgroup_size: flat,
+                            uniform_work_group_size: true,
+                            wave_width: width,
+                            max_cluster_size: cluster,
+                        };
+                        for pair in Scope::ALL.windows(2) {
+                            let (inner, outer) =
+                                (varying(pair[0], &facts), varying(pair[1], &facts));
+                            assert!(outer.contains(inner), "{facts:?}: {inner} {outer}");
+                        }
+                        for scope in Scope::ALL {
+                            let known = varying(scope, &facts);
+                            assert!(varying(scope, &LaunchFacts::default()).contains(known));
+                            let fewer = [
+                                LaunchFacts { uniform_work_group_size: false, ..facts.clone() },
+                                LaunchFacts { max_flat_workgroup_size: None, ..facts.clone() },
+                                LaunchFacts { wave_width: None, ..facts.clone() },
+                                LaunchFacts { max_cluster_size: None, ..facts.clone() },
+                                LaunchFacts {
+                                    workgroup_size: [Extent::Unknown; 3],
+                                    ..facts.clone()
+                                },
+                            ];
+                            for fewer in fewer {
+                                assert!(
+                                    varying(scope, &fewer).contains(known),
+                                    "{facts:?} {fewer:?}"
+                                );
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn scopes_without_facts() {
+    let facts = LaunchFacts::default();
+    let answers: String =
+        Scope::ALL.iter().map(|scope| format!("{scope}: {}\n", varying(*scope, &facts))).collect();
+    expect![[r#"
+        wave: {x, y, z, lane, opaque.thread}
+        workgroup: {x, y, z, lane, wave, opaque.thread, opaque.wave}
+        cluster: {x, y, z, lane, wave, block.x, block.y, block.z, cluster, opaque.thread, opaque.wave, opaque.group}
+        grid: {x, y, z, lane, wave, block.x, block.y, block.z, cluster, opaque.thread, opaque.wave, opaque.group}
+    "#]]
+    .assert_eq(&answers);
+}
+
+/// The launches people write: rows as long as a wave make `y` uniform, a power of two is not needed.
+#[test]
+fn wave_scope_of_common_launches() {
+    let launches = [
+        [256, 1, 1],
+        [32, 8, 1],
+        [64, 4, 1],
+        [96, 2, 1],
+        [16, 16, 1],
+        [48, 2, 1],
+        [8, 4, 8],
+        [1, 64, 2],
+        [1, 1, 1],
+    ];
+    let answers: String = launches
+        .iter()
+        .map(|[x, y, z]| {
+            format!("{x}x{y}x{z}: {}\n", varying(Scope::Wave, &LaunchFacts::exact(*x, *y, *z, 32)))
+        })
+        .collect();
+    expect![[r#"
+        256x1x1: {x, lane, opaque.thread}
+        32x8x1: {x, lane, opaque.thread}
+        64x4x1: {x, lane, opaque.thread}
+        96x2x1: {x, lane, opaque.thread}
+        16x16x1: {x, y, lane, opaque.thread}
+        48x2x1: {x, y, lane, opaque.thread}
+        8x4x8: {x, y, lane, opaque.thread}
+        1x64x2: {y, lane, opaque.thread}
+        1x1x1: {}
+    "#]]
+    .assert_eq(&answers);
+}
+
+/// Edge workgroups of an OpenCL 2 launch may be narrower than declared, so rows no longer end where waves do.
+#[test]
+fn partial_workgroups_weaken_exact_sizes() {
+    let uniform = LaunchFacts::exact(64, 4, 1, 64);
+    let mut partial = uniform.clone();
+    partial.uniform_work_group_size = false;
+    expect!["{x, lane, opaque.thread}"].assert_eq(&varying(Scope::Wave, &uniform).to_string());
+    expect!["{x, y, lane, opaque.thread}"].assert_eq(&varying(Scope::Wave, &partial).to_string());
+}
+
+#[test]
+fn a_workgroup_of_one_wave_shares_what_the_wave_shares() {
+    let facts = LaunchFacts::exact(32, 1, 1, 32);
+    expect!["{x, lane, opaque.thread}"].assert_eq(&varying(Scope::Workgroup, &facts).to_string());
+}
+
+#[test]
+fn facts_that_contradict_each_other_do_not_panic() {
+    let zero = LaunchFacts { max_flat_workgroup_size: Some(0), ..LaunchFacts::exact(0, 0, 0, 0) };
+    let clash = LaunchFacts { max_flat_workgroup_size: Some(3), ..LaunchFacts::exact(8, 8, 8, 4) };
+    let huge = LaunchFacts::exact(u32::MAX, u32::MAX, u32::MAX, 64);
+    for facts in [zero, clash, huge] {
+        for scope in Scope::ALL {
+            assert!(LaunchFacts::default().wave_width.is_none());
+            assert!(varying(Scope::Grid, &facts).contains(varying(scope, &facts)));
+        }
+    }
+}
+
+#[test]
+fn names_go_both_ways() {
+    for source in SourceSet::ALL.iter() {
+        assert_eq!(source.name().and_then(SourceSet::from_name), Some(source));
+    }
+    assert_eq!(SourceSet::ALL.len(), SourceSet::COUNT);
+    assert_eq!((SourceSet::X | SourceSet::Y).name(), None);
+    assert_eq!(SourceSet::from_name("tid"), None);
+    for scope in Scope::ALL {
+        assert_eq!(Scope::from_name(scope.name()), Some(scope));
+    }
+    expect!["{x, y, lane}"]
+        .assert_eq(&format!("{}", SourceSet::LANE | SourceSet::X | SourceSet::Y));
+    expect!["{}"].assert_eq(&format!("{:?}", SourceSet::EMPTY));
+}

@@ -1,0 +1,1 @@
+//! Development only: random programs, the abstract SIMT oracle, the LLVM runner.

@@ -1,0 +1,1 @@
+//! The facade an embedding compiler driver depends on.

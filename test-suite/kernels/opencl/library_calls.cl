@@ -1,0 +1,17 @@
+// kernels: library_calls
+// The same language without our header: work-item, math and atomic functions stay calls of undefined functions, which is what
+// clang emits before a vendor library is linked.
+// Divergence: nothing is known about the callees, so every result is divergent, the work-group id included; a table of library names
+// could do better. Calls that are marked convergent must not be moved into or out of the divergent branch.
+kernel void library_calls(global const float *in, global float *out, global atomic_int *ticket, float scale, int n) {
+  size_t i = get_global_id(0);
+  if (i >= (size_t)n)
+    return;
+  float v = sin(in[i]) * scale;
+  if (get_group_id(0) == 0)
+    v = pow(v, 2.5f) + (float)get_local_size(0);
+  if (v > 0.5f)
+    v += (float)atomic_fetch_add_explicit(ticket, 1, memory_order_relaxed, memory_scope_device);
+  work_group_barrier(CLK_GLOBAL_MEM_FENCE);
+  out[i] = v;
+}

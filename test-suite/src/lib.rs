@@ -1,0 +1,1 @@
+//! Kernels of our own, their golden answers and the runner.
