@@ -1,2 +1,31 @@
-//! Chores of the workspace.
-fn main() {}
+//! Chores of the workspace: `cargo xtask tidy | ci | conformance`.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
+#![allow(clippy::disallowed_methods, reason = "chores read files and start programs")]
+
+mod ci;
+mod tidy;
+
+use clap::{Parser, Subcommand};
+
+/// Chores of the Phalanx workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Args {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Check what no compiler checks: crate layering, lint tables, module sizes and docs, stray paths.
+    Tidy,
+    /// Everything a change must pass: fmt, clippy, tidy, docs, tests.
+    Ci,
+}
+
+fn main() -> anyhow::Result<()> {
+    match Args::parse().chore {
+        Chore::Tidy => tidy::run(),
+        Chore::Ci => ci::run(),
+    }
+}

@@ -1,0 +1,407 @@
+//! Builds the cycle hierarchy in almost linear time.
+//!
+//! Havlak's algorithm takes the nodes in decreasing preorder of a depth-first search. A node `h` with
+//! an edge from a descendant (or from itself) heads a cycle: the cycles and nodes found by walking
+//! backwards from the sources of those edges through descendants of `h`. What has been put into a cycle
+//! is represented from then on by the cycle's header (union-find), so each node and each cycle is
+//! walked once.
+//!
+//! Walking backwards can meet an edge whose source is no descendant of `h`: the cycle has a second
+//! entry there. Havlak looks at such edges again in each enclosing cycle, which is quadratic.
+//! Ramalingam (*Identifying Loops in Almost Linear Time*, 1999) showed that the edge `p -> b` cannot
+//! matter again before the lowest common ancestor `w` of `p` and `b` in the search tree is reached, and
+//! that there it may be replaced by an edge to `b`'s representative. The edge waits in a bucket at
+//! `w`. In decreasing preorder `w` is found by another compressed climb: `p` is numbered after the
+//! subtree of `h`, so the highest ancestor of `p` numbered above `h` is a child of `w`.
+//!
+//! Predecessors are taken in decreasing order of their position, and absorbed cycles and nodes keep the
+//! order in which they were absorbed. For reducible graphs this is the order in which LLVM lists
+//! the blocks of a cycle.
+
+use super::{CrossingEdges, CrossingNodes, Cycle, Cycles};
+use crate::dfs::{Dfs, NONE};
+use crate::dom::jump_pointer;
+use crate::graph::Graph;
+use crate::node::Node;
+use crate::threshold::Thresholds;
+
+pub(super) fn build<G: Graph + ?Sized>(graph: &G, dfs: &Dfs) -> Cycles {
+    let mut finder = Finder::new(graph, dfs);
+    finder.run();
+    let Finder { headers, header_cycle, parts, top, late, .. } = finder;
+    let mut cycles = lay_out(graph.node_count(), &headers, &header_cycle, &parts, &top);
+    if !cycles.is_empty() {
+        cycles.entries = crossing_nodes(&mut cycles, &late);
+        cycles.exits = crossing_edges(&cycles, graph);
+    }
+    cycles
+}
+
+/// An edge into a cycle at another node than its header.
+struct LateEdge {
+    from: Node,
+    to: Node,
+    /// Next in the same bucket, or waiting at the same representative.
+    next: u32,
+}
+
+/// The members of cycles in the order of absorption: a singly linked list per cycle, whose elements
+/// are nodes; a header stands for its whole cycle.
+struct Parts {
+    first: Vec<u32>,
+    last: Vec<u32>,
+    /// Next member of the same cycle, by node.
+    next: Vec<u32>,
+}
+
+impl Parts {
+    fn push(&mut self, cycle: u32, node: Node) {
+        let c = cycle as usize;
+        if self.last[c] == NONE {
+            self.first[c] = node.raw();
+        } else {
+            self.next[self.last[c] as usize] = node.raw();
+        }
+        self.last[c] = node.raw();
+    }
+
+    fn of(&self, cycle: u32) -> impl Iterator<Item = u32> {
+        let some = |i: u32| (i != NONE).then_some(i);
+        std::iter::successors(some(self.first[cycle as usize]), move |&i| some(self.next[i as usize]))
+    }
+}
+
+struct Finder<'a, G: ?Sized> {
+    graph: &'a G,
+    dfs: &'a Dfs,
+    /// Union-find with path halving: a node's representative is the header of its outermost cycle.
+    up: Vec<Node>,
+    /// Header by cycle, in the order of discovery: nested cycles come first.
+    headers: Vec<Node>,
+    /// Cycle by header.
+    header_cycle: Vec<u32>,
+    parts: Parts,
+    /// The cycles that have no parent, ordered as LLVM orders them.
+    top: Vec<u32>,
+    top_position: Vec<u32>,
+    late: Vec<LateEdge>,
+    /// First late edge waiting at a lowest common ancestor; empty until the first.
+    buckets: Vec<u32>,
+    /// First late edge waiting at a representative; empty until the first.
+    waiting: Vec<u32>,
+    /// Compressed tree parents for the search of lowest common ancestors; empty until the first.
+    climb: Vec<u32>,
+    work: Vec<Node>,
+}
+
+impl<'a, G: Graph + ?Sized> Finder<'a, G> {
+    fn new(graph: &'a G, dfs: &'a Dfs) -> Self {
+        Self {
+            graph,
+            dfs,
+            up: Vec::new(),
+            headers: Vec::new(),
+            header_cycle: Vec::new(),
+            parts: Parts { first: Vec::new(), last: Vec::new(), next: Vec::new() },
+            top: Vec::new(),
+            top_position: Vec::new(),
+            late: Vec::new(),
+            buckets: Vec::new(),
+            waiting: Vec::new(),
+            climb: Vec::new(),
+            work: Vec::new(),
+        }
+    }
+
+    fn run(&mut self) {
+        let (graph, dfs) = (self.graph, self.dfs);
+        for &h in dfs.preorder().iter().rev() {
+            if !self.buckets.is_empty() {
+                self.open_bucket(h);
+            }
+            let (first, last) = dfs.intervals()[h.index()];
+            for &p in graph.predecessors(h).iter().rev() {
+                let pre = dfs.intervals()[p.index()].0;
+                if first <= pre && pre <= last {
+                    if self.up.is_empty() {
+                        self.start();
+                    }
+                    let source = self.find(p);
+                    self.work.push(source);
+                }
+            }
+            if !self.work.is_empty() {
+                self.close_cycle(h);
+            }
+        }
+    }
+
+    /// Allocates the tables, which an acyclic graph does not need.
+    fn start(&mut self) {
+        let n = self.graph.node_count();
+        self.up = (0..n as u32).map(Node::from_raw).collect();
+        self.header_cycle = vec![NONE; n];
+        self.parts.next = vec![NONE; n];
+    }
+
+    fn find(&mut self, node: Node) -> Node {
+        let mut at = node;
+        loop {
+            let up = self.up[at.index()];
+            if up == at {
+                return at;
+            }
+            let far = self.up[up.index()];
+            self.up[at.index()] = far;
+            at = far;
+        }
+    }
+
+    /// Makes the cycle of `h` out of what reaches the nodes in `work` backwards.
+    fn close_cycle(&mut self, h: Node) {
+        let cycle = self.headers.len() as u32;
+        self.headers.push(h);
+        self.header_cycle[h.index()] = cycle;
+        self.parts.first.push(NONE);
+        self.parts.last.push(NONE);
+        self.top_position.push(self.top.len() as u32);
+        self.top.push(cycle);
+        while let Some(part) = self.work.pop() {
+            // What is in the cycle by now is represented by `h`.
+            if part == h || self.up[part.index()] == h {
+                continue;
+            }
+            self.up[part.index()] = h;
+            self.parts.push(cycle, part);
+            let nested = self.header_cycle[part.index()];
+            if nested != NONE {
+                self.remove_from_top(nested);
+            }
+            self.walk_back(part, h);
+        }
+    }
+
+    /// Moves the last top-level cycle into the place of the one that gets a parent.
+    fn remove_from_top(&mut self, cycle: u32) {
+        let at = self.top_position[cycle as usize];
+        self.top.swap_remove(at as usize);
+        if let Some(&moved) = self.top.get(at as usize) {
+            self.top_position[moved as usize] = at;
+        }
+    }
+
+    /// Queues the sources of the edges into `part`, a node or the header of a nested cycle.
+    fn walk_back(&mut self, part: Node, h: Node) {
+        let graph = self.graph;
+        for &p in graph.predecessors(part).iter().rev() {
+            if self.dfs.is_ancestor(h, p) {
+                let source = self.find(p);
+                self.work.push(source);
+            } else if self.dfs.is_reachable(p) {
+                self.postpone(p, part, h);
+            }
+        }
+        if let Some(&first) = self.waiting.get(part.index()) {
+            let mut at = first;
+            while at != NONE {
+                let LateEdge { from, next, .. } = self.late[at as usize];
+                let source = self.find(from);
+                self.work.push(source);
+                at = next;
+            }
+        }
+    }
+
+    /// Lets the edge wait for the lowest common ancestor of its ends.
+    fn postpone(&mut self, from: Node, to: Node, h: Node) {
+        if self.buckets.is_empty() {
+            let n = self.graph.node_count();
+            self.buckets = vec![NONE; n];
+            self.waiting = vec![NONE; n];
+            self.climb = search_parents(self.dfs);
+        }
+        let meet = self.common_ancestor(from, h);
+        let bucket = &mut self.buckets[meet.index()];
+        self.late.push(LateEdge { from, to, next: *bucket });
+        *bucket = self.late.len() as u32 - 1;
+    }
+
+    /// The lowest common ancestor of `p` and `h` in the search tree, where `h` is the node at hand and
+    /// `p` is a proper ancestor of it or numbered after its subtree.
+    fn common_ancestor(&mut self, p: Node, h: Node) -> Node {
+        let number = |node: Node| self.dfs.intervals()[node.index()].0;
+        let (mut at, limit) = (number(p), number(h));
+        if at < limit {
+            return p;
+        }
+        // Path halving is sound because the limit only falls.
+        loop {
+            let up = self.climb[at as usize];
+            if up <= limit {
+                return self.dfs.preorder()[up as usize];
+            }
+            let far = self.climb[up as usize];
+            if far <= limit {
+                return self.dfs.preorder()[far as usize];
+            }
+            self.climb[at as usize] = far;
+            at = far;
+        }
+    }
+
+    /// Hands the edges whose ends meet at `h` to the representatives of their targets.
+    fn open_bucket(&mut self, h: Node) {
+        let mut at = std::mem::replace(&mut self.buckets[h.index()], NONE);
+        while at != NONE {
+            let LateEdge { to, next, .. } = self.late[at as usize];
+            let part = self.find(to);
+            self.late[at as usize].next = self.waiting[part.index()];
+            self.waiting[part.index()] = at;
+            at = next;
+        }
+    }
+}
+
+/// Parents in the search tree, by preorder number.
+fn search_parents(dfs: &Dfs) -> Vec<u32> {
+    let mut parents = vec![0; dfs.reachable_count()];
+    let mut open: Vec<(u32, u32)> = Vec::new();
+    for (i, node) in dfs.preorder().iter().enumerate() {
+        while open.last().is_some_and(|&(_, last)| last < i as u32) {
+            open.pop();
+        }
+        parents[i] = open.last().map_or(0, |&(number, _)| number);
+        open.push((i as u32, dfs.intervals()[node.index()].1));
+    }
+    parents
+}
+
+/// Numbers the cycles in preorder and places their blocks.
+fn lay_out(n: usize, headers: &[Node], header_cycle: &[u32], parts: &Parts, top: &[u32]) -> Cycles {
+    let count = headers.len();
+    let mut cycles: Vec<Cycle> = Vec::with_capacity(count);
+    let mut innermost = vec![NONE; n];
+    let mut blocks = Vec::new();
+    let mut levels: Vec<u32> = Vec::with_capacity(count);
+    let mut jumps: Vec<u32> = Vec::with_capacity(count);
+    // A frame is a cycle by its new number and its next member.
+    let mut stack: Vec<(u32, u32)> = Vec::new();
+    for &root in top {
+        let mut enter = Some(root);
+        loop {
+            if let Some(old) = enter.take() {
+                let new = cycles.len() as u32;
+                let parent = stack.last().map_or(NONE, |&(up, _)| up);
+                let header = headers[old as usize];
+                innermost[header.index()] = new;
+                let first_block = blocks.len() as u32;
+                blocks.push(header);
+                let (level, jump) = if parent == NONE {
+                    (0, new)
+                } else {
+                    (levels[parent as usize] + 1, jump_pointer(parent, &levels, &jumps))
+                };
+                levels.push(level);
+                jumps.push(jump);
+                cycles.push(Cycle {
+                    parent,
+                    end: new + 1,
+                    depth: level + 1,
+                    jump,
+                    first_block,
+                    end_block: first_block + 1,
+                    irreducible: false,
+                });
+                stack.push((new, parts.first[old as usize]));
+            }
+            let Some((cycle, member)) = stack.last_mut() else { break };
+            if *member == NONE {
+                let done = &mut cycles[*cycle as usize];
+                done.end_block = blocks.len() as u32;
+                let end = levels.len() as u32;
+                done.end = end;
+                stack.pop();
+                continue;
+            }
+            let node = Node::from_raw(*member);
+            *member = parts.next[node.index()];
+            let nested = header_cycle[node.index()];
+            if nested == NONE {
+                innermost[node.index()] = *cycle;
+                blocks.push(node);
+            } else {
+                enter = Some(nested);
+            }
+        }
+    }
+    Cycles {
+        innermost,
+        cycles,
+        blocks,
+        entries: CrossingNodes::default(),
+        exits: CrossingEdges::default(),
+    }
+}
+
+/// Depth of the smallest cycle that contains both nodes.
+fn common_depth(cycles: &Cycles, a: Node, b: Node) -> u32 {
+    cycles.common(a, b).map_or(0, |c| cycles.depth(c))
+}
+
+/// The targets of late edges: every entry that is not the header is one, for each cycle that it enters.
+fn crossing_nodes(cycles: &mut Cycles, late: &[LateEdge]) -> CrossingNodes {
+    if late.is_empty() {
+        return CrossingNodes::default();
+    }
+    let mut position = vec![NONE; cycles.innermost.len()];
+    for (i, block) in cycles.blocks.iter().enumerate() {
+        position[block.index()] = i as u32;
+    }
+    let mut items: Vec<(u32, u32)> = late
+        .iter()
+        .map(|edge| (position[edge.to.index()], common_depth(cycles, edge.to, edge.from)))
+        .collect();
+    items.sort_unstable();
+    items.dedup_by_key(|&mut (at, _)| at);
+    let nodes = items.iter().map(|&(at, _)| cycles.blocks[at as usize]).collect();
+    let positions = items.iter().map(|&(at, _)| at).collect();
+    let depths = Thresholds::new(items.into_iter().map(|(_, depth)| depth).collect());
+    let found = CrossingNodes { nodes, positions, depths };
+    for cycle in &mut cycles.cycles {
+        let (mut next, end) = found.range(cycle.first_block, cycle.end_block);
+        if found.positions.get(next) == Some(&cycle.first_block) {
+            next += 1;
+        }
+        cycle.irreducible = found.depths.next_below(next, end, cycle.depth).is_some();
+    }
+    found
+}
+
+fn crossing_edges<G: Graph + ?Sized>(cycles: &Cycles, graph: &G) -> CrossingEdges {
+    let mut edges = Vec::new();
+    let mut positions = Vec::new();
+    let mut depths = Vec::new();
+    // The source for which a target was last recorded: parallel edges are one.
+    let mut recorded: Vec<u32> = Vec::new();
+    for (at, &from) in cycles.blocks.iter().enumerate() {
+        let Some(inner) = cycles.innermost(from) else { continue };
+        let succs = graph.successors(from);
+        for &to in succs {
+            if cycles.contains(inner, to) {
+                continue;
+            }
+            if succs.len() > 2 {
+                recorded.resize(cycles.innermost.len(), NONE);
+                if std::mem::replace(&mut recorded[to.index()], from.raw()) == from.raw() {
+                    continue;
+                }
+            } else if edges.last() == Some(&(from, to)) {
+                continue;
+            }
+            edges.push((from, to));
+            positions.push(at as u32);
+            depths.push(cycles.innermost_around(inner, to).map_or(0, |c| cycles.depth(c)));
+        }
+    }
+    CrossingEdges { edges, positions, depths: Thresholds::new(depths) }
+}

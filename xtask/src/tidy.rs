@@ -1,0 +1,181 @@
+//! `cargo xtask tidy`: what no compiler checks.
+//!
+//! - **Layering.** A crate may depend only on crates above it in [`LAYERS`], and only on the outside crates that the
+//!   table in the architecture page allows it ([`ONLY`]: salsa in one crate, nothing that reads files or paints
+//!   terminals in the core).
+//! - **Lints.** Every crate takes the workspace's lint table, edition and version.
+//! - **Modules.** Each opens with a module doc and stays below [`MAX_LINES`] lines.
+//! - **Text.** No machine paths, no leftover markers, no tabs or trailing blanks.
+//!
+//! All findings are listed, not only the first.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
+
+/// From the bottom up; a crate may use only what stands before it.
+const LAYERS: &[&str] = &[
+    "phalanx-graph",
+    "phalanx-ir",
+    "phalanx-target",
+    "phalanx-llvm",
+    "phalanx-analysis",
+    "phalanx-simt",
+    "phalanx-db",
+    "phalanx-transform",
+    "phalanx-report",
+    "phalanx",
+    "phalanx-cli",
+];
+
+/// Pairs of crates of which the second may not see the first although it stands above it.
+const FORBIDDEN: &[(&str, &str)] = &[
+    ("phalanx-llvm", "phalanx-analysis"),
+    ("phalanx-ir", "phalanx-target"),
+    ("phalanx-analysis", "phalanx-llvm"),
+    ("phalanx-analysis", "phalanx-simt"),
+    ("phalanx-llvm", "phalanx-simt"),
+];
+
+/// Outside crates that only some crates may name.
+const ONLY: &[(&str, &[&str])] = &[
+    ("salsa", &["phalanx-db"]),
+    ("clap", &["phalanx-cli", "xtask"]),
+    ("anstream", &["phalanx-cli"]),
+    ("indicatif", &["phalanx-cli"]),
+    ("memmap2", &["phalanx-cli"]),
+    ("serde", &["phalanx-report"]),
+    ("serde_json", &["phalanx-report", "phalanx-cli"]),
+    ("annotate-snippets", &["phalanx-report"]),
+    ("anyhow", &["phalanx-cli", "phalanx-testing", "phalanx-test-suite", "xtask"]),
+    ("rand", &["phalanx-testing"]),
+];
+
+/// Beyond this many lines a module holds more than one idea.
+const MAX_LINES: usize = 1000;
+
+/// Runs every check.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let root = workspace_root()?;
+    let metadata = MetadataCommand::new().current_dir(&root).no_deps().exec()?;
+    let mut findings = Vec::new();
+    layering(&metadata, &mut findings);
+    manifests(&metadata, &mut findings)?;
+    for path in files_of_git(&root)? {
+        text(&root, &path, &mut findings)?;
+    }
+    findings.sort();
+    findings.dedup();
+    for finding in &findings {
+        eprintln!("tidy: {finding}");
+    }
+    if !findings.is_empty() {
+        bail!("{} findings", findings.len());
+    }
+    println!("tidy: {} packages, no findings", metadata.packages.len());
+    Ok(())
+}
+
+/// The folder of the workspace.
+pub(crate) fn workspace_root() -> anyhow::Result<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().map(Path::to_owned).context("xtask is a folder of the workspace")
+}
+
+fn layering(metadata: &Metadata, findings: &mut Vec<String>) {
+    let rank = |name: &str| LAYERS.iter().position(|&layer| layer == name);
+    for package in &metadata.packages {
+        let name = package.name.as_str();
+        let exempt = matches!(name, "xtask" | "phalanx-testing" | "phalanx-test-suite");
+        if rank(name).is_none() && !exempt {
+            findings.push(format!("{name}: not in the table of layers"));
+        }
+        for dependency in &package.dependencies {
+            let target = dependency.name.as_str();
+            let normal = dependency.kind == DependencyKind::Normal;
+            if !normal {
+                continue;
+            }
+            if let (Some(user), Some(used)) = (rank(name), rank(target))
+                && used >= user
+            {
+                findings.push(format!("{name}: depends on {target}, which does not stand above it"));
+            }
+            if FORBIDDEN.contains(&(name, target)) {
+                findings.push(format!("{name}: must not know {target}"));
+            }
+            if target == "phalanx-testing" && !exempt && !dependency.optional {
+                findings.push(format!("{name}: phalanx-testing is for tests only"));
+            }
+            if let Some((_, allowed)) = ONLY.iter().find(|(only, _)| *only == target)
+                && !allowed.contains(&name)
+            {
+                findings.push(format!("{name}: must not name {target}; {allowed:?} may"));
+            }
+        }
+    }
+}
+
+fn manifests(metadata: &Metadata, findings: &mut Vec<String>) -> anyhow::Result<()> {
+    for package in &metadata.packages {
+        let text = fs::read_to_string(&package.manifest_path)?;
+        for wanted in ["[lints]\nworkspace = true", "edition.workspace = true", "version.workspace = true"] {
+            if !text.contains(wanted) {
+                findings.push(format!("{}: Cargo.toml lacks `{}`", package.name, wanted.replace('\n', " ")));
+            }
+        }
+        if package.description.is_none() {
+            findings.push(format!("{}: Cargo.toml lacks a description", package.name));
+        }
+    }
+    Ok(())
+}
+
+/// What git tracks or would track.
+fn files_of_git(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let output = std::process::Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()
+        .context("cannot start git")?;
+    let list = String::from_utf8(output.stdout).context("file names are UTF-8")?;
+    Ok(list.lines().map(PathBuf::from).filter(|path| root.join(path).is_file()).collect())
+}
+
+fn text(root: &Path, path: &Path, findings: &mut Vec<String>) -> anyhow::Result<()> {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    if !matches!(extension, "rs" | "toml" | "md" | "ll" | "cl" | "cu" | "h" | "sh" | "yml") {
+        return Ok(());
+    }
+    let Ok(content) = fs::read_to_string(root.join(path)) else {
+        findings.push(format!("{}: not UTF-8", path.display()));
+        return Ok(());
+    };
+    let this_file = path.ends_with("xtask/src/tidy.rs");
+    for (number, line) in content.lines().enumerate() {
+        let place = || format!("{}:{}", path.display(), number + 1);
+        if !this_file && ["/work/", "/root/", "/home/", "/tmp/"].iter().any(|p| line.contains(p)) {
+            findings.push(format!("{}: a path of some machine", place()));
+        }
+        if !this_file && ["todo!(", "unimplemented!(", "FIXME", "XXX"].iter().any(|m| line.contains(m)) {
+            findings.push(format!("{}: a leftover marker", place()));
+        }
+        if extension == "rs" && (line.contains('\t') || line.ends_with(' ')) && !line.contains('"') {
+            findings.push(format!("{}: tab or trailing blank", place()));
+        }
+    }
+    if extension == "rs" {
+        if !content.lines().any(|line| line.starts_with("//!")) {
+            findings.push(format!("{}: no module doc", path.display()));
+        }
+        let lines = content.lines().count();
+        if lines > MAX_LINES {
+            findings.push(format!("{}: {lines} lines, more than {MAX_LINES}", path.display()));
+        }
+    }
+    Ok(())
+}
