@@ -1,11 +1,12 @@
 ; Values that go through private memory, as in unoptimised code.
 ;
-; Expected: every lane has its own copy of an alloca, so a load from one may give a different value in each lane even though the
-; address is uniform. `%n.again` reads back the kernel argument that was stored just before: uniform for whoever follows memory;
-; LLVM 22 calls every load from private memory divergent. `%id.again` reads back the id and is divergent for all.
-; `%v` reads a slot that was written under a divergent branch: divergent, because of who wrote and not of what was written.
-target triple = "amdgcn-amd-amdhsa"
+; Expected: every lane has its own copy of an alloca, so a load from one may give a different value in each lane even
+; though the address is uniform. `%n.again` reads back the kernel argument that was stored just before: uniform for
+; whoever follows memory; LLVM 22 calls every load from private memory divergent. `%id.again` reads back the id and is
+; divergent for all. `%v` reads a slot that was written under a divergent branch: divergent, because of who wrote and
+; not of what was written.
 target datalayout = "A5"
+target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @alloca_traffic(ptr addrspace(1) %out, i32 %n) {
 entry:

@@ -1,8 +1,8 @@
 ; A loop that runs until the whole wave is done, by ballots, and serves the lanes of one key per round.
 ;
-; Expected: `%waiting` is divergent, the ballot of it is the same in every lane: uniform at wave scope, and so is the loop's exit.
-; Hence `%round` is uniform inside and after the loop. The key read from the first lane is uniform; whether a lane is
-; served now is not. (At work-group scope the ballot differs from wave to wave.)
+; Expected: `%waiting` is divergent, the ballot of it is the same in every lane: uniform at wave scope, and so is the
+; loop's exit. Hence `%round` is uniform inside and after the loop. The key read from the leader's lane is uniform; whether
+; a lane is served now is not. (At work-group scope the ballot differs from wave to wave.)
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @ballot_loop(ptr addrspace(1) %keys, ptr addrspace(1) %out) #0 {

@@ -1,8 +1,9 @@
 ; Barriers under divergent, uniform and wave-uniform control.
 ;
-; Expected: in `@hangs` only some lanes of a wave come to the barrier: an error. In `@safe` the condition is a kernel argument:
-; all of the group or nobody. In `@by_wave` the condition is the wave's number: uniform in each wave (which is the scope of the
-; marks here), yet some waves of the group never arrive: an error that wave-level uniformity cannot see.
+; Expected: in `@hangs` only some lanes of a wave come to the barrier: an error. In `@safe` the condition is a kernel
+; argument: all of the group or nobody. In `@by_wave` the condition is the wave's number: uniform in each wave (which is
+; the scope of the marks here), yet some waves of the group never arrive: an error that wave-level uniformity cannot
+; see.
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @hangs(ptr addrspace(3) %shared) #0 {

@@ -1,8 +1,8 @@
 ; A branch on the work-item id, with a join.
 ;
-; Expected: the condition and the branch diverge. `%twice` and `%opposite` are computed from a uniform argument and stay uniform where
-; they are computed; the phi that chooses between them by the way a lane came is divergent. `%after`, computed in the join from
-; uniform operands, is uniform: lanes have met again.
+; Expected: the condition and the branch diverge. `%twice` and `%opposite` are computed from a uniform argument and stay
+; uniform where they are computed; the phi that chooses between them by the way a lane came is divergent. `%after`,
+; computed in the join from uniform operands, is uniform: lanes have met again.
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @divergent_branch(ptr addrspace(1) %out, i32 %n) {

@@ -1,8 +1,8 @@
 ; Early exits: by a uniform test, by a divergent one, and what is left afterwards.
 ;
-; Expected: the first return is taken by all or none. The second is taken by some lanes; those that stay are still together, and since
-; they come to `%work` by one edge, nothing there depends on who has left: `%scaled` is uniform. A join exists only at the function's
-; end, where nothing is computed.
+; Expected: the first return is taken by all or none. The second is taken by some lanes; those that stay are still
+; together, and since they come to `%work` by one edge, nothing there depends on who has left: `%scaled` is uniform. A
+; join exists only at the function's end, where nothing is computed.
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @early_exit(ptr addrspace(1) %out, i32 %n) {

@@ -1,10 +1,9 @@
 ; A divergent exit that leaves two nested loops and lands on the header of a third one.
 ;
-; Expected: lanes find their id in different rounds of both loops and go on to `%drain`, a loop of its own that is not nested in the
-; others. `%row` is uniform in the outer loop; in `%drain` lanes of different rows meet, so `%late` is divergent, and so is `%cell`,
-; the copy of the inner counter.
-; LLVM 22.1 gets `%late` wrong: it compares nesting depths, finds that outer loop and `%drain` have the same, and takes the
-; exit as one from the inner loop alone.
+; Expected: lanes find their id in different rounds of both loops and go on to `%drain`, a loop of its own that is not
+; nested in the others. `%row` is uniform in the outer loop; in `%drain` lanes of different rows meet, so `%late` is
+; divergent, and so is `%cell`, the copy of the inner counter. LLVM 22.1 gets `%late` wrong: it compares nesting depths,
+; finds that outer loop and `%drain` have the same, and takes the exit as one from the inner loop alone.
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @exit_depth(ptr addrspace(1) %out, i32 %n) {

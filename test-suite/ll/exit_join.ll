@@ -1,9 +1,9 @@
 ; A join behind a loop: some lanes come from the body, others from the header one round later.
 ;
-; Expected: in the first round lanes below the limit leave from `%body`; the others go round and leave from `%head`, uniformly, when the
-; second round begins. Both ways end in `%exit`, where all lanes meet again: `%how` says which way a lane came and is divergent, though it
-; merges two constants and the exit from the header is uniform.
-; LLVM 22.1 calls it uniform: it notes `%exit` as an exit of the loop and no longer looks at it as a join.
+; Expected: in the first round lanes below the limit leave from `%body`; the others go round and leave from `%head`,
+; uniformly, when the second round begins. Both ways end in `%exit`, where all lanes meet again: `%how` says which way a
+; lane came and is divergent, though it merges two constants and the exit from the header is uniform. LLVM 22.1 calls it
+; uniform: it notes `%exit` as an exit of the loop and no longer looks at it as a join.
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @exit_join(ptr addrspace(1) %out, i32 %limit) {

@@ -2,10 +2,10 @@
 ;
 ; for (i = 0;; i += 2) { if (id > i) continue; if (i >= n) break; }
 ;
-; Expected: the break's condition is uniform, but only lanes that did not `continue` come to it, and that depends on the id: lanes leave
-; in different rounds. `%i` is uniform in the loop and `%after` divergent.
-; LLVM 22.1 calls `%after` uniform: the divergent branch is in the header, whose exits it does not follow. With an empty
-; block between header and branch, as in `@continue_below_header`, it agrees with us.
+; Expected: the break's condition is uniform, but only lanes that did not `continue` come to it, and that depends on the
+; id: lanes leave in different rounds. `%i` is uniform in the loop and `%after` divergent. LLVM 22.1 calls `%after`
+; uniform: the divergent branch is in the header, whose exits it does not follow. With an empty block between header and
+; branch, as in `@continue_below_header`, it agrees with us.
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @continue_in_header(ptr addrspace(1) %out, i32 %n) {

@@ -1,9 +1,10 @@
 ; A cycle with two entries, entered on different sides by different lanes.
 ;
-; Expected: the branch in the entry block is divergent and its two successors are the two entries of one irreducible cycle. Which block counts as
-; the header is a choice, and with it which rounds of which lanes count as the same; so nothing computed in the cycle may be called
-; uniform, neither `%a` nor `%b` nor the exit's condition, and what leaves the cycle is divergent too.
-; In `@uniform_entry` the same cycle is entered by all lanes together and its exit is uniform: everything stays uniform.
+; Expected: the branch in the entry block is divergent and its two successors are the two entries of one irreducible
+; cycle. Which block counts as the header is a choice, and with it which rounds of which lanes count as the same; so
+; nothing computed in the cycle may be called uniform, neither `%a` nor `%b` nor the exit's condition, and what leaves
+; the cycle is divergent too. In `@uniform_entry` the same cycle is entered by all lanes together and its exit is
+; uniform: everything stays uniform.
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @divergent_entry(ptr addrspace(1) %out, i32 %n) {

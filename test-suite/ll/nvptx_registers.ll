@@ -1,8 +1,9 @@
 ; Special registers and votes of NVPTX.
 ;
-; Expected: block index, block size and grid size are the same for all threads of a block; thread index and lane number are not. The
-; ballot's result is the same for the warp. So the guard of the grid-stride loop's first part, `%block.low`, is a uniform branch, and
-; `%any` makes a uniform one. LLVM 22 calls every call divergent on this target, registers that are the same for a block included.
+; Expected: block index, block size and grid size are the same for all threads of a block, so `%block.low` and the
+; branch on it are uniform; thread index and lane number are not. The ballot's result is the same for the whole warp, so
+; the branch on `%any` is uniform although `%inside` is divergent. LLVM 22 calls the result of every call divergent on
+; this target, registers that are the same for a block included.
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
 

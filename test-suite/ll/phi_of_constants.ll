@@ -1,8 +1,8 @@
 ; Phis of constants at the join of a divergent branch.
 ;
-; Expected: `%same` has one value on all ways in and `%some` one value besides poison, so the branch cannot make them differ: uniform.
-; `%which` has two constants: it says which way a lane came, and is divergent although no operand is. The same phi under
-; the uniform branch of `@constants_uniform` is uniform.
+; Expected: `%same` has one value on all ways in and `%some` one value besides poison, so the branch cannot make them
+; differ: uniform. `%which` has two constants: it says which way a lane came, and is divergent although no operand is.
+; The same phi under the uniform branch of `@constants_uniform` is uniform.
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @constants_divergent(ptr addrspace(1) %out) {

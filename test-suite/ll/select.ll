@@ -1,7 +1,7 @@
 ; Selects: data flow where a branch would be control flow.
 ;
-; Expected: a select is divergent when any of its operands is, unless both arms are the same value (`%either`, which LLVM 22 does not
-; see). `%clamped` has a uniform condition and uniform arms.
+; Expected: a select is divergent when any of its operands is, unless both arms are the same value (`%either`, which
+; LLVM 22 does not see). `%clamped` has a uniform condition and uniform arms.
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @select(ptr addrspace(1) %out, i32 %n, i32 %m) {

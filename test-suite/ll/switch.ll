@@ -1,8 +1,8 @@
 ; A switch on a divergent and one on a uniform value, with several cases that share a target.
 ;
-; Expected: `%kind` comes from the id, so the first switch diverges. Lanes of cases 0 and 1 run `%low` together; `%near` merges lanes from
-; `%low` and from case 2: its phi is divergent, and so is the one at the end. The second switch is uniform and so is its phi.
-; A switch whose targets are all one block (`%only`) decides nothing, whatever its operand.
+; Expected: `%kind` comes from the id, so the first switch diverges. Lanes of cases 0 and 1 run `%low` together; `%near`
+; merges lanes from `%low` and from case 2: its phi is divergent, and so is the one at the end. The second switch is
+; uniform and so is its phi. A switch whose targets are all one block (`%only`) decides nothing, whatever its operand.
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @switch(ptr addrspace(1) %out, i32 %n) {

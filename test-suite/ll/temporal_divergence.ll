@@ -1,8 +1,9 @@
 ; A loop counter that is uniform in the loop and divergent after it.
 ;
-; Expected: in every round all lanes still in the loop hold the same `%i`: uniform. Lanes leave in different rounds, since the exit
-; depends on their id, so a use of `%i` after the loop sees values of different rounds: `%after` is divergent although its operand is
-; uniform where it is defined. In the second function the exit is uniform, and so is everything after.
+; Expected: in every round all lanes still in the loop hold the same `%i`: uniform. Lanes leave in different rounds,
+; since the exit depends on their id, so a use of `%i` after the loop sees values of different rounds: `%after` is
+; divergent although its operand is uniform where it is defined. In the second function the exit is uniform, and so is
+; everything after.
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @divergent_exit(ptr addrspace(1) %out) {

@@ -1,8 +1,9 @@
 ; A search loop with one divergent and one uniform exit, to different blocks.
 ;
-; Expected: lanes that find their id leave by `%found` in a round of their own: `%where` is divergent. Lanes that never do all leave by
-; the header when the bound is reached, in the same round: `%rounds` is uniform, since only one exit edge leads to `%missing` and its
-; condition is uniform. An analysis that treats all exits of a loop alike, as LLVM 22's does, calls it divergent.
+; Expected: lanes that find their id leave by `%found` in a round of their own: `%where` is divergent. Lanes that never
+; do all leave by the header when the bound is reached, in the same round: `%rounds` is uniform, since only one exit
+; edge leads to `%missing` and its condition is uniform. An analysis that treats all exits of a loop alike, as LLVM 22's
+; does, calls it divergent.
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @two_exits(ptr addrspace(1) %out, i32 %n) {

@@ -1,7 +1,8 @@
 ; A branch on a kernel argument: every lane takes the same way.
 ;
-; Expected: `%flag` is a kernel argument and so is the same for the whole grid; the branch on it is uniform, and the phi at the join
-; merges two uniform values under a uniform branch: uniform. Only the address made of the work-item id diverges.
+; Expected: `%flag` is a kernel argument and so is the same for the whole grid; the branch on it is uniform, and the phi
+; at the join merges two uniform values under a uniform branch: uniform. Only the address made of the work-item id
+; diverges.
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @uniform_branch(ptr addrspace(1) %out, i32 %flag) {

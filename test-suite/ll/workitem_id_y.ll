@@ -1,8 +1,8 @@
 ; The second dimension of the work-item id under three launch shapes, in waves of 64.
 ;
-; Expected: lanes are numbered along x first. When x spans whole waves (64x4) all lanes of a wave have the same y: uniform. With 16x16
-; a wave holds four rows: divergent. With 96x2 the second wave holds the end of row 0 and the start of row 1: divergent. In
-; the 64x4 shape `id.x / 64` is zero and `id.x` itself takes all values in every wave.
+; Expected: lanes are numbered along x first. When x spans whole waves (64x4) all lanes of a wave have the same y:
+; uniform. With 16x16 a wave holds four rows: divergent. With 96x2 the second wave holds the end of row 0 and the start
+; of row 1: divergent. In the 64x4 shape `id.x / 64` is zero and `id.x` itself takes all values in every wave.
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @rows_of_64(ptr addrspace(1) %out) #0 !reqd_work_group_size !0 {

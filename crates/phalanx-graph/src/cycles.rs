@@ -400,5 +400,3 @@ impl Iterator for ExitEdges<'_> {
     }
 }
 
-#[cfg(test)]
-mod tests;

@@ -152,5 +152,3 @@ impl Dfs {
     }
 }
 
-#[cfg(test)]
-mod tests;

@@ -363,5 +363,3 @@ pub(crate) fn jump_pointer(parent: u32, level: &[u32], jump: &[u32]) -> u32 {
     if first == second && first != 0 { far } else { parent }
 }
 
-#[cfg(test)]
-mod tests;

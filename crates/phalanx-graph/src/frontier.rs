@@ -28,9 +28,13 @@
 //!
 //! Control dependence is the same thing on the reversed graph; see [`crate::control`].
 
+use std::collections::{BTreeMap, BinaryHeap};
+
+use rustc_hash::FxHashSet;
+
 use crate::dom::DomTree;
-use crate::graph::Graph;
-use crate::node::{Node, NodeSet};
+use crate::graph::{Graph, Repeats};
+use crate::node::Node;
 use crate::threshold::Thresholds;
 
 /// The dominance frontiers of all nodes, enumerated on demand.
@@ -43,7 +47,7 @@ impl DominanceFrontier {
     /// Computes the frontiers of the graph whose dominator tree is given.
     #[must_use]
     pub fn new<G: Graph + ?Sized>(graph: &G, dom: &DomTree) -> Self {
-        Self { joins: JoinEdges::new(dom, |node| graph.successors(node)) }
+        Self { joins: JoinEdges::new(dom, |node| graph.successors(node), |_| true) }
     }
 
     /// The frontier of the node, sorted. Empty when the node is unreachable.
@@ -106,34 +110,128 @@ pub(crate) struct JoinEdges {
 }
 
 impl JoinEdges {
-    /// Collects the join edges among the given edges between nodes of the tree.
-    pub(crate) fn new<'a>(dom: &DomTree, edges_from: impl Fn(Node) -> &'a [Node]) -> Self {
+    /// Collects the join edges among the edges given by target lists.
+    ///
+    /// Edges must be edges of the graph that the tree belongs to. Targets outside the tree, or for
+    /// which `keep` fails, are left out.
+    pub(crate) fn new<'a>(
+        dom: &DomTree,
+        targets_of: impl Fn(Node) -> &'a [Node],
+        keep: impl Fn(Node) -> bool,
+    ) -> Self {
         let mut edges = Vec::new();
         let mut starts = Vec::with_capacity(dom.preorder().len() + 1);
         let mut levels = Vec::new();
-        let level = dom.levels_by_position();
-        // The source for which a target was last recorded: parallel edges are one.
-        let mut recorded: Vec<Node> = Vec::new();
+        let mut repeats = Repeats::default();
         for &from in dom.preorder() {
             starts.push(edges.len() as u32);
-            let targets = edges_from(from);
-            for &to in targets {
-                let Some(at) = dom.tin(to) else { continue };
-                if dom.idom(to) == Some(from) {
-                    continue;
+            let targets = targets_of(from);
+            for (i, &to) in targets.iter().enumerate() {
+                let Some(level) = dom.level(to) else { continue };
+                if dom.idom(to) != Some(from)
+                    && !repeats.is_repeat(dom.node_count(), from, targets, i)
+                    && keep(to)
+                {
+                    edges.push((from, to));
+                    levels.push(level);
                 }
-                if targets.len() > 2 {
-                    if recorded.is_empty() {
-                        recorded = dom.nodes_table(to);
-                    }
-                } else if edges.last() == Some(&(from, to)) {
-                    continue;
-                }
-                edges.push((from, to));
-                levels.push(level[at as usize]);
             }
         }
         starts.push(edges.len() as u32);
+        edges.shrink_to_fit();
         Self { edges, starts, levels: Thresholds::new(levels) }
     }
+
+    /// The edges below the node that start there.
+    fn range(&self, dom: &DomTree, node: Node) -> (u32, u32) {
+        match (dom.tin(node), dom.tout(node)) {
+            (Some(tin), Some(tout)) => (self.starts[tin as usize], self.starts[tout as usize]),
+            _ => (0, 0),
+        }
+    }
+
+    /// The edges from the node's subtree to the node's frontier.
+    pub(crate) fn of(
+        &self,
+        dom: &DomTree,
+        node: Node,
+    ) -> impl Iterator<Item = (Node, Node)> + use<'_> {
+        let (first, end) = self.range(dom, node);
+        let bound = dom.level(node).map_or(0, |level| level + 1);
+        self.levels.below(first as usize, end as usize, bound).map(|i| self.edges[i])
+    }
+
+    /// The iterated frontier of `nodes`, sorted.
+    pub(crate) fn iterated(
+        &self,
+        dom: &DomTree,
+        nodes: impl IntoIterator<Item = Node>,
+        mut keep: impl FnMut(Node) -> bool,
+    ) -> Vec<Node> {
+        let mut found = Vec::new();
+        // Deepest first. What is in the heap once never needs to enter again.
+        let mut heap = BinaryHeap::new();
+        let mut queued = FxHashSet::default();
+        let mut met = FxHashSet::default();
+        for node in nodes {
+            if let Some(level) = dom.level(node)
+                && queued.insert(node)
+            {
+                heap.push((level, node));
+            }
+        }
+        let mut searched = Intervals::default();
+        while let Some((level, root)) = heap.pop() {
+            let (first, end) = self.range(dom, root);
+            for (first, end) in searched.cover(first, end) {
+                for at in self.levels.below(first as usize, end as usize, level + 1) {
+                    let (_, to) = self.edges[at];
+                    if !met.insert(to) || !keep(to) {
+                        continue;
+                    }
+                    found.push(to);
+                    if queued.insert(to)
+                        && let Some(level) = dom.level(to)
+                    {
+                        heap.push((level, to));
+                    }
+                }
+            }
+        }
+        found.sort_unstable();
+        found
+    }
 }
+
+/// Disjoint intervals of edges that have been searched.
+#[derive(Default)]
+struct Intervals {
+    end_by_start: BTreeMap<u32, u32>,
+}
+
+impl Intervals {
+    /// Adds `first..end`, which holds each older interval wholly or not at all or lies in one, and
+    /// returns what of it is new.
+    fn cover(&mut self, first: u32, end: u32) -> Vec<(u32, u32)> {
+        let mut gaps = Vec::new();
+        if let Some((_, &covered)) = self.end_by_start.range(..=first).next_back()
+            && covered >= end
+        {
+            return gaps;
+        }
+        let mut at = first;
+        while let Some((&start, &stop)) = self.end_by_start.range(at..end).next() {
+            if at < start {
+                gaps.push((at, start));
+            }
+            self.end_by_start.remove(&start);
+            at = stop;
+        }
+        if at < end {
+            gaps.push((at, end));
+        }
+        self.end_by_start.insert(first, end);
+        gaps
+    }
+}
+

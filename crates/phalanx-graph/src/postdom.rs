@@ -308,5 +308,3 @@ impl BottomComponents {
     }
 }
 
-#[cfg(test)]
-mod tests;

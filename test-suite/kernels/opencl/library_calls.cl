@@ -2,9 +2,10 @@
 // The same language without our header: work-item, math and atomic functions stay calls of undefined functions, which is what
 // clang emits before a vendor library is linked.
 // Divergence: nothing is known about the callees, so every result is divergent, the work-group id included; a table of library names
-// could do better. Calls that are marked convergent must not be moved into or out of the divergent branch.
+// could do better. All calls are marked convergent: none may be moved into or out of a divergent branch.
 kernel void library_calls(global const float *in, global float *out, global atomic_int *ticket, float scale, int n) {
   size_t i = get_global_id(0);
+  work_group_barrier(CLK_GLOBAL_MEM_FENCE);
   if (i >= (size_t)n)
     return;
   float v = sin(in[i]) * scale;
@@ -12,6 +13,5 @@ kernel void library_calls(global const float *in, global float *out, global atom
     v = pow(v, 2.5f) + (float)get_local_size(0);
   if (v > 0.5f)
     v += (float)atomic_fetch_add_explicit(ticket, 1, memory_order_relaxed, memory_scope_device);
-  work_group_barrier(CLK_GLOBAL_MEM_FENCE);
   out[i] = v;
 }

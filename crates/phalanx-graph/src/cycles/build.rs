@@ -21,7 +21,7 @@
 use super::{CrossingEdges, CrossingNodes, Cycle, Cycles};
 use crate::dfs::{Dfs, NONE};
 use crate::dom::jump_pointer;
-use crate::graph::Graph;
+use crate::graph::{Graph, Repeats};
 use crate::node::Node;
 use crate::threshold::Thresholds;
 
@@ -316,9 +316,9 @@ fn lay_out(n: usize, headers: &[Node], header_cycle: &[u32], parts: &Parts, top:
             }
             let Some((cycle, member)) = stack.last_mut() else { break };
             if *member == NONE {
+                let end = cycles.len() as u32;
                 let done = &mut cycles[*cycle as usize];
                 done.end_block = blocks.len() as u32;
-                let end = levels.len() as u32;
                 done.end = end;
                 stack.pop();
                 continue;
@@ -381,21 +381,14 @@ fn crossing_edges<G: Graph + ?Sized>(cycles: &Cycles, graph: &G) -> CrossingEdge
     let mut edges = Vec::new();
     let mut positions = Vec::new();
     let mut depths = Vec::new();
-    // The source for which a target was last recorded: parallel edges are one.
-    let mut recorded: Vec<u32> = Vec::new();
+    let mut repeats = Repeats::default();
     for (at, &from) in cycles.blocks.iter().enumerate() {
         let Some(inner) = cycles.innermost(from) else { continue };
         let succs = graph.successors(from);
-        for &to in succs {
-            if cycles.contains(inner, to) {
-                continue;
-            }
-            if succs.len() > 2 {
-                recorded.resize(cycles.innermost.len(), NONE);
-                if std::mem::replace(&mut recorded[to.index()], from.raw()) == from.raw() {
-                    continue;
-                }
-            } else if edges.last() == Some(&(from, to)) {
+        for (i, &to) in succs.iter().enumerate() {
+            if cycles.contains(inner, to)
+                || repeats.is_repeat(graph.node_count(), from, succs, i)
+            {
                 continue;
             }
             edges.push((from, to));

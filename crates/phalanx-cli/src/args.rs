@@ -1,0 +1,267 @@
+//! The command line, as clap sees it.
+//!
+//! `phalanx opt` takes LLVM's spelling, where long options have one dash (`-passes=...`, `-mtriple x`). clap does not
+//! know such options, so [`normalize`] gives the words after `opt` a second dash first.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum, builder::Styles};
+
+/// What `phalanx --help` says.
+#[derive(Parser, Debug)]
+#[command(
+    name = "phalanx",
+    version,
+    about = "Which threads move as one, which break rank, and why",
+    long_about = "Phalanx analyses SIMT (GPU) code in LLVM's textual IR: control flow, cycles, divergence.",
+    styles = Styles::styled(),
+    after_help = EXAMPLES,
+    propagate_version = true
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
+    pub(crate) color: ColorChoice,
+    /// Worker threads; 0 takes one per core. The output does not depend on it.
+    #[arg(long, short = 'j', global = true, default_value_t = 0, value_name = "N")]
+    pub(crate) threads: usize,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  phalanx analyze kernel.ll                           what diverges, function by function
+  phalanx analyze --format json kernel.ll             the same for a program
+  phalanx opt -passes='print<uniformity>' kernel.ll   in LLVM's format
+  phalanx graph --kind cycles kernel.ll | dot -Tsvg   a picture
+
+Exit status: 0 fine, 1 findings (verifier errors), 2 bad usage or bad input.";
+
+/// When to use colours.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// All facts, per function, for people or programs.
+    Analyze(AnalyzeArgs),
+    /// The part of LLVM's `opt` that Phalanx implements.
+    Opt(OptArgs),
+    /// Graphs of a function in DOT.
+    Graph(GraphArgs),
+}
+
+/// Options that say what the code runs on.
+#[derive(Args, Debug, Clone, Default)]
+pub(crate) struct TargetArgs {
+    /// Target triple, in place of the file's own.
+    #[arg(long, value_name = "TRIPLE")]
+    pub(crate) mtriple: Option<String>,
+    /// Processor, such as gfx90a or sm_80.
+    #[arg(long, value_name = "CPU")]
+    pub(crate) mcpu: Option<String>,
+}
+
+/// Options of `phalanx analyze`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  phalanx analyze kernel.ll
+  phalanx analyze --scope workgroup --print branches,cycles kernel.ll
+  phalanx analyze --function reduce --print all kernel.ll
+  clang-22 -x cl ... -S -emit-llvm -o - k.cl | phalanx analyze -")]
+pub(crate) struct AnalyzeArgs {
+    /// LLVM IR files; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// How far `uniform` reaches.
+    #[arg(long, value_enum, default_value_t = ScopeArg::Wave)]
+    pub(crate) scope: ScopeArg,
+    /// Which facts to print.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Section::Summary, Section::Branches, Section::Cycles, Section::Values, Section::Uses])]
+    pub(crate) print: Vec<Section>,
+    /// Text for people or JSON for programs.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Only functions with this name; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) function: Vec<String>,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+}
+
+/// Scopes by name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum ScopeArg {
+    /// Threads that execute in lockstep: warp, wavefront.
+    Wave,
+    /// Threads that share barriers and local memory.
+    Workgroup,
+    /// Workgroups that run together.
+    Cluster,
+    /// All threads of a launch.
+    Grid,
+}
+
+/// What `analyze` can print.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Section {
+    /// Counts.
+    Summary,
+    /// Branches and what their conditions depend on.
+    Branches,
+    /// The cycle hierarchy, exits and their divergence.
+    Cycles,
+    /// Divergent values and their sources.
+    Values,
+    /// Uses made divergent by leaving a cycle in different iterations.
+    Uses,
+    /// Blocks under divergent control.
+    Blocks,
+    /// Dominator and post-dominator trees.
+    Trees,
+    /// Everything, uniform values included.
+    All,
+}
+
+/// Output formats.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Options of `phalanx opt`.
+#[derive(Args, Debug)]
+#[command(
+    about = "The part of LLVM's `opt` that Phalanx implements",
+    long_about = "Takes LLVM's spelling: long options with one dash or two. Printing passes write to standard error,\n\
+        as in LLVM. The module is written with -S or -o only, as text.",
+    after_help = "\
+Passes: print<uniformity> print<cycles> print<domtree> print<postdomtree> print<domfrontier>
+        verify require<...> verify<...> invalidate<...> no-op-module no-op-function, function(...), module(...)
+
+Examples:
+  phalanx opt -passes='print<uniformity>' -disable-output kernel.ll
+  phalanx opt -mtriple=amdgcn-- -passes='print<cycles>,print<domtree>' kernel.ll
+  phalanx opt -S kernel.ll -o copy.ll"
+)]
+pub(crate) struct OptArgs {
+    /// LLVM IR file; `-`, or nothing, is standard input.
+    #[arg(default_value = "-", value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Passes, separated by commas.
+    #[arg(long, default_value = "", value_name = "PIPELINE")]
+    pub(crate) passes: String,
+    /// Write the module as text.
+    #[arg(short = 'S')]
+    pub(crate) text: bool,
+    /// Where to write the module; `-` is standard output.
+    #[arg(short = 'o', value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write no module.
+    #[arg(long)]
+    pub(crate) disable_output: bool,
+    /// Do not verify the input.
+    #[arg(long)]
+    pub(crate) disable_verify: bool,
+    /// Uniformity by LLVM 22's own rules, its unsound answers included. For comparisons only.
+    #[arg(long, hide = true)]
+    pub(crate) exact_llvm: bool,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+}
+
+/// Options of `phalanx graph`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  phalanx graph kernel.ll | dot -Tsvg > cfg.svg
+  phalanx graph --kind domtree --function reduce kernel.ll")]
+pub(crate) struct GraphArgs {
+    /// LLVM IR file; `-` is standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Which graph.
+    #[arg(long, value_enum, default_value_t = GraphKind::Cfg)]
+    pub(crate) kind: GraphKind,
+    /// Only functions with this name; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) function: Vec<String>,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+}
+
+/// Graphs by name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum GraphKind {
+    /// Blocks and edges; divergent branches and blocks are marked.
+    Cfg,
+    /// The dominator tree.
+    Domtree,
+    /// The post-dominator tree.
+    Postdomtree,
+    /// The control-flow graph with cycles as nested boxes.
+    Cycles,
+    /// Which values affect which; divergent ones are marked.
+    Affect,
+}
+
+/// Gives the long options after `opt` their second dash.
+pub(crate) fn normalize(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut in_opt = false;
+    let mut out = Vec::new();
+    for (position, arg) in args.into_iter().enumerate() {
+        let text = arg.to_str().unwrap_or_default();
+        if position > 0 && !in_opt {
+            in_opt = text == "opt";
+            out.push(arg);
+            continue;
+        }
+        let single = text.starts_with('-') && !text.starts_with("--") && text.len() > 2;
+        let short = text.starts_with("-o") || text.starts_with("-j");
+        if position > 0 && single && !short {
+            out.push(format!("-{text}").into());
+        } else {
+            out.push(arg);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        normalize(line.split(' ').map(OsString::from))
+            .into_iter()
+            .map(|w| w.into_string().expect("test words are UTF-8"))
+            .collect()
+    }
+
+    #[test]
+    fn llvm_spelling_gets_a_second_dash_after_opt_only() {
+        assert_eq!(
+            words("phalanx opt -passes=verify -S -o x -disable-output --mtriple a -").join(" "),
+            "phalanx opt --passes=verify -S -o x --disable-output --mtriple a -"
+        );
+        assert_eq!(words("phalanx analyze -j2 a.ll").join(" "), "phalanx analyze -j2 a.ll");
+    }
+
+    #[test]
+    fn definition_is_consistent() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+}

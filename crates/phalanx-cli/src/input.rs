@@ -1,0 +1,49 @@
+//! Reading files and standard input.
+
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+
+/// Text of a file and what it is called in messages.
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) text: Vec<u8>,
+}
+
+/// The largest file: offsets in a source map have 32 bits.
+const MAX_BYTES: u64 = u32::MAX as u64;
+
+/// Reads a file, or standard input for `-`.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Source> {
+    let is_stdin = path == Path::new("-");
+    let name = if is_stdin { "<stdin>".to_owned() } else { path.display().to_string() };
+    let mut text = Vec::new();
+    if is_stdin {
+        std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut text).context("cannot read standard input")?;
+    } else {
+        let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+        if let Ok(metadata) = file.metadata() {
+            if metadata.is_dir() {
+                bail!("cannot read {name}: it is a folder");
+            }
+            text.reserve_exact(metadata.len().min(MAX_BYTES) as usize + 1);
+        }
+        file.take(MAX_BYTES + 1).read_to_end(&mut text).with_context(|| format!("cannot read {name}"))?;
+    }
+    if text.len() as u64 > MAX_BYTES {
+        bail!("{name} is larger than 4 GiB");
+    }
+    if text.starts_with(b"BC\xC0\xDE") || text.starts_with(b"\xDE\xC0\x17\x0B") {
+        bail!("{name} is LLVM bitcode; phalanx reads textual IR (run llvm-dis on it first)");
+    }
+    Ok(Source { name, text })
+}
+
+/// Whether two paths are given where only one may be.
+pub(crate) fn is_stdin(path: &PathBuf) -> bool {
+    path.as_path() == Path::new("-")
+}
