@@ -185,7 +185,13 @@ impl Cycles {
     pub fn entries(&self, cycle: CycleId) -> Entries<'_> {
         let Cycle { first_block, end_block, depth, .. } = self.cycles[cycle.index()];
         let items = self.entries.range(first_block, end_block);
-        Entries { header: Some(self.header(cycle)), nodes: &self.entries, items, depth, first_block }
+        Entries {
+            header: Some(self.header(cycle)),
+            nodes: &self.entries,
+            items,
+            depth,
+            first_block,
+        }
     }
 
     /// Whether the header is the only entry.
@@ -399,4 +405,3 @@ impl Iterator for ExitEdges<'_> {
         Some(self.edges.edges[at])
     }
 }
-

@@ -190,10 +190,6 @@ impl DomTree {
         }
         Some(up)
     }
-
-    pub(crate) fn levels_by_position(&self) -> &[u32] {
-        &self.level
-    }
 }
 
 /// The children of a node of a [`DomTree`].
@@ -284,7 +280,8 @@ impl SearchTree {
 
     fn semidominators<G: Graph + ?Sized>(&self, graph: &G) -> Vec<u32> {
         let mut semi = self.parent.clone();
-        let mut forest = Forest { above: self.parent.clone(), best: self.parent.clone(), path: vec![] };
+        let mut forest =
+            Forest { above: self.parent.clone(), best: self.parent.clone(), path: vec![] };
         for i in (1..self.order.len() as u32).rev() {
             let mut least = semi[i as usize];
             for p in graph.predecessors(self.order[i as usize]) {
@@ -362,4 +359,3 @@ pub(crate) fn jump_pointer(parent: u32, level: &[u32], jump: &[u32]) -> u32 {
     let second = level[near as usize] - level[far as usize];
     if first == second && first != 0 { far } else { parent }
 }
-

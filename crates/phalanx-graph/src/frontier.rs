@@ -30,11 +30,9 @@
 
 use std::collections::{BTreeMap, BinaryHeap};
 
-use rustc_hash::FxHashSet;
-
 use crate::dom::DomTree;
 use crate::graph::{Graph, Repeats};
-use crate::node::Node;
+use crate::node::{Node, NodeSet};
 use crate::threshold::Thresholds;
 
 /// The dominance frontiers of all nodes, enumerated on demand.
@@ -169,31 +167,33 @@ impl JoinEdges {
         mut keep: impl FnMut(Node) -> bool,
     ) -> Vec<Node> {
         let mut found = Vec::new();
-        // Deepest first. What is in the heap once never needs to enter again.
+        // Deepest first; level and node in one word. A node enters the heap once.
         let mut heap = BinaryHeap::new();
-        let mut queued = FxHashSet::default();
-        let mut met = FxHashSet::default();
+        let word = |level: u32, node: Node| u64::from(level) << 32 | u64::from(node.raw());
+        let mut queued = NodeSet::new(dom.node_count());
+        let mut met = NodeSet::new(dom.node_count());
         for node in nodes {
             if let Some(level) = dom.level(node)
                 && queued.insert(node)
             {
-                heap.push((level, node));
+                heap.push(word(level, node));
             }
         }
         let mut searched = Intervals::default();
-        while let Some((level, root)) = heap.pop() {
+        let mut gaps = Vec::new();
+        while let Some(top) = heap.pop() {
+            let (level, root) = ((top >> 32) as u32, Node::from_raw(top as u32));
             let (first, end) = self.range(dom, root);
-            for (first, end) in searched.cover(first, end) {
+            searched.cover(first, end, &mut gaps);
+            for (first, end) in gaps.drain(..) {
                 for at in self.levels.below(first as usize, end as usize, level + 1) {
                     let (_, to) = self.edges[at];
                     if !met.insert(to) || !keep(to) {
                         continue;
                     }
                     found.push(to);
-                    if queued.insert(to)
-                        && let Some(level) = dom.level(to)
-                    {
-                        heap.push((level, to));
+                    if queued.insert(to) {
+                        heap.push(word(self.levels.key(at), to));
                     }
                 }
             }
@@ -210,14 +210,16 @@ struct Intervals {
 }
 
 impl Intervals {
-    /// Adds `first..end`, which holds each older interval wholly or not at all or lies in one, and
-    /// returns what of it is new.
-    fn cover(&mut self, first: u32, end: u32) -> Vec<(u32, u32)> {
-        let mut gaps = Vec::new();
-        if let Some((_, &covered)) = self.end_by_start.range(..=first).next_back()
-            && covered >= end
-        {
-            return gaps;
+    /// Adds `first..end` and appends to `gaps` what of it is new.
+    ///
+    /// Each older interval must lie inside it, around it or apart from it.
+    fn cover(&mut self, first: u32, end: u32, gaps: &mut Vec<(u32, u32)>) {
+        if first == end {
+            return;
+        }
+        let around = self.end_by_start.range(..=first).next_back();
+        if around.is_some_and(|(_, &covered)| covered >= end) {
+            return;
         }
         let mut at = first;
         while let Some((&start, &stop)) = self.end_by_start.range(at..end).next() {
@@ -231,7 +233,5 @@ impl Intervals {
             gaps.push((at, end));
         }
         self.end_by_start.insert(first, end);
-        gaps
     }
 }
-

@@ -200,12 +200,10 @@ mod tests {
         let mut values = NodeVec::filled(0, 3);
         values[Node::new(1)] = 7;
         assert_eq!(values.push(9), Node::new(3));
-        assert_eq!(values.iter().map(|(n, v)| (n.raw(), *v)).collect::<Vec<_>>(), [
-            (0, 0),
-            (1, 7),
-            (2, 0),
-            (3, 9)
-        ]);
+        assert_eq!(
+            values.iter().map(|(n, v)| (n.raw(), *v)).collect::<Vec<_>>(),
+            [(0, 0), (1, 7), (2, 0), (3, 9)]
+        );
 
         let mut set = NodeSet::new(4);
         set.extend([Node::new(3), Node::new(1), Node::new(3)]);

@@ -307,4 +307,3 @@ impl BottomComponents {
         Self { of, count }
     }
 }
-

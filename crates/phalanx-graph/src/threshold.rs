@@ -39,6 +39,12 @@ impl Thresholds {
         self.starts.get(1).map_or(0, |&n| n as usize)
     }
 
+    /// The key at a position.
+    #[inline]
+    pub(crate) fn key(&self, at: usize) -> u32 {
+        self.keys[at]
+    }
+
     fn level(&self, level: usize) -> &[u32] {
         &self.keys[self.starts[level] as usize..self.starts[level + 1] as usize]
     }

@@ -303,6 +303,28 @@ impl Body {
         self.local_metadata.alloc(metadata)
     }
 
+    /// Metadata used as an operand, if the body has any under this number.
+    pub fn try_local_metadata(&self, id: LocalMetadataId) -> Option<&LocalMetadata> {
+        ((raw(id) as usize) < self.local_metadata.len()).then(|| &self.local_metadata[id])
+    }
+
+    /// Whether the operands, call shape and index list of an instruction are in the body's tables.
+    ///
+    /// Always so of what [`Body::create`] and the `add_…` methods made; [`Body::inst_mut`] can break it.
+    pub fn is_intact(&self, inst: InstId) -> bool {
+        let within = |start: u32, len: u32, table: usize| start as usize + len as usize <= table;
+        let data = &self.insts[inst];
+        let [first, second] = data.words;
+        within(data.operands.start, data.operands.len, self.pool.len())
+            && match data.opcode {
+                Opcode::ExtractValue | Opcode::InsertValue | Opcode::LandingPad => {
+                    within(first, second, self.indices.len())
+                }
+                opcode if opcode.is_call() => (first as usize) < self.calls.len(),
+                _ => true,
+            }
+    }
+
     /// Metadata used as an operand.
     pub fn local_metadata(&self, id: LocalMetadataId) -> &LocalMetadata {
         &self.local_metadata[id]

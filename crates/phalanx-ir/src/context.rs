@@ -118,6 +118,26 @@ impl Context {
         self.constant(ty, ConstKind::Int(Int::from_u64(bits, value)))
     }
 
+    /// How many constants there are: numbers below it are valid.
+    pub fn const_count(&self) -> usize {
+        self.constants.len()
+    }
+
+    /// How many types there are: numbers below it are valid.
+    pub fn type_count(&self) -> usize {
+        self.types.len()
+    }
+
+    /// How many symbols there are: numbers below it are valid.
+    pub fn symbol_count(&self) -> usize {
+        self.symbols.len()
+    }
+
+    /// How many attribute lists there are: numbers below it are valid.
+    pub fn attr_list_count(&self) -> usize {
+        self.attr_lists.len()
+    }
+
     /// Interns a set of attributes.
     pub fn attr_set(&self, data: &AttrSetData) -> AttrSet {
         AttrSet::from_raw(self.attr_sets.intern(data))

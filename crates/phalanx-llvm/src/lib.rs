@@ -1,1 +1,14 @@
 //! LLVM IR text: lexer, parser, printer and source map.
+//!
+//! It turns bytes into a [`phalanx_ir::Module`] and back, and knows no analysis and no salsa.
+//!
+//! Read first: [`parse_module`], [`Parsed`] and [`ParseError`].
+
+mod error;
+mod lexer;
+mod parser;
+mod source_map;
+
+pub use error::{Note, ParseError, Span, line_col};
+pub use parser::{Parsed, parse_module};
+pub use source_map::SourceMap;

@@ -1,1 +1,5 @@
 //! Development only: random programs, the abstract SIMT oracle, the LLVM runner.
+
+pub mod compare;
+pub mod lit;
+pub mod llvm_tools;

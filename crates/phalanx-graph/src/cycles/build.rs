@@ -64,11 +64,6 @@ impl Parts {
         }
         self.last[c] = node.raw();
     }
-
-    fn of(&self, cycle: u32) -> impl Iterator<Item = u32> {
-        let some = |i: u32| (i != NONE).then_some(i);
-        std::iter::successors(some(self.first[cycle as usize]), move |&i| some(self.next[i as usize]))
-    }
 }
 
 struct Finder<'a, G: ?Sized> {
@@ -386,9 +381,7 @@ fn crossing_edges<G: Graph + ?Sized>(cycles: &Cycles, graph: &G) -> CrossingEdge
         let Some(inner) = cycles.innermost(from) else { continue };
         let succs = graph.successors(from);
         for (i, &to) in succs.iter().enumerate() {
-            if cycles.contains(inner, to)
-                || repeats.is_repeat(graph.node_count(), from, succs, i)
-            {
+            if cycles.contains(inner, to) || repeats.is_repeat(graph.node_count(), from, succs, i) {
                 continue;
             }
             edges.push((from, to));

@@ -222,7 +222,19 @@ fn rungs(size: usize, closed: bool) -> Cfg {
     for i in 0..size {
         let (a, b) = (2 * i + 1, 2 * i + 2);
         let last = i + 1 == size;
-        s.edges(a, [b, if !last { a + 2 } else if closed { 1 } else { exit }]);
+        s.edges(
+            a,
+            [
+                b,
+                if !last {
+                    a + 2
+                } else if closed {
+                    1
+                } else {
+                    exit
+                },
+            ],
+        );
         s.edges(b, [a, if last { exit } else { b + 2 }]);
     }
     s.build()

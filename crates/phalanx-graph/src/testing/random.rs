@@ -98,7 +98,12 @@ pub fn structured(seed: u64, nodes: usize) -> Cfg {
                 if writer.chance(0.5) {
                     writer.lists[header] = vec![body, after];
                     writer.at = body;
-                    open.push(Open { arms: vec![], join: header, after, can_continue: Some(header) });
+                    open.push(Open {
+                        arms: vec![],
+                        join: header,
+                        after,
+                        can_continue: Some(header),
+                    });
                 } else {
                     let latch = writer.block();
                     writer.lists[header] = vec![body];
@@ -207,24 +212,26 @@ pub fn irreducible(seed: u64, nodes: usize) -> Cfg {
     build(lists)
 }
 
-/// Each node goes to the next and perhaps to one within `reach` of it, forwards or backwards: the
-/// shape of machine-made code with gotos.
+/// Each node goes to the next or jumps to one within `reach` of it, forwards or backwards, or both: the
+/// shape of machine-made code with gotos. The last node is the only exit.
 #[must_use]
 pub fn local(seed: u64, nodes: usize, reach: usize) -> Cfg {
     let mut r = rng(seed);
     let n = nodes.max(1);
-    let lists = (0..n)
+    let lists = (0..n - 1)
         .map(|i| {
-            let mut list = Vec::new();
-            if i + 1 < n && r.random_bool(0.93) {
-                list.push(i + 1);
+            let ahead = r.random_range(i + 1..(i + reach + 2).min(n));
+            let behind = r.random_range(i.saturating_sub(reach)..=i);
+            match r.random_range(0..20) {
+                0 => vec![ahead],
+                1..=6 => vec![i + 1],
+                7..=13 => vec![i + 1, ahead],
+                14..=16 => vec![behind, i + 1],
+                17..=18 => vec![i + 1, behind],
+                _ => vec![ahead, behind],
             }
-            if r.random_bool(0.6) {
-                let low = i.saturating_sub(reach);
-                list.push(r.random_range(low..(i + reach + 2).min(n)));
-            }
-            list
         })
+        .chain([vec![]])
         .collect();
     build(lists)
 }

@@ -261,6 +261,20 @@ impl<'a> Types<'a> {
         false
     }
 
+    /// Whether a constant is a scalar integer (not undefined, not an expression).
+    pub(crate) fn is_plain_int(&self, constant: Const) -> bool {
+        let data = self.context.const_data(constant);
+        self.is_int(data.ty) && matches!(data.kind, ConstKind::Int(_) | ConstKind::Zero)
+    }
+
+    /// A key that equal scalar integers of one type share, whichever way they are written.
+    pub(crate) fn int_key(&self, constant: Const) -> &'a [u64] {
+        match &self.context.const_data(constant).kind {
+            ConstKind::Int(int) if int.words().iter().any(|&word| word != 0) => int.words(),
+            _ => &[],
+        }
+    }
+
     /// The integer a constant is, when it is one (or a splat of one) that fits 64 bits.
     pub(crate) fn const_int(&self, constant: Const) -> Option<u64> {
         let data = self.context.const_data(constant);

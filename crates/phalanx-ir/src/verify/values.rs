@@ -60,7 +60,7 @@ pub(crate) fn binary(types: &Types<'_>, inst: &InstView<'_>) -> Check {
 pub(crate) fn unary(types: &Types<'_>, inst: &InstView<'_>) -> Check {
     ensure!(
         inst.data.ty == inst.ty(0),
-        "Unary operators must have same type foroperands and result!"
+        "Unary operators must have same type for operands and result!"
     );
     ensure!(types.is_float_or_vector(inst.ty(0)), "FNeg operator only works with float types!");
     Ok(())

@@ -6,7 +6,7 @@ use phalanx_ir::{
     Type, TypeKind,
     types::{StructBody, StructName},
 };
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::Writer;
 
@@ -20,63 +20,18 @@ enum Step<'a> {
         first: bool,
         close: &'static str,
     },
-    /// `, ...` or `...` and the closing parenthesis of a function type.
-    Vararg {
-        after_params: bool,
-    },
-    /// Integer parameters of a target type.
+    /// Integer parameters of a target type and what closes it.
     Ints(&'a [u32]),
 }
 
-impl Writer<'_> {
+type Steps<'a> = SmallVec<[Step<'a>; 8]>;
+
+impl<'a> Writer<'a> {
     /// A type.
     pub(super) fn ty(&mut self, ty: Type) {
-        if self.simple_type(ty) {
-            return;
-        }
-        let mut stack: SmallVec<[Step<'_>; 8]> = SmallVec::new();
-        stack.push(Step::Type(ty));
-        self.type_steps(&mut stack);
-    }
-
-    /// Writes a type that holds no other; false when it does hold others.
-    fn simple_type(&mut self, ty: Type) -> bool {
-        let text = match self.cx.context.type_kind(ty) {
-            TypeKind::Void => "void",
-            TypeKind::Half => "half",
-            TypeKind::BFloat => "bfloat",
-            TypeKind::Float => "float",
-            TypeKind::Double => "double",
-            TypeKind::X86Fp80 => "x86_fp80",
-            TypeKind::Fp128 => "fp128",
-            TypeKind::PpcFp128 => "ppc_fp128",
-            TypeKind::Label => "label",
-            TypeKind::Metadata => "metadata",
-            TypeKind::Token => "token",
-            TypeKind::X86Amx => "x86_amx",
-            TypeKind::Int(bits) => {
-                self.out.push(b'i');
-                self.number(u64::from(*bits));
-                return true;
-            }
-            TypeKind::Ptr(0) => "ptr",
-            TypeKind::Ptr(space) => {
-                self.str("ptr addrspace(");
-                self.number(u64::from(*space));
-                ")"
-            }
-            TypeKind::Named(name) => {
-                self.struct_name(*name);
-                return true;
-            }
-            TypeKind::Array { .. }
-            | TypeKind::Vector { .. }
-            | TypeKind::Struct { .. }
-            | TypeKind::Function { .. }
-            | TypeKind::Target { .. } => return false,
-        };
-        self.str(text);
-        true
+        let mut steps = Steps::new();
+        self.one_type(ty, &mut steps);
+        self.type_steps(&mut steps);
     }
 
     /// `%name` or `%3` of an identified structure.
@@ -92,53 +47,28 @@ impl Writer<'_> {
     }
 
     /// The body of an identified structure: `opaque`, `{ .. }` or `<{ .. }>`.
-    pub(super) fn struct_body(&mut self, body: &StructBody) {
+    pub(super) fn struct_body(&mut self, body: &'a StructBody) {
         match body {
             StructBody::Opaque => self.str("opaque"),
             StructBody::Fields { packed, fields } => {
-                let mut stack = SmallVec::new();
-                self.open_struct(*packed, fields, &mut stack);
-                self.type_steps(&mut stack);
+                let mut steps = smallvec![open_struct(*packed, fields, self.out)];
+                self.type_steps(&mut steps);
             }
         }
     }
 
-    fn open_struct<'t>(
-        &mut self,
-        packed: bool,
-        fields: &'t [Type],
-        stack: &mut SmallVec<[Step<'t>; 8]>,
-    ) {
-        self.str(match (packed, fields.is_empty()) {
-            (false, true) => "{}",
-            (true, true) => "<{}>",
-            (false, false) => "{ ",
-            (true, false) => "<{ ",
-        });
-        if !fields.is_empty() {
-            let close = if packed { " }>" } else { " }" };
-            stack.push(Step::List { types: fields, first: true, close });
-        }
-    }
-
-    fn type_steps<'t>(&mut self, stack: &mut SmallVec<[Step<'t>; 8]>)
-    where
-        Self: 't,
-    {
-        while let Some(step) = stack.pop() {
+    fn type_steps(&mut self, steps: &mut Steps<'a>) {
+        while let Some(step) = steps.pop() {
             match step {
                 Step::Text(text) => self.str(text),
-                Step::Type(ty) => self.one_type(ty, stack),
+                Step::Type(ty) => self.one_type(ty, steps),
                 Step::List { types: [], close, .. } => self.str(close),
                 Step::List { types: [ty, rest @ ..], first, close } => {
                     if !first {
                         self.str(", ");
                     }
-                    stack.push(Step::List { types: rest, first: false, close });
-                    stack.push(Step::Type(*ty));
-                }
-                Step::Vararg { after_params } => {
-                    self.str(if after_params { ", ...)" } else { "...)" });
+                    steps.push(Step::List { types: rest, first: false, close });
+                    self.one_type(*ty, steps);
                 }
                 Step::Ints(ints) => {
                     for &int in ints {
@@ -150,4 +80,84 @@ impl Writer<'_> {
             }
         }
     }
+
+    /// Writes a type as far as it holds no other and leaves the rest on the stack.
+    fn one_type(&mut self, ty: Type, steps: &mut Steps<'a>) {
+        let text = match self.cx.context.type_kind(ty) {
+            TypeKind::Void => "void",
+            TypeKind::Half => "half",
+            TypeKind::BFloat => "bfloat",
+            TypeKind::Float => "float",
+            TypeKind::Double => "double",
+            TypeKind::X86Fp80 => "x86_fp80",
+            TypeKind::Fp128 => "fp128",
+            TypeKind::PpcFp128 => "ppc_fp128",
+            TypeKind::Label => "label",
+            TypeKind::Metadata => "metadata",
+            TypeKind::Token => "token",
+            TypeKind::X86Amx => "x86_amx",
+            TypeKind::Ptr(0) => "ptr",
+            TypeKind::Ptr(space) => {
+                self.str("ptr addrspace(");
+                self.number(u64::from(*space));
+                ")"
+            }
+            TypeKind::Int(bits) => {
+                self.out.push(b'i');
+                return self.number(u64::from(*bits));
+            }
+            TypeKind::Named(name) => return self.struct_name(*name),
+            TypeKind::Array { elem, len } => {
+                self.str("[");
+                self.number(*len);
+                self.str(" x ");
+                steps.extend([Step::Text("]"), Step::Type(*elem)]);
+                return;
+            }
+            TypeKind::Vector { elem, len, scalable } => {
+                self.str(if *scalable { "<vscale x " } else { "<" });
+                self.number(u64::from(*len));
+                self.str(" x ");
+                steps.extend([Step::Text(">"), Step::Type(*elem)]);
+                return;
+            }
+            TypeKind::Struct { packed, fields } => {
+                return steps.push(open_struct(*packed, fields, self.out));
+            }
+            TypeKind::Function { ret, params, vararg } => {
+                let close = match (*vararg, params.is_empty()) {
+                    (false, _) => ")",
+                    (true, true) => "...)",
+                    (true, false) => ", ...)",
+                };
+                steps.extend([
+                    Step::List { types: params, first: true, close },
+                    Step::Text(" ("),
+                    Step::Type(*ret),
+                ]);
+                return;
+            }
+            TypeKind::Target { name, types, ints } => {
+                self.str("target(");
+                self.quoted(self.cx.context.bytes(*name));
+                steps.extend([Step::Ints(ints), Step::List { types, first: false, close: "" }]);
+                return;
+            }
+        };
+        self.str(text);
+    }
+}
+
+fn open_struct<'a>(packed: bool, fields: &'a [Type], out: &mut Vec<u8>) -> Step<'a> {
+    out.extend_from_slice(if packed { b"<{" } else { b"{" });
+    let close = match (packed, fields.is_empty()) {
+        (false, true) => "}",
+        (true, true) => "}>",
+        (false, false) => " }",
+        (true, false) => " }>",
+    };
+    if !fields.is_empty() {
+        out.push(b' ');
+    }
+    Step::List { types: fields, first: true, close }
 }

@@ -1,0 +1,417 @@
+//! Rules of attributes: where they may stand, on which types, and which exclude each other.
+//!
+//! The same rules hold for functions and for calls.
+
+use std::borrow::Cow;
+
+use crate::{
+    attributes::{AttrKind, AttrList, AttrSetData, Attribute, MemoryLocation, Positions},
+    constant::ConstKind,
+    types::{Type, TypeKind},
+    verify::{
+        env::Env,
+        fault::{Check, Fault, ensure},
+        types::{MAX_ALIGN, Types},
+    },
+};
+
+/// What an attribute list is attached to.
+#[derive(Copy, Clone)]
+pub(crate) struct Subject<'a> {
+    pub(crate) ret: Type,
+    pub(crate) params: &'a [Type],
+    /// How many arguments there are: more than parameters in a call with variable arguments.
+    pub(crate) args: usize,
+    pub(crate) is_intrinsic: bool,
+    pub(crate) is_inline_asm: bool,
+}
+
+/// All rules of one list. O(attributes).
+pub(crate) fn check(env: &Env<'_>, list: AttrList, subject: Subject<'_>) -> Check {
+    if list == AttrList::EMPTY {
+        return Ok(());
+    }
+    let (types, context) = (&env.types, env.types.context);
+    let data = context.attr_list_data(list);
+    ensure!(data.params.len() <= subject.args, "Attribute after last parameter!");
+    let ret = context.attr_set_data(data.ret);
+    positions(ret, Positions::RETURN, "function return values")?;
+    on_value(types, ret, subject.ret)?;
+    let mut seen = Once::default();
+    for (at, &set) in data.params.iter().enumerate() {
+        let set = context.attr_set_data(set);
+        positions(set, Positions::PARAM, "parameters")?;
+        // Attributes of variable arguments have no parameter type to be held against.
+        let Some(&ty) = subject.params.get(at) else { continue };
+        ensure!(
+            subject.is_intrinsic || !set.has(AttrKind::ImmArg),
+            "immarg attribute only applies to intrinsics"
+        );
+        ensure!(
+            subject.is_intrinsic || subject.is_inline_asm || !set.has(AttrKind::ElementType),
+            "Attribute 'elementtype' can only be applied to intrinsics and inline asm."
+        );
+        on_value(types, set, ty)?;
+        seen.param(types, set, at, ty, subject)?;
+    }
+    on_function(types, data.params.as_ref(), context.attr_set_data(data.function), subject)
+}
+
+/// What may occur on one parameter only.
+#[derive(Default)]
+struct Once {
+    nest: bool,
+    returned: bool,
+    sret: bool,
+    swift_self: bool,
+    swift_async: bool,
+    swift_error: bool,
+}
+
+impl Once {
+    fn param(
+        &mut self,
+        types: &Types<'_>,
+        set: &AttrSetData,
+        at: usize,
+        ty: Type,
+        subject: Subject<'_>,
+    ) -> Check {
+        let once = |seen: &mut bool, kind, message: &'static str| {
+            if set.has(kind) && std::mem::replace(seen, true) {
+                return Err(Fault::new(message, Vec::new()));
+            }
+            Ok(())
+        };
+        once(&mut self.nest, AttrKind::Nest, "More than one parameter has attribute nest!")?;
+        once(
+            &mut self.returned,
+            AttrKind::Returned,
+            "More than one parameter has attribute returned!",
+        )?;
+        ensure!(
+            !set.has(AttrKind::Returned) || converts_without_loss(types, ty, subject.ret),
+            "Incompatible argument and return types for 'returned' attribute"
+        );
+        once(&mut self.sret, AttrKind::StructRet, "Cannot have multiple 'sret' parameters!")?;
+        ensure!(
+            !set.has(AttrKind::StructRet) || at <= 1,
+            "Attribute 'sret' is not on first or second parameter!"
+        );
+        once(
+            &mut self.swift_self,
+            AttrKind::SwiftSelf,
+            "Cannot have multiple 'swiftself' parameters!",
+        )?;
+        once(
+            &mut self.swift_async,
+            AttrKind::SwiftAsync,
+            "Cannot have multiple 'swiftasync' parameters!",
+        )?;
+        once(
+            &mut self.swift_error,
+            AttrKind::SwiftError,
+            "Cannot have multiple 'swifterror' parameters!",
+        )?;
+        ensure!(
+            !set.has(AttrKind::InAlloca) || at + 1 == subject.params.len(),
+            "inalloca isn't on the last parameter!"
+        );
+        Ok(())
+    }
+}
+
+/// Same type, or vectors of the same number of bits.
+fn converts_without_loss(types: &Types<'_>, from: Type, to: Type) -> bool {
+    from == to
+        || types.is_vector(from)
+            && types.is_vector(to)
+            && types.bits(from).is_some()
+            && types.bits(from) == types.bits(to)
+            && types.lanes(from).map(|l| l.scalable) == types.lanes(to).map(|l| l.scalable)
+}
+
+fn positions(set: &AttrSetData, wanted: Positions, place: &str) -> Check {
+    let misplaced = set
+        .attributes()
+        .iter()
+        .filter_map(Attribute::kind)
+        .find(|kind| !kind.positions().contains(wanted));
+    match misplaced {
+        None => Ok(()),
+        Some(kind) => {
+            let end = if wanted == Positions::FUNCTION { "!" } else { "" };
+            Err(Fault::new(format!("Attribute '{}' does not apply to {place}{end}", kind.text()), vec![]))
+        }
+    }
+}
+
+/// Pairs of attributes of one value that contradict each other.
+const EXCLUSIVE: [(AttrKind, AttrKind, &str); 8] = [
+    (
+        AttrKind::InAlloca,
+        AttrKind::ReadOnly,
+        "Attributes 'inalloca and readonly' are incompatible!",
+    ),
+    (AttrKind::StructRet, AttrKind::Returned, "Attributes 'sret and returned' are incompatible!"),
+    (AttrKind::ZeroExt, AttrKind::SignExt, "Attributes 'zeroext and signext' are incompatible!"),
+    (AttrKind::ReadNone, AttrKind::ReadOnly, "Attributes 'readnone and readonly' are incompatible!"),
+    (
+        AttrKind::ReadNone,
+        AttrKind::WriteOnly,
+        "Attributes 'readnone and writeonly' are incompatible!",
+    ),
+    (
+        AttrKind::ReadOnly,
+        AttrKind::WriteOnly,
+        "Attributes 'readonly and writeonly' are incompatible!",
+    ),
+    (AttrKind::Writable, AttrKind::ReadNone, "Attributes writable and readnone are incompatible!"),
+    (AttrKind::Writable, AttrKind::ReadOnly, "Attributes writable and readonly are incompatible!"),
+];
+
+/// Rules of the attributes of one parameter or result.
+fn on_value(types: &Types<'_>, set: &AttrSetData, ty: Type) -> Check {
+    if set.is_empty() {
+        return Ok(());
+    }
+    ensure!(
+        !set.has(AttrKind::ImmArg) || set.attributes().len() == 1,
+        "Attribute 'immarg' is incompatible with other attributes"
+    );
+    let passing = [
+        set.has(AttrKind::ByVal),
+        set.has(AttrKind::InAlloca),
+        set.has(AttrKind::Preallocated),
+        set.has(AttrKind::StructRet) || set.has(AttrKind::InReg),
+        set.has(AttrKind::Nest),
+        set.has(AttrKind::ByRef),
+    ];
+    ensure!(
+        passing.iter().filter(|&&present| present).count() <= 1,
+        "Attributes 'byval', 'inalloca', 'preallocated', 'inreg', 'nest', 'byref', and 'sret' are incompatible!"
+    );
+    for (first, second, message) in EXCLUSIVE {
+        ensure!(!(set.has(first) && set.has(second)), message);
+    }
+    for attribute in set.attributes() {
+        let Some(kind) = attribute.kind() else { continue };
+        ensure!(
+            fits_type(types, kind, ty),
+            format!("Attribute '{}' applied to incompatible type!", attribute_text(kind))
+        );
+    }
+    for kind in [AttrKind::ByVal, AttrKind::ByRef, AttrKind::InAlloca, AttrKind::Preallocated] {
+        if let Some(pointee) = set.type_of(kind) {
+            ensure!(
+                types.is_sized(pointee),
+                format!("Attribute '{}' does not support unsized types!", kind.text())
+            );
+        }
+    }
+    ensure!(set.align().unwrap_or(1) <= MAX_ALIGN, "huge alignment values are unsupported");
+    if set.has(AttrKind::NoFpClass) {
+        let mask = set.no_fp_class();
+        ensure!(mask != 0 && mask & !0x3ff == 0, "Invalid value for 'nofpclass' test mask");
+    }
+    if let Some((low, _)) = set.range() {
+        let range_type = types.context.const_data(low).ty;
+        ensure!(
+            types.bits(range_type) == types.bits(types.scalar(ty)),
+            "Range bit width must match type bit width!"
+        );
+    }
+    let ranges = set.initializes();
+    ensure!(
+        ranges.iter().all(|&(from, to)| from < to) && ranges.windows(2).all(|w| w[0].1 < w[1].0),
+        "Attribute 'initializes' does not support unordered ranges"
+    );
+    Ok(())
+}
+
+fn attribute_text(kind: AttrKind) -> Cow<'static, str> {
+    Cow::Borrowed(kind.text())
+}
+
+/// Whether an attribute of a value makes sense on its type.
+fn fits_type(types: &Types<'_>, kind: AttrKind, ty: Type) -> bool {
+    use AttrKind as K;
+    match kind {
+        K::SignExt | K::ZeroExt | K::NoExt | K::AllocAlign => types.is_int(ty),
+        K::Range => types.is_int_or_vector(ty),
+        K::Align => types.is_ptr_or_vector(ty),
+        K::NoAlias
+        | K::NonNull
+        | K::ReadNone
+        | K::ReadOnly
+        | K::WriteOnly
+        | K::Captures
+        | K::Dereferenceable
+        | K::DereferenceableOrNull
+        | K::Writable
+        | K::DeadOnUnwind
+        | K::DeadOnReturn
+        | K::Initializes
+        | K::Nest
+        | K::SwiftError
+        | K::Preallocated
+        | K::InAlloca
+        | K::ByVal
+        | K::StructRet
+        | K::ByRef
+        | K::ElementType
+        | K::AllocatedPointer => types.is_ptr(ty),
+        K::NoFpClass => {
+            let mut ty = ty;
+            while let TypeKind::Array { elem, .. } = types.kind(ty) {
+                ty = *elem;
+            }
+            match types.kind(ty) {
+                TypeKind::Struct { fields, .. } => fields
+                    .first()
+                    .is_some_and(|&f| types.is_float_or_vector(f) && fields.iter().all(|&g| g == f)),
+                _ => types.is_float_or_vector(ty),
+            }
+        }
+        K::NoUndef => ty != Type::VOID,
+        _ => true,
+    }
+}
+
+/// Rules of the attributes of a function or call as a whole.
+fn on_function(
+    types: &Types<'_>,
+    params: &[crate::AttrSet],
+    set: &AttrSetData,
+    subject: Subject<'_>,
+) -> Check {
+    use AttrKind as K;
+    if set.is_empty() {
+        return Ok(());
+    }
+    positions(set, Positions::FUNCTION, "functions")?;
+    let both = |a, b| set.has(a) && set.has(b);
+    ensure!(
+        !both(K::NoInline, K::AlwaysInline),
+        "Attributes 'noinline and alwaysinline' are incompatible!"
+    );
+    ensure!(
+        !set.has(K::OptimizeNone) || set.has(K::NoInline),
+        "Attribute 'optnone' requires 'noinline'!"
+    );
+    for (first, second, message) in [
+        (
+            K::OptimizeNone,
+            K::OptimizeForSize,
+            "Attributes 'optsize and optnone' are incompatible!",
+        ),
+        (K::OptimizeNone, K::MinSize, "Attributes 'minsize and optnone' are incompatible!"),
+        (
+            K::OptimizeNone,
+            K::OptimizeForDebugging,
+            "Attributes 'optdebug and optnone' are incompatible!",
+        ),
+        (
+            K::OptimizeForDebugging,
+            K::OptimizeForSize,
+            "Attributes 'optsize and optdebug' are incompatible!",
+        ),
+        (
+            K::OptimizeForDebugging,
+            K::MinSize,
+            "Attributes 'minsize and optdebug' are incompatible!",
+        ),
+    ] {
+        ensure!(!both(first, second), message);
+    }
+    let some_writable =
+        params.iter().any(|&p| types.context.attr_set_data(p).has(K::Writable));
+    let writes_args =
+        set.memory().is_none_or(|memory| memory.access(MemoryLocation::ArgMem).writes());
+    ensure!(
+        !some_writable || writes_args,
+        "Attribute writable and memory without argmem: write are incompatible!"
+    );
+    if let Some(size) = set.alloc_size() {
+        alloc_size_param(types, subject, size.size, "element size")?;
+        if let Some(count) = size.count {
+            alloc_size_param(types, subject, count, "number of elements")?;
+        }
+    }
+    if let Some(range) = set.vscale_range() {
+        ensure!(range.min != 0, "'vscale_range' minimum must be greater than 0");
+        ensure!(
+            range.min.is_power_of_two(),
+            "'vscale_range' minimum must be power-of-two value"
+        );
+        ensure!(
+            range.max == 0 || range.max.is_power_of_two(),
+            "'vscale_range' maximum must be power-of-two value"
+        );
+        ensure!(
+            range.max == 0 || range.min <= range.max,
+            "'vscale_range' minimum cannot be greater than maximum"
+        );
+    }
+    texts(types, set)
+}
+
+fn alloc_size_param(types: &Types<'_>, subject: Subject<'_>, at: u32, what: &str) -> Check {
+    let ty = subject.params.get(at as usize);
+    ensure!(ty.is_some(), format!("'allocsize' {what} argument is out of bounds"));
+    ensure!(
+        ty.is_some_and(|&ty| types.is_int(ty)),
+        format!("'allocsize' {what} argument must refer to an integer parameter")
+    );
+    Ok(())
+}
+
+/// String attributes whose values LLVM restricts.
+fn texts(types: &Types<'_>, set: &AttrSetData) -> Check {
+    for (key, value) in set.texts() {
+        let value = value.map_or(&b""[..], |symbol| types.context.bytes(symbol));
+        let name = types.context.bytes(key);
+        let text = || String::from_utf8_lossy(value).into_owned();
+        match name {
+            b"frame-pointer" => ensure!(
+                matches!(value, b"all" | b"non-leaf" | b"none" | b"reserved" | b"non-leaf-no-reserve"),
+                format!("invalid value for 'frame-pointer' attribute: {}", text())
+            ),
+            b"patchable-function-prefix"
+            | b"patchable-function-entry"
+            | b"warn-stack-size"
+            | b"split-buffer-offset" => ensure!(
+                is_unsigned(value),
+                format!("\"{}\" takes an unsigned integer: {}", String::from_utf8_lossy(name), text())
+            ),
+            b"denormal-fp-math" | b"denormal-fp-math-f32" => ensure!(
+                is_denormal_mode(value),
+                format!("invalid value for '{}' attribute: {}", String::from_utf8_lossy(name), text())
+            ),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_unsigned(value: &[u8]) -> bool {
+    !value.is_empty() && value.iter().all(u8::is_ascii_digit)
+}
+
+/// One mode, or one for results and one for operands.
+fn is_denormal_mode(value: &[u8]) -> bool {
+    let is_mode = |mode: &[u8]| {
+        matches!(mode, b"" | b"ieee" | b"preserve-sign" | b"positive-zero" | b"dynamic")
+    };
+    value.splitn(2, |&b| b == b',').all(is_mode)
+}
+
+/// Whether a constant can stand for an `immarg`.
+pub(crate) fn is_immediate(types: &Types<'_>, constant: crate::Const) -> bool {
+    let data = types.context.const_data(constant);
+    match &data.kind {
+        ConstKind::Int(_) | ConstKind::Float(_) => true,
+        ConstKind::Zero => types.is_int(data.ty) || types.is_float(data.ty),
+        _ => false,
+    }
+}

@@ -1,0 +1,382 @@
+//! Rules of calls, invokes and callbrs.
+
+use crate::{
+    attributes::{AttrKind, AttrList},
+    call_conv::CallConv,
+    constant::ConstKind,
+    inst::{InstFlags, Opcode},
+    types::{Type, TypeKind},
+    value::{Value, ValueKind},
+    verify::{
+        attrs::{self, Subject},
+        env::Env,
+        fault::{Check, Related, ensure},
+        view::InstView,
+    },
+};
+
+/// Everything about a call that can be told from its operands.
+pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
+    let types = &env.types;
+    let Some(info) = inst.call else { return Ok(()) };
+    let TypeKind::Function { ret, params, vararg } = types.kind(info.function_type) else {
+        return Ok(());
+    };
+    let is_asm = is_inline_asm(env, inst.callee());
+    ensure!(
+        types.is_ptr(inst.ty(inst.types.len() - 1)) || is_asm,
+        "Called function must be a pointer!"
+    );
+    ensure!(
+        *vararg || info.args as usize == params.len(),
+        "Incorrect number of arguments passed to called function!"
+    );
+    ensure!(
+        info.args as usize >= params.len(),
+        "Called function requires more parameters than were provided!"
+    );
+    for ((&param, &ty), &arg) in params.iter().zip(inst.types).zip(inst.operands) {
+        ensure!(
+            param == ty,
+            "Call parameter type does not match function signature!",
+            Related::Value(arg),
+            Related::Type(param)
+        );
+    }
+    for (&ty, &arg) in inst.types[..info.args as usize].iter().zip(inst.operands) {
+        ensure!(
+            types.is_first_class(ty) && ty != Type::LABEL,
+            "Instruction operands must be first-class values!",
+            Related::Value(arg)
+        );
+    }
+    let callee = inst.const_callee().and_then(|constant| env.function_of(constant));
+    let is_intrinsic = callee.is_some_and(|header| env.is_intrinsic(header.name));
+    if let Some(header) = callee.filter(|_| is_intrinsic) {
+        ensure!(
+            header.ty == info.function_type,
+            "Intrinsic called with incompatible signature"
+        );
+    }
+    ensure!(is_callable(info.call_conv), "calling convention does not permit calls");
+    let subject = Subject {
+        ret: *ret,
+        params,
+        args: info.args as usize,
+        is_intrinsic,
+        is_inline_asm: is_asm,
+    };
+    attrs::check(env, info.attributes, subject)?;
+    let own = types.context.function_attrs(info.attributes);
+    let callee_attributes = callee.map_or(AttrList::EMPTY, |header| header.attributes);
+    ensure!(
+        !own.has(AttrKind::Speculatable)
+            || types.context.function_attrs(callee_attributes).has(AttrKind::Speculatable),
+        "speculatable attribute may not apply to call sites"
+    );
+    if is_intrinsic {
+        immediates(env, inst, callee_attributes)?;
+    } else {
+        for &ty in &params[..] {
+            ensure!(ty != Type::METADATA, "Function has metadata parameter but isn't an intrinsic");
+            ensure!(ty != Type::TOKEN, "Function has token parameter but isn't an intrinsic");
+        }
+    }
+    if callee.is_none() {
+        ensure!(*ret != Type::TOKEN, "Return type cannot be token for indirect call!");
+        ensure!(*ret != Type::X86_AMX, "Return type cannot be x86_amx for indirect call!");
+    }
+    ensure!(*ret != Type::METADATA, "Invalid use of metadata!");
+    bundles(env, inst)?;
+    if inst.opcode() == Opcode::Call {
+        tail_kind(inst)?;
+    } else {
+        terminators(env, inst, is_asm, is_intrinsic)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn is_inline_asm(env: &Env<'_>, callee: Value) -> bool {
+    let kind = |constant| &env.types.context.const_data(constant).kind;
+    callee.as_const().is_some_and(|constant| matches!(kind(constant), ConstKind::InlineAsm(_)))
+}
+
+/// Conventions of entry points: the hardware calls them, code does not.
+fn is_callable(call_conv: CallConv) -> bool {
+    !matches!(
+        call_conv,
+        CallConv::AMDGPU_CS
+            | CallConv::AMDGPU_CS_CHAIN
+            | CallConv::AMDGPU_CS_CHAIN_PRESERVE
+            | CallConv::AMDGPU_ES
+            | CallConv::AMDGPU_GS
+            | CallConv::AMDGPU_HS
+            | CallConv::AMDGPU_KERNEL
+            | CallConv::AMDGPU_LS
+            | CallConv::AMDGPU_PS
+            | CallConv::AMDGPU_VS
+            | CallConv::SPIR_KERNEL
+    )
+}
+
+/// Arguments of parameters marked `immarg`.
+fn immediates(env: &Env<'_>, inst: &InstView<'_>, attributes: AttrList) -> Check {
+    let context = env.types.context;
+    for (at, &set) in context.attr_list_data(attributes).params.iter().enumerate() {
+        let Some(&arg) = inst.args().get(at) else { break };
+        if context.attr_set_data(set).has(AttrKind::ImmArg) {
+            let is_immediate =
+                arg.as_const().is_some_and(|constant| attrs::is_immediate(&env.types, constant));
+            ensure!(
+                is_immediate,
+                "immarg operand has non-immediate parameter",
+                Related::Value(arg)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Bundles that may occur once, and what LLVM calls a second one.
+const SINGLE_BUNDLES: [(&[u8], &str); 9] = [
+    (b"deopt", "Multiple deopt operand bundles"),
+    (b"gc-transition", "Multiple gc-transition operand bundles"),
+    (b"funclet", "Multiple funclet operand bundles"),
+    (b"cfguardtarget", "Multiple CFGuardTarget operand bundles"),
+    (b"ptrauth", "Multiple ptrauth operand bundles"),
+    (b"kcfi", "Multiple kcfi operand bundles"),
+    (b"preallocated", "Multiple preallocated operand bundles"),
+    (b"gc-live", "Multiple gc-live operand bundles"),
+    (b"clang.arc.attachedcall", "Multiple \"clang.arc.attachedcall\" operand bundles"),
+];
+
+fn bundles(env: &Env<'_>, inst: &InstView<'_>) -> Check {
+    let mut seen = [false; SINGLE_BUNDLES.len()];
+    for (tag, operands) in inst.bundles() {
+        let tag = env.types.context.bytes(tag);
+        let Some(at) = SINGLE_BUNDLES.iter().position(|&(name, _)| name == tag) else { continue };
+        ensure!(!std::mem::replace(&mut seen[at], true), SINGLE_BUNDLES[at].1);
+        match tag {
+            b"funclet" => {
+                ensure!(operands.len() == 1, "Expected exactly one funclet bundle operand");
+                let is_pad = operands[0].as_inst().is_some_and(|pad| {
+                    matches!(inst.body.inst(pad).opcode, Opcode::CatchPad | Opcode::CleanupPad)
+                });
+                ensure!(is_pad, "Funclet bundle operands should correspond to a FuncletPadInst");
+            }
+            b"cfguardtarget" => {
+                ensure!(operands.len() == 1, "Expected exactly one cfguardtarget bundle operand");
+            }
+            b"ptrauth" => {
+                ensure!(operands.len() == 2, "Expected exactly two ptrauth bundle operands");
+            }
+            b"kcfi" => ensure!(operands.len() == 1, "Expected exactly one kcfi bundle operand"),
+            b"preallocated" => {
+                ensure!(operands.len() == 1, "Expected exactly one preallocated bundle operand");
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// At most one of `tail`, `musttail` and `notail`.
+fn tail_kind(inst: &InstView<'_>) -> Check {
+    let kinds = [InstFlags::TAIL, InstFlags::MUST_TAIL, InstFlags::NO_TAIL];
+    ensure!(
+        kinds.iter().filter(|&&kind| inst.data.flags.contains(kind)).count() <= 1,
+        "A call is at most one of tail, musttail and notail!"
+    );
+    Ok(())
+}
+
+/// What `invoke` and `callbr` may call.
+fn terminators(env: &Env<'_>, inst: &InstView<'_>, is_asm: bool, is_intrinsic: bool) -> Check {
+    if inst.opcode() == Opcode::CallBr {
+        let name = callee_name(env, inst);
+        ensure!(
+            is_asm || name == b"llvm.amdgcn.kill",
+            "Callbr currently only supports asm-goto and selected intrinsics"
+        );
+    } else if is_intrinsic {
+        let name = callee_name(env, inst);
+        ensure!(
+            INVOCABLE.iter().any(|prefix| name.starts_with(prefix)),
+            "Cannot invoke an intrinsic other than donothing, patchpoint, statepoint, coro_resume, coro_destroy, clang.arc.attachedcall or wasm.(re)throw"
+        );
+    }
+    Ok(())
+}
+
+const INVOCABLE: [&[u8]; 11] = [
+    b"llvm.donothing",
+    b"llvm.seh.try.begin",
+    b"llvm.seh.try.end",
+    b"llvm.seh.scope.begin",
+    b"llvm.seh.scope.end",
+    b"llvm.coro.resume",
+    b"llvm.coro.destroy",
+    b"llvm.coro.await.suspend",
+    b"llvm.experimental.patchpoint",
+    b"llvm.experimental.gc.statepoint",
+    b"llvm.wasm.",
+];
+
+/// The name of a directly called function; empty otherwise.
+pub(crate) fn callee_name<'a>(env: &Env<'a>, inst: &InstView<'_>) -> &'a [u8] {
+    let name = inst.const_callee().and_then(|c| match &env.types.context.const_data(c).kind {
+        ConstKind::Global(name) => Some(*name),
+        _ => None,
+    });
+    name.map_or(b"", |name| env.name_bytes(name))
+}
+
+/// Whether all threads that execute the call together matter to it.
+pub(crate) fn is_convergent(env: &Env<'_>, inst: &InstView<'_>) -> bool {
+    let context = env.types.context;
+    if context.function_attrs(inst.call_attributes()).has(AttrKind::Convergent) {
+        return true;
+    }
+    let Some(header) = inst.const_callee().and_then(|constant| env.function_of(constant)) else {
+        return false;
+    };
+    context.function_attrs(header.attributes).has(AttrKind::Convergent) || {
+        let name = env.name_bytes(header.name);
+        name.starts_with(b"llvm.")
+            && (name.starts_with(b"llvm.experimental.convergence.")
+                || (env.convergent_intrinsic)(name))
+    }
+}
+
+/// Attributes that the two ends of a `musttail` call must agree on, because they shape the frame.
+const ABI_ATTRIBUTES: [AttrKind; 11] = [
+    AttrKind::StructRet,
+    AttrKind::ByVal,
+    AttrKind::InAlloca,
+    AttrKind::InReg,
+    AttrKind::StackAlign,
+    AttrKind::SwiftSelf,
+    AttrKind::SwiftAsync,
+    AttrKind::SwiftError,
+    AttrKind::Preallocated,
+    AttrKind::ByRef,
+    AttrKind::Align,
+];
+
+/// A `musttail` call against the function it is in and the return that must follow it.
+pub(crate) fn must_tail(env: &Env<'_>, inst: &InstView<'_>, call: crate::InstId) -> Check {
+    let types = &env.types;
+    let Some(info) = inst.call else { return Ok(()) };
+    ensure!(!is_inline_asm(env, inst.callee()), "cannot use musttail call with inline asm");
+    let TypeKind::Function { ret, params, vararg } = types.kind(info.function_type) else {
+        return Ok(());
+    };
+    let caller = inst.header;
+    ensure!(caller.vararg == *vararg, "cannot guarantee tail call due to mismatched varargs");
+    let congruent = |a: Type, b: Type| {
+        a == b || types.is_ptr(a) && types.is_ptr(b) && types.address_space(a) == types.address_space(b)
+    };
+    ensure!(
+        congruent(caller.ret, *ret),
+        "cannot guarantee tail call due to mismatched return types"
+    );
+    ensure!(
+        caller.call_conv == info.call_conv,
+        "cannot guarantee tail call due to mismatched calling conv"
+    );
+    // The call, an optional bitcast of its result, and the return of that.
+    let body = inst.body;
+    let mut result = call;
+    let mut next = body.next(call);
+    if let Some(cast) = next.filter(|&next| body.inst(next).opcode == Opcode::BitCast) {
+        ensure!(
+            body.operands(cast)[0] == Value::inst(call),
+            "bitcast following musttail call must use the call",
+            Related::Inst(cast)
+        );
+        result = cast;
+        next = body.next(cast);
+    }
+    let ret_inst = next.filter(|&next| body.inst(next).opcode == Opcode::Ret);
+    let Some(ret_inst) = ret_inst else {
+        ensure!(false, "musttail call must precede a ret with an optional bitcast");
+        return Ok(());
+    };
+    let returns_it = match body.operands(ret_inst).first() {
+        None => true,
+        Some(&value) => {
+            value == Value::inst(result)
+                || matches!(value.kind(), ValueKind::Const(c)
+                    if matches!(types.context.const_data(c).kind, ConstKind::Undef | ConstKind::Poison))
+        }
+    };
+    ensure!(returns_it, "musttail call result must be returned", Related::Inst(ret_inst));
+    must_tail_signature(env, inst, info.attributes, params, congruent)
+}
+
+fn must_tail_signature(
+    env: &Env<'_>,
+    inst: &InstView<'_>,
+    attributes: AttrList,
+    params: &[Type],
+    congruent: impl Fn(Type, Type) -> bool,
+) -> Check {
+    let (caller, context) = (inst.header, env.types.context);
+    let conv = inst.call_conv();
+    if conv == CallConv::TAIL || conv == CallConv::SWIFT_TAIL {
+        // These conventions pop their own arguments, so the signatures may differ, but nothing may be on the frame.
+        let name = if conv == CallConv::TAIL { "tailcc" } else { "swifttailcc" };
+        let frame = [
+            AttrKind::InAlloca,
+            AttrKind::InReg,
+            AttrKind::SwiftError,
+            AttrKind::Preallocated,
+            AttrKind::ByRef,
+        ];
+        for (list, count, side) in
+            [(caller.attributes, caller.params.len(), "caller"), (attributes, params.len(), "callee")]
+        {
+            for at in 0..count {
+                let set = context.param_attrs(list, at);
+                if let Some(kind) = frame.into_iter().find(|&kind| set.has(kind)) {
+                    ensure!(
+                        false,
+                        format!("{} attribute not allowed in {name} musttail {side}", kind.text())
+                    );
+                }
+            }
+        }
+        ensure!(!caller.vararg, format!("cannot guarantee {name} tail call for varargs function"));
+        return Ok(());
+    }
+    let is_intrinsic = callee_name(env, inst).starts_with(b"llvm.");
+    if !is_intrinsic {
+        ensure!(
+            caller.params.len() == params.len(),
+            "cannot guarantee tail call due to mismatched parameter counts"
+        );
+        ensure!(
+            caller.params.iter().zip(params).all(|(&a, &b)| congruent(a, b)),
+            "cannot guarantee tail call due to mismatched parameter types"
+        );
+    }
+    for (at, &arg) in inst.args().iter().take(caller.params.len()).enumerate() {
+        let (ours, theirs) =
+            (context.param_attrs(caller.attributes, at), context.param_attrs(attributes, at));
+        let is_frame = |set: &crate::attributes::AttrSetData| {
+            set.has(AttrKind::ByVal) || set.has(AttrKind::ByRef)
+        };
+        for kind in ABI_ATTRIBUTES {
+            // Alignment counts only where it is the alignment of something on the frame.
+            if kind == AttrKind::Align && !(is_frame(ours) || is_frame(theirs)) {
+                continue;
+            }
+            ensure!(
+                ours.get(kind) == theirs.get(kind),
+                "cannot guarantee tail call due to mismatched ABI impacting function attributes",
+                Related::Value(arg)
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! What the rules know of the module around a function.
+
+use std::cell::RefCell;
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    attributes::AttrSet,
+    constant::{Const, ConstKind},
+    function::FunctionHeader,
+    module::{GlobalIndex, Module},
+    symbol::GlobalName,
+    verify::{
+        attrs::SetFacts,
+        types::{StructIndex, Types},
+    },
+};
+
+/// Where the entities of a module are, by name: what verifying a function needs of its module.
+///
+/// O(entities) to make, and good for all functions of the module.
+#[derive(Clone, Debug, Default)]
+pub struct ModuleIndex {
+    pub(crate) globals: FxHashMap<GlobalName, GlobalIndex>,
+    pub(crate) structs: StructIndex,
+    /// Whether the triple names an AMD GPU.
+    pub(crate) amdgpu: bool,
+    /// Address space of stack objects, as the data layout says.
+    pub(crate) alloca_space: u32,
+}
+
+impl ModuleIndex {
+    /// The index of a module. Of entities with the same name the first counts.
+    pub fn new(module: &Module) -> Self {
+        let mut index = ModuleIndex::default();
+        let variables = module.variables.iter().map(|v| v.name);
+        let aliases = module.aliases.iter().map(|a| a.name);
+        let functions = module.functions.iter().map(|f| f.header.name);
+        for (at, name) in variables.enumerate() {
+            index.globals.entry(name).or_insert(GlobalIndex::Variable(at));
+        }
+        for (at, name) in aliases.enumerate() {
+            index.globals.entry(name).or_insert(GlobalIndex::Alias(at));
+        }
+        for (at, name) in functions.enumerate() {
+            index.globals.entry(name).or_insert(GlobalIndex::Function(at));
+        }
+        for (at, (name, _)) in module.structs.iter().enumerate() {
+            index.structs.entry(*name).or_insert(at as u32);
+        }
+        index.read_target(module);
+        index
+    }
+
+    /// Takes over what triple and data layout say.
+    pub(crate) fn read_target(&mut self, module: &Module) {
+        let bytes = |symbol: Option<crate::Symbol>| symbol.map_or(&b""[..], |s| module.context.bytes(s));
+        let triple = bytes(module.triple);
+        self.amdgpu = [&b"amdgcn"[..], b"amdgpu", b"r600"].iter().any(|arch| triple.starts_with(arch));
+        self.alloca_space = bytes(module.data_layout)
+            .split(|&b| b == b'-')
+            .filter_map(|part| part.strip_prefix(b"A"))
+            .filter_map(|number| std::str::from_utf8(number).ok()?.parse().ok())
+            .next_back()
+            .unwrap_or(if self.amdgpu { 5 } else { 0 });
+    }
+}
+
+/// The surroundings of a function while its rules are checked.
+pub(crate) struct Env<'a> {
+    pub(crate) types: Types<'a>,
+    pub(crate) module: &'a Module,
+    pub(crate) index: &'a ModuleIndex,
+    pub(crate) amdgpu: bool,
+    pub(crate) set_facts: RefCell<FxHashMap<AttrSet, SetFacts>>,
+    /// Whether the intrinsic of this name is a convergent operation.
+    pub(crate) convergent_intrinsic: fn(&[u8]) -> bool,
+}
+
+impl<'a> Env<'a> {
+    pub(crate) fn new(module: &'a Module, index: &'a ModuleIndex) -> Self {
+        Env {
+            types: Types::new(&module.context, &module.structs, &index.structs),
+            module,
+            index,
+            amdgpu: index.amdgpu,
+            set_facts: RefCell::default(),
+            convergent_intrinsic: |_| false,
+        }
+    }
+
+    /// The entity of a name.
+    pub(crate) fn global(&self, name: GlobalName) -> Option<GlobalIndex> {
+        self.index.globals.get(&name).copied()
+    }
+
+    /// The header of the function a constant names.
+    pub(crate) fn function_of(&self, constant: Const) -> Option<&'a FunctionHeader> {
+        match &self.types.context.const_data(constant).kind {
+            ConstKind::Global(name) => self.function(*name),
+            _ => None,
+        }
+    }
+
+    /// The header of the function with this name.
+    pub(crate) fn function(&self, name: GlobalName) -> Option<&'a FunctionHeader> {
+        match self.global(name)? {
+            GlobalIndex::Function(at) => Some(&self.module.functions.get(at)?.header),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a name, or nothing for a numbered entity.
+    pub(crate) fn name_bytes(&self, name: GlobalName) -> &'a [u8] {
+        name.symbol().map_or(b"", |symbol| self.types.context.bytes(symbol))
+    }
+
+    /// Whether the name is one that LLVM keeps for intrinsics.
+    pub(crate) fn is_intrinsic(&self, name: GlobalName) -> bool {
+        self.name_bytes(name).starts_with(b"llvm.")
+    }
+}

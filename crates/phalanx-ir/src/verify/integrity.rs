@@ -1,0 +1,217 @@
+//! Whether a function's tables hang together: the ground that all other rules stand on.
+//!
+//! LLVM's pointers cannot dangle in these ways, so it has no words for them. Numbers can: an operand may name an
+//! instruction that does not exist, a branch may have the wrong number of successors. A function that fails here is
+//! not looked at any further, which is why no other rule needs to ask whether a number is in range.
+
+use rustc_hash::FxHashSet;
+
+use crate::{
+    body::InstId,
+    flow::BlockId,
+    function::Function,
+    inst::{InstFlags, Opcode, RmwOp},
+    types::TypeKind,
+    verify::{env::Env, fault::VerifyError, view::dangling},
+};
+
+/// Every dangling number and wrong count of the function, in order of instruction ids. O(function).
+pub(crate) fn check(env: &Env<'_>, function: &Function) -> Vec<VerifyError> {
+    let mut errors = Errors { function, list: Vec::new() };
+    let context = env.types.context;
+    let header = &function.header;
+    let mut types = header.params.iter().chain([&header.ty, &header.ret]);
+    if types.any(|ty| ty.raw() as usize >= context.type_count()) {
+        errors.push(None, None, "Referring to a type of another context!");
+        return errors.list;
+    }
+    match context.type_kind(header.ty) {
+        TypeKind::Function { ret, params, vararg }
+            if *ret == header.ret && *params == header.params && *vararg == header.vararg => {}
+        _ => errors.push(None, None, "Function header does not match function type!"),
+    }
+    if header.attributes.raw() as usize >= context.attr_list_count() {
+        errors.push(None, None, "Referring to attributes of another context!");
+    }
+    blocks(function, &mut errors);
+    for inst in function.body.all_ids() {
+        if let Some(message) = instruction(env, function, inst) {
+            errors.push(function.body.block_of(inst), Some(inst), message);
+        }
+    }
+    errors.list
+}
+
+struct Errors<'a> {
+    function: &'a Function,
+    list: Vec<VerifyError>,
+}
+
+impl Errors<'_> {
+    fn push(&mut self, block: Option<BlockId>, inst: Option<InstId>, message: &'static str) {
+        self.list.push(VerifyError {
+            function: Some(self.function.header.name),
+            block,
+            inst,
+            message: message.into(),
+            related: Vec::new(),
+        });
+    }
+}
+
+fn number(block: BlockId) -> usize {
+    block.into_raw().into_u32() as usize
+}
+
+/// The order names each block at most once; what it does not name is empty and not referred to.
+fn blocks(function: &Function, errors: &mut Errors<'_>) {
+    let (flow, body) = (&function.flow, &function.body);
+    let mut placed = vec![false; flow.id_count()];
+    for &block in flow.order() {
+        match placed.get_mut(number(block)) {
+            None => errors.push(None, None, "Referring to a basic block in another function!"),
+            Some(true) => errors.push(Some(block), None, "Basic block is in the function twice!"),
+            Some(place) => *place = true,
+        }
+    }
+    for (at, &is_placed) in placed.iter().enumerate() {
+        let block = BlockId::from_raw((at as u32).into());
+        let successors = flow.successors(block);
+        if !successors.iter().all(|&s| placed.get(number(s)).copied().unwrap_or(false)) {
+            errors.push(Some(block), None, "Referring to a basic block in another function!");
+        }
+        if !is_placed && (!successors.is_empty() || body.first(block).is_some()) {
+            errors.push(Some(block), None, "Basic block is not in the function but has contents!");
+        }
+        let is_terminated = body.terminator(block).is_some();
+        if !is_terminated && !successors.is_empty() {
+            errors.push(Some(block), None, "Basic block has successors but no terminator!");
+        }
+    }
+}
+
+fn instruction(env: &Env<'_>, function: &Function, inst: InstId) -> Option<&'static str> {
+    let (context, body, flow) = (env.types.context, &function.body, &function.flow);
+    let data = body.inst(inst);
+    if !body.is_intact(inst) {
+        return Some("Instruction refers to operands that its function does not have!");
+    }
+    let type_exists = |raw: u32| (raw as usize) < context.type_count();
+    let mut types_exist = type_exists(data.ty.raw());
+    let block = body.block_of(inst);
+    if block.is_some_and(|block| number(block) >= flow.id_count()) {
+        return Some("Instruction is in a basic block of another function!");
+    }
+    match data.opcode {
+        Opcode::Alloca => types_exist &= type_exists(data.words[0]) && mem_is_valid(env, function, inst),
+        Opcode::GetElementPtr => types_exist &= type_exists(data.words[0]),
+        Opcode::Load | Opcode::Store | Opcode::Fence | Opcode::CmpXchg | Opcode::AtomicRmw => {
+            if !mem_is_valid(env, function, inst) {
+                return Some("Memory operation has an invalid alignment, ordering or scope!");
+            }
+        }
+        Opcode::Call | Opcode::Invoke | Opcode::CallBr => {
+            let info = body.call_info(inst);
+            types_exist &= type_exists(info.function_type.raw());
+            let is_function = types_exist
+                && matches!(context.type_kind(info.function_type), TypeKind::Function { .. });
+            if types_exist && !is_function {
+                return Some("Type of the callee is not a function type!");
+            }
+            if info.attributes.raw() as usize >= context.attr_list_count() {
+                return Some("Referring to attributes of another context!");
+            }
+            let symbols = context.symbol_count();
+            if info.bundles.iter().any(|&(tag, _)| tag.raw() as usize >= symbols) {
+                return Some("Referring to a name of another context!");
+            }
+        }
+        _ => {}
+    }
+    if !types_exist {
+        return Some("Referring to a type of another context!");
+    }
+    let operands = body.operands(inst);
+    if let Some(message) =
+        operands.iter().find_map(|&v| dangling(&env.types, &function.header, body, flow, v))
+    {
+        return Some(message);
+    }
+    let is_last = block.is_some_and(|block| body.last(block) == Some(inst));
+    let successors = block.filter(|_| is_last).map(|block| flow.successors(block).len());
+    if !operand_count_fits(function, inst, successors) {
+        return Some("Instruction has a wrong number of operands or successors!");
+    }
+    if data.opcode == Opcode::Phi {
+        let (_, blocks) = operands.split_at(operands.len() / 2);
+        if blocks.iter().any(|value| value.as_block().is_none()) {
+            return Some("PHI node has an incoming block that is not a block!");
+        }
+    }
+    None
+}
+
+fn mem_is_valid(env: &Env<'_>, function: &Function, inst: InstId) -> bool {
+    let data = function.body.inst(inst);
+    let raw = data.words[1];
+    let sub_fits = data.opcode != Opcode::AtomicRmw || usize::from(data.sub) < RmwOp::ALL.len();
+    sub_fits
+        && (raw & 0x3f) <= 33
+        && (raw >> 6 & 7) < 7
+        && (raw >> 9 & 7) < 7
+        && ((raw >> 12) as usize) < env.types.context.symbol_count()
+}
+
+/// Operand and successor counts of each opcode. Successors are known of a last instruction only.
+fn operand_count_fits(function: &Function, inst: InstId, successors: Option<usize>) -> bool {
+    let body = &function.body;
+    let data = body.inst(inst);
+    let operands = data.operands.len as usize;
+    // Of a terminator that is not linked as one, nothing is known and anything fits.
+    let has = |wanted: &dyn Fn(usize) -> bool| successors.is_none_or(wanted);
+    match data.opcode {
+        Opcode::Ret => operands <= 1 && has(&|n| n == 0),
+        Opcode::Br => operands <= 1 && has(&|n| n == operands + 1),
+        Opcode::Switch => operands >= 1 && has(&|n| n == operands),
+        Opcode::IndirectBr => operands == 1,
+        Opcode::Unreachable => operands == 0 && has(&|n| n == 0),
+        Opcode::Resume => operands == 1 && has(&|n| n == 0),
+        Opcode::CatchRet => operands == 1 && has(&|n| n == 1),
+        Opcode::CleanupRet => operands == 1 && has(&|n| n <= 1),
+        Opcode::CatchSwitch => {
+            let unwinds = usize::from(data.flags.contains(InstFlags::CLEANUP));
+            operands == 1 && has(&|n| n >= unwinds)
+        }
+        Opcode::Call | Opcode::Invoke | Opcode::CallBr => {
+            let info = body.call_info(inst);
+            let bundles: u64 = info.bundles.iter().map(|&(_, len)| u64::from(len)).sum();
+            let fits = u64::from(info.args) + bundles + 1 == operands as u64;
+            fits && match data.opcode {
+                Opcode::Invoke => has(&|n| n == 2),
+                Opcode::CallBr => has(&|n| n >= 1),
+                _ => true,
+            }
+        }
+        Opcode::FNeg
+        | Opcode::Alloca
+        | Opcode::Load
+        | Opcode::VaArg
+        | Opcode::ExtractValue
+        | Opcode::Freeze => operands == 1,
+        Opcode::Fence => operands == 0,
+        Opcode::CmpXchg | Opcode::Select | Opcode::InsertElement | Opcode::ShuffleVector => {
+            operands == 3
+        }
+        Opcode::GetElementPtr | Opcode::CleanupPad | Opcode::CatchPad => operands >= 1,
+        Opcode::Phi => operands.is_multiple_of(2),
+        Opcode::LandingPad => body.indices(inst).len() == operands,
+        opcode if opcode.is_cast() => operands == 1,
+        _ => operands == 2,
+    }
+}
+
+/// Ids of all instructions that are in a block of the function's order.
+pub(crate) fn linked(function: &Function) -> FxHashSet<InstId> {
+    let blocks = function.flow.order().iter();
+    blocks.flat_map(|&block| function.body.block_insts(block)).collect()
+}

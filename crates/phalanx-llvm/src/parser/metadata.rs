@@ -1,0 +1,1 @@
+//! Metadata nodes, named metadata and attachments.

@@ -1,0 +1,617 @@
+//! Types, and the identified structures of a module.
+//!
+//! Nested types are read with a stack of frames, one per bracket that is open; their parts wait on a second stack.
+//! Pointers with an element type (`i32*`) are read as `ptr`, as LLVM does.
+
+use std::borrow::Cow;
+
+use phalanx_ir::{
+    Symbol, Type, TypeKind,
+    types::{StructBody, StructName},
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Parser, keyword::Keyword};
+use crate::{
+    error::{PResult, Span},
+    lexer::{Token, TokenKind},
+};
+
+/// The widest integer type.
+const MAX_INT_BITS: u32 = 1 << 23;
+/// Address spaces have 24 bits.
+const MAX_ADDRESS_SPACE: u32 = (1 << 24) - 1;
+
+/// What the types of a module are called.
+#[derive(Default)]
+pub(crate) struct TypeState<'a> {
+    named: FxHashMap<Cow<'a, [u8]>, TypeEntry>,
+    numbered: FxHashMap<u32, TypeEntry>,
+    /// Entry of [`phalanx_ir::Module::structs`], by type.
+    bodies: FxHashMap<Type, usize>,
+    /// Types known to have a size.
+    sized: FxHashSet<Type>,
+    /// Default address spaces of `alloca`, globals and functions, from the data layout.
+    pub(crate) address_spaces: AddressSpaces,
+    frames: Vec<Frame>,
+    parts: Vec<Type>,
+}
+
+/// What a data layout says about address spaces.
+#[derive(Copy, Clone, Default)]
+pub(crate) struct AddressSpaces {
+    pub(crate) alloca: u32,
+    pub(crate) globals: u32,
+    pub(crate) program: u32,
+}
+
+#[derive(Copy, Clone)]
+struct TypeEntry {
+    ty: Type,
+    /// Where it was first mentioned.
+    mention: Span,
+    defined: bool,
+}
+
+/// A bracket that is open; its parts begin at `base` of the stack of parts.
+#[derive(Copy, Clone)]
+enum Frame {
+    Array { len: u64 },
+    Vector { len: u32, scalable: bool },
+    Struct { packed: bool, base: usize },
+    Params { ret: Type, base: usize },
+    Target { name: Symbol, base: usize, start: u32 },
+}
+
+/// What to do after a part.
+enum Next {
+    /// The bracket closed and this is the type.
+    Done(Type),
+    /// Another part follows.
+    More,
+}
+
+impl<'a> Parser<'a> {
+    /// A type other than `void`.
+    #[inline]
+    pub(crate) fn parse_type(&mut self) -> PResult<Type> {
+        let start = self.token.start;
+        let ty = self.parse_type_or_void()?;
+        if ty == Type::VOID {
+            return Err(self.error(self.span_from(start), "`void` is only allowed as the result of a function"));
+        }
+        Ok(ty)
+    }
+
+    /// A type.
+    #[inline]
+    pub(crate) fn parse_type_or_void(&mut self) -> PResult<Type> {
+        let Some(ty) = self.parse_simple_type()? else { return self.parse_nested_type(None) };
+        if self.at_type_suffix() { self.parse_nested_type(Some(ty)) } else { Ok(ty) }
+    }
+
+    #[inline]
+    fn at_type_suffix(&self) -> bool {
+        matches!(self.kind(), TokenKind::LParen | TokenKind::Star) || self.at_kw(Keyword::AddrSpace)
+    }
+
+    /// A type that is one token or a pointer; None when something else begins here.
+    #[inline]
+    fn parse_simple_type(&mut self) -> PResult<Option<Type>> {
+        let ty = match self.token.keyword {
+            Keyword::None if self.at(TokenKind::IntType) => {
+                let bits = self.token.number;
+                if bits == 0 || bits > MAX_INT_BITS {
+                    let message = format!("an integer type has 1 to {MAX_INT_BITS} bits");
+                    return Err(self.error(self.span(), message));
+                }
+                self.context.int_type(bits)
+            }
+            Keyword::Ptr => {
+                self.bump();
+                let space = self.parse_optional_address_space(0)?;
+                if self.at(TokenKind::Star) {
+                    return Err(self.error(self.span(), "`ptr*` is invalid: use `ptr`"));
+                }
+                return Ok(Some(self.context.ptr_type(space)));
+            }
+            Keyword::Float => Type::FLOAT,
+            Keyword::Void => Type::VOID,
+            Keyword::Double => Type::DOUBLE,
+            Keyword::Half => Type::HALF,
+            Keyword::BFloat => Type::BFLOAT,
+            Keyword::Label => Type::LABEL,
+            Keyword::Metadata => Type::METADATA,
+            Keyword::Token => Type::TOKEN,
+            Keyword::X86Fp80 => Type::X86_FP80,
+            Keyword::Fp128 => Type::FP128,
+            Keyword::PpcFp128 => Type::PPC_FP128,
+            Keyword::X86Amx => Type::X86_AMX,
+            _ => return Ok(None),
+        };
+        self.bump();
+        Ok(Some(ty))
+    }
+
+    fn parse_nested_type(&mut self, mut first: Option<Type>) -> PResult<Type> {
+        // What an error left behind is of no use; errors end the parse.
+        let mut frames = std::mem::take(&mut self.types.frames);
+        frames.clear();
+        self.types.parts.clear();
+        loop {
+            let opened = match first.take() {
+                Some(ty) => Some(ty),
+                None => self.open_type(&mut frames)?,
+            };
+            let Some(mut ty) = opened else { continue };
+            loop {
+                match self.parse_type_suffix(ty, &mut frames)? {
+                    Suffix::None => {}
+                    Suffix::Type(with) => {
+                        ty = with;
+                        continue;
+                    }
+                    Suffix::Open => break,
+                }
+                let Some(&frame) = frames.last() else {
+                    self.types.frames = frames;
+                    return Ok(ty);
+                };
+                match self.close_type(frame, ty)? {
+                    Next::More => break,
+                    Next::Done(done) => {
+                        frames.pop();
+                        ty = done;
+                    }
+                }
+            }
+        }
+    }
+
+    /// A type without parts, or None when a bracket has been opened.
+    fn open_type(&mut self, frames: &mut Vec<Frame>) -> PResult<Option<Type>> {
+        if let Some(ty) = self.parse_simple_type()? {
+            return Ok(Some(ty));
+        }
+        let base = self.types.parts.len();
+        match self.kind() {
+            TokenKind::Local | TokenKind::LocalId => {
+                let token = self.bump();
+                Ok(Some(self.type_named(token)))
+            }
+            TokenKind::LBrace => {
+                self.bump();
+                self.open_struct(false, base, frames)
+            }
+            TokenKind::LBracket => {
+                self.bump();
+                let len = self.expect_u64()?;
+                self.expect_kw(Keyword::X)?;
+                frames.push(Frame::Array { len });
+                Ok(None)
+            }
+            TokenKind::Less => {
+                self.bump();
+                if self.accept(TokenKind::LBrace) {
+                    return self.open_struct(true, base, frames);
+                }
+                let scalable = self.accept_kw(Keyword::VScale);
+                if scalable {
+                    self.expect_kw(Keyword::X)?;
+                }
+                let span = self.span();
+                let len = self.expect_u64()?;
+                let len = u32::try_from(len).map_err(|_| self.error(span, "this vector has too many elements"))?;
+                if len == 0 {
+                    return Err(self.error(span, "a vector needs at least one element"));
+                }
+                self.expect_kw(Keyword::X)?;
+                frames.push(Frame::Vector { len, scalable });
+                Ok(None)
+            }
+            TokenKind::Word if self.at_kw(Keyword::Target) => {
+                let start = self.bump().start;
+                self.expect(TokenKind::LParen)?;
+                let name = self.string_symbol()?;
+                let frame = Frame::Target { name, base, start };
+                self.rest_of_target(name, base, start).map(|done| match done {
+                    Next::Done(ty) => Some(ty),
+                    Next::More => {
+                        frames.push(frame);
+                        None
+                    }
+                })
+            }
+            _ => Err(self.unexpected("a type")),
+        }
+    }
+
+    fn open_struct(&mut self, packed: bool, base: usize, frames: &mut Vec<Frame>) -> PResult<Option<Type>> {
+        if !self.at(TokenKind::RBrace) {
+            frames.push(Frame::Struct { packed, base });
+            return Ok(None);
+        }
+        self.close_struct(packed)?;
+        Ok(Some(self.context.type_of_kind(&TypeKind::Struct { packed, fields: Box::default() })))
+    }
+
+    fn close_struct(&mut self, packed: bool) -> PResult<()> {
+        self.expect(TokenKind::RBrace)?;
+        if packed {
+            self.expect(TokenKind::Greater)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the part that was just read into the innermost open bracket.
+    fn close_type(&mut self, frame: Frame, ty: Type) -> PResult<Next> {
+        let part = self.span_from(self.previous_end.saturating_sub(1));
+        match frame {
+            Frame::Array { len } => {
+                if !self.is_array_element(ty) {
+                    return Err(self.bad_part(part, "an array", ty));
+                }
+                self.expect(TokenKind::RBracket)?;
+                Ok(Next::Done(self.context.type_of_kind(&TypeKind::Array { elem: ty, len })))
+            }
+            Frame::Vector { len, scalable } => {
+                if !self.is_vector_element(ty) {
+                    return Err(self.bad_part(part, "a vector", ty));
+                }
+                self.expect(TokenKind::Greater)?;
+                Ok(Next::Done(self.context.type_of_kind(&TypeKind::Vector { elem: ty, len, scalable })))
+            }
+            Frame::Struct { packed, base } => {
+                if matches!(ty, Type::X86_AMX) || self.is_array_element(ty) {
+                    self.types.parts.push(ty);
+                } else {
+                    return Err(self.bad_part(part, "a structure", ty));
+                }
+                if self.accept(TokenKind::Comma) {
+                    return Ok(Next::More);
+                }
+                self.close_struct(packed)?;
+                let fields = self.types.parts.drain(base..).collect();
+                Ok(Next::Done(self.context.type_of_kind(&TypeKind::Struct { packed, fields })))
+            }
+            Frame::Params { ret, base } => {
+                if ty == Type::VOID || self.is_function_type(ty) {
+                    let message = format!("a parameter cannot have type `{}`", self.type_name(ty));
+                    return Err(self.error(part, message));
+                }
+                self.types.parts.push(ty);
+                let vararg = if !self.accept(TokenKind::Comma) {
+                    false
+                } else if self.accept(TokenKind::Ellipsis) {
+                    true
+                } else {
+                    return Ok(Next::More);
+                };
+                self.expect(TokenKind::RParen)?;
+                let params = self.types.parts.drain(base..).collect();
+                Ok(Next::Done(self.context.type_of_kind(&TypeKind::Function { ret, params, vararg })))
+            }
+            Frame::Target { name, base, start } => {
+                self.types.parts.push(ty);
+                self.rest_of_target(name, base, start)
+            }
+        }
+    }
+
+    /// What may follow a type: `*`, `addrspace(n)*`, or parameters, which make it the result of a function type.
+    fn parse_type_suffix(&mut self, ty: Type, frames: &mut Vec<Frame>) -> PResult<Suffix> {
+        if self.at(TokenKind::Star) || self.at_kw(Keyword::AddrSpace) {
+            if matches!(ty, Type::VOID | Type::LABEL | Type::METADATA | Type::TOKEN | Type::X86_AMX) {
+                let message = format!("there are no pointers to `{}`: use `ptr`", self.type_name(ty));
+                return Err(self.error(self.span(), message));
+            }
+            let space = self.parse_optional_address_space(0)?;
+            self.expect(TokenKind::Star)?;
+            return Ok(Suffix::Type(self.context.ptr_type(space)));
+        }
+        if !self.at(TokenKind::LParen) {
+            return Ok(Suffix::None);
+        }
+        if self.is_function_type(ty) || matches!(ty, Type::LABEL | Type::METADATA) {
+            let message = format!("a function cannot return `{}`", self.type_name(ty));
+            return Err(self.error(self.span(), message));
+        }
+        self.bump();
+        let vararg = self.accept(TokenKind::Ellipsis);
+        if vararg || self.at(TokenKind::RParen) {
+            self.expect(TokenKind::RParen)?;
+            let kind = TypeKind::Function { ret: ty, params: Box::default(), vararg };
+            return Ok(Suffix::Type(self.context.type_of_kind(&kind)));
+        }
+        frames.push(Frame::Params { ret: ty, base: self.types.parts.len() });
+        Ok(Suffix::Open)
+    }
+
+    /// After the name or a type of a target type: more types, or integers and the end.
+    fn rest_of_target(&mut self, name: Symbol, base: usize, start: u32) -> PResult<Next> {
+        let mut ints = Vec::new();
+        while self.accept(TokenKind::Comma) {
+            if self.at(TokenKind::Int) || !ints.is_empty() {
+                ints.push(self.expect_u32()?);
+            } else {
+                return Ok(Next::More);
+            }
+        }
+        self.expect(TokenKind::RParen)?;
+        let types: Box<[Type]> = self.types.parts.drain(base..).collect();
+        let wanted = match self.context.bytes(name) {
+            b"aarch64.svcount" => Some((0, 0)),
+            b"riscv.vector.tuple" => Some((1, 1)),
+            b"amdgcn.named.barrier" => Some((0, 1)),
+            _ => None,
+        };
+        if let Some(wanted) = wanted
+            && wanted != (types.len(), ints.len())
+        {
+            let message = format!(
+                "target type `{}` takes {} types and {} integers, found {} and {}",
+                self.context.text(name),
+                wanted.0,
+                wanted.1,
+                types.len(),
+                ints.len()
+            );
+            return Err(self.error(self.span_from(start), message));
+        }
+        Ok(Next::Done(self.context.type_of_kind(&TypeKind::Target { name, types, ints: ints.into() })))
+    }
+
+    fn bad_part(&self, span: Span, whole: &str, ty: Type) -> Box<crate::ParseError> {
+        let message = match ty {
+            Type::VOID => "`void` is only allowed as the result of a function".to_string(),
+            _ => format!("{whole} cannot hold elements of type `{}`", self.type_name(ty)),
+        };
+        self.error(span, message)
+    }
+
+    fn is_array_element(&self, ty: Type) -> bool {
+        let excluded = [Type::VOID, Type::LABEL, Type::METADATA, Type::TOKEN, Type::X86_AMX];
+        !excluded.contains(&ty) && !self.is_function_type(ty)
+    }
+
+    fn is_vector_element(&self, ty: Type) -> bool {
+        let kind = self.context.type_kind(ty);
+        kind.is_float() || matches!(kind, TypeKind::Int(_) | TypeKind::Ptr(_))
+    }
+
+    /// Whether this is a function type.
+    pub(crate) fn is_function_type(&self, ty: Type) -> bool {
+        matches!(self.context.type_kind(ty), TypeKind::Function { .. })
+    }
+
+    /// `addrspace(n)`, or the given space when there is none.
+    pub(crate) fn parse_optional_address_space(&mut self, default: u32) -> PResult<u32> {
+        if !self.accept_kw(Keyword::AddrSpace) {
+            return Ok(default);
+        }
+        self.expect(TokenKind::LParen)?;
+        let span = self.span();
+        let space = if self.at(TokenKind::String) {
+            match &*self.string()? {
+                b"A" => self.types.address_spaces.alloca,
+                b"G" => self.types.address_spaces.globals,
+                b"P" => self.types.address_spaces.program,
+                _ => return Err(self.error(span, "the address spaces with names are \"A\", \"G\" and \"P\"")),
+            }
+        } else {
+            self.expect_u32()?
+        };
+        if space > MAX_ADDRESS_SPACE {
+            return Err(self.error(span, "an address space has at most 24 bits"));
+        }
+        self.expect(TokenKind::RParen)?;
+        Ok(space)
+    }
+
+    /// The type that a local name means, declared by this if need be.
+    fn type_named(&mut self, token: Token) -> Type {
+        let entry = match token.kind {
+            TokenKind::LocalId => self.types.numbered.get(&token.number),
+            _ => self.types.named.get(&self.token_name(token)),
+        };
+        if let Some(entry) = entry {
+            return entry.ty;
+        }
+        let name = self.struct_name(token);
+        let ty = self.context.type_of_kind(&TypeKind::Named(name));
+        self.set_type_entry(token, TypeEntry { ty, mention: token.span(), defined: false });
+        self.types.bodies.insert(ty, self.module.structs.len());
+        self.module.structs.push((name, StructBody::Opaque));
+        ty
+    }
+
+    fn struct_name(&self, token: Token) -> StructName {
+        match token.kind {
+            TokenKind::LocalId => StructName::Numbered(token.number),
+            _ => StructName::Named(self.symbol(&self.token_name(token))),
+        }
+    }
+
+    fn set_type_entry(&mut self, token: Token, entry: TypeEntry) {
+        match token.kind {
+            TokenKind::LocalId => self.types.numbered.insert(token.number, entry),
+            _ => self.types.named.insert(self.token_name(token), entry),
+        };
+    }
+
+    /// `%name = type ..`, at the name.
+    pub(crate) fn parse_type_definition(&mut self) -> PResult<()> {
+        let token = self.bump();
+        self.expect(TokenKind::Equal)?;
+        self.expect_kw(Keyword::Type)?;
+        let known = match token.kind {
+            TokenKind::LocalId => self.types.numbered.get(&token.number),
+            _ => self.types.named.get(&self.token_name(token)),
+        };
+        let known = known.copied();
+        if known.is_some_and(|entry| entry.defined) {
+            let name = String::from_utf8_lossy(self.text(token)).into_owned();
+            return Err(self.error(token.span(), format!("redefinition of type `{name}`")));
+        }
+        let start = self.token.start;
+        let body = if self.accept_kw(Keyword::Opaque) {
+            StructBody::Opaque
+        } else {
+            let is_struct = self.at(TokenKind::LBrace)
+                || self.at(TokenKind::Less) && self.source[self.token.end as usize..].trim_ascii_start().starts_with(b"{");
+            if !is_struct {
+                if let Some(entry) = known {
+                    let error = self.error(self.span_from(start), "only a structure type can be used before its definition");
+                    return Err(error.with_note(Some(entry.mention), "used here"));
+                }
+                let ty = self.parse_type()?;
+                self.set_type_entry(token, TypeEntry { ty, mention: token.span(), defined: true });
+                return Ok(());
+            }
+            // The name is known inside its own body.
+            self.type_named(token);
+            let packed = self.accept(TokenKind::Less);
+            self.expect(TokenKind::LBrace)?;
+            let mut fields = Vec::new();
+            while !self.at(TokenKind::RBrace) {
+                if !fields.is_empty() {
+                    self.expect(TokenKind::Comma)?;
+                }
+                let start = self.token.start;
+                let ty = self.parse_type()?;
+                if ty != Type::X86_AMX && !self.is_array_element(ty) {
+                    return Err(self.bad_part(self.span_from(start), "a structure", ty));
+                }
+                fields.push(ty);
+            }
+            self.close_struct(packed)?;
+            StructBody::Fields { packed, fields: fields.into() }
+        };
+        let ty = self.type_named(token);
+        let mention = known.map_or(token.span(), |entry| entry.mention);
+        self.set_type_entry(token, TypeEntry { ty, mention, defined: true });
+        self.module.structs[self.types.bodies[&ty]].1 = body;
+        Ok(())
+    }
+
+    /// The body of an identified structure, or the fields of a literal one.
+    pub(crate) fn struct_fields(&self, ty: Type) -> Option<&[Type]> {
+        match self.context.type_kind(ty) {
+            TypeKind::Struct { fields, .. } => Some(fields),
+            TypeKind::Named(_) => match &self.module.structs[*self.types.bodies.get(&ty)?].1 {
+                StructBody::Fields { fields, .. } => Some(fields),
+                StructBody::Opaque => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether values of a type have a size in memory. O(1) once known.
+    #[inline]
+    pub(crate) fn is_sized(&mut self, ty: Type) -> bool {
+        match self.context.type_kind(ty) {
+            TypeKind::Int(_) | TypeKind::Ptr(_) | TypeKind::Float | TypeKind::Double => true,
+            _ => self.is_composite_sized(ty),
+        }
+    }
+
+    fn is_composite_sized(&mut self, ty: Type) -> bool {
+        let mut work = vec![ty];
+        let mut seen = Vec::new();
+        while let Some(ty) = work.pop() {
+            let sized = match self.context.type_kind(ty) {
+                TypeKind::Void
+                | TypeKind::Label
+                | TypeKind::Metadata
+                | TypeKind::Token
+                | TypeKind::Function { .. } => false,
+                TypeKind::Array { elem, .. } => {
+                    work.push(*elem);
+                    true
+                }
+                TypeKind::Target { name, .. } => {
+                    let name = self.context.bytes(*name);
+                    let sized: [&[u8]; 5] =
+                        [b"spirv.", b"dx.", b"aarch64.svcount", b"riscv.vector.tuple", b"amdgcn.named.barrier"];
+                    sized.iter().any(|prefix| name.starts_with(prefix))
+                }
+                TypeKind::Struct { .. } | TypeKind::Named(_) if self.types.sized.contains(&ty) => true,
+                TypeKind::Struct { .. } | TypeKind::Named(_) => {
+                    // Taken for sized until a part says otherwise.
+                    self.types.sized.insert(ty);
+                    seen.push(ty);
+                    let fields = self.struct_fields(ty);
+                    work.extend_from_slice(fields.unwrap_or_default());
+                    fields.is_some()
+                }
+                _ => true,
+            };
+            if !sized {
+                for ty in seen {
+                    self.types.sized.remove(&ty);
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    /// At the end of the file: every type that is used is defined, and none holds itself. O(size of the types).
+    pub(crate) fn finish_types(&mut self) -> PResult<()> {
+        let entries = self.types.named.values().chain(self.types.numbered.values());
+        if let Some(entry) = entries.filter(|entry| !entry.defined).min_by_key(|entry| entry.mention) {
+            let name = self.type_name(entry.ty);
+            return Err(self.error(entry.mention, format!("use of undefined type `{name}`")));
+        }
+        let Some(recursive) = self.recursive_type() else { return Ok(()) };
+        let mention = self
+            .types
+            .named
+            .values()
+            .chain(self.types.numbered.values())
+            .find(|entry| entry.ty == recursive)
+            .map_or_else(Span::default, |entry| entry.mention);
+        let message = format!("structure type `{}` holds itself", self.type_name(recursive));
+        Err(self.error(mention, message))
+    }
+
+    /// An identified structure that holds itself, by depth-first search on an explicit stack.
+    fn recursive_type(&self) -> Option<Type> {
+        let mut done: FxHashSet<Type> = FxHashSet::default();
+        let mut open: FxHashSet<Type> = FxHashSet::default();
+        for &(name, _) in &self.module.structs {
+            let root = self.context.type_of_kind(&TypeKind::Named(name));
+            let mut stack = vec![(root, false)];
+            while let Some((ty, leaving)) = stack.pop() {
+                if leaving {
+                    open.remove(&ty);
+                    done.insert(ty);
+                    continue;
+                }
+                if open.contains(&ty) {
+                    return Some(ty);
+                }
+                let parts: &[Type] = match self.context.type_kind(ty) {
+                    TypeKind::Array { elem, .. } | TypeKind::Vector { elem, .. } => std::slice::from_ref(elem),
+                    TypeKind::Struct { .. } | TypeKind::Named(_) => self.struct_fields(ty).unwrap_or_default(),
+                    _ => continue,
+                };
+                if !done.contains(&ty) {
+                    open.insert(ty);
+                    stack.push((ty, true));
+                    stack.extend(parts.iter().map(|&part| (part, false)));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// What followed a type.
+enum Suffix {
+    None,
+    /// Together with the suffix it is this type.
+    Type(Type),
+    /// A bracket has been opened.
+    Open,
+}

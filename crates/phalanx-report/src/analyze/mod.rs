@@ -1,0 +1,12 @@
+//! `phalanx analyze`: a model of what there is to say, and its renderings.
+
+mod build;
+mod model;
+mod text;
+
+pub use build::{Sections, report_function, report_module};
+pub use model::{
+    BlockReport, BranchReport, CycleReport, ExitReport, FunctionReport, ModuleReport, Place, Summary, TreeEdge,
+    Trees, UseReport, ValueReport,
+};
+pub use text::write_text;

@@ -1,0 +1,186 @@
+//! What `phalanx analyze` says, as plain data.
+//!
+//! One model for people ([`super::write_text`]) and programs (JSON by serde: field names are the format). Everything is
+//! in the order of the text, so equal input gives equal bytes.
+
+use serde::Serialize;
+
+/// A module.
+#[derive(Clone, Debug, Serialize)]
+pub struct ModuleReport {
+    /// What the file is called.
+    pub file: String,
+    /// Target triple; empty when neither the file nor the driver names one.
+    pub triple: String,
+    /// Scope that "divergent" is about.
+    pub scope: &'static str,
+    /// Functions with a body, in order.
+    pub functions: Vec<FunctionReport>,
+}
+
+/// A function.
+#[derive(Clone, Debug, Serialize)]
+pub struct FunctionReport {
+    /// Name without `@`.
+    pub name: String,
+    /// Whether threads start here.
+    pub kernel: bool,
+    /// Where it is defined.
+    pub place: Place,
+    /// Counts.
+    pub summary: Summary,
+    /// Arguments.
+    pub arguments: Vec<ValueReport>,
+    /// Terminators with at least two distinct successors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branches: Option<Vec<BranchReport>>,
+    /// The cycle hierarchy, depth first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<Vec<CycleReport>>,
+    /// Instructions with a result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<Vec<ValueReport>>,
+    /// Uses divergent although the value is uniform where it is computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temporal_uses: Option<Vec<UseReport>>,
+    /// Blocks and their control divergence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<Vec<BlockReport>>,
+    /// Dominator and post-dominator trees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trees: Option<Trees>,
+}
+
+/// A place in the file; zeros when unknown.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Place {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in bytes, from 1.
+    pub column: u32,
+}
+
+/// Counts of a function.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Summary {
+    /// Instructions.
+    pub instructions: usize,
+    /// Instructions with a result.
+    pub values: usize,
+    /// Those that are divergent.
+    pub divergent_values: usize,
+    /// Terminators with at least two distinct successors.
+    pub branches: usize,
+    /// Those that are divergent.
+    pub divergent_branches: usize,
+    /// Cycles.
+    pub cycles: usize,
+    /// Those with a divergent exit, or assumed divergent.
+    pub divergent_cycles: usize,
+    /// Uses that are temporally divergent.
+    pub temporal_uses: usize,
+}
+
+/// An argument or instruction.
+#[derive(Clone, Debug, Serialize)]
+pub struct ValueReport {
+    /// Where it is.
+    pub place: Place,
+    /// `%name`, or `%3`.
+    pub name: String,
+    /// The instruction as text.
+    pub text: String,
+    /// Whether it is divergent at the scope.
+    pub divergent: bool,
+    /// Its sources, those that do not vary within the scope included.
+    pub sources: Vec<&'static str>,
+}
+
+/// A branch.
+#[derive(Clone, Debug, Serialize)]
+pub struct BranchReport {
+    /// Where it is.
+    pub place: Place,
+    /// Its block.
+    pub block: String,
+    /// The terminator as text.
+    pub text: String,
+    /// Whether it is divergent at the scope.
+    pub divergent: bool,
+    /// Its sources.
+    pub sources: Vec<&'static str>,
+}
+
+/// A cycle.
+#[derive(Clone, Debug, Serialize)]
+pub struct CycleReport {
+    /// Depth: 1 is outermost.
+    pub depth: u32,
+    /// Header.
+    pub header: String,
+    /// All entries, the header first.
+    pub entries: Vec<String>,
+    /// How many blocks it has, nested cycles included.
+    pub blocks: usize,
+    /// Whether it has one entry.
+    pub reducible: bool,
+    /// Whether threads can leave in different iterations.
+    pub divergent_exit: bool,
+    /// Whether nothing is known about convergence inside.
+    pub assumed_divergent: bool,
+    /// Exit edges.
+    pub exits: Vec<ExitReport>,
+}
+
+/// An edge that leaves a cycle.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExitReport {
+    /// Block inside.
+    pub from: String,
+    /// Block outside.
+    pub to: String,
+}
+
+/// A temporally divergent use.
+#[derive(Clone, Debug, Serialize)]
+pub struct UseReport {
+    /// Where the use is.
+    pub place: Place,
+    /// The value, `%name`.
+    pub value: String,
+    /// The user as text.
+    pub user: String,
+    /// Header of the outermost cycle left on the way.
+    pub outside_cycle: String,
+    /// Sources added.
+    pub sources: Vec<&'static str>,
+}
+
+/// A block.
+#[derive(Clone, Debug, Serialize)]
+pub struct BlockReport {
+    /// Name.
+    pub name: String,
+    /// Whether some threads of a group can skip it.
+    pub divergent_control: bool,
+    /// Sources of the branches it depends on.
+    pub sources: Vec<&'static str>,
+}
+
+/// Both trees, as parents by block.
+#[derive(Clone, Debug, Serialize)]
+pub struct Trees {
+    /// Immediate dominator of each reachable block; none for the entry.
+    pub dominators: Vec<TreeEdge>,
+    /// Immediate post-dominator of each block; none below the virtual exit.
+    pub post_dominators: Vec<TreeEdge>,
+}
+
+/// A block and its parent.
+#[derive(Clone, Debug, Serialize)]
+pub struct TreeEdge {
+    /// The block.
+    pub block: String,
+    /// Its parent in the tree.
+    pub parent: Option<String>,
+}

@@ -1,0 +1,158 @@
+//! The report as text for people.
+//!
+//! Colours are written as ANSI sequences, always; who writes to something that is no terminal strips them.
+
+use std::fmt::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use super::model::{FunctionReport, ModuleReport, Place, Trees, ValueReport};
+
+const TITLE: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const DIVERGENT: Style = AnsiColor::Yellow.on_default();
+const UNIFORM: Style = AnsiColor::Green.on_default();
+
+/// Writes a report. `all` lists uniform values too.
+pub fn write_text(report: &ModuleReport, all: bool, out: &mut String) -> fmt::Result {
+    let triple = if report.triple.is_empty() { "no target" } else { &report.triple };
+    writeln!(out, "{TITLE}{}{TITLE:#}: {triple}, {} scope", report.file, report.scope)?;
+    if report.functions.is_empty() {
+        writeln!(out, "\nno function with a body")?;
+    }
+    for function in &report.functions {
+        out.push('\n');
+        write_function(function, all, out)?;
+    }
+    Ok(())
+}
+
+fn write_function(function: &FunctionReport, all: bool, out: &mut String) -> fmt::Result {
+    let kind = if function.kernel { "kernel" } else { "function" };
+    writeln!(out, "{TITLE}{kind} @{}{TITLE:#} {DIM}line {}{DIM:#}", function.name, function.place.line)?;
+    let s = &function.summary;
+    writeln!(
+        out,
+        "  {} of {} values divergent, {} of {} branches, {} of {} cycles{}",
+        s.divergent_values,
+        s.values,
+        s.divergent_branches,
+        s.branches,
+        s.divergent_cycles,
+        s.cycles,
+        match s.temporal_uses {
+            0 => String::new(),
+            n => format!(", {n} temporally divergent {}", if n == 1 { "use" } else { "uses" }),
+        }
+    )?;
+    let arguments: Vec<_> = function.arguments.iter().filter(|a| a.divergent || all).collect();
+    if !arguments.is_empty() {
+        heading("arguments", out)?;
+        for argument in arguments {
+            value_line(argument, out)?;
+        }
+    }
+    if let Some(branches) = function.branches.as_ref().filter(|b| !b.is_empty()) {
+        heading("branches", out)?;
+        for branch in branches {
+            line(branch.place, branch.divergent, &branch.sources, &branch.text, out)?;
+        }
+    }
+    if let Some(cycles) = function.cycles.as_ref().filter(|c| !c.is_empty()) {
+        heading("cycles", out)?;
+        for cycle in cycles {
+            let divergent = cycle.divergent_exit || cycle.assumed_divergent;
+            let verdict = match (cycle.assumed_divergent, cycle.divergent_exit) {
+                (true, _) => "assumed divergent",
+                (_, true) => "divergent exit",
+                _ => "uniform",
+            };
+            let style = if divergent { DIVERGENT } else { UNIFORM };
+            let shape = if cycle.reducible { "" } else { ", irreducible" };
+            let indent = "  ".repeat(cycle.depth as usize - 1);
+            writeln!(
+                out,
+                "    {indent}%{}{}  {style}{verdict}{style:#}{shape}, {} {}",
+                cycle.header,
+                others(&cycle.entries),
+                cycle.blocks,
+                if cycle.blocks == 1 { "block" } else { "blocks" },
+            )?;
+            if divergent {
+                for exit in &cycle.exits {
+                    writeln!(out, "    {indent}  {DIM}exit %{} -> %{}{DIM:#}", exit.from, exit.to)?;
+                }
+            }
+        }
+    }
+    if let Some(values) = &function.values {
+        let shown: Vec<_> = values.iter().filter(|v| v.divergent || all).collect();
+        if !shown.is_empty() {
+            heading(if all { "values" } else { "divergent values" }, out)?;
+            for value in shown {
+                value_line(value, out)?;
+            }
+        }
+    }
+    if let Some(uses) = function.temporal_uses.as_ref().filter(|u| !u.is_empty()) {
+        heading("temporally divergent uses", out)?;
+        for use_ in uses {
+            line(use_.place, true, &use_.sources, &use_.user, out)?;
+            writeln!(out, "          {DIM}{} from cycle %{}{DIM:#}", use_.value, use_.outside_cycle)?;
+        }
+    }
+    if let Some(blocks) = &function.blocks {
+        heading("blocks", out)?;
+        for block in blocks {
+            let style = if block.divergent_control { DIVERGENT } else { UNIFORM };
+            let verdict = if block.divergent_control { "divergent control" } else { "uniform control" };
+            writeln!(out, "    %{}  {style}{verdict}{style:#}{}", block.name, sources(&block.sources))?;
+        }
+    }
+    if let Some(trees) = &function.trees {
+        write_trees(trees, out)?;
+    }
+    Ok(())
+}
+
+fn write_trees(trees: &Trees, out: &mut String) -> fmt::Result {
+    for (title, edges, none) in [
+        ("immediate dominators", &trees.dominators, "entry"),
+        ("immediate post-dominators", &trees.post_dominators, "exit"),
+    ] {
+        heading(title, out)?;
+        for edge in edges {
+            match &edge.parent {
+                Some(parent) => writeln!(out, "    %{} <- %{parent}", edge.block)?,
+                None => writeln!(out, "    %{} <- ({none})", edge.block)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+fn heading(text: &str, out: &mut String) -> fmt::Result {
+    writeln!(out, "\n  {TITLE}{text}{TITLE:#}")
+}
+
+fn others(entries: &[String]) -> String {
+    match entries {
+        [_, rest @ ..] if !rest.is_empty() => format!(" (also entered at %{})", rest.join(", %")),
+        _ => String::new(),
+    }
+}
+
+fn value_line(value: &ValueReport, out: &mut String) -> fmt::Result {
+    line(value.place, value.divergent, &value.sources, &value.text, out)
+}
+
+fn line(place: Place, divergent: bool, from: &[&str], text: &str, out: &mut String) -> fmt::Result {
+    let style = if divergent { DIVERGENT } else { UNIFORM };
+    let verdict = if divergent { "divergent" } else { "uniform" };
+    let from = sources(from);
+    writeln!(out, "  {DIM}{:>6}{DIM:#}  {style}{verdict:<9}{style:#}{from:<12}  {text}", place.line)
+}
+
+fn sources(from: &[&str]) -> String {
+    if from.is_empty() { String::new() } else { format!(" {{{}}}", from.join(", ")) }
+}
