@@ -69,6 +69,28 @@ fn measure(cfg: &Cfg) -> [Duration; FACTS.len()] {
     ]
 }
 
+/// The facts of many small functions, which is what real modules are made of: the sum over all.
+fn measure_small(nodes: usize, count: u64) {
+    let cfgs: Vec<Cfg> = (0..count).map(|seed| random::structured(seed, nodes)).collect();
+    let total: usize = cfgs.iter().map(Cfg::node_count).sum();
+    let edges: usize = cfgs.iter().map(Cfg::edge_count).sum();
+    let mut sum = [Duration::ZERO; FACTS.len()];
+    for cfg in &cfgs {
+        for (sum, took) in sum.iter_mut().zip(measure(cfg)) {
+            *sum += took;
+        }
+    }
+    print_row(&format!("{count} x {nodes}"), total, edges, total, sum);
+}
+
+fn print_row(name: &str, nodes: usize, edges: usize, unit: usize, times: [Duration; FACTS.len()]) {
+    print!("{name:12} {nodes:>9} {edges:>9}");
+    for took in times {
+        print!(" {:>8.1}", took.as_secs_f64() * 1e9 / unit as f64);
+    }
+    println!();
+}
+
 fn main() {
     let mut names = Vec::new();
     let mut sizes = vec![10_000, 100_000, 1_000_000];
@@ -84,18 +106,19 @@ fn main() {
     print!("{:12} {:>9} {:>9}", "family", "nodes", "edges");
     FACTS.iter().for_each(|fact| print!(" {fact:>8}"));
     println!();
+    if names.is_empty() {
+        measure_small(8, 4000);
+        measure_small(40, 1000);
+        measure_small(400, 100);
+    }
     for family in PROGRAMS.iter().chain(families::ALL) {
         if !names.is_empty() && !names.iter().any(|name| name == family.name) {
             continue;
         }
         for &size in &sizes {
             let cfg = (family.with_nodes)(size);
-            print!("{:12} {:>9} {:>9}", family.name, cfg.node_count(), cfg.edge_count());
             let unit = if family.name == "complete" { cfg.edge_count() } else { cfg.node_count() };
-            for took in measure(&cfg) {
-                print!(" {:>8.1}", took.as_secs_f64() * 1e9 / unit as f64);
-            }
-            println!();
+            print_row(family.name, cfg.node_count(), cfg.edge_count(), unit, measure(&cfg));
         }
     }
 }

@@ -79,6 +79,26 @@ impl BitSet {
         Some(i * BITS + (BITS - 1 - word.leading_zeros() as usize))
     }
 
+    /// The smallest member in `from..end`. Walks the words between.
+    #[must_use]
+    pub fn next_member(&self, from: usize, end: usize) -> Option<usize> {
+        let end = end.min(self.len);
+        if from >= end {
+            return None;
+        }
+        let mut at = from / BITS;
+        let mut word = self.words[at] & (u64::MAX << (from % BITS));
+        while word == 0 {
+            at += 1;
+            if at * BITS >= end {
+                return None;
+            }
+            word = self.words[at];
+        }
+        let found = at * BITS + word.trailing_zeros() as usize;
+        (found < end).then_some(found)
+    }
+
     /// Adds every member of `other`; true when something was added.
     ///
     /// # Panics
@@ -165,6 +185,11 @@ mod tests {
             prop_assert_eq!(set.count(), twin.len());
             prop_assert_eq!(set.last(), twin.last().copied());
             prop_assert_eq!(set.is_empty(), twin.is_empty());
+            for from in 0..210 {
+                let end = from + 3 * (from % 40);
+                let next = twin.range(from..end.max(from)).next().copied();
+                prop_assert_eq!(set.next_member(from, end), next);
+            }
             prop_assert!((0..210).all(|i| set.contains(i) == twin.contains(&i)));
 
             let mut more = BitSet::new(200);

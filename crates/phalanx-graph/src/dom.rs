@@ -44,7 +44,16 @@ impl DomTree {
     /// Computes the tree.
     #[must_use]
     pub fn new<G: Graph + ?Sized>(graph: &G) -> Self {
-        let tree = SearchTree::new(graph);
+        Self::of_search(graph, &SearchTree::new::<G, false>(graph))
+    }
+
+    /// Computes the tree with a search that visits the last successor first, which shows in the order
+    /// of children.
+    pub(crate) fn last_successor_first<G: Graph + ?Sized>(graph: &G) -> Self {
+        Self::of_search(graph, &SearchTree::new::<G, true>(graph))
+    }
+
+    fn of_search<G: Graph + ?Sized>(graph: &G, tree: &SearchTree) -> Self {
         let idom = tree.immediate_dominators(graph);
         Self::from_numbers(graph.node_count(), &tree.order, &idom)
     }
@@ -225,7 +234,7 @@ struct SearchTree {
 }
 
 impl SearchTree {
-    fn new<G: Graph + ?Sized>(graph: &G) -> Self {
+    fn new<G: Graph + ?Sized, const LAST_FIRST: bool>(graph: &G) -> Self {
         let n = graph.node_count();
         let mut number = vec![NONE; n];
         let mut order = Vec::with_capacity(n);
@@ -239,10 +248,16 @@ impl SearchTree {
         while let Some((node, tried)) = stack.last_mut() {
             let node = *node;
             let succs = graph.successors(node);
-            let rest = &succs[*tried as usize..];
-            match rest.iter().position(|s| number[s.index()] == NONE) {
+            let (rest, skip) = if LAST_FIRST {
+                let rest = &succs[..succs.len() - *tried as usize];
+                (rest, rest.iter().rev().position(|s| number[s.index()] == NONE))
+            } else {
+                let rest = &succs[*tried as usize..];
+                (rest, rest.iter().position(|s| number[s.index()] == NONE))
+            };
+            match skip {
                 Some(skip) => {
-                    let s = rest[skip];
+                    let s = rest[if LAST_FIRST { rest.len() - 1 - skip } else { skip }];
                     *tried += skip as u32 + 1;
                     number[s.index()] = order.len() as u32;
                     order.push(s);

@@ -28,8 +28,9 @@
 //!
 //! Control dependence is the same thing on the reversed graph; see [`crate::control`].
 
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 
+use crate::bitset::BitSet;
 use crate::dom::DomTree;
 use crate::graph::{Graph, Repeats};
 use crate::node::{Node, NodeSet};
@@ -179,7 +180,7 @@ impl JoinEdges {
                 heap.push(word(level, node));
             }
         }
-        let mut searched = Intervals::default();
+        let mut searched = Searched::new(self.edges.len());
         let mut gaps = Vec::new();
         while let Some(top) = heap.pop() {
             let (level, root) = ((top >> 32) as u32, Node::from_raw(top as u32));
@@ -203,35 +204,37 @@ impl JoinEdges {
     }
 }
 
-/// Disjoint intervals of edges that have been searched.
-#[derive(Default)]
-struct Intervals {
-    end_by_start: BTreeMap<u32, u32>,
+/// The intervals of edges that have been searched.
+///
+/// An interval that is added lies around older ones or apart from them, never across, so that those
+/// inside it are found by going over it from left to right and need not be removed.
+struct Searched {
+    starts: BitSet,
+    /// End of the longest interval that starts here.
+    ends: Vec<u32>,
 }
 
-impl Intervals {
+impl Searched {
+    fn new(edges: usize) -> Self {
+        Self { starts: BitSet::new(edges), ends: vec![0; edges] }
+    }
+
     /// Adds `first..end` and appends to `gaps` what of it is new.
-    ///
-    /// Each older interval must lie inside it, around it or apart from it.
     fn cover(&mut self, first: u32, end: u32, gaps: &mut Vec<(u32, u32)>) {
-        if first == end {
-            return;
-        }
-        let around = self.end_by_start.range(..=first).next_back();
-        if around.is_some_and(|(_, &covered)| covered >= end) {
-            return;
-        }
         let mut at = first;
-        while let Some((&start, &stop)) = self.end_by_start.range(at..end).next() {
-            if at < start {
-                gaps.push((at, start));
+        while at < end {
+            let Some(next) = self.starts.next_member(at as usize, end as usize) else {
+                gaps.push((at, end));
+                break;
+            };
+            if at < next as u32 {
+                gaps.push((at, next as u32));
             }
-            self.end_by_start.remove(&start);
-            at = stop;
+            at = self.ends[next];
         }
-        if at < end {
-            gaps.push((at, end));
+        if first < end {
+            self.starts.insert(first as usize);
+            self.ends[first as usize] = end;
         }
-        self.end_by_start.insert(first, end);
     }
 }

@@ -47,7 +47,8 @@ impl PostDomTree {
     #[must_use]
     pub fn new(cfg: &Cfg) -> Self {
         let roots = find_roots(cfg);
-        let tree = DomTree::new(&Reversed { cfg, roots: &roots });
+        let last_first: Vec<Node> = roots.iter().rev().copied().collect();
+        let tree = DomTree::last_successor_first(&Reversed { cfg, roots: &last_first });
         Self { tree, roots }
     }
 

@@ -88,7 +88,7 @@ fn check_frontiers(cfg: &Cfg, seed: u64) {
     let found = frontiers.iterated_frontier(&dom, starts.iter().copied());
     assert!(found.is_sorted_by(|a, b| a < b));
     assert_eq!(set(found), twins::closure(&starts, |x| slow[x.index()].clone()));
-    let keep = |x: Node| x.raw() % 3 != 0;
+    let keep = |x: Node| !x.raw().is_multiple_of(3);
     let found = frontiers.iterated_frontier_within(&dom, starts.iter().copied(), keep);
     let kept = |x: Node| slow[x.index()].iter().copied().filter(|&y| keep(y)).collect();
     assert_eq!(set(found), twins::closure(&starts, kept));
@@ -175,7 +175,7 @@ fn check_cycles(cfg: &Cfg, cycles: &Cycles, dfs: &Dfs) {
             assert_eq!(cycles.common(n, m), common);
             if let Some(inner) = cycles.innermost(n) {
                 assert_eq!(cycles.innermost_around(inner, m), common);
-                let without = chain.iter().copied().filter(|&c| !cycles.contains(c, m)).last();
+                let without = chain.iter().copied().filter(|&c| !cycles.contains(c, m)).next_back();
                 assert_eq!(cycles.outermost_without(inner, m), without);
             }
         }

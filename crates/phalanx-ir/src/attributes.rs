@@ -15,8 +15,8 @@ use std::cmp::Ordering;
 pub use self::{
     kind::{AttrKind, Payload, Positions},
     payload::{
-        ALLOC_KINDS, Access, AllocSize, CaptureComponents, Captures, FP_CLASSES, MemoryEffects, MemoryLocation,
-        UnwindTable, VScaleRange,
+        ALLOC_KINDS, Access, AllocSize, CaptureComponents, Captures, FP_CLASSES, MemoryEffects,
+        MemoryLocation, UnwindTable, VScaleRange,
     },
 };
 use crate::{constant::Const, context::Context, symbol::Symbol, types::Type};
@@ -116,7 +116,8 @@ impl AttrSetData {
     /// The attribute of this kind. O(1).
     pub fn get(&self, kind: AttrKind) -> Option<&Attribute> {
         // Kinds are sorted, so the number of smaller kinds present is the position.
-        self.has(kind).then(|| &self.attributes[(self.mask & (kind.bit() - 1)).count_ones() as usize])
+        self.has(kind)
+            .then(|| &self.attributes[(self.mask & (kind.bit() - 1)).count_ones() as usize])
     }
 
     fn int(&self, kind: AttrKind) -> Option<u64> {
@@ -197,9 +198,11 @@ impl AttrSetData {
 
     /// The string attributes, by key.
     pub fn texts(&self) -> impl Iterator<Item = (Symbol, Option<Symbol>)> + '_ {
-        self.attributes[self.mask.count_ones() as usize..].iter().filter_map(|attribute| match *attribute {
-            Attribute::Text(key, value) => Some((key, value)),
-            _ => None,
+        self.attributes[self.mask.count_ones() as usize..].iter().filter_map(|attribute| {
+            match *attribute {
+                Attribute::Text(key, value) => Some((key, value)),
+                _ => None,
+            }
         })
     }
 
@@ -336,7 +339,8 @@ impl AttrSetBuilder {
 
     /// Takes the string attribute with this key away and returns it.
     pub fn remove_text(&mut self, key: Symbol) -> Option<Attribute> {
-        let at = self.attributes.iter().position(|a| matches!(a, Attribute::Text(k, _) if *k == key))?;
+        let at =
+            self.attributes.iter().position(|a| matches!(a, Attribute::Text(k, _) if *k == key))?;
         Some(self.attributes.remove(at))
     }
 
@@ -357,7 +361,9 @@ impl AttrSetBuilder {
             return AttrSet::EMPTY;
         }
         self.attributes.sort_unstable_by(|a, b| match (a, b) {
-            (Attribute::Text(a, _), Attribute::Text(b, _)) => context.bytes(*a).cmp(context.bytes(*b)),
+            (Attribute::Text(a, _), Attribute::Text(b, _)) => {
+                context.bytes(*a).cmp(context.bytes(*b))
+            }
             (Attribute::Text(..), _) => Ordering::Greater,
             (_, Attribute::Text(..)) => Ordering::Less,
             _ => a.kind().cmp(&b.kind()),

@@ -8,6 +8,7 @@ use crate::{
     attributes::{AttrList, AttrListData, AttrSet, AttrSetData},
     constant::{Const, ConstData, ConstKind, Int},
     intern::Interner,
+    metadata,
     symbol::{Symbol, SyncScope},
     types::{Type, TypeKind},
 };
@@ -39,6 +40,10 @@ impl Context {
         for (number, name) in SyncScope::PREDEFINED.iter().enumerate() {
             let symbol = context.symbol(name.as_bytes());
             debug_assert_eq!(symbol.raw() as usize, number);
+        }
+        for (number, name) in (metadata::kind::FIRST..).zip(metadata::kind::FIXED) {
+            let symbol = context.symbol(name.as_bytes());
+            debug_assert_eq!(symbol.raw(), number, "fixed metadata kinds are numbered in order");
         }
         let empty_set = context.attr_set(&AttrSetData::default());
         debug_assert_eq!(empty_set, AttrSet::EMPTY);

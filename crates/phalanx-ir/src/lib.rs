@@ -19,6 +19,7 @@ pub mod module;
 pub mod symbol;
 pub mod types;
 mod value;
+pub mod verify;
 
 pub use attributes::{AttrList, AttrSet};
 pub use body::{Body, InstId, LocalMetadataId};
@@ -33,3 +34,4 @@ pub use module::{GlobalVariable, Module};
 pub use symbol::{GlobalName, Symbol, SyncScope};
 pub use types::{StructName, Type, TypeKind};
 pub use value::{Value, ValueKind};
+pub use verify::{VerifyError, Verifier};

@@ -109,7 +109,7 @@ pub fn differences(fact: Fact, left: &str, right: &str) -> Result<Vec<Difference
         }
         Fact::Cycles => pair_up(&cycles::parse(left)?, &cycles::parse(right)?, cycles::compare),
         Fact::DomTree | Fact::PostDomTree => {
-            pair_up(&trees::parse(left)?, &trees::parse(right)?, trees::compare)
+            pair_up(&trees::parse(fact, left)?, &trees::parse(fact, right)?, trees::compare)
         }
         Fact::DomFrontier => {
             pair_up(&frontier::parse(left)?, &frontier::parse(right)?, frontier::compare)
@@ -136,7 +136,7 @@ pub fn pair_up<T>(
     for (name, fact) in left {
         match of_right.get(name.as_str()) {
             Some(other) => {
-                out.extend(compare(fact, other).into_iter().map(|what| difference(name, what)))
+                out.extend(compare(fact, other).into_iter().map(|what| difference(name, what)));
             }
             None => out.push(difference(name, "the function is missing on the right".to_owned())),
         }
@@ -154,22 +154,49 @@ pub fn pair_up<T>(
     out
 }
 
-/// Cuts a text at the lines that open a function; what stands before the first is no fact (warnings, as a rule).
+/// How the text of each fact opens a function: the name stands between the two strings.
+const HEADINGS: [(Fact, &str, &str); 5] = [
+    (Fact::Uniformity, "UniformityInfo for function '", "':"),
+    (Fact::Cycles, "CycleInfo for function: ", ""),
+    (Fact::DomTree, "DominatorTree for function: ", ""),
+    (Fact::PostDomTree, "PostDominatorTree for function: ", ""),
+    (Fact::DomFrontier, "DominanceFrontier for function: ", ""),
+];
+
+/// Which fact of which function starts with this line, if any does.
+fn heading(line: &str) -> Option<(Fact, &str)> {
+    HEADINGS.iter().find_map(|&(fact, before, after)| {
+        Some((fact, line.strip_prefix(before)?.strip_suffix(after)?))
+    })
+}
+
+/// A function's name and the lines about it, with their numbers.
+pub(crate) type Section<'a> = (String, Vec<(usize, &'a str)>);
+
+/// What a text says of one fact, function by function.
 ///
-/// `open` gives the function's name if the line opens one.
-pub(crate) fn sections<'a>(
-    text: &'a str,
-    open: impl Fn(&'a str) -> Option<&'a str>,
-) -> Vec<(String, Vec<(usize, &'a str)>)> {
-    let mut out: Vec<(String, Vec<(usize, &str)>)> = Vec::new();
+/// Several passes may have printed into the text, in turns. What stands before the first heading is no fact: warnings,
+/// as a rule.
+pub(crate) fn sections(fact: Fact, text: &str) -> Vec<Section<'_>> {
+    let mut out: Vec<Section<'_>> = Vec::new();
+    let mut ours = false;
     for (number, line) in text.lines().enumerate() {
-        if let Some(name) = open(line) {
-            out.push((name.to_owned(), Vec::new()));
-        } else if let Some((_, lines)) = out.last_mut() {
+        if let Some((of, name)) = heading(line) {
+            ours = of == fact;
+            if ours {
+                out.push((name.to_owned(), Vec::new()));
+            }
+        } else if let Some((_, lines)) = out.last_mut().filter(|_| ours) {
             lines.push((number + 1, line));
         }
     }
     out
+}
+
+/// The number of functions that a text says something about.
+#[must_use]
+pub fn function_count(fact: Fact, text: &str) -> usize {
+    text.lines().filter(|line| heading(line).is_some_and(|(of, _)| of == fact)).count()
 }
 
 /// A name as it is printed (quoted if need be) and what follows it.
@@ -194,6 +221,23 @@ mod tests {
         assert_eq!(split_name("%\"a b\" {0,1}"), Some(("%\"a b\"", " {0,1}")));
         assert_eq!(split_name("%\"a b"), None);
         assert_eq!(split_name(""), None);
+    }
+
+    #[test]
+    fn facts_may_be_printed_in_turns() {
+        let text = "\
+a warning
+CycleInfo for function: f
+    depth=1: entries(a)
+UniformityInfo for function 'f':
+ALL VALUES UNIFORM
+CycleInfo for function: g
+";
+        assert_eq!(function_count(Fact::Cycles, text), 2);
+        assert_eq!(function_count(Fact::DomTree, text), 0);
+        let cycles = cycles::parse(text).expect("well-formed");
+        assert_eq!(cycles.iter().map(|(_, cycles)| cycles.len()).collect::<Vec<_>>(), [1, 0]);
+        assert!(uniformity::parse(text).expect("well-formed")[0].1.all_uniform);
     }
 
     #[test]

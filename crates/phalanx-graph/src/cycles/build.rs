@@ -159,8 +159,6 @@ impl<'a, G: Graph + ?Sized> Finder<'a, G> {
         self.header_cycle[h.index()] = cycle;
         self.parts.first.push(NONE);
         self.parts.last.push(NONE);
-        self.top_position.push(self.top.len() as u32);
-        self.top.push(cycle);
         while let Some(part) = self.work.pop() {
             // What is in the cycle by now is represented by `h`.
             if part == h || self.up[part.index()] == h {
@@ -174,6 +172,8 @@ impl<'a, G: Graph + ?Sized> Finder<'a, G> {
             }
             self.walk_back(part, h);
         }
+        self.top_position.push(self.top.len() as u32);
+        self.top.push(cycle);
     }
 
     /// Moves the last top-level cycle into the place of the one that gets a parent.
@@ -187,12 +187,14 @@ impl<'a, G: Graph + ?Sized> Finder<'a, G> {
 
     /// Queues the sources of the edges into `part`, a node or the header of a nested cycle.
     fn walk_back(&mut self, part: Node, h: Node) {
-        let graph = self.graph;
+        let (graph, numbers) = (self.graph, self.dfs.intervals());
+        let (first, last) = numbers[h.index()];
         for &p in graph.predecessors(part).iter().rev() {
-            if self.dfs.is_ancestor(h, p) {
+            let pre = numbers[p.index()].0;
+            if first <= pre && pre <= last {
                 let source = self.find(p);
                 self.work.push(source);
-            } else if self.dfs.is_reachable(p) {
+            } else if pre != NONE {
                 self.postpone(p, part, h);
             }
         }

@@ -156,7 +156,7 @@ impl<'a> Search<'a> {
         match around {
             Some(around) if inner == around => None,
             Some(around) => self.cycles.outermost_without(inner, self.cycles.header(around)),
-            None => Some(self.cycles.ancestor_at_depth(inner, 1)),
+            None => self.cycles.ancestors(inner).last(),
         }
     }
 }

@@ -1,5 +1,9 @@
 //! The table of attributes that have a keyword: what each is called, what it carries and where it may stand.
 
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
 /// What an attribute carries beside its keyword.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Payload {
@@ -62,16 +66,6 @@ macro_rules! attributes {
             /// All kinds, in order.
             pub const ALL: &'static [AttrKind] = &[$(AttrKind::$name),*];
 
-            /// The kind with this keyword.
-            pub fn from_text(text: &[u8]) -> Option<AttrKind> {
-                // A byte-string match is compiled to a comparison of lengths, then of contents.
-                $(const $name: &[u8] = $text.as_bytes();)*
-                #[allow(non_upper_case_globals)]
-                match text {
-                    $($name => Some(AttrKind::$name),)*
-                    _ => None,
-                }
-            }
         }
     };
 }
@@ -180,7 +174,15 @@ attributes! {
     Initializes "initializes" Ranges "p",
 }
 
+static INDEX: LazyLock<FxHashMap<&'static [u8], AttrKind>> =
+    LazyLock::new(|| AttrKind::ALL.iter().map(|&kind| (kind.text().as_bytes(), kind)).collect());
+
 impl AttrKind {
+    /// The kind with this keyword. O(1).
+    pub fn from_text(text: &[u8]) -> Option<AttrKind> {
+        INDEX.get(text).copied()
+    }
+
     /// The keyword.
     pub const fn text(self) -> &'static str {
         TEXTS[self as usize]

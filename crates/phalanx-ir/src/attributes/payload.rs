@@ -184,13 +184,18 @@ pub struct Captures {
 
 impl Captures {
     /// `captures(none)`
-    pub const NONE: Captures = Captures { other: CaptureComponents::NONE, ret: CaptureComponents::NONE };
+    pub const NONE: Captures =
+        Captures { other: CaptureComponents::NONE, ret: CaptureComponents::NONE };
     /// Anything: what holds without the attribute.
-    pub const ALL: Captures = Captures { other: CaptureComponents::ALL, ret: CaptureComponents::ALL };
+    pub const ALL: Captures =
+        Captures { other: CaptureComponents::ALL, ret: CaptureComponents::ALL };
 
     /// Unpacks.
     pub const fn from_raw(raw: u64) -> Self {
-        Captures { other: CaptureComponents(raw as u8 & 15), ret: CaptureComponents((raw >> 4) as u8 & 15) }
+        Captures {
+            other: CaptureComponents(raw as u8 & 15),
+            ret: CaptureComponents((raw >> 4) as u8 & 15),
+        }
     }
 
     /// Packs.
@@ -220,8 +225,14 @@ pub const FP_CLASSES: [(&str, u16); 16] = [
 ];
 
 /// Names of the bits of `allockind("..")`, in the order they are printed.
-pub const ALLOC_KINDS: [(&str, u8); 6] =
-    [("alloc", 1), ("realloc", 2), ("free", 4), ("uninitialized", 8), ("zeroed", 16), ("aligned", 32)];
+pub const ALLOC_KINDS: [(&str, u8); 6] = [
+    ("alloc", 1),
+    ("realloc", 2),
+    ("free", 4),
+    ("uninitialized", 8),
+    ("zeroed", 16),
+    ("aligned", 32),
+];
 
 /// `allocsize(size)` or `allocsize(element size, count)`: which parameters say how much is allocated.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -294,7 +305,10 @@ mod tests {
         for &location in MemoryLocation::ALL {
             assert_eq!(MemoryEffects::UNKNOWN.access(location), Access::ReadWrite);
         }
-        assert!(MemoryEffects::only(MemoryLocation::InaccessibleMem, Access::ReadWrite).only_inaccessible());
+        assert!(
+            MemoryEffects::only(MemoryLocation::InaccessibleMem, Access::ReadWrite)
+                .only_inaccessible()
+        );
     }
 
     #[test]
@@ -304,10 +318,16 @@ mod tests {
         }
         let range = VScaleRange { min: 2, max: 16 };
         assert_eq!(VScaleRange::from_raw(range.raw()), range);
-        let captures = Captures { other: CaptureComponents::ADDRESS_IS_NULL, ret: CaptureComponents::PROVENANCE };
+        let captures = Captures {
+            other: CaptureComponents::ADDRESS_IS_NULL,
+            ret: CaptureComponents::PROVENANCE,
+        };
         assert_eq!(Captures::from_raw(captures.raw()), captures);
         assert_eq!(captures.other.keywords().collect::<Vec<_>>(), ["address_is_null"]);
-        assert_eq!(CaptureComponents::ALL.keywords().collect::<Vec<_>>(), ["address", "provenance"]);
+        assert_eq!(
+            CaptureComponents::ALL.keywords().collect::<Vec<_>>(),
+            ["address", "provenance"]
+        );
         assert_eq!(CaptureComponents::NONE.keywords().collect::<Vec<_>>(), ["none"]);
     }
 }

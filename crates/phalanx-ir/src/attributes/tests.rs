@@ -58,7 +58,9 @@ fn lookups_by_kind() {
         ],
     );
     let data = context.attr_set_data(set);
-    assert!(data.has(AttrKind::Convergent) && data.has(AttrKind::NoSync) && !data.has(AttrKind::NoFree));
+    assert!(
+        data.has(AttrKind::Convergent) && data.has(AttrKind::NoSync) && !data.has(AttrKind::NoFree)
+    );
     assert_eq!(data.get(AttrKind::NoSync), Some(&Attribute::Enum(AttrKind::NoSync)));
     assert_eq!(data.type_of(AttrKind::ByVal), Some(Type::I64));
     assert_eq!(data.memory(), Some(effects));

@@ -38,7 +38,9 @@ impl NodeBuilder {
     /// A tuple.
     pub fn tuple(distinct: bool, elements: impl IntoIterator<Item = MetadataValue>) -> Self {
         let mut builder = Self::new(NodeKind::Tuple, distinct);
-        builder.entries.extend(elements.into_iter().map(|value| Entry::new(Field::Element as u8, value)));
+        builder
+            .entries
+            .extend(elements.into_iter().map(|value| Entry::new(Field::Element as u8, value)));
         builder
     }
 
@@ -84,7 +86,8 @@ impl NodeBuilder {
 
     fn insert(&mut self, place: usize, value: MetadataValue) {
         let entry = Entry::new(place as u8, value);
-        let at = self.entries.iter().rposition(|e| e.field() <= place as u8).map_or(0, |last| last + 1);
+        let at =
+            self.entries.iter().rposition(|e| e.field() <= place as u8).map_or(0, |last| last + 1);
         self.entries.insert(at, entry);
     }
 
@@ -125,14 +128,20 @@ impl NodeBuilder {
             match field.presence {
                 Presence::Always(default) if !self.has(place) => {
                     let is_node = matches!(field.ty, super::FieldType::Node);
-                    let value = if is_node { MetadataValue::Null } else { MetadataValue::Int(default.into()) };
+                    let value = if is_node {
+                        MetadataValue::Null
+                    } else {
+                        MetadataValue::Int(default.into())
+                    };
                     self.insert(place, value);
                 }
                 _ => {}
             }
         }
         self.normalize();
-        self.entries.retain(|entry| !fields.get(entry.field() as usize).is_some_and(|f| is_default(f, entry)));
+        self.entries.retain(|entry| {
+            !fields.get(entry.field() as usize).is_some_and(|f| is_default(f, entry))
+        });
         if !fields.is_empty() {
             for entry in &mut self.entries {
                 *entry = Entry::new(fields[entry.field() as usize].name as u8, entry.value());
@@ -146,16 +155,24 @@ impl NodeBuilder {
         let given = |field| self.has(self.place(field));
         let fail = |message: &str| Err(message.to_owned());
         match self.kind {
-            NodeKind::CompileUnit if !self.distinct => fail("missing `distinct`: a `!DICompileUnit` must be distinct"),
-            NodeKind::AssignID if !self.distinct => fail("missing `distinct`: a `!DIAssignID` must be distinct"),
-            NodeKind::CompileUnit => match (given(Field::Language), given(Field::SourceLanguageName)) {
-                (true, true) => fail("`language` and `sourceLanguageName` exclude each other"),
-                (false, false) => fail("missing `language` or `sourceLanguageName`: a `!DICompileUnit` needs one"),
-                (true, false) if given(Field::SourceLanguageVersion) => {
-                    fail("`sourceLanguageVersion` is for a unit with a `sourceLanguageName`")
+            NodeKind::CompileUnit if !self.distinct => {
+                fail("missing `distinct`: a `!DICompileUnit` must be distinct")
+            }
+            NodeKind::AssignID if !self.distinct => {
+                fail("missing `distinct`: a `!DIAssignID` must be distinct")
+            }
+            NodeKind::CompileUnit => {
+                match (given(Field::Language), given(Field::SourceLanguageName)) {
+                    (true, true) => fail("`language` and `sourceLanguageName` exclude each other"),
+                    (false, false) => fail(
+                        "missing `language` or `sourceLanguageName`: a `!DICompileUnit` needs one",
+                    ),
+                    (true, false) if given(Field::SourceLanguageVersion) => {
+                        fail("`sourceLanguageVersion` is for a unit with a `sourceLanguageName`")
+                    }
+                    _ => Ok(()),
                 }
-                _ => Ok(()),
-            },
+            }
             NodeKind::File if given(Field::Checksumkind) != given(Field::Checksum) => {
                 fail("`checksumkind` and `checksum` must be given together")
             }
@@ -171,7 +188,8 @@ impl NodeBuilder {
         if self.has(self.place(Field::SpFlags)) {
             return self.int(Field::SpFlags);
         }
-        let is_definition = !self.has(self.place(Field::IsDefinition)) || self.int(Field::IsDefinition) != 0;
+        let is_definition =
+            !self.has(self.place(Field::IsDefinition)) || self.int(Field::IsDefinition) != 0;
         let bit = |set: bool, bit: i64| if set { bit } else { 0 };
         self.int(Field::Virtuality)
             | bit(self.int(Field::IsLocal) != 0, LOCAL)
@@ -184,12 +202,17 @@ impl NodeBuilder {
         match self.kind {
             NodeKind::Subprogram => {
                 let flags = self.subprogram_flags();
-                for old in [Field::IsLocal, Field::IsDefinition, Field::IsOptimized, Field::Virtuality] {
+                for old in
+                    [Field::IsLocal, Field::IsDefinition, Field::IsOptimized, Field::Virtuality]
+                {
                     self.replace(old, None);
                 }
                 self.replace(Field::SpFlags, Some(flags));
                 let index = self.int(Field::VirtualIndex);
-                self.replace(Field::VirtualIndex, (index != 0 || flags & VIRTUALITY != 0).then_some(index));
+                self.replace(
+                    Field::VirtualIndex,
+                    (index != 0 || flags & VIRTUALITY != 0).then_some(index),
+                );
             }
             NodeKind::FixedPointType => {
                 let rational = self.int(Field::Kind) == RATIONAL;
@@ -224,7 +247,7 @@ fn is_default(field: &FieldSchema, entry: &Entry) -> bool {
         Presence::Default(default) => match value {
             MetadataValue::Int(value) => value == i64::from(default),
             MetadataValue::Null => true,
-            MetadataValue::Text(text) => text == SyncScope::SYSTEM.0,
+            MetadataValue::String(text) => text == SyncScope::SYSTEM.0,
             _ => false,
         },
         Presence::Kept => value == MetadataValue::Null,

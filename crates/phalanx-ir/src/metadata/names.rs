@@ -269,7 +269,10 @@ mod tests {
         let flags = |mask| NameTable::Flag.split_mask(mask);
         assert_eq!(flags(3), (vec!["DIFlagPublic"], 0));
         assert_eq!(flags(1 << 2 | 1 << 5), (vec!["DIFlagIndirectVirtualBase"], 0));
-        assert_eq!(flags(1 << 6 | 3 << 16), (vec!["DIFlagVirtualInheritance", "DIFlagArtificial"], 0));
+        assert_eq!(
+            flags(1 << 6 | 3 << 16),
+            (vec!["DIFlagVirtualInheritance", "DIFlagArtificial"], 0)
+        );
         assert_eq!(flags(1 << 21), (vec![], 1 << 21));
         assert_eq!(flags(0), (vec![], 0));
         assert_eq!(

@@ -81,9 +81,9 @@ pub enum FieldType {
     /// `true` or `false`
     Bool,
     /// A string.
-    Text,
+    String,
     /// A string that is not empty.
-    NonEmptyText,
+    NonEmptyString,
     /// Any metadata, or `null`.
     Node,
     /// Any metadata.
@@ -258,7 +258,7 @@ nodes! {
     ] [Var, Expr];
     Generic "GenericDINode" [
         req(Tag, TAG),
-        opt(Header, FieldType::Text),
+        opt(Header, FieldType::String),
         opt(Operands, FieldType::List),
     ] [Operands];
     Subrange "DISubrange" [
@@ -274,7 +274,7 @@ nodes! {
         keep(Stride, FieldType::NodeOrExpression),
     ] [Count, LowerBound, UpperBound, Stride];
     SubrangeType "DISubrangeType" [
-        opt(Name, FieldType::Text),
+        opt(Name, FieldType::String),
         opt(Scope, FieldType::Node),
         opt(File, FieldType::Node),
         opt(Line, U32),
@@ -288,13 +288,13 @@ nodes! {
         keep(Bias, FieldType::NodeOrI64),
     ] [File, Scope, Size, BaseType, LowerBound, UpperBound, Stride, Bias];
     Enumerator "DIEnumerator" [
-        req(Name, FieldType::Text),
+        req(Name, FieldType::String),
         req(Value, FieldType::BigInt),
         opt(IsUnsigned, FieldType::Bool),
     ] [];
     BasicType "DIBasicType" [
         opt_or(Tag, TAG, BASE_TYPE),
-        opt(Name, FieldType::Text),
+        opt(Name, FieldType::String),
         opt(Size, FieldType::NodeOrUint),
         opt(Align, U32),
         opt(DataSize, U32),
@@ -303,19 +303,19 @@ nodes! {
     ] [Size];
     FixedPointType "DIFixedPointType" [
         opt_or(Tag, TAG, BASE_TYPE),
-        opt(Name, FieldType::Text),
+        opt(Name, FieldType::String),
         opt(Size, FieldType::NodeOrUint),
         opt(Align, U32),
         opt(Encoding, ENCODING),
         opt(Flags, FLAGS),
         always(Kind, FIXED_POINT_KIND),
         opt(Factor, I64),
-        opt(Numerator, FieldType::BigInt),
-        opt(Denominator, FieldType::BigInt),
+        keep(Numerator, FieldType::BigInt),
+        keep(Denominator, FieldType::BigInt),
     ] [Size];
     StringType "DIStringType" [
         opt_or(Tag, TAG, STRING_TYPE),
-        opt(Name, FieldType::Text),
+        opt(Name, FieldType::String),
         opt(StringLength, FieldType::Node),
         opt(StringLengthExpression, FieldType::Node),
         opt(StringLocationExpression, FieldType::Node),
@@ -325,7 +325,7 @@ nodes! {
     ] [Size, StringLength, StringLengthExpression, StringLocationExpression];
     DerivedType "DIDerivedType" [
         req(Tag, TAG),
-        opt(Name, FieldType::Text),
+        opt(Name, FieldType::String),
         opt(Scope, FieldType::Node),
         opt(File, FieldType::Node),
         opt(Line, U32),
@@ -338,14 +338,14 @@ nodes! {
         opt_or(DwarfAddressSpace, U32, u32::MAX),
         opt(Annotations, FieldType::Node),
         opt(PtrAuthKey, FieldType::Uint(7)),
-        opt(PtrAuthIsAddressDiscriminated, FieldType::Bool),
+        keep(PtrAuthIsAddressDiscriminated, FieldType::Bool),
         opt(PtrAuthExtraDiscriminator, U16),
-        opt(PtrAuthIsaPointer, FieldType::Bool),
-        opt(PtrAuthAuthenticatesNullValues, FieldType::Bool),
+        keep(PtrAuthIsaPointer, FieldType::Bool),
+        keep(PtrAuthAuthenticatesNullValues, FieldType::Bool),
     ] [File, Scope, Size, Offset, BaseType, ExtraData, Annotations];
     CompositeType "DICompositeType" [
         req(Tag, TAG),
-        opt(Name, FieldType::Text),
+        opt(Name, FieldType::String),
         opt(Scope, FieldType::Node),
         opt(File, FieldType::Node),
         opt(Line, U32),
@@ -358,7 +358,7 @@ nodes! {
         opt(RuntimeLang, LANGUAGE),
         opt(VtableHolder, FieldType::Node),
         opt(TemplateParams, FieldType::Node),
-        opt(Identifier, FieldType::Text),
+        opt(Identifier, FieldType::String),
         opt(Discriminator, FieldType::Node),
         opt(DataLocation, FieldType::Node),
         opt(Associated, FieldType::Node),
@@ -375,22 +375,22 @@ nodes! {
         req(Types, FieldType::Node),
     ] [Types];
     File "DIFile" [
-        req(Filename, FieldType::Text),
-        req(Directory, FieldType::Text),
+        req(Filename, FieldType::String),
+        req(Directory, FieldType::String),
         keep(Checksumkind, CHECKSUM_KIND),
-        keep(Checksum, FieldType::Text),
-        keep(Source, FieldType::Text),
+        keep(Checksum, FieldType::String),
+        keep(Source, FieldType::String),
     ] [];
     CompileUnit "DICompileUnit" [
         keep(Language, LANGUAGE),
         keep(SourceLanguageName, LANGUAGE_NAME),
         opt(SourceLanguageVersion, U32),
         req(File, FieldType::NonNullNode),
-        opt(Producer, FieldType::Text),
+        opt(Producer, FieldType::String),
         always(IsOptimized, FieldType::Bool),
-        opt(Flags, FieldType::Text),
+        opt(Flags, FieldType::String),
         always(RuntimeVersion, U32),
-        opt(SplitDebugFilename, FieldType::Text),
+        opt(SplitDebugFilename, FieldType::String),
         always(EmissionKind, EMISSION_KIND),
         opt(Enums, FieldType::Node),
         opt(RetainedTypes, FieldType::Node),
@@ -402,12 +402,12 @@ nodes! {
         opt(DebugInfoForProfiling, FieldType::Bool),
         opt(NameTableKind, NAME_TABLE_KIND),
         opt(RangesBaseAddress, FieldType::Bool),
-        opt(Sysroot, FieldType::Text),
-        opt(Sdk, FieldType::Text),
+        opt(Sysroot, FieldType::String),
+        opt(Sdk, FieldType::String),
     ] [File, Enums, RetainedTypes, Globals, Imports, Macros];
     Subprogram "DISubprogram" [
-        opt(Name, FieldType::Text),
-        opt(LinkageName, FieldType::Text),
+        opt(Name, FieldType::String),
+        opt(LinkageName, FieldType::String),
         always(Scope, FieldType::Node),
         opt(File, FieldType::Node),
         opt(Line, U32),
@@ -424,7 +424,7 @@ nodes! {
         opt(RetainedNodes, FieldType::Node),
         opt(ThrownTypes, FieldType::Node),
         opt(Annotations, FieldType::Node),
-        opt(TargetFuncName, FieldType::Text),
+        opt(TargetFuncName, FieldType::String),
         opt(KeyInstructions, FieldType::Bool),
         keep(IsLocal, FieldType::Bool),
         keep(IsDefinition, FieldType::Bool),
@@ -443,35 +443,35 @@ nodes! {
         req(Discriminator, U32),
     ] [File, Scope];
     Namespace "DINamespace" [
-        opt(Name, FieldType::Text),
+        opt(Name, FieldType::String),
         req(Scope, FieldType::Node),
         opt(ExportSymbols, FieldType::Bool),
     ] [Scope];
     Module "DIModule" [
         req(Scope, FieldType::Node),
-        req(Name, FieldType::Text),
-        opt(ConfigMacros, FieldType::Text),
-        opt(IncludePath, FieldType::Text),
-        opt(Apinotes, FieldType::Text),
+        req(Name, FieldType::String),
+        opt(ConfigMacros, FieldType::String),
+        opt(IncludePath, FieldType::String),
+        opt(Apinotes, FieldType::String),
         opt(File, FieldType::Node),
         opt(Line, U32),
         opt(IsDecl, FieldType::Bool),
     ] [File, Scope];
     TemplateTypeParameter "DITemplateTypeParameter" [
-        opt(Name, FieldType::Text),
+        opt(Name, FieldType::String),
         req(Type, FieldType::Node),
         opt(Defaulted, FieldType::Bool),
     ] [Type];
     TemplateValueParameter "DITemplateValueParameter" [
         opt_or(Tag, TAG, TEMPLATE_VALUE_PARAMETER),
-        opt(Name, FieldType::Text),
+        opt(Name, FieldType::String),
         opt(Type, FieldType::Node),
         opt(Defaulted, FieldType::Bool),
         req(Value, FieldType::Node),
     ] [Type, Value];
     GlobalVariable "DIGlobalVariable" [
-        opt(Name, FieldType::NonEmptyText),
-        opt(LinkageName, FieldType::Text),
+        opt(Name, FieldType::NonEmptyString),
+        opt(LinkageName, FieldType::String),
         always(Scope, FieldType::Node),
         opt(File, FieldType::Node),
         opt(Line, U32),
@@ -484,7 +484,7 @@ nodes! {
         opt(Annotations, FieldType::Node),
     ] [Scope, File, Type, Declaration, TemplateParams, Annotations];
     LocalVariable "DILocalVariable" [
-        opt(Name, FieldType::Text),
+        opt(Name, FieldType::String),
         opt(Arg, U16),
         req(Scope, FieldType::NonNullNode),
         opt(File, FieldType::Node),
@@ -496,7 +496,7 @@ nodes! {
     ] [Scope, File, Type, Annotations];
     Label "DILabel" [
         req(Scope, FieldType::NonNullNode),
-        req(Name, FieldType::Text),
+        req(Name, FieldType::String),
         req(File, FieldType::Node),
         req(Line, U32),
         opt(Column, U16),
@@ -504,17 +504,17 @@ nodes! {
         keep(CoroSuspendIdx, U64),
     ] [Scope, File];
     ObjCProperty "DIObjCProperty" [
-        opt(Name, FieldType::Text),
+        opt(Name, FieldType::String),
         opt(File, FieldType::Node),
         opt(Line, U32),
-        opt(Setter, FieldType::Text),
-        opt(Getter, FieldType::Text),
+        opt(Setter, FieldType::String),
+        opt(Getter, FieldType::String),
         opt(Attributes, U32),
         opt(Type, FieldType::Node),
     ] [File, Type];
     ImportedEntity "DIImportedEntity" [
         req(Tag, TAG),
-        opt(Name, FieldType::Text),
+        opt(Name, FieldType::String),
         req(Scope, FieldType::Node),
         opt(Entity, FieldType::Node),
         opt(File, FieldType::Node),
@@ -525,8 +525,8 @@ nodes! {
     Macro "DIMacro" [
         req(Type, MACINFO),
         opt(Line, U32),
-        req(Name, FieldType::Text),
-        opt(Value, FieldType::Text),
+        req(Name, FieldType::String),
+        opt(Value, FieldType::String),
     ] [];
     MacroFile "DIMacroFile" [
         opt_or(Type, MACINFO, START_FILE),
@@ -537,7 +537,7 @@ nodes! {
     CommonBlock "DICommonBlock" [
         req(Scope, FieldType::Node),
         always(Declaration, FieldType::Node),
-        opt(Name, FieldType::Text),
+        opt(Name, FieldType::String),
         opt(File, FieldType::Node),
         opt(Line, U32),
     ] [Scope, Declaration, File];

@@ -1,19 +1,13 @@
 //! What the rules know of the module around a function.
 
-use std::cell::RefCell;
-
 use rustc_hash::FxHashMap;
 
 use crate::{
-    attributes::AttrSet,
     constant::{Const, ConstKind},
     function::FunctionHeader,
     module::{GlobalIndex, Module},
     symbol::GlobalName,
-    verify::{
-        attrs::SetFacts,
-        types::{StructIndex, Types},
-    },
+    verify::types::{StructIndex, Types},
 };
 
 /// Where the entities of a module are, by name: what verifying a function needs of its module.
@@ -72,7 +66,6 @@ pub(crate) struct Env<'a> {
     pub(crate) module: &'a Module,
     pub(crate) index: &'a ModuleIndex,
     pub(crate) amdgpu: bool,
-    pub(crate) set_facts: RefCell<FxHashMap<AttrSet, SetFacts>>,
     /// Whether the intrinsic of this name is a convergent operation.
     pub(crate) convergent_intrinsic: fn(&[u8]) -> bool,
 }
@@ -84,7 +77,6 @@ impl<'a> Env<'a> {
             module,
             index,
             amdgpu: index.amdgpu,
-            set_facts: RefCell::default(),
             convergent_intrinsic: |_| false,
         }
     }

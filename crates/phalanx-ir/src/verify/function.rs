@@ -7,6 +7,7 @@ use crate::{
     flow::{BlockId, block_of, node_of},
     function::Function,
     inst::{InstFlags, Opcode},
+    metadata::LocalMetadata,
     types::Type,
     value::{Value, ValueKind},
     verify::{
@@ -269,11 +270,16 @@ fn operand_values(
                 );
             }
             ValueKind::Const(constant) => constants.check(cx.env, constant)?,
-            ValueKind::Block(target) => {
-                // Predecessors are placed blocks; a stray incoming block is caught with them.
-                let _ = target;
+            ValueKind::Metadata(id) => {
+                let is_linked = |value: Value| value.as_inst().is_none_or(|i| body.block_of(i).is_some());
+                let fits = match body.local_metadata(id) {
+                    LocalMetadata::Value(value) => is_linked(*value),
+                    LocalMetadata::ArgList(list) => list.iter().all(|&value| is_linked(value)),
+                    _ => true,
+                };
+                ensure!(fits, "function-local metadata used in wrong function");
             }
-            _ => {}
+            ValueKind::Arg(_) | ValueKind::Block(_) => {}
         }
     }
     Ok(())

@@ -4,8 +4,6 @@
 //! instruction that does not exist, a branch may have the wrong number of successors. A function that fails here is
 //! not looked at any further, which is why no other rule needs to ask whether a number is in range.
 
-use rustc_hash::FxHashSet;
-
 use crate::{
     body::InstId,
     flow::BlockId,
@@ -208,10 +206,4 @@ fn operand_count_fits(function: &Function, inst: InstId, successors: Option<usiz
         opcode if opcode.is_cast() => operands == 1,
         _ => operands == 2,
     }
-}
-
-/// Ids of all instructions that are in a block of the function's order.
-pub(crate) fn linked(function: &Function) -> FxHashSet<InstId> {
-    let blocks = function.flow.order().iter();
-    blocks.flat_map(|&block| function.body.block_insts(block)).collect()
 }

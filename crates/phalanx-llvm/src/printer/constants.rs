@@ -273,7 +273,7 @@ impl<'a> Writer<'a> {
             return;
         }
         self.str(expr.opcode.text());
-        self.flags(expr.opcode, expr.flags, ty);
+        self.flags(expr.opcode, expr.flags);
         if let Some((from, to)) = expr.in_range {
             self.str(" inrange(");
             self.signed(from);

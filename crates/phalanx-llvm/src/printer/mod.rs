@@ -50,16 +50,14 @@ use phalanx_ir::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-mod attributes;
 mod calls;
 mod constants;
-mod debug;
 mod float;
 mod function;
 mod globals;
 mod inst;
 mod integer;
-mod metadata;
+mod pending;
 mod module;
 mod names;
 mod slots;
@@ -106,8 +104,8 @@ pub struct ModulePrinter<'m> {
     /// Numbers of the whole module.
     whole: OnceLock<Numbers>,
     struct_order: OnceLock<StructOrder>,
-    /// Names and numbers of the blocks whose addresses are taken, by slot.
-    block_addresses: OnceLock<Vec<BlockLabel<'m>>>,
+    /// What the blocks whose addresses are taken are called, by slot.
+    block_addresses: OnceLock<Vec<BlockLabel>>,
     packed_structs: FxHashSet<StructName>,
     /// The address space of functions that the data layout names.
     program_space: u32,
@@ -193,32 +191,40 @@ impl<'m> ModulePrinter<'m> {
         self.struct_order.get_or_init(|| StructOrder::new(self.module, &self.functions))
     }
 
-    /// What a block whose address is taken is called.
-    fn block_label(&self, slot: u32) -> BlockLabel<'m> {
+    /// Name or number of a block whose address is taken.
+    fn block_label(&self, slot: u32, address: BlockAddress) -> (Option<&[u8]>, Option<u32>) {
         let labels = self.block_addresses.get_or_init(|| self.block_labels());
-        labels.get(slot as usize).copied().unwrap_or_default()
+        let label = labels.get(slot as usize).copied().unwrap_or_default();
+        let function = label.function.and_then(|at| self.functions.get(at));
+        (function.and_then(|f| f.extras.names.block(address.block)), label.number)
     }
 
-    fn block_labels(&self) -> Vec<BlockLabel<'m>> {
+    fn block_labels(&self) -> Vec<BlockLabel> {
         let addresses = &self.module.block_addresses;
         let wanted: FxHashSet<GlobalName> = addresses.iter().map(|a| a.function).collect();
         let mut locals: FxHashMap<GlobalName, _> = FxHashMap::default();
-        for &function in &self.functions {
+        for (at, &function) in self.functions.iter().enumerate() {
             let name = function.header.name;
             if wanted.contains(&name) {
-                locals.insert(name, (function, LocalSlots::new(function)));
+                locals.insert(name, (at, LocalSlots::new(function)));
             }
         }
         let label = |address: &BlockAddress| match locals.get(&address.function) {
-            Some((f, slots)) => (f.extras.names.block(address.block), slots.block(address.block)),
-            None => (None, None),
+            Some((at, slots)) => {
+                BlockLabel { function: Some(*at), number: slots.block(address.block) }
+            }
+            None => BlockLabel::default(),
         };
         addresses.iter().map(label).collect()
     }
 }
 
-/// Name and number of a block.
-type BlockLabel<'a> = (Option<&'a [u8]>, Option<u32>);
+/// Where to look for the name of a block, and its number when it has none.
+#[derive(Copy, Clone, Default, Debug)]
+struct BlockLabel {
+    function: Option<usize>,
+    number: Option<u32>,
+}
 
 fn packed_structs(module: &Module) -> FxHashSet<StructName> {
     let is_packed = |body: &StructBody| matches!(body, StructBody::Fields { packed: true, .. });
@@ -414,7 +420,7 @@ impl<'a> Writer<'a> {
         {
             return self.block(address.block);
         }
-        let (name, number) = self.cx.block_label(slot);
+        let (name, number) = self.cx.block_label(slot, address);
         self.local(name, number);
     }
 

@@ -53,16 +53,21 @@ impl Writer<'_> {
                 self.str("\n");
             }
         }
-        // All the assembly is one text to LLVM, which splits it at line breaks.
-        let mut lines = Vec::new();
-        for &asm in &module.module_asm {
-            let bytes = self.context().bytes(asm);
-            lines.extend(bytes.strip_suffix(b"\n").unwrap_or(bytes).split(|&byte| byte == b'\n'));
+        self.module_asm();
+    }
+
+    /// Module-level assembly. To LLVM it is one text, in which each piece ends a line, and which is split at line breaks.
+    fn module_asm(&mut self) {
+        let mut text = Vec::new();
+        for &asm in &self.module().module_asm {
+            text.extend_from_slice(self.context().bytes(asm));
+            if text.last().is_some_and(|&byte| byte != b'\n') {
+                text.push(b'\n');
+            }
         }
-        if !lines.is_empty() {
-            self.str("\n");
-        }
-        for line in lines {
+        let Some(text) = text.strip_suffix(b"\n") else { return };
+        self.str("\n");
+        for line in text.split(|&byte| byte == b'\n') {
             self.str("module asm ");
             self.quoted(line);
             self.str("\n");
@@ -121,7 +126,7 @@ impl Writer<'_> {
 
     fn all_metadata(&mut self) {
         let cx = self.cx;
-        if cx.module.metadata.named_count() > 0 {
+        if !cx.module.metadata.named().is_empty() {
             self.str("\n");
             self.named_metadata();
         }
@@ -152,9 +157,7 @@ impl Writer<'_> {
     /// `uselistorder` directives, each line after `indent`.
     pub(super) fn use_list_orders(&mut self, orders: &[UseListOrder], indent: &str) {
         if !orders.is_empty() {
-            self.str("\n");
-            self.str(indent);
-            self.str("; uselistorder directives\n");
+            self.str("\n; uselistorder directives\n");
         }
         for order in orders {
             self.str(indent);

@@ -23,9 +23,10 @@
 use phalanx_ir::{
     AttrSet, GlobalName, InstId, Module, Type, ValueKind,
     function::{BlockId, FunctionRef},
-    metadata::{LocalMetadata, MetadataId},
+    metadata::{Attachment, LocalMetadata, MetadataId},
 };
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 const NONE: u32 = u32::MAX;
 
@@ -160,18 +161,20 @@ impl Numbers {
         let mut numbers = Numbers { groups: Slots::after(0), nodes: Slots::after(0) };
         let context = &module.context;
         for variable in &module.variables {
-            for attachment in &variable.metadata {
+            for attachment in attachments(module, variable.metadata.iter().copied()) {
                 numbers.add_node(module, None, attachment.node);
             }
             numbers.add_group(None, variable.attributes);
         }
         for alias in &module.aliases {
-            for attachment in &alias.metadata {
+            for attachment in attachments(module, alias.metadata.iter().copied()) {
                 numbers.add_node(module, None, attachment.node);
             }
         }
-        for node in module.metadata.named_operands() {
-            numbers.add_node(module, None, node);
+        for named in module.metadata.named() {
+            for &node in &named.operands {
+                numbers.add_node(module, None, node);
+            }
         }
         for function in functions {
             let attributes = context.attr_list_data(function.header.attributes);
@@ -198,14 +201,16 @@ impl Numbers {
         function: FunctionRef<'_>,
     ) {
         let context = &module.context;
-        for attachment in &function.header.metadata {
+        for attachment in attachments(module, function.header.metadata.iter().copied()) {
             self.add_node(module, base, attachment.node);
         }
         let body = function.body;
         for &block in function.flow.order() {
             for inst in body.block_insts(block) {
                 for record in function.extras.debug_records_before(inst) {
-                    record.for_each_node(&mut |node| self.add_node(module, base, node));
+                    for node in record.nodes() {
+                        self.add_node(module, base, node);
+                    }
                 }
                 if body.inst(inst).opcode.is_call() {
                     for node in metadata_operands(function, inst) {
@@ -214,7 +219,7 @@ impl Numbers {
                     let attributes = context.attr_list_data(body.call_info(inst).attributes);
                     self.add_group(base, attributes.function);
                 }
-                for attachment in function.extras.attachments_of(inst) {
+                for attachment in attachments(module, function.extras.attachments_of(inst)) {
                     self.add_node(module, base, attachment.node);
                 }
             }
@@ -241,9 +246,7 @@ impl Numbers {
             {
                 continue;
             }
-            let start = stack.len();
-            metadata.for_each_operand(node, &mut |operand| stack.push(operand));
-            stack[start..].reverse();
+            stack.extend(metadata.operands(node).into_iter().rev());
         }
     }
 
@@ -264,6 +267,18 @@ impl Numbers {
     pub(super) fn nodes(&self) -> &[MetadataId] {
         &self.nodes.order
     }
+}
+
+/// Attachments in the order they are written: by the rank of their kinds.
+pub(super) fn attachments(
+    module: &Module,
+    attachments: impl Iterator<Item = Attachment>,
+) -> SmallVec<[Attachment; 4]> {
+    let mut attachments: SmallVec<[Attachment; 4]> = attachments.collect();
+    if attachments.len() > 1 {
+        attachments.sort_by_key(|attachment| module.metadata.kind_rank(attachment.kind));
+    }
+    attachments
 }
 
 /// The nodes a call passes as operands.

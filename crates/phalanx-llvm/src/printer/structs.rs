@@ -16,6 +16,8 @@ use phalanx_ir::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::slots::attachments;
+
 /// Structures in the order they are written, and the numbers of those without a name.
 #[derive(Debug, Default)]
 pub(super) struct StructOrder {
@@ -103,8 +105,10 @@ impl<'a> Walk<'a> {
         for &function in functions {
             self.function(function);
         }
-        for node in self.module.metadata.named_operands() {
-            self.node(node);
+        for named in self.module.metadata.named() {
+            for &node in &named.operands {
+                self.node(node);
+            }
         }
     }
 
@@ -129,7 +133,7 @@ impl<'a> Walk<'a> {
                 if data.opcode.is_call() {
                     self.attributes(body.call_info(inst).attributes);
                 }
-                for attachment in function.extras.attachments_of(inst) {
+                for attachment in attachments(self.module, function.extras.attachments_of(inst)) {
                     self.node(attachment.node);
                 }
             }
@@ -255,10 +259,10 @@ impl<'a> Walk<'a> {
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {
             if self.nodes.insert(node) {
-                metadata.for_each_constant(node, &mut |constant| self.constant(constant));
-                let start = stack.len();
-                metadata.for_each_operand(node, &mut |operand| stack.push(operand));
-                stack[start..].reverse();
+                for constant in metadata.values(node).filter_map(|value| value.as_const()) {
+                    self.constant(constant);
+                }
+                stack.extend(metadata.operands(node).into_iter().rev());
             }
         }
     }

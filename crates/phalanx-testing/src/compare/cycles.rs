@@ -11,7 +11,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{FormatError, PerFunction, sections};
+use super::{Fact, FormatError, PerFunction, sections};
 
 /// One cycle.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -57,7 +57,7 @@ pub(crate) fn parse_cycle(text: &str) -> Option<Cycle> {
 /// A line is not of the format.
 pub fn parse(text: &str) -> Result<PerFunction<BTreeSet<Cycle>>, FormatError> {
     let mut out = Vec::new();
-    for (function, lines) in sections(text, |line| line.strip_prefix("CycleInfo for function: ")) {
+    for (function, lines) in sections(Fact::Cycles, text) {
         let mut cycles = BTreeSet::new();
         for (number, line) in lines.into_iter().filter(|(_, line)| !line.is_empty()) {
             let cycle = parse_cycle(line).ok_or_else(|| FormatError {

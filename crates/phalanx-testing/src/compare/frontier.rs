@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! DominanceFrontier for function: f
-//!   DomFrontier for BB %a is:	 %b %c
+//!   DomFrontier for BB %a is:   %b %c
 //! ```
 //!
 //! LLVM walks hash tables here: neither the order of lines nor that in a line means anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{FormatError, PerFunction, cycles::one_sided, sections, split_name};
+use super::{Fact, FormatError, PerFunction, cycles::one_sided, sections, split_name};
 
 /// The frontier of each block.
 pub type Frontiers = BTreeMap<String, BTreeSet<String>>;
@@ -20,9 +20,7 @@ pub type Frontiers = BTreeMap<String, BTreeSet<String>>;
 /// A line is not of the format or a block occurs twice.
 pub fn parse(text: &str) -> Result<PerFunction<Frontiers>, FormatError> {
     let mut out = Vec::new();
-    for (function, lines) in
-        sections(text, |line| line.strip_prefix("DominanceFrontier for function: "))
-    {
+    for (function, lines) in sections(Fact::DomFrontier, text) {
         let mut frontiers = Frontiers::new();
         for (number, line) in lines.into_iter().filter(|(_, line)| !line.is_empty()) {
             let fail = |expected| FormatError { line: number, expected, found: line.to_owned() };

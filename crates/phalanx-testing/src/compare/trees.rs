@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{FormatError, PerFunction, sections, split_name};
+use super::{Fact, FormatError, PerFunction, sections, split_name};
 
 /// A dominator or post-dominator tree.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -27,18 +27,13 @@ pub struct Tree {
 
 const VIRTUAL: &str = "<<exit node>>";
 
-/// Reads a whole text.
+/// Reads what a text says of `fact`, one of the two trees.
 ///
 /// # Errors
 /// A line is not of the format, a level is skipped, or a node occurs twice.
-pub fn parse(text: &str) -> Result<PerFunction<Tree>, FormatError> {
-    let open = |line| {
-        let line: &str = line;
-        line.strip_prefix("DominatorTree for function: ")
-            .or_else(|| line.strip_prefix("PostDominatorTree for function: "))
-    };
+pub fn parse(fact: Fact, text: &str) -> Result<PerFunction<Tree>, FormatError> {
     let mut out = Vec::new();
-    for (function, lines) in sections(text, open) {
+    for (function, lines) in sections(fact, text) {
         out.push((function, parse_tree(&lines)?));
     }
     Ok(out)
@@ -128,7 +123,7 @@ Roots: %\"q r\" %b
 ";
 
     fn tree(text: &str) -> Tree {
-        parse(text).expect("well-formed").remove(0).1
+        parse(Fact::PostDomTree, text).expect("well-formed").remove(0).1
     }
 
     #[test]
@@ -165,13 +160,15 @@ Roots: %b %\"q r\" ";
         assert_eq!(compare(&base, &tree(&root)), ["root on the left only: %b"]);
     }
 
+    fn malformed(text: &str) -> bool {
+        parse(Fact::PostDomTree, text).is_err()
+    }
+
     #[test]
     fn malformed_trees_are_errors() {
-        assert!(parse(&TEXT.replace("[3] %a", "[4] %a")).is_err(), "level skipped");
-        assert!(
-            parse(&TEXT.replace("[2] %b {4294967295,4294967295} [1]", "[2] %b {0,0} [2]")).is_err()
-        );
-        assert!(parse(&TEXT.replace("%b {", "%a {")).is_err(), "node twice");
-        assert!(parse(&TEXT.replace("Roots:", "Root:")).is_err());
+        assert!(malformed(&TEXT.replace("[3] %a", "[4] %a")), "level skipped");
+        assert!(malformed(&TEXT.replace("[2] %b {4294967295,4294967295} [1]", "[2] %b {0,0} [2]")));
+        assert!(malformed(&TEXT.replace("%b {", "%a {")), "node twice");
+        assert!(malformed(&TEXT.replace("Roots:", "Root:")));
     }
 }

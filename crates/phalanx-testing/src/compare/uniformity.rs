@@ -33,7 +33,7 @@ use std::{
 };
 
 use super::{
-    FormatError, PerFunction,
+    Fact, FormatError, PerFunction,
     cycles::{Cycle, one_sided, parse_cycle},
     sections,
 };
@@ -177,12 +177,8 @@ impl Comparison {
 /// # Errors
 /// A line is not of the format.
 pub fn parse(text: &str) -> Result<PerFunction<Uniformity>, FormatError> {
-    let open = |line| {
-        let line: &str = line;
-        line.strip_prefix("UniformityInfo for function '")?.strip_suffix("':")
-    };
     let mut out = Vec::new();
-    for (function, lines) in sections(text, open) {
+    for (function, lines) in sections(Fact::Uniformity, text) {
         out.push((function, parse_function(&lines)?));
     }
     Ok(out)

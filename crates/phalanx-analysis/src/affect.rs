@@ -1,0 +1,195 @@
+//! The affect map: for every value, what reads it.
+//!
+//! **Definition** (Kong, *Variance Analysis on SSA-based IR*, 2009). `v` affects `u` when the result of
+//! `u`, or the direction that the terminator `u` takes, depends directly on `v`. Today these are the
+//! def-use edges of SSA; edges through memory come with a memory analysis.
+//!
+//! **Representation.** Compressed sparse rows: the users of all values in one vector, in value order, with
+//! an offset per value. A [`User`] is one 32-bit number: a value, or the terminator of a block.
+
+use std::fmt;
+
+use phalanx_graph::Node;
+
+/// A definition, as a dense number: an argument or an instruction, whether or not it has a result.
+///
+/// Instructions without a result (a store) have a number too: facts about them are facts about what they
+/// do. Terminators do not; they are named by their block.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Value(u32);
+
+impl Value {
+    /// Numbers must stay below this, so that a [`User`] fits 32 bits.
+    pub const LIMIT: u32 = 1 << 31;
+
+    /// The value with this raw number.
+    ///
+    /// # Panics
+    /// If the number is not below [`Value::LIMIT`].
+    #[inline]
+    #[must_use]
+    pub fn from_raw(raw: u32) -> Self {
+        assert!(raw < Self::LIMIT, "value number {raw} does not fit 31 bits");
+        Self(raw)
+    }
+
+    /// The value with this position.
+    ///
+    /// # Panics
+    /// If the position is not below [`Value::LIMIT`].
+    #[inline]
+    #[must_use]
+    pub fn new(index: usize) -> Self {
+        assert!(index < Self::LIMIT as usize, "value number {index} does not fit 31 bits");
+        Self(index as u32)
+    }
+
+    /// The number as an index into dense tables.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The number as it is.
+    #[inline]
+    #[must_use]
+    pub const fn raw(self) -> u32 {
+        self.0
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "v{}", self.0)
+    }
+}
+
+/// What reads a value: another value's definition or a terminator.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct User(u32);
+
+/// A [`User`], taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum UserKind {
+    /// The definition of this value.
+    Value(Value),
+    /// The terminator of this block.
+    Terminator(Node),
+}
+
+impl User {
+    /// The definition of a value.
+    #[inline]
+    #[must_use]
+    pub const fn value(value: Value) -> Self {
+        Self(value.0)
+    }
+
+    /// The terminator of a block.
+    ///
+    /// # Panics
+    /// If the block's number is not below [`Value::LIMIT`].
+    #[inline]
+    #[must_use]
+    pub fn terminator(block: Node) -> Self {
+        assert!(block.raw() < Value::LIMIT, "block number {block} does not fit 31 bits");
+        Self(block.raw() | Value::LIMIT)
+    }
+
+    /// Which of the two it is.
+    #[inline]
+    #[must_use]
+    pub const fn kind(self) -> UserKind {
+        if self.0 < Value::LIMIT {
+            UserKind::Value(Value(self.0))
+        } else {
+            UserKind::Terminator(Node::from_raw(self.0 & !Value::LIMIT))
+        }
+    }
+}
+
+impl fmt::Debug for User {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            UserKind::Value(value) => write!(f, "{value:?}"),
+            UserKind::Terminator(block) => write!(f, "terminator of {block}"),
+        }
+    }
+}
+
+/// Users of every value, in compressed sparse rows.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct AffectMap {
+    start: Vec<u32>,
+    users: Vec<User>,
+}
+
+impl AffectMap {
+    /// The map with these edges; the users of a value keep the order in which they are listed.
+    ///
+    /// # Panics
+    /// If a value is not below `values`, or there are 2^32 edges or more.
+    #[must_use]
+    pub fn from_edges(values: usize, edges: &[(Value, User)]) -> Self {
+        assert!(edges.len() < u32::MAX as usize, "{} uses do not fit 32 bits", edges.len());
+        let mut start = vec![0u32; values + 1];
+        for (value, _) in edges {
+            start[value.index() + 1] += 1;
+        }
+        for i in 1..start.len() {
+            start[i] += start[i - 1];
+        }
+        let mut next = start.clone();
+        let mut users = vec![User(0); edges.len()];
+        for &(value, user) in edges {
+            let at = &mut next[value.index()];
+            users[*at as usize] = user;
+            *at += 1;
+        }
+        Self { start, users }
+    }
+
+    /// How many values there are.
+    #[must_use]
+    pub fn value_count(&self) -> usize {
+        self.start.len().saturating_sub(1)
+    }
+
+    /// How many edges there are.
+    #[must_use]
+    pub fn edge_count(&self) -> usize {
+        self.users.len()
+    }
+
+    /// What reads the value; once per operand, so possibly with repetitions.
+    #[inline]
+    #[must_use]
+    pub fn users(&self, value: Value) -> &[User] {
+        let i = value.index();
+        &self.users[self.start[i] as usize..self.start[i + 1] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_keep_their_order_and_kind() {
+        let v = Value::new;
+        let block = Node::new(7);
+        let map = AffectMap::from_edges(3, &[
+            (v(2), User::terminator(block)),
+            (v(0), User::value(v(2))),
+            (v(2), User::value(v(1))),
+        ]);
+        assert_eq!(map.users(v(0)), [User::value(v(2))]);
+        assert_eq!(map.users(v(1)), []);
+        assert_eq!(map.users(v(2)).iter().map(|u| u.kind()).collect::<Vec<_>>(), [
+            UserKind::Terminator(block),
+            UserKind::Value(v(1))
+        ]);
+        assert_eq!((map.value_count(), map.edge_count()), (3, 3));
+    }
+}

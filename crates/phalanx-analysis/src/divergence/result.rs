@@ -1,0 +1,114 @@
+//! The answer of the divergence analysis and the questions that it answers.
+
+use phalanx_graph::{CycleId, Cycles, Node};
+use phalanx_target::SourceSet;
+
+use crate::affect::{User, Value};
+
+/// A use at which a value is not what it was where it was computed.
+///
+/// Threads left a cycle in different iterations and met again; each holds the value of its own last
+/// iteration. So the use diverges even if the value never does where it is defined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TemporalUse {
+    /// The value.
+    pub value: Value,
+    /// What reads it, outside the cycle.
+    pub user: User,
+    /// The cycle that contains the definition and that threads leave in different iterations.
+    pub cycle: CycleId,
+    /// What the iteration in which a thread leaves depends on.
+    pub sources: SourceSet,
+}
+
+/// Sources of divergence of everything in a function.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Divergence {
+    pub(crate) values: Vec<SourceSet>,
+    pub(crate) terminators: Vec<SourceSet>,
+    /// Sorted by value, user, cycle.
+    pub(crate) temporal: Vec<TemporalUse>,
+    pub(crate) assumed: Vec<(CycleId, SourceSet)>,
+    pub(crate) divergent_exits: Vec<(CycleId, SourceSet)>,
+}
+
+impl Divergence {
+    /// The sources that a value depends on where it is computed. Empty: a launch constant.
+    #[inline]
+    #[must_use]
+    pub fn value(&self, value: Value) -> SourceSet {
+        self.values[value.index()]
+    }
+
+    /// The sources that the direction of a block's terminator depends on.
+    #[inline]
+    #[must_use]
+    pub fn terminator(&self, block: Node) -> SourceSet {
+        self.terminators[block.index()]
+    }
+
+    /// The sources that a value depends on where a given user reads it: those of the value itself and of
+    /// the moment at which threads left the cycles around it.
+    #[must_use]
+    pub fn at_use(&self, value: Value, user: User) -> SourceSet {
+        self.temporal_at(value, user)
+            .iter()
+            .fold(self.value(value), |all, entry| all | entry.sources)
+    }
+
+    /// The temporal divergence of one use, per cycle.
+    #[must_use]
+    pub fn temporal_at(&self, value: Value, user: User) -> &[TemporalUse] {
+        let key = |t: &TemporalUse| (t.value, t.user);
+        let first = self.temporal.partition_point(|t| key(t) < (value, user));
+        let len = self.temporal[first..].partition_point(|t| key(t) == (value, user));
+        &self.temporal[first..first + len]
+    }
+
+    /// All uses with temporal divergence, sorted by value, user and cycle.
+    #[must_use]
+    pub fn temporal_uses(&self) -> &[TemporalUse] {
+        &self.temporal
+    }
+
+    /// The irreducible cycles in which threads must be assumed to run apart, and why; in order of
+    /// discovery. A cycle nested in one of them is not listed for the same sources.
+    #[must_use]
+    pub fn assumed_divergent_cycles(&self) -> &[(CycleId, SourceSet)] {
+        &self.assumed
+    }
+
+    /// The cycles that threads leave in different iterations: of each divergent exit, the outermost
+    /// cycle that it leaves; in order of discovery.
+    #[must_use]
+    pub fn cycles_with_divergent_exit(&self) -> &[(CycleId, SourceSet)] {
+        &self.divergent_exits
+    }
+
+    /// Why threads must be assumed to run apart in the cycle or one around it. Empty: they do not.
+    #[must_use]
+    pub fn is_assumed_divergent(&self, cycles: &Cycles, cycle: CycleId) -> SourceSet {
+        let around = self.assumed.iter().filter(|(c, _)| cycles.contains_cycle(*c, cycle));
+        around.fold(SourceSet::EMPTY, |all, (_, sources)| all | *sources)
+    }
+
+    /// Every value's sources, by value number.
+    #[must_use]
+    pub fn values(&self) -> &[SourceSet] {
+        &self.values
+    }
+
+    /// Every terminator's sources, by block number.
+    #[must_use]
+    pub fn terminators(&self) -> &[SourceSet] {
+        &self.terminators
+    }
+
+    /// Whether nothing depends on any of the given sources: "all values uniform" at the scope at which
+    /// these vary.
+    #[must_use]
+    pub fn is_uniform(&self, varying: SourceSet) -> bool {
+        let hit = |s: &SourceSet| s.intersects(varying);
+        !self.values.iter().any(hit) && !self.terminators.iter().any(hit)
+    }
+}

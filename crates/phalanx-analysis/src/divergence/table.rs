@@ -1,0 +1,456 @@
+//! What the divergence analysis needs to know of a function body, as dense tables.
+//!
+//! A [`ValueTable`] says for every value where it is defined, which sources of divergence it introduces
+//! by itself and what it does with those of its operands; for every phi, what comes in from where; and
+//! who uses what. It knows neither opcodes nor targets, so any IR can be analysed by filling one in.
+
+use phalanx_graph::{BitSet, Node};
+use phalanx_target::SourceSet;
+
+use crate::affect::{AffectMap, User, Value};
+
+/// What a value's definition makes of its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Transfer {
+    /// It depends on every source that an operand depends on. The rule for ordinary operations.
+    #[default]
+    Propagate,
+    /// It depends on its own sources only, whatever its operands are and wherever it is computed: what
+    /// LLVM calls always uniform. With sources of its own, say "unknown but equal in a wave" for a
+    /// ballot, these are all.
+    Fixed,
+    /// Each source of an operand is replaced by a set of sources, see [`ValueTableBuilder::image`].
+    Image(u8),
+}
+
+/// What is known of one definition by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Definition {
+    /// Sources that it introduces.
+    pub seed: SourceSet,
+    /// What it makes of its operands.
+    pub transfer: Transfer,
+    /// Whether its result is a function of its operands alone: no memory, no effect, no thread or time
+    /// dependence. A phi is judged by its incoming values instead, whatever is said here.
+    pub is_pure: bool,
+}
+
+impl Definition {
+    /// A pure function of its operands.
+    pub const PURE: Self =
+        Self { seed: SourceSet::EMPTY, transfer: Transfer::Propagate, is_pure: true };
+
+    /// Depends on its operands and may give another result each time.
+    pub const IMPURE: Self =
+        Self { seed: SourceSet::EMPTY, transfer: Transfer::Propagate, is_pure: false };
+
+    /// Introduces these sources, and propagates its operands' too.
+    #[must_use]
+    pub const fn source(seed: SourceSet) -> Self {
+        Self { seed, transfer: Transfer::Propagate, is_pure: false }
+    }
+
+    /// Depends on these sources and nothing else.
+    #[must_use]
+    pub const fn fixed(seed: SourceSet) -> Self {
+        Self { seed, transfer: Transfer::Fixed, is_pure: false }
+    }
+}
+
+/// Tells the incoming values of a phi apart: equal keys are equal values.
+///
+/// Values that are not known to be equal need different keys. Keys of one phi are compared with one
+/// another and with the phi's own number only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PhiKey(u32);
+
+impl PhiKey {
+    /// Undef or poison: equal to whatever it is compared with.
+    pub const UNDEF: Self = Self(u32::MAX);
+
+    /// A value, or the representative of its congruence class.
+    #[must_use]
+    pub const fn value(value: Value) -> Self {
+        Self(value.raw())
+    }
+
+    /// A constant, by any number that tells constants apart.
+    ///
+    /// # Panics
+    /// If the number is not below `2^31 - 1`.
+    #[must_use]
+    pub fn constant(number: u32) -> Self {
+        assert!(number < Value::LIMIT - 1, "constant number {number} does not fit 31 bits");
+        Self(number | Value::LIMIT)
+    }
+}
+
+/// One entry of a phi.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incoming {
+    /// The predecessor that it comes from.
+    pub pred: Node,
+    /// The value, unless it is a constant.
+    pub value: Option<Value>,
+    /// Tells it apart from the other entries.
+    pub key: PhiKey,
+}
+
+/// The tables of one function. Made by a [`ValueTableBuilder`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueTable {
+    block: Vec<Node>,
+    seed: Vec<SourceSet>,
+    /// See `flag`.
+    flags: Vec<u8>,
+    /// Image number by value; empty when no value has one.
+    image_of: Vec<u8>,
+    images: Vec<[SourceSet; SourceSet::COUNT]>,
+    phis: PhiTable,
+    affects: AffectMap,
+    fixed_terminators: BitSet,
+    seeded_terminators: Vec<(Node, SourceSet)>,
+}
+
+/// Phis by block.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+struct PhiTable {
+    /// First phi of each block, and the end.
+    of_block: Vec<u32>,
+    values: Vec<Value>,
+    start: Vec<u32>,
+    incoming: Vec<Incoming>,
+}
+
+mod flag {
+    pub(super) const FIXED: u8 = 1;
+    pub(super) const PURE: u8 = 2;
+    pub(super) const PHI: u8 = 4;
+    pub(super) const JOINABLE: u8 = 8;
+    pub(super) const IMAGE: u8 = 16;
+}
+
+/// One phi of a [`ValueTable`].
+#[derive(Clone, Copy, Debug)]
+pub struct Phi<'a> {
+    /// The phi.
+    pub value: Value,
+    /// Its entries in their own order, repeated for parallel edges as the IR has them.
+    pub incoming: &'a [Incoming],
+    /// Whether it selects anything: at least two incoming values differ, not counting the phi itself and
+    /// undef.
+    pub is_joinable: bool,
+}
+
+impl ValueTable {
+    /// How many values there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.block.len()
+    }
+
+    /// Whether there are no values.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.block.is_empty()
+    }
+
+    /// How many blocks there are.
+    #[must_use]
+    pub fn block_count(&self) -> usize {
+        self.phis.of_block.len() - 1
+    }
+
+    /// All values in number order.
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = Value> + ExactSizeIterator + use<> {
+        (0..self.block.len() as u32).map(Value::from_raw)
+    }
+
+    /// The block of the definition; the entry for an argument.
+    #[inline]
+    #[must_use]
+    pub fn block(&self, value: Value) -> Node {
+        self.block[value.index()]
+    }
+
+    /// The sources that the definition introduces.
+    #[inline]
+    #[must_use]
+    pub fn seed(&self, value: Value) -> SourceSet {
+        self.seed[value.index()]
+    }
+
+    /// Whether the definition ignores its operands, see [`Transfer::Fixed`].
+    #[inline]
+    #[must_use]
+    pub fn is_fixed(&self, value: Value) -> bool {
+        self.flags[value.index()] & flag::FIXED != 0
+    }
+
+    /// Whether the result is a function of the operands alone. False for phis.
+    #[inline]
+    #[must_use]
+    pub fn is_pure(&self, value: Value) -> bool {
+        self.flags[value.index()] & (flag::PURE | flag::PHI) == flag::PURE
+    }
+
+    /// Whether the value is a phi.
+    #[inline]
+    #[must_use]
+    pub fn is_phi(&self, value: Value) -> bool {
+        self.flags[value.index()] & flag::PHI != 0
+    }
+
+    /// What sources of an operand become in the result.
+    #[inline]
+    #[must_use]
+    pub fn transfer(&self, value: Value, operand: SourceSet) -> SourceSet {
+        match self.flags[value.index()] & (flag::FIXED | flag::IMAGE) {
+            0 => operand,
+            flag::IMAGE => {
+                let image = &self.images[self.image_of[value.index()] as usize];
+                let bit = |s: SourceSet| image[s.bits().trailing_zeros() as usize];
+                operand.iter().fold(SourceSet::EMPTY, |all, s| all | bit(s))
+            }
+            _ => SourceSet::EMPTY,
+        }
+    }
+
+    /// Who uses what.
+    #[must_use]
+    pub fn affects(&self) -> &AffectMap {
+        &self.affects
+    }
+
+    /// Whether the terminator is known to go one way for all threads, whatever its operands.
+    #[inline]
+    #[must_use]
+    pub fn is_fixed_terminator(&self, block: Node) -> bool {
+        self.fixed_terminators.contains(block.index())
+    }
+
+    /// Terminators that introduce sources by themselves.
+    #[must_use]
+    pub fn seeded_terminators(&self) -> &[(Node, SourceSet)] {
+        &self.seeded_terminators
+    }
+
+    /// The phis of a block, in order.
+    pub fn phis(&self, block: Node) -> impl ExactSizeIterator<Item = Phi<'_>> {
+        let range = self.phis.of_block[block.index()] as usize
+            ..self.phis.of_block[block.index() + 1] as usize;
+        range.map(|i| self.phi_at(i))
+    }
+
+    /// All phis, those of each block together.
+    pub fn all_phis(&self) -> impl ExactSizeIterator<Item = Phi<'_>> {
+        (0..self.phis.values.len()).map(|i| self.phi_at(i))
+    }
+
+    fn phi_at(&self, i: usize) -> Phi<'_> {
+        let value = self.phis.values[i];
+        let range = self.phis.start[i] as usize..self.phis.start[i + 1] as usize;
+        let is_joinable = self.flags[value.index()] & flag::JOINABLE != 0;
+        Phi { value, incoming: &self.phis.incoming[range], is_joinable }
+    }
+}
+
+/// Collects a [`ValueTable`].
+///
+/// Create all values first, in any order, then state uses and incoming values: so forward references
+/// need no care.
+#[derive(Clone, Debug)]
+pub struct ValueTableBuilder {
+    blocks: usize,
+    block: Vec<Node>,
+    seed: Vec<SourceSet>,
+    flags: Vec<u8>,
+    image_of: Vec<(Value, u8)>,
+    images: Vec<[SourceSet; SourceSet::COUNT]>,
+    phis: Vec<Value>,
+    incoming: Vec<(Value, Incoming)>,
+    uses: Vec<(Value, User)>,
+    fixed_terminators: BitSet,
+    seeded_terminators: Vec<(Node, SourceSet)>,
+}
+
+impl ValueTableBuilder {
+    /// No values yet, in a function of `blocks` blocks.
+    #[must_use]
+    pub fn new(blocks: usize) -> Self {
+        Self::with_capacity(blocks, 0)
+    }
+
+    /// No values yet, but room for this many.
+    #[must_use]
+    pub fn with_capacity(blocks: usize, values: usize) -> Self {
+        Self {
+            blocks,
+            block: Vec::with_capacity(values),
+            seed: Vec::with_capacity(values),
+            flags: Vec::with_capacity(values),
+            image_of: Vec::new(),
+            images: Vec::new(),
+            phis: Vec::new(),
+            incoming: Vec::new(),
+            uses: Vec::with_capacity(values * 3 / 2),
+            fixed_terminators: BitSet::default(),
+            seeded_terminators: Vec::new(),
+        }
+    }
+
+    /// Adds a value that is no phi. Arguments are defined in the entry block.
+    ///
+    /// # Panics
+    /// If the block is none of the function's, or there are too many values.
+    pub fn value(&mut self, block: Node, definition: Definition) -> Value {
+        assert!(block.index() < self.blocks, "{block} is not one of {} blocks", self.blocks);
+        let value = Value::new(self.block.len());
+        self.block.push(block);
+        self.seed.push(definition.seed);
+        let mut flags = if definition.is_pure { flag::PURE } else { 0 };
+        match definition.transfer {
+            Transfer::Propagate => {}
+            Transfer::Fixed => flags |= flag::FIXED,
+            Transfer::Image(image) => {
+                assert!((image as usize) < self.images.len(), "no image has the number {image}");
+                flags |= flag::IMAGE;
+                self.image_of.push((value, image));
+            }
+        }
+        self.flags.push(flags);
+        value
+    }
+
+    /// Adds a phi, without incoming values so far.
+    ///
+    /// # Panics
+    /// As [`value`](Self::value).
+    pub fn phi(&mut self, block: Node, definition: Definition) -> Value {
+        let value = self.value(block, definition);
+        self.flags[value.index()] |= flag::PHI;
+        self.phis.push(value);
+        value
+    }
+
+    /// Registers what a [`Transfer::Image`] does: source `i` of an operand (by bit number) becomes
+    /// `image[i]` in the result.
+    ///
+    /// # Panics
+    /// If there are 256 already.
+    pub fn image(&mut self, image: [SourceSet; SourceSet::COUNT]) -> Transfer {
+        if let Some(i) = self.images.iter().position(|known| *known == image) {
+            return Transfer::Image(i as u8);
+        }
+        let number = u8::try_from(self.images.len()).unwrap_or_else(|_| panic!("too many images"));
+        self.images.push(image);
+        Transfer::Image(number)
+    }
+
+    /// States that a value is an operand of another value that is no phi.
+    pub fn operand(&mut self, value: Value, user: Value) {
+        self.uses.push((value, User::value(user)));
+    }
+
+    /// States that a value is an operand of a block's terminator.
+    pub fn terminator_operand(&mut self, value: Value, block: Node) {
+        self.uses.push((value, User::terminator(block)));
+    }
+
+    /// Adds an entry to a phi. The use is registered with it.
+    pub fn incoming(&mut self, phi: Value, incoming: Incoming) {
+        self.incoming.push((phi, incoming));
+    }
+
+    /// States that a block's terminator goes one way for all threads, whatever its operands.
+    pub fn fix_terminator(&mut self, block: Node) {
+        if self.fixed_terminators.universe() == 0 {
+            self.fixed_terminators = BitSet::new(self.blocks);
+        }
+        self.fixed_terminators.insert(block.index());
+    }
+
+    /// States that a block's terminator depends on sources that are no operand's, as an `invoke` does.
+    pub fn seed_terminator(&mut self, block: Node, seed: SourceSet) {
+        self.seeded_terminators.push((block, seed));
+    }
+
+    /// The finished tables.
+    ///
+    /// # Panics
+    /// If an incoming value was added to something that is no phi, or a used value does not exist.
+    #[must_use]
+    pub fn finish(mut self) -> ValueTable {
+        let phis = self.collect_phis();
+        let mut image_of = Vec::new();
+        if !self.image_of.is_empty() {
+            image_of = vec![0; self.block.len()];
+            for (value, image) in self.image_of {
+                image_of[value.index()] = image;
+            }
+        }
+        ValueTable {
+            affects: AffectMap::from_edges(self.block.len(), &self.uses),
+            block: self.block,
+            seed: self.seed,
+            flags: self.flags,
+            image_of,
+            images: self.images,
+            phis,
+            fixed_terminators: self.fixed_terminators,
+            seeded_terminators: self.seeded_terminators,
+        }
+    }
+
+    /// Sorts phis by block and entries by phi, both stably, and registers the uses.
+    fn collect_phis(&mut self) -> PhiTable {
+        let mut table = PhiTable { of_block: vec![0; self.blocks + 1], ..PhiTable::default() };
+        self.phis.sort_by_key(|phi| self.block[phi.index()]);
+        for phi in &self.phis {
+            table.of_block[self.block[phi.index()].index() + 1] += 1;
+        }
+        for i in 0..self.blocks {
+            table.of_block[i + 1] += table.of_block[i];
+        }
+        let mut row = vec![u32::MAX; if self.phis.is_empty() { 0 } else { self.block.len() }];
+        for (i, phi) in self.phis.iter().enumerate() {
+            row[phi.index()] = i as u32;
+        }
+        table.start = vec![0; self.phis.len() + 1];
+        for (phi, _) in &self.incoming {
+            assert!(
+                self.flags[phi.index()] & flag::PHI != 0,
+                "{phi:?} has an incoming value but is no phi"
+            );
+            table.start[row[phi.index()] as usize + 1] += 1;
+        }
+        for i in 0..self.phis.len() {
+            table.start[i + 1] += table.start[i];
+        }
+        let mut next = table.start.clone();
+        let nothing = Incoming { pred: Node::default(), value: None, key: PhiKey::UNDEF };
+        table.incoming = vec![nothing; self.incoming.len()];
+        for &(phi, incoming) in &self.incoming {
+            let at = &mut next[row[phi.index()] as usize];
+            table.incoming[*at as usize] = incoming;
+            *at += 1;
+            if let Some(value) = incoming.value {
+                self.uses.push((value, User::value(phi)));
+            }
+        }
+        for (i, phi) in self.phis.iter().enumerate() {
+            let range = table.start[i] as usize..table.start[i + 1] as usize;
+            if differ(*phi, table.incoming[range].iter().map(|entry| entry.key)) {
+                self.flags[phi.index()] |= flag::JOINABLE;
+            }
+        }
+        table.values = std::mem::take(&mut self.phis);
+        table
+    }
+}
+
+/// Whether a phi with these incoming keys selects anything.
+pub(crate) fn differ(phi: Value, keys: impl Iterator<Item = PhiKey>) -> bool {
+    let mut keys = keys.filter(|&key| key != PhiKey::UNDEF && key != PhiKey::value(phi));
+    keys.next().is_some_and(|first| keys.any(|key| key != first))
+}

@@ -1,0 +1,220 @@
+//! What runs, and above all what does not: the table of `docs/queries.md`, checked against the event log.
+
+use std::sync::Arc;
+
+use expect_test::{Expect, expect};
+use phalanx_db::{Database, Did, FunctionInput, ModuleInput, TargetOverrides, queries};
+use phalanx_ir::Context;
+
+const TWO: &str = r#"
+target triple = "amdgcn-amd-amdhsa"
+declare i32 @llvm.amdgcn.workitem.id.x()
+
+define amdgpu_kernel void @first(ptr addrspace(1) %p, i32 %n) {
+entry:
+  %tid = call i32 @llvm.amdgcn.workitem.id.x()
+  %c = icmp slt i32 %tid, %n
+  br i1 %c, label %then, label %exit
+then:
+  store i32 %tid, ptr addrspace(1) %p
+  br label %exit
+exit:
+  ret void
+}
+
+define amdgpu_kernel void @second(ptr addrspace(1) %p, i32 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %i.next, %loop ]
+  %i.next = add i32 %i, 1
+  %c = icmp slt i32 %i.next, %n
+  br i1 %c, label %loop, label %exit
+exit:
+  store i32 %i, ptr addrspace(1) %p
+  ret void
+}
+"#;
+
+struct Fixture {
+    db: Database,
+    context: Arc<Context>,
+    module: ModuleInput,
+}
+
+impl Fixture {
+    fn new(text: &str) -> Self {
+        let mut db = Database::with_event_log();
+        let context = Arc::new(Context::new());
+        let parsed = phalanx_llvm::parse_module(Arc::clone(&context), text.as_bytes())
+            .unwrap_or_else(|e| panic!("{e:?}"));
+        let module = db.load(parsed.module, Some(parsed.source_map), TargetOverrides::default());
+        Fixture { db, context, module }
+    }
+
+    fn reload(&mut self, text: &str, report: &Expect) {
+        let parsed = phalanx_llvm::parse_module(Arc::clone(&self.context), text.as_bytes())
+            .unwrap_or_else(|e| panic!("{e:?}"));
+        let found = self.db.reload(self.module, parsed.module, Some(parsed.source_map));
+        let names = |list: &[phalanx_ir::GlobalName]| {
+            list.iter()
+                .map(|n| n.symbol().map_or_else(String::new, |s| self.context.text(s).into_owned()))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        report.assert_eq(&format!(
+            "added [{}] removed [{}] changed [{}] unchanged {}",
+            names(&found.added),
+            names(&found.removed),
+            names(&found.changed),
+            found.unchanged
+        ));
+    }
+
+    fn function(&self, name: &str) -> FunctionInput {
+        let symbol = self.context.find_symbol(name.as_bytes()).expect("the name is interned");
+        let entries = self.module.functions(&self.db);
+        entries.iter().find(|e| e.name.symbol() == Some(symbol)).expect("the function exists").input
+    }
+
+    /// Asks every fact of every definition.
+    fn ask_everything(&self) {
+        for entry in self.module.functions(&self.db).iter().filter(|e| e.is_definition) {
+            self.ask(entry.input);
+        }
+    }
+
+    fn ask(&self, f: FunctionInput) {
+        queries::cfg(&self.db, f);
+        queries::dfs(&self.db, f);
+        queries::dom_tree(&self.db, f);
+        queries::postdom_tree(&self.db, f);
+        queries::dom_frontier(&self.db, f);
+        queries::control_dependence(&self.db, f);
+        queries::cycles(&self.db, f);
+        queries::sync_dependence(&self.db, f);
+        queries::affect_map(&self.db, f);
+        queries::divergence(&self.db, f);
+        queries::uniformity(&self.db, f);
+    }
+
+    /// `query(function)` of everything that ran since the last call, sorted.
+    fn ran(&self) -> String {
+        let mut lines: Vec<String> = self
+            .db
+            .take_log()
+            .into_iter()
+            .filter(|entry| entry.did == Did::Run)
+            .map(|entry| format!("{}({})", entry.query, self.key_name(entry.key)))
+            .collect();
+        lines.sort();
+        lines.join("\n")
+    }
+
+    fn key_name(&self, key: phalanx_db::Id) -> String {
+        let entry = self.module.functions(&self.db).iter().find(|e| e.input.id() == key);
+        match entry.and_then(|e| e.name.symbol()) {
+            Some(symbol) => self.context.text(symbol).into_owned(),
+            None => "module".to_owned(),
+        }
+    }
+}
+
+#[test]
+fn a_fact_asked_twice_runs_once() {
+    let fixture = Fixture::new(TWO);
+    fixture.ask_everything();
+    fixture.db.take_log();
+    fixture.ask_everything();
+    expect![""].assert_eq(&fixture.ran());
+}
+
+#[test]
+fn divergence_asks_for_what_it_needs_only() {
+    let fixture = Fixture::new(TWO);
+    queries::divergence(&fixture.db, fixture.function("first"));
+    expect![""].assert_eq(&fixture.ran());
+}
+
+#[test]
+fn the_same_text_again_runs_nothing() {
+    let mut fixture = Fixture::new(TWO);
+    fixture.ask_everything();
+    fixture.reload(TWO, &expect![""]);
+    fixture.db.take_log();
+    fixture.ask_everything();
+    expect![""].assert_eq(&fixture.ran());
+}
+
+#[test]
+fn comments_names_and_places_are_no_inputs() {
+    let mut fixture = Fixture::new(TWO);
+    fixture.ask_everything();
+    let renamed = format!("; a comment\n\n{}", TWO.replace("%tid", "%thread"));
+    fixture.reload(&renamed, &expect![""]);
+    fixture.db.take_log();
+    fixture.ask_everything();
+    expect![""].assert_eq(&fixture.ran());
+}
+
+#[test]
+fn an_instruction_edit_leaves_flow_facts_and_the_other_function_alone() {
+    let mut fixture = Fixture::new(TWO);
+    fixture.ask_everything();
+    fixture.reload(&TWO.replace("slt i32 %tid, %n", "sgt i32 %tid, %n"), &expect![""]);
+    fixture.db.take_log();
+    fixture.ask_everything();
+    expect![""].assert_eq(&fixture.ran());
+}
+
+#[test]
+fn a_flow_edit_reruns_the_facts_of_that_function() {
+    let mut fixture = Fixture::new(TWO);
+    fixture.ask_everything();
+    let edited = TWO.replace("label %loop, label %exit", "label %loop, label %out").replace(
+        "exit:\n  store i32 %i,",
+        "out:\n  br label %exit\nexit:\n  store i32 %i,",
+    );
+    fixture.reload(&edited, &expect![""]);
+    fixture.db.take_log();
+    fixture.ask_everything();
+    expect![""].assert_eq(&fixture.ran());
+}
+
+#[test]
+fn an_added_function_runs_alone() {
+    let mut fixture = Fixture::new(TWO);
+    fixture.ask_everything();
+    let edited = format!("define void @third() {{\n  ret void\n}}\n{TWO}");
+    fixture.reload(&edited, &expect![""]);
+    fixture.db.take_log();
+    fixture.ask_everything();
+    expect![""].assert_eq(&fixture.ran());
+}
+
+#[test]
+fn another_triple_reruns_divergence_only() {
+    let mut fixture = Fixture::new(TWO);
+    fixture.ask_everything();
+    fixture.reload(&TWO.replace("amdgcn-amd-amdhsa", "amdgcn-amd-amdpal"), &expect![""]);
+    fixture.db.take_log();
+    fixture.ask_everything();
+    expect![""].assert_eq(&fixture.ran());
+}
+
+#[test]
+fn clones_answer_on_other_threads() {
+    let fixture = Fixture::new(TWO);
+    let inputs: Vec<FunctionInput> = ["first", "second"].map(|name| fixture.function(name)).to_vec();
+    let answers: Vec<usize> = std::thread::scope(|scope| {
+        let handles: Vec<_> = inputs
+            .iter()
+            .map(|&f| {
+                let db = fixture.db.clone();
+                scope.spawn(move || queries::cycles(&db, f).as_ref().map_or(0, |c| c.len()))
+            })
+            .collect();
+        handles.into_iter().map(|h| h.join().expect("the thread finishes")).collect()
+    });
+    assert_eq!(answers, [0, 1]);
+}

@@ -1,0 +1,8 @@
+//! Sync dependence: where threads that separate at a branch meet again.
+
+pub mod arrivals;
+pub mod label;
+pub mod order;
+
+pub use label::{LabelPropagation, LabelSync, LlvmFixes};
+pub use order::ModifiedPostOrder;

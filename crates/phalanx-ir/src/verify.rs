@@ -1,0 +1,142 @@
+//! The verifier: what every well-formed module satisfies.
+//!
+//! Analyses and transforms may rely on these rules without looking. The verifier accepts what LLVM 22's accepts and
+//! rejects what it rejects, within the rules below; where LLVM has a message for a mistake, it is the same message.
+//! Debug information is carried, not judged.
+//!
+//! # Rules
+//!
+//! **Tables** ([`integrity`]) Operands, types, blocks and index lists exist; operand and successor counts fit the
+//! opcode; the block order names a block once; blocks outside of it are empty and not referred to. A function that
+//! fails here is looked at no further.
+//!
+//! **Modules** ([`module`]) Names, comdats and identified types are defined once. Declarations have external or weak
+//! linkage and no comdat. Initialisers have the variable's type, which is sized and not scalable; common variables are
+//! zero, writable and in no comdat; `appending` variables are arrays; `llvm.used`, `llvm.global_ctors` and their
+//! like have the type and members that their names demand. Aliases have a permitted linkage, point to definitions,
+//! never to interposable aliases, and form no cycle; an ifunc's resolver is a defined function that returns a pointer.
+//! Block addresses name blocks that exist and are no entry.
+//!
+//! **Constants** ([`constants`]) Members fit their aggregate; expressions obey the rules of their instruction; names
+//! refer to entities of the module.
+//!
+//! **Functions** ([`header`]) Result and parameters have permitted types; tokens and metadata are for intrinsics only;
+//! `sret` goes with `void`. Kernels return nothing and, with the other entry points of AMD GPUs, take no `sret`,
+//! `byval`, `inalloca`, `preallocated` or stack `byref`; such conventions take no variable arguments. Intrinsics have no
+//! body; declarations have no personality. A naked function does not use its arguments.
+//!
+//! **Attributes** ([`attrs`]) stand where they may, on types that they fit, without contradicting each other.
+//!
+//! **Blocks** ([`function`]) end in their only terminator. The entry has no predecessors. Phis come first, with one
+//! entry per incoming edge and equal values for parallel edges.
+//!
+//! **Dominance** ([`function`]) The definition of an operand dominates its use; a phi uses its operand at the end of
+//! the incoming block; the result of an `invoke` is there on the normal edge alone. In unreachable blocks anything
+//! may be used, even by its own definition; a definition in an unreachable block is of no use to reachable ones.
+//!
+//! **Instructions** ([`values`], [`memory`], [`control`]) Operands and results have the types that the opcode demands;
+//! results are first-class; metadata is for calls only; intrinsics and inline assembly are called, not stored.
+//! Atomics are of whole powers of two of bytes, with orderings that make sense; stack objects on AMD GPUs are in
+//! address space 5; case values are distinct constants; flags are known to the opcode. Phis and selects have no tokens.
+//!
+//! **Calls** ([`call`]) Arguments fit the function type; the convention permits calls; `immarg` arguments are
+//! immediate; intrinsics are called with their own type; bundles that may occur once do. `musttail` calls match their
+//! caller and stand before a return of their result.
+//!
+//! **Exception handling** ([`eh`]) Pads come first in their block, in a function with a personality, and are entered by
+//! unwinding only; landing pads and resumes of a function agree on a type; catch switches lead to catch pads.
+//!
+//! **Convergence control** ([`convergence`]) Tokens come from the three intrinsics; functions use them everywhere or
+//! nowhere; regions nest; a cycle has one heart, in its header.
+//!
+//! # Errors
+//!
+//! All errors are collected: every rule that a function breaks is reported once per instruction, in the order of the
+//! text. Rules are pure look-ups: nothing is recursive, and the whole is O(n log n) in instructions and edges at worst.
+
+mod attrs;
+mod call;
+mod constants;
+mod control;
+mod convergence;
+mod eh;
+pub(crate) mod env;
+mod fault;
+mod function;
+mod header;
+mod integrity;
+mod memory;
+mod module;
+pub(crate) mod result;
+pub(crate) mod rules;
+pub(crate) mod types;
+mod values;
+pub(crate) mod view;
+
+pub use self::{
+    env::ModuleIndex,
+    fault::{Related, VerifyError},
+};
+pub(crate) use self::{env::Env, fault::Fault};
+use self::constants::Constants;
+use crate::{function::Function, module::Module};
+
+/// The verifier of one module. Functions can be verified one at a time, in any order, from any thread.
+///
+/// ```
+/// use std::sync::Arc;
+/// use phalanx_ir::{Context, Module, Verifier};
+///
+/// let module = Module::new(Arc::new(Context::new()));
+/// assert!(Verifier::new(&module).module().is_empty());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Verifier<'m> {
+    module: &'m Module,
+    index: ModuleIndex,
+    convergent_intrinsic: fn(&[u8]) -> bool,
+}
+
+impl<'m> Verifier<'m> {
+    /// A verifier of the functions and globals of a module. O(entities).
+    pub fn new(module: &'m Module) -> Self {
+        Verifier { module, index: ModuleIndex::new(module), convergent_intrinsic: |_| false }
+    }
+
+    /// Tells which intrinsics are convergent operations whether or not their declaration says so.
+    ///
+    /// LLVM knows that of all its intrinsics; here the tables of the targets do.
+    #[must_use]
+    pub fn with_convergent_intrinsics(mut self, is_convergent: fn(&[u8]) -> bool) -> Self {
+        self.convergent_intrinsic = is_convergent;
+        self
+    }
+
+    /// All broken rules of the module: those of its functions in order, then those of everything else.
+    pub fn module(&self) -> Vec<VerifyError> {
+        let env = self.env();
+        let mut constants = Constants::default();
+        let mut errors = Vec::new();
+        for function in &self.module.functions {
+            errors.append(&mut function::check(&env, &mut constants, function));
+        }
+        errors.append(&mut module::check(&env, &mut constants));
+        errors
+    }
+
+    /// All broken rules of one function, which need not be in the module yet; what it refers to must be.
+    pub fn function(&self, function: &Function) -> Vec<VerifyError> {
+        function::check(&self.env(), &mut Constants::default(), function)
+    }
+
+    fn env(&self) -> Env<'_> {
+        let mut env = Env::new(self.module, &self.index);
+        env.convergent_intrinsic = self.convergent_intrinsic;
+        env
+    }
+}
+
+/// All broken rules of a function, with an index that the caller keeps. As [`Verifier::function`].
+pub(crate) fn function(module: &Module, index: &ModuleIndex, function: &Function) -> Vec<VerifyError> {
+    function::check(&Env::new(module, index), &mut Constants::default(), function)
+}

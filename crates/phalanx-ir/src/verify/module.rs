@@ -1,0 +1,481 @@
+//! Rules of modules: names, variables, aliases, comdats, identified types.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::{
+    constant::{Const, ConstKind},
+    context::Context,
+    inst::Opcode,
+    module::{GlobalAlias, GlobalIndex, GlobalVariable, Linkage},
+    symbol::GlobalName,
+    types::{Type, TypeKind},
+    value::Value,
+    verify::{
+        constants::Constants,
+        env::Env,
+        fault::{Check, Fault, Related, VerifyError, ensure},
+        types::MAX_ALIGN,
+    },
+};
+
+/// All broken rules outside of functions. O(module's globals).
+pub(crate) fn check(env: &Env<'_>, constants: &mut Constants) -> Vec<VerifyError> {
+    let module = env.module;
+    let mut errors = Vec::new();
+    let mut run = |check: Check| {
+        if let Err(Fault { message, related }) = check {
+            errors.push(VerifyError { function: None, block: None, inst: None, message, related });
+        }
+    };
+    let variables = module.variables.iter().map(|v| v.name);
+    let aliases = module.aliases.iter().map(|a| a.name);
+    let functions = module.functions.iter().map(|f| f.header.name);
+    let mut names = FxHashSet::default();
+    for name in variables.chain(aliases).chain(functions) {
+        run(once(&mut names, name, |name| Related::Global(*name), "Name is defined twice!"));
+    }
+    let mut structs = FxHashSet::default();
+    for (name, _) in &module.structs {
+        run(once(
+            &mut structs,
+            *name,
+            |name| Related::Type(env.types.context.type_of_kind(&TypeKind::Named(*name))),
+            "Type is defined twice!",
+        ));
+    }
+    let mut comdats = FxHashSet::default();
+    for &(name, _) in &module.comdats {
+        run(once(&mut comdats, name, |name| Related::Name(*name), "Comdat is defined twice!"));
+    }
+    for variable in &module.variables {
+        run(variable_rules(env, constants, variable));
+    }
+    let aliases = Aliases::new(env);
+    for alias in &module.aliases {
+        if alias.is_ifunc {
+            run(ifunc_rules(env, constants, alias));
+        } else {
+            run(alias_rules(env, constants, alias, &aliases));
+        }
+    }
+    let with_comdat = module
+        .variables
+        .iter()
+        .map(|v| (v.name, v.comdat))
+        .chain(module.functions.iter().map(|f| (f.header.name, f.header.comdat)));
+    for (name, comdat) in with_comdat {
+        run(comdat_exists(&comdats, name, comdat));
+    }
+    for target in &module.block_addresses {
+        run(block_address(env, target));
+    }
+    errors
+}
+
+fn once<T: std::hash::Hash + Eq + Copy>(
+    seen: &mut FxHashSet<T>,
+    entity: T,
+    related: impl Fn(&T) -> Related,
+    message: &'static str,
+) -> Check {
+    ensure!(seen.insert(entity), message, related(&entity));
+    Ok(())
+}
+
+fn comdat_exists(
+    comdats: &FxHashSet<crate::Symbol>,
+    name: GlobalName,
+    comdat: Option<crate::Symbol>,
+) -> Check {
+    ensure!(
+        comdat.is_none_or(|comdat| comdats.contains(&comdat)),
+        "use of undefined comdat",
+        Related::Global(name)
+    );
+    Ok(())
+}
+
+fn block_address(env: &Env<'_>, target: &crate::module::BlockAddress) -> Check {
+    let related = || Related::Global(target.function);
+    let Some(GlobalIndex::Function(at)) = env.global(target.function) else {
+        ensure!(false, "Referencing global in another module!", related());
+        return Ok(());
+    };
+    let flow = &env.module.functions[at].flow;
+    let number = target.block.into_raw().into_u32() as usize;
+    ensure!(number < flow.id_count(), "Referring to a basic block in another function!", related());
+    ensure!(
+        flow.entry() != Some(target.block),
+        "blockaddress may not be used with the entry block!",
+        related()
+    );
+    Ok(())
+}
+
+fn variable_rules(env: &Env<'_>, constants: &mut Constants, variable: &GlobalVariable) -> Check {
+    let types = &env.types;
+    let me = || Related::Global(variable.name);
+    ensure!(variable.align.unwrap_or(1) <= MAX_ALIGN, "huge alignment values are unsupported", me());
+    let is_declaration = variable.initializer.is_none();
+    ensure!(
+        !is_declaration || matches!(variable.linkage, Linkage::External | Linkage::ExternWeak),
+        "Global is external, but doesn't have external or weak linkage!",
+        me()
+    );
+    let is_array = matches!(types.kind(variable.ty), TypeKind::Array { .. });
+    ensure!(
+        variable.linkage != Linkage::Appending || is_array,
+        "Only global arrays can have appending linkage!",
+        me()
+    );
+    ensure!(
+        !is_declaration || variable.comdat.is_none(),
+        "Declaration may not be in a Comdat!",
+        me()
+    );
+    if let Some(initializer) = variable.initializer {
+        let data = types.context.const_data(initializer);
+        ensure!(
+            data.ty == variable.ty,
+            "Global variable initializer type does not match global variable type!",
+            me()
+        );
+        ensure!(types.is_sized(variable.ty), "Global variable initializer must be sized", me());
+        if variable.linkage == Linkage::Common {
+            ensure!(
+                is_null(types.context, initializer),
+                "'common' global must have a zero initializer!",
+                me()
+            );
+            ensure!(!variable.is_constant, "'common' global may not be marked constant!", me());
+            ensure!(variable.comdat.is_none(), "'common' global may not be in a Comdat!", me());
+        }
+    }
+    special_variable(env, variable)?;
+    let scalable =
+        types.contains(variable.ty, |kind| matches!(kind, TypeKind::Vector { scalable: true, .. }));
+    ensure!(!scalable, "Globals cannot contain scalable types", me());
+    if let Some(initializer) = variable.initializer {
+        constants.check(env, initializer)?;
+    }
+    Ok(())
+}
+
+fn is_null(context: &Context, constant: Const) -> bool {
+    match &context.const_data(constant).kind {
+        ConstKind::Zero | ConstKind::Null => true,
+        ConstKind::Int(int) => int.words().iter().all(|&word| word == 0),
+        ConstKind::Float(bits) => *bits == 0,
+        ConstKind::Bytes(bytes) => bytes.iter().all(|&byte| byte == 0),
+        ConstKind::Splat(element) => {
+            matches!(&context.const_data(*element).kind, ConstKind::Int(int)
+                if int.words().iter().all(|&word| word == 0))
+        }
+        // An aggregate of nothing but zeroes. The work list replaces recursion into nested aggregates.
+        ConstKind::Aggregate(elements) => {
+            let mut work: Vec<Const> = elements.to_vec();
+            let mut seen = FxHashSet::default();
+            while let Some(element) = work.pop() {
+                if !seen.insert(element) {
+                    continue;
+                }
+                match &context.const_data(element).kind {
+                    ConstKind::Aggregate(elements) => work.extend_from_slice(elements),
+                    ConstKind::Zero | ConstKind::Null => {}
+                    ConstKind::Int(int) if int.words().iter().all(|&word| word == 0) => {}
+                    ConstKind::Float(0) => {}
+                    ConstKind::Bytes(bytes) if bytes.iter().all(|&byte| byte == 0) => {}
+                    _ => return false,
+                }
+            }
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Variables whose names LLVM gives a meaning to.
+fn special_variable(env: &Env<'_>, variable: &GlobalVariable) -> Check {
+    let types = &env.types;
+    let me = || Related::Global(variable.name);
+    let element = match types.kind(variable.ty) {
+        TypeKind::Array { elem, .. } => Some(*elem),
+        _ => None,
+    };
+    match env.name_bytes(variable.name) {
+        b"llvm.global_ctors" | b"llvm.global_dtors" => {
+            ensure!(
+                variable.initializer.is_none() || variable.linkage == Linkage::Appending,
+                "invalid linkage for intrinsic global variable",
+                me()
+            );
+            // Of an array of other things LLVM asks nothing.
+            if let Some(fields) = element.and_then(|elem| types.fields(elem)) {
+                ensure!(
+                    fields.len() == 2 && fields[0] == Type::I32 && types.is_ptr(fields[1])
+                        || fields.len() == 3 && fields[0] == Type::I32 && types.is_ptr(fields[1]),
+                    "wrong type for intrinsic global variable",
+                    me()
+                );
+                ensure!(
+                    fields.len() == 3,
+                    "the third field of the element type is mandatory, specify ptr null to migrate from the obsoleted 2-field form",
+                    me()
+                );
+                ensure!(types.is_ptr(fields[2]), "wrong type for intrinsic global variable", me());
+            }
+        }
+        b"llvm.used" | b"llvm.compiler.used" => {
+            ensure!(
+                variable.initializer.is_none() || variable.linkage == Linkage::Appending,
+                "invalid linkage for intrinsic global variable",
+                me()
+            );
+            if let Some(elem) = element {
+                ensure!(types.is_ptr(elem), "wrong type for intrinsic global variable", me());
+                if let Some(initializer) = variable.initializer {
+                    used_members(env, initializer, me())?;
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Members of `llvm.used` are named globals, casts aside.
+fn used_members(env: &Env<'_>, initializer: Const, me: Related) -> Check {
+    let context = env.types.context;
+    let ConstKind::Aggregate(members) = &context.const_data(initializer).kind else {
+        ensure!(
+            matches!(context.const_data(initializer).kind, ConstKind::Zero),
+            "wrong initializer for intrinsic global variable",
+            me
+        );
+        return Ok(());
+    };
+    for &member in members {
+        match &context.const_data(strip_casts(context, member)).kind {
+            ConstKind::Global(GlobalName::Named(_)) => {}
+            ConstKind::Global(_) => ensure!(
+                false,
+                "members of llvm.used must be named",
+                Related::Value(Value::constant(member))
+            ),
+            _ => ensure!(
+                false,
+                "invalid llvm.used member",
+                Related::Value(Value::constant(member))
+            ),
+        }
+    }
+    Ok(())
+}
+
+/// The constant below casts and address computations.
+fn strip_casts(context: &Context, mut constant: Const) -> Const {
+    while let ConstKind::Expr(expr) = &context.const_data(constant).kind {
+        let through = matches!(expr.opcode, Opcode::AddrSpaceCast | Opcode::BitCast | Opcode::GetElementPtr);
+        match expr.operands.first() {
+            Some(&first) if through => constant = first,
+            _ => break,
+        }
+    }
+    constant
+}
+
+/// Which aliases are on a cycle of aliases: found once for all of them.
+struct Aliases {
+    cyclic: FxHashSet<GlobalName>,
+    /// Names each alias refers to, however deep in its target.
+    targets: FxHashMap<GlobalName, Vec<GlobalName>>,
+}
+
+impl Aliases {
+    fn new(env: &Env<'_>) -> Self {
+        let module = env.module;
+        let mut targets = FxHashMap::default();
+        for alias in module.aliases.iter().filter(|alias| !alias.is_ifunc) {
+            targets.insert(alias.name, names_in(env.types.context, alias.target));
+        }
+        // Colours of a depth-first search: absent, open, done. Whatever can reach an open alias is cyclic.
+        let mut done: FxHashMap<GlobalName, bool> = FxHashMap::default();
+        let mut cyclic = FxHashSet::default();
+        for alias in &module.aliases {
+            if alias.is_ifunc || done.contains_key(&alias.name) {
+                continue;
+            }
+            let mut stack = vec![(alias.name, 0usize)];
+            done.insert(alias.name, false);
+            while let Some(&mut (name, ref mut next)) = stack.last_mut() {
+                let target = targets.get(&name).and_then(|list: &Vec<GlobalName>| list.get(*next)).copied();
+                *next += 1;
+                let Some(target) = target else {
+                    done.insert(name, true);
+                    stack.pop();
+                    if cyclic.contains(&name)
+                        && let Some(&(user, _)) = stack.last()
+                    {
+                        cyclic.insert(user);
+                    }
+                    continue;
+                };
+                if !targets.contains_key(&target) {
+                    continue;
+                }
+                match done.get(&target) {
+                    None => {
+                        done.insert(target, false);
+                        stack.push((target, 0));
+                    }
+                    Some(false) => {
+                        cyclic.insert(name);
+                    }
+                    Some(true) if cyclic.contains(&target) => {
+                        cyclic.insert(name);
+                    }
+                    Some(true) => {}
+                }
+            }
+        }
+        Aliases { cyclic, targets }
+    }
+}
+
+/// All names in a constant, in order of first occurrence.
+fn names_in(context: &Context, constant: Const) -> Vec<GlobalName> {
+    let (mut names, mut seen, mut work) = (Vec::new(), FxHashSet::default(), vec![constant]);
+    while let Some(constant) = work.pop() {
+        if !seen.insert(constant) {
+            continue;
+        }
+        match &context.const_data(constant).kind {
+            ConstKind::Global(name)
+            | ConstKind::DsoLocalEquivalent(name)
+            | ConstKind::NoCfi(name) => names.push(*name),
+            ConstKind::Expr(expr) => work.extend(expr.operands.iter().rev()),
+            ConstKind::Aggregate(parts) | ConstKind::PtrAuth(parts) => work.extend(parts.iter().rev()),
+            _ => {}
+        }
+    }
+    names
+}
+
+fn alias_rules(
+    env: &Env<'_>,
+    constants: &mut Constants,
+    alias: &GlobalAlias,
+    aliases: &Aliases,
+) -> Check {
+    let context = env.types.context;
+    let me = || Related::Global(alias.name);
+    ensure!(
+        !matches!(
+            alias.linkage,
+            Linkage::Appending | Linkage::Common | Linkage::ExternWeak
+        ),
+        "Alias should have private, internal, linkonce, weak, linkonce_odr, weak_odr, external, or available_externally linkage!",
+        me()
+    );
+    let target = context.const_data(alias.target);
+    ensure!(target.ty == alias.ptr_ty, "Alias and aliasee types should match!", me());
+    ensure!(
+        matches!(target.kind, ConstKind::Global(_) | ConstKind::Expr(_)),
+        "Aliasee should be either GlobalValue or ConstantExpr",
+        me()
+    );
+    ensure!(!aliases.cyclic.contains(&alias.name), "Aliases cannot form a cycle", me());
+    for &name in aliases.targets.get(&alias.name).map_or(&[][..], |list| list) {
+        let module = env.module;
+        match env.global(name) {
+            Some(GlobalIndex::Function(at)) => {
+                let function = &module.functions[at];
+                points_to_definition(
+                    alias,
+                    function.is_declaration(),
+                    function.header.linkage,
+                )?;
+            }
+            Some(GlobalIndex::Variable(at)) => {
+                let variable = &module.variables[at];
+                points_to_definition(alias, variable.initializer.is_none(), variable.linkage)?;
+            }
+            Some(GlobalIndex::Alias(at)) => {
+                let interposable = matches!(
+                    module.aliases[at].linkage,
+                    Linkage::Weak | Linkage::LinkOnce | Linkage::Common | Linkage::ExternWeak
+                );
+                ensure!(
+                    !interposable || module.aliases[at].is_ifunc,
+                    "Alias cannot point to an interposable alias",
+                    me()
+                );
+            }
+            None => ensure!(false, "Referencing global in another module!", Related::Global(name)),
+        }
+    }
+    constants.check(env, alias.target)
+}
+
+fn points_to_definition(alias: &GlobalAlias, is_declaration: bool, linkage: Linkage) -> Check {
+    let me = || Related::Global(alias.name);
+    if alias.linkage == Linkage::AvailableExternally {
+        ensure!(
+            linkage == Linkage::AvailableExternally,
+            "available_externally alias must point to available_externally global value",
+            me()
+        );
+    } else {
+        ensure!(
+            !is_declaration && linkage != Linkage::AvailableExternally,
+            "Alias must point to a definition",
+            me()
+        );
+    }
+    Ok(())
+}
+
+fn ifunc_rules(env: &Env<'_>, constants: &mut Constants, ifunc: &GlobalAlias) -> Check {
+    let context = env.types.context;
+    let me = || Related::Global(ifunc.name);
+    ensure!(
+        !matches!(
+            ifunc.linkage,
+            Linkage::Appending
+                | Linkage::Common
+                | Linkage::ExternWeak
+                | Linkage::AvailableExternally
+        ),
+        "IFunc should have private, internal, linkonce, weak, linkonce_odr, weak_odr, or external linkage!",
+        me()
+    );
+    let mut resolver = strip_casts(context, ifunc.target);
+    // A resolver may be reached through aliases; a chain longer than there are aliases is a cycle.
+    for _ in 0..=env.module.aliases.len() {
+        let ConstKind::Global(name) = context.const_data(resolver).kind else { break };
+        match env.global(name) {
+            Some(GlobalIndex::Alias(at)) => {
+                resolver = strip_casts(context, env.module.aliases[at].target);
+            }
+            _ => break,
+        }
+    }
+    let function = match context.const_data(resolver).kind {
+        ConstKind::Global(name) => match env.global(name) {
+            Some(GlobalIndex::Function(at)) => Some(&env.module.functions[at]),
+            _ => None,
+        },
+        _ => None,
+    };
+    let Some(function) = function else {
+        ensure!(false, "IFunc must have a Function resolver", me());
+        return Ok(());
+    };
+    ensure!(
+        !function.is_declaration() && function.header.linkage != Linkage::AvailableExternally,
+        "IFunc resolver must be a definition",
+        me()
+    );
+    ensure!(env.types.is_ptr(function.header.ret), "IFunc resolver must return a pointer", me());
+    constants.check(env, ifunc.target)
+}

@@ -1,0 +1,647 @@
+//! Names of the module level: references, definitions, variables, aliases, comdats and the addresses of blocks.
+//!
+//! A global is referred to by name and needs no definition yet. Its first mention says in which address space it must
+//! be; later mentions and the definition are held against that. What is still undefined at the end of the file is an error,
+//! except for intrinsics, which are declared by their calls.
+
+use std::borrow::Cow;
+
+use phalanx_ir::{
+    AttrSet, BlockId, Const, ConstKind, GlobalName, GlobalVariable, Symbol, Type, TypeKind,
+    metadata::Attachment,
+    module::{
+        BlockAddress, CodeModel, ComdatKind, DllStorage, GlobalAlias, GlobalIndex, Linkage, ThreadLocal,
+        UnnamedAddr, Visibility,
+    },
+};
+use rustc_hash::FxHashMap;
+
+use super::{FnAttrs, Parser, keyword::Keyword};
+use crate::{
+    error::{PResult, Span},
+    lexer::{Token, TokenKind},
+};
+
+/// What is known of the names of a module.
+#[derive(Default)]
+pub(crate) struct GlobalState<'a> {
+    named: FxHashMap<Cow<'a, [u8]>, u32>,
+    numbered: FxHashMap<u32, u32>,
+    entries: Vec<GlobalEntry>,
+    next_number: u32,
+    comdats: FxHashMap<Symbol, Comdat>,
+    /// Comdats named after their owner, which are looked up at the end.
+    block_addresses: FxHashMap<(GlobalName, Label<'a>), u32>,
+    /// Slots that wait for the body of a function.
+    waiting: FxHashMap<GlobalName, Vec<WaitingLabel>>,
+    /// Blocks by name of functions that are complete; made when first asked for.
+    labels: FxHashMap<usize, FxHashMap<Box<[u8]>, BlockId>>,
+    /// Operands of `dso_local_equivalent`.
+    pub(crate) must_be_functions: Vec<(GlobalName, Span)>,
+    /// Attributes of variables that name groups.
+    pub(crate) waiting_attributes: Vec<(usize, FnAttrs)>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Label<'a> {
+    Named(Cow<'a, [u8]>),
+    Numbered(u32),
+}
+
+/// A `blockaddress` whose block is not known yet.
+pub(crate) struct WaitingLabel {
+    slot: u32,
+    /// The label.
+    pub(crate) label: Token,
+    /// The type the constant was given, and where the function is named.
+    pub(crate) ty: Type,
+    pub(crate) span: Span,
+}
+
+#[derive(Copy, Clone, Default)]
+struct Comdat {
+    mention: Span,
+    defined: bool,
+}
+
+struct GlobalEntry {
+    name: GlobalName,
+    /// The type of its address.
+    ty: Type,
+    constant: Const,
+    /// Where it was first mentioned.
+    mention: Span,
+    definition: Option<GlobalIndex>,
+    /// The function type it is called with, when all its mentions are such calls.
+    called_as: Option<Type>,
+}
+
+/// What stands before a global of any kind.
+pub(crate) struct Preamble {
+    pub(crate) linkage: Linkage,
+    /// Where a linkage is written.
+    pub(crate) linkage_span: Option<Span>,
+    pub(crate) visibility: Visibility,
+    pub(crate) dll: DllStorage,
+    pub(crate) dso_local: Option<bool>,
+}
+
+impl<'a> Parser<'a> {
+    /// A reference to a global of pointer type `ty`, at its name.
+    pub(crate) fn parse_global_ref(&mut self, ty: Type) -> PResult<Const> {
+        let token = self.bump();
+        let at = self.global_entry(token, ty)?;
+        let entry = &mut self.globals.entries[at];
+        entry.called_as = None;
+        Ok(entry.constant)
+    }
+
+    /// A global that is called, at its name.
+    pub(crate) fn parse_callee_ref(&mut self, ty: Type, function_type: Type) -> PResult<Const> {
+        let token = self.bump();
+        let known = self.globals.entries.len();
+        let at = self.global_entry(token, ty)?;
+        let entry = &mut self.globals.entries[at];
+        if at == known {
+            entry.called_as = Some(function_type);
+        } else if entry.called_as != Some(function_type) {
+            entry.called_as = None;
+        }
+        Ok(entry.constant)
+    }
+
+    fn find_global(&self, token: Token) -> Option<u32> {
+        match token.kind {
+            TokenKind::GlobalId => self.globals.numbered.get(&token.number).copied(),
+            _ if self.source[token.start as usize + 1] == b'"' => {
+                self.globals.named.get(&self.token_name(token)).copied()
+            }
+            _ => self.globals.named.get(&self.text(token)[1..]).copied(),
+        }
+    }
+
+    fn global_entry(&mut self, token: Token, ty: Type) -> PResult<usize> {
+        let at = match self.find_global(token) {
+            Some(at) => at as usize,
+            None => self.add_global(token, ty)?,
+        };
+        let entry = &self.globals.entries[at];
+        if entry.ty == ty {
+            return Ok(at);
+        }
+        let (wanted, found) = (self.type_name(ty), self.type_name(entry.ty));
+        let name = String::from_utf8_lossy(self.text(token)).into_owned();
+        let message = if self.context.type_kind(ty).address_space().is_none() {
+            format!("a global has pointer type, but `{wanted}` was expected")
+        } else {
+            format!("`{name}` has type `{found}`, but `{wanted}` was expected")
+        };
+        Err(self.error(token.span(), message))
+    }
+
+    fn add_global(&mut self, token: Token, ty: Type) -> PResult<usize> {
+        if self.context.type_kind(ty).address_space().is_none() {
+            let message = format!("a global has pointer type, but `{}` was expected", self.type_name(ty));
+            return Err(self.error(token.span(), message));
+        }
+        let at = self.globals.entries.len();
+        let name = match token.kind {
+            TokenKind::GlobalId => {
+                self.globals.numbered.insert(token.number, at as u32);
+                GlobalName::Numbered(token.number)
+            }
+            _ => {
+                let name = self.token_name(token);
+                let symbol = self.symbol(&name);
+                self.globals.named.insert(name, at as u32);
+                GlobalName::Named(symbol)
+            }
+        };
+        let constant = self.context.constant(ty, ConstKind::Global(name));
+        let mention = token.span();
+        self.globals.entries.push(GlobalEntry { name, ty, constant, mention, definition: None, called_as: None });
+        Ok(at)
+    }
+
+    /// Records the definition of a global whose address has type `ty`.
+    pub(crate) fn define_global(&mut self, token: Token, ty: Type, index: GlobalIndex) -> PResult<GlobalName> {
+        if token.kind == TokenKind::GlobalId {
+            if token.number < self.globals.next_number {
+                let message = format!("expected a global number of at least `@{}`", self.globals.next_number);
+                return Err(self.error(token.span(), message));
+            }
+            self.globals.next_number = token.number.saturating_add(1);
+        }
+        let at = match self.find_global(token) {
+            Some(at) => at as usize,
+            None => self.add_global(token, ty)?,
+        };
+        let entry = &mut self.globals.entries[at];
+        let name = || String::from_utf8_lossy(&self.source[token.start as usize..token.end as usize]).into_owned();
+        if entry.definition.is_some() {
+            let message = format!("redefinition of `{}`", name());
+            let first = entry.mention;
+            let error = self.error(token.span(), message);
+            return Err(error.with_note(Some(first), "first mentioned here"));
+        }
+        if entry.ty != ty {
+            let mention = entry.mention;
+            let (wanted, found) = (self.type_name(self.globals.entries[at].ty), self.type_name(ty));
+            let message = format!("`{}` has type `{found}` here, but was used with type `{wanted}`", name());
+            return Err(self.error(token.span(), message).with_note(Some(mention), "used here"));
+        }
+        entry.definition = Some(index);
+        Ok(entry.name)
+    }
+
+    /// Linkage, `dso_local`, visibility and DLL storage class.
+    pub(crate) fn parse_preamble(&mut self) -> PResult<Preamble> {
+        let linkage = match self.token.keyword {
+            Keyword::External => Some(Linkage::External),
+            Keyword::Private => Some(Linkage::Private),
+            Keyword::Internal => Some(Linkage::Internal),
+            Keyword::AvailableExternally => Some(Linkage::AvailableExternally),
+            Keyword::LinkOnce => Some(Linkage::LinkOnce),
+            Keyword::LinkOnceOdr => Some(Linkage::LinkOnceOdr),
+            Keyword::Weak => Some(Linkage::Weak),
+            Keyword::WeakOdr => Some(Linkage::WeakOdr),
+            Keyword::Appending => Some(Linkage::Appending),
+            Keyword::Common => Some(Linkage::Common),
+            Keyword::ExternWeak => Some(Linkage::ExternWeak),
+            _ => None,
+        };
+        let linkage_span = linkage.is_some().then(|| self.bump().span());
+        let linkage = linkage.unwrap_or(Linkage::External);
+        let dso_local = if self.accept_kw(Keyword::DsoLocal) {
+            Some(true)
+        } else {
+            self.accept_kw(Keyword::DsoPreemptable).then_some(false)
+        };
+        let visibility_span = self.span();
+        let visibility = match self.token.keyword {
+            Keyword::Hidden => Visibility::Hidden,
+            Keyword::Protected => Visibility::Protected,
+            _ => Visibility::Default,
+        };
+        if visibility != Visibility::Default || self.at_kw(Keyword::Default) {
+            self.bump();
+        }
+        let dll_span = self.span();
+        let dll = match self.token.keyword {
+            Keyword::DllImport => DllStorage::Import,
+            Keyword::DllExport => DllStorage::Export,
+            _ => DllStorage::Default,
+        };
+        if dll != DllStorage::Default {
+            self.bump();
+        }
+        if dso_local == Some(true) && dll == DllStorage::Import {
+            return Err(self.error(dll_span, "a `dso_local` symbol cannot be `dllimport`"));
+        }
+        if matches!(linkage, Linkage::Private | Linkage::Internal) {
+            if visibility != Visibility::Default {
+                return Err(self.error(visibility_span, "a symbol with local linkage must have default visibility"));
+            }
+            if dll != DllStorage::Default {
+                return Err(self.error(dll_span, "a symbol with local linkage cannot have a DLL storage class"));
+            }
+        }
+        Ok(Preamble { linkage, linkage_span, visibility, dll, dso_local })
+    }
+
+    pub(crate) fn parse_unnamed_addr(&mut self) -> UnnamedAddr {
+        if self.accept_kw(Keyword::UnnamedAddr) {
+            UnnamedAddr::Global
+        } else if self.accept_kw(Keyword::LocalUnnamedAddr) {
+            UnnamedAddr::Local
+        } else {
+            UnnamedAddr::No
+        }
+    }
+
+    fn parse_thread_local(&mut self) -> PResult<Option<ThreadLocal>> {
+        if !self.accept_kw(Keyword::ThreadLocal) {
+            return Ok(None);
+        }
+        if !self.accept(TokenKind::LParen) {
+            return Ok(Some(ThreadLocal::GeneralDynamic));
+        }
+        let model = match self.word().and_then(ThreadLocal::from_text) {
+            Some(model) if model != ThreadLocal::GeneralDynamic => model,
+            _ => return Err(self.unexpected("`localdynamic`, `initialexec` or `localexec`")),
+        };
+        self.bump();
+        self.expect(TokenKind::RParen)?;
+        Ok(Some(model))
+    }
+
+    /// `@name = ..`: a variable, alias or ifunc, at the name.
+    pub(crate) fn parse_global(&mut self) -> PResult<()> {
+        let name = self.bump();
+        self.expect(TokenKind::Equal)?;
+        let preamble = self.parse_preamble()?;
+        let thread_local = self.parse_thread_local()?;
+        let unnamed_addr = self.parse_unnamed_addr();
+        if self.at_kw(Keyword::Alias) || self.at_kw(Keyword::Ifunc) {
+            self.parse_alias(name, preamble, thread_local, unnamed_addr)
+        } else {
+            self.parse_variable(name, preamble, thread_local, unnamed_addr)
+        }
+    }
+
+    fn parse_variable(
+        &mut self, name: Token, preamble: Preamble, thread_local: Option<ThreadLocal>, unnamed_addr: UnnamedAddr,
+    ) -> PResult<()> {
+        let address_space = self.parse_optional_address_space(self.types.address_spaces.globals)?;
+        let externally_initialized = self.accept_kw(Keyword::ExternallyInitialized);
+        let is_constant = self.accept_kw(Keyword::Constant);
+        if !is_constant && !self.accept_kw(Keyword::Global) {
+            return Err(self.unexpected("`global` or `constant`"));
+        }
+        let start = self.token.start;
+        let ty = self.parse_type()?;
+        let invalid = [Type::LABEL, Type::METADATA, Type::TOKEN, Type::X86_AMX];
+        if invalid.contains(&ty) || self.is_function_type(ty) {
+            let message = format!("a variable cannot have type `{}`", self.type_name(ty));
+            return Err(self.error(self.span_from(start), message));
+        }
+        let declares = preamble.linkage_span.is_some()
+            && matches!(preamble.linkage, Linkage::External | Linkage::ExternWeak);
+        let initializer = if declares { None } else { Some(self.parse_constant(ty)?) };
+        // Defined after its initializer, which may mention it.
+        let index = self.module.variables.len();
+        let ptr = self.context.ptr_type(address_space);
+        let name_of = self.define_global(name, ptr, GlobalIndex::Variable(index))?;
+        let mut variable = GlobalVariable {
+            name: name_of,
+            ty,
+            address_space,
+            is_constant,
+            initializer,
+            linkage: preamble.linkage,
+            visibility: preamble.visibility,
+            dll: preamble.dll,
+            dso_local: preamble.dso_local,
+            thread_local,
+            unnamed_addr,
+            externally_initialized,
+            section: None,
+            partition: None,
+            comdat: None,
+            align: None,
+            code_model: None,
+            sanitizer: [false; 4],
+            attributes: AttrSet::EMPTY,
+            metadata: Box::default(),
+        };
+        let mut metadata = Vec::new();
+        while self.accept(TokenKind::Comma) {
+            self.parse_variable_part(name, &mut variable, &mut metadata)?;
+        }
+        let attributes = self.parse_global_attrs()?;
+        variable.attributes = attributes.set;
+        if !attributes.groups.is_empty() {
+            self.globals.waiting_attributes.push((index, attributes));
+        }
+        variable.metadata = metadata.into();
+        self.module.variables.push(variable);
+        self.source_map.push_variable(name.start);
+        Ok(())
+    }
+
+    fn parse_variable_part(
+        &mut self, name: Token, variable: &mut GlobalVariable, metadata: &mut Vec<Attachment>,
+    ) -> PResult<()> {
+        match self.token.keyword {
+            Keyword::Section => {
+                self.bump();
+                variable.section = Some(self.string_symbol()?);
+            }
+            Keyword::Partition => {
+                self.bump();
+                variable.partition = Some(self.string_symbol()?);
+            }
+            Keyword::Align => variable.align = self.parse_optional_align()?,
+            Keyword::CodeModel => {
+                self.bump();
+                let span = self.span();
+                let model = CodeModel::from_text(&self.string()?);
+                variable.code_model = Some(model.ok_or_else(|| self.error(span, "this is no code model"))?);
+            }
+            Keyword::Comdat => variable.comdat = self.parse_optional_comdat(name)?,
+            Keyword::NoSanitizeAddress => variable.sanitizer[0] = self.accept_kw(Keyword::NoSanitizeAddress),
+            Keyword::NoSanitizeHwAddress => variable.sanitizer[1] = self.accept_kw(Keyword::NoSanitizeHwAddress),
+            Keyword::SanitizeMemTag => variable.sanitizer[2] = self.accept_kw(Keyword::SanitizeMemTag),
+            Keyword::SanitizeAddressDynInit => {
+                variable.sanitizer[3] = self.accept_kw(Keyword::SanitizeAddressDynInit);
+            }
+            _ if self.at(TokenKind::MetadataVar) => metadata.push(self.parse_attachment()?),
+            _ => return Err(self.unexpected("a property of the variable: `align`, `section`, metadata ...")),
+        }
+        Ok(())
+    }
+
+    /// `align N`; None when there is none.
+    pub(crate) fn parse_optional_align(&mut self) -> PResult<Option<u64>> {
+        if !self.accept_kw(Keyword::Align) {
+            return Ok(None);
+        }
+        self.parse_align_value().map(Some)
+    }
+
+    fn parse_align_value(&mut self) -> PResult<u64> {
+        let span = self.span();
+        let align = self.expect_u64()?;
+        if !align.is_power_of_two() {
+            return Err(self.error(span, "an alignment must be a power of two"));
+        }
+        if align > 1 << 32 {
+            return Err(self.error(span, "an alignment can be at most 4294967296"));
+        }
+        Ok(align)
+    }
+
+    /// `comdat` or `comdat($name)` of a global with this name.
+    pub(crate) fn parse_optional_comdat(&mut self, owner: Token) -> PResult<Option<Symbol>> {
+        let span = self.span();
+        if !self.accept_kw(Keyword::Comdat) {
+            return Ok(None);
+        }
+        let (name, span) = if self.accept(TokenKind::LParen) {
+            let token = self.expect(TokenKind::ComdatVar)?;
+            self.expect(TokenKind::RParen)?;
+            (self.token_name(token), token.span())
+        } else if owner.kind == TokenKind::GlobalId {
+            return Err(self.error(span, "`comdat` without a name needs a global that has one"));
+        } else {
+            (self.token_name(owner), span)
+        };
+        let symbol = self.symbol(&name);
+        self.globals.comdats.entry(symbol).or_insert(Comdat { mention: span, defined: false });
+        Ok(Some(symbol))
+    }
+
+    /// `$name = comdat kind`, at the name.
+    pub(crate) fn parse_comdat(&mut self) -> PResult<()> {
+        let token = self.bump();
+        self.expect(TokenKind::Equal)?;
+        self.expect_kw(Keyword::Comdat)?;
+        let kind = self.word().and_then(ComdatKind::from_text);
+        let kind = kind.ok_or_else(|| self.unexpected("a kind of comdat: `any`, `exactmatch`, `largest` ..."))?;
+        self.bump();
+        let name = self.token_name(token);
+        let symbol = self.symbol(&name);
+        let comdat = self.globals.comdats.entry(symbol).or_insert(Comdat { mention: token.span(), defined: false });
+        if std::mem::replace(&mut comdat.defined, true) {
+            let message = format!("redefinition of comdat `${}`", self.context.text(symbol));
+            return Err(self.error(token.span(), message));
+        }
+        self.module.comdats.push((symbol, kind));
+        Ok(())
+    }
+
+    fn parse_alias(
+        &mut self, name: Token, preamble: Preamble, thread_local: Option<ThreadLocal>, unnamed_addr: UnnamedAddr,
+    ) -> PResult<()> {
+        let is_ifunc = self.bump().keyword == Keyword::Ifunc;
+        if !is_ifunc
+            && let Some(span) = preamble.linkage_span
+            && matches!(preamble.linkage, Linkage::Appending | Linkage::Common | Linkage::ExternWeak)
+        {
+            return Err(self.error(span, "an alias cannot have this linkage"));
+        }
+        let start = self.token.start;
+        let ty = self.parse_type()?;
+        self.expect(TokenKind::Comma)?;
+        let expression = matches!(
+            self.token.keyword,
+            Keyword::BitCast | Keyword::GetElementPtr | Keyword::AddrSpaceCast | Keyword::IntToPtr
+        );
+        let target_start = self.token.start;
+        let target = if expression { self.parse_untyped_expression()? } else { self.parse_typed_constant()?.1 };
+        let ptr_ty = self.context.const_data(target).ty;
+        if self.context.type_kind(ptr_ty).address_space().is_none() {
+            let message = format!("an alias or ifunc must be a pointer, found `{}`", self.type_name(ptr_ty));
+            return Err(self.error(self.span_from(target_start), message));
+        }
+        if matches!(ty, Type::LABEL | Type::METADATA | Type::TOKEN) {
+            let message = format!("an alias cannot have type `{}`", self.type_name(ty));
+            return Err(self.error(self.span_from(start), message));
+        }
+        let index = self.module.aliases.len();
+        let name_of = self.define_global(name, ptr_ty, GlobalIndex::Alias(index))?;
+        let (mut partition, mut metadata) = (None, Vec::new());
+        while self.accept(TokenKind::Comma) {
+            if self.accept_kw(Keyword::Partition) {
+                partition = Some(self.string_symbol()?);
+            } else if is_ifunc && self.at(TokenKind::MetadataVar) {
+                metadata.push(self.parse_attachment()?);
+            } else {
+                return Err(self.unexpected("`partition`"));
+            }
+        }
+        self.module.aliases.push(GlobalAlias {
+            name: name_of,
+            is_ifunc,
+            ty,
+            ptr_ty,
+            target,
+            linkage: preamble.linkage,
+            visibility: preamble.visibility,
+            dll: preamble.dll,
+            dso_local: preamble.dso_local,
+            thread_local,
+            unnamed_addr,
+            partition,
+            metadata: metadata.into(),
+        });
+        self.source_map.push_alias(name.start);
+        Ok(())
+    }
+
+    /// The function that `dso_local_equivalent` or `no_cfi` names, at its name.
+    pub(crate) fn parse_function_of_form(&mut self, ty: Type, keyword: Keyword) -> PResult<(GlobalName, Span)> {
+        if !matches!(self.kind(), TokenKind::Global | TokenKind::GlobalId) {
+            return Err(self.unexpected(&format!("the name of a function after `{}`", keyword.text())));
+        }
+        let span = self.span();
+        let constant = self.parse_global_ref(ty)?;
+        match self.context.const_data(constant).kind {
+            ConstKind::Global(name) => Ok((name, span)),
+            _ => Err(self.error(span, "expected the name of a function")),
+        }
+    }
+
+    /// `blockaddress(@function, %block)`
+    pub(crate) fn parse_block_address(&mut self, ty: Type) -> PResult<Const> {
+        self.bump();
+        self.expect(TokenKind::LParen)?;
+        let function = self.token;
+        if !matches!(function.kind, TokenKind::Global | TokenKind::GlobalId) {
+            return Err(self.unexpected("the name of a function"));
+        }
+        self.parse_global_ref(ty)?;
+        self.expect(TokenKind::Comma)?;
+        let label = self.token;
+        let key = match label.kind {
+            TokenKind::Local => Label::Named(self.token_name(label)),
+            TokenKind::LocalId => Label::Numbered(label.number),
+            _ => return Err(self.unexpected("the name of a block")),
+        };
+        self.bump();
+        self.expect(TokenKind::RParen)?;
+        let entry = self.find_global(function).map(|at| &self.globals.entries[at as usize]);
+        let Some(&GlobalEntry { name, definition, .. }) = entry else {
+            return Err(self.error(function.span(), "expected the name of a function"));
+        };
+        if let Some(&slot) = self.globals.block_addresses.get(&(name, key.clone())) {
+            return Ok(self.context.constant(ty, ConstKind::BlockAddress { slot }));
+        }
+        let slot = self.module.block_addresses.len() as u32;
+        let mut block = BlockId::from_raw(0.into());
+        match definition {
+            Some(GlobalIndex::Function(index)) if index < self.module.functions.len() => {
+                block = self.block_of_function(index, label, function.span())?;
+            }
+            Some(GlobalIndex::Variable(_) | GlobalIndex::Alias(_)) => {
+                return Err(self.error(function.span(), "expected the name of a function"));
+            }
+            // The body is being read, or will be.
+            _ => {
+                let waiting = WaitingLabel { slot, label, ty, span: function.span() };
+                self.globals.waiting.entry(name).or_default().push(waiting);
+            }
+        }
+        self.globals.block_addresses.insert((name, key), slot);
+        self.module.block_addresses.push(BlockAddress { function: name, block });
+        Ok(self.context.constant(ty, ConstKind::BlockAddress { slot }))
+    }
+
+    /// A block of a function that has been read.
+    fn block_of_function(&mut self, index: usize, label: Token, function_span: Span) -> PResult<BlockId> {
+        let function = &self.module.functions[index];
+        if function.is_declaration() {
+            return Err(self.error(function_span, "a declaration has no blocks whose address could be taken"));
+        }
+        if label.kind == TokenKind::LocalId {
+            let message = "a numbered block cannot be named after its function has been read";
+            return Err(self.error(label.span(), message));
+        }
+        let labels = self.globals.labels.entry(index).or_insert_with(|| {
+            let names = &function.extras.names;
+            let blocks = function.flow.order().iter();
+            blocks.filter_map(|&block| Some((names.block(block)?.into(), block))).collect()
+        });
+        let found = labels.get(&*self.token_name(label)).copied();
+        found.ok_or_else(|| self.undefined_label(label))
+    }
+
+    pub(crate) fn undefined_label(&self, label: Token) -> Box<crate::ParseError> {
+        let name = String::from_utf8_lossy(self.text(label)).into_owned();
+        self.error(label.span(), format!("use of undefined block `{name}`"))
+    }
+
+    /// Block addresses that wait for the body of this function.
+    pub(crate) fn take_waiting_labels(&mut self, function: GlobalName) -> Vec<WaitingLabel> {
+        if self.globals.waiting.is_empty() {
+            return Vec::new();
+        }
+        self.globals.waiting.remove(&function).unwrap_or_default()
+    }
+
+    /// Gives a waiting block address its block.
+    pub(crate) fn set_block_address(&mut self, waiting: &WaitingLabel, block: BlockId) {
+        self.module.block_addresses[waiting.slot as usize].block = block;
+    }
+
+    /// At the end of the file: every name that is used is defined.
+    pub(crate) fn finish_globals(&mut self) -> PResult<()> {
+        let comdats = self.globals.comdats.iter().filter(|(_, comdat)| !comdat.defined);
+        if let Some((&name, comdat)) = comdats.min_by_key(|(_, comdat)| comdat.mention) {
+            let message = format!("use of undefined comdat `${}`", self.context.text(name));
+            return Err(self.error(comdat.mention, message));
+        }
+        for at in 0..self.globals.entries.len() {
+            let entry = &self.globals.entries[at];
+            if entry.definition.is_some() {
+                continue;
+            }
+            let (name, mention, called_as) = (entry.name, entry.mention, entry.called_as);
+            let text = match name {
+                GlobalName::Named(symbol) => self.context.text(symbol),
+                GlobalName::Numbered(number) => Cow::Owned(number.to_string()),
+            };
+            if !text.starts_with("llvm.") {
+                return Err(self.error(mention, format!("use of undefined value `@{text}`")));
+            }
+            let Some(function_type) = called_as else {
+                let message =
+                    format!("undeclared intrinsic `@{text}` must be called, and with one function type only");
+                return Err(self.error(mention, message));
+            };
+            self.declare_intrinsic(name, function_type, mention);
+        }
+        if let Some(waiting) = self.globals.waiting.values().flatten().min_by_key(|waiting| waiting.span) {
+            return Err(self.error(waiting.span, "expected the name of a function that is defined"));
+        }
+        for at in 0..self.globals.must_be_functions.len() {
+            let (name, span) = self.globals.must_be_functions[at];
+            if !self.is_function_name(name) {
+                return Err(self.error(span, "expected a function, an alias of a function or an ifunc"));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_function_name(&self, name: GlobalName) -> bool {
+        let entry = self.globals.entries.iter().find(|entry| entry.name == name);
+        match entry.and_then(|entry| entry.definition) {
+            Some(GlobalIndex::Function(_)) => true,
+            Some(GlobalIndex::Alias(at)) => {
+                let alias = &self.module.aliases[at];
+                alias.is_ifunc || matches!(self.context.type_kind(alias.ty), TypeKind::Function { .. })
+            }
+            _ => false,
+        }
+    }
+}

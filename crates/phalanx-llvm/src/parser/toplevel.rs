@@ -1,0 +1,155 @@
+//! What a file is made of: entities of the module level, in any order, and the checks at the end.
+
+use std::sync::Arc;
+
+use phalanx_ir::{Context, Module, Symbol};
+
+use super::{Parser, keyword::Keyword, types::AddressSpaces};
+use crate::{
+    error::{PResult, ParseError, Span},
+    lexer::TokenKind,
+    source_map::SourceMap,
+};
+
+/// A module and where everything in it stands.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// The module.
+    pub module: Module,
+    /// Places in the source.
+    pub source_map: SourceMap,
+}
+
+/// Reads a module of LLVM 22's textual IR.
+///
+/// Names, types and constants are interned in `context`; reading another version of the same text into the same context
+/// gives equal functions where nothing changed. One pass, O(length) expected.
+///
+/// # Errors
+/// The first thing that is wrong, with its place. Any bytes can be given.
+///
+/// # Example
+/// ```
+/// use std::sync::Arc;
+/// let context = Arc::new(phalanx_ir::Context::new());
+/// let parsed = phalanx_llvm::parse_module(context, b"define void @f() {\n  ret void\n}\n")?;
+/// assert_eq!(parsed.module.functions.len(), 1);
+/// # Ok::<(), phalanx_llvm::ParseError>(())
+/// ```
+pub fn parse_module(context: Arc<Context>, source: &[u8]) -> Result<Parsed, ParseError> {
+    if u32::try_from(source.len()).is_err() {
+        return Err(ParseError::new(Span::default(), "a source must be shorter than 4 GiB"));
+    }
+    let shared = Arc::clone(&context);
+    let mut parser = Parser::new(&shared, Module::new(context), source);
+    match parser.parse_file() {
+        Ok(()) => Ok(parser.into_parsed()),
+        Err(error) => Err(*error),
+    }
+}
+
+impl Parser<'_> {
+    fn parse_file(&mut self) -> PResult<()> {
+        while !self.at(TokenKind::Eof) {
+            self.parse_entity()?;
+        }
+        self.finish_types()?;
+        self.finish_globals()?;
+        self.finish_metadata()?;
+        self.finish_attributes();
+        Ok(())
+    }
+
+    fn parse_entity(&mut self) -> PResult<()> {
+        match self.kind() {
+            TokenKind::Local | TokenKind::LocalId => return self.parse_type_definition(),
+            TokenKind::Global | TokenKind::GlobalId => return self.parse_global(),
+            TokenKind::ComdatVar => return self.parse_comdat(),
+            TokenKind::Exclaim => return self.parse_standalone_metadata(),
+            TokenKind::MetadataVar => return self.parse_named_metadata(),
+            TokenKind::Summary => return self.parse_summary_entry(),
+            _ => {}
+        }
+        match self.token.keyword {
+            Keyword::Define => self.parse_definition(),
+            Keyword::Declare => self.parse_declaration(),
+            Keyword::Attributes => self.parse_attribute_group(),
+            Keyword::Target => self.parse_target_line(),
+            Keyword::SourceFilename => {
+                self.bump();
+                self.expect(TokenKind::Equal)?;
+                self.module.source_filename = Some(self.string_symbol()?);
+                Ok(())
+            }
+            Keyword::Module => {
+                self.bump();
+                self.expect_kw(Keyword::Asm)?;
+                let line = self.string_symbol()?;
+                self.module.module_asm.push(line);
+                Ok(())
+            }
+            Keyword::UseListOrder => self.parse_module_use_list_order(),
+            Keyword::UseListOrderBb => self.parse_block_use_list_order(),
+            _ => Err(self.unexpected("a top-level entity: a function, global, type, metadata or attribute group")),
+        }
+    }
+
+    fn parse_target_line(&mut self) -> PResult<()> {
+        self.bump();
+        if self.accept_kw(Keyword::Triple) {
+            self.expect(TokenKind::Equal)?;
+            self.module.triple = Some(self.string_symbol()?);
+        } else if self.accept_kw(Keyword::DataLayout) {
+            self.expect(TokenKind::Equal)?;
+            let layout = self.string_symbol()?;
+            self.module.data_layout = Some(layout);
+            self.types.address_spaces = self.address_spaces_of(layout);
+        } else {
+            return Err(self.unexpected("`triple` or `datalayout`"));
+        }
+        Ok(())
+    }
+
+    /// Defaults of `alloca`, globals and functions: `A5`, `G1`, `P3` of a data layout.
+    fn address_spaces_of(&self, layout: Symbol) -> AddressSpaces {
+        let mut spaces = AddressSpaces::default();
+        for part in self.context.bytes(layout).split(|&byte| byte == b'-') {
+            let [letter, digits @ ..] = part else { continue };
+            let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
+            match (letter, number) {
+                (b'A', Some(space)) => spaces.alloca = space,
+                (b'G', Some(space)) => spaces.globals = space,
+                (b'P', Some(space)) => spaces.program = space,
+                _ => {}
+            }
+        }
+        spaces
+    }
+
+    /// `^7 = ..`, carried as text: everything up to where its brackets are closed again.
+    fn parse_summary_entry(&mut self) -> PResult<()> {
+        let start = self.bump().start;
+        self.expect(TokenKind::Equal)?;
+        let (mut depth, mut closed) = (0usize, false);
+        while !closed {
+            match self.kind() {
+                TokenKind::LParen => depth += 1,
+                TokenKind::RParen if depth > 0 => {
+                    depth -= 1;
+                    closed = depth == 0;
+                }
+                TokenKind::RParen | TokenKind::Eof | TokenKind::Error => {
+                    return Err(self.unexpected("the end of a summary entry"));
+                }
+                // `^8 = flags: 8` and `^9 = blockcount: 1` have no brackets.
+                TokenKind::Int if depth == 0 => closed = true,
+                _ => {}
+            }
+            self.bump();
+        }
+        let span = self.span_from(start);
+        let line = self.symbol(&self.source[span.start as usize..span.end as usize]);
+        self.module.summary.push(line);
+        Ok(())
+    }
+}
