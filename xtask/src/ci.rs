@@ -12,7 +12,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
     println!("== tidy");
     crate::tidy::run()?;
     println!("== tidy: {:.0} s", started.elapsed().as_secs_f64());
-    step(&root, "clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
+    step(
+        &root,
+        "clippy",
+        &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        &[],
+    )?;
     step(&root, "doc", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])?;
     step(&root, "test", &["test", "--workspace"], &[])
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "chores read files and start programs")]
 
 mod ci;
+mod conformance;
 mod tidy;
 
 use clap::{Parser, Subcommand};
@@ -21,11 +22,14 @@ enum Chore {
     Tidy,
     /// Everything a change must pass: fmt, clippy, tidy, docs, tests.
     Ci,
+    /// `phalanx` against LLVM 22: facts, tests, random functions, mutants, round trips.
+    Conformance(conformance::Options),
 }
 
 fn main() -> anyhow::Result<()> {
     match Args::parse().chore {
         Chore::Tidy => tidy::run(),
         Chore::Ci => ci::run(),
+        Chore::Conformance(options) => conformance::run(&options),
     }
 }

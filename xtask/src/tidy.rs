@@ -103,7 +103,8 @@ fn layering(metadata: &Metadata, findings: &mut Vec<String>) {
             if let (Some(user), Some(used)) = (rank(name), rank(target))
                 && used >= user
             {
-                findings.push(format!("{name}: depends on {target}, which does not stand above it"));
+                findings
+                    .push(format!("{name}: depends on {target}, which does not stand above it"));
             }
             if FORBIDDEN.contains(&(name, target)) {
                 findings.push(format!("{name}: must not know {target}"));
@@ -123,9 +124,15 @@ fn layering(metadata: &Metadata, findings: &mut Vec<String>) {
 fn manifests(metadata: &Metadata, findings: &mut Vec<String>) -> anyhow::Result<()> {
     for package in &metadata.packages {
         let text = fs::read_to_string(&package.manifest_path)?;
-        for wanted in ["[lints]\nworkspace = true", "edition.workspace = true", "version.workspace = true"] {
+        for wanted in
+            ["[lints]\nworkspace = true", "edition.workspace = true", "version.workspace = true"]
+        {
             if !text.contains(wanted) {
-                findings.push(format!("{}: Cargo.toml lacks `{}`", package.name, wanted.replace('\n', " ")));
+                findings.push(format!(
+                    "{}: Cargo.toml lacks `{}`",
+                    package.name,
+                    wanted.replace('\n', " ")
+                ));
             }
         }
         if package.description.is_none() {
@@ -161,10 +168,13 @@ fn text(root: &Path, path: &Path, findings: &mut Vec<String>) -> anyhow::Result<
         if !this_file && ["/work/", "/root/", "/home/", "/tmp/"].iter().any(|p| line.contains(p)) {
             findings.push(format!("{}: a path of some machine", place()));
         }
-        if !this_file && ["todo!(", "unimplemented!(", "FIXME", "XXX"].iter().any(|m| line.contains(m)) {
+        if !this_file
+            && ["todo!(", "unimplemented!(", "FIXME", "XXX"].iter().any(|m| line.contains(m))
+        {
             findings.push(format!("{}: a leftover marker", place()));
         }
-        if extension == "rs" && (line.contains('\t') || line.ends_with(' ')) && !line.contains('"') {
+        if extension == "rs" && (line.contains('\t') || line.ends_with(' ')) && !line.contains('"')
+        {
             findings.push(format!("{}: tab or trailing blank", place()));
         }
     }

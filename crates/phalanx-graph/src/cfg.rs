@@ -9,6 +9,17 @@ use crate::graph::Graph;
 use crate::node::Node;
 
 /// A control-flow graph in compressed sparse rows.
+///
+/// ```
+/// use phalanx_graph::{Cfg, Node};
+///
+/// let n = Node::new;
+/// // 0 branches to 1 and 2, which meet in 3.
+/// let cfg = Cfg::new(n(0), [vec![n(1), n(2)], vec![n(3)], vec![n(3)], vec![]]);
+/// assert_eq!(cfg.successors(n(0)), [n(1), n(2)]);
+/// assert_eq!(cfg.predecessors(n(3)), [n(1), n(2)]);
+/// assert!(cfg.is_branch(n(0)) && !cfg.is_branch(n(1)));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cfg {
     entry: Node,

@@ -30,6 +30,23 @@ use crate::node::Node;
 use crate::postdom::PostDomTree;
 
 /// The control dependences of all nodes, enumerated on demand.
+///
+/// The post-dominator tree is passed to the queries: it must be the one that the dependences were made
+/// with.
+///
+/// ```
+/// use phalanx_graph::{Cfg, ControlDependence, DomTree, Node, PostDomTree};
+///
+/// let n = Node::new;
+/// // A loop of 1 and 2, left from 1 for 3.
+/// let cfg = Cfg::new(n(0), [vec![n(1)], vec![n(2), n(3)], vec![n(1)], vec![]]);
+/// let postdom = PostDomTree::new(&cfg);
+/// let control = ControlDependence::new(&cfg, &DomTree::new(&cfg), &postdom);
+/// // Whether 2 runs, and 1 runs again, is decided in 1; that 3 runs is certain.
+/// assert!(control.controlling_edges(&postdom, n(2)).eq([(n(1), n(2))]));
+/// assert_eq!(control.controllers(&postdom, n(1)), [n(1)]);
+/// assert!(control.controllers(&postdom, n(3)).is_empty());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlDependence {
     /// Edges of the reversed graph: from the target of a branch to the branch.

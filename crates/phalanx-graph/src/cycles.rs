@@ -92,6 +92,25 @@ struct Cycle {
 }
 
 /// The hierarchy of cycles of a graph.
+///
+/// ```
+/// use phalanx_graph::{Cfg, Cycles, Node};
+///
+/// let n = Node::new;
+/// // The drawing in the module documentation.
+/// let cfg = Cfg::new(
+///     n(0),
+///     [vec![n(1)], vec![n(2), n(3), n(5)], vec![n(3), n(4)], vec![n(2), n(4)], vec![n(1)], vec![]],
+/// );
+/// let cycles = Cycles::new(&cfg);
+/// let outer = cycles.innermost(n(4)).unwrap();
+/// let inner = cycles.innermost(n(2)).unwrap();
+/// assert_eq!((cycles.header(outer), cycles.header(inner)), (n(1), n(3)));
+/// assert!(cycles.is_reducible(outer) && !cycles.is_reducible(inner));
+/// assert!(cycles.entries(inner).eq([n(3), n(2)]));
+/// assert!(cycles.exit_edges(outer).eq([(n(1), n(5))]));
+/// assert!(cycles.contains_cycle(outer, inner) && cycles.depth(inner) == 2);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycles {
     /// Innermost cycle by node, `NONE` outside all.
@@ -148,6 +167,9 @@ impl Cycles {
     }
 
     /// All cycles, each before the cycles nested in it.
+    ///
+    /// For reducible graphs whose nodes are numbered in textual order, this is the order in which LLVM
+    /// lists them.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = CycleId> + ExactSizeIterator + use<> {
         (0..self.cycles.len() as u32).map(CycleId)
     }
@@ -257,6 +279,8 @@ impl Cycles {
     }
 
     /// The nodes of the cycle, nested ones included. The header comes first.
+    ///
+    /// The order is LLVM's under the same conditions as that of [`iter`](Self::iter).
     #[must_use]
     pub fn blocks(&self, cycle: CycleId) -> &[Node] {
         let Cycle { first_block, end_block, .. } = self.cycles[cycle.index()];

@@ -28,6 +28,17 @@ use crate::graph::Graph;
 use crate::node::Node;
 
 /// The dominator tree of a graph.
+///
+/// ```
+/// use phalanx_graph::{Cfg, DomTree, Node};
+///
+/// let n = Node::new;
+/// let cfg = Cfg::new(n(0), [vec![n(1), n(2)], vec![n(3)], vec![n(3)], vec![]]);
+/// let dom = DomTree::new(&cfg);
+/// assert_eq!(dom.idom(n(3)), Some(n(0)));
+/// assert!(dom.dominates(n(0), n(3)) && !dom.dominates(n(1), n(3)));
+/// assert!(dom.children(n(0)).eq([n(1), n(3), n(2)]));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DomTree {
     /// The parent's raw number; `NONE` for the root and for unreachable nodes.
@@ -44,16 +55,7 @@ impl DomTree {
     /// Computes the tree.
     #[must_use]
     pub fn new<G: Graph + ?Sized>(graph: &G) -> Self {
-        Self::of_search(graph, &SearchTree::new::<G, false>(graph))
-    }
-
-    /// Computes the tree with a search that visits the last successor first, which shows in the order
-    /// of children.
-    pub(crate) fn last_successor_first<G: Graph + ?Sized>(graph: &G) -> Self {
-        Self::of_search(graph, &SearchTree::new::<G, true>(graph))
-    }
-
-    fn of_search<G: Graph + ?Sized>(graph: &G, tree: &SearchTree) -> Self {
+        let tree = SearchTree::new(graph);
         let idom = tree.immediate_dominators(graph);
         Self::from_numbers(graph.node_count(), &tree.order, &idom)
     }
@@ -234,7 +236,7 @@ struct SearchTree {
 }
 
 impl SearchTree {
-    fn new<G: Graph + ?Sized, const LAST_FIRST: bool>(graph: &G) -> Self {
+    fn new<G: Graph + ?Sized>(graph: &G) -> Self {
         let n = graph.node_count();
         let mut number = vec![NONE; n];
         let mut order = Vec::with_capacity(n);
@@ -248,16 +250,10 @@ impl SearchTree {
         while let Some((node, tried)) = stack.last_mut() {
             let node = *node;
             let succs = graph.successors(node);
-            let (rest, skip) = if LAST_FIRST {
-                let rest = &succs[..succs.len() - *tried as usize];
-                (rest, rest.iter().rev().position(|s| number[s.index()] == NONE))
-            } else {
-                let rest = &succs[*tried as usize..];
-                (rest, rest.iter().position(|s| number[s.index()] == NONE))
-            };
-            match skip {
+            let rest = &succs[*tried as usize..];
+            match rest.iter().position(|s| number[s.index()] == NONE) {
                 Some(skip) => {
-                    let s = rest[if LAST_FIRST { rest.len() - 1 - skip } else { skip }];
+                    let s = rest[skip];
                     *tried += skip as u32 + 1;
                     number[s.index()] = order.len() as u32;
                     order.push(s);
@@ -373,4 +369,27 @@ pub(crate) fn jump_pointer(parent: u32, level: &[u32], jump: &[u32]) -> u32 {
     let first = level[parent as usize] - level[near as usize];
     let second = level[near as usize] - level[far as usize];
     if first == second && first != 0 { far } else { parent }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::random;
+
+    #[test]
+    fn climbing_by_jumps_ends_where_climbing_step_by_step_does() {
+        for seed in 0..2000 {
+            let cfg = random::any_graph(seed, 60);
+            let tree = SearchTree::new(&cfg);
+            let steps = tree.immediate_dominators(&cfg);
+            let semi = tree.semidominators(&cfg);
+            let n = steps.len();
+            for from in [1, n / 3, n] {
+                let mut jumps = tree.parent.clone();
+                jumps[..from].copy_from_slice(&steps[..from]);
+                climb_by_jumps(&mut jumps, &semi, from);
+                assert_eq!(jumps, steps, "seed {seed}, from {from}");
+            }
+        }
+    }
 }

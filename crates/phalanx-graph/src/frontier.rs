@@ -7,11 +7,15 @@
 //! meet.
 //!
 //! ```text
-//!      0          edge 1 -> 3 and edge 2 -> 3 end above 3's subtree: join edges.
-//!     / \         DF(1) = DF(2) = {3}
-//!    1   2        the join edge 4 -> 1 lies below 1, 3 and 4, and its target's level is not below
-//!     \ /  \      theirs: DF(1) contains 1 itself only if 1 dominates 4.
-//!      3 -> 4
+//!        0
+//!        |          DF(3) = DF(4) = {5}: both reach 5, neither dominates it
+//!   +--> 1          DF(2) = DF(5) = {1}: they dominate 5, which goes back to 1
+//!   |    |          DF(1) = {1}: a loop header is in its own frontier
+//!   |    2          IDF({3}) = {5, 1}
+//!   |   / \
+//!   |  3   4
+//!   |   \ /
+//!   +--- 5
 //! ```
 //!
 //! **Representation.** An edge `u -> y` puts `y` into the frontiers of exactly the nodes on the tree
@@ -37,6 +41,20 @@ use crate::node::{Node, NodeSet};
 use crate::threshold::Thresholds;
 
 /// The dominance frontiers of all nodes, enumerated on demand.
+///
+/// The dominator tree is passed to the queries: it must be the one that the frontiers were made with.
+///
+/// ```
+/// use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
+///
+/// let n = Node::new;
+/// // A loop of 1 and 2, left from 1 for 3.
+/// let cfg = Cfg::new(n(0), [vec![n(1)], vec![n(2), n(3)], vec![n(1)], vec![]]);
+/// let dom = DomTree::new(&cfg);
+/// let frontiers = DominanceFrontier::new(&cfg, &dom);
+/// assert_eq!(frontiers.frontier(&dom, n(2)), [n(1)]);
+/// assert_eq!(frontiers.iterated_frontier(&dom, [n(2)]), [n(1)]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DominanceFrontier {
     joins: JoinEdges,

@@ -17,8 +17,7 @@
 //! changes the tree. The convention here is LLVM's, so that trees can be compared: take the first
 //! node, in number order, that reaches no root yet; search depth-first from it, visiting successors
 //! with larger numbers first; the node met last becomes a root. Repeat. At the end drop each such root
-//! that reaches another root. What remains is exactly one root per bottom component: the first one
-//! that was chosen there.
+//! that reaches another root. What remains is exactly one root per bottom component.
 //!
 //! Each repetition searches anew, which is quadratic on a long chain of infinite loops. Therefore the
 //! searches share a budget that is linear in the graph; when it is spent, the searches start only
@@ -35,6 +34,17 @@ use crate::graph::Graph;
 use crate::node::Node;
 
 /// The post-dominator tree of a graph, below a virtual exit.
+///
+/// ```
+/// use phalanx_graph::{Cfg, Node, PostDomTree};
+///
+/// let n = Node::new;
+/// // 0 branches to a return and to an endless loop.
+/// let cfg = Cfg::new(n(0), [vec![n(1), n(2)], vec![], vec![n(2)]]);
+/// let postdom = PostDomTree::new(&cfg);
+/// assert_eq!(postdom.roots(), [n(1), n(2)]);
+/// assert_eq!(postdom.ipdom(n(0)), None);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostDomTree {
     /// The dominator tree of the reversed graph. Its root is one number above the graph's nodes.
@@ -47,13 +57,12 @@ impl PostDomTree {
     #[must_use]
     pub fn new(cfg: &Cfg) -> Self {
         let roots = find_roots(cfg);
-        let last_first: Vec<Node> = roots.iter().rev().copied().collect();
-        let tree = DomTree::last_successor_first(&Reversed { cfg, roots: &last_first });
+        let tree = DomTree::new(&Reversed { cfg, roots: &roots });
         Self { tree, roots }
     }
 
     /// The nodes below the virtual exit by convention: those without successors in number order, then
-    /// one for each way to run forever.
+    /// one for each way to run forever. The order is LLVM's too.
     #[must_use]
     pub fn roots(&self) -> &[Node] {
         &self.roots
@@ -157,7 +166,8 @@ fn find_roots(cfg: &Cfg) -> Vec<Node> {
         }
     }
     if search.left > 0 {
-        search.endless_roots(&mut roots);
+        let budget = 16 * (cfg.node_count() + cfg.edge_count()) + (1 << 16);
+        search.endless_roots(&mut roots, budget);
     }
     roots
 }
@@ -191,29 +201,34 @@ impl<'a> RootSearch<'a> {
     /// Chooses the roots for the nodes that reach none of `roots`.
     ///
     /// These nodes are closed under successors, so a search from one of them stays among them.
-    fn endless_roots(&mut self, roots: &mut Vec<Node>) {
-        let components = BottomComponents::new(self.cfg, &self.reaches);
-        let mut chosen = vec![false; components.count];
+    fn endless_roots(&mut self, roots: &mut Vec<Node>, mut budget: usize) {
+        let bottom = bottom_components(self.cfg, &self.reaches);
+        let exits = roots.len();
         let mut met = vec![NONE; self.cfg.node_count()];
-        let mut budget = 16 * (self.cfg.node_count() + self.cfg.edge_count()) + (1 << 16);
         let mut turn = 0;
         for start in self.cfg.nodes() {
             if self.left == 0 {
                 break;
             }
-            let bottom = components.of[start.index()];
-            if self.reaches.contains(start.index()) || (budget == 0 && bottom == NONE) {
+            if self.reaches.contains(start.index())
+                || (budget == 0 && !bottom.contains(start.index()))
+            {
                 continue;
             }
             let last = self.last_met(start, turn, &mut met, &mut budget);
             turn += 1;
-            // A root outside the bottom components would be dropped at the end.
-            if let Some(seen) = chosen.get_mut(components.of[last.index()] as usize)
-                && !std::mem::replace(seen, true)
-            {
-                roots.push(last);
-            }
+            roots.push(last);
             self.mark_reaching(last);
+        }
+        // Outside the bottom components a root reaches another one. Dropping it moves the last root
+        // into its place.
+        let mut at = exits;
+        while at < roots.len() {
+            if bottom.contains(roots[at].index()) {
+                at += 1;
+            } else {
+                roots.swap_remove(at);
+            }
         }
     }
 
@@ -238,73 +253,95 @@ impl<'a> RootSearch<'a> {
     }
 }
 
-/// The strongly connected components that no edge leaves, among the nodes outside `skip`.
-struct BottomComponents {
-    /// Component by node, `NONE` for nodes of no bottom component.
-    of: Vec<u32>,
-    count: usize,
-}
-
-impl BottomComponents {
-    /// Tarjan's algorithm with an explicit stack.
-    ///
-    /// `skip` must be closed under predecessors.
-    fn new(cfg: &Cfg, skip: &BitSet) -> Self {
-        const DONE: u32 = NONE - 1;
-        let n = cfg.node_count();
-        let mut of = vec![NONE; n];
-        let mut count = 0;
-        // Number of the node while it is on `open`, then `DONE`.
-        let mut number = vec![NONE; n];
-        let mut low = vec![NONE; n];
-        let mut leaks = BitSet::new(n);
-        let mut open: Vec<Node> = Vec::new();
-        let mut frames: Vec<(Node, u32)> = Vec::new();
-        let mut next = 0;
-        for start in cfg.nodes() {
-            if skip.contains(start.index()) || number[start.index()] != NONE {
+/// The nodes of the strongly connected components that no edge leaves, among those outside `skip`.
+///
+/// Tarjan's algorithm with an explicit stack. `skip` must be closed under predecessors.
+fn bottom_components(cfg: &Cfg, skip: &BitSet) -> BitSet {
+    const DONE: u32 = NONE - 1;
+    let n = cfg.node_count();
+    let mut bottom = BitSet::new(n);
+    // The order of discovery while the node's component is open, then `DONE`.
+    let mut number = vec![NONE; n];
+    let mut low = vec![NONE; n];
+    // Whether an edge from the node leaves its component.
+    let mut leaks = BitSet::new(n);
+    let mut open: Vec<Node> = Vec::new();
+    let mut frames: Vec<(Node, u32)> = Vec::new();
+    let mut next = 0;
+    for start in cfg.nodes() {
+        if skip.contains(start.index()) || number[start.index()] != NONE {
+            continue;
+        }
+        frames.push((start, 0));
+        while let Some((node, tried)) = frames.last_mut() {
+            let (node, v) = (*node, node.index());
+            if *tried == 0 {
+                number[v] = next;
+                low[v] = next;
+                next += 1;
+                open.push(node);
+            }
+            if let Some(&s) = cfg.successors(node).get(*tried as usize) {
+                *tried += 1;
+                match number[s.index()] {
+                    NONE => frames.push((s, 0)),
+                    DONE => {
+                        leaks.insert(v);
+                    }
+                    number => low[v] = low[v].min(number),
+                }
                 continue;
             }
-            frames.push((start, 0));
-            while let Some((node, tried)) = frames.last_mut() {
-                let v = node.index();
-                if *tried == 0 {
-                    number[v] = next;
-                    low[v] = next;
-                    next += 1;
-                    open.push(*node);
+            frames.pop();
+            let above = frames.last().map(|&(up, _)| up.index());
+            if low[v] < number[v] {
+                // Only the first node of a component lacks a node above it.
+                if let Some(up) = above {
+                    low[up] = low[up].min(low[v]);
                 }
-                if let Some(&s) = cfg.successors(*node).get(*tried as usize) {
-                    *tried += 1;
-                    match number[s.index()] {
-                        NONE => frames.push((s, 0)),
-                        DONE => {
-                            leaks.insert(v);
-                        }
-                        number => low[v] = low[v].min(number),
-                    }
-                    continue;
-                }
-                let node = *node;
-                frames.pop();
-                if low[v] == number[v] {
-                    let first = open.iter().rposition(|&m| m == node).unwrap_or(0);
-                    let bottom = !open[first..].iter().any(|m| leaks.contains(m.index()));
-                    for member in open.drain(first..) {
-                        number[member.index()] = DONE;
-                        if bottom {
-                            of[member.index()] = count as u32;
-                        }
-                    }
-                    count += usize::from(bottom);
-                    if let Some((up, _)) = frames.last() {
-                        leaks.insert(up.index());
-                    }
-                } else if let Some((up, _)) = frames.last() {
-                    low[up.index()] = low[up.index()].min(low[v]);
+                continue;
+            }
+            let first = open.iter().rposition(|&member| member == node).unwrap_or(0);
+            let closed = !open[first..].iter().any(|member| leaks.contains(member.index()));
+            for member in open.drain(first..) {
+                number[member.index()] = DONE;
+                if closed {
+                    bottom.insert(member.index());
                 }
             }
+            if let Some(up) = above {
+                leaks.insert(up);
+            }
         }
-        Self { of, count }
+    }
+    bottom
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{random, twins};
+
+    #[test]
+    fn without_budget_each_way_to_run_forever_still_has_one_root() {
+        let mut endless = 0;
+        for seed in 0..2000 {
+            let cfg = random::any_graph(seed, 30);
+            let mut search = RootSearch::new(&cfg);
+            let mut roots: Vec<Node> =
+                cfg.nodes().filter(|&n| cfg.successors(n).is_empty()).collect();
+            let exits = roots.len();
+            roots.iter().for_each(|&root| search.mark_reaching(root));
+            search.endless_roots(&mut roots, 0);
+            endless += roots.len() - exits;
+            // All reach a root, no root reaches another.
+            let reaching = twins::reached(roots.iter().copied(), None, |n| cfg.predecessors(n));
+            assert_eq!(reaching.len(), cfg.node_count(), "seed {seed}");
+            for &root in &roots {
+                let ahead = twins::reached([root], None, |n| cfg.successors(n));
+                assert_eq!(roots.iter().filter(|r| ahead.contains(r)).count(), 1, "seed {seed}");
+            }
+        }
+        assert!(endless > 500, "{endless} endless roots");
     }
 }

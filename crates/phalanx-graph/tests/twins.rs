@@ -20,8 +20,35 @@ fn graphs(max: usize) -> impl Strategy<Value = (u64, Cfg)> {
 
 /// How many graphs each property sees; set `PROPTEST_CASES` for more.
 fn config() -> ProptestConfig {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(1500);
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(3000);
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+fn check_search(cfg: &Cfg) {
+    for last_first in [false, true] {
+        let dfs = if last_first { Dfs::last_successor_first(cfg) } else { Dfs::new(cfg) };
+        let twin = twins::TwinDfs::new(cfg, last_first);
+        assert_eq!(dfs.preorder(), twin.preorder);
+        assert_eq!(dfs.postorder(), twin.postorder);
+        assert!(dfs.rpo().eq(twin.postorder.iter().rev().copied()));
+        assert_eq!(dfs.reachable_count(), twin.preorder.len());
+        let position =
+            |list: &[Node], n| list.iter().position(|&m| m == n).map(|position| position as u32);
+        for a in cfg.nodes() {
+            let subtree = twin.subtrees.get(&a);
+            assert_eq!(dfs.is_reachable(a), subtree.is_some());
+            assert_eq!(dfs.pre(a), position(&twin.preorder, a));
+            assert_eq!(dfs.post(a), position(&twin.postorder, a));
+            assert_eq!(dfs.rpo_index(a), position(&dfs.rpo().collect::<Vec<_>>(), a));
+            assert_eq!(
+                dfs.last_descendant(a),
+                subtree.and_then(|nodes| nodes.iter().filter_map(|&n| dfs.pre(n)).max())
+            );
+            for b in cfg.nodes() {
+                assert_eq!(dfs.is_ancestor(a, b), subtree.is_some_and(|nodes| nodes.contains(&b)));
+            }
+        }
+    }
 }
 
 fn check_dominators(cfg: &Cfg) {
@@ -183,6 +210,7 @@ fn check_cycles(cfg: &Cfg, cycles: &Cycles, dfs: &Dfs) {
 }
 
 fn check_all(cfg: &Cfg, seed: u64) {
+    check_search(cfg);
     check_dominators(cfg);
     check_post_dominators(cfg);
     check_frontiers(cfg, seed);
@@ -194,6 +222,11 @@ fn check_all(cfg: &Cfg, seed: u64) {
 
 proptest! {
     #![proptest_config(config())]
+
+    #[test]
+    fn searches((_, cfg) in graphs(24)) {
+        check_search(&cfg);
+    }
 
     #[test]
     fn dominators((_, cfg) in graphs(24)) {
@@ -237,4 +270,42 @@ fn larger_graphs() {
     for seed in 0..6 {
         check_all(&random::any_graph(seed, 90), seed);
     }
+}
+
+/// So many endless loops that the search for roots in LLVM's order runs out of its budget.
+#[test]
+fn endless_loops_beyond_the_budget_have_one_root_each() {
+    let cfg = families::endless_chain(20_000);
+    let postdom = PostDomTree::new(&cfg);
+    let roots = set(postdom.roots().iter().copied());
+    assert_eq!((roots.len(), postdom.roots().len()), (20_001, 20_001));
+    assert!(roots.iter().all(|&root| cfg.successors(root) == [root]));
+    assert!(cfg.nodes().all(|n| roots.contains(&n) == (postdom.ipdom(n).is_none() && cfg.successors(n) == [n])));
+}
+
+/// Every climb of the dominator algorithm is long here.
+#[test]
+fn climbs_beyond_the_budget_end_where_they_should() {
+    for size in [10, 100, 5000] {
+        let cfg = families::deep_climbs(size);
+        let dom = DomTree::new(&cfg);
+        for n in cfg.nodes().skip(1) {
+            let expected = if n.index() <= size { n.index() - 1 } else { 0 };
+            assert_eq!(dom.idom(n), Some(Node::new(expected)), "{n:?} of {size}");
+        }
+    }
+}
+
+/// Facts are stored in a database and shared between threads.
+#[test]
+fn facts_are_plain_values() {
+    fn is_plain<T: Clone + std::fmt::Debug + Eq + Send + Sync + 'static>(_: &T) {}
+    let cfg = families::diamonds(3);
+    let (dom, postdom) = (DomTree::new(&cfg), PostDomTree::new(&cfg));
+    is_plain(&cfg);
+    is_plain(&Dfs::new(&cfg));
+    is_plain(&DominanceFrontier::new(&cfg, &dom));
+    is_plain(&ControlDependence::new(&cfg, &dom, &postdom));
+    is_plain(&(dom, postdom));
+    is_plain(&Cycles::new(&cfg));
 }

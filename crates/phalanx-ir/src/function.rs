@@ -77,6 +77,37 @@ pub struct FunctionHeader {
     pub metadata: Box<[Attachment]>,
 }
 
+impl FunctionHeader {
+    /// A header of external linkage and C convention, without attributes.
+    pub fn new(context: &Context, name: GlobalName, ret: Type, params: &[Type], vararg: bool) -> Self {
+        FunctionHeader {
+            name,
+            ty: context.type_of_kind(&TypeKind::Function { ret, params: params.into(), vararg }),
+            ret,
+            params: params.into(),
+            vararg,
+            call_conv: CallConv::C,
+            attributes: AttrList::EMPTY,
+            linkage: Linkage::External,
+            visibility: Visibility::Default,
+            dll: DllStorage::Default,
+            dso_local: None,
+            unnamed_addr: UnnamedAddr::No,
+            address_space: 0,
+            section: None,
+            partition: None,
+            comdat: None,
+            align: None,
+            preferred_align: None,
+            gc: None,
+            prefix: None,
+            prologue: None,
+            personality: None,
+            metadata: Box::default(),
+        }
+    }
+}
+
 /// A function: declaration or definition.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Function {
@@ -93,6 +124,17 @@ pub struct Function {
 }
 
 impl Function {
+    /// A function without code: a declaration so far.
+    pub fn new(header: FunctionHeader) -> Self {
+        Function {
+            header,
+            flow: Flow::new(),
+            body: Body::new(),
+            extras: Extras::default(),
+            use_list_orders: Vec::new(),
+        }
+    }
+
     /// Whether this has no blocks.
     pub fn is_declaration(&self) -> bool {
         self.flow.entry().is_none()

@@ -6,6 +6,7 @@
 
 pub mod attributes;
 mod body;
+pub mod builder;
 pub mod call_conv;
 pub mod constant;
 mod context;
@@ -14,6 +15,7 @@ pub mod flow;
 pub mod function;
 pub mod inst;
 pub mod intern;
+pub mod layout;
 pub mod metadata;
 pub mod module;
 pub mod symbol;

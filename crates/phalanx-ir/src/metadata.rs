@@ -17,6 +17,7 @@ pub mod kind;
 mod local;
 pub mod names;
 pub mod schema;
+mod unify;
 
 use la_arena::{Arena, Idx};
 use smallvec::SmallVec;

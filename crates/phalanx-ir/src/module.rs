@@ -107,6 +107,34 @@ pub struct GlobalVariable {
     pub metadata: Box<[Attachment]>,
 }
 
+impl GlobalVariable {
+    /// A declaration `@0 = external global ty`, to start from.
+    pub fn new(ty: Type) -> Self {
+        GlobalVariable {
+            name: GlobalName::Numbered(0),
+            ty,
+            address_space: 0,
+            is_constant: false,
+            initializer: None,
+            linkage: Linkage::External,
+            visibility: Visibility::Default,
+            dll: DllStorage::Default,
+            dso_local: None,
+            thread_local: None,
+            unnamed_addr: UnnamedAddr::No,
+            externally_initialized: false,
+            section: None,
+            partition: None,
+            comdat: None,
+            align: None,
+            code_model: None,
+            sanitizer: [false; 4],
+            attributes: AttrSet::EMPTY,
+            metadata: Box::default(),
+        }
+    }
+}
+
 /// An alias or an ifunc.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GlobalAlias {

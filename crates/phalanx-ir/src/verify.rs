@@ -61,10 +61,10 @@ mod control;
 mod convergence;
 mod eh;
 pub(crate) mod env;
-mod fault;
+pub(crate) mod fault;
 mod function;
 mod header;
-mod integrity;
+pub(crate) mod integrity;
 mod memory;
 mod module;
 pub(crate) mod result;
@@ -77,8 +77,7 @@ pub use self::{
     env::ModuleIndex,
     fault::{Related, VerifyError},
 };
-pub(crate) use self::{env::Env, fault::Fault};
-use self::constants::Constants;
+use self::{constants::Constants, env::Env};
 use crate::{function::Function, module::Module};
 
 /// The verifier of one module. Functions can be verified one at a time, in any order, from any thread.

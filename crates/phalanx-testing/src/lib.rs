@@ -1,5 +1,9 @@
 //! Development only: random programs, the abstract SIMT oracle, the LLVM runner.
 
+pub mod abstract_oracle;
+pub mod abstract_program;
 pub mod compare;
+pub mod generate;
 pub mod lit;
 pub mod llvm_tools;
+pub mod mutate;

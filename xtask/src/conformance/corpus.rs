@@ -50,7 +50,9 @@ pub(super) fn read(folder: &Path) -> anyhow::Result<Vec<CorpusFile>> {
     let mut out = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(here) = open.pop() {
-        for entry in fs::read_dir(&here).with_context(|| format!("cannot read {}", here.display()))? {
+        for entry in
+            fs::read_dir(&here).with_context(|| format!("cannot read {}", here.display()))?
+        {
             let path = entry?.path();
             if path.is_dir() {
                 open.push(path);
@@ -67,7 +69,8 @@ pub(super) fn read(folder: &Path) -> anyhow::Result<Vec<CorpusFile>> {
 fn describe(name: String, path: PathBuf, table: &str) -> anyhow::Result<CorpusFile> {
     // What a pass made of a file runs on what the file runs on.
     let original = name.strip_suffix(".inferas.ll").unwrap_or(&name).to_owned();
-    let row = table.lines().map(|row| row.split('\t').collect::<Vec<_>>()).find(|row| row[0] == original);
+    let row =
+        table.lines().map(|row| row.split('\t').collect::<Vec<_>>()).find(|row| row[0] == original);
     if let Some(row) = row {
         let column = |at: usize| row.get(at).copied().unwrap_or_default().trim().to_owned();
         let cpu = column(2).strip_prefix("-mcpu=").map(str::to_owned);
@@ -86,7 +89,8 @@ fn guess_target(name: &str, source: &str) -> (String, Option<String>) {
         .map(|line| line.command)
         .find(|command| command.split_whitespace().any(|word| tools.contains(&word)))
         .unwrap_or_default();
-    let own = source.lines().find_map(|line| line.strip_prefix("target triple = \"")?.strip_suffix('"'));
+    let own =
+        source.lines().find_map(|line| line.strip_prefix("target triple = \"")?.strip_suffix('"'));
     let asked = option(&command, "mtriple").or_else(|| option(&command, "march"));
     let triple = match asked.as_deref().or(own) {
         Some("nvptx64") => "nvptx64-nvidia-cuda".to_owned(),
@@ -103,7 +107,8 @@ fn guess_target(name: &str, source: &str) -> (String, Option<String>) {
 fn option(command: &str, name: &str) -> Option<String> {
     let mut words = command.split_whitespace();
     while let Some(word) = words.next() {
-        let Some(rest) = word.trim_start_matches('-').strip_prefix(name).filter(|_| word.starts_with('-'))
+        let Some(rest) =
+            word.trim_start_matches('-').strip_prefix(name).filter(|_| word.starts_with('-'))
         else {
             continue;
         };
@@ -127,7 +132,10 @@ mod tests {
         let cpu = Some("gfx900".to_owned());
         let run = "; RUN: opt -mtriple amdgpu9.00-- -mcpu=gfx900 %s\ntarget triple = \"x\"\n";
         assert_eq!(of("a.ll", run), ("amdgcn--".to_owned(), cpu));
-        assert_eq!(of("a.ll", "; RUN: llc -march=nvptx %s -mcpu=sm_20"), ("nvptx-nvidia-cuda".to_owned(), None));
+        assert_eq!(
+            of("a.ll", "; RUN: llc -march=nvptx %s -mcpu=sm_20"),
+            ("nvptx-nvidia-cuda".to_owned(), None)
+        );
         assert_eq!(of("a.ll", "; RUN: opt %s\ntarget triple = \"amdgcn-x\"\n").0, "amdgcn-x");
         assert_eq!(of("AMDGPU/a.ll", "; RUN: opt %s").0, "amdgcn--");
         assert_eq!(of("a.ll", "").0, "nvptx64-nvidia-cuda");

@@ -126,7 +126,8 @@ impl Section {
         for reason in &self.skipped {
             let _ = writeln!(out, "  skipped: {reason}");
         }
-        let counts: Vec<String> = self.counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
+        let counts: Vec<String> =
+            self.counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
         if !counts.is_empty() {
             let _ = writeln!(out, "  {}", counts.join(", "));
         }
@@ -141,7 +142,8 @@ impl Section {
             let _ = writeln!(out, "  {}: {}", class.name(), entries.len());
             let limit = if class == Class::Unexplained { usize::MAX } else { limit };
             for entry in entries.iter().take(limit) {
-                let _ = writeln!(out, "    {}: {}", entry.place, entry.what.replace('\n', "\n      "));
+                let _ =
+                    writeln!(out, "    {}: {}", entry.place, entry.what.replace('\n', "\n      "));
             }
             if entries.len() > limit {
                 let _ = writeln!(out, "    ... {} more", entries.len() - limit);

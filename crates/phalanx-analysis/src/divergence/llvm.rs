@@ -18,6 +18,7 @@ use phalanx_graph::{CycleId, Cycles, DomTree, Node};
 use phalanx_target::SourceSet;
 
 use crate::affect::{UserKind, Value};
+use crate::divergence::invariance::Invariance;
 use crate::divergence::marks::Marks;
 use crate::divergence::result::{Divergence, TemporalUse};
 use crate::divergence::{Flow, ValueTable};
@@ -38,6 +39,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) flow: Flow<'a>,
     pub(crate) marks: Marks<'a>,
     fixes: LlvmFixes,
+    /// Values that assumed-divergent cycles do not touch because they are the same in each iteration.
+    invariance: Option<Invariance>,
     labels: LabelPropagation<'a>,
     sync: Cached,
     /// Values by block, made when first needed.
@@ -99,6 +102,7 @@ impl<'a> Rules<'a> {
             flow,
             marks: Marks::seeded(table),
             fixes,
+            invariance: None,
             labels: LabelPropagation::new(flow.cfg, flow.cycles, order, fixes),
             sync: vec![None; table.block_count()],
             values_of: None,
@@ -106,6 +110,12 @@ impl<'a> Rules<'a> {
             exits: Sources::new(flow.cycles),
             temporal: Vec::new(),
         }
+    }
+
+    /// Exempts invariant values from assumed divergence, which LLVM does not.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn keep_invariants(&mut self, invariance: Invariance) {
+        self.invariance = Some(invariance);
     }
 
     fn run(&mut self) {
@@ -170,7 +180,12 @@ impl<'a> Rules<'a> {
         }
         self.assumed.add(cycle, sources);
         for value in self.values_in(cycle) {
-            self.taint(value, sources);
+            let is_kept = |known: &Invariance| {
+                known.is_invariant(self.flow.cycles, self.marks.table, value, cycle)
+            };
+            if !self.invariance.as_ref().is_some_and(is_kept) {
+                self.taint(value, sources);
+            }
         }
     }
 
@@ -221,14 +236,25 @@ impl<'a> Rules<'a> {
     }
 
     /// Every use outside a cycle of what is computed inside.
+    ///
+    /// Listed are, as in LLVM, the values that are computed on every way to some exit of the cycle: what
+    /// is not can only be read by a phi in an exit block.
     pub(crate) fn uses_outside(&mut self, cycle: CycleId, sources: SourceSet) {
+        let Flow { dom, cycles, .. } = self.flow;
         let table = self.marks.table;
+        let mut exits: Vec<u32> = cycles.exit_edges(cycle).filter_map(|(_, to)| dom.tin(to)).collect();
+        exits.sort_unstable();
         for value in self.values_in(cycle) {
+            let block = table.block(value);
             for &user in table.affects().users(value) {
-                if !self.flow.cycles.contains(cycle, self.marks.block_of(user)) {
-                    self.temporal.push(TemporalUse { value, user, cycle, sources });
-                    self.marks.mark_use(user, sources);
+                if cycles.contains(cycle, self.marks.block_of(user)) {
+                    continue;
                 }
+                let next = exits.get(exits.partition_point(|&tin| Some(tin) < dom.tin(block)));
+                if next.is_some_and(|&tin| Some(tin) < dom.tout(block)) {
+                    self.temporal.push(TemporalUse { value, user, cycle, sources });
+                }
+                self.marks.mark_use(user, sources);
             }
         }
     }

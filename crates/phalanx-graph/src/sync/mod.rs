@@ -3,6 +3,8 @@
 pub mod arrivals;
 pub mod label;
 pub mod order;
+mod table;
 
 pub use label::{LabelPropagation, LabelSync, LlvmFixes};
 pub use order::ModifiedPostOrder;
+pub use table::SyncDependence;

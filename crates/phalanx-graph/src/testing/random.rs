@@ -251,7 +251,7 @@ pub fn arbitrary(seed: u64, nodes: usize, degree: f64) -> Cfg {
 }
 
 /// The graph with noise: unreachable nodes that jump into it and among themselves, repeated targets,
-/// endless self-loops in place of exits.
+/// wide switches, endless self-loops in place of exits.
 #[must_use]
 pub fn clutter(graph: &Cfg, seed: u64) -> Cfg {
     let mut r = rng(seed);
@@ -263,6 +263,10 @@ pub fn clutter(graph: &Cfg, seed: u64) -> Cfg {
             list.push(i);
         } else if !list.is_empty() && r.random_bool(0.1) {
             list.push(list[r.random_range(0..list.len())]);
+        }
+        if r.random_bool(0.05) {
+            let width = r.random_range(1..20);
+            list.extend((0..width).map(|_| r.random_range(0..n)));
         }
     }
     let total = n + r.random_range(0..=1 + n / 4);

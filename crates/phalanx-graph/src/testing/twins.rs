@@ -34,6 +34,43 @@ pub fn reachable(cfg: &Cfg) -> Set {
     reached([cfg.entry()], None, |n| cfg.successors(n))
 }
 
+/// A depth-first search as one writes it on a blackboard.
+#[derive(Clone, Debug, Default)]
+pub struct TwinDfs {
+    /// Reachable nodes in the order of first visits.
+    pub preorder: Vec<Node>,
+    /// Reachable nodes in the order of last visits.
+    pub postorder: Vec<Node>,
+    /// By node, the nodes of its subtree of the search tree.
+    pub subtrees: BTreeMap<Node, Set>,
+}
+
+impl TwinDfs {
+    /// Searches from the entry. Recursive: for small graphs.
+    #[must_use]
+    pub fn new(cfg: &Cfg, last_successor_first: bool) -> Self {
+        let mut dfs = Self::default();
+        dfs.visit(cfg, cfg.entry(), last_successor_first);
+        dfs
+    }
+
+    fn visit(&mut self, cfg: &Cfg, node: Node, last_first: bool) {
+        let met_before = self.preorder.len();
+        self.preorder.push(node);
+        let mut successors = cfg.successors(node).to_vec();
+        if last_first {
+            successors.reverse();
+        }
+        for s in successors {
+            if !self.preorder.contains(&s) {
+                self.visit(cfg, s, last_first);
+            }
+        }
+        self.postorder.push(node);
+        self.subtrees.insert(node, self.preorder[met_before..].iter().copied().collect());
+    }
+}
+
 /// By node, what it dominates: whatever cannot be reached any more when the node is removed.
 /// Unreachable nodes are dominated by all.
 #[must_use]

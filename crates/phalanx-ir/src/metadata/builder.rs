@@ -95,7 +95,11 @@ impl NodeBuilder {
         self.kind.fields().iter().position(|f| f.name == field).expect("the kind has this field")
     }
 
-    fn value(&self, field: Field) -> Option<MetadataValue> {
+    /// The value a field has been given.
+    ///
+    /// # Panics
+    /// When the kind has no such field.
+    pub fn value(&self, field: Field) -> Option<MetadataValue> {
         let place = self.place(field) as u8;
         self.entries.iter().find(|e| e.field() == place).map(|e| e.value())
     }

@@ -3,6 +3,10 @@
 //! A kind is the symbol of its name. The kinds that LLVM 22 numbers itself have the same symbol in every context, so that
 //! `attachment.kind == kind::RANGE` is a comparison of numbers.
 
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
 use crate::symbol::{Symbol, SyncScope};
 
 /// The number of the symbol of the first fixed kind; the fixed kinds follow each other in every context.
@@ -71,6 +75,15 @@ kinds! {
     CAPTURES "captures",
     ALLOC_TOKEN "alloc_token",
     IMPLICIT_REF "implicit.ref",
+}
+
+static INDEX: LazyLock<FxHashMap<&'static [u8], Symbol>> = LazyLock::new(|| {
+    (FIRST..).zip(FIXED).map(|(number, name)| (name.as_bytes(), Symbol::from_raw(number))).collect()
+});
+
+/// The fixed kind of this name. O(1).
+pub fn fixed(name: &[u8]) -> Option<Symbol> {
+    INDEX.get(name).copied()
 }
 
 /// The number of a fixed kind.

@@ -8,7 +8,7 @@ use crate::{
     body::InstId,
     flow::BlockId,
     function::Function,
-    inst::{InstFlags, Opcode, RmwOp},
+    inst::{CallInfo, InstData, InstFlags, Opcode, RmwOp},
     types::TypeKind,
     verify::{env::Env, fault::VerifyError, view::dangling},
 };
@@ -101,28 +101,9 @@ fn instruction(env: &Env<'_>, function: &Function, inst: InstId) -> Option<&'sta
         return Some("Instruction is in a basic block of another function!");
     }
     match data.opcode {
-        Opcode::Alloca => types_exist &= type_exists(data.words[0]) && mem_is_valid(env, function, inst),
-        Opcode::GetElementPtr => types_exist &= type_exists(data.words[0]),
-        Opcode::Load | Opcode::Store | Opcode::Fence | Opcode::CmpXchg | Opcode::AtomicRmw => {
-            if !mem_is_valid(env, function, inst) {
-                return Some("Memory operation has an invalid alignment, ordering or scope!");
-            }
-        }
+        Opcode::Alloca | Opcode::GetElementPtr => types_exist &= type_exists(data.words[0]),
         Opcode::Call | Opcode::Invoke | Opcode::CallBr => {
-            let info = body.call_info(inst);
-            types_exist &= type_exists(info.function_type.raw());
-            let is_function = types_exist
-                && matches!(context.type_kind(info.function_type), TypeKind::Function { .. });
-            if types_exist && !is_function {
-                return Some("Type of the callee is not a function type!");
-            }
-            if info.attributes.raw() as usize >= context.attr_list_count() {
-                return Some("Referring to attributes of another context!");
-            }
-            let symbols = context.symbol_count();
-            if info.bundles.iter().any(|&(tag, _)| tag.raw() as usize >= symbols) {
-                return Some("Referring to a name of another context!");
-            }
+            types_exist &= type_exists(body.call_info(inst).function_type.raw());
         }
         _ => {}
     }
@@ -136,9 +117,17 @@ fn instruction(env: &Env<'_>, function: &Function, inst: InstId) -> Option<&'sta
         return Some(message);
     }
     let is_last = block.is_some_and(|block| body.last(block) == Some(inst));
-    let successors = block.filter(|_| is_last).map(|block| flow.successors(block).len());
-    if !operand_count_fits(function, inst, successors) {
-        return Some("Instruction has a wrong number of operands or successors!");
+    let shape = Shape {
+        data,
+        call: data.opcode.is_call().then(|| body.call_info(inst)),
+        indices: match data.opcode {
+            Opcode::LandingPad => body.indices(inst).len(),
+            _ => 0,
+        },
+        successors: block.filter(|_| is_last).map(|block| flow.successors(block).len()),
+    };
+    if let Some(message) = shape.fault(env) {
+        return Some(message);
     }
     if data.opcode == Opcode::Phi {
         let (_, blocks) = operands.split_at(operands.len() / 2);
@@ -149,61 +138,111 @@ fn instruction(env: &Env<'_>, function: &Function, inst: InstId) -> Option<&'sta
     None
 }
 
-fn mem_is_valid(env: &Env<'_>, function: &Function, inst: InstId) -> bool {
-    let data = function.body.inst(inst);
-    let raw = data.words[1];
-    let sub_fits = data.opcode != Opcode::AtomicRmw || usize::from(data.sub) < RmwOp::ALL.len();
-    sub_fits
-        && (raw & 0x3f) <= 33
-        && (raw >> 6 & 7) < 7
-        && (raw >> 9 & 7) < 7
-        && ((raw >> 12) as usize) < env.types.context.symbol_count()
+/// Counts and packed words of an instruction, linked or about to be.
+pub(crate) struct Shape<'a> {
+    pub(crate) data: &'a InstData,
+    pub(crate) call: Option<&'a CallInfo>,
+    /// Number of indices, of a `landingpad` of clause kinds.
+    pub(crate) indices: usize,
+    /// Number of successors, known of a last instruction only.
+    pub(crate) successors: Option<usize>,
 }
 
-/// Operand and successor counts of each opcode. Successors are known of a last instruction only.
-fn operand_count_fits(function: &Function, inst: InstId, successors: Option<usize>) -> bool {
-    let body = &function.body;
-    let data = body.inst(inst);
-    let operands = data.operands.len as usize;
-    // Of a terminator that is not linked as one, nothing is known and anything fits.
-    let has = |wanted: &dyn Fn(usize) -> bool| successors.is_none_or(wanted);
-    match data.opcode {
-        Opcode::Ret => operands <= 1 && has(&|n| n == 0),
-        Opcode::Br => operands <= 1 && has(&|n| n == operands + 1),
-        Opcode::Switch => operands >= 1 && has(&|n| n == operands),
-        Opcode::IndirectBr => operands == 1,
-        Opcode::Unreachable => operands == 0 && has(&|n| n == 0),
-        Opcode::Resume => operands == 1 && has(&|n| n == 0),
-        Opcode::CatchRet => operands == 1 && has(&|n| n == 1),
-        Opcode::CleanupRet => operands == 1 && has(&|n| n <= 1),
-        Opcode::CatchSwitch => {
-            let unwinds = usize::from(data.flags.contains(InstFlags::CLEANUP));
-            operands == 1 && has(&|n| n >= unwinds)
-        }
-        Opcode::Call | Opcode::Invoke | Opcode::CallBr => {
-            let info = body.call_info(inst);
-            let bundles: u64 = info.bundles.iter().map(|&(_, len)| u64::from(len)).sum();
-            let fits = u64::from(info.args) + bundles + 1 == operands as u64;
-            fits && match data.opcode {
-                Opcode::Invoke => has(&|n| n == 2),
-                Opcode::CallBr => has(&|n| n >= 1),
-                _ => true,
+impl Shape<'_> {
+    /// What does not fit the opcode, if anything.
+    pub(crate) fn fault(&self, env: &Env<'_>) -> Option<&'static str> {
+        let context = env.types.context;
+        match self.data.opcode {
+            Opcode::Alloca
+            | Opcode::Load
+            | Opcode::Store
+            | Opcode::Fence
+            | Opcode::CmpXchg
+            | Opcode::AtomicRmw
+                if !self.mem_is_valid(context.symbol_count()) =>
+            {
+                return Some("Memory operation has an invalid alignment, ordering or scope!");
             }
+            opcode if opcode.is_call() => {
+                let Some(info) = self.call else {
+                    return Some("A call without a callee's type!");
+                };
+                if info.function_type.raw() as usize >= context.type_count() {
+                    return Some("Referring to a type of another context!");
+                }
+                if !matches!(context.type_kind(info.function_type), TypeKind::Function { .. }) {
+                    return Some("Type of the callee is not a function type!");
+                }
+                if info.attributes.raw() as usize >= context.attr_list_count() {
+                    return Some("Referring to attributes of another context!");
+                }
+                let symbols = context.symbol_count();
+                if info.bundles.iter().any(|&(tag, _)| tag.raw() as usize >= symbols) {
+                    return Some("Referring to a name of another context!");
+                }
+            }
+            _ => {}
         }
-        Opcode::FNeg
-        | Opcode::Alloca
-        | Opcode::Load
-        | Opcode::VaArg
-        | Opcode::ExtractValue
-        | Opcode::Freeze => operands == 1,
-        Opcode::Fence => operands == 0,
-        Opcode::CmpXchg | Opcode::Select | Opcode::InsertElement | Opcode::ShuffleVector => {
-            operands == 3
+        let fits = self.counts_fit();
+        (!fits).then_some("Instruction has a wrong number of operands or successors!")
+    }
+
+    fn mem_is_valid(&self, symbols: usize) -> bool {
+        let raw = self.data.words[1];
+        let sub = usize::from(self.data.sub);
+        let sub_fits = self.data.opcode != Opcode::AtomicRmw || sub < RmwOp::ALL.len();
+        sub_fits
+            && (raw & 0x3f) <= 33
+            && (raw >> 6 & 7) < 7
+            && (raw >> 9 & 7) < 7
+            && ((raw >> 12) as usize) < symbols
+    }
+
+    /// Operand and successor counts of each opcode.
+    fn counts_fit(&self) -> bool {
+        let operands = self.data.operands.len as usize;
+        // Of a terminator that is not linked as one, nothing is known and anything fits.
+        let has = |wanted: &dyn Fn(usize) -> bool| self.successors.is_none_or(wanted);
+        match self.data.opcode {
+            Opcode::Ret => operands <= 1 && has(&|n| n == 0),
+            Opcode::Br => operands <= 1 && has(&|n| n == operands + 1),
+            Opcode::Switch => operands >= 1 && has(&|n| n == operands),
+            Opcode::IndirectBr => operands == 1,
+            Opcode::Unreachable => operands == 0 && has(&|n| n == 0),
+            Opcode::Resume => operands == 1 && has(&|n| n == 0),
+            Opcode::CatchRet => operands == 1 && has(&|n| n == 1),
+            Opcode::CleanupRet => operands == 1 && has(&|n| n <= 1),
+            Opcode::CatchSwitch => {
+                let unwinds = usize::from(self.data.flags.contains(InstFlags::CLEANUP));
+                operands == 1 && has(&|n| n >= unwinds)
+            }
+            Opcode::Call | Opcode::Invoke | Opcode::CallBr => {
+                let fits = self.call.is_some_and(|info| {
+                    let bundles: u64 = info.bundles.iter().map(|&(_, len)| u64::from(len)).sum();
+                    u64::from(info.args) + bundles + 1 == operands as u64
+                });
+                fits && match self.data.opcode {
+                    Opcode::Invoke => has(&|n| n == 2),
+                    Opcode::CallBr => has(&|n| n >= 1),
+                    _ => true,
+                }
+            }
+            Opcode::FNeg
+            | Opcode::Alloca
+            | Opcode::Load
+            | Opcode::VaArg
+            | Opcode::ExtractValue
+            | Opcode::Freeze => operands == 1,
+            Opcode::Fence => operands == 0,
+            Opcode::CmpXchg
+            | Opcode::Select
+            | Opcode::InsertElement
+            | Opcode::ShuffleVector => operands == 3,
+            Opcode::GetElementPtr | Opcode::CleanupPad | Opcode::CatchPad => operands >= 1,
+            Opcode::Phi => operands.is_multiple_of(2),
+            Opcode::LandingPad => self.indices == operands,
+            opcode if opcode.is_cast() => operands == 1,
+            _ => operands == 2,
         }
-        Opcode::GetElementPtr | Opcode::CleanupPad | Opcode::CatchPad => operands >= 1,
-        Opcode::Phi => operands.is_multiple_of(2),
-        Opcode::LandingPad => body.indices(inst).len() == operands,
-        opcode if opcode.is_cast() => operands == 1,
-        _ => operands == 2,
     }
 }

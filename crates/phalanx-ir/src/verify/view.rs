@@ -7,6 +7,7 @@ use crate::{
     body::{Body, InstId},
     call_conv::CallConv,
     constant::Const,
+    context::Context,
     flow::Flow,
     function::FunctionHeader,
     inst::{CallInfo, InstData, Opcode},
@@ -93,6 +94,24 @@ pub(crate) fn type_of(types: &Types<'_>, header: &FunctionHeader, body: &Body, v
         ValueKind::Block(_) => Type::LABEL,
         ValueKind::Const(constant) => types.context.const_data(constant).ty,
         ValueKind::Metadata(_) => Type::METADATA,
+    }
+}
+
+/// The type of an operand; none when its number is out of range.
+pub(crate) fn type_of_checked(
+    context: &Context,
+    header: &FunctionHeader,
+    body: &Body,
+    value: Value,
+) -> Option<Type> {
+    match value.kind() {
+        ValueKind::Inst(inst) => ((inst.into_raw().into_u32() as usize) < body.id_count())
+            .then(|| body.inst(inst).ty),
+        ValueKind::Arg(position) => header.params.get(position as usize).copied(),
+        ValueKind::Block(_) => Some(Type::LABEL),
+        ValueKind::Const(constant) => ((constant.raw() as usize) < context.const_count())
+            .then(|| context.const_data(constant).ty),
+        ValueKind::Metadata(_) => Some(Type::METADATA),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use phalanx_ir::{Context, Opcode, Type, TypeKind, Value, constant::Int, ConstKind};
 
+use rustc_hash::FxHashMap;
+
 use super::Parser;
 use crate::error::{PResult, Span};
 
@@ -25,7 +27,7 @@ pub(crate) fn with_lanes(context: &Context, lanes: Lanes, elem: Type) -> Type {
 }
 
 /// Bits of an integer or floating-point type.
-fn scalar_bits(kind: &TypeKind) -> u64 {
+pub(crate) fn scalar_bits(kind: &TypeKind) -> u64 {
     match kind {
         TypeKind::Int(bits) => u64::from(*bits),
         TypeKind::Half | TypeKind::BFloat => 16,
@@ -187,5 +189,28 @@ impl Parser<'_> {
     /// Whether this is an aggregate type.
     pub(crate) fn is_aggregate(&self, ty: Type) -> bool {
         matches!(self.context.type_kind(ty), TypeKind::Array { .. } | TypeKind::Struct { .. } | TypeKind::Named(_))
+    }
+}
+
+/// Function types by result and parameters, the ones used before at hand.
+#[derive(Default)]
+pub(crate) struct FunctionTypes {
+    known: FxHashMap<Box<[Type]>, Type>,
+    key: Vec<Type>,
+}
+
+impl FunctionTypes {
+    /// The function type without variable arguments.
+    pub(crate) fn get(&mut self, context: &Context, ret: Type, params: &[Type]) -> Type {
+        self.key.clear();
+        self.key.push(ret);
+        self.key.extend_from_slice(params);
+        if let Some(&known) = self.known.get(&self.key[..]) {
+            return known;
+        }
+        let kind = TypeKind::Function { ret, params: params.into(), vararg: false };
+        let ty = context.type_of_kind(&kind);
+        self.known.insert(self.key[..].into(), ty);
+        ty
     }
 }

@@ -19,6 +19,9 @@ use crate::{
     lexer::{Token, TokenKind},
 };
 
+/// Stands for whatever type a constant expression has.
+const UNTYPED: Type = Type::VOID;
+
 /// What makes reading constants cheap: the ones seen before, and stacks that are used again.
 #[derive(Default)]
 pub(crate) struct ConstantState {
@@ -65,6 +68,11 @@ impl<'a> Parser<'a> {
             return self.parse_int(ty);
         }
         self.parse_nested_constant(ty)
+    }
+
+    /// A constant expression that says itself which type it has.
+    pub(crate) fn parse_untyped_expression(&mut self) -> PResult<Const> {
+        self.parse_nested_constant(UNTYPED)
     }
 
     /// An integer constant, at the integer.
@@ -533,11 +541,11 @@ impl<'a> Parser<'a> {
     fn expression(
         &mut self, ty: Type, own_type: Type, kind: ConstKind, base: usize, start: u32,
     ) -> PResult<Const> {
-        if own_type != ty {
+        if own_type != ty && ty != UNTYPED {
             return Err(self.type_mismatch(self.span_from(start), ty, own_type));
         }
         self.constants.elements.truncate(base);
-        Ok(self.context.constant(ty, kind))
+        Ok(self.context.constant(own_type, kind))
     }
 
     /// The result type of `extractelement`, `insertelement` or `shufflevector`.

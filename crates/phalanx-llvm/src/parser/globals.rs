@@ -30,7 +30,7 @@ pub(crate) struct GlobalState<'a> {
     entries: Vec<GlobalEntry>,
     next_number: u32,
     comdats: FxHashMap<Symbol, Comdat>,
-    /// Comdats named after their owner, which are looked up at the end.
+    /// Slots by function and block.
     block_addresses: FxHashMap<(GlobalName, Label<'a>), u32>,
     /// Slots that wait for the body of a function.
     waiting: FxHashMap<GlobalName, Vec<WaitingLabel>>,
@@ -96,9 +96,8 @@ impl<'a> Parser<'a> {
         Ok(entry.constant)
     }
 
-    /// A global that is called, at its name.
-    pub(crate) fn parse_callee_ref(&mut self, ty: Type, function_type: Type) -> PResult<Const> {
-        let token = self.bump();
+    /// A global that is called by this name.
+    pub(crate) fn callee_ref(&mut self, token: Token, ty: Type, function_type: Type) -> PResult<Const> {
         let known = self.globals.entries.len();
         let at = self.global_entry(token, ty)?;
         let entry = &mut self.globals.entries[at];
@@ -557,6 +556,28 @@ impl<'a> Parser<'a> {
         Ok(self.context.constant(ty, ConstKind::BlockAddress { slot }))
     }
 
+    /// `@function, %block`: a block of a function that has been read.
+    pub(crate) fn parse_block_of_function(&mut self) -> PResult<(GlobalName, BlockId)> {
+        let token = self.token;
+        let found = match token.kind {
+            TokenKind::Global | TokenKind::GlobalId => self.find_global(token),
+            _ => return Err(self.unexpected("the name of a function")),
+        };
+        self.bump();
+        self.expect(TokenKind::Comma)?;
+        let label = self.token;
+        if !matches!(label.kind, TokenKind::Local | TokenKind::LocalId) {
+            return Err(self.unexpected("the name of a block"));
+        }
+        self.bump();
+        match found.map(|at| &self.globals.entries[at as usize]) {
+            Some(&GlobalEntry { name, definition: Some(GlobalIndex::Function(index)), .. }) => {
+                Ok((name, self.block_of_function(index, label, token.span())?))
+            }
+            _ => Err(self.error(token.span(), "expected the name of a function that is defined above")),
+        }
+    }
+
     /// A block of a function that has been read.
     fn block_of_function(&mut self, index: usize, label: Token, function_span: Span) -> PResult<BlockId> {
         let function = &self.module.functions[index];
@@ -567,12 +588,13 @@ impl<'a> Parser<'a> {
             let message = "a numbered block cannot be named after its function has been read";
             return Err(self.error(label.span(), message));
         }
+        let name = self.token_name(label);
         let labels = self.globals.labels.entry(index).or_insert_with(|| {
             let names = &function.extras.names;
             let blocks = function.flow.order().iter();
             blocks.filter_map(|&block| Some((names.block(block)?.into(), block))).collect()
         });
-        let found = labels.get(&*self.token_name(label)).copied();
+        let found = labels.get(&*name).copied();
         found.ok_or_else(|| self.undefined_label(label))
     }
 

@@ -18,7 +18,7 @@
 
 use std::borrow::Cow;
 
-use phalanx_ir::{Context, Module, Symbol};
+use phalanx_ir::{Context, Module, Symbol, Type, Value};
 
 use crate::{
     error::{PResult, ParseError, Span},
@@ -26,14 +26,39 @@ use crate::{
     source_map::SourceMap,
 };
 
+mod attribute_payloads;
 mod attributes;
+mod calls;
+mod checks;
+mod constants;
 mod debug;
+mod describe;
+mod function;
+mod globals;
+mod header;
+mod instructions;
 pub(crate) mod keyword;
 mod literal;
+mod locals;
+mod memory;
 mod metadata;
+mod metadata_fields;
+mod toplevel;
+mod types;
 
+pub(crate) use attributes::FnAttrs;
 use keyword::Keyword;
 pub(crate) use literal::IntLiteral;
+pub use toplevel::{Parsed, parse_module};
+
+/// Where attributes that name groups belong.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Place {
+    /// The header of a function.
+    Header,
+    /// An entry of the call shapes of its body.
+    Call(u32),
+}
 
 /// A cursor over tokens, and the module that grows as it moves.
 pub(crate) struct Parser<'a> {
@@ -50,9 +75,72 @@ pub(crate) struct Parser<'a> {
     pub(crate) module: Module,
     /// Where everything stands in the text.
     pub(crate) source_map: SourceMap,
+    /// Types by name.
+    types: types::TypeState<'a>,
+    /// Constants seen before.
+    constants: constants::ConstantState,
+    /// Names of the module level.
+    globals: globals::GlobalState<'a>,
+    /// Names of the current function.
+    locals: locals::Locals<'a>,
+    /// The current function.
+    func: function::FunctionState,
+    /// Whether a body is being read.
+    in_function: bool,
+    /// The current call.
+    calls: calls::CallScratch,
+    /// Function types of calls, for the ones to come.
+    function_types: checks::FunctionTypes,
+    /// Blocks of the current phi.
+    phi_blocks: Vec<Value>,
+    /// Types of the operands of the current `getelementptr`.
+    gep_types: Vec<Type>,
+    /// Functions and calls with attributes that name groups.
+    waiting_attributes: Vec<(usize, Place, FnAttrs)>,
+    /// Attribute groups.
+    attributes: attributes::AttributeState,
+    /// Metadata nodes by number.
+    metadata: metadata::MetadataState,
 }
 
 impl<'a> Parser<'a> {
+    /// Before the first token of a source.
+    fn new(context: &'a Context, module: Module, source: &'a [u8]) -> Self {
+        let mut lexer = Lexer::new(source);
+        let token = lexer.next();
+        Parser {
+            lexer,
+            token,
+            previous_end: 0,
+            source,
+            context,
+            module,
+            source_map: SourceMap::default(),
+            types: types::TypeState::default(),
+            constants: constants::ConstantState::default(),
+            globals: globals::GlobalState::default(),
+            locals: locals::Locals::default(),
+            func: function::FunctionState::default(),
+            in_function: false,
+            calls: calls::CallScratch::default(),
+            function_types: checks::FunctionTypes::default(),
+            phi_blocks: Vec::new(),
+            gep_types: Vec::new(),
+            waiting_attributes: Vec::new(),
+            attributes: attributes::AttributeState::default(),
+            metadata: metadata::MetadataState::default(),
+        }
+    }
+
+    fn into_parsed(self) -> Parsed {
+        Parsed { module: self.module, source_map: self.source_map }
+    }
+
+    /// Whether the body of a function is being read, so that local names have a meaning.
+    pub(crate) fn in_function(&self) -> bool {
+        self.in_function
+    }
+
     /// What the current token is.
     #[inline]
     pub(crate) fn kind(&self) -> TokenKind {

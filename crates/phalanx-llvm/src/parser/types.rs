@@ -275,7 +275,7 @@ impl<'a> Parser<'a> {
                 Ok(Next::Done(self.context.type_of_kind(&TypeKind::Struct { packed, fields })))
             }
             Frame::Params { ret, base } => {
-                if ty == Type::VOID || self.is_function_type(ty) {
+                if matches!(ty, Type::VOID | Type::LABEL) || self.is_function_type(ty) {
                     let message = format!("a parameter cannot have type `{}`", self.type_name(ty));
                     return Err(self.error(part, message));
                 }
@@ -503,6 +503,17 @@ impl<'a> Parser<'a> {
                 StructBody::Opaque => None,
             },
             _ => None,
+        }
+    }
+
+    /// Whether this is a packed structure.
+    pub(crate) fn is_packed(&self, ty: Type) -> bool {
+        match self.context.type_kind(ty) {
+            TypeKind::Struct { packed, .. } => *packed,
+            _ => match self.types.bodies.get(&ty).map(|&at| &self.module.structs[at].1) {
+                Some(StructBody::Fields { packed, .. }) => *packed,
+                _ => false,
+            },
         }
     }
 

@@ -73,7 +73,7 @@ impl<'a> Writer<'a> {
     /// ` addrspace(n)` of the callee; space 0 is written only where another is the program's.
     fn call_address_space(&mut self, callee: Value) {
         if let TypeKind::Ptr(space) = *self.context().type_kind(self.type_of(callee))
-            && (space != 0 || self.cx.program_space != 0)
+            && (space != 0 || self.cx.layout.program_space() != 0)
         {
             self.str(" addrspace(");
             self.number(u64::from(space));
@@ -87,7 +87,7 @@ impl<'a> Writer<'a> {
         }
         for (at, (tag, operands)) in function.body.bundles(inst).enumerate() {
             self.str(if at == 0 { " [ " } else { ", " });
-            self.quoted(self.context().bytes(tag));
+            self.quoted(tag);
             self.str("(");
             self.operand_list(operands, true);
             self.str(")");

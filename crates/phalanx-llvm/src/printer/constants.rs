@@ -120,7 +120,7 @@ impl<'a> Writer<'a> {
             }
             ConstKind::Bytes(bytes) => {
                 self.out.push(b'c');
-                self.quoted(bytes);
+                self.quoted_bytes(bytes);
             }
             ConstKind::Splat(element) => {
                 self.splat(*ty, *element, steps);
@@ -199,14 +199,14 @@ impl<'a> Writer<'a> {
                 }
                 ("<", ">")
             }
-            TypeKind::Named(name) => match self.cx.packed_structs.contains(name) {
+            TypeKind::Named(name) => match self.cx.bodies.is_packed(*name) {
                 true => ("<{ ", " }>"),
                 false => ("{ ", " }"),
             },
             _ => {
                 if let Some(bytes) = self.bytes_of(elements) {
                     self.out.push(b'c');
-                    return self.quoted(&bytes);
+                    return self.quoted_bytes(&bytes);
                 }
                 ("[", "]")
             }
@@ -351,9 +351,9 @@ impl<'a> Writer<'a> {
                 self.str(text);
             }
         }
-        self.quoted(self.cx.context.bytes(asm.template));
+        self.quoted(asm.template);
         self.str(", ");
-        self.quoted(self.cx.context.bytes(asm.constraints));
+        self.quoted(asm.constraints);
     }
 
     /// `blockaddress(@function, %block)`

@@ -5,7 +5,7 @@ use phalanx_ir::{
     function::{BlockId, FunctionRef},
 };
 
-use super::{FunctionPrinter, Writer, globals::Placement, names};
+use super::{FunctionPrinter, Writer, globals::Placement};
 
 /// The column at which comments after labels begin.
 const COMMENT_COLUMN: usize = 50;
@@ -156,7 +156,7 @@ impl<'a> Writer<'a> {
             self.str(" ");
             self.str(header.unnamed_addr.text());
         }
-        if header.address_space != 0 || self.cx.program_space != 0 {
+        if header.address_space != 0 || self.cx.layout.program_space() != 0 {
             self.str(" addrspace(");
             self.number(u64::from(header.address_space));
             self.str(")");
@@ -205,10 +205,7 @@ impl<'a> Writer<'a> {
         let start = self.out.len() + 1;
         if name.is_some() || predecessors.is_some() {
             self.str("\n");
-            match name {
-                Some(name) => names::name(name, self.out),
-                None => self.local_slot(printer.locals.block(block)),
-            }
+            printer.block_label(block, self.out);
             self.str(":");
         }
         if let Some(predecessors) = predecessors {

@@ -91,7 +91,7 @@ impl Writer<'_> {
             let bytes = self.context().bytes(string);
             if !bytes.is_empty() {
                 self.str(before);
-                self.quoted(bytes);
+                self.quoted_bytes(bytes);
             }
         }
     }
@@ -147,7 +147,7 @@ impl Writer<'_> {
         self.string_clause(", partition ", variable.partition);
         if let Some(model) = variable.code_model {
             self.str(", code_model ");
-            self.quoted(model.text().as_bytes());
+            self.quoted_bytes(model.text().as_bytes());
         }
         let sanitizers = [
             ", no_sanitize_address",

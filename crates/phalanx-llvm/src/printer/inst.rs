@@ -399,7 +399,7 @@ impl<'a> Writer<'a> {
     fn scope(&mut self, mem: MemInfo) {
         if mem.scope() != SyncScope::SYSTEM {
             self.str(" syncscope(");
-            self.quoted(self.context().bytes(mem.scope().0));
+            self.quoted(mem.scope().0);
             self.str(")");
         }
     }

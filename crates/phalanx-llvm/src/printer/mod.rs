@@ -10,6 +10,7 @@
 //! | `slots` | numbers of globals, locals, attribute groups, metadata |
 //! | `structs` | which identified types are written, in which order |
 //! | `types`, `constants`, `integer`, `float` | types and constants |
+//! | `defaults` | alignments that need not be stated |
 //! | `module`, `globals` | a whole module, variables, aliases, comdats |
 //! | `function` | headers, blocks |
 //! | `inst`, `calls` | instructions |
@@ -42,28 +43,32 @@
 use std::{io, sync::OnceLock};
 
 use phalanx_ir::{
-    AttrSet, Const, Context, GlobalName, InstId, Module, StructName, Type, Value, ValueKind,
+    AttrSet, Const, Context, GlobalName, InstId, Module, Type, Value, ValueKind,
     function::{BlockId, FunctionRef},
+    layout::DataLayout,
     metadata::MetadataId,
     module::BlockAddress,
-    types::StructBody,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
+mod attributes;
 mod calls;
 mod constants;
+mod debug;
+mod defaults;
 mod float;
 mod function;
 mod globals;
 mod inst;
 mod integer;
-mod pending;
+mod metadata;
 mod module;
 mod names;
 mod slots;
 mod structs;
 mod types;
 
+use defaults::Bodies;
 use slots::{GlobalSlots, LocalSlots, Numbers};
 use structs::StructOrder;
 
@@ -106,9 +111,8 @@ pub struct ModulePrinter<'m> {
     struct_order: OnceLock<StructOrder>,
     /// What the blocks whose addresses are taken are called, by slot.
     block_addresses: OnceLock<Vec<BlockLabel>>,
-    packed_structs: FxHashSet<StructName>,
-    /// The address space of functions that the data layout names.
-    program_space: u32,
+    bodies: Bodies<'m>,
+    layout: DataLayout,
 }
 
 impl<'m> ModulePrinter<'m> {
@@ -130,8 +134,8 @@ impl<'m> ModulePrinter<'m> {
             whole: OnceLock::new(),
             struct_order: OnceLock::new(),
             block_addresses: OnceLock::new(),
-            packed_structs: packed_structs(module),
-            program_space: program_address_space(layout),
+            bodies: Bodies(module.structs.iter().map(|(name, body)| (*name, body)).collect()),
+            layout: DataLayout::parse(layout),
         }
     }
 
@@ -226,19 +230,6 @@ struct BlockLabel {
     number: Option<u32>,
 }
 
-fn packed_structs(module: &Module) -> FxHashSet<StructName> {
-    let is_packed = |body: &StructBody| matches!(body, StructBody::Fields { packed: true, .. });
-    module.structs.iter().filter(|(_, body)| is_packed(body)).map(|(name, _)| *name).collect()
-}
-
-/// The address space after `P` in a data layout.
-fn program_address_space(layout: &[u8]) -> u32 {
-    layout
-        .split(|&byte| byte == b'-')
-        .find_map(|part| std::str::from_utf8(part.strip_prefix(b"P")?).ok()?.parse().ok())
-        .unwrap_or(0)
-}
-
 /// Which numbers of attribute groups and metadata to write.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Scope {
@@ -300,15 +291,23 @@ impl<'a> FunctionPrinter<'a> {
         self.operand(Value::arg(position), true, out);
     }
 
-    /// Appends the name of a block without a mark before it: `entry`, or `7` when it has none.
+    /// Appends the name of a block as it is: `a b`; its number when it has none.
     pub fn block_name(&self, block: BlockId, out: &mut Vec<u8>) {
+        match self.function.extras.names.block(block) {
+            Some(name) => out.extend_from_slice(name),
+            None => self.writer(out).local_slot(self.locals.block(block)),
+        }
+    }
+
+    /// Appends the name of a block as in its label: `"a b"`; its number when it has none.
+    pub fn block_label(&self, block: BlockId, out: &mut Vec<u8>) {
         match self.function.extras.names.block(block) {
             Some(name) => names::name(name, out),
             None => self.writer(out).local_slot(self.locals.block(block)),
         }
     }
 
-    /// Appends a block as an operand without its type: `%entry`.
+    /// Appends a block as an operand without its type: `%"a b"`, `%7`.
     pub fn block_operand(&self, block: BlockId, out: &mut Vec<u8>) {
         self.operand(Value::block(block), false, out);
     }

@@ -49,7 +49,7 @@ impl Writer<'_> {
                 && !self.context().bytes(value).is_empty()
             {
                 self.str(text);
-                self.quoted(self.context().bytes(value));
+                self.quoted(value);
                 self.str("\n");
             }
         }
@@ -69,7 +69,7 @@ impl Writer<'_> {
         self.str("\n");
         for line in text.split(|&byte| byte == b'\n') {
             self.str("module asm ");
-            self.quoted(line);
+            self.quoted_bytes(line);
             self.str("\n");
         }
     }

@@ -89,13 +89,8 @@ impl Writer<'_> {
         decimal(number.unsigned_abs(), self.out);
     }
 
-    /// Bytes with escapes, without quotes.
-    pub(super) fn escaped(&mut self, bytes: &[u8]) {
-        escape(bytes, self.out);
-    }
-
     /// `"bytes"` with escapes.
-    pub(super) fn quoted(&mut self, bytes: &[u8]) {
+    pub(super) fn quoted_bytes(&mut self, bytes: &[u8]) {
         self.out.push(b'"');
         escape(bytes, self.out);
         self.out.push(b'"');

@@ -139,7 +139,7 @@ impl<'a> Writer<'a> {
             }
             TypeKind::Target { name, types, ints } => {
                 self.str("target(");
-                self.quoted(self.cx.context.bytes(*name));
+                self.quoted(*name);
                 steps.extend([Step::Ints(ints), Step::List { types, first: false, close: "" }]);
                 return;
             }

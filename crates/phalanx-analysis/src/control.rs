@@ -1,0 +1,160 @@
+//! Control divergence: which blocks may be executed by some threads of a group and not by others.
+//!
+//! **Definition.** A block depends on a source when it is control dependent (Ferrante, Ottenstein, Warren, 1987) on a
+//! branch whose direction depends on the source, or on a branch whose own block does: the iterated closure.
+//!
+//! **Algorithm.** A block is control dependent on the edge `(B, A)` when it lies on the path from `A` up the
+//! post-dominator tree to the immediate post-dominator of `B`, that end excluded. For each source, every block that
+//! gets it is marked once; a disjoint-set forest over the tree leads from a block to its nearest unmarked ancestor, so
+//! paths that overlap are walked once. When a branch block is marked, its edges are walked in turn.
+//!
+//! **Complexity.** O((blocks + edges) α) per source, whatever the size of the control-dependence relation, which can be
+//! quadratic.
+
+use phalanx_graph::{Cfg, Node, PostDomTree};
+use phalanx_target::SourceSet;
+
+/// The sources that each block's execution depends on, by block number.
+///
+/// `terminators` are the sources of the direction of each block's terminator.
+#[must_use]
+pub fn control_divergence(cfg: &Cfg, postdom: &PostDomTree, terminators: &[SourceSet]) -> Vec<SourceSet> {
+    let mut result = vec![SourceSet::EMPTY; cfg.node_count()];
+    let all: SourceSet = terminators.iter().copied().collect();
+    for source in all.iter() {
+        let mut walk = Walk { cfg, postdom, next: (0..=cfg.node_count() as u32).collect() };
+        let mut marked = vec![false; cfg.node_count()];
+        let mut pending: Vec<Node> =
+            cfg.nodes().filter(|node| terminators[node.index()].contains(source)).collect();
+        let mut queued = vec![false; cfg.node_count()];
+        for node in &pending {
+            queued[node.index()] = true;
+        }
+        while let Some(branch) = pending.pop() {
+            walk.edges_of(branch, &mut |node| {
+                marked[node.index()] = true;
+                if !queued[node.index()] && cfg.is_branch(node) {
+                    queued[node.index()] = true;
+                    pending.push(node);
+                }
+            });
+        }
+        for (block, _) in marked.iter().enumerate().filter(|(_, marked)| **marked) {
+            result[block] |= source;
+        }
+    }
+    result
+}
+
+struct Walk<'a> {
+    cfg: &'a Cfg,
+    postdom: &'a PostDomTree,
+    /// Disjoint-set forest: an unmarked node leads to itself, a marked one towards its parent in the tree.
+    next: Vec<u32>,
+}
+
+impl Walk<'_> {
+    /// Visits, and marks, the unmarked blocks that are control dependent on an edge of `branch`.
+    fn edges_of(&mut self, branch: Node, visit: &mut dyn FnMut(Node)) {
+        let exit = self.postdom.virtual_exit();
+        let end = self.postdom.ipdom(branch).unwrap_or(exit);
+        let end_level = self.postdom.level(end);
+        for &target in self.cfg.successors(branch) {
+            let mut node = self.find(target);
+            while node != exit && self.postdom.level(node) > end_level {
+                visit(node);
+                let parent = self.postdom.ipdom(node).unwrap_or(exit);
+                self.next[node.index()] = parent.raw();
+                node = self.find(parent);
+            }
+        }
+    }
+
+    /// The nearest unmarked ancestor, itself included, with path halving.
+    fn find(&mut self, node: Node) -> Node {
+        let mut at = node.raw();
+        while self.next[at as usize] != at {
+            let parent = self.next[at as usize];
+            self.next[at as usize] = self.next[parent as usize];
+            at = self.next[at as usize];
+        }
+        Node::from_raw(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cfg(lists: &[&[u32]]) -> Cfg {
+        Cfg::new(Node::from_raw(0), lists.iter().map(|list| list.iter().map(|&n| Node::from_raw(n))))
+    }
+
+    /// The definition: some path from a successor reaches `block` in all cases, another branch direction avoids it.
+    fn twin(cfg: &Cfg, postdom: &PostDomTree, terminators: &[SourceSet]) -> Vec<SourceSet> {
+        let depends = |block: Node, branch: Node| {
+            let successors = cfg.successors(branch);
+            successors.iter().any(|&s| postdom.post_dominates(block, s))
+                && !postdom.strictly_post_dominates(block, branch)
+        };
+        let mut result = vec![SourceSet::EMPTY; cfg.node_count()];
+        loop {
+            let before = result.clone();
+            for block in cfg.nodes() {
+                for branch in cfg.nodes().filter(|&branch| cfg.is_branch(branch)) {
+                    if depends(block, branch) {
+                        let sources = terminators[branch.index()] | before[branch.index()];
+                        result[block.index()] |= sources;
+                    }
+                }
+            }
+            if result == before {
+                return result;
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_an_if_depend_on_it_and_the_join_does_not() {
+        let graph = cfg(&[&[1, 2], &[3], &[3], &[]]);
+        let mut terminators = vec![SourceSet::EMPTY; 4];
+        terminators[0] = SourceSet::X;
+        let found = control_divergence(&graph, &PostDomTree::new(&graph), &terminators);
+        assert_eq!(found, [SourceSet::EMPTY, SourceSet::X, SourceSet::X, SourceSet::EMPTY]);
+    }
+
+    #[test]
+    fn a_loop_depends_on_its_exit() {
+        let graph = cfg(&[&[1], &[2], &[1, 3], &[]]);
+        let mut terminators = vec![SourceSet::EMPTY; 4];
+        terminators[2] = SourceSet::Y;
+        let found = control_divergence(&graph, &PostDomTree::new(&graph), &terminators);
+        assert_eq!(found, [SourceSet::EMPTY, SourceSet::Y, SourceSet::Y, SourceSet::EMPTY]);
+    }
+
+    #[test]
+    fn equals_the_definition_on_random_graphs() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for _ in 0..2000 {
+            let n = 2 + random(10);
+            let lists: Vec<Vec<u32>> =
+                (0..n).map(|_| (0..random(3)).map(|_| 1 + random(n - 1) as u32).collect()).collect();
+            let lists: Vec<&[u32]> = lists.iter().map(Vec::as_slice).collect();
+            let graph = cfg(&lists);
+            let postdom = PostDomTree::new(&graph);
+            let terminators: Vec<SourceSet> = graph
+                .nodes()
+                .map(|node| match graph.is_branch(node) {
+                    true => SourceSet::from_bits(random(8) as u16),
+                    false => SourceSet::EMPTY,
+                })
+                .collect();
+            let expected = twin(&graph, &postdom, &terminators);
+            assert_eq!(control_divergence(&graph, &postdom, &terminators), expected, "{lists:?}");
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! What we hold to be true of each instruction: sound first, then as precise as one antecedent allows.
+//!
+//! Intrinsics follow the tables of `phalanx-target`. Besides them:
+//!
+//! - arguments of kernels are launch constants; of other functions they are unknown, except that AMDGPU passes `inreg`
+//!   arguments in scalar registers, one value per wave;
+//! - a plain load gives a converged group one value when its address is uniform and the memory is not private to the
+//!   thread, and another wave may read another value at another time;
+//! - atomics, unknown calls, and whatever has no rule give anything.
+
+use phalanx_ir::{
+    CallConv, Const, GlobalName, InstData, InstId, Opcode, TypeKind, Value,
+    attributes::AttrKind,
+    constant::{ConstKind, InlineAsm},
+    inst::{InstFlags, Ordering},
+};
+use phalanx_target::{
+    Intrinsic, SourceSet, Transfer,
+    intrinsics::lookup,
+    transfer::TransferContext,
+};
+use rustc_hash::FxHashMap;
+
+use super::{
+    Code, Reads, Rule, Rules, Surroundings, TerminatorRule,
+    results::{OperandFacts, rule_of},
+};
+use crate::divergence::{self, Definition};
+
+/// The rules of a function.
+pub struct FullRules<'a> {
+    code: Code<'a>,
+    around: Surroundings<'a>,
+    context: TransferContext,
+    is_kernel: bool,
+    /// Callees met so far.
+    intrinsics: FxHashMap<Const, Option<Intrinsic>>,
+}
+
+impl<'a> FullRules<'a> {
+    /// The rules for a function in its surroundings.
+    #[must_use]
+    pub fn new(code: Code<'a>, around: Surroundings<'a>) -> Self {
+        FullRules {
+            code,
+            around,
+            context: TransferContext::new(around.launch, around.target.lockstep()),
+            is_kernel: is_kernel(code.header.call_conv),
+            intrinsics: FxHashMap::default(),
+        }
+    }
+
+    fn intrinsic(&mut self, callee: Const) -> Option<Intrinsic> {
+        let context = self.code.context;
+        *self.intrinsics.entry(callee).or_insert_with(|| match context.const_data(callee).kind {
+            ConstKind::Global(GlobalName::Named(symbol)) => {
+                std::str::from_utf8(context.bytes(symbol)).ok().and_then(lookup)
+            }
+            _ => None,
+        })
+    }
+
+    fn load(&self, data: &InstData, address: Value) -> Rule {
+        let private = self.may_be_private(address);
+        let mem = data.mem();
+        let timed = data.flags.contains(InstFlags::VOLATILE) || mem.ordering() != Ordering::NotAtomic;
+        let seed = match (private, timed) {
+            (true, _) => SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE,
+            (false, true) if !self.context.lockstep => SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE,
+            (false, _) if self.is_constant_memory(address) && !timed => SourceSet::EMPTY,
+            (false, _) => SourceSet::OPAQUE_WAVE,
+        };
+        let is_pure = seed.is_empty();
+        Rule::new(Definition { seed, transfer: divergence::Transfer::Propagate, is_pure })
+    }
+
+    fn address_space(&self, address: Value) -> Option<u32> {
+        let ty = match address.kind() {
+            phalanx_ir::ValueKind::Inst(inst) => self.code.body.inst(inst).ty,
+            phalanx_ir::ValueKind::Arg(position) => self.code.header.params[position as usize],
+            phalanx_ir::ValueKind::Const(constant) => self.code.context.const_data(constant).ty,
+            _ => return None,
+        };
+        match self.code.context.type_kind(ty) {
+            TypeKind::Ptr(space) => Some(*space),
+            TypeKind::Vector { elem, .. } => self.code.context.type_kind(*elem).address_space(),
+            _ => None,
+        }
+    }
+
+    fn may_be_private(&self, address: Value) -> bool {
+        self.address_space(address).is_none_or(|space| self.around.target.may_be_private(space))
+    }
+
+    fn is_constant_memory(&self, address: Value) -> bool {
+        self.address_space(address).is_some_and(|space| self.around.target.is_constant(space))
+    }
+
+    fn operand_facts(&self, operands: &[Value]) -> Vec<OperandFacts> {
+        operands
+            .iter()
+            .map(|&operand| OperandFacts {
+                constant: operand.as_const().and_then(|constant| self.integer(constant)),
+                varies: operand.as_const().is_none() && operand.as_block().is_none(),
+                may_be_private: self.may_be_private(operand),
+            })
+            .collect()
+    }
+
+    fn integer(&self, constant: Const) -> Option<u64> {
+        match &self.code.context.const_data(constant).kind {
+            ConstKind::Int(int) => int.to_u64(),
+            ConstKind::Zero | ConstKind::Null => Some(0),
+            _ => None,
+        }
+    }
+
+    /// The rule of a call, or of member `result` of the structure that it returns.
+    fn call(&mut self, call: InstId, result: Option<u32>) -> Rule {
+        let unknown = Rule::new(Definition::source(SourceSet::OPAQUE_THREAD));
+        let body = self.code.body;
+        let Some(callee) = body.const_callee(call) else { return unknown };
+        if let ConstKind::InlineAsm(asm) = &self.code.context.const_data(callee).kind {
+            return self.inline_asm(asm, result);
+        }
+        let Some(intrinsic) = self.intrinsic(callee) else { return unknown };
+        let info = intrinsic.info;
+        let is_struct =
+            matches!(self.code.context.type_kind(body.inst(call).ty), TypeKind::Struct { .. } | TypeKind::Named(_));
+        let facts = self.operand_facts(body.call_args(call));
+        let is_pure = info.is_invariant_with_operands();
+        let member = |index: usize| rule_of(info.result_at(index), &facts, &self.context, is_pure);
+        let rule = match result {
+            Some(index) => member(index as usize),
+            None if is_struct && info.result != info.further_results => union(member(0), member(1)),
+            None => member(0),
+        };
+        match rule.reads {
+            // Bundle operands and the callee are no arguments of the transfer.
+            Reads::Some(mask) if facts.len() < 64 => {
+                Rule { reads: Reads::Some(mask & ((1 << facts.len()) - 1)), ..rule }
+            }
+            _ => rule,
+        }
+    }
+
+    /// A result in a scalar register is one value per wave; any other can read the lane's number.
+    fn inline_asm(&self, asm: &InlineAsm, result: Option<u32>) -> Rule {
+        let constraints = self.code.context.text(asm.constraints);
+        let scalar = self.around.target.asm_result_is_scalar(&constraints, result.map(|r| r as usize));
+        if scalar {
+            let seed = SourceSet::OPAQUE_WAVE;
+            return Rule::new(Definition { seed, transfer: divergence::Transfer::Fixed, is_pure: false });
+        }
+        Rule::new(Definition::source(SourceSet::OPAQUE_THREAD))
+    }
+
+    fn alloca(&self, inst: InstId, data: &InstData) -> Rule {
+        let entry = self.code.flow.entry();
+        let is_static = self.code.body.block_of(inst) == entry
+            && self.code.body.operands(inst).first().is_some_and(|count| count.as_const().is_some())
+            && !data.flags.contains(InstFlags::IN_ALLOCA);
+        // The frame of a kernel is at one place for all threads, that of a function where its callers left the stack.
+        let seed = match (is_static, self.is_kernel) {
+            (true, true) => SourceSet::EMPTY,
+            (true, false) if self.context.lockstep => SourceSet::OPAQUE_WAVE,
+            _ => SourceSet::OPAQUE_THREAD,
+        };
+        let is_pure = is_static && self.is_kernel;
+        Rule::new(Definition { seed, transfer: divergence::Transfer::Propagate, is_pure })
+    }
+
+    fn freeze(&self, operand: Value) -> Rule {
+        let of_undef = operand.as_const().is_some_and(|constant| {
+            matches!(self.code.context.const_data(constant).kind, ConstKind::Undef | ConstKind::Poison)
+        });
+        match of_undef {
+            true => Rule::new(Definition::source(SourceSet::OPAQUE_THREAD)),
+            false => Rule::IMPURE,
+        }
+    }
+
+    /// A member of a call's result has the rule of that member; of anything else it is a pure function.
+    fn extract_value(&mut self, inst: InstId) -> Rule {
+        let body = self.code.body;
+        let aggregate = body.operands(inst)[0].as_inst();
+        let call = aggregate.filter(|&call| body.inst(call).opcode == Opcode::Call);
+        match (call, body.indices(inst).first()) {
+            (Some(call), Some(&member)) => {
+                let rule = self.call(call, Some(member));
+                match rule.reads {
+                    Reads::Some(mask) => Rule { reads: Reads::Of(call, mask), ..rule },
+                    Reads::All => Rule { reads: Reads::Of(call, u64::MAX), ..rule },
+                    Reads::Of(..) => rule,
+                }
+            }
+            _ => Rule::PURE,
+        }
+    }
+}
+
+fn union(a: Rule, b: Rule) -> Rule {
+    let mask = |rule: &Rule| match rule.reads {
+        Reads::Some(mask) => mask,
+        _ => u64::MAX,
+    };
+    let identity: [SourceSet; SourceSet::COUNT] = std::array::from_fn(|bit| SourceSet::from_bits(1 << bit));
+    let image = match (a.image, b.image) {
+        (None, None) => None,
+        (a, b) => {
+            let (a, b) = (a.unwrap_or(identity), b.unwrap_or(identity));
+            Some(std::array::from_fn(|bit| a[bit] | b[bit]))
+        }
+    };
+    let fixed = divergence::Transfer::Fixed;
+    let transfer = match a.definition.transfer == fixed && b.definition.transfer == fixed {
+        true => fixed,
+        false => divergence::Transfer::Propagate,
+    };
+    let definition = Definition {
+        seed: a.definition.seed | b.definition.seed,
+        transfer,
+        is_pure: a.definition.is_pure && b.definition.is_pure,
+    };
+    Rule { definition, image, reads: Reads::Some(mask(&a) | mask(&b)) }
+}
+
+impl Rules for FullRules<'_> {
+    fn argument(&mut self, position: u32) -> Definition {
+        let attributes = self.code.context.param_attrs(self.code.header.attributes, position as usize);
+        let seed = if self.is_kernel {
+            SourceSet::EMPTY
+        } else if self.around.target.is_amdgpu() && attributes.has(AttrKind::InReg) {
+            SourceSet::OPAQUE_WAVE
+        } else {
+            SourceSet::OPAQUE_THREAD
+        };
+        Definition { seed, transfer: divergence::Transfer::Propagate, is_pure: true }
+    }
+
+    fn inst(&mut self, inst: InstId) -> Rule {
+        let body = self.code.body;
+        let data = body.inst(inst);
+        match data.opcode {
+            Opcode::Call => self.call(inst, None),
+            Opcode::Load => self.load(data, body.operands(inst)[0]),
+            Opcode::Alloca => self.alloca(inst, data),
+            Opcode::Freeze => self.freeze(body.operands(inst)[0]),
+            Opcode::ExtractValue => self.extract_value(inst),
+            Opcode::Store | Opcode::Fence => Rule::IMPURE,
+            Opcode::AtomicRmw
+            | Opcode::CmpXchg
+            | Opcode::Invoke
+            | Opcode::CallBr
+            | Opcode::VaArg
+            | Opcode::LandingPad
+            | Opcode::CatchPad
+            | Opcode::CleanupPad => Rule::new(Definition::source(SourceSet::OPAQUE_THREAD)),
+            _ => Rule::PURE,
+        }
+    }
+
+    fn terminator(&mut self, inst: InstId) -> TerminatorRule {
+        match self.code.body.inst(inst).opcode {
+            // Who unwinds, or jumps out of assembly, is each thread's own affair.
+            Opcode::Invoke | Opcode::CallBr | Opcode::CatchSwitch => {
+                TerminatorRule::Source(SourceSet::OPAQUE_THREAD)
+            }
+            _ => TerminatorRule::Operands,
+        }
+    }
+}
+
+/// Whether threads start in functions of this convention.
+#[must_use]
+pub fn is_kernel(convention: CallConv) -> bool {
+    phalanx_target::is_entry_convention(convention.0)
+}
+

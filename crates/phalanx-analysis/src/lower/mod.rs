@@ -1,0 +1,253 @@
+//! From a function of the IR to the [`ValueTable`] that the divergence analysis reads.
+//!
+//! What an instruction contributes is decided by a set of [`Rules`]: [`full`] says what we hold to be true, [`llvm`] what
+//! LLVM 22 takes for granted. Everything else, the numbering, phis, uses, terminators, is the same for both and is
+//! here. O(instructions + operands).
+//!
+//! Names, metadata and debug records are not part of [`Code`], so no analysis can depend on them.
+
+mod full;
+mod llvm;
+mod numbering;
+mod results;
+
+use phalanx_graph::Node;
+use phalanx_ir::{
+    Body, Const, Context, Flow, FunctionHeader, GlobalName, InstId, Opcode, ValueKind,
+    attributes::AttrList,
+    constant::ConstKind,
+    flow::node_of,
+};
+use phalanx_target::{LaunchFacts, SourceSet};
+
+pub use full::FullRules;
+pub use llvm::LlvmRules;
+pub use numbering::{Definition, Numbering};
+
+use crate::{
+    affect::Value,
+    divergence::{self, Incoming, PhiKey, Transfer, ValueTable, ValueTableBuilder},
+};
+
+/// The parts of a function that analyses may read.
+#[derive(Copy, Clone, Debug)]
+pub struct Code<'a> {
+    /// Interned types, constants, names.
+    pub context: &'a Context,
+    /// Type, convention, attributes.
+    pub header: &'a FunctionHeader,
+    /// Blocks and successors.
+    pub flow: &'a Flow,
+    /// Instructions.
+    pub body: &'a Body,
+}
+
+/// What is known about the surroundings of a function.
+#[derive(Copy, Clone)]
+pub struct Surroundings<'a> {
+    /// The target.
+    pub target: &'a phalanx_target::Target,
+    /// What is known of launches.
+    pub launch: &'a LaunchFacts,
+    /// Attributes of a function of the module, by name.
+    pub callee: &'a dyn Fn(GlobalName) -> Option<AttrList>,
+}
+
+/// What the definition of a value is to the analysis.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Rule {
+    /// Sources, transfer and purity. The transfer of an image is in `image`.
+    definition: divergence::Definition,
+    /// What each source of an operand becomes, by bit number, where that is not itself.
+    image: Option<[SourceSet; SourceSet::COUNT]>,
+    /// Which operands count.
+    reads: Reads,
+}
+
+impl Rule {
+    const fn new(definition: divergence::Definition) -> Rule {
+        Rule { definition, image: None, reads: Reads::All }
+    }
+
+    /// A pure function of its operands.
+    const PURE: Rule = Rule::new(divergence::Definition::PURE);
+    /// Depends on its operands; may give another result each time.
+    const IMPURE: Rule = Rule::new(divergence::Definition::IMPURE);
+}
+
+/// Which operands of which instruction a definition depends on.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Reads {
+    /// All of its own.
+    All,
+    /// Its own whose bit is set; operands from 64 on count always.
+    Some(u64),
+    /// As `Some`, of another instruction: a member of a call's result depends on the call's operands.
+    Of(InstId, u64),
+}
+
+/// What a terminator is to the analysis, its operands aside.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum TerminatorRule {
+    /// Goes where its operands say.
+    Operands,
+    /// Goes one way for all threads.
+    Fixed,
+    /// Depends on these sources as well.
+    Source(SourceSet),
+}
+
+/// What instructions and arguments contribute.
+pub(crate) trait Rules {
+    /// Of an argument.
+    fn argument(&mut self, position: u32) -> divergence::Definition;
+    /// Of an instruction other than a phi.
+    fn inst(&mut self, inst: InstId) -> Rule;
+    /// Of the terminator of a block.
+    fn terminator(&mut self, inst: InstId) -> TerminatorRule;
+}
+
+/// Tables for what we hold to be true.
+#[must_use]
+pub fn full(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
+    lower(code, &mut FullRules::new(code, around))
+}
+
+/// Tables for what LLVM 22 takes for granted: its sources, its always-uniform values.
+#[must_use]
+pub fn as_llvm(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
+    lower(code, &mut LlvmRules::new(code, around))
+}
+
+fn lower(code: Code<'_>, rules: &mut dyn Rules) -> ValueTable {
+    let Code { context, header, flow, body } = code;
+    let numbering = Numbering::new(header);
+    let values = header.params.len() + body.id_count();
+    let mut table = ValueTableBuilder::with_capacity(flow.id_count(), values);
+    let Some(entry) = flow.entry().map(node_of) else { return table.finish() };
+    for position in 0..header.params.len() as u32 {
+        table.value(entry, rules.argument(position));
+    }
+    // Values first, in id order, which is their numbering.
+    let mut reads = vec![Reads::All; body.id_count()];
+    for inst in body.all_ids() {
+        let data = body.inst(inst);
+        let Some(block) = body.block_of(inst).map(node_of) else {
+            table.value(entry, divergence::Definition::IMPURE);
+            continue;
+        };
+        if data.opcode == Opcode::Phi {
+            table.phi(block, divergence::Definition::PURE);
+            continue;
+        }
+        let rule = match data.opcode {
+            opcode if opcode.is_terminator() && !opcode.is_call() => Rule::IMPURE,
+            _ => rules.inst(inst),
+        };
+        let mut definition = rule.definition;
+        if let Some(image) = rule.image {
+            definition.transfer = table.image(image);
+        }
+        if definition.transfer == Transfer::Fixed {
+            reads[inst.into_raw().into_u32() as usize] = Reads::Some(0);
+        } else {
+            reads[inst.into_raw().into_u32() as usize] = rule.reads;
+        }
+        table.value(block, definition);
+    }
+    // Then uses, block by block.
+    for &block in flow.order() {
+        let node = node_of(block);
+        for inst in body.block_insts(block) {
+            let opcode = body.inst(inst).opcode;
+            if opcode == Opcode::Phi {
+                incoming(context, body, numbering, inst, &mut table);
+                continue;
+            }
+            if !opcode.is_terminator() || opcode.is_call() {
+                operands(body, numbering, inst, reads[inst.into_raw().into_u32() as usize], &mut table);
+            }
+            if opcode.is_terminator() {
+                terminator(body, numbering, (inst, node), rules.terminator(inst), &mut table);
+            }
+        }
+    }
+    table.finish()
+}
+
+fn operands(body: &Body, numbering: Numbering, inst: InstId, reads: Reads, table: &mut ValueTableBuilder) {
+    let user = numbering.inst(inst);
+    let (of, mask) = match reads {
+        Reads::All => (inst, u64::MAX),
+        Reads::Some(mask) => (inst, mask),
+        Reads::Of(of, mask) => (of, mask),
+    };
+    for (position, &operand) in body.operands(of).iter().enumerate() {
+        if position < 64 && mask >> position & 1 == 0 || mask == 0 {
+            continue;
+        }
+        match operand.kind() {
+            ValueKind::Metadata(id) => {
+                for &value in body.local_metadata(id).values() {
+                    if let Some(value) = numbering.operand(value) {
+                        table.operand(value, user);
+                    }
+                }
+            }
+            _ => {
+                if let Some(value) = numbering.operand(operand) {
+                    table.operand(value, user);
+                }
+            }
+        }
+    }
+}
+
+fn terminator(
+    body: &Body,
+    numbering: Numbering,
+    (inst, block): (InstId, Node),
+    rule: TerminatorRule,
+    table: &mut ValueTableBuilder,
+) {
+    match rule {
+        TerminatorRule::Fixed => {
+            table.fix_terminator(block);
+            return;
+        }
+        TerminatorRule::Source(sources) => table.seed_terminator(block, sources),
+        TerminatorRule::Operands => {}
+    }
+    for &operand in body.operands(inst) {
+        if let Some(value) = numbering.operand(operand) {
+            table.terminator_operand(value, block);
+        }
+    }
+}
+
+fn incoming(
+    context: &Context,
+    body: &Body,
+    numbering: Numbering,
+    phi: InstId,
+    table: &mut ValueTableBuilder,
+) {
+    let user = numbering.inst(phi);
+    for (operand, block) in body.phi_incoming(phi) {
+        let value: Option<Value> = numbering.operand(operand);
+        let key = match (value, operand.as_const()) {
+            (Some(value), _) => PhiKey::value(value),
+            (None, Some(constant)) => constant_key(context, constant),
+            // Blocks and metadata are no incoming values; a number that no constant has keeps them apart.
+            (None, None) => PhiKey::constant((1 << 30) + block.into_raw().into_u32()),
+        };
+        table.incoming(user, Incoming { pred: node_of(block), value, key });
+    }
+}
+
+fn constant_key(context: &Context, constant: Const) -> PhiKey {
+    match context.const_data(constant).kind {
+        ConstKind::Undef | ConstKind::Poison => PhiKey::UNDEF,
+        _ => PhiKey::constant(constant.raw()),
+    }
+}

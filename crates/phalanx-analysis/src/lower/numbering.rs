@@ -1,0 +1,63 @@
+//! How arguments and instructions of a function are numbered as values of the analyses.
+//!
+//! Arguments come first, then instructions by id, unlinked ones included: the number of an instruction does not depend
+//! on the others, so facts stay in place when the function is edited.
+
+use phalanx_ir::{FunctionHeader, InstId};
+
+use crate::affect::Value;
+
+/// The numbering of one function.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Numbering {
+    arguments: u32,
+}
+
+/// What a [`Value`] stands for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Definition {
+    /// The argument with this position.
+    Argument(u32),
+    /// This instruction.
+    Inst(InstId),
+}
+
+impl Numbering {
+    /// The numbering of the function with this header.
+    #[must_use]
+    pub fn new(header: &FunctionHeader) -> Self {
+        Numbering { arguments: header.params.len() as u32 }
+    }
+
+    /// The value of an argument.
+    #[must_use]
+    pub fn argument(self, position: u32) -> Value {
+        debug_assert!(position < self.arguments);
+        Value::from_raw(position)
+    }
+
+    /// The value of an instruction.
+    #[must_use]
+    pub fn inst(self, inst: InstId) -> Value {
+        Value::from_raw(self.arguments + inst.into_raw().into_u32())
+    }
+
+    /// The value of an operand; none for constants, blocks and metadata.
+    #[must_use]
+    pub fn operand(self, operand: phalanx_ir::Value) -> Option<Value> {
+        match operand.kind() {
+            phalanx_ir::ValueKind::Inst(inst) => Some(self.inst(inst)),
+            phalanx_ir::ValueKind::Arg(position) => Some(self.argument(position)),
+            _ => None,
+        }
+    }
+
+    /// What a value stands for.
+    #[must_use]
+    pub fn definition(self, value: Value) -> Definition {
+        match value.raw().checked_sub(self.arguments) {
+            None => Definition::Argument(value.raw()),
+            Some(inst) => Definition::Inst(InstId::from_raw(inst.into())),
+        }
+    }
+}

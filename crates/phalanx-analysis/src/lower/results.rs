@@ -1,0 +1,114 @@
+//! From a [`phalanx_target::Transfer`], which looks at all operands at once, to a rule with one antecedent.
+//!
+//! The analysis is reachability: a value gets a source because *one* operand has one. A transfer that distributes
+//! over operands and sources is turned into that form exactly, by evaluating it on single sources. The one that does not, the
+//! shuffle (good when data *or* lane number is uniform), is evaluated for the data with the lane number taken to be anything, which
+//! is the worst case and keeps "uniform data gives a uniform result".
+
+use phalanx_target::{
+    SourceSet, Transfer,
+    transfer::{Operands, TransferContext},
+};
+
+use super::{Reads, Rule};
+use crate::divergence::{self, Definition};
+
+/// An operand as a transfer sees it: constant or not, private or not; its sources are varied here.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct OperandFacts {
+    /// An integer constant.
+    pub(crate) constant: Option<u64>,
+    /// Whether it is a value of the function; others have no sources.
+    pub(crate) varies: bool,
+    /// Whether it may point to memory of which each thread has its own.
+    pub(crate) may_be_private: bool,
+}
+
+struct Probe<'a> {
+    operands: &'a [OperandFacts],
+    /// This operand has these sources.
+    set: Option<(usize, SourceSet)>,
+    /// This operand has all sources.
+    worst: Option<usize>,
+}
+
+impl Operands for Probe<'_> {
+    fn count(&self) -> usize {
+        self.operands.len()
+    }
+
+    fn sources(&self, index: usize) -> SourceSet {
+        match (self.set, self.worst) {
+            (Some((at, sources)), _) if at == index => sources,
+            (_, Some(at)) if at == index && self.operands.get(index).is_some_and(|o| o.varies) => SourceSet::ALL,
+            _ => SourceSet::EMPTY,
+        }
+    }
+
+    fn constant(&self, index: usize) -> Option<u64> {
+        self.operands.get(index).and_then(|operand| operand.constant)
+    }
+
+    fn may_be_private(&self, index: usize) -> bool {
+        self.operands.get(index).is_none_or(|operand| operand.may_be_private)
+    }
+}
+
+/// The rule of a call with this transfer. `is_pure` as in [`Definition::is_pure`].
+pub(crate) fn rule_of(
+    transfer: &Transfer,
+    operands: &[OperandFacts],
+    context: &TransferContext,
+    is_pure: bool,
+) -> Rule {
+    // Operands of a shuffle: data with any lane number, and no lane number by itself.
+    let (worst, skip) = match *transfer {
+        Transfer::Shuffle { lane: Some(lane), stale: false, .. } => (Some(usize::from(lane)), Some(usize::from(lane))),
+        _ => (None, None),
+    };
+    let evaluate = |set: Option<(usize, SourceSet)>, worst: Option<usize>| {
+        transfer.evaluate(&Probe { operands, set, worst }, context)
+    };
+    let seed = evaluate(None, None);
+    let mut image = [SourceSet::EMPTY; SourceSet::COUNT];
+    let mut identity = true;
+    let mut reads = 0u64;
+    for (position, operand) in operands.iter().enumerate() {
+        if !operand.varies || Some(position) == skip {
+            continue;
+        }
+        let mut matters = position >= 64;
+        for bit in 0..SourceSet::COUNT {
+            let source = SourceSet::from_bits(1 << bit);
+            let result = evaluate(Some((position, source)), worst);
+            let gained = result - seed;
+            matters |= !gained.is_empty();
+            image[bit] |= gained;
+        }
+        if matters && position < 64 {
+            reads |= 1 << position;
+        }
+    }
+    for (bit, gained) in image.iter().enumerate() {
+        let source = SourceSet::from_bits(1 << bit);
+        identity &= seed.contains(source) || *gained == source;
+    }
+    // What is read at a moment (memory, a clock) is one value for those who read it together, and who does is not known in
+    // a cycle that is assumed divergent: only what has no moment, or is made by the group itself, is fixed.
+    let has_no_moment = transfer.is_timeless()
+        || matches!(
+            transfer,
+            Transfer::Collective { .. }
+                | Transfer::Agree { .. }
+                | Transfer::Differ { .. }
+                | Transfer::Shuffle { .. }
+                | Transfer::BarrierReduction { .. }
+        );
+    let unread = reads == 0 && (operands.len() <= 64 || operands[64..].iter().all(|o| !o.varies));
+    let transfer = match unread && has_no_moment {
+        true => divergence::Transfer::Fixed,
+        false => divergence::Transfer::Propagate,
+    };
+    let definition = Definition { seed, transfer, is_pure };
+    Rule { definition, image: (!identity && !unread).then_some(image), reads: Reads::Some(reads) }
+}

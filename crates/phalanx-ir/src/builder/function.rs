@@ -1,0 +1,494 @@
+//! [`FunctionBuilder`]: blocks, cursor, names, phis.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::{
+    body::InstId,
+    builder::{
+        call::{CallSpec, Callee},
+        describe,
+        error::BuildError,
+        inst::{InstBuilder, Modifiers, NewInst},
+        module::{FunctionRef, ModuleBuilder},
+    },
+    context::Context,
+    flow::BlockId,
+    function::{Function, FunctionHeader},
+    inst::{InstData, Opcode, OperandRange},
+    metadata::{Attachment, LocalMetadata, MetadataId},
+    types::Type,
+    value::Value,
+    verify::{
+        self,
+        env::Env,
+        fault::Fault,
+        integrity,
+        result::{ResultType, result_type},
+        rules,
+        view::{InstView, OperandTypes, dangling, type_of},
+    },
+};
+
+/// Where the next instruction goes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Cursor {
+    Nowhere,
+    End(BlockId),
+    Before(InstId),
+}
+
+/// Builds one function. See the [module documentation](crate::builder).
+#[derive(Debug)]
+pub struct FunctionBuilder<'m> {
+    module: &'m mut ModuleBuilder,
+    /// Place of the function's declaration in the module.
+    at: usize,
+    function: Function,
+    cursor: Cursor,
+    next: Modifiers,
+    names: NameSpace,
+    /// Incoming pairs of phis, put in place at the end: adding one at a time would copy them each time.
+    incoming: FxHashMap<InstId, Vec<(Value, BlockId)>>,
+    /// Phis in the order they were made.
+    phis: Vec<InstId>,
+}
+
+impl<'m> FunctionBuilder<'m> {
+    pub(super) fn new(module: &'m mut ModuleBuilder, at: usize, function: Function) -> Self {
+        let mut builder = FunctionBuilder {
+            module,
+            at,
+            function,
+            cursor: Cursor::Nowhere,
+            next: Modifiers::default(),
+            names: NameSpace::default(),
+            incoming: FxHashMap::default(),
+            phis: Vec::new(),
+        };
+        // Parameters may have been given the same name twice.
+        for position in 0..builder.function.header.params.len() as u32 {
+            let name = builder.function.extras.names.arg(position).unwrap_or_default().to_vec();
+            let name = builder.names.unique(&name);
+            builder.function.extras.names.set_arg(position, &name);
+        }
+        builder
+    }
+
+    /// The module, to declare what the function needs.
+    pub fn module(&mut self) -> &mut ModuleBuilder {
+        self.module
+    }
+
+    /// The function itself, to call or store.
+    pub fn reference(&self) -> FunctionRef {
+        self.module.reference(self.at)
+    }
+
+    /// The function so far. Incoming values of phis appear when it is finished.
+    pub fn function(&self) -> &Function {
+        &self.function
+    }
+
+    /// The header, to set what [`crate::builder::FunctionSpec`] does not: personality, section, comdat ...
+    pub fn header_mut(&mut self) -> &mut FunctionHeader {
+        &mut self.function.header
+    }
+
+    /// The argument with this position. Using one that the function does not have is an error of its user.
+    pub fn arg(&self, position: u32) -> Value {
+        Value::arg(position.min(Value::LIMIT as u32))
+    }
+
+    /// Type of a value of this function; none when it is not one.
+    pub fn type_of(&self, value: impl Into<Value>) -> Option<Type> {
+        let value = value.into();
+        verify::view::type_of_checked(
+            &self.module.module.context,
+            &self.function.header,
+            &self.function.body,
+            value,
+        )
+    }
+
+    /// Makes a block at the end of the function; the first one is the entry. An empty name leaves it unnamed.
+    pub fn block(&mut self, name: &str) -> BlockId {
+        let block = self.function.flow.create_block();
+        self.function.flow.append_block(block);
+        let name = self.names.unique(name.as_bytes());
+        self.function.extras.names.set_block(block, &name);
+        block
+    }
+
+    /// Puts the cursor at the end of a block.
+    pub fn switch_to(&mut self, block: BlockId) {
+        self.cursor = Cursor::End(block);
+    }
+
+    /// Puts the cursor before an instruction.
+    pub fn switch_before(&mut self, inst: InstId) {
+        self.cursor = Cursor::Before(inst);
+    }
+
+    /// The block that the cursor is in.
+    pub fn current_block(&self) -> Option<BlockId> {
+        let (body, flow) = (&self.function.body, &self.function.flow);
+        match self.cursor {
+            Cursor::Nowhere => None,
+            Cursor::End(block) => is_below(block, flow.id_count()).then_some(block),
+            Cursor::Before(inst) => {
+                is_below(inst, body.id_count()).then(|| body.block_of(inst)).flatten()
+            }
+        }
+    }
+
+    /// Whether the block has its terminator.
+    pub fn is_terminated(&self, block: BlockId) -> bool {
+        self.function.body.terminator(block).is_some()
+    }
+
+    /// Declares an intrinsic, or another function, by the types of the arguments, and calls it.
+    ///
+    /// # Errors
+    /// When the name is declared with another type, or the call breaks a rule.
+    pub fn call_intrinsic(
+        &mut self,
+        name: &str,
+        ret: Type,
+        args: &[Value],
+    ) -> Result<Value, BuildError> {
+        let mut params = Vec::with_capacity(args.len());
+        for &arg in args {
+            let ty = self.type_of(arg).ok_or_else(|| self.stray(arg))?;
+            params.push(ty);
+        }
+        let callee = self.module.declare_function(name, ret, &params)?;
+        self.call_with(&CallSpec::new(Callee::from(callee)).args(args))
+    }
+
+    /// A phi without incoming values; they come with [`FunctionBuilder::add_incoming`].
+    ///
+    /// It goes after the phis of the cursor's block, wherever in the block the cursor is.
+    ///
+    /// # Errors
+    /// When there is no place for it or no such phi can be.
+    pub fn phi(&mut self, ty: Type) -> Result<Value, BuildError> {
+        Ok(self.emit(NewInst::new(Opcode::Phi, &[]).of_type(ty))?.into())
+    }
+
+    /// Gives a phi its value for an incoming edge. A block with several edges to the phi needs several entries.
+    ///
+    /// # Errors
+    /// When the first is not a phi of this function, or the second has another type than the phi.
+    pub fn add_incoming(
+        &mut self,
+        phi: Value,
+        value: impl Into<Value>,
+        from: BlockId,
+    ) -> Result<(), BuildError> {
+        let value = value.into();
+        let context = &self.module.module.context;
+        let inst = phi.as_inst().filter(|inst| self.incoming.contains_key(inst));
+        let Some(inst) = inst else {
+            return Err(self.entity(phi, "is not a phi of this function"));
+        };
+        if !is_below(from, self.function.flow.id_count()) {
+            return Err(self.entity(Value::block(from), "is not a block of this function"));
+        }
+        let ty = self.type_of(value).ok_or_else(|| self.stray(value))?;
+        let wanted = self.function.body.inst(inst).ty;
+        if ty != wanted {
+            return Err(BuildError::Inst {
+                function: describe::global(context, self.function.header.name),
+                block: self.block_name(self.function.body.block_of(inst)),
+                opcode: Opcode::Phi,
+                message: "PHI node operands are not the same type as the result!".into(),
+                operands: vec![
+                    describe::typed_value(context, &self.function, phi),
+                    describe::typed_value(context, &self.function, value),
+                ],
+            });
+        }
+        self.incoming.entry(inst).or_default().push((value, from));
+        Ok(())
+    }
+
+    /// Names a value or a block; a number is appended when the name is taken. Constants have no names.
+    pub fn set_name(&mut self, value: impl Into<Value>, name: &str) {
+        let name = self.names.unique(name.as_bytes());
+        let names = &mut self.function.extras.names;
+        match value.into().kind() {
+            crate::ValueKind::Inst(inst) => names.set_inst(inst, &name),
+            crate::ValueKind::Arg(position) => names.set_arg(position, &name),
+            crate::ValueKind::Block(block) => names.set_block(block, &name),
+            crate::ValueKind::Const(_) | crate::ValueKind::Metadata(_) => {}
+        }
+    }
+
+    /// Attaches metadata to an instruction.
+    pub fn attach(&mut self, inst: InstId, kind: &str, node: MetadataId) {
+        let kind = self.module.module.context.symbol(kind.as_bytes());
+        self.function.extras.attachments.push((inst, Attachment { kind, node }));
+    }
+
+    /// Metadata as an argument of a call.
+    pub fn metadata(&mut self, metadata: LocalMetadata) -> Value {
+        Value::metadata(self.function.body.add_local_metadata(metadata))
+    }
+
+    /// Takes an instruction out of the function. Whoever still uses it makes [`FunctionBuilder::finish`] fail.
+    pub fn erase(&mut self, inst: InstId) {
+        if !is_below(inst, self.function.body.id_count()) {
+            return;
+        }
+        if let Some(block) = self.function.body.block_of(inst)
+            && self.function.body.terminator(block) == Some(inst)
+        {
+            self.function.flow.set_successors(block, &[]);
+        }
+        self.function.body.unlink(inst);
+    }
+
+    /// The function, once all of it satisfies the verifier; it is in the module then. O(function).
+    ///
+    /// # Errors
+    /// All broken rules. The module keeps the declaration.
+    pub fn finish(mut self) -> Result<FunctionRef, BuildError> {
+        for &phi in &self.phis {
+            let pairs = self.incoming.get(&phi).map_or(&[][..], |pairs| pairs);
+            let values = pairs.iter().map(|&(value, _)| value);
+            let blocks = pairs.iter().map(|&(_, block)| Value::block(block));
+            let operands: Vec<Value> = values.chain(blocks).collect();
+            self.function.body.set_operands(phi, &operands);
+        }
+        self.function.extras.attachments.sort_by_key(|&(inst, _)| inst);
+        self.function.body.shrink_to_fit();
+        self.function.flow.shrink_to_fit();
+        self.function.extras.shrink_to_fit();
+        let module = &self.module.module;
+        let mut errors = verify::function(module, &self.module.index, &self.function);
+        let name = module.functions[self.at].header.name;
+        if self.function.header.name != name {
+            errors.push(self.error("Function was renamed while it was built!"));
+        }
+        if self.function.is_declaration() {
+            errors.push(self.error("Function has no blocks!"));
+        }
+        if !errors.is_empty() {
+            let describe = |e| describe::error(module, Some(&self.function), e);
+            return Err(BuildError::Function {
+                function: describe::global(&module.context, name),
+                messages: errors.iter().map(describe).collect(),
+                errors,
+            });
+        }
+        self.module.module.functions[self.at] = self.function;
+        Ok(self.module.reference(self.at))
+    }
+
+    fn error(&self, message: &'static str) -> verify::VerifyError {
+        verify::VerifyError {
+            function: Some(self.function.header.name),
+            block: None,
+            inst: None,
+            message: message.into(),
+            related: Vec::new(),
+        }
+    }
+
+    fn stray(&self, value: Value) -> BuildError {
+        self.entity(value, "is not a value of this function")
+    }
+
+    fn entity(&self, entity: Value, message: &'static str) -> BuildError {
+        let context = &self.module.module.context;
+        BuildError::Entity {
+            function: describe::global(context, self.function.header.name),
+            entity: describe::value(context, &self.function, entity),
+            message,
+        }
+    }
+
+    fn block_name(&self, block: Option<BlockId>) -> String {
+        block.map_or_else(String::new, |block| describe::block(&self.function, block))
+    }
+
+    /// Where an instruction of this opcode goes: block, and what to put it before.
+    fn place(&self, opcode: Opcode) -> Result<(BlockId, Option<InstId>), BuildError> {
+        let body = &self.function.body;
+        let function = || {
+            describe::global(&self.module.module.context, self.function.header.name)
+        };
+        let block = self
+            .current_block()
+            .ok_or_else(|| BuildError::NoPlace { function: function(), opcode })?;
+        let before = match self.cursor {
+            _ if opcode == Opcode::Phi => {
+                body.block_insts(block).find(|&inst| body.inst(inst).opcode != Opcode::Phi)
+            }
+            Cursor::Before(inst) => Some(inst),
+            _ => None,
+        };
+        if opcode.is_terminator() && before.is_some() || before.is_none() && self.is_terminated(block)
+        {
+            return Err(BuildError::Terminated {
+                function: function(),
+                block: self.block_name(Some(block)),
+                opcode,
+            });
+        }
+        Ok((block, before))
+    }
+
+    /// The record of a new instruction, if it breaks no rule.
+    fn check(&self, new: &NewInst<'_>, modifiers: &Modifiers) -> Result<InstData, Fault> {
+        let (module, function) = (&self.module.module, &self.function);
+        let env = Env::new(module, &self.module.index);
+        let fault = |message: &'static str| Err(Fault::new(message, Vec::new()));
+        for &operand in &new.operands {
+            if let Some(message) =
+                dangling(&env.types, &function.header, &function.body, &function.flow, operand)
+            {
+                return fault(message);
+            }
+        }
+        let type_count = module.context.type_count();
+        let exists = |ty: Option<Type>| ty.is_none_or(|ty| (ty.raw() as usize) < type_count);
+        if !exists(new.ty) || !exists(new.element_type) {
+            return fault("Referring to a type of another context!");
+        }
+        if !new.successors.iter().all(|&s| is_below(s, function.flow.id_count())) {
+            return fault("Referring to a basic block in another function!");
+        }
+        let mut mem = new.mem;
+        if let Some(align) = modifiers.align {
+            if !align.is_power_of_two() {
+                return fault("alignment is not a power of two");
+            }
+            mem = mem.with_align(Some(align));
+        }
+        let mut data = InstData {
+            opcode: new.opcode,
+            sub: new.sub,
+            flags: modifiers.flags,
+            ty: new.ty.unwrap_or(Type::VOID),
+            operands: OperandRange { start: 0, len: new.operands.len() as u32 },
+            words: [new.element_type.map_or(0, Type::raw), mem.raw()],
+        };
+        let shape = integrity::Shape {
+            data: &data,
+            call: new.call.as_ref(),
+            indices: new.indices.len(),
+            successors: Some(new.successors.len()),
+        };
+        if let Some(message) = shape.fault(&env) {
+            return fault(message);
+        }
+        let types: OperandTypes = new
+            .operands
+            .iter()
+            .map(|&value| type_of(&env.types, &function.header, &function.body, value))
+            .collect();
+        let view = |data| InstView {
+            data,
+            operands: &new.operands,
+            types: &types,
+            call: new.call.as_ref(),
+            indices: new.indices,
+            header: &function.header,
+            body: &function.body,
+        };
+        let untyped = data;
+        if new.ty.is_none()
+            && let ResultType::Exactly(ty) = result_type(&env.types, &view(&untyped))
+        {
+            data.ty = ty;
+        }
+        rules::check(&env, &view(&data))?;
+        Ok(data)
+    }
+}
+
+impl InstBuilder for FunctionBuilder<'_> {
+    fn emit(&mut self, new: NewInst<'_>) -> Result<InstId, BuildError> {
+        let modifiers = std::mem::take(&mut self.next);
+        let (block, before) = self.place(new.opcode)?;
+        let mut data = self.check(&new, &modifiers).map_err(|fault| {
+            let context = &self.module.module.context;
+            let typed = |&value| describe::typed_value(context, &self.function, value);
+            BuildError::Inst {
+                function: describe::global(context, self.function.header.name),
+                block: self.block_name(Some(block)),
+                opcode: new.opcode,
+                message: fault.message,
+                operands: new.operands.iter().map(typed).collect(),
+            }
+        })?;
+        let body = &mut self.function.body;
+        match new.opcode {
+            Opcode::ExtractValue | Opcode::InsertValue | Opcode::LandingPad => {
+                data.words = body.add_indices(new.indices);
+            }
+            _ => {
+                if let Some(info) = new.call {
+                    data.words = [body.add_call_info(info), 0];
+                }
+            }
+        }
+        let inst = body.create(data, &new.operands);
+        match before {
+            Some(before) => body.insert_before(inst, before),
+            None => body.append(block, inst),
+        }
+        if new.opcode.is_terminator() {
+            self.function.flow.set_successors(block, new.successors);
+        }
+        if new.opcode == Opcode::Phi {
+            self.phis.push(inst);
+            let (values, blocks) = new.operands.split_at(new.operands.len() / 2);
+            let blocks = blocks.iter().filter_map(|block| block.as_block());
+            self.incoming.insert(inst, values.iter().copied().zip(blocks).collect());
+        }
+        if data.ty != Type::VOID {
+            let name = self.names.unique(&modifiers.name);
+            self.function.extras.names.set_inst(inst, &name);
+        }
+        Ok(inst)
+    }
+
+    fn modifiers(&mut self) -> &mut Modifiers {
+        &mut self.next
+    }
+
+    fn context(&self) -> &Context {
+        &self.module.module.context
+    }
+}
+
+fn is_below<T>(id: la_arena::Idx<T>, count: usize) -> bool {
+    (id.into_raw().into_u32() as usize) < count
+}
+
+/// The names of one function: values and blocks share them.
+#[derive(Clone, Debug, Default)]
+struct NameSpace {
+    taken: FxHashSet<Box<[u8]>>,
+    /// The last number appended to each name.
+    suffixes: FxHashMap<Box<[u8]>, u64>,
+}
+
+impl NameSpace {
+    /// The name, or the name and the smallest number never tried that makes it new. Empty names stay empty.
+    fn unique(&mut self, name: &[u8]) -> Vec<u8> {
+        if name.is_empty() || self.taken.insert(name.into()) {
+            return name.to_vec();
+        }
+        let suffix = self.suffixes.entry(name.into()).or_default();
+        loop {
+            *suffix += 1;
+            let candidate = [name, suffix.to_string().as_bytes()].concat();
+            if self.taken.insert(candidate.as_slice().into()) {
+                return candidate;
+            }
+        }
+    }
+}

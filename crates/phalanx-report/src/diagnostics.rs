@@ -1,0 +1,221 @@
+//! Errors as people read them: `file:line:col: error: message`, then the line with the place marked.
+//!
+//! The first line is what editors and LLVM's tools agree on; below it the source is drawn in rustc's manner by
+//! `annotate-snippets`. Source is bytes: what is not UTF-8 is shown as replacement characters, and of a very long line
+//! only the part around the place.
+
+use std::{fmt::Write as _, ops::Range};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use anstyle::{AnsiColor, Style};
+use phalanx_ir::{
+    Module,
+    function::FunctionRef,
+    verify::{Related, VerifyError},
+};
+use phalanx_llvm::{FunctionPrinter, ModulePrinter, ParseError, SourceMap, Span, line_col};
+
+const ERROR: Style = AnsiColor::BrightRed.on_default().bold();
+const NOTE: Style = AnsiColor::BrightCyan.on_default().bold();
+const BOLD: Style = Style::new().bold();
+
+/// Longest part of a line that is shown on either side of a place, in bytes.
+const WINDOW: usize = 120;
+
+/// A text and what it is called.
+#[derive(Copy, Clone, Debug)]
+pub struct SourceText<'a> {
+    /// Name of the file.
+    pub name: &'a str,
+    /// Its bytes.
+    pub text: &'a [u8],
+}
+
+/// Renders a parse error, with ANSI colours.
+pub fn render_parse_error(source: SourceText<'_>, error: &ParseError) -> String {
+    let mut out = String::new();
+    head(source, Some(error.span), "error", ERROR, &error.message, &mut out);
+    snippet(source, error.span, error.label.as_deref(), &mut out);
+    for note in &error.notes {
+        head(source, note.span, "note", NOTE, &note.message, &mut out);
+        if let Some(span) = note.span {
+            snippet(source, span, None, &mut out);
+        }
+    }
+    out
+}
+
+/// Renders what the verifier found, with ANSI colours. Places come from the source map where there is one.
+pub fn render_verify_errors(
+    source: SourceText<'_>,
+    module: &Module,
+    source_map: Option<&SourceMap>,
+    errors: &[VerifyError],
+) -> String {
+    let printer = ModulePrinter::new(module);
+    let mut out = String::new();
+    for error in errors {
+        let position = module.functions.iter().position(|f| Some(f.header.name) == error.function);
+        let function = position.map(|at| module.functions[at].view());
+        let span = position.and_then(|at| place(at, error, source_map?)).map(|offset| line_span(source, offset));
+        head(source, span, "error", ERROR, &error.message, &mut out);
+        if let Some(span) = span {
+            snippet(source, span, None, &mut out);
+        }
+        let mut text = Vec::new();
+        match function {
+            Some(function) => {
+                let printer = printer.function(function);
+                related(error, function, &printer, &mut text);
+                text.extend_from_slice(b"in function ");
+            }
+            None if error.function.is_some() => text.extend_from_slice(b"in function "),
+            None => {}
+        }
+        if let Some(name) = error.function {
+            printer.global(name, &mut text);
+        }
+        for line in String::from_utf8_lossy(&text).lines() {
+            writeln!(out, "  {NOTE}={NOTE:#} {line}").expect("a string can be written to");
+        }
+    }
+    out
+}
+
+fn place(function: usize, error: &VerifyError, map: &SourceMap) -> Option<u32> {
+    if let Some(inst) = error.inst {
+        return map.inst(function, inst);
+    }
+    if let Some(block) = error.block {
+        return map.block(function, block);
+    }
+    map.function(function)
+}
+
+/// The entities an error speaks of, a line each, beginning with the instruction itself.
+fn related(error: &VerifyError, function: FunctionRef<'_>, printer: &FunctionPrinter<'_>, out: &mut Vec<u8>) {
+    if let Some(inst) = error.inst {
+        printer.inst(inst, out);
+        out.push(b'\n');
+    }
+    for entity in &error.related {
+        match entity {
+            Related::Inst(inst) if Some(*inst) == error.inst => continue,
+            Related::Inst(inst) => printer.inst(*inst, out),
+            Related::Value(value) => printer.operand(*value, true, out),
+            Related::Block(block) => printer.block_operand(*block, out),
+            Related::Type(ty) => printer.type_name(*ty, out),
+            Related::Global(name) => printer.module_printer().global(*name, out),
+            Related::Name(symbol) => {
+                out.extend_from_slice(printer.module_printer().context().bytes(*symbol));
+            }
+            Related::Cycle { depth, entries, blocks } => {
+                out.extend_from_slice(format!("cycle at depth {depth}:").as_bytes());
+                for block in entries.iter().chain(blocks) {
+                    out.push(b' ');
+                    printer.block_operand(*block, out);
+                }
+            }
+        }
+        out.push(b'\n');
+    }
+    debug_assert!(!function.is_declaration() || error.inst.is_none());
+}
+
+fn head(
+    source: SourceText<'_>,
+    span: Option<Span>,
+    kind: &str,
+    style: Style,
+    message: &str,
+    out: &mut String,
+) {
+    let place = span.map_or_else(String::new, |span| {
+        let (line, column) = line_col(source.text, span.start);
+        format!(":{line}:{column}")
+    });
+    writeln!(out, "{BOLD}{}{place}:{BOLD:#} {style}{kind}:{style:#} {BOLD}{message}{BOLD:#}", source.name)
+        .expect("a string can be written to");
+}
+
+/// From an offset to the end of its line.
+fn line_span(source: SourceText<'_>, offset: u32) -> Span {
+    let at = (offset as usize).min(source.text.len());
+    let rest = &source.text[at..];
+    let len = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+    Span::new(offset, offset + len as u32)
+}
+
+fn snippet(source: SourceText<'_>, span: Span, label: Option<&str>, out: &mut String) {
+    let (line, _) = line_col(source.text, span.start);
+    let (text, marked) = window(source.text, span);
+    let annotation = AnnotationKind::Primary.span(marked);
+    let annotation = match label {
+        Some(label) => annotation.label(label.to_owned()),
+        None => annotation,
+    };
+    let snippet = Snippet::source(text).line_start(line).annotation(annotation);
+    let report = [Group::with_level(Level::ERROR).element(snippet)];
+    out.push_str(&Renderer::styled().render(&report));
+    out.push('\n');
+}
+
+/// The line of a place, cut to [`WINDOW`] on both sides, and where the place is in it.
+fn window(text: &[u8], span: Span) -> (String, Range<usize>) {
+    let start = (span.start as usize).min(text.len());
+    let line_start = text[..start].iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
+    let line_end = text[start..].iter().position(|&b| b == b'\n').map_or(text.len(), |at| start + at);
+    let end = (span.end as usize).clamp(start, line_end);
+    let from = line_start.max(start.saturating_sub(WINDOW));
+    let to = line_end.min(end.max(start + 1) + WINDOW).max(from);
+    let end = end.min(to);
+    let part = |range: Range<usize>| {
+        String::from_utf8_lossy(&text[range]).replace(['\r', '\0'], " ").replace('\t', "    ")
+    };
+    let before = part(from..start);
+    let inside = part(start..end.max(start));
+    let after = part(end.max(start)..to.max(end));
+    let marked = before.len()..before.len() + inside.len();
+    (before + &inside + &after, marked)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    #[test]
+    fn place_line_and_caret() {
+        let text = b"define void @f() {\n  %x = add i32 1, y\n}\n";
+        let error = ParseError::new(Span::new(37, 38), "expected value, found `y`");
+        let error = Box::new(error).with_label("not a value").with_note(None, "globals begin with `@`");
+        let source = SourceText { name: "k.ll", text };
+        expect![[r#""#]].assert_eq(&plain(&render_parse_error(source, &error)));
+    }
+
+    #[test]
+    fn end_of_file_and_bytes_that_are_no_text() {
+        for text in [&b""[..], b"\xff\xfe\t%\x00", b"x\r\n"] {
+            let at = text.len() as u32;
+            for span in [Span::new(at, at), Span::new(0, at), Span::new(at, at + 9)] {
+                let error = ParseError::new(span, "oops");
+                let out = plain(&render_parse_error(SourceText { name: "k.ll", text }, &error));
+                assert!(out.contains("error: oops"), "{out}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_lines_are_cut() {
+        let text = vec![b'x'; 1_000_000];
+        let error = ParseError::new(Span::new(500_000, 500_003), "oops");
+        let out = plain(&render_parse_error(SourceText { name: "k.ll", text: &text }, &error));
+        assert!(out.len() < 1000, "{}", out.len());
+        assert!(out.contains("k.ll:1:500001: error"), "{out}");
+    }
+}

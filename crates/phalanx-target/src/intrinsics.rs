@@ -1,0 +1,314 @@
+//! What every `llvm.*` intrinsic does, as far as uniformity, convergence and motion are concerned.
+//!
+//! # What
+//!
+//! [`lookup`] maps the name of a callee, overload suffix and all, to its [`IntrinsicInfo`]. There are two independent
+//! classifications of the result:
+//!
+//! * [`IntrinsicInfo::result`], a [`Transfer`]: what we hold to be true. It is sound first: an intrinsic that may
+//!   exchange values between threads or read memory, and that no rule covers, is [`Transfer::OPAQUE`].
+//! * [`IntrinsicInfo::llvm`]: what LLVM 22's uniformity analysis for AMDGPU says, right or wrong, so that its output
+//!   can be reproduced. (For NVPTX the answer is the same for every call and needs no table; see
+//!   [`llvm_rules`](crate::llvm_rules).)
+//!
+//! The remaining properties are LLVM's own attributes of the declaration.
+//!
+//! # Invariants
+//!
+//! * The tables list every intrinsic that LLVM 22 has for these families and nothing else. Names, overloads, effects
+//!   and LLVM's classification are compared with the installed LLVM in the tests.
+//! * A name that starts with `llvm.` and is not found is one that LLVM 22 does not have; treat it as an unknown call
+//!   ([`IntrinsicInfo::unknown`]).
+//!
+//! # Cost
+//!
+//! A table is expanded on the first lookup in its family. A lookup is one hash per component of the mangled suffix.
+
+mod table;
+
+use std::sync::LazyLock;
+
+use self::table::Table;
+use crate::sources::Scope;
+use crate::transfer::Transfer;
+
+/// What LLVM's uniformity analysis takes for granted about a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum LlvmUniformity {
+    /// Divergent if an operand is.
+    #[default]
+    Default,
+    /// Uniform, even with divergent operands, and inside cycles whose threads are not synchronised.
+    AlwaysUniform,
+    /// Divergent, even with uniform operands.
+    NeverUniform,
+}
+
+/// Which memory an intrinsic touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Location {
+    /// None.
+    None,
+    /// What its pointer arguments point to.
+    Argument,
+    /// State that the program cannot address: mode registers, counters, queues.
+    Inaccessible,
+    /// Both of the above.
+    ArgumentOrInaccessible,
+    /// Anything.
+    Any,
+}
+
+/// Memory effect in the sense of LLVM's `memory(...)` attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MemoryEffect {
+    /// Where.
+    pub location: Location,
+    /// Memory may be read.
+    pub reads: bool,
+    /// Memory may be written.
+    pub writes: bool,
+}
+
+impl MemoryEffect {
+    /// `memory(none)`.
+    pub const NONE: MemoryEffect =
+        MemoryEffect { location: Location::None, reads: false, writes: false };
+    /// Reads and writes anything.
+    pub const ANY: MemoryEffect =
+        MemoryEffect { location: Location::Any, reads: true, writes: true };
+
+    /// Whether memory is neither read nor written.
+    #[must_use]
+    pub const fn is_none(self) -> bool {
+        !self.reads && !self.writes
+    }
+
+    /// Whether memory that the program can address may be written.
+    #[must_use]
+    pub const fn writes_memory(self) -> bool {
+        self.writes && !matches!(self.location, Location::Inaccessible)
+    }
+
+    /// Whether memory that the program can address may be read.
+    #[must_use]
+    pub const fn reads_memory(self) -> bool {
+        self.reads && !matches!(self.location, Location::Inaccessible)
+    }
+}
+
+/// Which half of a split barrier an intrinsic is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BarrierPhase {
+    /// Arrives and waits.
+    Both,
+    /// Arrives only.
+    Arrive,
+    /// Waits only.
+    Wait,
+}
+
+/// An execution barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Barrier {
+    /// The threads that meet.
+    pub scope: Scope,
+    /// Which half it is.
+    pub phase: BarrierPhase,
+    /// Undefined unless all threads of the scope that take part execute the same barrier together.
+    pub aligned: bool,
+    /// Only some threads of the scope take part: a thread count or a member mask says which.
+    pub partial: bool,
+}
+
+impl Barrier {
+    /// Whether executing the barrier implies that all threads of its scope execute it together, so that a branch
+    /// deciding about it can be assumed uniform.
+    #[must_use]
+    pub const fn proves_uniform_control(self) -> bool {
+        self.aligned && !self.partial && matches!(self.phase, BarrierPhase::Both)
+    }
+}
+
+/// Everything the tables know about an intrinsic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct IntrinsicInfo {
+    /// Sources of the result; of result 0 if a struct is returned. Meaningless without a result.
+    pub result: Transfer,
+    /// Sources of results 1 and up of a returned struct.
+    pub further_results: Transfer,
+    /// Which memory is touched.
+    pub memory: MemoryEffect,
+    /// The execution barrier it is, if it is one.
+    pub barrier: Option<Barrier>,
+    /// The operation depends on which threads execute it together; it must not be made control-dependent on more.
+    /// Includes a few that LLVM does not mark.
+    pub convergent: bool,
+    /// LLVM marks it `convergent`.
+    pub llvm_convergent: bool,
+    /// It can be executed where it was not before, without undefined behaviour.
+    pub speculatable: bool,
+    /// It returns.
+    pub willreturn: bool,
+    /// It does not return.
+    pub noreturn: bool,
+    /// It does not synchronise with other threads through memory.
+    pub nosync: bool,
+    /// It must not be copied.
+    pub noduplicate: bool,
+    /// What LLVM's AMDGPU target says about it.
+    pub llvm: LlvmUniformity,
+}
+
+impl IntrinsicInfo {
+    /// The information about a function of which nothing is known.
+    #[must_use]
+    pub const fn unknown() -> IntrinsicInfo {
+        IntrinsicInfo {
+            result: Transfer::OPAQUE,
+            further_results: Transfer::OPAQUE,
+            memory: MemoryEffect::ANY,
+            barrier: None,
+            convergent: true,
+            llvm_convergent: true,
+            speculatable: false,
+            willreturn: false,
+            noreturn: false,
+            nosync: false,
+            noduplicate: false,
+            llvm: LlvmUniformity::Default,
+        }
+    }
+
+    /// The rule for result `index` of a returned struct; 0 for a result that is not a struct.
+    #[must_use]
+    pub const fn result_at(&self, index: usize) -> &Transfer {
+        if index == 0 { &self.result } else { &self.further_results }
+    }
+
+    /// Whether a call is a pure function of its operands and of the thread that executes it: in a loop in which the
+    /// operands do not change it gives each thread the same value in every iteration.
+    #[must_use]
+    pub const fn is_invariant_with_operands(&self) -> bool {
+        self.memory.is_none()
+            && !self.convergent
+            && self.result.is_timeless()
+            && self.further_results.is_timeless()
+    }
+}
+
+/// The families of intrinsics that have a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// `llvm.*`, of no target.
+    Generic,
+    /// `llvm.amdgcn.*`.
+    Amdgcn,
+    /// `llvm.nvvm.*`.
+    Nvvm,
+    /// `llvm.spv.*`.
+    Spirv,
+    /// `llvm.r600.*`.
+    R600,
+}
+
+impl Family {
+    /// Every family.
+    pub const ALL: [Family; 5] =
+        [Family::Generic, Family::Amdgcn, Family::Nvvm, Family::Spirv, Family::R600];
+
+    /// What the names of the family start with.
+    #[must_use]
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Family::Generic => "llvm.",
+            Family::Amdgcn => "llvm.amdgcn.",
+            Family::Nvvm => "llvm.nvvm.",
+            Family::Spirv => "llvm.spv.",
+            Family::R600 => "llvm.r600.",
+        }
+    }
+
+    fn table(self) -> &'static Table {
+        static GENERIC: LazyLock<Table> =
+            LazyLock::new(|| load(include_str!("intrinsics/generic.tbl")));
+        static AMDGCN: LazyLock<Table> =
+            LazyLock::new(|| load(include_str!("intrinsics/amdgcn.tbl")));
+        static NVVM: LazyLock<Table> = LazyLock::new(|| load(include_str!("intrinsics/nvvm.tbl")));
+        static SPIRV: LazyLock<Table> = LazyLock::new(|| load(include_str!("intrinsics/spv.tbl")));
+        static R600: LazyLock<Table> = LazyLock::new(|| load(include_str!("intrinsics/r600.tbl")));
+        match self {
+            Family::Generic => &GENERIC,
+            Family::Amdgcn => &AMDGCN,
+            Family::Nvvm => &NVVM,
+            Family::Spirv => &SPIRV,
+            Family::R600 => &R600,
+        }
+    }
+
+    /// All intrinsics of the family, sorted by name.
+    #[must_use]
+    pub fn entries(self) -> Vec<Entry> {
+        let entries = self.table().entries();
+        entries
+            .into_iter()
+            .map(|(base, overloaded, info)| Entry { family: self, base, overloaded, info })
+            .collect()
+    }
+}
+
+/// The tables are part of the program, so a mistake in one is a bug of ours; the tests read them all.
+fn load(text: &str) -> Table {
+    Table::parse(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A row of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The family.
+    pub family: Family,
+    /// The name without the family's prefix and without overload suffix.
+    pub base: &'static str,
+    /// Whether type suffixes follow the name.
+    pub overloaded: bool,
+    /// What is known.
+    pub info: &'static IntrinsicInfo,
+}
+
+/// An intrinsic found by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Intrinsic {
+    /// The family.
+    pub family: Family,
+    /// The name without the family's prefix and without overload suffix: `readfirstlane`.
+    pub base: &'static str,
+    /// What is known.
+    pub info: &'static IntrinsicInfo,
+}
+
+/// Whether LLVM takes a function of this name for an intrinsic, known or not.
+#[must_use]
+pub fn is_intrinsic_name(name: &str) -> bool {
+    name.starts_with("llvm.")
+}
+
+/// The intrinsic called `name` (without the `@`), such as `llvm.amdgcn.readfirstlane.i32`.
+///
+/// As in LLVM, the longest known name counts, and a suffix after it is allowed only on overloaded intrinsics. The
+/// suffix itself is not checked: LLVM mends a wrong one when it reads IR.
+#[must_use]
+pub fn lookup(name: &str) -> Option<Intrinsic> {
+    let rest = name.strip_prefix("llvm.")?;
+    let (family, rest) = match rest.split_once('.') {
+        Some(("amdgcn", rest)) => (Family::Amdgcn, rest),
+        Some(("nvvm", rest)) => (Family::Nvvm, rest),
+        Some(("spv", rest)) => (Family::Spirv, rest),
+        Some(("r600", rest)) => (Family::R600, rest),
+        _ => (Family::Generic, rest),
+    };
+    let (base, info) = family.table().lookup(rest)?;
+    Some(Intrinsic { family, base, info })
+}
+
+#[cfg(test)]
+mod tests;

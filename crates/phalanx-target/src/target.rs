@@ -1,0 +1,282 @@
+//! The target of a module: architecture, processor, wave width.
+//!
+//! # What
+//!
+//! A [`Target`] is made from the `target triple` of a module and the processor of the command line. Functions can
+//! override the processor and its features by the attributes `"target-cpu"` and `"target-features"`;
+//! [`Target::wave_width`] takes both into account, in LLVM's order: features of the function, processor of the
+//! function, processor of the command line, default.
+//!
+//! # Wave width
+//!
+//! | architecture | width |
+//! |---|---|
+//! | AMDGPU, GFX6 to GFX9 and unknown processors | 64 |
+//! | AMDGPU, GFX10 and later | 32, or 64 with `+wavefrontsize64` |
+//! | NVPTX | 32 |
+//! | others | unknown |
+//!
+//! An AMDGPU module without a processor is compiled for one with waves of 64; a wave of 32 is half of one, so what is
+//! uniform in a wave stays so.
+
+use std::fmt;
+
+/// The instruction set family, as far as divergence is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Architecture {
+    /// AMD GPUs since GFX6.
+    Amdgcn,
+    /// AMD GPUs before GFX6. LLVM 22 does not compute divergence for them.
+    R600,
+    /// NVIDIA GPUs.
+    Nvptx,
+    /// SPIR-V, and SPIR before it.
+    Spirv,
+    /// Anything else. Threads are whatever the program makes of them.
+    Generic,
+}
+
+impl Architecture {
+    /// The architecture named by the first component of a triple.
+    #[must_use]
+    pub fn from_triple(triple: &str) -> Architecture {
+        let arch = triple.split('-').next().unwrap_or_default();
+        match arch {
+            "amdgcn" => Architecture::Amdgcn,
+            "r600" => Architecture::R600,
+            "nvptx" | "nvptx64" => Architecture::Nvptx,
+            "spir" | "spir64" => Architecture::Spirv,
+            // SPIR-V versions are part of the name: `spirv64v1.2`.
+            _ if arch.starts_with("spirv") => Architecture::Spirv,
+            _ => Architecture::Generic,
+        }
+    }
+
+    /// Lower-case name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Architecture::Amdgcn => "amdgcn",
+            Architecture::R600 => "r600",
+            Architecture::Nvptx => "nvptx",
+            Architecture::Spirv => "spirv",
+            Architecture::Generic => "generic",
+        }
+    }
+}
+
+impl fmt::Display for Architecture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The environment that loads kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum System {
+    /// `amdhsa`: HIP, OpenCL and OpenMP on AMD GPUs.
+    Amdhsa,
+    /// `amdpal`: graphics.
+    Amdpal,
+    /// `mesa3d`.
+    Mesa3d,
+    /// `cuda`.
+    Cuda,
+    /// `nvcl`.
+    Nvcl,
+    /// Another one, or none named.
+    Other,
+}
+
+/// What a module is compiled for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    triple: Box<str>,
+    architecture: Architecture,
+    processor: Box<str>,
+}
+
+impl Target {
+    /// The target of a triple and a processor; either may be empty.
+    #[must_use]
+    pub fn new(triple: &str, processor: &str) -> Target {
+        Target {
+            triple: triple.into(),
+            architecture: Architecture::from_triple(triple),
+            processor: processor.into(),
+        }
+    }
+
+    /// The triple as written.
+    #[must_use]
+    pub fn triple(&self) -> &str {
+        &self.triple
+    }
+
+    /// The architecture.
+    #[must_use]
+    pub fn architecture(&self) -> Architecture {
+        self.architecture
+    }
+
+    /// The processor of the command line, empty if there was none.
+    #[must_use]
+    pub fn processor(&self) -> &str {
+        &self.processor
+    }
+
+    /// The environment, from the third component of the triple.
+    #[must_use]
+    pub fn system(&self) -> System {
+        match self.triple.split('-').nth(2).unwrap_or_default() {
+            os if os.starts_with("amdhsa") => System::Amdhsa,
+            os if os.starts_with("amdpal") => System::Amdpal,
+            os if os.starts_with("mesa3d") => System::Mesa3d,
+            os if os.starts_with("cuda") => System::Cuda,
+            os if os.starts_with("nvcl") => System::Nvcl,
+            _ => System::Other,
+        }
+    }
+
+    /// Threads per wave in a function with these `"target-cpu"` and `"target-features"` attributes (empty if absent).
+    #[must_use]
+    pub fn wave_width(&self, function_processor: &str, function_features: &str) -> Option<u32> {
+        let processor =
+            if function_processor.is_empty() { &*self.processor } else { function_processor };
+        match self.architecture {
+            Architecture::Amdgcn => Some(amdgpu_wave_width(processor, function_features)),
+            Architecture::Nvptx => Some(32),
+            Architecture::R600 | Architecture::Spirv | Architecture::Generic => None,
+        }
+    }
+
+    /// Whether converged threads of a wave execute each instruction at the same moment, so that reading a clock gives
+    /// them one value. On NVIDIA devices since `sm_70` every thread has its own program counter.
+    #[must_use]
+    pub fn is_lockstep(&self, function_processor: &str) -> bool {
+        let processor =
+            if function_processor.is_empty() { &*self.processor } else { function_processor };
+        match self.architecture {
+            Architecture::Amdgcn | Architecture::R600 => true,
+            Architecture::Nvptx => sm_version(processor).is_some_and(|version| version < 70),
+            Architecture::Spirv | Architecture::Generic => false,
+        }
+    }
+
+    /// Whether waves are packed from threads in the order of their linear number.
+    #[must_use]
+    pub fn packs_waves_linearly(&self) -> bool {
+        matches!(self.architecture, Architecture::Amdgcn | Architecture::Nvptx)
+    }
+
+    /// Whether LLVM 22 computes divergence for this target at all; on others its answer is "all uniform".
+    #[must_use]
+    pub fn llvm_has_divergence(&self) -> bool {
+        matches!(self.architecture, Architecture::Amdgcn | Architecture::Nvptx)
+    }
+}
+
+/// `sm_90a` is 90.
+fn sm_version(processor: &str) -> Option<u32> {
+    let digits = processor.strip_prefix("sm_")?;
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().ok()
+}
+
+/// The wave width that LLVM 22 uses for `processor` with comma-separated `features`.
+///
+/// An explicit `+wavefrontsize64` wins over `+wavefrontsize32`. Turning the current width off has no effect.
+fn amdgpu_wave_width(processor: &str, features: &str) -> u32 {
+    let mut enabled = [false; 2];
+    for feature in features.split(',') {
+        match feature.trim() {
+            "+wavefrontsize32" => enabled[0] = true,
+            "-wavefrontsize32" => enabled[0] = false,
+            "+wavefrontsize64" => enabled[1] = true,
+            "-wavefrontsize64" => enabled[1] = false,
+            _ => {}
+        }
+    }
+    match enabled {
+        [_, true] => 64,
+        [true, false] => 32,
+        [false, false] if gfx_generation(processor).is_some_and(|generation| generation >= 10) => 32,
+        [false, false] => 64,
+    }
+}
+
+/// The generation of a processor that LLVM 22 knows: `gfx1030` and `gfx10-3-generic` are of the tenth. Older ones, by
+/// name or number, and unknown ones are `None`.
+fn gfx_generation(processor: &str) -> Option<u32> {
+    const GENERIC: [(&str, u32); 4] = [
+        ("gfx10-1-generic", 10),
+        ("gfx10-3-generic", 10),
+        ("gfx11-generic", 11),
+        ("gfx12-generic", 12),
+    ];
+    if let Some((_, generation)) = GENERIC.iter().find(|(name, _)| *name == processor) {
+        return Some(*generation);
+    }
+    // The last two digits are minor version and stepping; the stepping is hexadecimal.
+    let digits = processor.strip_prefix("gfx")?;
+    if digits.len() != 4 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    digits[..2].parse().ok().filter(|generation| (10..=12).contains(generation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn triples() {
+        let architecture = |triple| Architecture::from_triple(triple);
+        assert_eq!(architecture("amdgcn-amd-amdhsa"), Architecture::Amdgcn);
+        assert_eq!(architecture("amdgcn--"), Architecture::Amdgcn);
+        assert_eq!(architecture("amdgcn"), Architecture::Amdgcn);
+        assert_eq!(architecture("r600-mesa-mesa3d"), Architecture::R600);
+        assert_eq!(architecture("nvptx64-nvidia-cuda"), Architecture::Nvptx);
+        assert_eq!(architecture("nvptx--"), Architecture::Nvptx);
+        assert_eq!(architecture("spirv64v1.2-unknown-vulkan"), Architecture::Spirv);
+        assert_eq!(architecture("spir64-unknown-unknown"), Architecture::Spirv);
+        assert_eq!(architecture("x86_64-pc-linux-gnu"), Architecture::Generic);
+        assert_eq!(architecture("amdgcnx--"), Architecture::Generic);
+        assert_eq!(architecture(""), Architecture::Generic);
+        assert_eq!(Target::new("amdgcn-amd-amdpal", "").system(), System::Amdpal);
+        assert_eq!(Target::new("nvptx64-nvidia-cuda", "").system(), System::Cuda);
+        assert_eq!(Target::new("amdgcn", "").system(), System::Other);
+    }
+
+    #[test]
+    fn amdgpu_wave_widths() {
+        let width = |cpu, function_cpu, features| {
+            Target::new("amdgcn-amd-amdhsa", cpu).wave_width(function_cpu, features).unwrap()
+        };
+        for cpu in ["", "generic", "tahiti", "gfx600", "gfx803", "gfx906", "gfx90a", "gfx942", "gfx9-generic", "odd"] {
+            assert_eq!(width(cpu, "", ""), 64, "{cpu}");
+        }
+        for cpu in ["gfx1010", "gfx1036", "gfx1100", "gfx1151", "gfx1201", "gfx1250", "gfx10-3-generic", "gfx12-generic"] {
+            assert_eq!(width(cpu, "", ""), 32, "{cpu}");
+        }
+        assert_eq!(width("gfx1030", "gfx906", ""), 64);
+        assert_eq!(width("gfx906", "gfx1030", ""), 32);
+        assert_eq!(width("", "gfx1030", "+dpp,+wavefrontsize64"), 64);
+        assert_eq!(width("", "", "+wavefrontsize32"), 32);
+        assert_eq!(width("", "", "+wavefrontsize32,+wavefrontsize64"), 64);
+        assert_eq!(width("", "", "-wavefrontsize32,+wavefrontsize64"), 64);
+        assert_eq!(width("gfx1030", "", "-wavefrontsize32"), 32);
+        assert_eq!(width("gfx1030", "", "-wavefrontsize64"), 32);
+    }
+
+    #[test]
+    fn other_wave_widths_and_lockstep() {
+        assert_eq!(Target::new("nvptx64-nvidia-cuda", "sm_90").wave_width("", ""), Some(32));
+        assert_eq!(Target::new("spirv64--", "").wave_width("", ""), None);
+        assert!(Target::new("amdgcn--", "").is_lockstep(""));
+        assert!(Target::new("nvptx64--", "sm_60").is_lockstep(""));
+        assert!(!Target::new("nvptx64--", "sm_60").is_lockstep("sm_90a"));
+        assert!(!Target::new("nvptx64--", "").is_lockstep(""));
+        assert!(!Target::new("nvptx64--", "sm_").is_lockstep(""));
+    }
+}

@@ -1,0 +1,302 @@
+//! How the sources of a call's result follow from the sources of its operands.
+//!
+//! # What
+//!
+//! Divergence analysis computes a [`SourceSet`] per value. For most instructions the set of the result is the union of
+//! the sets of the operands. Operations that read thread coordinates, exchange values between the lanes of a wave or
+//! touch memory need more; a [`Transfer`] describes each of them as data, and [`Transfer::evaluate`] applies it.
+//!
+//! # Rules
+//!
+//! Let `V` be the sources that vary within a wave. Two operators on operand sets do all the work:
+//!
+//! * `collapse(s)`: a function of what *all* lanes hold. If `s & V` is empty, all lanes hold the same value and the
+//!   result follows it; otherwise every lane gets the same unknown value: `(s - V) | {opaque.wave}`.
+//! * `spoil(s)`: lanes with different operands do different things. If `s & V` is empty nothing happens; otherwise
+//!   nothing is known: `(s - V) | {opaque.wave, opaque.thread}`.
+//!
+//! Both distribute over union (a source in `V` maps to the opaque source, any other to itself), which keeps the whole
+//! analysis a graph reachability problem per source. The one exception is a shuffle by lane number, which is good when
+//! the data *or* the lane number is uniform; it is monotone, which is what a fixpoint needs.
+//!
+//! # What is assumed
+//!
+//! * Convergent operations are executed together by the threads that are converged at them, as LLVM's document
+//!   *Convergence And Uniformity* defines it, within one wave.
+//! * Undefined uses are not used: a lane number given to a readlane is uniform, a PTX member mask names exactly the
+//!   lanes that take part and lanes outside it are not read.
+//! * Buffer descriptors and texture handles do not add the thread's number to the address by themselves.
+//!
+//! Source of the operations' meaning: the ISA documents of the targets (RDNA and CDNA instruction sets; PTX ISA). Where
+//! they leave a doubt the rule is [`SourceSet::OPAQUE_THREAD`].
+
+use crate::sources::{LaunchFacts, Scope, SourceSet, varying};
+
+/// What evaluation needs to know of the operands of one call.
+pub trait Operands {
+    /// Number of operands; indices below it are valid.
+    fn count(&self) -> usize;
+    /// The sources of operand `index`.
+    fn sources(&self, index: usize) -> SourceSet;
+    /// The value of operand `index` when it is an integer constant of at most 64 bits, zero-extended.
+    fn constant(&self, index: usize) -> Option<u64>;
+    /// Whether operand `index` is a pointer that can address memory of which every thread has its own: `true` unless
+    /// the address space or an analysis excludes it.
+    fn may_be_private(&self, index: usize) -> bool;
+}
+
+/// One operand, for callers that have them in a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// See [`Operands::sources`].
+    pub sources: SourceSet,
+    /// See [`Operands::constant`].
+    pub constant: Option<u64>,
+    /// See [`Operands::may_be_private`].
+    pub may_be_private: bool,
+}
+
+impl Operand {
+    /// An operand of which only the sources are known.
+    #[must_use]
+    pub const fn of(sources: SourceSet) -> Operand {
+        Operand { sources, constant: None, may_be_private: true }
+    }
+
+    /// An integer constant.
+    #[must_use]
+    pub const fn constant(value: u64) -> Operand {
+        Operand { sources: SourceSet::EMPTY, constant: Some(value), may_be_private: true }
+    }
+}
+
+impl Operands for [Operand] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+    fn sources(&self, index: usize) -> SourceSet {
+        self.get(index).map_or(SourceSet::OPAQUE_THREAD, |operand| operand.sources)
+    }
+    fn constant(&self, index: usize) -> Option<u64> {
+        self.get(index).and_then(|operand| operand.constant)
+    }
+    fn may_be_private(&self, index: usize) -> bool {
+        self.get(index).is_none_or(|operand| operand.may_be_private)
+    }
+}
+
+/// What evaluation needs to know of the place of the call. Constant over a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransferContext {
+    /// The sources that vary within a wave.
+    pub wave: SourceSet,
+    /// The sources that vary within a workgroup.
+    pub workgroup: SourceSet,
+    /// Converged threads of a wave execute every instruction at the same moment. Holds on AMDGPU and on NVIDIA devices
+    /// before Volta; without it two converged lanes may read a clock at different times.
+    pub lockstep: bool,
+    /// Every lane of the wave takes part: no inactive lane can be read. Known only in special places.
+    pub all_lanes_active: bool,
+}
+
+impl TransferContext {
+    /// The context of a call in a kernel launched as `facts` say.
+    #[must_use]
+    pub fn new(facts: &LaunchFacts, lockstep: bool) -> TransferContext {
+        TransferContext {
+            wave: varying(Scope::Wave, facts),
+            workgroup: varying(Scope::Workgroup, facts),
+            lockstep,
+            all_lanes_active: false,
+        }
+    }
+
+    fn collapse(&self, sources: SourceSet) -> SourceSet {
+        replace(sources, self.wave, SourceSet::OPAQUE_WAVE)
+    }
+
+    fn spoil(&self, sources: SourceSet) -> SourceSet {
+        replace(sources, self.wave, UNKNOWN)
+    }
+
+    /// What a value read at some moment can depend on beyond its operands.
+    fn moment(&self) -> SourceSet {
+        if self.lockstep { SourceSet::OPAQUE_WAVE } else { UNKNOWN }
+    }
+}
+
+/// Nothing is known. `opaque.thread` alone would say so; the second source keeps the rules monotone where a better
+/// answer is `{opaque.wave}`.
+const UNKNOWN: SourceSet = SourceSet::OPAQUE_THREAD.union(SourceSet::OPAQUE_WAVE);
+
+/// Replaces the sources of `sources` that are in `from` by `by`.
+fn replace(sources: SourceSet, from: SourceSet, by: SourceSet) -> SourceSet {
+    if sources.intersects(from) { (sources - from) | by } else { sources }
+}
+
+/// Which coordinate an intrinsic with a dimension operand reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Coordinate {
+    /// Of the thread in its workgroup.
+    Thread,
+    /// Of the workgroup in the grid.
+    Block,
+    /// Of the thread in the grid: depends on both.
+    Global,
+}
+
+/// A rule that gives the sources of a result. Operand positions count from zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transfer {
+    /// These sources, whatever the operands are.
+    Source(SourceSet),
+    /// A pure function of the operands and of these sources.
+    Propagate(SourceSet),
+    /// The coordinate along the dimension that operand 0 names.
+    Coordinate(Coordinate),
+    /// A plain load. With a `pointer` operand the memory may be private to the thread
+    /// ([`Operands::may_be_private`]); without one it is reached through a descriptor and is not.
+    ///
+    /// One address read once by a converged wave gives one value; other waves read at other times, hence
+    /// `opaque.wave`, which a memory analysis may remove when it proves that the memory does not change.
+    Load {
+        /// Operand that holds the address.
+        pointer: Option<u8>,
+    },
+    /// Depends on the operands and on *when* it executes: clocks, mode registers, volatile special registers, atomic
+    /// loads. One value per wave only if lanes execute together.
+    Momentary,
+    /// One value for all lanes that take part, made from what they hold: ballots, sums, readlane.
+    Collective {
+        /// Operand that names the lanes that take part; lanes with different masks form different groups.
+        mask: Option<u8>,
+    },
+    /// As [`Transfer::Collective`], and when all lanes hold the same `data` the result is a function of it: any, all,
+    /// minimum, maximum, readfirstlane.
+    Agree {
+        /// Operand that is combined.
+        data: u8,
+        /// See [`Transfer::Collective`].
+        mask: Option<u8>,
+    },
+    /// The set of lanes that hold the same `data` as this one.
+    Differ {
+        /// Operand that is compared.
+        data: u8,
+        /// See [`Transfer::Collective`].
+        mask: Option<u8>,
+    },
+    /// Each lane receives the `data` of some lane.
+    Shuffle {
+        /// Operand that is exchanged.
+        data: u8,
+        /// Operand that names the lane to read, when lanes with equal operands read the same lane.
+        lane: Option<u8>,
+        /// Operand that cuts the wave into segments in the PTX encoding; `lane` then counts within the segment unless
+        /// this is a constant whose segment mask (bits 8 to 12) is zero.
+        segment: Option<u8>,
+        /// See [`Transfer::Collective`].
+        mask: Option<u8>,
+        /// An inactive lane can be read and gives something else (zero, or what its register held).
+        stale: bool,
+    },
+    /// A function of what the neighbouring lanes hold: derivatives, and sampling with implicit derivatives.
+    Neighbours,
+    /// A barrier that all threads of the workgroup execute together and that returns one value to all of them.
+    BarrierReduction {
+        /// Operand that names the barrier.
+        id: u8,
+    },
+}
+
+impl Transfer {
+    /// Nothing is known of the result.
+    pub const OPAQUE: Transfer = Transfer::Source(SourceSet::OPAQUE_THREAD);
+    /// The result is the same in every thread of the launch.
+    pub const UNIFORM: Transfer = Transfer::Source(SourceSet::EMPTY);
+
+    /// The sources of the result.
+    ///
+    /// Monotone: more sources in an operand never give fewer in the result.
+    #[must_use]
+    pub fn evaluate<O: Operands + ?Sized>(
+        &self,
+        operands: &O,
+        context: &TransferContext,
+    ) -> SourceSet {
+        let all = || -> SourceSet { (0..operands.count()).map(|i| operands.sources(i)).collect() };
+        let at = |index: u8| operands.sources(usize::from(index));
+        let participants =
+            |mask: Option<u8>| mask.map_or(SourceSet::EMPTY, |mask| context.spoil(at(mask)));
+        match *self {
+            Transfer::Source(sources) => sources,
+            Transfer::Propagate(sources) => sources | all(),
+            Transfer::Coordinate(kind) => coordinate(kind, operands) | all(),
+            Transfer::Load { pointer } => {
+                let private = pointer.is_some_and(|p| operands.may_be_private(usize::from(p)));
+                all() | if private { UNKNOWN } else { SourceSet::OPAQUE_WAVE }
+            }
+            Transfer::Momentary => all() | context.moment(),
+            Transfer::Collective { mask } => SourceSet::OPAQUE_WAVE | participants(mask),
+            Transfer::Agree { data, mask } => context.collapse(at(data)) | participants(mask),
+            Transfer::Differ { data, mask } => {
+                SourceSet::OPAQUE_WAVE | context.spoil(at(data)) | participants(mask)
+            }
+            Transfer::Shuffle { data, lane, segment, mask, stale } => {
+                let data = at(data);
+                let lane = lane.filter(|_| segment.is_none_or(|s| one_segment(operands, s)));
+                let received =
+                    if !data.intersects(context.wave) && (!stale || context.all_lanes_active) {
+                        data
+                    } else {
+                        let of_lane = lane.map_or(UNKNOWN, |lane| context.spoil(at(lane)));
+                        context.collapse(data) | SourceSet::OPAQUE_WAVE | of_lane
+                    };
+                received | participants(mask)
+            }
+            Transfer::Neighbours => SourceSet::OPAQUE_WAVE | context.spoil(all()),
+            Transfer::BarrierReduction { id } => {
+                SourceSet::OPAQUE_GROUP | replace(at(id), context.workgroup, UNKNOWN)
+            }
+        }
+    }
+
+    /// Whether the result is a function of the operands and of *which* thread executes: the same call with the same
+    /// operands gives one thread the same value whenever it is executed, so it is invariant in a loop in which its
+    /// operands are. Memory effects are a separate question.
+    #[must_use]
+    pub const fn is_timeless(&self) -> bool {
+        match self {
+            Transfer::Propagate(_) | Transfer::Coordinate(_) => true,
+            Transfer::Source(sources) => !sources.intersects(
+                SourceSet::OPAQUE_THREAD
+                    .union(SourceSet::OPAQUE_WAVE)
+                    .union(SourceSet::OPAQUE_GROUP),
+            ),
+            _ => false,
+        }
+    }
+}
+
+/// The sources of a coordinate; all three dimensions when the operand is not a constant that names one.
+fn coordinate<O: Operands + ?Sized>(kind: Coordinate, operands: &O) -> SourceSet {
+    let (thread, block) = match operands.constant(0) {
+        Some(0) => (SourceSet::X, SourceSet::BLOCK_X),
+        Some(1) => (SourceSet::Y, SourceSet::BLOCK_Y),
+        Some(2) => (SourceSet::Z, SourceSet::BLOCK_Z),
+        _ => (SourceSet::THREAD_XYZ, SourceSet::BLOCK_XYZ),
+    };
+    match kind {
+        Coordinate::Thread => thread,
+        Coordinate::Block => block,
+        Coordinate::Global => thread | block,
+    }
+}
+
+/// Whether the PTX shuffle operand `index` leaves the wave in one piece: a constant with segment mask zero.
+fn one_segment<O: Operands + ?Sized>(operands: &O, index: u8) -> bool {
+    operands.constant(usize::from(index)).is_some_and(|value| value & 0x1f00 == 0)
+}
+
+#[cfg(test)]
+mod tests;

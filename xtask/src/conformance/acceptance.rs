@@ -1,0 +1,137 @@
+//! What LLVM accepts we accept, and what its reader refuses we refuse.
+//!
+//! The files themselves, and mutants of them: most files are right, most mutants are almost right. A mutant that only
+//! LLVM's verifier refuses is counted by LLVM's message, since our verifier promises a part of LLVM's rules; everything
+//! else that differs is unexplained, and so is a crash of ours on any text.
+
+use std::{fs, path::PathBuf};
+
+use phalanx_testing::{
+    llvm_tools::{Outcome, Program},
+    mutate::mutant,
+};
+use rayon::prelude::*;
+
+use super::{
+    Tools,
+    report::{Class, Entry, Section},
+};
+
+/// A text to be accepted or refused.
+pub(super) struct Candidate {
+    pub(super) place: String,
+    pub(super) path: PathBuf,
+    pub(super) target: Vec<String>,
+}
+
+/// The files as they are.
+pub(super) fn files(tools: &Tools, candidates: &[Candidate]) -> anyhow::Result<Section> {
+    let mut section = Section::new("Files accepted and refused");
+    let found: Vec<anyhow::Result<Section>> = candidates
+        .par_iter()
+        .map(|candidate| {
+            let text = fs::read(&candidate.path)?;
+            let mut section = Section::default();
+            compare(tools, candidate, &candidate.place, &text, Strictness::Full, &mut section)?;
+            Ok(section)
+        })
+        .collect();
+    for part in found {
+        section.merge(part?);
+    }
+    Ok(section)
+}
+
+/// Mutants of the files, in turn.
+pub(super) fn mutants(
+    tools: &Tools,
+    candidates: &[Candidate],
+    count: usize,
+    seed: u64,
+) -> anyhow::Result<Section> {
+    let mut section = Section::new("Mutants of the files accepted and refused");
+    if candidates.is_empty() {
+        section.skip("no files");
+        return Ok(section);
+    }
+    let found: Vec<anyhow::Result<Section>> = (0..count)
+        .into_par_iter()
+        .map(|number| {
+            let candidate = &candidates[number % candidates.len()];
+            let source = fs::read(&candidate.path)?;
+            let text = mutant(&String::from_utf8_lossy(&source), seed.wrapping_add(number as u64));
+            let place = format!("mutant {number} of {}", candidate.place);
+            let mut section = Section::default();
+            compare(tools, candidate, &place, text.as_bytes(), Strictness::Reader, &mut section)?;
+            Ok(section)
+        })
+        .collect();
+    for part in found {
+        section.merge(part?);
+    }
+    Ok(section)
+}
+
+/// Which of LLVM's refusals must be ours.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Strictness {
+    /// All.
+    Full,
+    /// The reader's.
+    Reader,
+}
+
+fn compare(
+    tools: &Tools,
+    candidate: &Candidate,
+    place: &str,
+    text: &[u8],
+    strictness: Strictness,
+    section: &mut Section,
+) -> anyhow::Result<()> {
+    let verify = |program: &Program| -> anyhow::Result<Outcome> {
+        let mut arguments = candidate.target.clone();
+        arguments.extend(["-passes=verify", "-disable-output", "-"].map(str::to_owned));
+        program.run(arguments, text)
+    };
+    let theirs = verify(&tools.opt)?;
+    let ours = verify(&tools.subject)?;
+    if ours.crashed() {
+        section.push(Entry::unexplained(place, format!("ours crashes: {}", ours.summary())));
+        return Ok(());
+    }
+    if theirs.crashed() {
+        section.count("on which LLVM crashes", 1);
+        return Ok(());
+    }
+    match (theirs.success(), ours.success()) {
+        (true, true) => section.count("accepted by both", 1),
+        (false, false) => section.count("refused by both", 1),
+        (true, false) => {
+            section.push(Entry::unexplained(
+                place,
+                format!("only ours refuses it: {}", ours.summary()),
+            ));
+        }
+        (false, true) => {
+            let reason = reason(&theirs);
+            let by_reader = reason.is_err();
+            let text = reason.unwrap_or_else(|text| text);
+            let class = match (strictness, by_reader) {
+                (Strictness::Reader, false) => Class::Explained,
+                _ => Class::Unexplained,
+            };
+            section.push(Entry::new(class, place, format!("only LLVM refuses it: {text}")));
+        }
+    }
+    Ok(())
+}
+
+/// Why LLVM refused a text: `Err` if its reader did, `Ok` if its verifier did.
+fn reason(outcome: &Outcome) -> Result<String, String> {
+    let errors = outcome.errors();
+    let broken = errors.contains("error: input module is broken!");
+    let at_place = errors.lines().find(|line| line.contains(": error: "));
+    let first = errors.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    if broken { Ok(first.to_owned()) } else { Err(at_place.unwrap_or(first).to_owned()) }
+}

@@ -1,0 +1,276 @@
+//! Why two answers about uniformity differ.
+//!
+//! Ours may be divergent where LLVM 22 says uniform, since LLVM 22 is wrong in known ways; and uniform where LLVM says
+//! divergent, since our rules see single edges. Neither is taken on trust:
+//!
+//! - without fixes and refinements (`--exact-llvm`) our answer must be LLVM's, definition by definition;
+//! - the function is executed by the abstract oracle. A value that is seen to differ between lanes that execute it
+//!   together must be divergent in ours; a value that is uniform in ours only must never be seen to differ.
+//!
+//! What does not fit is unexplained.
+
+use std::collections::BTreeSet;
+
+use phalanx_testing::compare::{
+    PerFunction,
+    uniformity::{self, Comparison, Place, Uniformity, ValueDifference},
+};
+
+use super::report::{Class, Entry};
+
+/// The answers about one file.
+pub(super) struct Answers<'a> {
+    pub(super) llvm: &'a PerFunction<Uniformity>,
+    pub(super) ours: &'a PerFunction<Uniformity>,
+    /// Ours by LLVM's rules alone; `None` when that is what `ours` is.
+    pub(super) exact: Option<&'a PerFunction<Uniformity>>,
+}
+
+/// Executes a function whose text and sources of divergence are LLVM's listing; the places seen to differ.
+pub(super) type Oracle<'a> = &'a dyn Fn(&Uniformity) -> Result<BTreeSet<Place>, String>;
+
+/// All differences of a file, each with its class.
+pub(super) fn classify(file: &str, answers: &Answers<'_>, oracle: Oracle<'_>) -> Vec<Entry> {
+    let mut out = Vec::new();
+    if let Some(exact) = answers.exact {
+        for difference in phalanx_testing::compare::pair_up(answers.llvm, exact, exact_differences)
+        {
+            let place = format!("{file} @{}", difference.function);
+            out.push(Entry::unexplained(place, format!("by LLVM's rules: {}", difference.what)));
+        }
+    }
+    let found = phalanx_testing::compare::pair_up(answers.llvm, answers.ours, |llvm, ours| {
+        // The names go with the closure's caller; the entries are made below.
+        let comparison = uniformity::compare(llvm, ours);
+        if comparison.is_empty() { Vec::new() } else { vec![String::new()] }
+    });
+    for difference in found {
+        let place = format!("{file} @{}", difference.function);
+        let of = |list: &PerFunction<Uniformity>| {
+            list.iter()
+                .find(|(name, _)| *name == difference.function)
+                .map(|(_, facts)| facts.clone())
+        };
+        let (Some(llvm), Some(ours)) = (of(answers.llvm), of(answers.ours)) else {
+            out.push(Entry::unexplained(place, difference.what));
+            continue;
+        };
+        let exact = answers.exact.and_then(of);
+        let function = Function { place, llvm, ours, has_exact: exact.is_some() };
+        function.classify(oracle, &mut out);
+    }
+    out
+}
+
+/// How our answers by LLVM's rules differ from LLVM's.
+///
+/// Of nested cycles that are both assumed divergent LLVM lists the one its work list meets first.
+fn exact_differences(llvm: &Uniformity, exact: &Uniformity) -> Vec<String> {
+    uniformity::compare(llvm, exact).lines()
+}
+
+struct Function {
+    place: String,
+    llvm: Uniformity,
+    ours: Uniformity,
+    has_exact: bool,
+}
+
+impl Function {
+    fn classify(&self, oracle: Oracle<'_>, out: &mut Vec<Entry>) {
+        let comparison = uniformity::compare(&self.llvm, &self.ours);
+        let unexplained = |what: String| Entry::unexplained(self.place.clone(), what);
+        if !comparison.shape.is_empty() || !self.has_exact {
+            out.extend(comparison.lines().into_iter().map(unexplained));
+            return;
+        }
+        if !comparison.values.is_empty() {
+            // The side with a listing has the instructions; what is divergent of itself is read off LLVM's marks.
+            let listing = if self.llvm.all_uniform { self.unmarked() } else { self.llvm.clone() };
+            match oracle(&listing) {
+                Ok(seen) => out.extend(comparison.values.iter().map(|v| self.value(v, &seen))),
+                Err(error) => {
+                    let what = |v: &ValueDifference| {
+                        unexplained(format!("{v}; the oracle cannot tell: {error}"))
+                    };
+                    out.extend(comparison.values.iter().map(what));
+                }
+            }
+        }
+        self.lists(&comparison, out);
+    }
+
+    /// The instructions of our listing with nothing marked.
+    fn unmarked(&self) -> Uniformity {
+        let mut listing = self.ours.clone();
+        listing.arguments.clear();
+        for block in &mut listing.blocks {
+            block
+                .definitions
+                .iter_mut()
+                .chain(&mut block.terminators)
+                .for_each(|i| i.divergent = false);
+        }
+        listing
+    }
+
+    fn value(&self, value: &ValueDifference, seen: &BTreeSet<Place>) -> Entry {
+        let differs = seen.contains(&value.place);
+        let class = match (value.left_divergent, differs) {
+            (true, true) => Class::Unexplained,
+            (true, false) => Class::Finer,
+            (false, true) => Class::LlvmWrong,
+            (false, false) => Class::LlvmUnsafe,
+        };
+        let text = value.text.lines().next().unwrap_or_default();
+        let what = match class {
+            Class::Unexplained => {
+                format!("{text}: uniform in ours, but lanes were seen to hold different values")
+            }
+            _ => text.to_owned(),
+        };
+        Entry::new(class, self.place.clone(), what)
+    }
+
+    fn lists(&self, comparison: &Comparison, out: &mut Vec<Entry>) {
+        let lists = [
+            ("cycles assumed divergent", &comparison.assumed),
+            ("cycles with divergent exit", &comparison.exits),
+            ("temporal divergence", &comparison.temporal),
+        ];
+        for (name, lines) in lists {
+            for line in lines {
+                out.push(Entry::new(Class::Listing, self.place.clone(), format!("{name}: {line}")));
+            }
+        }
+        // What we list must agree with what we mark.
+        let marked: BTreeSet<&str> = self
+            .ours
+            .blocks
+            .iter()
+            .flat_map(|b| b.definitions.iter().chain(&b.terminators))
+            .filter(|item| item.divergent)
+            .map(|item| item.text.as_str())
+            .collect();
+        for use_ in &self.ours.temporal {
+            if !self.ours.exits.contains(&use_.cycle) {
+                out.push(Entry::unexplained(
+                    self.place.clone(),
+                    format!("{use_}, but that is not listed"),
+                ));
+            }
+            if !marked.contains(use_.user.as_str()) {
+                out.push(Entry::unexplained(
+                    self.place.clone(),
+                    format!("{use_}, but the user is uniform"),
+                ));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LLVM: &str = "\
+UniformityInfo for function 'f':
+BLOCK a
+DEFINITIONS
+  DIVERGENT:   %t = call i32 @tid()
+               %x = add i32 %u, 1
+TERMINATORS
+               ret void
+END BLOCK
+";
+
+    fn facts(text: &str) -> PerFunction<Uniformity> {
+        uniformity::parse(text).expect("well-formed")
+    }
+
+    /// The classes of the differences when ours is the changed text and the oracle sees `seen`.
+    fn classes(ours: &str, exact: &str, seen: &[Place]) -> Vec<Class> {
+        let (llvm, ours, exact) = (facts(LLVM), facts(ours), facts(exact));
+        let answers = Answers { llvm: &llvm, ours: &ours, exact: Some(&exact) };
+        let seen: BTreeSet<Place> = seen.iter().cloned().collect();
+        classify("f.ll", &answers, &|_| Ok(seen.clone()))
+            .into_iter()
+            .map(|entry| entry.class)
+            .collect()
+    }
+
+    fn flipped(from: &str) -> String {
+        let (old, new) = match from {
+            "%x" => ("               %x", "  DIVERGENT:   %x"),
+            "%t" => ("  DIVERGENT:   %t", "               %t"),
+            _ => ("               ret", "  DIVERGENT:   ret"),
+        };
+        assert!(LLVM.contains(old));
+        LLVM.replace(old, new)
+    }
+
+    const T: Place = Place::Definition(0, 0);
+    const X: Place = Place::Definition(0, 1);
+
+    #[test]
+    fn equal_answers_have_no_entries() {
+        assert!(classes(LLVM, LLVM, &[T, X]).is_empty());
+    }
+
+    #[test]
+    fn divergent_in_ours_only() {
+        assert_eq!(classes(&flipped("%x"), LLVM, &[T, X]), [Class::LlvmWrong]);
+        assert_eq!(classes(&flipped("%x"), LLVM, &[T]), [Class::LlvmUnsafe]);
+    }
+
+    #[test]
+    fn uniform_in_ours_only() {
+        assert_eq!(classes(&flipped("%t"), LLVM, &[]), [Class::Finer]);
+        assert_eq!(classes(&flipped("%t"), LLVM, &[T]), [Class::Unexplained]);
+    }
+
+    #[test]
+    fn the_exact_mode_must_be_exact() {
+        assert_eq!(classes(LLVM, &flipped("%x"), &[]), [Class::Unexplained]);
+        let both = classes(&flipped("%x"), &flipped("%x"), &[X]);
+        assert_eq!(both, [Class::Unexplained, Class::LlvmWrong]);
+    }
+
+    #[test]
+    fn without_an_exact_mode_nothing_is_explained() {
+        let (llvm, ours) = (facts(LLVM), facts(&flipped("%x")));
+        let answers = Answers { llvm: &llvm, ours: &ours, exact: None };
+        let entries = classify("f.ll", &answers, &|_| Ok([X].into()));
+        assert!(
+            entries.iter().all(|entry| entry.class == Class::Unexplained) && entries.len() == 1
+        );
+    }
+
+    #[test]
+    fn other_texts_functions_and_oracles_that_fail_are_unexplained() {
+        assert_eq!(classes(&LLVM.replace("i32 %u", "i32 %v"), LLVM, &[]), [Class::Unexplained]);
+        assert_eq!(classes(&LLVM.replace("'f'", "'g'"), LLVM, &[]), [Class::Unexplained; 2]);
+        let (llvm, ours) = (facts(LLVM), facts(&flipped("%x")));
+        let answers = Answers { llvm: &llvm, ours: &ours, exact: Some(&llvm) };
+        let entries = classify("f.ll", &answers, &|_| Err("too large".to_owned()));
+        assert_eq!(entries[0].class, Class::Unexplained);
+    }
+
+    #[test]
+    fn lists_must_agree_with_the_marks() {
+        let listed = |user: &str| {
+            let temporal = format!(
+                "CYCLES WITH DIVERGENT EXIT:\n  depth=1: entries(h)\n\nTEMPORAL DIVERGENCE LIST:\n\
+                 Value         :  %v = add i32 1, 1\nUsed by       :  {user}\nOutside cycle :depth=1: entries(h)\n\n\n\
+                 BLOCK a"
+            );
+            LLVM.replace("BLOCK a", &temporal)
+        };
+        let good = classes(&listed("%t = call i32 @tid()"), LLVM, &[]);
+        assert_eq!(good, [Class::Listing, Class::Listing]);
+        let bad = classes(&listed("%x = add i32 %u, 1"), LLVM, &[]);
+        assert_eq!(bad, [Class::Listing, Class::Listing, Class::Unexplained]);
+        let unlisted = listed("%t = call i32 @tid()").replace("  depth=1: entries(h)\n", "");
+        assert_eq!(classes(&unlisted, LLVM, &[]), [Class::Listing, Class::Unexplained]);
+    }
+}

@@ -1,0 +1,101 @@
+//! What `-S` writes must be the module that was read.
+//!
+//! `llvm-as-22 | llvm-dis-22` of the original and of our print are compared byte by byte, but for the line that names
+//! the module.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use rayon::prelude::*;
+
+use super::{
+    Tools,
+    report::{Entry, Section},
+};
+
+/// Round trips of all files.
+pub(super) fn run(
+    tools: &Tools,
+    title: &str,
+    files: &[(String, PathBuf)],
+) -> anyhow::Result<Section> {
+    let mut section = Section::new(title);
+    let found: Vec<anyhow::Result<Section>> =
+        files.par_iter().map(|(place, path)| one(tools, place, path)).collect();
+    for part in found {
+        section.merge(part?);
+    }
+    Ok(section)
+}
+
+fn one(tools: &Tools, place: &str, path: &Path) -> anyhow::Result<Section> {
+    let mut section = Section::default();
+    let original = fs::read(path)?;
+    let Ok(wanted) = canonical(tools, &original)? else {
+        section.count("files refused by LLVM", 1);
+        return Ok(section);
+    };
+    section.count("files", 1);
+    let printed =
+        tools.subject.run(["-S".as_ref(), "-o".as_ref(), "-".as_ref(), path.as_os_str()], &[])?;
+    if !printed.success() {
+        section.push(Entry::unexplained(
+            place,
+            format!("{}: {}", tools.subject.name(), printed.summary()),
+        ));
+        return Ok(section);
+    }
+    match canonical(tools, &printed.stdout)? {
+        Err(refused) => {
+            section.push(Entry::unexplained(place, format!("LLVM refuses our print: {refused}")))
+        }
+        Ok(found) => {
+            if let Some(what) = first_difference(&wanted, &found) {
+                section.push(Entry::unexplained(place, what));
+            }
+        }
+    }
+    Ok(section)
+}
+
+/// The text as LLVM prints it; or why LLVM refuses it.
+///
+/// The text is given on standard input, so that no file name gets into the module.
+fn canonical(tools: &Tools, text: &[u8]) -> anyhow::Result<Result<Vec<u8>, String>> {
+    // Broken modules occur in the corpus on purpose; whether they are refused is another section's business.
+    let assembled = tools.assembler.run(["-disable-verify", "-o", "-", "-"], text)?;
+    if !assembled.success() {
+        return Ok(Err(assembled.errors().lines().take(3).collect::<Vec<_>>().join("\n")));
+    }
+    let printed = tools.disassembler.run(["-o", "-", "-"], &assembled.stdout)?;
+    Ok(if printed.success() { Ok(printed.stdout) } else { Err(printed.summary()) })
+}
+
+/// The first line that is not the same, with its number in the original.
+fn first_difference(wanted: &[u8], found: &[u8]) -> Option<String> {
+    let lines = |text: &[u8]| -> Vec<String> {
+        let text = String::from_utf8_lossy(text).into_owned();
+        text.lines().filter(|line| !line.starts_with("; ModuleID")).map(str::to_owned).collect()
+    };
+    let (wanted, found) = (lines(wanted), lines(found));
+    let at = (0..wanted.len().max(found.len())).find(|&at| wanted.get(at) != found.get(at))?;
+    let show = |lines: &[String]| {
+        lines.get(at).map_or("nothing".to_owned(), |line| format!("`{}`", line.trim()))
+    };
+    Some(format!("line {}: {} became {}", at + 1, show(&wanted), show(&found)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_other_line_is_shown() {
+        assert_eq!(first_difference(b"; ModuleID = 'a'\nx\n", b"; ModuleID = 'b'\nx\n"), None);
+        let found = first_difference(b"; ModuleID = 'a'\nx\ny\n", b"; ModuleID = 'b'\nx\nz\n");
+        assert_eq!(found.as_deref(), Some("line 2: `y` became `z`"));
+        assert_eq!(first_difference(b"x\n", b"").as_deref(), Some("line 1: `x` became nothing"));
+    }
+}
