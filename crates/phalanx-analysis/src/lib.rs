@@ -1,7 +1,15 @@
 //! Pure functions from IR and graph facts to facts: affect map, divergence.
+//!
+//! Nothing here keeps state, reads files or knows of queries: an analysis is a function of tables, and tables are made
+//! from a function of the IR by [`lower`]. It knows no text format and no salsa.
+//!
+//! Read first: [`divergence`] (what is computed, from what), [`lower`] (where the tables come from), [`affect`].
 
 pub mod affect;
+pub mod control;
 pub mod divergence;
+pub mod launch;
+pub mod lower;
 
 pub use affect::{AffectMap, User, UserKind, Value};
 pub use divergence::Divergence;

@@ -202,7 +202,7 @@ fn check_cycles(cfg: &Cfg, cycles: &Cycles, dfs: &Dfs) {
             assert_eq!(cycles.common(n, m), common);
             if let Some(inner) = cycles.innermost(n) {
                 assert_eq!(cycles.innermost_around(inner, m), common);
-                let without = chain.iter().copied().filter(|&c| !cycles.contains(c, m)).next_back();
+                let without = chain.iter().copied().rfind(|&c| !cycles.contains(c, m));
                 assert_eq!(cycles.outermost_without(inner, m), without);
             }
         }

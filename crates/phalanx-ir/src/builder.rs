@@ -27,7 +27,7 @@
 //!     .call_conv(CallConv::AMDGPU_KERNEL);
 //!
 //! let mut f = module.define_function("scale", spec)?;
-//! let [data, factor, n] = [f.arg(0), f.arg(1), f.arg(2)];
+//! let [data, factor, n] = f.args();
 //! let [entry, body, exit] = [f.block("entry"), f.block("body"), f.block("exit")];
 //!
 //! f.switch_to(entry);
@@ -62,6 +62,7 @@
 //! # let mut module = ModuleBuilder::new(context.clone());
 //! let spec = FunctionSpec::new(Type::I32).param(Type::I32, "n");
 //! let mut f = module.define_function("sum", spec)?;
+//! let [n] = f.args();
 //! let [entry, header, exit] = [f.block("entry"), f.block("header"), f.block("exit")];
 //! f.switch_to(entry);
 //! f.br(header)?;
@@ -71,7 +72,7 @@
 //! let sum = f.named("sum").phi(Type::I32)?;
 //! let next_sum = f.add(sum, i)?;
 //! let next = f.add(i, context.const_i32(1))?;
-//! let done = f.icmp(IntPredicate::Eq, next, f.arg(0))?;
+//! let done = f.icmp(IntPredicate::Eq, next, n)?;
 //! f.cond_br(done, exit, header)?;
 //! for (phi, later) in [(i, next), (sum, next_sum)] {
 //!     f.add_incoming(phi, context.const_i32(0), entry)?;

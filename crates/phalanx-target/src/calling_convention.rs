@@ -29,7 +29,7 @@ pub enum Entry {
 }
 
 /// Names by number. Those without a name are written `cc N`.
-const NAMES: [(u32, &str); 60] = [
+const NAMES: [(u32, &str); 69] = [
     (0, "ccc"),
     (8, "fastcc"),
     (9, "coldcc"),
@@ -86,6 +86,15 @@ const NAMES: [(u32, &str); 60] = [
     (112, "riscv_vls_cc(32)"),
     (113, "riscv_vls_cc(64)"),
     (114, "riscv_vls_cc(128)"),
+    (115, "riscv_vls_cc(256)"),
+    (116, "riscv_vls_cc(512)"),
+    (117, "riscv_vls_cc(1024)"),
+    (118, "riscv_vls_cc(2048)"),
+    (119, "riscv_vls_cc(4096)"),
+    (120, "riscv_vls_cc(8192)"),
+    (121, "riscv_vls_cc(16384)"),
+    (122, "riscv_vls_cc(32768)"),
+    (123, "riscv_vls_cc(65536)"),
     (124, "amdgpu_gfx_whole_wave"),
     (125, "cheriot_compartmentcallcc"),
     (126, "cheriot_compartmentcalleecc"),
@@ -127,10 +136,19 @@ impl CallingConvention {
             | (Architecture::Spirv, "spir_kernel") => Entry::Kernel,
             (
                 Architecture::Amdgcn | Architecture::R600,
-                "amdgpu_vs" | "amdgpu_gs" | "amdgpu_ps" | "amdgpu_cs" | "amdgpu_hs" | "amdgpu_ls"
-                | "amdgpu_es" | "amdgpu_cs_chain" | "amdgpu_cs_chain_preserve",
+                "amdgpu_vs"
+                | "amdgpu_gs"
+                | "amdgpu_ps"
+                | "amdgpu_cs"
+                | "amdgpu_hs"
+                | "amdgpu_ls"
+                | "amdgpu_es"
+                | "amdgpu_cs_chain"
+                | "amdgpu_cs_chain_preserve",
             ) => Entry::Shader,
-            (Architecture::Generic, "amdgpu_kernel" | "spir_kernel" | "ptx_kernel") => Entry::Kernel,
+            (Architecture::Generic, "amdgpu_kernel" | "spir_kernel" | "ptx_kernel") => {
+                Entry::Kernel
+            }
             _ => Entry::Call,
         }
     }
@@ -138,7 +156,8 @@ impl CallingConvention {
     /// Whether the function is entered from outside the module rather than by a call.
     #[must_use]
     pub fn is_entry(self, architecture: Architecture) -> bool {
-        self.entry(architecture) != Entry::Call
+        // Chained shaders are continued from another one.
+        self.entry(architecture) != Entry::Call && !matches!(self.0, 104 | 105)
     }
 }
 

@@ -200,7 +200,9 @@ fn amdgpu_wave_width(processor: &str, features: &str) -> u32 {
     match enabled {
         [_, true] => 64,
         [true, false] => 32,
-        [false, false] if gfx_generation(processor).is_some_and(|generation| generation >= 10) => 32,
+        [false, false] if gfx_generation(processor).is_some_and(|generation| generation >= 10) => {
+            32
+        }
         [false, false] => 64,
     }
 }
@@ -253,10 +255,30 @@ mod tests {
         let width = |cpu, function_cpu, features| {
             Target::new("amdgcn-amd-amdhsa", cpu).wave_width(function_cpu, features).unwrap()
         };
-        for cpu in ["", "generic", "tahiti", "gfx600", "gfx803", "gfx906", "gfx90a", "gfx942", "gfx9-generic", "odd"] {
+        for cpu in [
+            "",
+            "generic",
+            "tahiti",
+            "gfx600",
+            "gfx803",
+            "gfx906",
+            "gfx90a",
+            "gfx942",
+            "gfx9-generic",
+            "odd",
+        ] {
             assert_eq!(width(cpu, "", ""), 64, "{cpu}");
         }
-        for cpu in ["gfx1010", "gfx1036", "gfx1100", "gfx1151", "gfx1201", "gfx1250", "gfx10-3-generic", "gfx12-generic"] {
+        for cpu in [
+            "gfx1010",
+            "gfx1036",
+            "gfx1100",
+            "gfx1151",
+            "gfx1201",
+            "gfx1250",
+            "gfx10-3-generic",
+            "gfx12-generic",
+        ] {
             assert_eq!(width(cpu, "", ""), 32, "{cpu}");
         }
         assert_eq!(width("gfx1030", "gfx906", ""), 64);

@@ -262,10 +262,9 @@ impl<'a> Machine<'a> {
                 Operation::Test(a) => mix(&[seed, 11, u64::from(read(*a))]) as u32 & 1,
             };
             let reads: Vec<Option<u32>> = match operation {
-                Operation::Phi(entries) => entries
-                    .iter()
-                    .map(|e| (Some(e.0) == from).then(|| read(e.1)))
-                    .collect(),
+                Operation::Phi(entries) => {
+                    entries.iter().map(|e| (Some(e.0) == from).then(|| read(e.1))).collect()
+                }
                 _ => operation.operands().map(|o| Some(read(o))).collect(),
             };
             if self.note(at, u64::from(result)) {
@@ -300,7 +299,11 @@ impl<'a> Machine<'a> {
             Terminator::Return => return None,
             Terminator::Jump(to) => *to,
             Terminator::Branch(condition, [yes, no]) => {
-                if read(*condition) & 1 == 1 { *yes } else { *no }
+                if read(*condition) & 1 == 1 {
+                    *yes
+                } else {
+                    *no
+                }
             }
             Terminator::Switch(condition, to) => to[read(*condition) as usize % to.len()],
         };

@@ -52,7 +52,9 @@ impl Operation {
             Self::Phi(entries) => (entries, [None; 2]),
             Self::Pure(_, [a, b]) => (&[], [Some(*a), Some(*b)]),
             Self::Test(a) | Self::AlwaysUniform(a) => (&[], [Some(*a), None]),
-            Self::Argument(_) | Self::ThreadId | Self::Uniform | Self::Divergent => (&[], [None; 2]),
+            Self::Argument(_) | Self::ThreadId | Self::Uniform | Self::Divergent => {
+                (&[], [None; 2])
+            }
         };
         phi.iter().map(|entry| entry.1).chain(other.into_iter().flatten())
     }

@@ -7,7 +7,7 @@
 //!
 //! Everything is a function of the generator's state: a seed is a complete report.
 
-use phalanx_graph::{Cfg, DomTree, Dfs, Node};
+use phalanx_graph::{Cfg, Dfs, DomTree, Node};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
@@ -79,7 +79,8 @@ fn try_program(rng: &mut SmallRng, shape: Shape, options: Options) -> Option<Abs
 
 /// Successor lists at random: near ones mostly, some far, sometimes none.
 fn random_lists(rng: &mut SmallRng, count: usize) -> Vec<Vec<usize>> {
-    let (jump, branch) = *[(0.25, 0.65), (0.45, 0.5), (0.35, 0.5)].choose(rng).unwrap_or(&(0.3, 0.6));
+    let (jump, branch) =
+        *[(0.25, 0.65), (0.45, 0.5), (0.35, 0.5)].choose(rng).unwrap_or(&(0.3, 0.6));
     let steps = [-3i64, -2, -1, 1, 1, 1, 2, 2, 3];
     let mut lists = Vec::with_capacity(count);
     for i in 0..count {
@@ -334,7 +335,8 @@ impl<'a> Filler<'a> {
         // One use of something from far away.
         for block in self.rpo.clone() {
             if self.rng.random_bool(0.6) {
-                let operands = [self.some_value(block), Operand::Value(self.rng.random_range(0..2))];
+                let operands =
+                    [self.some_value(block), Operand::Value(self.rng.random_range(0..2))];
                 let name = self.next;
                 self.add(block, Operation::Pure(name, operands));
             }

@@ -102,8 +102,7 @@ mod tests {
 
     #[test]
     fn mutants_are_small_changes_of_every_kind() {
-        let mutants: Vec<String> =
-            (0..400).map(|seed| mutant(SOURCE, seed)).collect();
+        let mutants: Vec<String> = (0..400).map(|seed| mutant(SOURCE, seed)).collect();
         let lines = |text: &str| text.lines().count();
         let count = |test: &dyn Fn(&String) -> bool| mutants.iter().filter(|m| test(m)).count();
         assert!(count(&|m| lines(m) == lines(SOURCE) - 1) > 20, "a line gone or the end cut off");
@@ -111,8 +110,7 @@ mod tests {
         assert!(count(&|m| lines(m) == lines(SOURCE)) > 150, "a word or character");
         assert!(count(&|m| *m != SOURCE) > 300);
         assert!(mutants.iter().all(|m| m.starts_with("; words\n")), "comments stay");
-        let again: Vec<String> =
-            (0..400).map(|seed| mutant(SOURCE, seed)).collect();
+        let again: Vec<String> = (0..400).map(|seed| mutant(SOURCE, seed)).collect();
         assert_eq!(mutants, again);
     }
 

@@ -1,1 +1,66 @@
-//! The facade an embedding compiler driver depends on.
+//! Phalanx: which threads of a GPU kernel move as one, which break rank, and why.
+//!
+//! This is the crate that a compiler driver depends on. A [`Session`] holds modules; ask it for facts, and ask
+//! again after a change: only what the change affects is computed again.
+//!
+//! ```
+//! use phalanx::prelude::*;
+//!
+//! let text = br#"
+//! target triple = "amdgcn-amd-amdhsa"
+//! declare i32 @llvm.amdgcn.workitem.id.x()
+//!
+//! define amdgpu_kernel void @k(ptr addrspace(1) %out, i32 %n) {
+//! entry:
+//!   %tid = call i32 @llvm.amdgcn.workitem.id.x()
+//!   %inside = icmp ult i32 %tid, %n
+//!   br i1 %inside, label %then, label %exit
+//! then:
+//!   store i32 %tid, ptr addrspace(1) %out
+//!   br label %exit
+//! exit:
+//!   ret void
+//! }
+//! "#;
+//! let mut session = Session::new();
+//! let module = session.read(text)?;
+//! let kernel = session.function(module, "k").expect("it is defined above");
+//!
+//! let divergence = session.divergence(kernel).expect("it has a body");
+//! let entry = session.code(kernel).flow.entry().expect("it has a body");
+//! assert!(divergence.is_divergent_branch(entry, Scope::Wave));
+//! assert!(divergence.is_uniform(Value::arg(1), Scope::Grid), "arguments are the same for the whole launch");
+//! # Ok::<(), phalanx::ReadError>(())
+//! ```
+//!
+//! | to do this | use |
+//! |---|---|
+//! | read, verify, print text | [`Session::read`], [`Session::reread`], [`Session::print`] |
+//! | build a module without text | [`ir::builder`], [`Session::add`] |
+//! | walk a function | [`Session::code`]: [`ir::Flow`], [`ir::Body`] |
+//! | ask the graph | [`Session::cfg`], [`Session::dom_tree`], [`Session::postdom_tree`], [`Session::cycles`] ... |
+//! | ask what diverges | [`Session::divergence`], a [`DivergenceView`] |
+//! | render | [`report`] |
+//!
+//! The crates below are re-exported whole, for drivers that want a part by itself.
+
+mod session;
+
+pub use phalanx_analysis as analysis;
+pub use phalanx_db as db;
+pub use phalanx_graph as graph;
+pub use phalanx_ir as ir;
+pub use phalanx_llvm as llvm;
+pub use phalanx_report as report;
+pub use phalanx_target as target;
+pub use session::{DivergenceView, FunctionId, ModuleId, ReadError, Session};
+
+/// What most drivers need.
+pub mod prelude {
+    pub use phalanx_db::{ReloadReport, TargetOverrides};
+    pub use phalanx_graph::{Cfg, CycleId, Cycles, DomTree, Node, PostDomTree};
+    pub use phalanx_ir::{BlockId, InstId, Module, Opcode, Value};
+    pub use phalanx_target::{Scope, SourceSet};
+
+    pub use crate::{DivergenceView, FunctionId, ModuleId, ReadError, Session};
+}

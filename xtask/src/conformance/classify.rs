@@ -26,8 +26,9 @@ pub(super) struct Answers<'a> {
     pub(super) exact: Option<&'a PerFunction<Uniformity>>,
 }
 
-/// Executes a function whose text and sources of divergence are LLVM's listing; the places seen to differ.
-pub(super) type Oracle<'a> = &'a dyn Fn(&Uniformity) -> Result<BTreeSet<Place>, String>;
+/// Executes a function that two listings describe; the places seen to differ.
+pub(super) type Oracle<'a> =
+    &'a (dyn Fn(&Uniformity, &Uniformity) -> Result<BTreeSet<Place>, String> + Sync);
 
 /// All differences of a file, each with its class.
 pub(super) fn classify(file: &str, answers: &Answers<'_>, oracle: Oracle<'_>) -> Vec<Entry> {
@@ -85,9 +86,9 @@ impl Function {
             return;
         }
         if !comparison.values.is_empty() {
-            // The side with a listing has the instructions; what is divergent of itself is read off LLVM's marks.
+            // A side that calls everything uniform lists nothing.
             let listing = if self.llvm.all_uniform { self.unmarked() } else { self.llvm.clone() };
-            match oracle(&listing) {
+            match oracle(&listing, &self.ours) {
                 Ok(seen) => out.extend(comparison.values.iter().map(|v| self.value(v, &seen))),
                 Err(error) => {
                     let what = |v: &ValueDifference| {
@@ -193,7 +194,7 @@ END BLOCK
         let (llvm, ours, exact) = (facts(LLVM), facts(ours), facts(exact));
         let answers = Answers { llvm: &llvm, ours: &ours, exact: Some(&exact) };
         let seen: BTreeSet<Place> = seen.iter().cloned().collect();
-        classify("f.ll", &answers, &|_| Ok(seen.clone()))
+        classify("f.ll", &answers, &|_, _| Ok(seen.clone()))
             .into_iter()
             .map(|entry| entry.class)
             .collect()
@@ -240,7 +241,7 @@ END BLOCK
     fn without_an_exact_mode_nothing_is_explained() {
         let (llvm, ours) = (facts(LLVM), facts(&flipped("%x")));
         let answers = Answers { llvm: &llvm, ours: &ours, exact: None };
-        let entries = classify("f.ll", &answers, &|_| Ok([X].into()));
+        let entries = classify("f.ll", &answers, &|_, _| Ok([X].into()));
         assert!(
             entries.iter().all(|entry| entry.class == Class::Unexplained) && entries.len() == 1
         );
@@ -252,7 +253,7 @@ END BLOCK
         assert_eq!(classes(&LLVM.replace("'f'", "'g'"), LLVM, &[]), [Class::Unexplained; 2]);
         let (llvm, ours) = (facts(LLVM), facts(&flipped("%x")));
         let answers = Answers { llvm: &llvm, ours: &ours, exact: Some(&llvm) };
-        let entries = classify("f.ll", &answers, &|_| Err("too large".to_owned()));
+        let entries = classify("f.ll", &answers, &|_, _| Err("too large".to_owned()));
         assert_eq!(entries[0].class, Class::Unexplained);
     }
 

@@ -4,12 +4,17 @@
 //! those are the truth, and `opt-22` answers where there is none (further files, kernels, other processors).
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
 
 use phalanx_testing::{
-    compare::{self, Fact, uniformity},
+    compare::{
+        self, Fact,
+        uniformity::{self, Place, Uniformity},
+    },
+    listing,
     llvm_tools::{Outcome, Program},
 };
 use rayon::prelude::*;
@@ -19,7 +24,6 @@ use super::{
     classify::{Answers, classify},
     corpus::{CorpusFile, target_arguments},
     report::{Entry, Section},
-    witness,
 };
 
 /// A file to ask about.
@@ -152,15 +156,30 @@ fn answer(tools: &Tools, question: &Question) -> anyhow::Result<Section> {
     let ours = ours.errors();
     let live = theirs.map(|outcome| outcome.errors()).unwrap_or_default();
     section.count("files", 1);
-    for &fact in facts {
-        let stored = stored.iter().find(|(of, _)| *of == fact).map(|(_, text)| text);
-        let truth = stored.unwrap_or(&live);
+    let truth = |fact: Fact| {
+        let stored = stored.iter().find(|(of, _)| *of == fact).map(|(_, text)| text.as_str());
+        stored.unwrap_or(&live)
+    };
+    section.count("functions", compare::function_count(Fact::Uniformity, truth(Fact::Uniformity)));
+    compare_texts(tools, question, &truth, &ours, &mut section)?;
+    Ok(section)
+}
+
+/// Compares all facts of a question; `truth` has LLVM's answer to each.
+pub(super) fn compare_texts<'a>(
+    tools: &Tools,
+    question: &Question,
+    truth: &dyn Fn(Fact) -> &'a str,
+    ours: &str,
+    section: &mut Section,
+) -> anyhow::Result<()> {
+    let place = &question.place;
+    for &fact in &question.facts {
         if fact == Fact::Uniformity {
-            section.count("functions", compare::function_count(fact, truth));
-            compare_uniformity(tools, question, truth, &ours, &mut section)?;
+            compare_uniformity(tools, question, truth(fact), ours, section)?;
             continue;
         }
-        match compare::differences(fact, truth, &ours) {
+        match compare::differences(fact, truth(fact), ours) {
             Ok(found) => {
                 for difference in found {
                     let place = format!("{place} @{}", difference.function);
@@ -170,11 +189,16 @@ fn answer(tools: &Tools, question: &Question) -> anyhow::Result<Section> {
             Err(error) => section.push(Entry::unexplained(place, format!("{fact}: {error}"))),
         }
     }
-    Ok(section)
+    Ok(())
+}
+
+/// The oracle: execution under some of the cycle hierarchies that the function has.
+pub(super) fn observe(base: &Uniformity, other: &Uniformity) -> Result<BTreeSet<Place>, String> {
+    listing::observe(base, other, 8)
 }
 
 /// Compares uniformity value by value, and finds out why values differ.
-pub(super) fn compare_uniformity(
+fn compare_uniformity(
     tools: &Tools,
     question: &Question,
     truth: &str,
@@ -213,7 +237,7 @@ pub(super) fn compare_uniformity(
         }
     };
     let answers = Answers { llvm: &llvm, ours: &ours, exact: exact.as_ref() };
-    for entry in classify(place, &answers, &witness::observe) {
+    for entry in classify(place, &answers, &observe) {
         section.push(entry);
     }
     Ok(())

@@ -20,9 +20,9 @@ mod classify;
 mod corpus;
 mod facts;
 mod filecheck;
+mod random;
 mod report;
 mod roundtrip;
-mod witness;
 
 use std::{env, path::PathBuf, time::Instant};
 
@@ -78,6 +78,7 @@ pub(crate) struct Options {
 enum Part {
     Facts,
     Tests,
+    Random,
     Accept,
     Round,
 }
@@ -177,6 +178,13 @@ fn sections(tools: &Tools, options: &Options) -> anyhow::Result<Vec<Section>> {
     if wanted(Part::Tests) {
         progress("tests");
         out.push(of_tests(&|files| filecheck::run(tools, files), "LLVM's tests")?);
+    }
+    if wanted(Part::Random) {
+        progress("random functions");
+        let count = options.random.unwrap_or(if options.quick { 2000 } else { 100_000 });
+        for target in random::Target::ALL {
+            out.push(random::run(tools, target, count, options.seed)?);
+        }
     }
     let candidates: Vec<Candidate> = candidates(&tests, &[&shipped[..], &kernels].concat());
     if wanted(Part::Accept) {

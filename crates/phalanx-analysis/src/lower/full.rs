@@ -9,15 +9,17 @@
 //! - atomics, unknown calls, and whatever has no rule give anything.
 
 use phalanx_ir::{
-    CallConv, Const, GlobalName, InstData, InstId, Opcode, TypeKind, Value,
+    Const, GlobalName, InstData, InstId, Opcode, TypeKind, Value,
     attributes::AttrKind,
     constant::{ConstKind, InlineAsm},
     inst::{InstFlags, Ordering},
 };
 use phalanx_target::{
-    Intrinsic, SourceSet, Transfer,
+    Intrinsic, SourceSet, TransferContext,
+    address_space::AddressSpace,
+    calling_convention::{CallingConvention, Entry, argument_is_wave_uniform},
+    inline_asm,
     intrinsics::lookup,
-    transfer::TransferContext,
 };
 use rustc_hash::FxHashMap;
 
@@ -32,7 +34,7 @@ pub struct FullRules<'a> {
     code: Code<'a>,
     around: Surroundings<'a>,
     context: TransferContext,
-    is_kernel: bool,
+    entry: Entry,
     /// Callees met so far.
     intrinsics: FxHashMap<Const, Option<Intrinsic>>,
 }
@@ -44,10 +46,14 @@ impl<'a> FullRules<'a> {
         FullRules {
             code,
             around,
-            context: TransferContext::new(around.launch, around.target.lockstep()),
-            is_kernel: is_kernel(code.header.call_conv),
+            context: TransferContext::new(around.launch, around.lockstep),
+            entry: convention(code).entry(around.target.architecture()),
             intrinsics: FxHashMap::default(),
         }
+    }
+
+    fn is_kernel(&self) -> bool {
+        self.entry == Entry::Kernel
     }
 
     fn intrinsic(&mut self, callee: Const) -> Option<Intrinsic> {
@@ -74,26 +80,26 @@ impl<'a> FullRules<'a> {
         Rule::new(Definition { seed, transfer: divergence::Transfer::Propagate, is_pure })
     }
 
-    fn address_space(&self, address: Value) -> Option<u32> {
+    fn address_space(&self, address: Value) -> Option<AddressSpace> {
         let ty = match address.kind() {
             phalanx_ir::ValueKind::Inst(inst) => self.code.body.inst(inst).ty,
             phalanx_ir::ValueKind::Arg(position) => self.code.header.params[position as usize],
             phalanx_ir::ValueKind::Const(constant) => self.code.context.const_data(constant).ty,
             _ => return None,
         };
-        match self.code.context.type_kind(ty) {
-            TypeKind::Ptr(space) => Some(*space),
+        let number = match self.code.context.type_kind(ty) {
             TypeKind::Vector { elem, .. } => self.code.context.type_kind(*elem).address_space(),
-            _ => None,
-        }
+            kind => kind.address_space(),
+        };
+        Some(AddressSpace::of(self.around.target.architecture(), number?))
     }
 
     fn may_be_private(&self, address: Value) -> bool {
-        self.address_space(address).is_none_or(|space| self.around.target.may_be_private(space))
+        self.address_space(address).is_none_or(|space| space.may_be_private(self.is_kernel()))
     }
 
     fn is_constant_memory(&self, address: Value) -> bool {
-        self.address_space(address).is_some_and(|space| self.around.target.is_constant(space))
+        self.address_space(address).is_some_and(AddressSpace::is_constant)
     }
 
     fn operand_facts(&self, operands: &[Value]) -> Vec<OperandFacts> {
@@ -161,12 +167,12 @@ impl<'a> FullRules<'a> {
             && self.code.body.operands(inst).first().is_some_and(|count| count.as_const().is_some())
             && !data.flags.contains(InstFlags::IN_ALLOCA);
         // The frame of a kernel is at one place for all threads, that of a function where its callers left the stack.
-        let seed = match (is_static, self.is_kernel) {
+        let seed = match (is_static, self.is_kernel()) {
             (true, true) => SourceSet::EMPTY,
             (true, false) if self.context.lockstep => SourceSet::OPAQUE_WAVE,
             _ => SourceSet::OPAQUE_THREAD,
         };
-        let is_pure = is_static && self.is_kernel;
+        let is_pure = is_static && self.is_kernel();
         Rule::new(Definition { seed, transfer: divergence::Transfer::Propagate, is_pure })
     }
 
@@ -228,12 +234,11 @@ fn union(a: Rule, b: Rule) -> Rule {
 impl Rules for FullRules<'_> {
     fn argument(&mut self, position: u32) -> Definition {
         let attributes = self.code.context.param_attrs(self.code.header.attributes, position as usize);
-        let seed = if self.is_kernel {
-            SourceSet::EMPTY
-        } else if self.around.target.is_amdgpu() && attributes.has(AttrKind::InReg) {
-            SourceSet::OPAQUE_WAVE
-        } else {
-            SourceSet::OPAQUE_THREAD
+        let (architecture, inreg) = (self.around.target.architecture(), attributes.has(AttrKind::InReg));
+        let seed = match argument_is_wave_uniform(architecture, convention(self.code), inreg) {
+            true if self.is_kernel() => SourceSet::EMPTY,
+            true => SourceSet::OPAQUE_WAVE,
+            false => SourceSet::OPAQUE_THREAD,
         };
         Definition { seed, transfer: divergence::Transfer::Propagate, is_pure: true }
     }
@@ -271,9 +276,6 @@ impl Rules for FullRules<'_> {
     }
 }
 
-/// Whether threads start in functions of this convention.
-#[must_use]
-pub fn is_kernel(convention: CallConv) -> bool {
-    phalanx_target::is_entry_convention(convention.0)
+fn convention(code: Code<'_>) -> CallingConvention {
+    CallingConvention(code.header.call_conv.0)
 }
-

@@ -49,6 +49,8 @@ pub struct Surroundings<'a> {
     pub target: &'a phalanx_target::Target,
     /// What is known of launches.
     pub launch: &'a LaunchFacts,
+    /// Whether converged threads of a wave execute each instruction at one moment.
+    pub lockstep: bool,
     /// Attributes of a function of the module, by name.
     pub callee: &'a dyn Fn(GlobalName) -> Option<AttrList>,
 }

@@ -25,6 +25,7 @@ use crate::{
         integrity,
         result::{ResultType, result_type},
         rules,
+        types::MAX_ALIGN,
         view::{InstView, OperandTypes, dangling, type_of},
     },
 };
@@ -97,6 +98,11 @@ impl<'m> FunctionBuilder<'m> {
     /// The argument with this position. Using one that the function does not have is an error of its user.
     pub fn arg(&self, position: u32) -> Value {
         Value::arg(position.min(Value::LIMIT as u32))
+    }
+
+    /// The first arguments, as many as are asked for: `let [data, n] = f.args();`.
+    pub fn args<const N: usize>(&self) -> [Value; N] {
+        std::array::from_fn(|position| self.arg(position as u32))
     }
 
     /// Type of a value of this function; none when it is not one.
@@ -363,6 +369,9 @@ impl<'m> FunctionBuilder<'m> {
         if let Some(align) = modifiers.align {
             if !align.is_power_of_two() {
                 return fault("alignment is not a power of two");
+            }
+            if align > MAX_ALIGN {
+                return fault("huge alignment values are unsupported");
             }
             mem = mem.with_align(Some(align));
         }

@@ -44,24 +44,24 @@ fn error(
 
 #[test]
 fn a_wrong_operand_is_reported_where_it_is_used() {
-    let text = error(|_, f| f.add(f.arg(0), f.arg(1)).map(drop));
+    let text = error(|_, f| f.add(Value::arg(0), Value::arg(1)).map(drop));
     assert_eq!(
         text,
         "@f, %entry: add: Both operands to a binary operator are not of the same type! (i32 %x, float %y)"
     );
-    let text = error(|_, f| f.load(Type::I32, f.arg(0)).map(drop));
+    let text = error(|_, f| f.load(Type::I32, Value::arg(0)).map(drop));
     assert_eq!(text, "@f, %entry: load: Load operand must be a pointer. (i32 %x)");
-    let text = error(|_, f| f.fneg(f.arg(0)).map(drop));
+    let text = error(|_, f| f.fneg(Value::arg(0)).map(drop));
     assert!(text.contains("FNeg operator only works with float types!"), "{text}");
-    let text = error(|_, f| f.arg(9).as_arg().map_or(Ok(()), |_| f.freeze(f.arg(9)).map(drop)));
+    let text = error(|_, f| f.freeze(Value::arg(9)).map(drop));
     assert_eq!(text, "@f, %entry: freeze: Referring to an argument in another function! (%arg9)");
 }
 
 #[test]
 fn a_failed_step_inserts_nothing() {
     let module = with_function(|_, f| {
-        assert!(f.named("bad").add(f.arg(0), f.arg(1)).is_err());
-        let sum = f.add(f.arg(0), f.arg(0))?;
+        assert!(f.named("bad").add(Value::arg(0), Value::arg(1)).is_err());
+        let sum = f.add(Value::arg(0), Value::arg(0))?;
         let names = &f.function().extras.names;
         assert_eq!(names.inst(sum.as_inst().unwrap()), None, "the name went with the mistake");
         Ok(())
@@ -103,10 +103,10 @@ fn a_function_without_terminator_or_blocks_is_not_finished() {
 fn dominance_is_checked_at_the_end() {
     let text = error(|context, f| {
         let [one, two] = [f.block("one"), f.block("two")];
-        let condition = f.icmp(IntPredicate::Eq, f.arg(0), context.const_i32(0))?;
+        let condition = f.icmp(IntPredicate::Eq, Value::arg(0), context.const_i32(0))?;
         f.cond_br(condition, one, two)?;
         f.switch_to(one);
-        let sum = f.named("sum").add(f.arg(0), f.arg(0))?;
+        let sum = f.named("sum").add(Value::arg(0), Value::arg(0))?;
         f.br(two)?;
         f.switch_to(two);
         f.named("use").add(sum, sum)?;
@@ -124,14 +124,14 @@ fn phis_stand_first_and_take_their_values_later() {
         let (entry, next) = (f.current_block().unwrap(), f.block("next"));
         f.br(next)?;
         f.switch_to(next);
-        f.add(f.arg(0), f.arg(0))?;
-        let phi = f.named("p").phi(Type::I32)?;
-        let text = f.add_incoming(phi, f.arg(1), entry).unwrap_err().to_string();
+        f.add(Value::arg(0), Value::arg(0))?;
+        let phi = f.named("merge").phi(Type::I32)?;
+        let text = f.add_incoming(phi, Value::arg(1), entry).unwrap_err().to_string();
         assert_eq!(
             text,
-            "@f, %next: phi: PHI node operands are not the same type as the result! (i32 %p, float %y)"
+            "@f, %next: phi: PHI node operands are not the same type as the result! (i32 %merge, float %y)"
         );
-        assert!(f.add_incoming(f.arg(0), f.arg(0), entry).is_err());
+        assert!(f.add_incoming(Value::arg(0), Value::arg(0), entry).is_err());
         f.add_incoming(phi, context.const_i32(7), entry)?;
         f.ret_void().map(drop)
     });
@@ -154,7 +154,7 @@ fn phis_stand_first_and_take_their_values_later() {
 #[test]
 fn names_are_made_unique() {
     let module = with_function(|_, f| {
-        let first = f.named("x").add(f.arg(0), f.arg(0))?;
+        let first = f.named("x").add(Value::arg(0), Value::arg(0))?;
         let second = f.named("x").add(first, first)?;
         let block = f.block("entry");
         let names = &f.function().extras.names;
@@ -178,7 +178,7 @@ fn result_types_follow_from_operands() {
         };
         let lane = f.extract_element(vector, context.const_i32(1))?;
         is(f, lane, Type::FLOAT);
-        let vector = f.insert_element(vector, lane, f.arg(0))?;
+        let vector = f.insert_element(vector, lane, Value::arg(0))?;
         is(f, vector, v4);
         let wide = f.shuffle_vector(vector, vector, &[0, 1, -1, 7, 6, 5, 4, 3])?;
         is(f, wide, context.vector_type(Type::FLOAT, 8));
@@ -187,8 +187,8 @@ fn result_types_follow_from_operands() {
         let chosen = f.flagged(InstFlags::FAST).select(mask, vector, vector)?;
         is(f, chosen, v4);
         let pair = f.cmpxchg(
-            f.arg(2),
-            f.arg(0),
+            Value::arg(2),
+            Value::arg(0),
             context.const_i32(1),
             (Ordering::AcqRel, Ordering::Monotonic),
             SyncScope::SYSTEM,
@@ -196,37 +196,37 @@ fn result_types_follow_from_operands() {
         is(f, pair, context.struct_type(&[Type::I32, Type::I1]));
         let won = f.extract_value(pair, &[1])?;
         is(f, won, Type::I1);
-        let pair = f.insert_value(pair, f.arg(0), &[0])?;
+        let pair = f.insert_value(pair, Value::arg(0), &[0])?;
         is(f, pair, context.struct_type(&[Type::I32, Type::I1]));
         let v2 = context.vector_type(Type::I64, 2);
-        let addresses = f.gep(Type::I32, f.arg(2), &[context.const_zero(v2).into()])?;
+        let addresses = f.gep(Type::I32, Value::arg(2), &[context.const_zero(v2).into()])?;
         let pointers = context.vector_type(Type::PTR, 2);
         is(f, addresses, pointers);
         let old = f.atomic_rmw(
             RmwOp::FAdd,
-            f.arg(2),
-            f.arg(1),
+            Value::arg(2),
+            Value::arg(1),
             Ordering::Monotonic,
             SyncScope(context.symbol(b"agent")),
         )?;
         is(f, old, Type::FLOAT);
         f.fence(Ordering::SeqCst, SyncScope::SINGLE_THREAD)?;
-        f.aligned(4).atomic_load(Type::I32, f.arg(2), Ordering::Acquire, SyncScope::SYSTEM)?;
-        f.aligned(4).atomic_store(f.arg(0), f.arg(2), Ordering::Release, SyncScope::SYSTEM)?;
+        f.aligned(4).atomic_load(Type::I32, Value::arg(2), Ordering::Acquire, SyncScope::SYSTEM)?;
+        f.aligned(4).atomic_store(Value::arg(0), Value::arg(2), Ordering::Release, SyncScope::SYSTEM)?;
         let slot = f.aligned(8).alloca(Type::I64, 0)?;
         is(f, slot, Type::PTR);
-        let bits = f.bitcast(f.arg(1), Type::I32)?;
+        let bits = f.bitcast(Value::arg(1), Type::I32)?;
         f.store(bits, slot).map(drop)
     });
     module.unwrap();
     let bad = [
-        error(|_, f| f.extract_element(f.arg(0), f.arg(0)).map(drop)),
-        error(|_, f| f.extract_value(f.arg(0), &[0]).map(drop)),
-        error(|_, f| f.shuffle_vector(f.arg(0), f.arg(0), &[0]).map(drop)),
-        error(|_, f| f.gep(Type::VOID, f.arg(2), &[f.arg(0)]).map(drop)),
-        error(|_, f| f.bitcast(f.arg(2), Type::I64).map(drop)),
-        error(|_, f| f.aligned(3).load(Type::I32, f.arg(2)).map(drop)),
-        error(|_, f| f.flagged(InstFlags::EXACT).add(f.arg(0), f.arg(0)).map(drop)),
+        error(|_, f| f.extract_element(Value::arg(0), Value::arg(0)).map(drop)),
+        error(|_, f| f.extract_value(Value::arg(0), &[0]).map(drop)),
+        error(|_, f| f.shuffle_vector(Value::arg(0), Value::arg(0), &[0]).map(drop)),
+        error(|_, f| f.gep(Type::VOID, Value::arg(2), &[Value::arg(0)]).map(drop)),
+        error(|_, f| f.bitcast(Value::arg(2), Type::I64).map(drop)),
+        error(|_, f| f.aligned(3).load(Type::I32, Value::arg(2)).map(drop)),
+        error(|_, f| f.flagged(InstFlags::EXACT).add(Value::arg(0), Value::arg(0)).map(drop)),
         error(|_, f| f.fence(Ordering::Monotonic, SyncScope::SYSTEM).map(drop)),
     ];
     expect_test::expect![[r#"
@@ -249,11 +249,12 @@ fn a_gep_by_a_field_follows_identified_structures() {
     let opaque = module.declare_struct("later");
     let spec = FunctionSpec::new(Type::FLOAT).param(Type::PTR, "p");
     let mut f = module.define_function("f", spec).unwrap();
+    let [p] = f.args();
     let entry = f.block("");
     f.switch_to(entry);
-    assert!(f.struct_gep(pair, f.arg(0), 2).is_err(), "there is no field 2");
-    assert!(f.struct_gep(opaque, f.arg(0), 0).is_err(), "its fields are unknown");
-    let field = f.struct_gep(pair, f.arg(0), 1).unwrap();
+    assert!(f.struct_gep(pair, p, 2).is_err(), "there is no field 2");
+    assert!(f.struct_gep(opaque, p, 0).is_err(), "its fields are unknown");
+    let field = f.struct_gep(pair, p, 1).unwrap();
     let loaded = f.load(Type::FLOAT, field).unwrap();
     f.ret(loaded).unwrap();
     f.module().define_struct("later", &[pair]).unwrap();
@@ -274,16 +275,16 @@ fn calls_of_every_kind() {
     f.header_mut().personality = Some(personality.address());
     let [entry, normal, unwind] = [f.block("entry"), f.block("normal"), f.block("unwind")];
     f.switch_to(entry);
-    let r = f.named("r").call(callee, &[f.arg(0)]).unwrap();
+    let r = f.named("r").call(callee, &[Value::arg(0)]).unwrap();
     assert!(f.call(callee, &[]).is_err());
-    assert!(f.call(callee, &[f.arg(1)]).is_err());
-    f.call(printf, &[f.arg(1), r, r]).unwrap();
+    assert!(f.call(callee, &[Value::arg(1)]).is_err());
+    f.call(printf, &[Value::arg(1), r, r]).unwrap();
     let ty = context.function_type(Type::I32, &[Type::I32], false);
-    f.call(Callee::indirect(f.arg(1), ty), &[r]).unwrap();
+    f.call(Callee::indirect(Value::arg(1), ty), &[r]).unwrap();
     let asm_type = context.function_type(Type::VOID, &[], false);
     f.call(Callee::inline_asm(&context, asm_type, "nop", "", true), &[]).unwrap();
     let me = f.reference();
-    f.call(me, &[r, f.arg(1)]).unwrap();
+    f.call(me, &[r, Value::arg(1)]).unwrap();
     let invoked = f.invoke(&CallSpec::new(callee).arg(r), normal, unwind).unwrap();
     f.switch_to(normal);
     f.ret(invoked).unwrap();
@@ -347,7 +348,7 @@ fn kernels_return_nothing() {
 #[test]
 fn erased_instructions_may_not_be_used() {
     let text = error(|_, f| {
-        let sum = f.named("sum").add(f.arg(0), f.arg(0))?;
+        let sum = f.named("sum").add(Value::arg(0), Value::arg(0))?;
         f.named("more").add(sum, sum)?;
         f.erase(sum.as_inst().unwrap());
         Ok(())
@@ -358,9 +359,9 @@ fn erased_instructions_may_not_be_used() {
 #[test]
 fn the_cursor_goes_before_an_instruction() {
     let module = with_function(|_, f| {
-        let last = f.named("last").add(f.arg(0), f.arg(0))?;
+        let last = f.named("last").add(Value::arg(0), Value::arg(0))?;
         f.switch_before(last.as_inst().unwrap());
-        f.named("first").add(f.arg(0), f.arg(0))?;
+        f.named("first").add(Value::arg(0), Value::arg(0))?;
         assert!(f.ret_void().is_err(), "no terminator in the middle");
         Ok(())
     });
@@ -376,7 +377,7 @@ fn switches_check_their_cases() {
         with_function(|context, f| {
             let exit = f.block("exit");
             let cases = [(context.const_i32(a), exit), (context.const_i32(b), exit)];
-            f.switch(f.arg(0), exit, &cases)?;
+            f.switch(Value::arg(0), exit, &cases)?;
             f.switch_to(exit);
             f.ret_void().map(drop)
         })
@@ -385,7 +386,7 @@ fn switches_check_their_cases() {
     assert!(case(3, 3).unwrap_err().to_string().contains("Duplicate integer as switch case"));
     let text = error(|context, f| {
         let exit = f.block("exit");
-        f.switch(f.arg(0), exit, &[(context.const_i64(1), exit)]).map(drop)
+        f.switch(Value::arg(0), exit, &[(context.const_i64(1), exit)]).map(drop)
     });
     assert!(text.contains("Switch constants must all be same type as switch value!"), "{text}");
 }

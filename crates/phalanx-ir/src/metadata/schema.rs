@@ -182,7 +182,6 @@ const SUBPROGRAM_FLAGS: FieldType = FieldType::Mask(NameTable::SubprogramFlag);
 const BASE_TYPE: u32 = 0x24;
 const STRING_TYPE: u32 = 0x12;
 const TEMPLATE_VALUE_PARAMETER: u32 = 0x30;
-const DEFINE: u32 = 1;
 const START_FILE: u32 = 3;
 
 macro_rules! nodes {

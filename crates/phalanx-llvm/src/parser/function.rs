@@ -318,6 +318,8 @@ impl Parser<'_> {
 
     /// Remembers attributes of a call that name groups.
     pub(crate) fn wait_for_call_groups(&mut self, call: u32, attributes: FnAttrs) {
-        self.wait_for_groups(self.func.index, Place::Call(call), attributes);
+        if !attributes.groups.is_empty() {
+            self.waiting_attributes.push((self.func.index, Place::Call(call), attributes));
+        }
     }
 }

@@ -9,7 +9,7 @@ use phalanx_ir::{
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{FnAttrs, Parser, Place, checks::is_first_class, keyword::Keyword};
+use super::{Parser, Place, attributes::HeaderAttrs, checks::is_first_class, keyword::Keyword};
 use crate::{
     error::{PResult, Span},
     lexer::{Token, TokenKind},
@@ -76,7 +76,7 @@ impl Parser<'_> {
         let (params, vararg) = self.parse_params()?;
         let unnamed_addr = self.parse_unnamed_addr();
         let address_space = self.parse_optional_address_space(self.types.address_spaces.program)?;
-        let attributes = self.parse_fn_attrs()?;
+        let attributes = self.parse_header_attrs()?;
         let section = self.parse_keyword_string(Keyword::Section)?;
         let partition = self.parse_keyword_string(Keyword::Partition)?;
         let comdat = self.parse_optional_comdat(name)?;
@@ -99,9 +99,11 @@ impl Parser<'_> {
         let mut sets: Vec<AttrSet> = params.iter().map(|param| param.attributes).collect();
         trim(&mut sets);
         let list = AttrListData { function: attributes.set, ret: ret_attributes, params: sets.into() };
-        let align = attributes.align.or(align);
         let attribute_list = self.context.attr_list(&list);
-        self.wait_for_groups(index, Place::Header, attributes);
+        let attribute_align = attributes.align;
+        if attributes.set != AttrSet::EMPTY || !attributes.groups.is_empty() {
+            self.waiting_attributes.push((index, Place::Header, attributes));
+        }
         let header = FunctionHeader {
             name: defined_name,
             ty,
@@ -119,7 +121,7 @@ impl Parser<'_> {
             section,
             partition,
             comdat,
-            align,
+            align: attribute_align.or(align),
             preferred_align: None,
             gc,
             prefix,
@@ -266,45 +268,52 @@ impl Parser<'_> {
         self.module.functions.push(declaration(header));
     }
 
-    /// Remembers attributes that name groups, which may be defined later in the file.
-    pub(crate) fn wait_for_groups(&mut self, function: usize, place: Place, attributes: FnAttrs) {
-        if !attributes.groups.is_empty() {
-            self.waiting_attributes.push((function, place, attributes));
-        }
-    }
-
     /// At the end of the file: puts the attributes of groups where they are named.
     pub(crate) fn finish_attributes(&mut self) {
         type Groups = SmallVec<[u32; 2]>;
-        let mut known: FxHashMap<(AttrList, Groups), AttrList> = FxHashMap::default();
-        for (index, place, attributes) in std::mem::take(&mut self.waiting_attributes) {
-            let before = *self.attributes_at(index, place);
-            let key = (before, attributes.groups.clone());
-            let after = match known.get(&key) {
-                Some(&after) => after,
-                None => {
-                    let function = self.resolve_fn_attrs(&attributes);
-                    let data = AttrListData { function, ..self.context.attr_list_data(before).clone() };
-                    let after = self.context.attr_list(&data);
-                    known.insert(key, after);
-                    after
+        let mut headers: FxHashMap<(AttrList, Groups), (AttrList, HeaderAttrs)> = FxHashMap::default();
+        let mut calls: FxHashMap<(AttrList, Groups), AttrList> = FxHashMap::default();
+        for (function, place, attributes) in std::mem::take(&mut self.waiting_attributes) {
+            let groups = attributes.groups.clone();
+            match place {
+                Place::Header => {
+                    let before = self.module.functions[function].header.attributes;
+                    let (list, found) = match headers.get(&(before, groups.clone())) {
+                        Some(known) => *known,
+                        None => {
+                            let found = self.resolve_header_attrs(&attributes);
+                            let resolved = (self.with_function_set(before, found.set), found);
+                            headers.insert((before, groups), resolved);
+                            resolved
+                        }
+                    };
+                    let header = &mut self.module.functions[function].header;
+                    header.attributes = list;
+                    header.align = found.align.or(header.align);
+                    header.section = found.section.or(header.section);
                 }
-            };
-            *self.attributes_at(index, place) = after;
+                Place::Call(at) => {
+                    let before = self.module.functions[function].body.call_infos()[at as usize].attributes;
+                    let list = match calls.get(&(before, groups.clone())) {
+                        Some(known) => *known,
+                        None => {
+                            let set = self.resolve_fn_attrs(&attributes);
+                            let list = self.with_function_set(before, set);
+                            calls.insert((before, groups), list);
+                            list
+                        }
+                    };
+                    self.module.functions[function].body.call_infos_mut()[at as usize].attributes = list;
+                }
+            }
         }
         for (variable, attributes) in std::mem::take(&mut self.globals.waiting_attributes) {
             self.module.variables[variable].attributes = self.resolve_fn_attrs(&attributes);
         }
     }
-}
 
-impl Parser<'_> {
-    fn attributes_at(&mut self, function: usize, place: Place) -> &mut AttrList {
-        let function = &mut self.module.functions[function];
-        match place {
-            Place::Header => &mut function.header.attributes,
-            Place::Call(at) => &mut function.body.call_infos_mut()[at as usize].attributes,
-        }
+    fn with_function_set(&self, list: AttrList, function: AttrSet) -> AttrList {
+        self.context.attr_list(&AttrListData { function, ..self.context.attr_list_data(list).clone() })
     }
 }
 

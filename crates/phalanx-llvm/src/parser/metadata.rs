@@ -268,7 +268,7 @@ impl<'a> Parser<'a> {
     fn numbered(&mut self, number: u32, span: Span) -> &mut Numbered {
         let state = &mut self.metadata;
         let metadata = &mut self.module.metadata;
-        let mut make = || Numbered { node: metadata.reserve(), first_use: span, defined: false };
+        let make = || Numbered { node: metadata.reserve(), first_use: span, defined: false };
         let at = number as usize;
         // A definition takes at least seven bytes, so in a usual file numbers are below this bound.
         if at < self.source.len() / 4 {

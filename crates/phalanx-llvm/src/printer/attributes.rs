@@ -80,10 +80,10 @@ impl Writer<'_> {
                 self.str("))");
             }
             Attribute::Text(key, value) => {
-                self.quoted_symbol(key);
+                self.quoted(key);
                 if let Some(value) = value {
                     self.str("=");
-                    self.quoted_symbol(value);
+                    self.quoted(value);
                 }
             }
         }

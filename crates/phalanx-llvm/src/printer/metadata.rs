@@ -36,7 +36,7 @@ impl Writer<'_> {
             LocalMetadata::Node(node) => self.metadata_ref(*node),
             LocalMetadata::String(string) => {
                 self.str("!");
-                self.quoted_symbol(*string);
+                self.quoted(*string);
             }
             LocalMetadata::Value(value) => self.typed_value(*value),
             LocalMetadata::ArgList(values) => {
@@ -172,7 +172,7 @@ impl Writer<'_> {
                 self.str(if value != 0 { "true" } else { "false" })
             }
             (FieldType::String | FieldType::NonEmptyString, MetadataValue::String(string)) => {
-                self.quoted_symbol(string)
+                self.quoted(string)
             }
             (FieldType::Named(table, _), MetadataValue::Int(value)) => {
                 self.named_number(table, value)
@@ -209,7 +209,7 @@ impl Writer<'_> {
             MetadataValue::Node(node) => self.metadata_ref(node),
             MetadataValue::String(string) => {
                 self.str("!");
-                self.quoted_symbol(string);
+                self.quoted(string);
             }
             MetadataValue::Const(constant) => self.typed_constant(constant),
             MetadataValue::Int(value) => self.signed(value),
@@ -224,7 +224,7 @@ impl Writer<'_> {
     }
 
     /// `"text"`, escaped.
-    pub(super) fn quoted_symbol(&mut self, text: Symbol) {
+    pub(super) fn quoted(&mut self, text: Symbol) {
         self.str("\"");
         names::escape(self.context().bytes(text), self.out);
         self.str("\"");

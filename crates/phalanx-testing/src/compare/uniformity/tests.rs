@@ -56,7 +56,7 @@ fn changed(from: &str, to: &str) -> Vec<String> {
     assert!(TEXT.contains(from), "nothing to change: {from}");
     let other = TEXT.replace(from, to);
     let lines = |left: &str, right: &str| -> Vec<String> {
-        let found = crate::compare::differences(crate::compare::Fact::Uniformity, left, right);
+        let found = crate::compare::differences(Fact::Uniformity, left, right);
         found.expect("well-formed").iter().map(ToString::to_string).collect()
     };
     assert_eq!(lines(&other, TEXT).len(), lines(TEXT, &other).len(), "both ways alike");

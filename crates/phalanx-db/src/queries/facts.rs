@@ -1,0 +1,167 @@
+//! Queries on what instructions compute.
+
+use phalanx_analysis::{
+    control, divergence as solver,
+    divergence::{Divergence, ValueTable},
+    launch,
+    lower::{self, Code, Surroundings},
+};
+use phalanx_ir::{GlobalName, ValueKind, attributes::AttrList, constant::ConstKind};
+use phalanx_target::{
+    LaunchFacts, SourceSet, Target,
+    calling_convention::{CallingConvention, Entry},
+};
+use rustc_hash::FxHashMap;
+
+use super::graph::{cfg, cycles, postdom_tree, sync_dependence};
+use crate::{FunctionInput, ModuleInput};
+
+type Db<'db> = &'db dyn salsa::Database;
+
+/// The target of a module: the driver's triple and processor, or else the module's own.
+///
+/// *Reads* `shell`, `overrides`. *Changes when* the triple or the processor do. *Cost* O(1).
+#[salsa::tracked(returns(ref))]
+pub fn target(db: Db<'_>, module: ModuleInput) -> Target {
+    let overrides = module.overrides(db);
+    let own = module.shell(db).triple.map(|triple| module.context(db).text(triple).into_owned());
+    let triple = overrides.triple.clone().or(own).unwrap_or_default();
+    Target::new(&triple, overrides.cpu.as_deref().unwrap_or_default())
+}
+
+/// Functions of a module by name.
+///
+/// *Reads* `functions`. *Changes when* a function is added or removed. *Cost* O(functions).
+#[salsa::tracked(returns(ref))]
+pub fn symbols(db: Db<'_>, module: ModuleInput) -> FxHashMap<GlobalName, FunctionInput> {
+    module.functions(db).iter().map(|entry| (entry.name, entry.input)).collect()
+}
+
+/// Functions that a function calls by name, sorted, with their attributes.
+///
+/// *Reads* `body`, [`symbols`], headers of the callees. *Changes when* a callee appears, goes, or changes its
+/// attributes. *Cost* O(calls).
+#[salsa::tracked(returns(ref))]
+pub fn callees(db: Db<'_>, function: FunctionInput) -> Vec<(GlobalName, AttrList)> {
+    let body = function.body(db);
+    let module = function.module(db);
+    let context = module.context(db);
+    let mut names: Vec<GlobalName> = Vec::new();
+    for inst in body.all_ids().filter(|&inst| body.inst(inst).opcode.is_call()) {
+        if body.block_of(inst).is_none() {
+            continue;
+        }
+        if let ValueKind::Const(callee) = body.callee(inst).kind()
+            && let ConstKind::Global(name) = context.const_data(callee).kind
+        {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    let symbols = symbols(db, module);
+    names
+        .into_iter()
+        .filter_map(|name| Some((name, symbols.get(&name)?.header(db).attributes)))
+        .collect()
+}
+
+/// What is known of the launches of a function.
+///
+/// *Reads* `header`, `shell`, [`target`]. *Changes when* a stated size or the wave width do. *Cost* O(attributes).
+#[salsa::tracked(returns(ref))]
+pub fn launch_facts(db: Db<'_>, function: FunctionInput) -> LaunchFacts {
+    let module = function.module(db);
+    let metadata = &module.shell(db).metadata;
+    launch::launch_facts(module.context(db), function.header(db), metadata, target(db, module))
+}
+
+/// Whether threads start in a function.
+///
+/// *Reads* `header`, [`target`]. *Cost* O(1).
+pub fn is_kernel(db: Db<'_>, function: FunctionInput) -> bool {
+    let architecture = target(db, function.module(db)).architecture();
+    CallingConvention(function.header(db).call_conv.0).entry(architecture) != Entry::Call
+}
+
+fn with_code<R>(
+    db: Db<'_>,
+    function: FunctionInput,
+    run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+) -> Option<R> {
+    cfg(db, function).as_ref()?;
+    let module = function.module(db);
+    let (context, header) = (module.context(db), function.header(db));
+    let code = Code { context, header, flow: function.flow(db), body: function.body(db) };
+    let target = target(db, module);
+    let processor = context.function_attr_text(header.attributes, "target-cpu").unwrap_or_default();
+    let lockstep = target.is_lockstep(std::str::from_utf8(processor).unwrap_or_default());
+    let callees = callees(db, function);
+    let callee = |name: GlobalName| {
+        let found = callees.binary_search_by_key(&name, |&(name, _)| name).ok()?;
+        Some(callees[found].1)
+    };
+    let launch = launch_facts(db, function);
+    Some(run(code, Surroundings { target, launch, lockstep, callee: &callee }))
+}
+
+/// The affect map, and what each definition contributes by itself.
+///
+/// *Reads* `header`, `flow`, `body`, [`target`], [`launch_facts`], [`callees`]. *Changes when* an instruction does.
+/// *Cost* O(instructions + operands).
+#[salsa::tracked(returns(ref))]
+pub fn affect_map(db: Db<'_>, function: FunctionInput) -> Option<ValueTable> {
+    with_code(db, function, lower::full)
+}
+
+/// As [`affect_map`], with LLVM 22's sources and always-uniform values.
+///
+/// *Reads*, *changes*, *costs* as [`affect_map`].
+#[salsa::tracked(returns(ref))]
+pub fn llvm_affect_map(db: Db<'_>, function: FunctionInput) -> Option<ValueTable> {
+    with_code(db, function, lower::as_llvm)
+}
+
+/// Sources of divergence of every value, terminator, use and cycle.
+///
+/// *Reads* [`affect_map`] and the graph facts. *Changes when* a source reaches something new.
+/// *Cost* near-linear; see [`phalanx_analysis::divergence`].
+#[salsa::tracked(returns(ref))]
+pub fn divergence(db: Db<'_>, function: FunctionInput) -> Option<Divergence> {
+    solve(db, function, affect_map(db, function).as_ref()?, solver::Mode::Precise)
+}
+
+/// As [`divergence()`], from LLVM 22's sources.
+///
+/// *Reads* [`llvm_affect_map`] and the graph facts. *Cost* as [`divergence()`].
+#[salsa::tracked(returns(ref))]
+pub fn uniformity(db: Db<'_>, function: FunctionInput) -> Option<Divergence> {
+    solve(db, function, llvm_affect_map(db, function).as_ref()?, solver::Mode::Precise)
+}
+
+/// LLVM 22's own answer, its unsound results included: for comparisons only. Not a query.
+pub fn exact_llvm_uniformity(db: Db<'_>, function: FunctionInput) -> Option<Divergence> {
+    solve(db, function, llvm_affect_map(db, function).as_ref()?, solver::Mode::ExactLlvm)
+}
+
+fn solve(
+    db: Db<'_>,
+    function: FunctionInput,
+    values: &ValueTable,
+    mode: solver::Mode,
+) -> Option<Divergence> {
+    let (cfg, cycles) = (cfg(db, function).as_ref()?, cycles(db, function).as_ref()?);
+    let sync = sync_dependence(db, function).as_ref()?;
+    Some(solver::solve(cfg, cycles, sync, values, mode))
+}
+
+/// Sources that the execution of each block depends on, by block number.
+///
+/// *Reads* [`divergence()`], `postdom_tree`. *Changes when* a branch's sources do. *Cost* near-linear per source.
+#[salsa::tracked(returns(ref))]
+pub fn control_divergence(db: Db<'_>, function: FunctionInput) -> Option<Vec<SourceSet>> {
+    let cfg = cfg(db, function).as_ref()?;
+    let postdom = postdom_tree(db, function).as_ref()?;
+    Some(control::control_divergence(cfg, postdom, divergence(db, function).as_ref()?.terminators()))
+}
+

@@ -1,0 +1,921 @@
+//! The intrinsic tables against the installed LLVM, name by name.
+//!
+//! `llvm-tblgen-22` lists the intrinsics with their signatures, `opt-22` says what attributes they have and what its
+//! uniformity analysis makes of a call. One module with a call of everything answers in about two seconds.
+
+mod oracle;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use expect_test::expect;
+use phalanx_target::intrinsics::{Entry, Family, LlvmUniformity, Location, MemoryEffect};
+use phalanx_target::transfer::Operand;
+use phalanx_target::{LaunchFacts, SourceSet, TransferContext};
+use serde_json::Value;
+
+/// An intrinsic as LLVM defines it, with one choice of overloaded types.
+struct Signature {
+    /// Name without suffix.
+    base: String,
+    overloaded: bool,
+    result: String,
+    parameters: Vec<String>,
+    /// Parameters that must be constants, and a constant that is in their range.
+    immediates: BTreeMap<usize, i64>,
+}
+
+/// Records of TableGen.
+struct Records(Value);
+
+impl Records {
+    /// All intrinsics of LLVM; `None` if it is not installed.
+    fn load() -> Option<Records> {
+        let include = oracle::run("llvm-config-22", &["--includedir"], "")?;
+        let include = include.stdout.trim().to_owned();
+        // Other targets' intrinsics are two thirds of the file and of the time.
+        let file = Path::new(&include).join("llvm/IR/Intrinsics.td");
+        let definitions = std::fs::read_to_string(file).unwrap();
+        let definitions: String = definitions
+            .lines()
+            .filter(|line| {
+                let other = line.strip_prefix("include \"llvm/IR/Intrinsics");
+                other.is_none_or(|name| {
+                    ["AMDGPU", "NVVM", "SPIRV"].iter().any(|target| name.starts_with(target))
+                })
+            })
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        let output =
+            oracle::run("llvm-tblgen-22", &["-dump-json", "-I", &include, "-"], &definitions)?;
+        assert!(output.success, "llvm-tblgen-22: {}", output.stderr);
+        Some(Records(serde_json::from_str(&output.stdout).unwrap()))
+    }
+
+    fn record(&self, reference: &Value) -> &Value {
+        &self.0[reference["def"].as_str().unwrap()]
+    }
+
+    fn has_class(record: &Value, class: &str) -> bool {
+        record["!superclasses"].as_array().is_some_and(|all| all.iter().any(|c| c == class))
+    }
+
+    fn signatures(&self, target_prefix: &str) -> Vec<Signature> {
+        let mut signatures: Vec<_> = self
+            .0
+            .as_object()
+            .unwrap()
+            .iter()
+            .filter(|(_, record)| {
+                Records::has_class(record, "Intrinsic") && record["TargetPrefix"] == target_prefix
+            })
+            .map(|(name, record)| self.signature(name, record))
+            .collect();
+        signatures.sort_by(|a, b| a.base.cmp(&b.base));
+        signatures
+    }
+
+    fn signature(&self, name: &str, record: &Value) -> Signature {
+        let types: Vec<&Value> = ["RetTypes", "ParamTypes"]
+            .iter()
+            .flat_map(|list| record[list].as_array().unwrap())
+            .map(|reference| self.record(reference))
+            .collect();
+        let is = |class: &'static str| move |t: &&&Value| Records::has_class(t, class);
+        // Overloaded types are chosen first, because others refer to them, also backwards.
+        let part = types.iter().find(is("LLVMOneNthElementsVectorType"));
+        let needs_vector = types.iter().any(|t| Records::has_class(t, "LLVMVectorElementType"));
+        let pointers = types.iter().any(|t| Records::has_class(t, "LLVMVectorOfAnyPointersToElt"));
+        let mut overloads = Vec::new();
+        for t in &types {
+            let choice = if Records::has_class(t, "LLVMVectorOfAnyPointersToElt") {
+                "<4 x ptr>".to_owned()
+            } else if Records::has_class(t, "LLVMAnyType") {
+                match t["VT"]["def"].as_str().unwrap() {
+                    "Any" | "vAny" if part.is_some() => {
+                        format!("<{} x i32>", 4 * part.unwrap()["Sig"][2].as_i64().unwrap())
+                    }
+                    "Any" | "iAny" if pointers || needs_vector => "<4 x i32>".to_owned(),
+                    "fAny" if needs_vector => "<4 x float>".to_owned(),
+                    "Any" | "iAny" => "i32".to_owned(),
+                    "fAny" => "float".to_owned(),
+                    "vAny" => "<4 x i32>".to_owned(),
+                    "pAny" => "ptr addrspace(1)".to_owned(),
+                    other => panic!("{name}: no choice for {other}"),
+                }
+            } else {
+                continue;
+            };
+            overloads.push(choice);
+        }
+        let mut next = overloads.iter();
+        let mut spelled: Vec<String> = types
+            .iter()
+            .map(|t| {
+                let overloaded = Records::has_class(t, "LLVMAnyType")
+                    || Records::has_class(t, "LLVMVectorOfAnyPointersToElt");
+                if overloaded { next.next().unwrap().clone() } else { spell(t, &overloads) }
+            })
+            .collect();
+        let results = record["RetTypes"].as_array().unwrap().len();
+        let parameters = spelled.split_off(results);
+        let result = match &spelled[..] {
+            [] => "void".to_owned(),
+            [single] => single.clone(),
+            several => format!("{{ {} }}", several.join(", ")),
+        };
+        let mut immediates = BTreeMap::new();
+        for property in record["IntrProperties"].as_array().unwrap() {
+            let property = self.record(property);
+            let position = || usize::try_from(property["ArgNo"].as_i64().unwrap() - 1).unwrap();
+            if Records::has_class(property, "ImmArg") {
+                immediates.entry(position()).or_insert(0);
+            }
+            // Position -1 is the result.
+            if Records::has_class(property, "Range") && property["ArgNo"].as_i64() > Some(0) {
+                immediates.insert(position(), property["Lower"].as_i64().unwrap());
+            }
+        }
+        let llvm_name = record["LLVMName"].as_str().unwrap();
+        let base = match llvm_name {
+            "" => format!("llvm.{}", name.strip_prefix("int_").unwrap().replace('_', ".")),
+            name => name.to_owned(),
+        };
+        Signature { base, overloaded: !overloads.is_empty(), result, parameters, immediates }
+    }
+}
+
+/// A type that is fixed, or derived from overload number `Number`.
+fn spell(t: &Value, overloads: &[String]) -> String {
+    let has = |class| Records::has_class(t, class);
+    if has("LLVMQualPointerType") {
+        return match t["Sig"].as_array().unwrap().get(1) {
+            Some(space) => format!("ptr addrspace({space})"),
+            None => "ptr".to_owned(),
+        };
+    }
+    if !has("LLVMMatchType") {
+        return spell_value_type(t["VT"]["def"].as_str().unwrap());
+    }
+    let matched = &overloads[usize::try_from(t["Number"].as_u64().unwrap()).unwrap()];
+    let vector = matched.strip_prefix('<').and_then(|v| v.strip_suffix('>')?.split_once(" x "));
+    if has("LLVMScalarOrSameVectorWidth") {
+        vector.map_or("i1".to_owned(), |(count, _)| format!("<{count} x i1>"))
+    } else if has("LLVMVectorElementType") {
+        vector.unwrap().1.to_owned()
+    } else if has("LLVMOneNthElementsVectorType") {
+        let (count, element) = vector.unwrap();
+        let count = count.parse::<i64>().unwrap() / t["Sig"][2].as_i64().unwrap();
+        format!("<{count} x {element}>")
+    } else {
+        matched.clone()
+    }
+}
+
+fn spell_value_type(name: &str) -> String {
+    if let Some((count, element)) = name.strip_prefix('v').and_then(|vector| {
+        let digits = vector.find(|c: char| !c.is_ascii_digit()).filter(|at| *at > 0)?;
+        Some(vector.split_at(digits))
+    }) {
+        return format!("<{count} x {}>", spell_value_type(element));
+    }
+    match name {
+        "f16" => "half",
+        "bf16" => "bfloat",
+        "f32" => "float",
+        "f64" => "double",
+        "f128" => "fp128",
+        "MetadataVT" => "metadata",
+        "isVoid" => "...",
+        other => other,
+    }
+    .to_owned()
+}
+
+/// The mangled suffix of a name; LLVM mends it when it reads the module, so it only has to be unique.
+fn declare(signature: &Signature) -> String {
+    format!(
+        "declare {} @{}({})\n",
+        signature.result,
+        signature.base,
+        signature.parameters.join(", ")
+    )
+}
+
+/// A module with two functions that call everything: `uniform` with uniform arguments, and `cycle` inside an
+/// irreducible cycle that divergent threads enter, where only what is always uniform stays so.
+fn module(signatures: &[Signature], kernel: &str, thread_id: &str, triple: &str) -> String {
+    let mut declarations = String::new();
+    let mut types: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut calls = Vec::new();
+    for signature in signatures {
+        // Debug intrinsics become records and are no calls any more.
+        if signature.base.starts_with("llvm.dbg.") {
+            continue;
+        }
+        if signature.base != thread_id {
+            declarations += &declare(signature);
+        }
+        let mut arguments = Vec::new();
+        for (position, parameter) in signature.parameters.iter().enumerate() {
+            arguments.push(match &**parameter {
+                "..." => continue,
+                "metadata" => "metadata !0".to_owned(),
+                "token" => "token none".to_owned(),
+                p => match signature.immediates.get(&position) {
+                    Some(_) if p == "i1" => "i1 false".to_owned(),
+                    Some(_) if p == "float" || p == "double" => format!("{p} 0.0"),
+                    Some(value) => format!("{p} {value}"),
+                    None => {
+                        let next = types.len();
+                        format!("{p} %a{}", *types.entry(p).or_insert(next))
+                    }
+                },
+            });
+        }
+        let variadic = signature.parameters.iter().any(|p| p == "...");
+        let kind = match variadic {
+            true => format!("{} ({})", signature.result, signature.parameters.join(", ")),
+            false => signature.result.clone(),
+        };
+        let assign = if signature.result == "void" { "" } else { "%r = " };
+        calls.push((assign, format!("call {kind} @{}({})", signature.base, arguments.join(", "))));
+    }
+    let body = |function: &str| -> String {
+        calls
+            .iter()
+            .enumerate()
+            .map(|(i, (assign, call))| {
+                format!("  {}{call}\n", assign.replace("%r", &format!("%{function}{i}")))
+            })
+            .collect()
+    };
+    let parameters: Vec<_> = types.iter().map(|(t, number)| format!("{t} %a{number}")).collect();
+    let parameters = parameters.join(", ");
+    format!(
+        "target triple = \"{triple}\"\n!0 = !{{!\"v0\"}}\ndeclare i32 @{thread_id}()\n{declarations}\
+         define {kernel} void @uniform({parameters}) {{\n{}  ret void\n}}\n\
+         define {kernel} void @cycle({parameters}) {{\n\
+         entry:\n  %t = call i32 @{thread_id}()\n  %c = icmp eq i32 %t, 0\n  br i1 %c, label %p, label %q\n\
+         p:\n{}  br label %q\nq:\n  br i1 undef, label %p, label %x\nx:\n  ret void\n}}\n",
+        body("u"),
+        body("c"),
+    )
+}
+
+/// LLVM's classification by full name of the callee.
+fn classify(module: &str, processor: &str) -> Option<BTreeMap<String, LlvmUniformity>> {
+    let functions = oracle::uniformity(module, processor)?;
+    let calls = |function: &str| -> BTreeMap<String, bool> {
+        let (_, lines) = functions.iter().find(|(name, _)| name == function).unwrap();
+        lines
+            .iter()
+            .filter(|(_, line)| !line.starts_with("%t = "))
+            .filter_map(|(divergent, line)| {
+                let (_, callee) = line.split_once("call ")?.1.split_once("@llvm.")?;
+                Some((format!("llvm.{}", callee.split_once('(')?.0), *divergent))
+            })
+            .collect()
+    };
+    let in_cycle = calls("cycle");
+    let classes = calls("uniform").into_iter().map(|(callee, divergent)| {
+        let class = match (divergent, in_cycle[&callee]) {
+            (true, _) => LlvmUniformity::NeverUniform,
+            (false, true) => LlvmUniformity::Default,
+            (false, false) => LlvmUniformity::AlwaysUniform,
+        };
+        (callee, class)
+    });
+    Some(classes.collect())
+}
+
+const FAMILIES: [(Family, &str); 5] = [
+    (Family::Generic, ""),
+    (Family::Amdgcn, "amdgcn"),
+    (Family::Nvvm, "nvvm"),
+    (Family::Spirv, "spv"),
+    (Family::R600, "r600"),
+];
+
+fn full_name(entry: &Entry) -> String {
+    format!("{}{}", entry.family.prefix(), entry.base)
+}
+
+#[test]
+fn tables_agree_with_llvm() {
+    let Some(records) = Records::load() else { return };
+    let mut all = BTreeMap::new();
+    for (family, prefix) in FAMILIES {
+        let signatures = records.signatures(prefix);
+        // Names and overloads.
+        let ours: Vec<_> = family.entries().iter().map(|e| (full_name(e), e.overloaded)).collect();
+        let mut theirs: Vec<_> =
+            signatures.iter().map(|s| (s.base.clone(), s.overloaded)).collect();
+        theirs.sort();
+        let missing: Vec<_> = theirs.iter().filter(|name| !ours.contains(name)).collect();
+        let extra: Vec<_> = ours.iter().filter(|name| !theirs.contains(name)).collect();
+        assert!(missing.is_empty() && extra.is_empty(), "missing {missing:?}\nextra {extra:?}");
+        all.insert(family, signatures);
+    }
+    attributes_agree(&all);
+    for (target, kernel, thread_id, triple, processor, families) in [
+        (
+            "amdgpu",
+            "amdgpu_kernel",
+            "llvm.amdgcn.workitem.id.x",
+            "amdgcn-amd-amdhsa",
+            "gfx1030",
+            &[Family::Generic, Family::Amdgcn, Family::R600][..],
+        ),
+        (
+            "nvptx",
+            "ptx_kernel",
+            "llvm.nvvm.read.ptx.sreg.tid.x",
+            "nvptx64-nvidia-cuda",
+            "sm_90",
+            &[Family::Generic, Family::Nvvm][..],
+        ),
+    ] {
+        for family in families {
+            let module = module(&all[family], kernel, thread_id, triple);
+            let Some(classes) = classify(&module, processor) else { return };
+            assert_eq!(
+                classes.len() + if *family == Family::Generic { 4 } else { 0 },
+                all[family].len(),
+                "every intrinsic of {family:?} was classified"
+            );
+            let architecture = phalanx_target::Architecture::from_triple(triple);
+            let wrong: Vec<_> = classes
+                .iter()
+                .filter(|(callee, theirs)| {
+                    let callee = phalanx_target::llvm_rules::Callee::Function(callee);
+                    phalanx_target::llvm_rules::call(architecture, callee, false) != **theirs
+                })
+                .collect();
+            assert!(wrong.is_empty(), "{target}: LLVM says {wrong:?}");
+        }
+    }
+}
+
+/// Memory effects, convergence and the other attributes, as LLVM puts them on the declarations.
+fn attributes_agree(all: &BTreeMap<Family, Vec<Signature>>) {
+    let declarations: String =
+        all.values().flatten().filter(|s| !s.base.starts_with("llvm.dbg.")).map(declare).collect();
+    let Some(output) = oracle::run("opt-22", &["-S", "-disable-verify", "-"], &declarations) else {
+        return;
+    };
+    assert!(output.success, "{}", output.stderr);
+    let groups: BTreeMap<&str, &str> = output
+        .stdout
+        .lines()
+        .filter_map(|line| {
+            let (number, rest) = line.strip_prefix("attributes #")?.split_once(" = { ")?;
+            Some((number, rest.strip_suffix(" }")?))
+        })
+        .collect();
+    let mut compared = 0;
+    for line in output.stdout.lines() {
+        let Some((_, rest)) = line.split_once("@llvm.") else { continue };
+        let name = format!("llvm.{}", rest.split_once('(').unwrap().0);
+        let attributes = line
+            .rsplit_once(") #")
+            .map_or("", |(_, group)| groups.get(group).copied().unwrap_or(""));
+        let found = phalanx_target::intrinsics::lookup(&name).unwrap();
+        let info = found.info;
+        let has = |attribute: &str| attributes.split(' ').any(|word| word == attribute);
+        assert_eq!(info.memory, memory_of(attributes), "{name}: {attributes}");
+        assert_eq!(info.llvm_convergent, has("convergent"), "{name}: {attributes}");
+        assert!(info.convergent || !info.llvm_convergent, "{name}");
+        assert_eq!(info.speculatable, has("speculatable"), "{name}: {attributes}");
+        assert_eq!(info.willreturn, has("willreturn"), "{name}: {attributes}");
+        assert_eq!(info.noreturn, has("noreturn"), "{name}: {attributes}");
+        assert_eq!(info.nosync, has("nosync"), "{name}: {attributes}");
+        assert_eq!(info.noduplicate, has("noduplicate"), "{name}: {attributes}");
+        compared += 1;
+    }
+    assert_eq!(compared + 4, all.values().map(Vec::len).sum::<usize>());
+}
+
+fn memory_of(attributes: &str) -> MemoryEffect {
+    let Some((_, effect)) = attributes.split_once("memory(") else { return MemoryEffect::ANY };
+    let effect = effect.split_once(')').unwrap().0;
+    let (location, access) = match effect {
+        "none" => return MemoryEffect::NONE,
+        "argmem: readwrite, inaccessiblemem: readwrite" => {
+            (Location::ArgumentOrInaccessible, "readwrite")
+        }
+        _ => match effect.split_once(": ") {
+            Some(("argmem", access)) => (Location::Argument, access),
+            Some(("inaccessiblemem", access)) => (Location::Inaccessible, access),
+            Some(_) => panic!("unknown effect {effect}"),
+            None => (Location::Any, effect),
+        },
+    };
+    MemoryEffect {
+        location,
+        reads: matches!(access, "read" | "readwrite"),
+        writes: matches!(access, "write" | "readwrite"),
+    }
+}
+
+/// Where LLVM calls the result of an AMDGPU intrinsic uniform for uniform operands and we do not: each of these is
+/// wrong, or not worth the claim. Where it is the other way round nothing is listed: we know more.
+#[test]
+fn where_we_say_less_than_llvm() {
+    let context = TransferContext::new(&LaunchFacts::default(), true);
+    let mut less = Vec::new();
+    for family in [Family::Amdgcn, Family::Generic] {
+        for entry in family.entries() {
+            if entry.info.llvm == LlvmUniformity::NeverUniform {
+                continue;
+            }
+            let operands = [Operand { may_be_private: false, ..Operand::of(SourceSet::EMPTY) }; 8];
+            let ours = entry.info.result.evaluate(&operands[..], &context);
+            if ours.intersects(context.wave) && entry.info.memory.location != Location::Any
+                || family == Family::Amdgcn && ours.intersects(context.wave)
+            {
+                less.push(full_name(&entry));
+            }
+        }
+    }
+    expect![[r#"
+        llvm.amdgcn.buffer.wbinvl1
+        llvm.amdgcn.buffer.wbinvl1.sc
+        llvm.amdgcn.buffer.wbinvl1.vol
+        llvm.amdgcn.cluster.load.async.to.lds.b128
+        llvm.amdgcn.cluster.load.async.to.lds.b32
+        llvm.amdgcn.cluster.load.async.to.lds.b64
+        llvm.amdgcn.cluster.load.async.to.lds.b8
+        llvm.amdgcn.cluster.load.b128
+        llvm.amdgcn.cluster.load.b32
+        llvm.amdgcn.cluster.load.b64
+        llvm.amdgcn.cooperative.atomic.load.16x8B
+        llvm.amdgcn.cooperative.atomic.load.32x4B
+        llvm.amdgcn.cooperative.atomic.load.8x16B
+        llvm.amdgcn.cooperative.atomic.store.16x8B
+        llvm.amdgcn.cooperative.atomic.store.32x4B
+        llvm.amdgcn.cooperative.atomic.store.8x16B
+        llvm.amdgcn.cs.chain
+        llvm.amdgcn.ds.add.gs.reg.rtn
+        llvm.amdgcn.ds.atomic.async.barrier.arrive.b64
+        llvm.amdgcn.ds.atomic.barrier.arrive.rtn.b64
+        llvm.amdgcn.ds.bvh.stack.push4.pop1.rtn
+        llvm.amdgcn.ds.bvh.stack.push8.pop1.rtn
+        llvm.amdgcn.ds.bvh.stack.push8.pop2.rtn
+        llvm.amdgcn.ds.bvh.stack.rtn
+        llvm.amdgcn.ds.gws.barrier
+        llvm.amdgcn.ds.gws.init
+        llvm.amdgcn.ds.gws.sema.br
+        llvm.amdgcn.ds.gws.sema.p
+        llvm.amdgcn.ds.gws.sema.release.all
+        llvm.amdgcn.ds.gws.sema.v
+        llvm.amdgcn.ds.permute
+        llvm.amdgcn.ds.sub.gs.reg.rtn
+        llvm.amdgcn.end.cf
+        llvm.amdgcn.endpgm
+        llvm.amdgcn.exp
+        llvm.amdgcn.exp.compr
+        llvm.amdgcn.exp.row
+        llvm.amdgcn.flat.load.monitor.b128
+        llvm.amdgcn.flat.load.monitor.b32
+        llvm.amdgcn.flat.load.monitor.b64
+        llvm.amdgcn.flat.prefetch
+        llvm.amdgcn.global.load.async.to.lds.b128
+        llvm.amdgcn.global.load.async.to.lds.b32
+        llvm.amdgcn.global.load.async.to.lds.b64
+        llvm.amdgcn.global.load.async.to.lds.b8
+        llvm.amdgcn.global.load.lds
+        llvm.amdgcn.global.prefetch
+        llvm.amdgcn.global.store.async.from.lds.b128
+        llvm.amdgcn.global.store.async.from.lds.b32
+        llvm.amdgcn.global.store.async.from.lds.b64
+        llvm.amdgcn.global.store.async.from.lds.b8
+        llvm.amdgcn.iglp.opt
+        llvm.amdgcn.image.sample.1d.nortn
+        llvm.amdgcn.image.sample.1darray.nortn
+        llvm.amdgcn.image.sample.2d.nortn
+        llvm.amdgcn.image.sample.2darray.nortn
+        llvm.amdgcn.image.sample.3d.nortn
+        llvm.amdgcn.image.sample.b.1d.nortn
+        llvm.amdgcn.image.sample.b.1darray.nortn
+        llvm.amdgcn.image.sample.b.2d.nortn
+        llvm.amdgcn.image.sample.b.2darray.nortn
+        llvm.amdgcn.image.sample.b.3d.nortn
+        llvm.amdgcn.image.sample.b.cl.1d.nortn
+        llvm.amdgcn.image.sample.b.cl.1darray.nortn
+        llvm.amdgcn.image.sample.b.cl.2d.nortn
+        llvm.amdgcn.image.sample.b.cl.2darray.nortn
+        llvm.amdgcn.image.sample.b.cl.3d.nortn
+        llvm.amdgcn.image.sample.b.cl.cube.nortn
+        llvm.amdgcn.image.sample.b.cl.o.1d.nortn
+        llvm.amdgcn.image.sample.b.cl.o.1darray.nortn
+        llvm.amdgcn.image.sample.b.cl.o.2d.nortn
+        llvm.amdgcn.image.sample.b.cl.o.2darray.nortn
+        llvm.amdgcn.image.sample.b.cl.o.3d.nortn
+        llvm.amdgcn.image.sample.b.cl.o.cube.nortn
+        llvm.amdgcn.image.sample.b.cube.nortn
+        llvm.amdgcn.image.sample.b.o.1d.nortn
+        llvm.amdgcn.image.sample.b.o.1darray.nortn
+        llvm.amdgcn.image.sample.b.o.2d.nortn
+        llvm.amdgcn.image.sample.b.o.2darray.nortn
+        llvm.amdgcn.image.sample.b.o.3d.nortn
+        llvm.amdgcn.image.sample.b.o.cube.nortn
+        llvm.amdgcn.image.sample.c.1d.nortn
+        llvm.amdgcn.image.sample.c.1darray.nortn
+        llvm.amdgcn.image.sample.c.2d.nortn
+        llvm.amdgcn.image.sample.c.2darray.nortn
+        llvm.amdgcn.image.sample.c.3d.nortn
+        llvm.amdgcn.image.sample.c.b.1d.nortn
+        llvm.amdgcn.image.sample.c.b.1darray.nortn
+        llvm.amdgcn.image.sample.c.b.2d.nortn
+        llvm.amdgcn.image.sample.c.b.2darray.nortn
+        llvm.amdgcn.image.sample.c.b.3d.nortn
+        llvm.amdgcn.image.sample.c.b.cl.1d.nortn
+        llvm.amdgcn.image.sample.c.b.cl.1darray.nortn
+        llvm.amdgcn.image.sample.c.b.cl.2d.nortn
+        llvm.amdgcn.image.sample.c.b.cl.2darray.nortn
+        llvm.amdgcn.image.sample.c.b.cl.3d.nortn
+        llvm.amdgcn.image.sample.c.b.cl.cube.nortn
+        llvm.amdgcn.image.sample.c.b.cl.o.1d.nortn
+        llvm.amdgcn.image.sample.c.b.cl.o.1darray.nortn
+        llvm.amdgcn.image.sample.c.b.cl.o.2d.nortn
+        llvm.amdgcn.image.sample.c.b.cl.o.2darray.nortn
+        llvm.amdgcn.image.sample.c.b.cl.o.3d.nortn
+        llvm.amdgcn.image.sample.c.b.cl.o.cube.nortn
+        llvm.amdgcn.image.sample.c.b.cube.nortn
+        llvm.amdgcn.image.sample.c.b.o.1d.nortn
+        llvm.amdgcn.image.sample.c.b.o.1darray.nortn
+        llvm.amdgcn.image.sample.c.b.o.2d.nortn
+        llvm.amdgcn.image.sample.c.b.o.2darray.nortn
+        llvm.amdgcn.image.sample.c.b.o.3d.nortn
+        llvm.amdgcn.image.sample.c.b.o.cube.nortn
+        llvm.amdgcn.image.sample.c.cd.1d.nortn
+        llvm.amdgcn.image.sample.c.cd.1darray.nortn
+        llvm.amdgcn.image.sample.c.cd.2d.nortn
+        llvm.amdgcn.image.sample.c.cd.2darray.nortn
+        llvm.amdgcn.image.sample.c.cd.3d.nortn
+        llvm.amdgcn.image.sample.c.cd.cl.1d.nortn
+        llvm.amdgcn.image.sample.c.cd.cl.1darray.nortn
+        llvm.amdgcn.image.sample.c.cd.cl.2d.nortn
+        llvm.amdgcn.image.sample.c.cd.cl.2darray.nortn
+        llvm.amdgcn.image.sample.c.cd.cl.3d.nortn
+        llvm.amdgcn.image.sample.c.cd.cl.cube.nortn
+        llvm.amdgcn.image.sample.c.cd.cl.o.1d.nortn
+        llvm.amdgcn.image.sample.c.cd.cl.o.1darray.nortn
+        llvm.amdgcn.image.sample.c.cd.cl.o.2d.nortn
+        llvm.amdgcn.image.sample.c.cd.cl.o.2darray.nortn
+        llvm.amdgcn.image.sample.c.cd.cl.o.3d.nortn
+        llvm.amdgcn.image.sample.c.cd.cl.o.cube.nortn
+        llvm.amdgcn.image.sample.c.cd.cube.nortn
+        llvm.amdgcn.image.sample.c.cd.o.1d.nortn
+        llvm.amdgcn.image.sample.c.cd.o.1darray.nortn
+        llvm.amdgcn.image.sample.c.cd.o.2d.nortn
+        llvm.amdgcn.image.sample.c.cd.o.2darray.nortn
+        llvm.amdgcn.image.sample.c.cd.o.3d.nortn
+        llvm.amdgcn.image.sample.c.cd.o.cube.nortn
+        llvm.amdgcn.image.sample.c.cl.1d.nortn
+        llvm.amdgcn.image.sample.c.cl.1darray.nortn
+        llvm.amdgcn.image.sample.c.cl.2d.nortn
+        llvm.amdgcn.image.sample.c.cl.2darray.nortn
+        llvm.amdgcn.image.sample.c.cl.3d.nortn
+        llvm.amdgcn.image.sample.c.cl.cube.nortn
+        llvm.amdgcn.image.sample.c.cl.o.1d.nortn
+        llvm.amdgcn.image.sample.c.cl.o.1darray.nortn
+        llvm.amdgcn.image.sample.c.cl.o.2d.nortn
+        llvm.amdgcn.image.sample.c.cl.o.2darray.nortn
+        llvm.amdgcn.image.sample.c.cl.o.3d.nortn
+        llvm.amdgcn.image.sample.c.cl.o.cube.nortn
+        llvm.amdgcn.image.sample.c.cube.nortn
+        llvm.amdgcn.image.sample.c.d.1d.nortn
+        llvm.amdgcn.image.sample.c.d.1darray.nortn
+        llvm.amdgcn.image.sample.c.d.2d.nortn
+        llvm.amdgcn.image.sample.c.d.2darray.nortn
+        llvm.amdgcn.image.sample.c.d.3d.nortn
+        llvm.amdgcn.image.sample.c.d.cl.1d.nortn
+        llvm.amdgcn.image.sample.c.d.cl.1darray.nortn
+        llvm.amdgcn.image.sample.c.d.cl.2d.nortn
+        llvm.amdgcn.image.sample.c.d.cl.2darray.nortn
+        llvm.amdgcn.image.sample.c.d.cl.3d.nortn
+        llvm.amdgcn.image.sample.c.d.cl.cube.nortn
+        llvm.amdgcn.image.sample.c.d.cl.o.1d.nortn
+        llvm.amdgcn.image.sample.c.d.cl.o.1darray.nortn
+        llvm.amdgcn.image.sample.c.d.cl.o.2d.nortn
+        llvm.amdgcn.image.sample.c.d.cl.o.2darray.nortn
+        llvm.amdgcn.image.sample.c.d.cl.o.3d.nortn
+        llvm.amdgcn.image.sample.c.d.cl.o.cube.nortn
+        llvm.amdgcn.image.sample.c.d.cube.nortn
+        llvm.amdgcn.image.sample.c.d.o.1d.nortn
+        llvm.amdgcn.image.sample.c.d.o.1darray.nortn
+        llvm.amdgcn.image.sample.c.d.o.2d.nortn
+        llvm.amdgcn.image.sample.c.d.o.2darray.nortn
+        llvm.amdgcn.image.sample.c.d.o.3d.nortn
+        llvm.amdgcn.image.sample.c.d.o.cube.nortn
+        llvm.amdgcn.image.sample.c.l.1d.nortn
+        llvm.amdgcn.image.sample.c.l.1darray.nortn
+        llvm.amdgcn.image.sample.c.l.2d.nortn
+        llvm.amdgcn.image.sample.c.l.2darray.nortn
+        llvm.amdgcn.image.sample.c.l.3d.nortn
+        llvm.amdgcn.image.sample.c.l.cube.nortn
+        llvm.amdgcn.image.sample.c.l.o.1d.nortn
+        llvm.amdgcn.image.sample.c.l.o.1darray.nortn
+        llvm.amdgcn.image.sample.c.l.o.2d.nortn
+        llvm.amdgcn.image.sample.c.l.o.2darray.nortn
+        llvm.amdgcn.image.sample.c.l.o.3d.nortn
+        llvm.amdgcn.image.sample.c.l.o.cube.nortn
+        llvm.amdgcn.image.sample.c.lz.1d.nortn
+        llvm.amdgcn.image.sample.c.lz.1darray.nortn
+        llvm.amdgcn.image.sample.c.lz.2d.nortn
+        llvm.amdgcn.image.sample.c.lz.2darray.nortn
+        llvm.amdgcn.image.sample.c.lz.3d.nortn
+        llvm.amdgcn.image.sample.c.lz.cube.nortn
+        llvm.amdgcn.image.sample.c.lz.o.1d.nortn
+        llvm.amdgcn.image.sample.c.lz.o.1darray.nortn
+        llvm.amdgcn.image.sample.c.lz.o.2d.nortn
+        llvm.amdgcn.image.sample.c.lz.o.2darray.nortn
+        llvm.amdgcn.image.sample.c.lz.o.3d.nortn
+        llvm.amdgcn.image.sample.c.lz.o.cube.nortn
+        llvm.amdgcn.image.sample.c.o.1d.nortn
+        llvm.amdgcn.image.sample.c.o.1darray.nortn
+        llvm.amdgcn.image.sample.c.o.2d.nortn
+        llvm.amdgcn.image.sample.c.o.2darray.nortn
+        llvm.amdgcn.image.sample.c.o.3d.nortn
+        llvm.amdgcn.image.sample.c.o.cube.nortn
+        llvm.amdgcn.image.sample.cd.1d.nortn
+        llvm.amdgcn.image.sample.cd.1darray.nortn
+        llvm.amdgcn.image.sample.cd.2d.nortn
+        llvm.amdgcn.image.sample.cd.2darray.nortn
+        llvm.amdgcn.image.sample.cd.3d.nortn
+        llvm.amdgcn.image.sample.cd.cl.1d.nortn
+        llvm.amdgcn.image.sample.cd.cl.1darray.nortn
+        llvm.amdgcn.image.sample.cd.cl.2d.nortn
+        llvm.amdgcn.image.sample.cd.cl.2darray.nortn
+        llvm.amdgcn.image.sample.cd.cl.3d.nortn
+        llvm.amdgcn.image.sample.cd.cl.cube.nortn
+        llvm.amdgcn.image.sample.cd.cl.o.1d.nortn
+        llvm.amdgcn.image.sample.cd.cl.o.1darray.nortn
+        llvm.amdgcn.image.sample.cd.cl.o.2d.nortn
+        llvm.amdgcn.image.sample.cd.cl.o.2darray.nortn
+        llvm.amdgcn.image.sample.cd.cl.o.3d.nortn
+        llvm.amdgcn.image.sample.cd.cl.o.cube.nortn
+        llvm.amdgcn.image.sample.cd.cube.nortn
+        llvm.amdgcn.image.sample.cd.o.1d.nortn
+        llvm.amdgcn.image.sample.cd.o.1darray.nortn
+        llvm.amdgcn.image.sample.cd.o.2d.nortn
+        llvm.amdgcn.image.sample.cd.o.2darray.nortn
+        llvm.amdgcn.image.sample.cd.o.3d.nortn
+        llvm.amdgcn.image.sample.cd.o.cube.nortn
+        llvm.amdgcn.image.sample.cl.1d.nortn
+        llvm.amdgcn.image.sample.cl.1darray.nortn
+        llvm.amdgcn.image.sample.cl.2d.nortn
+        llvm.amdgcn.image.sample.cl.2darray.nortn
+        llvm.amdgcn.image.sample.cl.3d.nortn
+        llvm.amdgcn.image.sample.cl.cube.nortn
+        llvm.amdgcn.image.sample.cl.o.1d.nortn
+        llvm.amdgcn.image.sample.cl.o.1darray.nortn
+        llvm.amdgcn.image.sample.cl.o.2d.nortn
+        llvm.amdgcn.image.sample.cl.o.2darray.nortn
+        llvm.amdgcn.image.sample.cl.o.3d.nortn
+        llvm.amdgcn.image.sample.cl.o.cube.nortn
+        llvm.amdgcn.image.sample.cube.nortn
+        llvm.amdgcn.image.sample.d.1d.nortn
+        llvm.amdgcn.image.sample.d.1darray.nortn
+        llvm.amdgcn.image.sample.d.2d.nortn
+        llvm.amdgcn.image.sample.d.2darray.nortn
+        llvm.amdgcn.image.sample.d.3d.nortn
+        llvm.amdgcn.image.sample.d.cl.1d.nortn
+        llvm.amdgcn.image.sample.d.cl.1darray.nortn
+        llvm.amdgcn.image.sample.d.cl.2d.nortn
+        llvm.amdgcn.image.sample.d.cl.2darray.nortn
+        llvm.amdgcn.image.sample.d.cl.3d.nortn
+        llvm.amdgcn.image.sample.d.cl.cube.nortn
+        llvm.amdgcn.image.sample.d.cl.o.1d.nortn
+        llvm.amdgcn.image.sample.d.cl.o.1darray.nortn
+        llvm.amdgcn.image.sample.d.cl.o.2d.nortn
+        llvm.amdgcn.image.sample.d.cl.o.2darray.nortn
+        llvm.amdgcn.image.sample.d.cl.o.3d.nortn
+        llvm.amdgcn.image.sample.d.cl.o.cube.nortn
+        llvm.amdgcn.image.sample.d.cube.nortn
+        llvm.amdgcn.image.sample.d.o.1d.nortn
+        llvm.amdgcn.image.sample.d.o.1darray.nortn
+        llvm.amdgcn.image.sample.d.o.2d.nortn
+        llvm.amdgcn.image.sample.d.o.2darray.nortn
+        llvm.amdgcn.image.sample.d.o.3d.nortn
+        llvm.amdgcn.image.sample.d.o.cube.nortn
+        llvm.amdgcn.image.sample.l.1d.nortn
+        llvm.amdgcn.image.sample.l.1darray.nortn
+        llvm.amdgcn.image.sample.l.2d.nortn
+        llvm.amdgcn.image.sample.l.2darray.nortn
+        llvm.amdgcn.image.sample.l.3d.nortn
+        llvm.amdgcn.image.sample.l.cube.nortn
+        llvm.amdgcn.image.sample.l.o.1d.nortn
+        llvm.amdgcn.image.sample.l.o.1darray.nortn
+        llvm.amdgcn.image.sample.l.o.2d.nortn
+        llvm.amdgcn.image.sample.l.o.2darray.nortn
+        llvm.amdgcn.image.sample.l.o.3d.nortn
+        llvm.amdgcn.image.sample.l.o.cube.nortn
+        llvm.amdgcn.image.sample.lz.1d.nortn
+        llvm.amdgcn.image.sample.lz.1darray.nortn
+        llvm.amdgcn.image.sample.lz.2d.nortn
+        llvm.amdgcn.image.sample.lz.2darray.nortn
+        llvm.amdgcn.image.sample.lz.3d.nortn
+        llvm.amdgcn.image.sample.lz.cube.nortn
+        llvm.amdgcn.image.sample.lz.o.1d.nortn
+        llvm.amdgcn.image.sample.lz.o.1darray.nortn
+        llvm.amdgcn.image.sample.lz.o.2d.nortn
+        llvm.amdgcn.image.sample.lz.o.2darray.nortn
+        llvm.amdgcn.image.sample.lz.o.3d.nortn
+        llvm.amdgcn.image.sample.lz.o.cube.nortn
+        llvm.amdgcn.image.sample.o.1d.nortn
+        llvm.amdgcn.image.sample.o.1darray.nortn
+        llvm.amdgcn.image.sample.o.2d.nortn
+        llvm.amdgcn.image.sample.o.2darray.nortn
+        llvm.amdgcn.image.sample.o.3d.nortn
+        llvm.amdgcn.image.sample.o.cube.nortn
+        llvm.amdgcn.image.store.1d
+        llvm.amdgcn.image.store.1darray
+        llvm.amdgcn.image.store.2d
+        llvm.amdgcn.image.store.2darray
+        llvm.amdgcn.image.store.2darraymsaa
+        llvm.amdgcn.image.store.2dmsaa
+        llvm.amdgcn.image.store.3d
+        llvm.amdgcn.image.store.cube
+        llvm.amdgcn.image.store.mip.1d
+        llvm.amdgcn.image.store.mip.1darray
+        llvm.amdgcn.image.store.mip.2d
+        llvm.amdgcn.image.store.mip.2darray
+        llvm.amdgcn.image.store.mip.3d
+        llvm.amdgcn.image.store.mip.cube
+        llvm.amdgcn.init.exec
+        llvm.amdgcn.init.exec.from.input
+        llvm.amdgcn.interp.inreg.p10
+        llvm.amdgcn.interp.inreg.p10.f16
+        llvm.amdgcn.interp.inreg.p2
+        llvm.amdgcn.interp.inreg.p2.f16
+        llvm.amdgcn.interp.p10.rtz.f16
+        llvm.amdgcn.interp.p2.rtz.f16
+        llvm.amdgcn.kill
+        llvm.amdgcn.load.to.lds
+        llvm.amdgcn.permlane64
+        llvm.amdgcn.raw.buffer.atomic.sub.clamp.u32
+        llvm.amdgcn.raw.buffer.load.lds
+        llvm.amdgcn.raw.buffer.store
+        llvm.amdgcn.raw.buffer.store.format
+        llvm.amdgcn.raw.ptr.buffer.atomic.sub.clamp.u32
+        llvm.amdgcn.raw.ptr.buffer.load.lds
+        llvm.amdgcn.raw.ptr.buffer.store
+        llvm.amdgcn.raw.ptr.buffer.store.format
+        llvm.amdgcn.raw.ptr.tbuffer.store
+        llvm.amdgcn.raw.tbuffer.store
+        llvm.amdgcn.s.barrier
+        llvm.amdgcn.s.barrier.init
+        llvm.amdgcn.s.barrier.join
+        llvm.amdgcn.s.barrier.leave
+        llvm.amdgcn.s.barrier.signal
+        llvm.amdgcn.s.barrier.signal.var
+        llvm.amdgcn.s.barrier.wait
+        llvm.amdgcn.s.buffer.prefetch.data
+        llvm.amdgcn.s.cluster.barrier
+        llvm.amdgcn.s.dcache.inv
+        llvm.amdgcn.s.dcache.inv.vol
+        llvm.amdgcn.s.dcache.wb
+        llvm.amdgcn.s.dcache.wb.vol
+        llvm.amdgcn.s.decperflevel
+        llvm.amdgcn.s.incperflevel
+        llvm.amdgcn.s.monitor.sleep
+        llvm.amdgcn.s.nop
+        llvm.amdgcn.s.prefetch.data
+        llvm.amdgcn.s.sendmsg
+        llvm.amdgcn.s.sendmsghalt
+        llvm.amdgcn.s.sethalt
+        llvm.amdgcn.s.setprio
+        llvm.amdgcn.s.setprio.inc.wg
+        llvm.amdgcn.s.setreg
+        llvm.amdgcn.s.sleep
+        llvm.amdgcn.s.sleep.var
+        llvm.amdgcn.s.ttracedata
+        llvm.amdgcn.s.ttracedata.imm
+        llvm.amdgcn.s.wait.asynccnt
+        llvm.amdgcn.s.wait.bvhcnt
+        llvm.amdgcn.s.wait.dscnt
+        llvm.amdgcn.s.wait.event.export.ready
+        llvm.amdgcn.s.wait.expcnt
+        llvm.amdgcn.s.wait.kmcnt
+        llvm.amdgcn.s.wait.loadcnt
+        llvm.amdgcn.s.wait.samplecnt
+        llvm.amdgcn.s.wait.storecnt
+        llvm.amdgcn.s.wait.tensorcnt
+        llvm.amdgcn.s.waitcnt
+        llvm.amdgcn.s.wakeup.barrier
+        llvm.amdgcn.sched.barrier
+        llvm.amdgcn.sched.group.barrier
+        llvm.amdgcn.struct.buffer.atomic.sub.clamp.u32
+        llvm.amdgcn.struct.buffer.load.lds
+        llvm.amdgcn.struct.buffer.store
+        llvm.amdgcn.struct.buffer.store.format
+        llvm.amdgcn.struct.ptr.buffer.atomic.sub.clamp.u32
+        llvm.amdgcn.struct.ptr.buffer.load.lds
+        llvm.amdgcn.struct.ptr.buffer.store
+        llvm.amdgcn.struct.ptr.buffer.store.format
+        llvm.amdgcn.struct.ptr.tbuffer.store
+        llvm.amdgcn.struct.tbuffer.store
+        llvm.amdgcn.tensor.load.to.lds
+        llvm.amdgcn.tensor.load.to.lds.d2
+        llvm.amdgcn.tensor.store.from.lds
+        llvm.amdgcn.tensor.store.from.lds.d2
+        llvm.amdgcn.unreachable
+        llvm.amdgcn.wave.barrier
+        llvm.amdgcn.wqm.demote
+        llvm.addressofreturnaddress
+        llvm.adjust.trampoline
+        llvm.allow.runtime.check
+        llvm.allow.sanitize.address
+        llvm.allow.sanitize.hwaddress
+        llvm.allow.sanitize.memory
+        llvm.allow.sanitize.thread
+        llvm.allow.ubsan.check
+        llvm.assume
+        llvm.codeview.annotation
+        llvm.coro.align
+        llvm.coro.done
+        llvm.coro.frame
+        llvm.coro.free
+        llvm.coro.id
+        llvm.coro.is_in_ramp
+        llvm.coro.noop
+        llvm.coro.prepare.async
+        llvm.coro.prepare.retcon
+        llvm.coro.promise
+        llvm.coro.size
+        llvm.coro.subfn.addr
+        llvm.dbg.assign
+        llvm.dbg.declare
+        llvm.dbg.label
+        llvm.dbg.value
+        llvm.donothing
+        llvm.eh.exceptioncode
+        llvm.eh.exceptionpointer
+        llvm.eh.recoverfp
+        llvm.eh.sjlj.callsite
+        llvm.eh.sjlj.lsda
+        llvm.experimental.gc.get.pointer.base
+        llvm.experimental.gc.get.pointer.offset
+        llvm.experimental.gc.relocate
+        llvm.experimental.gc.result
+        llvm.experimental.memset.pattern
+        llvm.experimental.noalias.scope.decl
+        llvm.experimental.vector.histogram.add
+        llvm.experimental.vector.histogram.uadd.sat
+        llvm.experimental.vector.histogram.umax
+        llvm.experimental.vector.histogram.umin
+        llvm.experimental.vp.strided.store
+        llvm.experimental.widenable.condition
+        llvm.fake.use
+        llvm.frameaddress
+        llvm.gcread
+        llvm.gcwrite
+        llvm.init.trampoline
+        llvm.invariant.end
+        llvm.invariant.start
+        llvm.lifetime.end
+        llvm.lifetime.start
+        llvm.localaddress
+        llvm.localrecover
+        llvm.masked.compressstore
+        llvm.masked.store
+        llvm.matrix.column.major.store
+        llvm.memcpy
+        llvm.memcpy.element.unordered.atomic
+        llvm.memcpy.inline
+        llvm.memmove
+        llvm.memmove.element.unordered.atomic
+        llvm.memset
+        llvm.memset.element.unordered.atomic
+        llvm.memset.inline
+        llvm.objc.clang.arc.noop.use
+        llvm.prefetch
+        llvm.protected.field.ptr
+        llvm.pseudoprobe
+        llvm.ptrauth.auth
+        llvm.ptrauth.blend
+        llvm.ptrauth.resign
+        llvm.ptrauth.sign
+        llvm.ptrauth.sign.generic
+        llvm.ptrauth.strip
+        llvm.reset.fpenv
+        llvm.reset.fpmode
+        llvm.returnaddress
+        llvm.seh.scope.begin
+        llvm.seh.scope.end
+        llvm.set.fpenv
+        llvm.set.fpmode
+        llvm.set.rounding
+        llvm.sideeffect
+        llvm.sponentry
+        llvm.thread.pointer
+        llvm.threadlocal.address
+        llvm.trap
+        llvm.ubsantrap
+        llvm.var.annotation
+        llvm.vp.store"#]]
+    .assert_eq(&less.join("\n"));
+}

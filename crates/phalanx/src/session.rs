@@ -1,0 +1,338 @@
+//! A [`Session`]: modules, their functions, and every fact about them.
+
+use std::{fmt, sync::Arc};
+
+use phalanx_analysis::{
+    affect::UserKind,
+    divergence::{Divergence, ValueTable},
+    lower::Numbering,
+};
+use phalanx_db::{Database, FunctionInput, ModuleInput, ReloadReport, TargetOverrides, queries};
+use phalanx_graph::{Cfg, ControlDependence, CycleId, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree};
+use phalanx_ir::{
+    BlockId, Context, InstId, Module, Value, flow,
+    function::FunctionRef,
+    verify::{Verifier, VerifyError},
+};
+use phalanx_llvm::{ModulePrinter, ParseError};
+use phalanx_target::{Scope, SourceSet, Target, varying};
+
+/// Why a module was not accepted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ReadError {
+    /// The text is not LLVM IR.
+    Parse(Box<ParseError>),
+    /// The module breaks rules of the IR; all of them, in order.
+    Verify(Vec<VerifyError>),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Parse(error) => write!(f, "at byte {}: {error}", error.span.start),
+            ReadError::Verify(errors) => match errors.as_slice() {
+                [] => f.write_str("the module is not valid"),
+                [first] => write!(f, "{first}"),
+                [first, rest @ ..] => write!(f, "{first} (and {} more)", rest.len()),
+            },
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// Modules under analysis.
+///
+/// A clone is another handle on the same modules, for another thread; facts may be asked on all of them at once. Changing a
+/// module waits until all other handles are gone.
+#[derive(Clone, Debug, Default)]
+pub struct Session {
+    db: Database,
+    context: Arc<Context>,
+}
+
+/// A module of a session.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ModuleId(ModuleInput);
+
+/// A function of a session.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct FunctionId(FunctionInput);
+
+impl Session {
+    /// A session without modules.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Where types, constants and names live: what a [`phalanx_ir::builder::ModuleBuilder`] is made over.
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The database below, for queries that have no method here.
+    pub fn database(&self) -> &Database {
+        &self.db
+    }
+
+    /// Reads a module from the text of LLVM IR and verifies it. O(length).
+    ///
+    /// # Errors
+    /// The first mistake in the text, or all broken rules of the IR.
+    pub fn read(&mut self, text: &[u8]) -> Result<ModuleId, ReadError> {
+        self.read_for(text, TargetOverrides::default())
+    }
+
+    /// As [`Session::read`], for another triple or processor than the text names.
+    ///
+    /// # Errors
+    /// As [`Session::read`].
+    pub fn read_for(&mut self, text: &[u8], target: TargetOverrides) -> Result<ModuleId, ReadError> {
+        let parsed =
+            phalanx_llvm::parse_module(Arc::clone(&self.context), text).map_err(ReadError::Parse)?;
+        verify(&parsed.module)?;
+        Ok(ModuleId(self.db.load(parsed.module, Some(parsed.source_map), target)))
+    }
+
+    /// Reads a module again after its text changed. Functions are matched by name, and facts of those that did not change
+    /// stay valid. O(length).
+    ///
+    /// # Errors
+    /// As [`Session::read`]; the session is then as it was.
+    pub fn reread(&mut self, module: ModuleId, text: &[u8]) -> Result<ReloadReport, ReadError> {
+        let parsed =
+            phalanx_llvm::parse_module(Arc::clone(&self.context), text).map_err(ReadError::Parse)?;
+        verify(&parsed.module)?;
+        Ok(self.db.reload(module.0, parsed.module, Some(parsed.source_map)))
+    }
+
+    /// Adds a module that was built over [`Session::context`], and verifies it. O(size).
+    ///
+    /// # Errors
+    /// All broken rules of the IR.
+    ///
+    /// # Panics
+    /// When the module belongs to another context.
+    pub fn add(&mut self, module: Module, target: TargetOverrides) -> Result<ModuleId, ReadError> {
+        assert!(
+            Arc::ptr_eq(&self.context, &module.context),
+            "a module is built over the context of the session that it is added to"
+        );
+        verify(&module)?;
+        Ok(ModuleId(self.db.load(module, None, target)))
+    }
+
+    /// Functions of a module that have a body, in order.
+    pub fn functions(&self, module: ModuleId) -> impl Iterator<Item = FunctionId> + '_ {
+        let entries = module.0.functions(&self.db).iter();
+        entries.filter(|entry| entry.is_definition).map(|entry| FunctionId(entry.input))
+    }
+
+    /// The function with this name, declaration or definition. O(functions) once, then O(1).
+    pub fn function(&self, module: ModuleId, name: &str) -> Option<FunctionId> {
+        let symbol = self.context.find_symbol(name.as_bytes())?;
+        let symbols = queries::symbols(&self.db, module.0);
+        symbols.get(&phalanx_ir::GlobalName::Named(symbol)).copied().map(FunctionId)
+    }
+
+    /// The module's target.
+    pub fn target(&self, module: ModuleId) -> &Target {
+        queries::target(&self.db, module.0)
+    }
+
+    /// The parts of a function: header, flow, body, extras.
+    pub fn code(&self, function: FunctionId) -> FunctionRef<'_> {
+        function.0.view(&self.db)
+    }
+
+    /// The name of a function.
+    pub fn name(&self, function: FunctionId) -> String {
+        let mut out = Vec::new();
+        match function.0.header(&self.db).name {
+            phalanx_ir::GlobalName::Named(symbol) => out.extend_from_slice(self.context.bytes(symbol)),
+            phalanx_ir::GlobalName::Numbered(number) => out.extend_from_slice(number.to_string().as_bytes()),
+        }
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    /// Whether threads start in the function.
+    pub fn is_kernel(&self, function: FunctionId) -> bool {
+        queries::is_kernel(&self.db, function.0)
+    }
+
+    /// The text of a module. O(size).
+    pub fn print(&self, module: ModuleId) -> Vec<u8> {
+        let functions = module.0.functions(&self.db).iter().map(|entry| entry.input.view(&self.db)).collect();
+        let mut out = Vec::new();
+        ModulePrinter::with_functions(module.0.shell(&self.db), functions).module(&mut out);
+        out
+    }
+
+    /// The text of one instruction, without indentation.
+    pub fn print_inst(&self, function: FunctionId, inst: InstId) -> String {
+        let module = function.0.module(&self.db);
+        let code = self.code(function);
+        let printer = ModulePrinter::with_functions(module.shell(&self.db), vec![code]);
+        let mut out = Vec::new();
+        printer.function(code).inst(inst, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    /// The control-flow graph; none for a declaration, as for all facts below.
+    pub fn cfg(&self, function: FunctionId) -> Option<&Cfg> {
+        queries::cfg(&self.db, function.0).as_ref()
+    }
+
+    /// Depth-first numbers and reverse post-order.
+    pub fn dfs(&self, function: FunctionId) -> Option<&Dfs> {
+        queries::dfs(&self.db, function.0).as_ref()
+    }
+
+    /// The dominator tree.
+    pub fn dom_tree(&self, function: FunctionId) -> Option<&DomTree> {
+        queries::dom_tree(&self.db, function.0).as_ref()
+    }
+
+    /// The post-dominator tree.
+    pub fn postdom_tree(&self, function: FunctionId) -> Option<&PostDomTree> {
+        queries::postdom_tree(&self.db, function.0).as_ref()
+    }
+
+    /// Dominance frontiers.
+    pub fn dom_frontier(&self, function: FunctionId) -> Option<&DominanceFrontier> {
+        queries::dom_frontier(&self.db, function.0).as_ref()
+    }
+
+    /// Control dependence.
+    pub fn control_dependence(&self, function: FunctionId) -> Option<&ControlDependence> {
+        queries::control_dependence(&self.db, function.0).as_ref()
+    }
+
+    /// The cycle hierarchy.
+    pub fn cycles(&self, function: FunctionId) -> Option<&Cycles> {
+        queries::cycles(&self.db, function.0).as_ref()
+    }
+
+    /// What affects what, and what each definition contributes by itself.
+    pub fn affect_map(&self, function: FunctionId) -> Option<&ValueTable> {
+        queries::affect_map(&self.db, function.0).as_ref()
+    }
+
+    /// What diverges, by everything we know.
+    pub fn divergence(&self, function: FunctionId) -> Option<DivergenceView<'_>> {
+        self.view(function, queries::divergence(&self.db, function.0).as_ref()?)
+    }
+
+    /// What diverges, from the sources that LLVM 22 assumes, with its unsound control rules repaired: what
+    /// `print<uniformity>` shows. In the dense form of the analysis; [`Numbering`] names its values.
+    pub fn uniformity(&self, function: FunctionId) -> Option<&Divergence> {
+        queries::uniformity(&self.db, function.0).as_ref()
+    }
+
+    fn view<'s>(&'s self, function: FunctionId, facts: &'s Divergence) -> Option<DivergenceView<'s>> {
+        Some(DivergenceView {
+            facts,
+            numbering: Numbering::new(function.0.header(&self.db)),
+            control: queries::control_divergence(&self.db, function.0).as_deref()?,
+            varying: Scope::ALL.map(|scope| varying(scope, queries::launch_facts(&self.db, function.0))),
+        })
+    }
+}
+
+fn verify(module: &Module) -> Result<(), ReadError> {
+    match Verifier::new(module).with_convergent_intrinsics(phalanx_target::is_convergent_intrinsic).module() {
+        errors if errors.is_empty() => Ok(()),
+        errors => Err(ReadError::Verify(errors)),
+    }
+}
+
+/// Divergence of one function, in terms of its IR.
+///
+/// A *mask* is the set of sources something depends on; it is divergent at a scope when the mask holds a source that varies
+/// within it. All questions are O(1) but where stated.
+#[derive(Copy, Clone, Debug)]
+pub struct DivergenceView<'s> {
+    facts: &'s Divergence,
+    numbering: Numbering,
+    control: &'s [SourceSet],
+    varying: [SourceSet; Scope::ALL.len()],
+}
+
+impl<'s> DivergenceView<'s> {
+    /// The sources that vary within a scope, for launches of this function.
+    pub fn varying(&self, scope: Scope) -> SourceSet {
+        let at = Scope::ALL.iter().position(|&s| s == scope).unwrap_or(Scope::ALL.len() - 1);
+        self.varying[at]
+    }
+
+    /// Mask of a value where it is computed; empty for constants.
+    pub fn mask(&self, value: Value) -> SourceSet {
+        self.numbering.operand(value).map_or(SourceSet::EMPTY, |value| self.facts.value(value))
+    }
+
+    /// Whether a value is divergent where it is computed.
+    pub fn is_divergent(&self, value: Value, scope: Scope) -> bool {
+        self.mask(value).intersects(self.varying(scope))
+    }
+
+    /// Whether a value is uniform where it is computed.
+    pub fn is_uniform(&self, value: Value, scope: Scope) -> bool {
+        !self.is_divergent(value, scope)
+    }
+
+    /// Mask of a value where an instruction that is no terminator reads it: temporal divergence included. O(log uses).
+    pub fn mask_at(&self, value: Value, user: InstId) -> SourceSet {
+        self.numbering.operand(value).map_or(SourceSet::EMPTY, |value| {
+            self.facts.at_use(value, phalanx_analysis::User::value(self.numbering.inst(user)))
+        })
+    }
+
+    /// Mask of the direction that the terminator of a block takes.
+    pub fn branch_mask(&self, block: BlockId) -> SourceSet {
+        self.facts.terminator(flow::node_of(block))
+    }
+
+    /// Whether threads that end a block together can go on to different blocks.
+    pub fn is_divergent_branch(&self, block: BlockId, scope: Scope) -> bool {
+        self.branch_mask(block).intersects(self.varying(scope))
+    }
+
+    /// Mask of whether a block is executed: of the branches that it is control dependent on, directly or not.
+    pub fn control_mask(&self, block: BlockId) -> SourceSet {
+        self.control[flow::node_of(block).index()]
+    }
+
+    /// Whether some threads of a group may execute a block and others not.
+    pub fn is_divergent_control(&self, block: BlockId, scope: Scope) -> bool {
+        self.control_mask(block).intersects(self.varying(scope))
+    }
+
+    /// Cycles that threads can leave in different iterations, with the reasons.
+    pub fn divergent_exits(&self) -> &'s [(CycleId, SourceSet)] {
+        self.facts.cycles_with_divergent_exit()
+    }
+
+    /// Irreducible cycles in which nothing is known about convergence, with the reasons.
+    pub fn assumed_divergent(&self) -> &'s [(CycleId, SourceSet)] {
+        self.facts.assumed_divergent_cycles()
+    }
+
+    /// Uses that are divergent because threads left a cycle in different iterations, among instructions that are no
+    /// terminators: the value, its user, the sources.
+    pub fn temporal_uses(&self) -> impl Iterator<Item = (Value, InstId, SourceSet)> + 's {
+        let numbering = self.numbering;
+        let value = move |value| match numbering.definition(value) {
+            phalanx_analysis::lower::Definition::Argument(position) => Value::arg(position),
+            phalanx_analysis::lower::Definition::Inst(inst) => Value::inst(inst),
+        };
+        self.facts.temporal_uses().iter().filter_map(move |entry| match entry.user.kind() {
+            UserKind::Value(user) => value(user).as_inst().map(|user| (value(entry.value), user, entry.sources)),
+            UserKind::Terminator(_) => None,
+        })
+    }
+
+    /// The facts in the dense form of the analysis.
+    pub fn facts(&self) -> &'s Divergence {
+        self.facts
+    }
+}

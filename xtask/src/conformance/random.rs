@@ -1,0 +1,148 @@
+//! Uniformity of random functions, value by value.
+//!
+//! The functions are small and dense: random or structured control flow, irreducible cycles among them, filled with
+//! sources of divergence, phis and uses across cycles. Many stand in one file, since starting a program costs more than
+//! analysing a function.
+
+use std::io::Write as _;
+
+use phalanx_testing::{
+    abstract_program::DECLARATIONS,
+    compare::{self, Fact},
+    generate,
+};
+use rayon::prelude::*;
+
+use super::{
+    Tools,
+    corpus::target_arguments,
+    facts::{self, Question},
+    report::{Entry, Section},
+};
+
+/// Functions per file.
+const BATCH: usize = 200;
+
+/// What the functions are made for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Target {
+    Amdgcn,
+    Nvptx,
+}
+
+impl Target {
+    pub(super) const ALL: [Target; 2] = [Target::Amdgcn, Target::Nvptx];
+
+    fn triple(self) -> &'static str {
+        match self {
+            Target::Amdgcn => "amdgcn-amd-amdhsa",
+            Target::Nvptx => "nvptx64-nvidia-cuda",
+        }
+    }
+
+    /// The module, written for AMDGPU, for this target.
+    ///
+    /// NVPTX has no operation whose result LLVM takes as uniform whatever its operand is: a call in its place.
+    fn translate(self, module: String) -> String {
+        match self {
+            Target::Amdgcn => module,
+            Target::Nvptx => module
+                .replace("amdgpu_kernel", "ptx_kernel")
+                .replace("@llvm.amdgcn.workitem.id.x", "@llvm.nvvm.read.ptx.sreg.tid.x")
+                .replace("@llvm.amdgcn.readfirstlane.i32", "@lane"),
+        }
+    }
+}
+
+/// Compares `count` functions.
+pub(super) fn run(
+    tools: &Tools,
+    target: Target,
+    count: usize,
+    seed: u64,
+) -> anyhow::Result<Section> {
+    let mut section =
+        Section::new(&format!("Uniformity of random functions for {}", target.triple()));
+    let starts: Vec<usize> = (0..count).step_by(BATCH).collect();
+    let found: Vec<anyhow::Result<Section>> = starts
+        .into_par_iter()
+        .map(|start| batch(tools, target, start..count.min(start + BATCH), seed))
+        .collect();
+    for part in found {
+        section.merge(part?);
+    }
+    Ok(section)
+}
+
+/// The module with the functions of the given numbers.
+fn module(target: Target, numbers: impl Iterator<Item = usize>, seed: u64) -> String {
+    let mut text = format!("target triple = \"{}\"\n{DECLARATIONS}", target.triple());
+    for number in numbers {
+        let options = generate::Options {
+            shape: None,
+            // Mostly small, where every rule interacts with every other; now and then larger.
+            blocks: [8, 11, 11, 16, 30][number % 5],
+            undef: number % 7 == 6,
+        };
+        let program =
+            generate::program(seed.wrapping_mul(1 << 32).wrapping_add(number as u64), options);
+        text.push_str(&program.to_llvm(&format!("f{number}")));
+    }
+    target.translate(text)
+}
+
+fn batch(
+    tools: &Tools,
+    target: Target,
+    numbers: std::ops::Range<usize>,
+    seed: u64,
+) -> anyhow::Result<Section> {
+    let mut section = Section::default();
+    let place = format!("random {}", target.triple());
+    let text = module(target, numbers, seed);
+    let mut file = tempfile::Builder::new().prefix("phalanx-random").suffix(".ll").tempfile()?;
+    file.write_all(text.as_bytes())?;
+    let question = Question {
+        path: file.path().to_owned(),
+        place: place.clone(),
+        target: target_arguments("", None),
+        facts: Fact::ALL.to_vec(),
+        stored: Vec::new(),
+    };
+    let theirs = facts::print(&tools.opt, &question.facts, &question.target, &question.path)?;
+    if !theirs.success() {
+        section.push(Entry::unexplained(
+            place,
+            format!("LLVM refuses the generator's text: {}", theirs.summary()),
+        ));
+        return Ok(section);
+    }
+    let ours = facts::print(&tools.subject, &question.facts, &question.target, &question.path)?;
+    if !ours.success() {
+        section.push(Entry::unexplained(
+            place,
+            format!("{}: {}", tools.subject.name(), ours.summary()),
+        ));
+        return Ok(section);
+    }
+    let (theirs, ours) = (theirs.errors(), ours.errors());
+    section.count("functions", compare::function_count(Fact::Uniformity, &theirs));
+    facts::compare_texts(tools, &question, &|_| &theirs, &ours, &mut section)?;
+    Ok(section)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_a_function_of_the_seed_and_differ_by_target() {
+        let amd = module(Target::Amdgcn, 0..5, 1);
+        assert_eq!(amd, module(Target::Amdgcn, 0..5, 1));
+        assert_ne!(amd, module(Target::Amdgcn, 0..5, 2));
+        let nv = module(Target::Nvptx, 0..5, 1);
+        assert_eq!(amd.matches("\ndefine amdgpu_kernel void").count(), 5);
+        assert_eq!(nv.matches("\ndefine ptx_kernel void").count(), 5);
+        assert!(!nv.contains("amdgcn"));
+    }
+}
