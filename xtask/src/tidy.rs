@@ -47,7 +47,6 @@ const ONLY: &[(&str, &[&str])] = &[
     ("clap", &["phalanx-cli", "xtask"]),
     ("anstream", &["phalanx-cli"]),
     ("indicatif", &["phalanx-cli"]),
-    ("memmap2", &["phalanx-cli"]),
     ("serde", &["phalanx-report"]),
     ("serde_json", &["phalanx-report", "phalanx-cli"]),
     ("annotate-snippets", &["phalanx-report"]),

@@ -1,2 +1,56 @@
-//! The `phalanx` command line.
-fn main() {}
+//! The `phalanx` command line: arguments, files, terminal, threads. Everything else is in the library.
+#![allow(clippy::disallowed_methods, reason = "this crate is where files are read")]
+
+mod analyze;
+mod args;
+mod functions;
+mod graph;
+mod input;
+mod opt;
+mod pipeline;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use terminal::Terminal;
+
+/// Exit statuses, as `--help` states them.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Status {
+    /// Nothing to report.
+    Fine = 0,
+    /// The tool found what it looks for.
+    Findings = 1,
+    /// Bad usage or bad input.
+    Bad = 2,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse_from(args::normalize(std::env::args_os()));
+    let terminal = Terminal::new(cli.color);
+    if let Err(error) = rayon::ThreadPoolBuilder::new().num_threads(cli.threads).build_global() {
+        terminal.error(&format!("cannot start {} threads: {error}", cli.threads));
+        return ExitCode::from(Status::Bad as u8);
+    }
+    let result = match &cli.command {
+        Command::Analyze(args) => analyze::run(args, &terminal),
+        Command::Opt(args) => opt::run(args, &terminal),
+        Command::Graph(args) => graph::run(args, &terminal),
+    };
+    let status = result.unwrap_or_else(|error| {
+        // A reader that went away (`| head`) is no error of ours.
+        let broken_pipe = error.chain().any(|cause| {
+            let io = cause.downcast_ref::<std::io::Error>();
+            io.is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+        });
+        if broken_pipe {
+            return Status::Fine;
+        }
+        terminal.error(&format!("{error:#}"));
+        Status::Bad
+    });
+    ExitCode::from(status as u8)
+}

@@ -133,6 +133,8 @@ impl Barrier {
 /// Everything the tables know about an intrinsic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IntrinsicInfo {
+    /// It returns something other than `void`.
+    pub has_result: bool,
     /// Sources of the result; of result 0 if a struct is returned. Meaningless without a result.
     pub result: Transfer,
     /// Sources of results 1 and up of a returned struct.
@@ -165,6 +167,7 @@ impl IntrinsicInfo {
     #[must_use]
     pub const fn unknown() -> IntrinsicInfo {
         IntrinsicInfo {
+            has_result: true,
             result: Transfer::OPAQUE,
             further_results: Transfer::OPAQUE,
             memory: MemoryEffect::ANY,

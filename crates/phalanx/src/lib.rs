@@ -53,7 +53,7 @@ pub use phalanx_ir as ir;
 pub use phalanx_llvm as llvm;
 pub use phalanx_report as report;
 pub use phalanx_target as target;
-pub use session::{DivergenceView, FunctionId, ModuleId, ReadError, Session};
+pub use session::{DivergenceView, FunctionId, Invalid, ModuleId, ReadError, Session};
 
 /// What most drivers need.
 pub mod prelude {

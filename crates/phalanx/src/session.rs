@@ -14,23 +14,48 @@ use phalanx_ir::{
     function::FunctionRef,
     verify::{Verifier, VerifyError},
 };
-use phalanx_llvm::{ModulePrinter, ParseError};
+use phalanx_llvm::{ModulePrinter, ParseError, SourceMap};
+use phalanx_report::diagnostics::{SourceText, render_parse_error, render_verify_errors};
 use phalanx_target::{Scope, SourceSet, Target, varying};
 
 /// Why a module was not accepted.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub enum ReadError {
     /// The text is not LLVM IR.
     Parse(Box<ParseError>),
-    /// The module breaks rules of the IR; all of them, in order.
-    Verify(Vec<VerifyError>),
+    /// The module breaks rules of the IR.
+    Verify(Box<Invalid>),
+}
+
+/// A module that breaks rules of the IR.
+#[derive(Clone, Debug)]
+pub struct Invalid {
+    /// The module.
+    pub module: Module,
+    /// Places in the text it was read from.
+    pub source_map: Option<SourceMap>,
+    /// All broken rules, in order; at least one.
+    pub errors: Vec<VerifyError>,
+}
+
+impl ReadError {
+    /// The error with the lines it is about, for a terminal (ANSI colours). `name` is what the text is called.
+    pub fn render(&self, name: &str, text: &[u8]) -> String {
+        let source = SourceText { name, text };
+        match self {
+            ReadError::Parse(error) => render_parse_error(source, error),
+            ReadError::Verify(invalid) => {
+                render_verify_errors(source, &invalid.module, invalid.source_map.as_ref(), &invalid.errors)
+            }
+        }
+    }
 }
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ReadError::Parse(error) => write!(f, "at byte {}: {error}", error.span.start),
-            ReadError::Verify(errors) => match errors.as_slice() {
+            ReadError::Verify(invalid) => match invalid.errors.as_slice() {
                 [] => f.write_str("the module is not valid"),
                 [first] => write!(f, "{first}"),
                 [first, rest @ ..] => write!(f, "{first} (and {} more)", rest.len()),
@@ -53,11 +78,25 @@ pub struct Session {
 
 /// A module of a session.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub struct ModuleId(ModuleInput);
+pub struct ModuleId(pub(crate) ModuleInput);
+
+impl ModuleId {
+    /// The input of the database.
+    pub fn input(self) -> ModuleInput {
+        self.0
+    }
+}
 
 /// A function of a session.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub struct FunctionId(FunctionInput);
+pub struct FunctionId(pub(crate) FunctionInput);
+
+impl FunctionId {
+    /// The input of the database.
+    pub fn input(self) -> FunctionInput {
+        self.0
+    }
+}
 
 impl Session {
     /// A session without modules.
@@ -88,10 +127,23 @@ impl Session {
     /// # Errors
     /// As [`Session::read`].
     pub fn read_for(&mut self, text: &[u8], target: TargetOverrides) -> Result<ModuleId, ReadError> {
-        let parsed =
-            phalanx_llvm::parse_module(Arc::clone(&self.context), text).map_err(ReadError::Parse)?;
-        verify(&parsed.module)?;
-        Ok(ModuleId(self.db.load(parsed.module, Some(parsed.source_map), target)))
+        let (module, source_map) = verified(self.parse(text)?)?;
+        Ok(ModuleId(self.db.load(module, source_map, target)))
+    }
+
+    /// As [`Session::read_for`] without the verifier: for text that is known to be good, or meant to be looked at anyway.
+    /// Facts about a module that breaks rules mean nothing, but asking for them is safe as far as its control flow is sound.
+    ///
+    /// # Errors
+    /// The first mistake in the text.
+    pub fn read_unverified(&mut self, text: &[u8], target: TargetOverrides) -> Result<ModuleId, ReadError> {
+        let (module, source_map) = self.parse(text)?;
+        Ok(ModuleId(self.db.load(module, source_map, target)))
+    }
+
+    fn parse(&self, text: &[u8]) -> Result<(Module, Option<SourceMap>), ReadError> {
+        let parsed = phalanx_llvm::parse_module(Arc::clone(&self.context), text).map_err(ReadError::Parse)?;
+        Ok((parsed.module, Some(parsed.source_map)))
     }
 
     /// Reads a module again after its text changed. Functions are matched by name, and facts of those that did not change
@@ -100,10 +152,8 @@ impl Session {
     /// # Errors
     /// As [`Session::read`]; the session is then as it was.
     pub fn reread(&mut self, module: ModuleId, text: &[u8]) -> Result<ReloadReport, ReadError> {
-        let parsed =
-            phalanx_llvm::parse_module(Arc::clone(&self.context), text).map_err(ReadError::Parse)?;
-        verify(&parsed.module)?;
-        Ok(self.db.reload(module.0, parsed.module, Some(parsed.source_map)))
+        let (new, source_map) = verified(self.parse(text)?)?;
+        Ok(self.db.reload(module.0, new, source_map))
     }
 
     /// Adds a module that was built over [`Session::context`], and verifies it. O(size).
@@ -118,8 +168,8 @@ impl Session {
             Arc::ptr_eq(&self.context, &module.context),
             "a module is built over the context of the session that it is added to"
         );
-        verify(&module)?;
-        Ok(ModuleId(self.db.load(module, None, target)))
+        let (module, source_map) = verified((module, None))?;
+        Ok(ModuleId(self.db.load(module, source_map, target)))
     }
 
     /// Functions of a module that have a body, in order.
@@ -239,11 +289,18 @@ impl Session {
     }
 }
 
-fn verify(module: &Module) -> Result<(), ReadError> {
-    match Verifier::new(module).with_convergent_intrinsics(phalanx_target::is_convergent_intrinsic).module() {
-        errors if errors.is_empty() => Ok(()),
-        errors => Err(ReadError::Verify(errors)),
+fn verified((module, source_map): (Module, Option<SourceMap>)) -> Result<(Module, Option<SourceMap>), ReadError> {
+    let errors = Verifier::new(&module).with_convergent_intrinsics(is_convergent_intrinsic).module();
+    match errors.is_empty() {
+        true => Ok((module, source_map)),
+        false => Err(ReadError::Verify(Box::new(Invalid { module, source_map, errors }))),
     }
+}
+
+/// Intrinsics that are convergent operations whatever their declaration says.
+fn is_convergent_intrinsic(name: &[u8]) -> bool {
+    let found = std::str::from_utf8(name).ok().and_then(phalanx_target::intrinsics::lookup);
+    found.is_some_and(|intrinsic| intrinsic.info.llvm_convergent)
 }
 
 /// Divergence of one function, in terms of its IR.

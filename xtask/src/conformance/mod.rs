@@ -160,7 +160,7 @@ fn sections(tools: &Tools, options: &Options) -> anyhow::Result<Vec<Section>> {
     let shipped = phalanx_test_suite::shipped()?;
     let mut out = Vec::new();
     let progress = |text: &str| eprintln!("conformance: {text}");
-    let mut of_tests = |make: &dyn Fn(&[CorpusFile]) -> anyhow::Result<Section>, title: &str| {
+    let of_tests = |make: &dyn Fn(&[CorpusFile]) -> anyhow::Result<Section>, title: &str| {
         let mut section = if folder.is_some() { make(&tests)? } else { Section::new(title) };
         if folder.is_none() {
             section.skip("PHALANX_CORPUS names no folder with LLVM's tests");

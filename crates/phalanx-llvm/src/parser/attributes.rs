@@ -32,7 +32,7 @@ pub(crate) struct FnAttrs {
     pub(crate) set: AttrSet,
     /// `#N`, in the order of the text.
     pub(crate) groups: SmallVec<[u32; 2]>,
-    /// `align N`
+    /// `align N` in a function header; elsewhere it is part of the set.
     pub(crate) align: Option<u64>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct FnAttrs {
 pub(crate) struct HeaderAttrs {
     /// The attributes.
     pub(crate) set: AttrSet,
-    /// The alignment of the function, if attributes say one.
+    /// The alignment of the function, if a group says one.
     pub(crate) align: Option<u64>,
     /// The section of the function, if an attribute says one.
     pub(crate) section: Option<phalanx_ir::Symbol>,
@@ -167,29 +167,38 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Attributes after the parameters of a function header or the arguments of a call.
+    /// Attributes after the arguments of a call.
     pub(crate) fn parse_fn_attrs(&mut self) -> PResult<FnAttrs> {
+        let (mut attrs, mut builder) = self.parse_attrs_and_groups()?;
+        if let Some(align) = attrs.align.take() {
+            builder.add(Attribute::Int(AttrKind::Align, align));
+        }
+        attrs.set = builder.finish(self.context);
+        Ok(attrs)
+    }
+
+    /// Attributes after the parameters of a function header.
+    pub(crate) fn parse_header_attrs(&mut self) -> PResult<FnAttrs> {
+        let start = self.span().start;
+        let (mut attrs, builder) = self.parse_attrs_and_groups()?;
+        if builder.has(AttrKind::Builtin) {
+            return Err(self.error(self.span_from(start), "`builtin` is for calls, not for functions"));
+        }
+        attrs.set = builder.finish(self.context);
+        Ok(attrs)
+    }
+
+    fn parse_attrs_and_groups(&mut self) -> PResult<(FnAttrs, AttrSetBuilder)> {
         let mut attrs = FnAttrs { set: AttrSet::EMPTY, groups: SmallVec::new(), align: None };
         // A single group, or nothing, is what most functions and calls have.
         while self.at(TokenKind::AttrGroup) {
             attrs.groups.push(self.bump().number);
         }
-        if !matches!(self.kind(), TokenKind::Word | TokenKind::String) {
-            return Ok(attrs);
-        }
-        let builder = self.parse_fn_attr_list(Place::Function, &mut attrs)?;
-        attrs.set = builder.finish(self.context);
-        Ok(attrs)
-    }
-
-    /// Attributes of a function header.
-    pub(crate) fn parse_header_attrs(&mut self) -> PResult<FnAttrs> {
-        let start = self.span().start;
-        let attrs = self.parse_fn_attrs()?;
-        if self.context.attr_set_data(attrs.set).has(AttrKind::Builtin) {
-            return Err(self.error(self.span_from(start), "`builtin` is for calls, not for functions"));
-        }
-        Ok(attrs)
+        let builder = match self.kind() {
+            TokenKind::Word | TokenKind::String => self.parse_fn_attr_list(Place::Function, &mut attrs)?,
+            _ => AttrSetBuilder::new(),
+        };
+        Ok((attrs, builder))
     }
 
     /// Attributes of a global variable.
@@ -270,7 +279,7 @@ impl<'a> Parser<'a> {
     pub(crate) fn resolve_header_attrs(&mut self, attrs: &FnAttrs) -> HeaderAttrs {
         let context = self.context;
         let mut builder = self.merged(attrs);
-        let mut header = HeaderAttrs { set: AttrSet::EMPTY, align: attrs.align, section: None };
+        let mut header = HeaderAttrs { set: AttrSet::EMPTY, align: None, section: None };
         if let Some(&Attribute::Int(_, align)) = builder.get(AttrKind::Align) {
             builder.remove(AttrKind::Align);
             header.align = Some(align);

@@ -2,7 +2,8 @@
 //!
 //! `float` and `double` are written with six significant digits and an exponent (`1.250000e+00`) when reading that
 //! back as a `double` gives exactly the value, and else as the bits of the `double` in hexadecimal (`0x3FF3C0CA40000000`);
-//! infinities and NaNs always as bits. The other formats are a letter and all their bits:
+//! infinities and NaNs always as bits. [`digits_end_early`] tells where LLVM's six digits are not the nearest ones. The
+//! other formats are a letter and all their bits:
 //!
 //! | type | form |
 //! |---|---|
@@ -48,38 +49,112 @@ fn widen(bits: u32) -> u64 {
 
 fn double(bits: u64, out: &mut Vec<u8>) {
     let value = f64::from_bits(bits);
-    if value.is_finite() {
-        let start = out.len();
-        scientific(value, out);
-        let text = std::str::from_utf8(&out[start..]).unwrap_or_default();
-        if text.parse().is_ok_and(|read: f64| read.to_bits() == bits) {
-            return;
-        }
-        out.truncate(start);
+    if value.is_finite() && decimal(value, out) {
+        return;
     }
     out.extend_from_slice(b"0x");
     let digits = (64 - bits.leading_zeros()).div_ceil(4);
     hex(u128::from(bits), digits, out);
 }
 
-/// Six significant digits, a sixth decimal that is 0, and an exponent with a sign and at least two digits.
-fn scientific(value: f64, out: &mut Vec<u8>) {
-    let start = out.len();
-    // Writing to a vector does not fail.
-    let _ = write!(out, "{value:.5e}");
-    let Some(e) = out[start..].iter().position(|&byte| byte == b'e') else { return };
-    let exponent = out.split_off(start + e + 1);
-    out.pop();
-    out.extend_from_slice(b"0e");
-    let (sign, digits) = match exponent.split_first() {
-        Some((b'-', digits)) => (b'-', digits),
-        _ => (b'+', &exponent[..]),
-    };
-    out.push(sign);
-    if digits.len() < 2 {
-        out.push(b'0');
+/// Six significant digits.
+#[derive(Copy, Clone)]
+struct Decimal {
+    negative: bool,
+    digits: u32,
+    /// Of the first digit.
+    exponent: i32,
+}
+
+impl Decimal {
+    /// The first six digits of a number in Rust's scientific notation.
+    fn first_six(text: &str) -> Option<Decimal> {
+        let (mantissa, exponent) = text.split_once('e')?;
+        let negative = mantissa.starts_with('-');
+        let digits = mantissa.bytes().filter(u8::is_ascii_digit).take(6);
+        let digits = digits.fold(0, |number, digit| number * 10 + u32::from(digit - b'0'));
+        Some(Decimal { negative, digits, exponent: exponent.parse().ok()? })
     }
-    out.extend_from_slice(digits);
+
+    fn value(self) -> Option<f64> {
+        let Decimal { negative, digits, exponent } = self;
+        let sign = if negative { "-" } else { "" };
+        format!("{sign}{digits}e{}", exponent - 5).parse().ok()
+    }
+
+    /// `-1.234560e+07`: six decimals, the last of them 0, and at least two digits of exponent.
+    fn write(self, out: &mut Vec<u8>) {
+        let Decimal { negative, digits, exponent } = self;
+        let sign = if negative { "-" } else { "" };
+        let (first, rest) = (digits / 100_000, digits % 100_000);
+        // Writing to a vector does not fail.
+        let _ = write!(out, "{sign}{first}.{rest:05}0e{exponent:+03}");
+    }
+}
+
+/// Appends a number in decimal if that says it exactly.
+fn decimal(value: f64, out: &mut Vec<u8>) -> bool {
+    let is_exact = |decimal: &Decimal| decimal.value().is_some_and(|v| v.to_bits() == value.to_bits());
+    let nearest = Decimal::first_six(&format!("{value:.5e}")).filter(is_exact);
+    // If the nearest six digits do not say it, no others do.
+    let Some(nearest) = nearest else { return false };
+    let cut = Decimal::first_six(&format!("{value:.40e}"));
+    let written = match cut {
+        Some(cut) if cut.digits != nearest.digits && digits_end_early(value, cut.exponent) => {
+            Some(cut).filter(is_exact)
+        }
+        _ => Some(nearest),
+    };
+    if let Some(written) = written {
+        written.write(out);
+    }
+    written.is_some()
+}
+
+/// Whether LLVM keeps six digits of a number by cutting off the others, rather than by rounding.
+///
+/// LLVM takes the digits from the integer *N = |value| / 10^e* where *e* is the largest exponent that gives an integer
+/// if the value is not one itself (then *N* is the value). Of its *b* bits about twenty are wanted, so
+/// *⌊(b − 20) · 59 / 196⌋* decimal digits are cut off at once, and what is left is rounded to six digits. Where no more
+/// than six are left there is nothing to round: 0.7, which is held as 0.69999999999999996, comes out as 0.699999, which
+/// does not say the value, and so it is written in hexadecimal. `exponent` is that of the first digit.
+fn digits_end_early(value: f64, exponent: i32) -> bool {
+    let bits = value.abs().to_bits();
+    let (mut mantissa, mut power) = match (bits >> 52) as i32 {
+        0 => (bits, -1074),
+        biased => (bits & ((1 << 52) - 1) | 1 << 52, biased - 1075),
+    };
+    if mantissa == 0 {
+        return false;
+    }
+    power += mantissa.trailing_zeros() as i32;
+    mantissa >>= mantissa.trailing_zeros();
+    let mantissa_bits = (64 - mantissa.leading_zeros()) as i32;
+    let (digits, bits) = if power >= 0 {
+        (exponent + 1, mantissa_bits + power)
+    } else {
+        (exponent + 1 - power, bits_with_fives(mantissa, -power))
+    };
+    let cut_off = (bits - 20).max(0) * 59 / 196;
+    digits - cut_off <= 6
+}
+
+/// Number of bits of `number * 5^power`.
+fn bits_with_fives(number: u64, power: i32) -> i32 {
+    let mut words = vec![number];
+    for _ in 0..power {
+        let mut carry = 0;
+        for word in &mut words {
+            let product = u128::from(*word) * 5 + carry;
+            *word = product as u64;
+            carry = product >> 64;
+        }
+        if carry > 0 {
+            words.push(carry as u64);
+        }
+    }
+    let top = words.last().map_or(0, |word| 64 - word.leading_zeros());
+    top as i32 + 64 * (words.len() as i32 - 1)
 }
 
 #[cfg(test)]
@@ -112,6 +187,8 @@ mod tests {
         check_double(-123456.0, "-1.234560e+05");
         check_double(1.234567, "0x3FF3C0C9539B8887");
         check_double(0.1, "1.000000e-01");
+        check_double(0.7, "0x3FE6666666666666");
+        check_double(0.9, "9.000000e-01");
         check_double(1.0 / 3.0, "0x3FD5555555555555");
         check_double(f64::from_bits(1), "4.940660e-324");
         check_double(5.0e-320, "4.999940e-320");

@@ -139,6 +139,11 @@ impl<'m> ModulePrinter<'m> {
         }
     }
 
+    /// The context of the module.
+    pub fn context(&self) -> &'m Context {
+        self.context
+    }
+
     /// Appends the text of the whole module.
     pub fn module(&self, out: &mut Vec<u8>) {
         // Keeping the parts in the buffer does not fail.
@@ -315,6 +320,11 @@ impl<'a> FunctionPrinter<'a> {
     /// Appends a type: `<4 x i32>`.
     pub fn type_name(&self, ty: Type, out: &mut Vec<u8>) {
         self.cx.type_name(ty, out);
+    }
+
+    /// The printer of the module that this function belongs to.
+    pub fn module_printer(&self) -> &'a ModulePrinter<'a> {
+        self.cx
     }
 
     fn numbers(&self) -> &Numbers {

@@ -165,6 +165,7 @@ fn parse_kind(text: &str) -> Result<IntrinsicInfo, String> {
             return Err("more than two transfers".to_owned());
         }
     }
+    info.has_result = transfers != "-";
     info.llvm = LlvmUniformity::Default;
     info.convergent = false;
     info.llvm_convergent = false;

@@ -1,0 +1,108 @@
+//! `phalanx analyze`.
+
+use phalanx::{
+    Session,
+    db::TargetOverrides,
+    llvm::ModulePrinter,
+    report::analyze::{ModuleReport, Sections, report_function, report_module, write_text},
+    target::Scope,
+};
+
+use crate::{
+    Status,
+    args::{AnalyzeArgs, Format, ScopeArg, Section, TargetArgs},
+    functions,
+    input::{self, Source},
+    terminal::Terminal,
+};
+
+/// Runs the command. A file that cannot be read does not keep the others from being analysed.
+pub(crate) fn run(args: &AnalyzeArgs, terminal: &Terminal) -> anyhow::Result<Status> {
+    let mut worst = Status::Fine;
+    let mut reports = Vec::new();
+    for path in &args.files {
+        let source = match input::read(path) {
+            Ok(source) => source,
+            Err(error) => {
+                terminal.error(&format!("{error:#}"));
+                worst = Status::Bad;
+                continue;
+            }
+        };
+        match report(args, &source, terminal)? {
+            Some(report) if args.format == Format::Json => reports.push(report),
+            Some(report) => {
+                let mut text = String::new();
+                write_text(&report, args.print.contains(&Section::All), &mut text)?;
+                terminal.out(&text)?;
+            }
+            None => worst = Status::Bad,
+        }
+    }
+    if args.format == Format::Json {
+        let mut json = serde_json::to_string_pretty(&reports)?;
+        json.push('\n');
+        terminal.out(&json)?;
+    }
+    Ok(worst)
+}
+
+fn report(args: &AnalyzeArgs, source: &Source, terminal: &Terminal) -> anyhow::Result<Option<ModuleReport>> {
+    let mut session = Session::new();
+    let module = match session.read_for(&source.text, overrides(&args.target)) {
+        Ok(module) => module.input(),
+        Err(error) => {
+            terminal.err(&error.render(&source.name, &source.text));
+            return Ok(None);
+        }
+    };
+    let db = session.database();
+    let scope = scope(args.scope);
+    let entries = functions::select(&session, module, &args.function)?;
+    let printer = ModulePrinter::with_functions(
+        module.shell(db),
+        module.functions(db).iter().map(|entry| entry.input.view(db)).collect(),
+    );
+    let sections = sections(&args.print);
+    let mut report = report_module(db, module, &source.name, scope);
+    functions::for_each(
+        &session,
+        &entries,
+        (terminal, "analyzing"),
+        |db, entry| report_function(db, entry, &printer, &source.text, (scope, sections)),
+        |function| {
+            report.functions.extend(function);
+            Ok(())
+        },
+    )?;
+    Ok(Some(report))
+}
+
+/// What the driver says about the target.
+pub(crate) fn overrides(args: &TargetArgs) -> TargetOverrides {
+    TargetOverrides { triple: args.mtriple.clone(), cpu: args.mcpu.clone() }
+}
+
+fn scope(arg: ScopeArg) -> Scope {
+    match arg {
+        ScopeArg::Wave => Scope::Wave,
+        ScopeArg::Workgroup => Scope::Workgroup,
+        ScopeArg::Cluster => Scope::Cluster,
+        ScopeArg::Grid => Scope::Grid,
+    }
+}
+
+fn sections(chosen: &[Section]) -> Sections {
+    if chosen.contains(&Section::All) {
+        return Sections::ALL;
+    }
+    let has = |section| chosen.contains(&section);
+    Sections {
+        branches: has(Section::Branches),
+        cycles: has(Section::Cycles),
+        values: has(Section::Values),
+        uses: has(Section::Uses),
+        blocks: has(Section::Blocks),
+        trees: has(Section::Trees),
+    }
+}

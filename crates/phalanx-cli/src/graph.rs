@@ -1,0 +1,141 @@
+//! `phalanx graph`: DOT.
+
+use phalanx::{
+    Session,
+    analysis::{UserKind, Value, lower::{Definition, Numbering}},
+    db::{Database, FunctionEntry, queries},
+    graph::Node,
+    ir::{Type, flow::node_of},
+    llvm::{FunctionPrinter, ModulePrinter},
+    report::dot::{self, Mark},
+    target::{Scope, SourceSet, varying},
+};
+
+use crate::{
+    Status,
+    analyze::overrides,
+    args::{GraphArgs, GraphKind},
+    functions, input,
+    terminal::Terminal,
+};
+
+/// Runs the command.
+pub(crate) fn run(args: &GraphArgs, terminal: &Terminal) -> anyhow::Result<Status> {
+    let source = input::read(&args.file)?;
+    let mut session = Session::new();
+    let module = match session.read_for(&source.text, overrides(&args.target)) {
+        Ok(module) => module.input(),
+        Err(error) => {
+            terminal.err(&error.render(&source.name, &source.text));
+            return Ok(Status::Bad);
+        }
+    };
+    let entries = functions::select(&session, module, &args.function)?;
+    let db = session.database();
+    let views = module.functions(db).iter().map(|entry| entry.input.view(db)).collect();
+    let printer = ModulePrinter::with_functions(module.shell(db), views);
+    functions::for_each(
+        &session,
+        &entries,
+        (terminal, "drawing"),
+        |db, entry| draw(db, entry, &printer, args.kind),
+        |text| Ok(terminal.out(&text.unwrap_or_default())?),
+    )?;
+    Ok(Status::Fine)
+}
+
+fn draw(db: &Database, entry: FunctionEntry, printer: &ModulePrinter<'_>, kind: GraphKind) -> Option<String> {
+    let input = entry.input;
+    let view = input.view(db);
+    let names = printer.function(view);
+    let mut name = Vec::new();
+    printer.global(entry.name, &mut name);
+    let order: Vec<Node> = view.flow.order().iter().map(|&block| node_of(block)).collect();
+    let scope = varying(Scope::Wave, queries::launch_facts(db, input));
+    let mark = |sources: SourceSet| match sources.intersects(scope) {
+        true => Mark::Divergent,
+        false => Mark::Plain,
+    };
+    let cfg = queries::cfg(db, input).as_ref()?;
+    Some(match kind {
+        GraphKind::Domtree => dot::dom_tree_dot(&name, queries::dom_tree(db, input).as_ref()?, &names),
+        GraphKind::Postdomtree => {
+            dot::postdom_tree_dot(&name, queries::postdom_tree(db, input).as_ref()?, &names)
+        }
+        GraphKind::Cfg => {
+            let divergence = queries::divergence(db, input).as_ref()?;
+            let control = queries::control_divergence(db, input).as_ref()?;
+            let blocks = |node: Node| mark(control[node.index()]);
+            let branches = |node: Node| mark(divergence.terminator(node));
+            dot::cfg_dot(&name, cfg, &order, &names, (&blocks, &branches))
+        }
+        GraphKind::Cycles => {
+            let exits = queries::divergence(db, input).as_ref()?.cycles_with_divergent_exit();
+            let divergent = |cycle| {
+                let found = exits.iter().find(|(c, sources)| *c == cycle && sources.intersects(scope));
+                found.map_or(Mark::Plain, |_| Mark::Divergent)
+            };
+            let cycles = queries::cycles(db, input).as_ref()?;
+            dot::cycles_dot(&name, (cfg, cycles), &order, &names, &divergent)
+        }
+        GraphKind::Affect => affect(db, entry, &names, &mark)?,
+    })
+}
+
+/// Values and terminators as nodes, def-use as edges.
+fn affect(
+    db: &Database,
+    entry: FunctionEntry,
+    names: &FunctionPrinter<'_>,
+    mark: &dyn Fn(SourceSet) -> Mark,
+) -> Option<String> {
+    let input = entry.input;
+    let (view, table) = (input.view(db), queries::affect_map(db, input).as_ref()?);
+    let divergence = queries::divergence(db, input).as_ref()?;
+    let numbering = Numbering::new(view.header);
+    let mut nodes = Vec::new();
+    // Node of each value, and of each block's terminator.
+    let mut of_value = vec![None; table.len()];
+    let mut of_terminator = vec![None; view.flow.id_count()];
+    let mut add = |text: Vec<u8>, sources: SourceSet| {
+        nodes.push((text, mark(sources)));
+        nodes.len() - 1
+    };
+    for position in 0..view.header.params.len() as u32 {
+        let value = numbering.argument(position);
+        let mut text = Vec::new();
+        names.arg(position, &mut text);
+        of_value[value.index()] = Some(add(text, divergence.value(value)));
+    }
+    for &block in view.flow.order() {
+        for inst in view.body.block_insts(block) {
+            let mut text = Vec::new();
+            names.inst(inst, &mut text);
+            let data = view.body.inst(inst);
+            let value = numbering.inst(inst);
+            if !data.opcode.is_terminator() || data.ty != Type::VOID {
+                of_value[value.index()] = Some(add(text, divergence.value(value)));
+            } else {
+                let node = node_of(block);
+                of_terminator[node.index()] = Some(add(text, divergence.terminator(node)));
+            }
+        }
+    }
+    let mut edges = Vec::new();
+    for (value, from) in of_value.iter().enumerate() {
+        let Some(from) = *from else { continue };
+        for user in table.affects().users(Value::new(value)) {
+            let to = match user.kind() {
+                UserKind::Value(user) => match numbering.definition(user) {
+                    Definition::Inst(_) => of_value[user.index()],
+                    Definition::Argument(_) => None,
+                },
+                UserKind::Terminator(block) => of_terminator[block.index()],
+            };
+            edges.extend(to.map(|to| (from, to)));
+        }
+    }
+    let mut name = Vec::new();
+    names.module_printer().global(entry.name, &mut name);
+    Some(dot::values_dot(&name, &nodes, &edges))
+}

@@ -1,0 +1,509 @@
+//! The graph as sync dependence sees it: reducible, acyclic at each level, with subtrees as intervals.
+//!
+//! **Contraction.** Walking down the cycle hierarchy, everything is the same for every depth-first search
+//! until the first irreducible cycle. Each such outermost irreducible cycle (a *region*) becomes a single
+//! node, represented by its header. What is left is reducible; its cycles are called *canonical*.
+//!
+//! **Levels.** A node belongs to the level of the smallest canonical cycle around it; the header of a
+//! cycle also stands for the whole cycle one level further out, which is where labels treat it as a node.
+//! Within a level, without the edges back to the level's own header, the graph is acyclic.
+//!
+//! **Level tree.** The dominator tree with one change: when the immediate dominator of `x` lies in a cycle
+//! that does not contain `x`, the parent of `x` is the header of the outermost such cycle instead.
+//!
+//! ```text
+//!   dominator tree      level tree      loop {H, A, B}, exit X taken from A
+//!        H                  H
+//!        |                 / \          In the loop, A dominates A and B: its subtree in the level
+//!        A                A   X         tree. X is no part of that level.
+//!       / \               |
+//!      B   X              B
+//! ```
+//!
+//! So for a node `n` and anything `p` in the same level or nested in it, `n` dominates `p` exactly when `p`
+//! lies in the subtree of `n`: an interval of positions. All tables below are sorted by position, so
+//! "the edges from what `n` dominates to `x`" and "the edges from there out of the level" are intervals too.
+//!
+//! **Size.** `O(n + m)`, except for the frontiers, which hold what the levels' dominance frontiers hold.
+//! Edges that leave the level are not part of these, which is what makes frontiers quadratic in nested
+//! loops and in loops with many exits.
+
+use crate::cfg::Cfg;
+use crate::cycles::{CycleId, Cycles};
+use crate::dfs::{Dfs, NONE};
+use crate::dom::DomTree;
+use crate::node::Node;
+use crate::threshold::Thresholds;
+
+/// An edge that leaves at least one canonical cycle, by its position in [`Reduced::leaving`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LeavingEdge(pub(crate) u32);
+
+impl LeavingEdge {
+    /// The edge with this number.
+    #[must_use]
+    pub const fn from_raw(raw: u32) -> Self {
+        Self(raw)
+    }
+
+    /// The number as an index into dense tables.
+    #[inline]
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// See the [module documentation](self).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reduced {
+    /// Representative by block; empty when there is no irreducible cycle.
+    representative: Vec<u32>,
+    /// Innermost canonical cycle by representative, `NONE` outside all.
+    inner: Vec<u32>,
+    /// Interval of positions of the subtree in the level tree; `(NONE, 0)` for nodes without.
+    interval: Vec<(u32, u32)>,
+    /// Interval in the dominator tree of the reduced graph; empty when it is the graph's own.
+    dominated: Vec<(u32, u32)>,
+    /// Topological order of each level.
+    rank: Vec<u32>,
+    /// Sources of the forward edges into each node, sorted by position and number.
+    pub(crate) entering: Rows,
+    /// Where the dominance of each node ends within its level.
+    pub(crate) frontier: Rows,
+    /// Positions of the sources of the edges back to the header of each canonical cycle, sorted.
+    pub(crate) back: Rows,
+    pub(crate) leaving: Leaving,
+}
+
+/// Lists of numbers in compressed sparse rows.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Rows {
+    start: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Rows {
+    /// The rows that hold each pair's second number in the row of its first, in the order of the pairs.
+    fn from_pairs(rows: usize, pairs: &[(u32, u32)]) -> Self {
+        let mut start = vec![0u32; rows + 1];
+        for (row, _) in pairs {
+            start[*row as usize + 1] += 1;
+        }
+        for i in 0..rows {
+            start[i + 1] += start[i];
+        }
+        let mut next = start.clone();
+        let mut items = vec![0; pairs.len()];
+        for &(row, item) in pairs {
+            items[next[row as usize] as usize] = item;
+            next[row as usize] += 1;
+        }
+        Self { start, items }
+    }
+
+    #[inline]
+    pub(crate) fn row(&self, row: usize) -> &[u32] {
+        &self.items[self.start[row] as usize..self.start[row + 1] as usize]
+    }
+
+    /// Where the row lies among all items.
+    #[inline]
+    pub(crate) fn range(&self, row: usize) -> (u32, u32) {
+        (self.start[row], self.start[row + 1])
+    }
+
+    #[inline]
+    pub(crate) fn items(&self) -> &[u32] {
+        &self.items
+    }
+}
+
+/// The edges that leave canonical cycles, sorted by the position of the source, source and target.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Leaving {
+    edges: Vec<(Node, Node)>,
+    positions: Vec<u32>,
+    /// The outermost cycle that each leaves.
+    owner: Vec<u32>,
+    /// Depth of the innermost cycle around the source that each does not leave.
+    depths: Thresholds,
+    /// Edges by owner.
+    owned: Rows,
+}
+
+impl Reduced {
+    pub(crate) fn new(cfg: &Cfg, dom: &DomTree, cycles: &Cycles) -> Self {
+        let contraction = Contraction::new(cfg, cycles);
+        let quotient = contraction.quotient(cfg);
+        let (own_dom, dominated);
+        let (graph, dom) = match &quotient {
+            Some(graph) => {
+                own_dom = DomTree::new(graph);
+                let interval = |n: Node| match (own_dom.tin(n), own_dom.tout(n)) {
+                    (Some(tin), Some(tout)) => (tin, tout),
+                    _ => (NONE, 0),
+                };
+                dominated = graph.nodes().map(interval).collect();
+                (graph, &own_dom)
+            }
+            None => {
+                dominated = Vec::new();
+                (cfg, dom)
+            }
+        };
+        let n = cfg.node_count();
+        let mut rank = vec![NONE; n];
+        for (i, node) in Dfs::new(graph).rpo().enumerate() {
+            rank[node.index()] = i as u32;
+        }
+        let Contraction { representative, inner } = contraction;
+        let mut reduced = Self {
+            representative,
+            inner,
+            interval: vec![(NONE, 0); n],
+            dominated,
+            rank,
+            entering: Rows::default(),
+            frontier: Rows::default(),
+            back: Rows::default(),
+            leaving: Leaving::default(),
+        };
+        let (order, parent) = reduced.level_tree(dom, cycles);
+        reduced.collect_edges(cfg, cycles, &order);
+        reduced.frontier = reduced.frontiers(cycles, &parent);
+        reduced
+    }
+
+    /// The node that stands for a block.
+    #[inline]
+    pub(crate) fn representative(&self, block: Node) -> Node {
+        match self.representative.get(block.index()) {
+            Some(&raw) => Node::from_raw(raw),
+            None => block,
+        }
+    }
+
+    /// The smallest canonical cycle around a block.
+    #[inline]
+    pub(crate) fn inner(&self, block: Node) -> Option<CycleId> {
+        let inner = self.inner[self.representative(block).index()];
+        (inner != NONE).then(|| CycleId::from_raw(inner))
+    }
+
+    /// The subtree of a node in the level tree.
+    #[inline]
+    pub(crate) fn interval(&self, node: Node) -> (u32, u32) {
+        self.interval[node.index()]
+    }
+
+    /// The subtree of a representative in the dominator tree of the reduced graph, and a position in it.
+    #[inline]
+    pub(crate) fn dominated(&self, dom: &DomTree, node: Node) -> (u32, u32) {
+        match self.dominated.get(node.index()) {
+            Some(&interval) => interval,
+            None => (dom.tin(node).unwrap_or(NONE), dom.tout(node).unwrap_or(0)),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn rank(&self, node: Node) -> u32 {
+        self.rank[node.index()]
+    }
+
+    /// Forward edges into `node` from sources at positions `first..end`, as a range of all entering edges.
+    #[inline]
+    pub(crate) fn entering_from(&self, node: Node, first: u32, end: u32) -> (u32, u32) {
+        let (start, stop) = self.entering.range(node.index());
+        let row = &self.entering.items()[start as usize..stop as usize];
+        let position = |source: &u32| self.position(*source);
+        let low = row.partition_point(|s| position(s) < first) as u32;
+        let rest = &row[low as usize..];
+        let high = low
+            + if rest.len() <= 4 {
+                rest.iter().take_while(|s| position(s) < end).count() as u32
+            } else {
+                rest.partition_point(|s| position(s) < end) as u32
+            };
+        (start + low, start + high)
+    }
+
+    /// The forward edge from a block into a node, as a position among all entering edges.
+    pub(crate) fn entering_edge(&self, node: Node, from: Node) -> Option<u32> {
+        let (start, stop) = self.entering.range(node.index());
+        let row = &self.entering.items()[start as usize..stop as usize];
+        let key = |source: u32| (self.position(source), source);
+        let at = row.binary_search_by_key(&key(from.raw()), |&source| key(source)).ok()?;
+        Some(start + at as u32)
+    }
+
+    /// Whether an edge goes back to the header of the cycle from a position in `first..end`.
+    pub(crate) fn goes_back(&self, cycle: CycleId, first: u32, end: u32) -> bool {
+        let row = self.back.row(cycle.index());
+        row.get(row.partition_point(|&p| p < first)).is_some_and(|&p| p < end)
+    }
+
+    /// How many edges go back to the header of the cycle from positions in `first..end`.
+    pub(crate) fn back_count(&self, cycle: CycleId, first: u32, end: u32) -> usize {
+        let row = self.back.row(cycle.index());
+        row.partition_point(|&p| p < end) - row.partition_point(|&p| p < first)
+    }
+
+    #[inline]
+    fn position(&self, block: u32) -> u32 {
+        self.interval[self.representative(Node::from_raw(block)).index()].0
+    }
+
+    /// The outermost canonical cycle around `inside` that does not contain `outside`.
+    fn left(&self, cycles: &Cycles, inside: Node, outside: Node) -> Option<CycleId> {
+        cycles.outermost_without(self.inner(inside)?, outside)
+    }
+
+    /// Parents in the level tree by node, and the nodes in preorder. Sets the intervals.
+    fn level_tree(&mut self, dom: &DomTree, cycles: &Cycles) -> (Vec<Node>, Vec<u32>) {
+        let order = dom.preorder();
+        let mut parent = vec![NONE; self.interval.len()];
+        let mut size = vec![1u32; self.interval.len()];
+        for &node in &order[1..] {
+            let Some(up) = dom.idom(node) else { continue };
+            let up = match self.left(cycles, up, node) {
+                Some(cycle) => cycles.header(cycle),
+                None => up,
+            };
+            parent[node.index()] = up.raw();
+        }
+        // Parents dominate, so they come earlier in the dominator tree's preorder.
+        for node in order[1..].iter().rev() {
+            size[parent[node.index()] as usize] += size[node.index()];
+        }
+        let mut free = vec![0u32; self.interval.len()];
+        let mut preorder = vec![order[0]; order.len()];
+        for &node in order {
+            let i = node.index();
+            let mut at = 0;
+            if parent[i] != NONE {
+                at = free[parent[i] as usize];
+                free[parent[i] as usize] += size[i];
+            }
+            free[i] = at + 1;
+            self.interval[i] = (at, at + size[i]);
+            preorder[at as usize] = node;
+        }
+        (preorder, parent)
+    }
+
+    /// Sorts the edges into those that enter, go back and leave.
+    fn collect_edges(&mut self, cfg: &Cfg, cycles: &Cycles, order: &[Node]) {
+        let mut members: Vec<(u32, u32)> = Vec::new();
+        for (block, &standing) in self.representative.iter().enumerate() {
+            if standing as usize != block && standing != NONE {
+                members.push((standing, block as u32));
+            }
+        }
+        let members = Rows::from_pairs(cfg.node_count(), &members);
+        let (mut entering, mut back, mut leaving) = (Vec::new(), Vec::new(), Leaving::default());
+        let mut depths = Vec::new();
+        let mut targets: Vec<Node> = Vec::new();
+        for &standing in order {
+            let position = self.interval(standing).0;
+            let mut blocks = vec![standing];
+            blocks.extend(members.row(standing.index()).iter().map(|&m| Node::from_raw(m)));
+            blocks.sort_unstable();
+            for from in blocks {
+                targets.clear();
+                targets.extend_from_slice(cfg.successors(from));
+                targets.sort_unstable();
+                targets.dedup();
+                for &to in &targets {
+                    let node = self.representative(to);
+                    if node == standing && !self.is_own_header(cycles, to) {
+                        continue; // inside a region
+                    }
+                    if let Some(cycle) = self.goes_back_to(cycles, standing, to) {
+                        back.push((cycle.raw(), position));
+                    } else {
+                        entering.push((node.raw(), from.raw()));
+                    }
+                    if let Some(owner) = self.left(cycles, from, to) {
+                        leaving.edges.push((from, to));
+                        leaving.positions.push(position);
+                        leaving.owner.push(owner.raw());
+                        depths.push(cycles.depth(owner) - 1);
+                    }
+                }
+            }
+        }
+        // A block may enter a region at several places.
+        entering.dedup();
+        let owned: Vec<(u32, u32)> =
+            leaving.owner.iter().enumerate().map(|(i, &owner)| (owner, i as u32)).collect();
+        leaving.owned = Rows::from_pairs(cycles.len(), &owned);
+        leaving.depths = Thresholds::new(depths);
+        self.entering = Rows::from_pairs(cfg.node_count(), &entering);
+        self.back = Rows::from_pairs(cycles.len(), &back);
+        self.leaving = leaving;
+    }
+
+    /// Whether a block is the header of a canonical cycle.
+    fn is_own_header(&self, cycles: &Cycles, block: Node) -> bool {
+        self.inner(block).is_some_and(|c| cycles.header(c) == block)
+    }
+
+    /// The canonical cycle to whose header an edge goes back.
+    fn goes_back_to(&self, cycles: &Cycles, from: Node, to: Node) -> Option<CycleId> {
+        let cycle = self.inner(to).filter(|&c| cycles.header(c) == to)?;
+        cycles.contains(cycle, from).then_some(cycle)
+    }
+
+    /// The frontiers within levels: climbs from the source of each edge to what dominates its target, and
+    /// stops where another edge to the same target came by.
+    fn frontiers(&self, cycles: &Cycles, parent: &[u32]) -> Rows {
+        let mut pairs = Vec::new();
+        let mut met = vec![NONE; parent.len()];
+        for (node, &(first, end)) in self.interval.iter().enumerate() {
+            let sources = self.entering.row(node);
+            if sources.len() < 2 || first == NONE {
+                continue;
+            }
+            let to = Node::new(node);
+            for &source in sources {
+                let from = Node::from_raw(source);
+                let mut at = match self.left(cycles, from, to) {
+                    Some(cycle) => cycles.header(cycle),
+                    None => self.representative(from),
+                };
+                loop {
+                    let (low, high) = self.interval(at);
+                    let contains = low <= first && end <= high;
+                    if contains || met[at.index()] == node as u32 {
+                        break;
+                    }
+                    met[at.index()] = node as u32;
+                    pairs.push((at.raw(), node as u32));
+                    at = Node::from_raw(parent[at.index()]);
+                }
+            }
+        }
+        Rows::from_pairs(parent.len(), &pairs)
+    }
+}
+
+impl Leaving {
+    pub(crate) fn len(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// Source and target.
+    pub(crate) fn ends(&self, edge: LeavingEdge) -> (Node, Node) {
+        self.edges[edge.index()]
+    }
+
+    /// The outermost cycle that the edge leaves.
+    pub(crate) fn owner(&self, edge: LeavingEdge) -> CycleId {
+        CycleId::from_raw(self.owner[edge.index()])
+    }
+
+    /// The edges whose outermost cycle left is this one.
+    pub(crate) fn owned_by(&self, cycle: CycleId) -> impl Iterator<Item = LeavingEdge> + '_ {
+        self.owned.row(cycle.index()).iter().map(|&i| LeavingEdge(i))
+    }
+
+    /// Depth of the innermost cycle around the source that the edge does not leave: it leaves exactly the
+    /// deeper ones.
+    pub(crate) fn depth(&self, i: u32) -> u32 {
+        self.depths.key(i as usize)
+    }
+
+    /// The edge with these ends.
+    pub(crate) fn find(&self, position: u32, from: Node, to: Node) -> Option<LeavingEdge> {
+        let low = self.positions.partition_point(|&p| p < position);
+        let high = low + self.positions[low..].partition_point(|&p| p == position);
+        let at = self.edges[low..high].binary_search(&(from, to)).ok()?;
+        Some(LeavingEdge((low + at) as u32))
+    }
+
+    /// The edges from positions in `first..end`, as a range of numbers.
+    pub(crate) fn from_positions(&self, first: u32, end: u32) -> (u32, u32) {
+        let low = self.positions.partition_point(|&p| p < first);
+        let high = low + self.positions[low..].partition_point(|&p| p < end);
+        (low as u32, high as u32)
+    }
+
+    /// Whether an edge with a number in `first..end` leaves the cycles of this depth around its source.
+    pub(crate) fn any_leaves(&self, first: u32, end: u32, depth: u32) -> bool {
+        self.depths.next_below(first as usize, end as usize, depth).is_some()
+    }
+}
+
+/// Which node stands for each block.
+struct Contraction {
+    representative: Vec<u32>,
+    inner: Vec<u32>,
+}
+
+impl Contraction {
+    fn new(cfg: &Cfg, cycles: &Cycles) -> Self {
+        let n = cfg.node_count();
+        let innermost = |node: Node| cycles.innermost(node).map_or(NONE, CycleId::raw);
+        if cycles.all_reducible() {
+            return Self { representative: Vec::new(), inner: cfg.nodes().map(innermost).collect() };
+        }
+        let regions = outermost_irreducible(cycles);
+        let mut representative = Vec::with_capacity(n);
+        let mut inner = Vec::with_capacity(n);
+        for node in cfg.nodes() {
+            match cycles.innermost(node).and_then(|c| regions[c.index()]) {
+                Some(region) => {
+                    representative.push(cycles.header(region).raw());
+                    inner.push(cycles.parent(region).map_or(NONE, CycleId::raw));
+                }
+                None => {
+                    representative.push(node.raw());
+                    inner.push(innermost(node));
+                }
+            }
+        }
+        Self { representative, inner }
+    }
+
+    /// The graph with regions contracted; `None` if there are none. Blocks of regions keep their
+    /// numbers and become unreachable.
+    fn quotient(&self, cfg: &Cfg) -> Option<Cfg> {
+        if self.representative.is_empty() {
+            return None;
+        }
+        let standing = |node: Node| Node::from_raw(self.representative[node.index()]);
+        let mut edges: Vec<(u32, u32)> = Vec::with_capacity(cfg.edge_count());
+        for from in cfg.nodes() {
+            for &to in cfg.successors(from) {
+                let (a, b) = (standing(from), standing(to));
+                let inside = a == b && !(a == from && b == to);
+                let loop_of_region = a == b && self.is_region(a, cfg);
+                if !inside && !loop_of_region {
+                    edges.push((a.raw(), b.raw()));
+                }
+            }
+        }
+        let rows = Rows::from_pairs(cfg.node_count(), &edges);
+        let lists = (0..cfg.node_count())
+            .map(|i| rows.row(i).iter().map(|&to| Node::from_raw(to)).collect::<Vec<_>>());
+        Some(Cfg::new(standing(cfg.entry()), lists))
+    }
+
+    /// Whether a node stands for other blocks than itself.
+    fn is_region(&self, node: Node, cfg: &Cfg) -> bool {
+        // A region has at least two blocks, and its header has a successor in it.
+        let mut near = cfg.successors(node).iter().chain(cfg.predecessors(node));
+        near.any(|s| *s != node && self.representative[s.index()] == node.raw())
+    }
+}
+
+/// By cycle: the outermost irreducible cycle around it, itself included.
+pub(crate) fn outermost_irreducible(cycles: &Cycles) -> Vec<Option<CycleId>> {
+    let mut regions: Vec<Option<CycleId>> = Vec::with_capacity(cycles.len());
+    for cycle in cycles.iter() {
+        let above = cycles.parent(cycle).and_then(|up| regions[up.index()]);
+        regions.push(above.or_else(|| (!cycles.is_reducible(cycle)).then_some(cycle)));
+    }
+    regions
+}
