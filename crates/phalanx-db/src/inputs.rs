@@ -3,6 +3,7 @@
 //! A function is one input with four fields that change at different rates ([`phalanx_ir::function`] says which is
 //! which). A field that is set invalidates exactly the memos that read it, so whoever sets one compares first: salsa
 //! does not.
+#![expect(missing_docs, reason = "the setters and builders that salsa generates carry no documentation")]
 
 use std::sync::Arc;
 
@@ -55,7 +56,7 @@ pub struct TargetOverrides {
 }
 
 /// A function.
-#[salsa::input]
+#[salsa::input(debug)]
 pub struct FunctionInput {
     /// The module it belongs to.
     #[returns(copy)]

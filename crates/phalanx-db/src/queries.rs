@@ -7,7 +7,7 @@
 //! | [`cfg`] | `flow` |
 //! | [`dfs`], [`dom_tree`], [`postdom_tree`], [`cycles`] | `cfg` |
 //! | [`dom_frontier`] | `cfg`, `dom_tree` |
-//! | [`control_dependence`] | `cfg`, `postdom_tree` |
+//! | [`control_dependence`] | `cfg`, `dom_tree`, `postdom_tree` |
 //! | [`sync_dependence`] | `cfg`, `dom_tree`, `cycles` |
 //!
 //! Everything in this table changes with the flow alone: an edit of instructions re-runs none of it. A declaration has

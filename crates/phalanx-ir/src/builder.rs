@@ -99,7 +99,7 @@ pub use self::{
     error::BuildError,
     function::FunctionBuilder,
     inst::{InstBuilder, Modifiers, NewInst},
-    module::{FunctionRef, FunctionSpec, ModuleBuilder},
+    module::{FunctionHandle, FunctionSpec, ModuleBuilder},
 };
 
 #[cfg(test)]

@@ -78,7 +78,10 @@ pub use self::{
     fault::{Related, VerifyError},
 };
 use self::{constants::Constants, env::Env};
-use crate::{function::Function, module::Module};
+use crate::{
+    function::{Function, FunctionRef},
+    module::Module,
+};
 
 /// The verifier of one module. Functions can be verified one at a time, in any order, from any thread.
 ///
@@ -117,7 +120,7 @@ impl<'m> Verifier<'m> {
         let mut constants = Constants::default();
         let mut errors = Vec::new();
         for function in &self.module.functions {
-            errors.append(&mut function::check(&env, &mut constants, function));
+            errors.append(&mut function::check(&env, &mut constants, function.view()));
         }
         errors.append(&mut module::check(&env, &mut constants));
         errors
@@ -125,6 +128,11 @@ impl<'m> Verifier<'m> {
 
     /// All broken rules of one function, which need not be in the module yet; what it refers to must be.
     pub fn function(&self, function: &Function) -> Vec<VerifyError> {
+        self.function_view(function.view())
+    }
+
+    /// As [`Verifier::function`], for a function whose parts are kept apart.
+    pub fn function_view(&self, function: FunctionRef<'_>) -> Vec<VerifyError> {
         function::check(&self.env(), &mut Constants::default(), function)
     }
 
@@ -137,5 +145,5 @@ impl<'m> Verifier<'m> {
 
 /// All broken rules of a function, with an index that the caller keeps. As [`Verifier::function`].
 pub(crate) fn function(module: &Module, index: &ModuleIndex, function: &Function) -> Vec<VerifyError> {
-    function::check(&Env::new(module, index), &mut Constants::default(), function)
+    function::check(&Env::new(module, index), &mut Constants::default(), function.view())
 }

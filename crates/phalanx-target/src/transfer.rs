@@ -192,8 +192,8 @@ pub enum Transfer {
         data: u8,
         /// Operand that names the lane to read, when lanes with equal operands read the same lane.
         lane: Option<u8>,
-        /// Operand that cuts the wave into segments in the PTX encoding; `lane` then counts within the segment unless
-        /// this is a constant whose segment mask (bits 8 to 12) is zero.
+        /// Operand that cuts the wave into segments in the PTX encoding. Equal lane numbers name the same lane only if
+        /// it is a constant that says "one segment of 32".
         segment: Option<u8>,
         /// See [`Transfer::Collective`].
         mask: Option<u8>,
@@ -293,9 +293,10 @@ fn coordinate<O: Operands + ?Sized>(kind: Coordinate, operands: &O) -> SourceSet
     }
 }
 
-/// Whether the PTX shuffle operand `index` leaves the wave in one piece: a constant with segment mask zero.
+/// Whether the PTX shuffle operand `index` leaves the wave in one piece of 32 lanes: a constant with segment mask zero
+/// (bits 8 to 12) and highest lane 31 (bits 0 to 4). A lane number above the highest one gives each lane its own value.
 fn one_segment<O: Operands + ?Sized>(operands: &O, index: u8) -> bool {
-    operands.constant(usize::from(index)).is_some_and(|value| value & 0x1f00 == 0)
+    operands.constant(usize::from(index)).is_some_and(|value| value & 0x1f1f == 0x1f)
 }
 
 #[cfg(test)]

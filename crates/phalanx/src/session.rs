@@ -142,7 +142,7 @@ impl Session {
     }
 
     fn parse(&self, text: &[u8]) -> Result<(Module, Option<SourceMap>), ReadError> {
-        let parsed = phalanx_llvm::parse_module(Arc::clone(&self.context), text).map_err(ReadError::Parse)?;
+        let parsed = phalanx_llvm::parse_module(Arc::clone(&self.context), text).map_err(|error| ReadError::Parse(Box::new(error)))?;
         Ok((parsed.module, Some(parsed.source_map)))
     }
 

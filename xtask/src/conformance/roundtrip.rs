@@ -38,8 +38,7 @@ fn one(tools: &Tools, place: &str, path: &Path) -> anyhow::Result<Section> {
         return Ok(section);
     };
     section.count("files", 1);
-    let printed =
-        tools.subject.run(["-S".as_ref(), "-o".as_ref(), "-".as_ref(), path.as_os_str()], &[])?;
+    let printed = tools.subject.run(["-S", "-disable-verify", "-o", "-", "-"], &original)?;
     if !printed.success() {
         section.push(Entry::unexplained(
             place,

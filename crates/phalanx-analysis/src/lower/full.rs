@@ -18,7 +18,6 @@ use phalanx_target::{
     Intrinsic, SourceSet, TransferContext,
     address_space::AddressSpace,
     calling_convention::{CallingConvention, Entry, argument_is_wave_uniform},
-    inline_asm,
     intrinsics::lookup,
 };
 use rustc_hash::FxHashMap;

@@ -1,8 +1,8 @@
 //! Queries on what instructions compute.
 
 use phalanx_analysis::{
-    control, divergence as solver,
-    divergence::{Divergence, ValueTable},
+    control,
+    divergence::{self as solver, Divergence, LlvmFixes, Rules, ValueTable},
     launch,
     lower::{self, Code, Surroundings},
 };
@@ -13,16 +13,16 @@ use phalanx_target::{
 };
 use rustc_hash::FxHashMap;
 
-use super::graph::{cfg, cycles, postdom_tree, sync_dependence};
+use super::graph::{cfg, cycles, dom_tree, postdom_tree, sync_dependence};
 use crate::{FunctionInput, ModuleInput};
 
-type Db<'db> = &'db dyn salsa::Database;
+use salsa::Database as Db;
 
 /// The target of a module: the driver's triple and processor, or else the module's own.
 ///
 /// *Reads* `shell`, `overrides`. *Changes when* the triple or the processor do. *Cost* O(1).
 #[salsa::tracked(returns(ref))]
-pub fn target(db: Db<'_>, module: ModuleInput) -> Target {
+pub fn target(db: &dyn Db, module: ModuleInput) -> Target {
     let overrides = module.overrides(db);
     let own = module.shell(db).triple.map(|triple| module.context(db).text(triple).into_owned());
     let triple = overrides.triple.clone().or(own).unwrap_or_default();
@@ -33,7 +33,7 @@ pub fn target(db: Db<'_>, module: ModuleInput) -> Target {
 ///
 /// *Reads* `functions`. *Changes when* a function is added or removed. *Cost* O(functions).
 #[salsa::tracked(returns(ref))]
-pub fn symbols(db: Db<'_>, module: ModuleInput) -> FxHashMap<GlobalName, FunctionInput> {
+pub fn symbols(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, FunctionInput> {
     module.functions(db).iter().map(|entry| (entry.name, entry.input)).collect()
 }
 
@@ -42,7 +42,7 @@ pub fn symbols(db: Db<'_>, module: ModuleInput) -> FxHashMap<GlobalName, Functio
 /// *Reads* `body`, [`symbols`], headers of the callees. *Changes when* a callee appears, goes, or changes its
 /// attributes. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
-pub fn callees(db: Db<'_>, function: FunctionInput) -> Vec<(GlobalName, AttrList)> {
+pub fn callees(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, AttrList)> {
     let body = function.body(db);
     let module = function.module(db);
     let context = module.context(db);
@@ -70,7 +70,7 @@ pub fn callees(db: Db<'_>, function: FunctionInput) -> Vec<(GlobalName, AttrList
 ///
 /// *Reads* `header`, `shell`, [`target`]. *Changes when* a stated size or the wave width do. *Cost* O(attributes).
 #[salsa::tracked(returns(ref))]
-pub fn launch_facts(db: Db<'_>, function: FunctionInput) -> LaunchFacts {
+pub fn launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
     let module = function.module(db);
     let metadata = &module.shell(db).metadata;
     launch::launch_facts(module.context(db), function.header(db), metadata, target(db, module))
@@ -79,13 +79,13 @@ pub fn launch_facts(db: Db<'_>, function: FunctionInput) -> LaunchFacts {
 /// Whether threads start in a function.
 ///
 /// *Reads* `header`, [`target`]. *Cost* O(1).
-pub fn is_kernel(db: Db<'_>, function: FunctionInput) -> bool {
+pub fn is_kernel(db: &dyn Db, function: FunctionInput) -> bool {
     let architecture = target(db, function.module(db)).architecture();
     CallingConvention(function.header(db).call_conv.0).entry(architecture) != Entry::Call
 }
 
 fn with_code<R>(
-    db: Db<'_>,
+    db: &dyn Db,
     function: FunctionInput,
     run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
 ) -> Option<R> {
@@ -110,7 +110,7 @@ fn with_code<R>(
 /// *Reads* `header`, `flow`, `body`, [`target`], [`launch_facts`], [`callees`]. *Changes when* an instruction does.
 /// *Cost* O(instructions + operands).
 #[salsa::tracked(returns(ref))]
-pub fn affect_map(db: Db<'_>, function: FunctionInput) -> Option<ValueTable> {
+pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     with_code(db, function, lower::full)
 }
 
@@ -118,7 +118,7 @@ pub fn affect_map(db: Db<'_>, function: FunctionInput) -> Option<ValueTable> {
 ///
 /// *Reads*, *changes*, *costs* as [`affect_map`].
 #[salsa::tracked(returns(ref))]
-pub fn llvm_affect_map(db: Db<'_>, function: FunctionInput) -> Option<ValueTable> {
+pub fn llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     with_code(db, function, lower::as_llvm)
 }
 
@@ -127,39 +127,39 @@ pub fn llvm_affect_map(db: Db<'_>, function: FunctionInput) -> Option<ValueTable
 /// *Reads* [`affect_map`] and the graph facts. *Changes when* a source reaches something new.
 /// *Cost* near-linear; see [`phalanx_analysis::divergence`].
 #[salsa::tracked(returns(ref))]
-pub fn divergence(db: Db<'_>, function: FunctionInput) -> Option<Divergence> {
-    solve(db, function, affect_map(db, function).as_ref()?, solver::Mode::Precise)
+pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
+    solve(db, function, affect_map(db, function).as_ref()?, Rules::Precise)
 }
 
 /// As [`divergence()`], from LLVM 22's sources.
 ///
 /// *Reads* [`llvm_affect_map`] and the graph facts. *Cost* as [`divergence()`].
 #[salsa::tracked(returns(ref))]
-pub fn uniformity(db: Db<'_>, function: FunctionInput) -> Option<Divergence> {
-    solve(db, function, llvm_affect_map(db, function).as_ref()?, solver::Mode::Precise)
+pub fn uniformity(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
+    solve(db, function, llvm_affect_map(db, function).as_ref()?, Rules::Precise)
 }
 
 /// LLVM 22's own answer, its unsound results included: for comparisons only. Not a query.
-pub fn exact_llvm_uniformity(db: Db<'_>, function: FunctionInput) -> Option<Divergence> {
-    solve(db, function, llvm_affect_map(db, function).as_ref()?, solver::Mode::ExactLlvm)
+pub fn exact_llvm_uniformity(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
+    solve(db, function, llvm_affect_map(db, function).as_ref()?, Rules::Llvm(LlvmFixes::NONE))
 }
 
 fn solve(
-    db: Db<'_>,
+    db: &dyn Db,
     function: FunctionInput,
     values: &ValueTable,
-    mode: solver::Mode,
+    rules: Rules,
 ) -> Option<Divergence> {
     let (cfg, cycles) = (cfg(db, function).as_ref()?, cycles(db, function).as_ref()?);
-    let sync = sync_dependence(db, function).as_ref()?;
-    Some(solver::solve(cfg, cycles, sync, values, mode))
+    let (dom, sync) = (dom_tree(db, function).as_ref()?, sync_dependence(db, function).as_ref()?);
+    Some(solver::solve(solver::Flow { cfg, dom, cycles, sync }, values, rules))
 }
 
 /// Sources that the execution of each block depends on, by block number.
 ///
 /// *Reads* [`divergence()`], `postdom_tree`. *Changes when* a branch's sources do. *Cost* near-linear per source.
 #[salsa::tracked(returns(ref))]
-pub fn control_divergence(db: Db<'_>, function: FunctionInput) -> Option<Vec<SourceSet>> {
+pub fn control_divergence(db: &dyn Db, function: FunctionInput) -> Option<Vec<SourceSet>> {
     let cfg = cfg(db, function).as_ref()?;
     let postdom = postdom_tree(db, function).as_ref()?;
     Some(control::control_divergence(cfg, postdom, divergence(db, function).as_ref()?.terminators()))

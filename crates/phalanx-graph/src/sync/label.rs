@@ -35,6 +35,7 @@ use std::collections::BinaryHeap;
 use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
 use crate::dfs::NONE;
+use crate::dom::DomTree;
 use crate::node::Node;
 use crate::sync::order::ModifiedPostOrder;
 
@@ -275,4 +276,43 @@ impl<'a> LabelPropagation<'a> {
         exits.iter().for_each(|n| scratch.is_exit[n.index()] = false);
         LabelSync { joins, exits }
     }
+}
+
+/// The irreducible cycle that can no longer be relied on when threads that separated at `branch` meet at
+/// `join`: those threads may count rounds of it differently.
+///
+/// Either `branch` is outside and `join` inside (*outside divergence*), or both are inside and neither the
+/// branch nor the header is on every way to the join (*diverged entry*).
+#[must_use]
+pub fn unreliable_cycle(
+    cycles: &Cycles,
+    dom: &DomTree,
+    branch: Node,
+    join: Node,
+) -> Option<CycleId> {
+    let inner = cycles.innermost(join)?;
+    diverged_entry(cycles, dom, inner, branch, join).or_else(|| {
+        cycles.outermost_without(inner, branch).filter(|&c| !cycles.is_reducible(c))
+    })
+}
+
+fn diverged_entry(
+    cycles: &Cycles,
+    dom: &DomTree,
+    inner: CycleId,
+    branch: Node,
+    join: Node,
+) -> Option<CycleId> {
+    if dom.strictly_dominates(branch, join) {
+        return None;
+    }
+    let mut cycle = cycles.innermost_around(inner, branch)?;
+    let avoids_header = |c: CycleId| !dom.strictly_dominates(cycles.header(c), join);
+    if cycles.is_reducible(cycle) || !avoids_header(cycle) {
+        return None;
+    }
+    while let Some(up) = cycles.parent(cycle).filter(|&up| avoids_header(up)) {
+        cycle = up;
+    }
+    Some(cycle)
 }

@@ -303,7 +303,7 @@ impl Reduced {
         let members = Rows::from_pairs(cfg.node_count(), &members);
         let (mut entering, mut back, mut leaving) = (Vec::new(), Vec::new(), Leaving::default());
         let mut depths = Vec::new();
-        let mut targets: Vec<Node> = Vec::new();
+        let (mut targets, mut entered) = (Vec::new(), Vec::new());
         for &standing in order {
             let position = self.interval(standing).0;
             let mut blocks = vec![standing];
@@ -314,6 +314,7 @@ impl Reduced {
                 targets.extend_from_slice(cfg.successors(from));
                 targets.sort_unstable();
                 targets.dedup();
+                entered.clear();
                 for &to in &targets {
                     let node = self.representative(to);
                     if node == standing && !self.is_own_header(cycles, to) {
@@ -322,7 +323,7 @@ impl Reduced {
                     if let Some(cycle) = self.goes_back_to(cycles, standing, to) {
                         back.push((cycle.raw(), position));
                     } else {
-                        entering.push((node.raw(), from.raw()));
+                        entered.push((node.raw(), from.raw()));
                     }
                     if let Some(owner) = self.left(cycles, from, to) {
                         leaving.edges.push((from, to));
@@ -331,10 +332,12 @@ impl Reduced {
                         depths.push(cycles.depth(owner) - 1);
                     }
                 }
+                // A block may enter a region at several places.
+                entered.sort_unstable();
+                entered.dedup();
+                entering.append(&mut entered);
             }
         }
-        // A block may enter a region at several places.
-        entering.dedup();
         let owned: Vec<(u32, u32)> =
             leaving.owner.iter().enumerate().map(|(i, &owner)| (owner, i as u32)).collect();
         leaving.owned = Rows::from_pairs(cycles.len(), &owned);

@@ -1,18 +1,292 @@
-//! The sync dependence of all branches of a graph, computed on demand.
+//! The sync dependence of a whole graph, computed on demand and kept.
+//!
+//! One slot per branch, per divergent exit edge and per irreducible region, each filled the first time that
+//! somebody asks. What is in a slot depends on the graph alone, so a [`SyncDependence`] outlives any change
+//! of the instructions. Slots may be filled from several threads; whoever is first wins, and all would have
+//! put the same in.
+//!
+//! Whoever asks holds a [`SyncView`], which has the graph facts at hand and the scratch tables of the
+//! searches. Answers that would make the whole table more than linear in the graph are not kept.
+
+use std::ops::Deref;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::cfg::Cfg;
-use crate::cycles::Cycles;
+use crate::cycles::{CycleId, Cycles};
 use crate::dom::DomTree;
+use crate::node::Node;
+use crate::sync::irreducible::Irreducible;
+use crate::sync::order::ModifiedPostOrder;
+use crate::sync::reduced::{LeavingEdge, Reduced, outermost_irreducible};
+use crate::sync::wave::{Consequence, EnteringEdges, Wave};
 
-/// Sync dependence of a graph: one lazily filled slot per branch, independent of any values.
+/// Sync dependence of a graph: lazily filled, independent of any values.
+#[derive(Debug, Default)]
+pub struct SyncDependence {
+    tables: OnceLock<Tables>,
+}
+
 #[derive(Debug)]
-pub struct SyncDependence {}
+struct Tables {
+    graph: Reduced,
+    /// The outermost irreducible cycle around each cycle; empty when there is none.
+    regions: Vec<Option<CycleId>>,
+    orders: Vec<OnceLock<ModifiedPostOrder>>,
+    branches: Vec<Slot>,
+    exits: Vec<Slot>,
+    splits: Vec<Slot>,
+    /// By cycle: where all meet who leave it.
+    meetings: Vec<OnceLock<Option<Node>>>,
+    /// How many consequences may still be kept.
+    room: AtomicUsize,
+}
+
+type Slot = OnceLock<Box<[Consequence]>>;
 
 impl SyncDependence {
-    /// Prepares the table; `O(n)`.
+    /// The empty table of a graph. The arguments must be the same whenever it is used.
     #[must_use]
     pub fn new(cfg: &Cfg, dom: &DomTree, cycles: &Cycles) -> Self {
-        let _ = (cfg, dom, cycles);
-        Self {}
+        debug_assert!(dom.node_count() == cfg.node_count() && cycles.len() <= cfg.node_count());
+        Self::default()
     }
+
+    /// How many answers are kept, for tests of what is computed.
+    #[must_use]
+    pub fn filled_slots(&self) -> usize {
+        let Some(tables) = self.tables.get() else { return 0 };
+        let slots = [&tables.branches, &tables.exits, &tables.splits];
+        slots.into_iter().flatten().filter(|slot| slot.get().is_some()).count()
+    }
+
+    fn tables(&self, cfg: &Cfg, dom: &DomTree, cycles: &Cycles) -> &Tables {
+        self.tables.get_or_init(|| {
+            let graph = Reduced::new(cfg, dom, cycles);
+            let slots = |n| std::iter::repeat_with(Slot::new).take(n).collect();
+            let is_reducible = cycles.all_reducible();
+            let count = if is_reducible { 0 } else { cycles.len() };
+            Tables {
+                regions: if is_reducible { Vec::new() } else { outermost_irreducible(cycles) },
+                orders: std::iter::repeat_with(OnceLock::new).take(count).collect(),
+                branches: slots(cfg.node_count()),
+                exits: slots(graph.leaving.len()),
+                splits: slots(count),
+                meetings: std::iter::repeat_with(OnceLock::new).take(cycles.len()).collect(),
+                room: AtomicUsize::new(256 + 4 * (cfg.node_count() + cfg.edge_count())),
+                graph,
+            }
+        })
+    }
+}
+
+/// An answer: kept in a slot, or computed for this once.
+#[derive(Clone, Debug)]
+pub enum Answer<'a> {
+    /// From a slot.
+    Kept(&'a [Consequence]),
+    /// Too much to keep.
+    Computed(Vec<Consequence>),
+}
+
+impl Deref for Answer<'_> {
+    type Target = [Consequence];
+    fn deref(&self) -> &[Consequence] {
+        match self {
+            Self::Kept(kept) => kept,
+            Self::Computed(computed) => computed,
+        }
+    }
+}
+
+/// A [`SyncDependence`] with the facts that it is computed from.
+#[derive(Debug)]
+pub struct SyncView<'a> {
+    cfg: &'a Cfg,
+    dom: &'a DomTree,
+    cycles: &'a Cycles,
+    tables: &'a Tables,
+    wave: Wave<'a>,
+    irreducible: Option<Box<Irreducible<'a>>>,
+}
+
+impl<'a> SyncView<'a> {
+    /// Opens a table for reading and filling.
+    #[must_use]
+    pub fn new(
+        sync: &'a SyncDependence,
+        cfg: &'a Cfg,
+        dom: &'a DomTree,
+        cycles: &'a Cycles,
+    ) -> Self {
+        let tables = sync.tables(cfg, dom, cycles);
+        let wave = Wave::new(cycles, &tables.graph, cfg.node_count());
+        Self { cfg, dom, cycles, tables, wave, irreducible: None }
+    }
+
+    /// What follows when threads separate at the end of a block. Nothing unless it is a branch.
+    pub fn branch(&mut self, block: Node) -> Answer<'a> {
+        let tables = self.tables;
+        if let Some(kept) = tables.branches[block.index()].get() {
+            return Answer::Kept(kept);
+        }
+        if !self.cfg.is_branch(block) || !self.dom.is_reachable(block) {
+            return Answer::Kept(&[]);
+        }
+        let found = match self.region_around(block) {
+            Some(region) => self.branch_in(region, block),
+            None => {
+                let mut targets = self.cfg.successors(block).to_vec();
+                targets.sort_unstable();
+                targets.dedup();
+                let edges = targets.iter().enumerate().map(|(i, &to)| (block, to, i as u32));
+                self.wave.separate(tables.graph.inner(block), edges)
+            }
+        };
+        keep(tables, &tables.branches[block.index()], found)
+    }
+
+    fn branch_in(&mut self, region: CycleId, block: Node) -> Vec<Consequence> {
+        let (cfg, cycles) = (self.cfg, self.cycles);
+        let order = self.tables.orders[region.index()]
+            .get_or_init(|| ModifiedPostOrder::of_cycle(cfg, cycles, region));
+        let irreducible = self.irreducible.get_or_insert_with(|| {
+            Box::new(Irreducible::new(cfg, self.dom, cycles, &self.tables.graph))
+        });
+        irreducible.branch(&mut self.wave, region, order, block)
+    }
+
+    /// What follows when threads leave by an edge at different times.
+    pub fn exit(&mut self, edge: LeavingEdge) -> Answer<'a> {
+        let tables = self.tables;
+        let slot = &tables.exits[edge.index()];
+        if let Some(kept) = slot.get() {
+            return Answer::Kept(kept);
+        }
+        let cycle = tables.graph.leaving.owner(edge);
+        let meeting =
+            *tables.meetings[cycle.index()].get_or_init(|| self.wave.meeting_behind(cycle));
+        let found = self.wave.leave(edge, meeting);
+        keep(tables, slot, found)
+    }
+
+    /// What follows outside of a region when threads run apart in it and leave by each edge apart.
+    ///
+    /// `together` says of a block of the region whether its terminator sends everybody the same way
+    /// whenever they come; then its edges do not separate threads that come to it together.
+    pub fn split(&mut self, region: CycleId, together: impl Fn(Node) -> bool) -> Answer<'a> {
+        let tables = self.tables;
+        let slot = &tables.splits[region.index()];
+        let mut edges: Vec<(Node, Node, u32)> =
+            self.cycles.exit_edges(region).map(|(from, to)| (from, to, 0)).collect();
+        edges.sort_unstable();
+        let mut is_common = true;
+        for at in 0..edges.len() {
+            edges[at].2 = at as u32;
+            if at > 0 && edges[at].0 == edges[at - 1].0 && together(edges[at].0) {
+                edges[at].2 = edges[at - 1].2;
+                is_common = false;
+            }
+        }
+        if is_common && let Some(kept) = slot.get() {
+            return Answer::Kept(kept);
+        }
+        let found = self.wave.separate(self.cycles.parent(region), edges);
+        if is_common { keep(tables, slot, found) } else { Answer::Computed(found) }
+    }
+
+    /// The outermost irreducible cycle around a block.
+    #[must_use]
+    pub fn region_around(&self, block: Node) -> Option<CycleId> {
+        let inner = self.cycles.innermost(block)?;
+        self.tables.regions.get(inner.index()).copied().flatten()
+    }
+
+    /// The smallest cycle around a block such that it and all around it are reducible.
+    #[inline]
+    #[must_use]
+    pub fn canonical_cycle(&self, block: Node) -> Option<CycleId> {
+        self.tables.graph.inner(block)
+    }
+
+    /// How many edges leave cycles.
+    #[must_use]
+    pub fn leaving_edges(&self) -> usize {
+        self.tables.graph.leaving.len()
+    }
+
+    /// The ends of an edge that leaves a cycle.
+    #[must_use]
+    pub fn ends(&self, edge: LeavingEdge) -> (Node, Node) {
+        self.tables.graph.leaving.ends(edge)
+    }
+
+    /// The outermost cycle that an edge leaves.
+    #[must_use]
+    pub fn cycle_left(&self, edge: LeavingEdge) -> CycleId {
+        self.tables.graph.leaving.owner(edge)
+    }
+
+    /// The edge from a block out of canonical cycles to another block.
+    #[must_use]
+    pub fn leaving_edge(&self, from: Node, to: Node) -> Option<LeavingEdge> {
+        let graph = &self.tables.graph;
+        let position = graph.interval(graph.representative(from)).0;
+        graph.leaving.find(position, from, to)
+    }
+
+    /// Depth of the innermost cycle around the source that each edge, by number, does not leave.
+    #[must_use]
+    pub fn depth_kept(&self, number: usize) -> u32 {
+        self.tables.graph.leaving.depth(number as u32)
+    }
+
+    /// The sources of the edges of a join that labels cross.
+    #[must_use]
+    pub fn sources(&self, edges: EnteringEdges) -> impl ExactSizeIterator<Item = Node> + use<'a> {
+        let items = &self.tables.graph.entering.items()[edges.first as usize..edges.end as usize];
+        items.iter().map(|&source| Node::from_raw(source))
+    }
+
+    /// The edges that leave a node's level from what it dominates there, as a range of numbers and the
+    /// depth of the level; `None` at the outermost level.
+    #[must_use]
+    pub fn exits_below(&self, node: Node) -> Option<(u32, u32, u32)> {
+        let level = self.level_of(node)?;
+        let graph = &self.tables.graph;
+        let (first, end) = graph.interval(node);
+        let (low, high) = graph.leaving.from_positions(first, end);
+        Some((low, high, self.cycles.depth(level)))
+    }
+
+    /// The level in which a node is treated as one: for the header of a cycle, the one around the cycle.
+    fn level_of(&self, node: Node) -> Option<CycleId> {
+        let inner = self.tables.graph.inner(node)?;
+        if self.cycles.header(inner) == node { self.cycles.parent(inner) } else { Some(inner) }
+    }
+
+    /// Where the dominance of a node ends within its level.
+    #[must_use]
+    pub fn frontier(&self, node: Node) -> impl ExactSizeIterator<Item = Node> + use<'a> {
+        self.tables.graph.frontier.row(node.index()).iter().map(|&n| Node::from_raw(n))
+    }
+
+    /// The interval of a block in the dominator tree in which irreducible regions are single nodes: what a
+    /// block dominates there are the blocks whose intervals start in its own.
+    #[inline]
+    #[must_use]
+    pub fn dominated(&self, block: Node) -> (u32, u32) {
+        let graph = &self.tables.graph;
+        graph.dominated(self.dom, graph.representative(block))
+    }
+}
+
+/// Puts an answer into its slot while there is room.
+fn keep<'a>(tables: &'a Tables, slot: &'a Slot, found: Vec<Consequence>) -> Answer<'a> {
+    let size = found.len() + 1;
+    let take = |room: usize| room.checked_sub(size);
+    if tables.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
+        return Answer::Computed(found);
+    }
+    Answer::Kept(slot.get_or_init(|| found.into_boxed_slice()))
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     attributes::AttrList,
-    builder::module::FunctionRef,
+    builder::module::FunctionHandle,
     call_conv::CallConv,
     constant::{ConstKind, InlineAsm},
     context::Context,
@@ -58,8 +58,8 @@ impl Callee {
     }
 }
 
-impl From<FunctionRef> for Callee {
-    fn from(function: FunctionRef) -> Callee {
+impl From<FunctionHandle> for Callee {
+    fn from(function: FunctionHandle) -> Callee {
         Callee {
             value: function.address().into(),
             function_type: function.function_type(),

@@ -9,7 +9,7 @@ use crate::{
         describe,
         error::BuildError,
         inst::{InstBuilder, Modifiers, NewInst},
-        module::{FunctionRef, ModuleBuilder},
+        module::{FunctionHandle, ModuleBuilder},
     },
     context::Context,
     flow::BlockId,
@@ -81,7 +81,7 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// The function itself, to call or store.
-    pub fn reference(&self) -> FunctionRef {
+    pub fn reference(&self) -> FunctionHandle {
         self.module.reference(self.at)
     }
 
@@ -258,7 +258,7 @@ impl<'m> FunctionBuilder<'m> {
     ///
     /// # Errors
     /// All broken rules. The module keeps the declaration.
-    pub fn finish(mut self) -> Result<FunctionRef, BuildError> {
+    pub fn finish(mut self) -> Result<FunctionHandle, BuildError> {
         for &phi in &self.phis {
             let pairs = self.incoming.get(&phi).map_or(&[][..], |pairs| pairs);
             let values = pairs.iter().map(|&(value, _)| value);

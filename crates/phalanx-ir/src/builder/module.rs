@@ -17,14 +17,14 @@ use crate::{
 
 /// A function of the module, to call or to take the address of.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct FunctionRef {
+pub struct FunctionHandle {
     name: GlobalName,
     address: Const,
     function_type: Type,
     call_conv: CallConv,
 }
 
-impl FunctionRef {
+impl FunctionHandle {
     /// Its name.
     pub fn name(self) -> GlobalName {
         self.name
@@ -188,7 +188,7 @@ impl ModuleBuilder {
         name: &str,
         ret: Type,
         params: &[Type],
-    ) -> Result<FunctionRef, BuildError> {
+    ) -> Result<FunctionHandle, BuildError> {
         self.declare_function_with(name, &FunctionSpec::new(ret).params(params))
     }
 
@@ -200,7 +200,7 @@ impl ModuleBuilder {
         &mut self,
         name: &str,
         spec: &FunctionSpec,
-    ) -> Result<FunctionRef, BuildError> {
+    ) -> Result<FunctionHandle, BuildError> {
         let name = self.named(name);
         let header = spec.header(&self.module.context, name);
         let at = match self.index.globals.get(&name) {
@@ -317,7 +317,7 @@ impl ModuleBuilder {
     }
 
     /// The function of a name.
-    pub fn function(&self, name: &str) -> Option<FunctionRef> {
+    pub fn function(&self, name: &str) -> Option<FunctionHandle> {
         let symbol = self.module.context.find_symbol(name.as_bytes())?;
         match self.index.globals.get(&GlobalName::Named(symbol))? {
             &GlobalIndex::Function(at) => Some(self.reference(at)),
@@ -370,9 +370,9 @@ impl ModuleBuilder {
         at
     }
 
-    pub(super) fn reference(&self, at: usize) -> FunctionRef {
+    pub(super) fn reference(&self, at: usize) -> FunctionHandle {
         let header = self.header(at);
-        FunctionRef {
+        FunctionHandle {
             name: header.name,
             address: self.module.context.const_global(header.name, header.address_space),
             function_type: header.ty,

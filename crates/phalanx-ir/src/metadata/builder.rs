@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::{
     Entry, MetadataValue,
-    schema::{Field, FieldSchema, NodeKind, Presence},
+    schema::{Field, FieldSchema, FieldType, NodeKind, Presence},
 };
 use crate::symbol::SyncScope;
 
@@ -131,7 +131,7 @@ impl NodeBuilder {
         for (place, field) in fields.iter().enumerate() {
             match field.presence {
                 Presence::Always(default) if !self.has(place) => {
-                    let is_node = matches!(field.ty, super::FieldType::Node);
+                    let is_node = matches!(field.ty, FieldType::Node);
                     let value = if is_node {
                         MetadataValue::Null
                     } else {
@@ -248,6 +248,7 @@ impl NodeBuilder {
 fn is_default(field: &FieldSchema, entry: &Entry) -> bool {
     let value = entry.value();
     match field.presence {
+        Presence::Default(_) if field.ty == FieldType::List => false,
         Presence::Default(default) => match value {
             MetadataValue::Int(value) => value == i64::from(default),
             MetadataValue::Null => true,

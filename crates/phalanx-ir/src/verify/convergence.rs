@@ -188,7 +188,7 @@ impl<'a> Checker<'a> {
                 vec![Related::Inst(inst)],
             );
         }
-        let body = &self.cx.function.body;
+        let body = self.cx.function.body;
         let maker = operand.as_inst().filter(|&def| {
             let opcode = body.inst(def).opcode;
             let name = body
@@ -334,7 +334,7 @@ impl<'a, 'b> Regions<'a, 'b> {
     /// A use in a cycle that the token comes from outside of.
     fn cycle_rules(&mut self, token: InstId, event: &Event) -> Result<(), Fault> {
         let cx = self.checker.cx;
-        let body = &cx.function.body;
+        let body = cx.function.body;
         let Some(home) = body.block_of(token).map(node_of) else { return Ok(()) };
         let here = node_of(event.block);
         let Some(innermost) = self.cycles.innermost(here) else { return Ok(()) };

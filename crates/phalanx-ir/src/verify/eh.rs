@@ -87,7 +87,7 @@ fn pad_opcode(body: &Body, block: BlockId) -> Option<Opcode> {
 
 /// The unwind successor of a terminator, when it has one.
 fn unwind_successor(cx: &Context<'_>, block: BlockId) -> Option<BlockId> {
-    let (body, flow) = (&cx.function.body, &cx.function.flow);
+    let (body, flow) = (cx.function.body, cx.function.flow);
     let terminator = body.inst(body.terminator(block)?);
     let successors = flow.successors(block);
     match terminator.opcode {
@@ -109,7 +109,7 @@ pub(crate) struct PadState {
 
 /// Rules of pads and resumes that need the flow. `block` is the one the instruction is in.
 pub(crate) fn check(cx: &Context<'_>, state: &mut PadState, block: BlockId, inst: InstId) -> Check {
-    let (body, flow) = (&cx.function.body, &cx.function.flow);
+    let (body, flow) = (cx.function.body, cx.function.flow);
     let opcode = body.inst(inst).opcode;
     let has_personality = cx.function.header.personality.is_some();
     let is_first = first_non_phi(body, block) == Some(inst);
@@ -186,7 +186,7 @@ pub(crate) fn check(cx: &Context<'_>, state: &mut PadState, block: BlockId, inst
 }
 
 fn catch_switch(cx: &Context<'_>, block: BlockId) -> Check {
-    let (body, flow) = (&cx.function.body, &cx.function.flow);
+    let (body, flow) = (cx.function.body, cx.function.flow);
     let unwind = unwind_successor(cx, block);
     if let Some(unwind) = unwind {
         let fits = pad_opcode(body, unwind).is_some_and(|pad| pad != Opcode::LandingPad);
@@ -202,7 +202,7 @@ fn catch_switch(cx: &Context<'_>, block: BlockId) -> Check {
 
 /// Blocks with pads are entered by unwinding alone.
 fn predecessors(cx: &Context<'_>, block: BlockId, pad: InstId) -> Check {
-    let body = &cx.function.body;
+    let body = cx.function.body;
     ensure!(cx.function.flow.entry() != Some(block), "EH pad cannot be in entry block.");
     let preds = || cx.predecessors(block);
     let terminator = |pred| body.terminator(pred).map(|inst| body.inst(inst).opcode);

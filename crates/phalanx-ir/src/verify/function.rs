@@ -5,7 +5,7 @@ use phalanx_graph::{Cfg, DomTree};
 use crate::{
     body::InstId,
     flow::{BlockId, block_of, node_of},
-    function::Function,
+    function::FunctionRef,
     inst::{InstFlags, Opcode},
     metadata::LocalMetadata,
     types::Type,
@@ -22,7 +22,7 @@ use crate::{
 /// A function that hangs together, with its graph facts.
 pub(crate) struct Context<'a> {
     pub(crate) env: &'a Env<'a>,
-    pub(crate) function: &'a Function,
+    pub(crate) function: FunctionRef<'a>,
     pub(crate) cfg: Cfg,
     pub(crate) dom: DomTree,
     /// Position in its block of each linked instruction, by id.
@@ -30,7 +30,7 @@ pub(crate) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    fn new(env: &'a Env<'a>, function: &'a Function) -> Option<Self> {
+    fn new(env: &'a Env<'a>, function: FunctionRef<'a>) -> Option<Self> {
         let cfg = function.flow.cfg()?;
         let dom = DomTree::new(&cfg);
         let mut positions = vec![0; function.body.id_count()];
@@ -43,7 +43,7 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn type_of(&self, value: Value) -> Type {
-        type_of(&self.env.types, &self.function.header, &self.function.body, value)
+        type_of(&self.env.types, self.function.header, self.function.body, value)
     }
 
     /// Blocks with an edge to this one, one for each edge.
@@ -63,7 +63,7 @@ impl<'a> Context<'a> {
     ///
     /// A phi reads its operand at the end of the incoming block, which the caller gives as `use_block`, with no user.
     fn dominates_use(&self, def: InstId, use_block: BlockId, user: Option<InstId>) -> bool {
-        let body = &self.function.body;
+        let body = self.function.body;
         let Some(def_block) = body.block_of(def) else { return false };
         if !self.is_reachable(use_block) {
             return true;
@@ -101,12 +101,16 @@ impl<'a> Context<'a> {
 }
 
 /// All broken rules of a function, in the order of the text.
-pub(crate) fn check(env: &Env<'_>, constants: &mut Constants, function: &Function) -> Vec<VerifyError> {
+pub(crate) fn check(
+    env: &Env<'_>,
+    constants: &mut Constants,
+    function: FunctionRef<'_>,
+) -> Vec<VerifyError> {
     let mut errors = integrity::check(env, function);
     if !errors.is_empty() {
         return errors;
     }
-    let body = &function.body;
+    let body = function.body;
     for &block in function.flow.order() {
         if body.terminator(block).is_none() {
             errors.push(VerifyError {
@@ -151,7 +155,7 @@ pub(crate) fn check(env: &Env<'_>, constants: &mut Constants, function: &Functio
         for inst in body.block_insts(block) {
             let mut operand_types = OperandTypes::new();
             operand_types.extend(body.operands(inst).iter().map(|&v| cx.type_of(v)));
-            let view = view(&function.header, body, inst, &operand_types);
+            let view = view(function.header, body, inst, &operand_types);
             let mut checks = || -> Check {
                 rules::check(env, &view)?;
                 eh::check(&cx, &mut pads, block, inst)?;
@@ -173,7 +177,7 @@ pub(crate) fn check(env: &Env<'_>, constants: &mut Constants, function: &Functio
 
 /// Place of an instruction in its block.
 fn in_block(cx: &Context<'_>, block: BlockId, inst: InstId) -> Check {
-    let body = &cx.function.body;
+    let body = cx.function.body;
     let data = body.inst(inst);
     ensure!(
         !data.opcode.is_terminator() || body.last(block) == Some(inst),
@@ -192,7 +196,7 @@ fn in_block(cx: &Context<'_>, block: BlockId, inst: InstId) -> Check {
 
 /// Each phi has one entry per incoming edge; entries of parallel edges agree.
 fn phis_agree(cx: &Context<'_>, block: BlockId) -> Result<(), (InstId, Fault)> {
-    let body = &cx.function.body;
+    let body = cx.function.body;
     let mut phis = body.phis(block).peekable();
     if phis.peek().is_none() {
         return Ok(());
@@ -242,7 +246,7 @@ fn operand_values(
     block: BlockId,
     inst: InstId,
 ) -> Check {
-    let body = &cx.function.body;
+    let body = cx.function.body;
     let opcode = body.inst(inst).opcode;
     let operands = body.operands(inst);
     for (at, &operand) in operands.iter().enumerate() {
@@ -286,7 +290,7 @@ fn operand_values(
 }
 
 fn phi_operand_is_there(cx: &Context<'_>, def: InstId, from: BlockId, phi_block: BlockId) -> bool {
-    let body = &cx.function.body;
+    let body = cx.function.body;
     let defined_in = body.block_of(def);
     if body.inst(def).opcode == Opcode::Invoke && defined_in == Some(from) && cx.is_reachable(from) {
         // The value is there on the normal edge alone.

@@ -3,7 +3,7 @@
 use crate::{
     attributes::AttrKind,
     call_conv::CallConv,
-    function::{Function, FunctionHeader},
+    function::{FunctionHeader, FunctionRef},
     module::Linkage,
     types::Type,
     verify::{
@@ -18,10 +18,10 @@ use crate::{
 pub(crate) fn check(
     env: &Env<'_>,
     constants: &mut Constants,
-    function: &Function,
+    function: FunctionRef<'_>,
     report: &mut impl FnMut(Fault),
 ) {
-    let header = &function.header;
+    let header = function.header;
     let mut run = |check: Check| {
         if let Err(fault) = check {
             report(fault);
@@ -45,8 +45,8 @@ pub(crate) fn check(
     }
 }
 
-fn linkage(function: &Function) -> Check {
-    let header = &function.header;
+fn linkage(function: FunctionRef<'_>) -> Check {
+    let header = function.header;
     ensure!(header.linkage != Linkage::Common, "Functions may not have common linkage");
     ensure!(header.linkage != Linkage::Appending, "Only global variables can have appending linkage!");
     if function.is_declaration() {
@@ -93,8 +93,8 @@ fn signature(env: &Env<'_>, header: &FunctionHeader) -> Check {
 }
 
 /// Attributes that only a call may have, and what `naked` excludes.
-fn own_attributes(env: &Env<'_>, function: &Function) -> Check {
-    let header = &function.header;
+fn own_attributes(env: &Env<'_>, function: FunctionRef<'_>) -> Check {
+    let header = function.header;
     let own = env.types.context.function_attrs(header.attributes);
     ensure!(
         !own.has(AttrKind::Builtin),
@@ -105,7 +105,7 @@ fn own_attributes(env: &Env<'_>, function: &Function) -> Check {
         "Attribute 'jumptable' requires 'unnamed_addr'"
     );
     if own.has(AttrKind::Naked) && !function.is_declaration() {
-        let body = &function.body;
+        let body = function.body;
         let uses_argument = function
             .flow
             .order()
@@ -185,8 +185,8 @@ fn convention(env: &Env<'_>, header: &FunctionHeader) -> Check {
 }
 
 /// What declarations and definitions may have.
-fn presence(env: &Env<'_>, function: &Function) -> Check {
-    let header = &function.header;
+fn presence(env: &Env<'_>, function: FunctionRef<'_>) -> Check {
+    let header = function.header;
     if function.is_declaration() {
         ensure!(
             header.personality.is_none(),

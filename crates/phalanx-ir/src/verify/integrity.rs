@@ -7,17 +7,17 @@
 use crate::{
     body::InstId,
     flow::BlockId,
-    function::Function,
+    function::FunctionRef,
     inst::{CallInfo, InstData, InstFlags, Opcode, RmwOp},
     types::TypeKind,
     verify::{env::Env, fault::VerifyError, view::dangling},
 };
 
 /// Every dangling number and wrong count of the function, in order of instruction ids. O(function).
-pub(crate) fn check(env: &Env<'_>, function: &Function) -> Vec<VerifyError> {
+pub(crate) fn check(env: &Env<'_>, function: FunctionRef<'_>) -> Vec<VerifyError> {
     let mut errors = Errors { function, list: Vec::new() };
     let context = env.types.context;
-    let header = &function.header;
+    let header = function.header;
     let mut types = header.params.iter().chain([&header.ty, &header.ret]);
     if types.any(|ty| ty.raw() as usize >= context.type_count()) {
         errors.push(None, None, "Referring to a type of another context!");
@@ -41,7 +41,7 @@ pub(crate) fn check(env: &Env<'_>, function: &Function) -> Vec<VerifyError> {
 }
 
 struct Errors<'a> {
-    function: &'a Function,
+    function: FunctionRef<'a>,
     list: Vec<VerifyError>,
 }
 
@@ -62,8 +62,8 @@ fn number(block: BlockId) -> usize {
 }
 
 /// The order names each block at most once; what it does not name is empty and not referred to.
-fn blocks(function: &Function, errors: &mut Errors<'_>) {
-    let (flow, body) = (&function.flow, &function.body);
+fn blocks(function: FunctionRef<'_>, errors: &mut Errors<'_>) {
+    let (flow, body) = (function.flow, function.body);
     let mut placed = vec![false; flow.id_count()];
     for &block in flow.order() {
         match placed.get_mut(number(block)) {
@@ -88,8 +88,8 @@ fn blocks(function: &Function, errors: &mut Errors<'_>) {
     }
 }
 
-fn instruction(env: &Env<'_>, function: &Function, inst: InstId) -> Option<&'static str> {
-    let (context, body, flow) = (env.types.context, &function.body, &function.flow);
+fn instruction(env: &Env<'_>, function: FunctionRef<'_>, inst: InstId) -> Option<&'static str> {
+    let (context, body, flow) = (env.types.context, function.body, function.flow);
     let data = body.inst(inst);
     if !body.is_intact(inst) {
         return Some("Instruction refers to operands that its function does not have!");
@@ -112,7 +112,7 @@ fn instruction(env: &Env<'_>, function: &Function, inst: InstId) -> Option<&'sta
     }
     let operands = body.operands(inst);
     if let Some(message) =
-        operands.iter().find_map(|&v| dangling(&env.types, &function.header, body, flow, v))
+        operands.iter().find_map(|&v| dangling(&env.types, function.header, body, flow, v))
     {
         return Some(message);
     }

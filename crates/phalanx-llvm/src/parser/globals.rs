@@ -623,11 +623,13 @@ impl<'a> Parser<'a> {
             let message = format!("use of undefined comdat `${}`", self.context.text(name));
             return Err(self.error(comdat.mention, message));
         }
-        for at in 0..self.globals.entries.len() {
+        let entries = &self.globals.entries;
+        let mut undefined: Vec<usize> =
+            (0..entries.len()).filter(|&at| entries[at].definition.is_none()).collect();
+        // LLVM declares the intrinsics that are called without a declaration in the order of their names.
+        undefined.sort_by_key(|&at| entries[at].name.symbol().map(|name| self.context.bytes(name)));
+        for at in undefined {
             let entry = &self.globals.entries[at];
-            if entry.definition.is_some() {
-                continue;
-            }
             let (name, mention, called_as) = (entry.name, entry.mention, entry.called_as);
             let text = match name {
                 GlobalName::Named(symbol) => self.context.text(symbol),

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use phalanx_ir::{BlockId, InstId, Type, Value, ValueKind};
 use rustc_hash::FxHashMap;
 
-use super::{Parser, checks::is_first_class};
+use super::{Parser, checks::is_first_class, names::NameTable};
 use crate::{
     error::PResult,
     lexer::{Token, TokenKind},
@@ -27,10 +27,10 @@ const SLACK: usize = 1024;
 
 /// The names of a function.
 #[derive(Default)]
-pub(crate) struct Locals<'a> {
+pub(crate) struct Locals {
     dense: Vec<Local>,
     sparse: FxHashMap<u32, Local>,
-    named: FxHashMap<Cow<'a, [u8]>, Local>,
+    named: NameTable<Local>,
     entries: usize,
     /// The number that the next value without a name gets.
     pub(crate) next_number: u32,
@@ -61,12 +61,9 @@ pub(crate) struct Label {
     pub(crate) block: Option<BlockId>,
 }
 
-impl<'a> Locals<'a> {
+impl Locals {
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
-        if self.named.capacity() > 4096 && self.named.len() < self.named.capacity() / 16 {
-            self.named = FxHashMap::default();
-        }
         self.named.clear();
         if self.sparse.capacity() > 0 {
             self.sparse = FxHashMap::default();
@@ -125,19 +122,16 @@ impl<'a> Parser<'a> {
         if token.kind == TokenKind::LocalId {
             return self.locals.numbered(token.number);
         }
-        let text = &self.source[token.start as usize + 1..token.end as usize];
-        match text {
-            [b'"', ..] => self.locals.named.get(&self.token_name(token)).copied(),
-            _ => self.locals.named.get(text).copied(),
-        }
+        let (start, end) = name_place(token);
+        self.locals.named.get(self.source, start, end)
     }
 
     fn set_local(&mut self, token: Token, local: Local) {
         match token.kind {
             TokenKind::LocalId | TokenKind::LabelId => self.locals.set_numbered(token.number, local),
             _ => {
-                let name = self.token_name(token);
-                self.locals.named.insert(name, local);
+                let (start, end) = name_place(token);
+                self.locals.named.insert(self.source, start, end, local);
             }
         }
     }
@@ -247,7 +241,8 @@ impl<'a> Parser<'a> {
             return Ok(None);
         };
         let name = self.token_name(token);
-        if let Some(known) = self.locals.named.insert(name.clone(), local) {
+        let (start, end) = name_place(token);
+        if let Some(known) = self.locals.named.insert(self.source, start, end, local) {
             let text = String::from_utf8_lossy(self.text(token)).into_owned();
             self.settle(known, local, &text, token.span())?;
         }
@@ -288,7 +283,7 @@ impl<'a> Parser<'a> {
             }
         };
         let known = match &name {
-            Some(name) => self.locals.named.get(name).copied(),
+            Some(_) => self.find_local(token),
             None => self.locals.numbered(token.number),
         };
         match known {
@@ -333,6 +328,14 @@ impl<'a> Parser<'a> {
             (_, Some(label)) => Err(self.undefined_label(label)),
             (Some(_), None) => Ok(()),
         }
+    }
+}
+
+/// Where the name of a local or a label is, quotes included.
+fn name_place(token: Token) -> (u32, u32) {
+    match token.kind {
+        TokenKind::Label => (token.start, token.end - 1),
+        _ => (token.start + 1, token.end),
     }
 }
 

@@ -12,7 +12,7 @@
 //! | `globals` | variables, aliases, comdats, references to them |
 //! | `toplevel` | what a file is made of, and the checks at its end |
 //! | `header` | what stands before a function's body |
-//! | `function`, `locals` | bodies, and the names of their values |
+//! | `function`, `locals`, `names` | bodies, and the names of their values |
 //! | `instructions`, `memory`, `calls` | instructions |
 //! | `attributes`, `metadata`, `debug` | what rides along |
 
@@ -43,6 +43,7 @@ mod locals;
 mod memory;
 mod metadata;
 mod metadata_fields;
+mod names;
 mod toplevel;
 mod types;
 
@@ -82,7 +83,7 @@ pub(crate) struct Parser<'a> {
     /// Names of the module level.
     globals: globals::GlobalState<'a>,
     /// Names of the current function.
-    locals: locals::Locals<'a>,
+    locals: locals::Locals,
     /// The current function.
     func: function::FunctionState,
     /// Whether a body is being read.

@@ -8,14 +8,14 @@ use phalanx_llvm::{parse_module, print_module};
 use phalanx_testing::llvm_tools::{Program, require};
 
 /// `llvm-as-22` and `llvm-dis-22`, looked for once.
-pub struct Llvm {
+pub(crate) struct Llvm {
     assembler: Program,
     disassembler: Program,
 }
 
 impl Llvm {
     /// The programs, when they are installed; says so when they are not.
-    pub fn find() -> Option<&'static Llvm> {
+    pub(crate) fn find() -> Option<&'static Llvm> {
         static FOUND: OnceLock<Option<Llvm>> = OnceLock::new();
         let find = || Some(Llvm { assembler: require("llvm-as")?, disassembler: require("llvm-dis")? });
         FOUND.get_or_init(find).as_ref()
@@ -25,7 +25,7 @@ impl Llvm {
     ///
     /// # Errors
     /// LLVM's message when it does not take the text.
-    pub fn rewrite(&self, text: &[u8]) -> Result<Vec<u8>, String> {
+    pub(crate) fn rewrite(&self, text: &[u8]) -> Result<Vec<u8>, String> {
         let bitcode = self.assembler.run(["-disable-verify", "-o", "-"], text);
         let bitcode = bitcode.map_err(|error| format!("{error:#}"))?;
         if !bitcode.success() {
@@ -41,7 +41,7 @@ impl Llvm {
 }
 
 /// Leaves out `; ModuleID` and a `source_filename` that `llvm-as` made up.
-pub fn without_file_names(text: &[u8]) -> Vec<u8> {
+pub(crate) fn without_file_names(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for line in text.split_inclusive(|&byte| byte == b'\n') {
         let made_up = line.starts_with(b"; ModuleID = ") || line == b"source_filename = \"<stdin>\"\n";
@@ -58,7 +58,7 @@ pub fn without_file_names(text: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// Our message when we do not take the text.
-pub fn ours(text: &[u8]) -> Result<Vec<u8>, String> {
+pub(crate) fn ours(text: &[u8]) -> Result<Vec<u8>, String> {
     match parse_module(Arc::new(Context::new()), text) {
         Ok(parsed) => Ok(without_file_names(&print_module(&parsed.module))),
         Err(error) => Err(error.message.clone()),
@@ -66,7 +66,7 @@ pub fn ours(text: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 /// Where two texts differ first: line numbers from 1 and the lines.
-pub fn first_difference(left: &[u8], right: &[u8]) -> Option<String> {
+pub(crate) fn first_difference(left: &[u8], right: &[u8]) -> Option<String> {
     let mut lines = 1;
     let (mut left, mut right) = (left.split(|&b| b == b'\n'), right.split(|&b| b == b'\n'));
     loop {

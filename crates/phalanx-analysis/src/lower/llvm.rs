@@ -1,0 +1,331 @@
+//! What LLVM 22 takes for granted of each instruction, so that our answers can be compared with its, value by value.
+//!
+//! LLVM knows three classes: a source of divergence, always uniform, and as uniform as the operands. Sources are lumped
+//! into [`SourceSet::OPAQUE_THREAD`]. The rules themselves are in [`phalanx_target::llvm_rules`]; here instructions are matched
+//! to them. None of this is a claim about what is true.
+
+use phalanx_ir::{
+    Const, GlobalName, InstId, Opcode, Type, TypeKind, Value,
+    attributes::AttrKind,
+    constant::{ConstKind, InlineAsm},
+    inst::Ordering,
+    metadata::LocalMetadata,
+};
+use phalanx_target::{
+    Architecture, CallingConvention, Extent, LlvmUniformity, SourceSet,
+    calling_convention::llvm_argument_is_uniform,
+    inline_asm::{Constraints, ResultShape, llvm_call, llvm_output},
+    llvm_rules::{self, AmdgpuWorkgroup, Callee},
+};
+
+use super::{Code, Rule, Rules, Surroundings, TerminatorRule};
+use crate::divergence::{self, Definition};
+
+/// The rules of a function.
+pub struct LlvmRules<'a> {
+    code: Code<'a>,
+    around: Surroundings<'a>,
+    architecture: Architecture,
+    workgroup: AmdgpuWorkgroup,
+    /// Nothing diverges: one thread, or a target without divergence.
+    all_uniform: bool,
+}
+
+impl<'a> LlvmRules<'a> {
+    /// The rules for a function in its surroundings.
+    #[must_use]
+    pub fn new(code: Code<'a>, around: Surroundings<'a>) -> Self {
+        let architecture = around.target.architecture();
+        let exact = around.launch.workgroup_size.map(|extent| match extent {
+            Extent::Exactly(n) => Some(n),
+            _ => None,
+        });
+        let workgroup = AmdgpuWorkgroup {
+            required: exact.into_iter().collect::<Option<Vec<u32>>>().and_then(|sizes| sizes.try_into().ok()),
+            max_flat_size: around.launch.max_flat_workgroup_size,
+            wave_width: around.launch.wave_width.unwrap_or(64),
+        };
+        let all_uniform = !around.target.llvm_has_divergence()
+            || architecture == Architecture::Amdgcn && workgroup.is_single_thread();
+        LlvmRules { code, around, architecture, workgroup, all_uniform }
+    }
+
+    fn callee(&self, call: InstId) -> Option<Const> {
+        self.code.body.const_callee(call)
+    }
+
+    /// The name of the function called; none for pointers and assembly.
+    fn callee_name(&self, call: InstId) -> Option<&'a str> {
+        match self.code.context.const_data(self.callee(call)?).kind {
+            ConstKind::Global(GlobalName::Named(symbol)) => {
+                std::str::from_utf8(self.code.context.bytes(symbol)).ok()
+            }
+            _ => None,
+        }
+    }
+
+    fn assembly(&self, call: InstId) -> Option<&'a InlineAsm> {
+        match &self.code.context.const_data(self.callee(call)?).kind {
+            ConstKind::InlineAsm(asm) => Some(asm),
+            _ => None,
+        }
+    }
+
+    /// `nodivergencesource` on the call or on the function.
+    fn is_no_source(&self, call: InstId) -> bool {
+        let context = self.code.context;
+        let at_site = self.code.body.call_info(call).attributes;
+        let at_callee = match self.callee(call).map(|callee| &context.const_data(callee).kind) {
+            Some(ConstKind::Global(name)) => (self.around.callee)(*name),
+            _ => None,
+        };
+        let has = |list| context.function_attrs(list).has(AttrKind::NoDivergenceSource);
+        has(at_site) || at_callee.is_some_and(has)
+    }
+
+    fn call(&self, call: InstId) -> LlvmUniformity {
+        if self.architecture == Architecture::Amdgcn
+            && let Some(asm) = self.assembly(call)
+        {
+            return match self.code.body.inst(call).opcode {
+                // LLVM asks about assembly in plain calls only.
+                Opcode::CallBr => LlvmUniformity::Default,
+                _ => llvm_call(&self.assembly_outputs(asm, self.code.body.inst(call).ty)),
+            };
+        }
+        let name = self.callee_name(call);
+        if self.architecture == Architecture::Amdgcn && !self.is_no_source(call) {
+            let dimension = match name {
+                Some("llvm.amdgcn.workitem.id.x") => Some(0),
+                Some("llvm.amdgcn.workitem.id.y") => Some(1),
+                Some("llvm.amdgcn.workitem.id.z") => Some(2),
+                _ => None,
+            };
+            if let Some(dimension) = dimension {
+                return llvm_rules::workitem_id(dimension, &self.workgroup);
+            }
+            if name.is_some_and(|name| name.starts_with("llvm.read_register"))
+                && let Some(register) = self.register_name(call)
+            {
+                return llvm_rules::read_register(self.architecture, register);
+            }
+        }
+        let callee = name.map_or(Callee::Indirect, Callee::Function);
+        llvm_rules::call(self.architecture, callee, self.is_no_source(call))
+    }
+
+    /// The register that `llvm.read_register` names: a string, or a node that holds one. Registers in nodes cannot be
+    /// looked up here and count as vector registers.
+    fn register_name(&self, call: InstId) -> Option<&'a str> {
+        let phalanx_ir::ValueKind::Metadata(id) = self.code.body.call_args(call).first()?.kind() else {
+            return None;
+        };
+        match self.code.body.local_metadata(id) {
+            LocalMetadata::String(symbol) => std::str::from_utf8(self.code.context.bytes(*symbol)).ok(),
+            _ => Some("v"),
+        }
+    }
+
+    fn assembly_outputs(&self, asm: &InlineAsm, ty: Type) -> Vec<LlvmUniformity> {
+        let context = self.code.context;
+        let text = context.text(asm.constraints);
+        let Ok(constraints) = Constraints::parse(&text) else { return vec![LlvmUniformity::NeverUniform] };
+        let shapes: Vec<ResultShape> = match context.type_kind(ty) {
+            TypeKind::Struct { fields, .. } => fields.iter().map(|&field| self.shape(field)).collect(),
+            _ => vec![self.shape(ty)],
+        };
+        let outputs = constraints.outputs().enumerate();
+        outputs
+            .map(|(at, output)| llvm_output(output, shapes.get(at).copied().unwrap_or(ResultShape::Aggregate)))
+            .collect()
+    }
+
+    fn shape(&self, ty: Type) -> ResultShape {
+        match self.code.context.type_kind(ty) {
+            TypeKind::Int(bits) => ResultShape::Integer(*bits),
+            TypeKind::Half | TypeKind::BFloat => ResultShape::Float(16),
+            TypeKind::Float => ResultShape::Float(32),
+            TypeKind::Double => ResultShape::Float(64),
+            TypeKind::Ptr(space) => ResultShape::Pointer(pointer_bits(*space)),
+            TypeKind::Vector { elem, len, .. } => {
+                let element_bits = match self.shape(*elem) {
+                    ResultShape::Integer(bits) | ResultShape::Float(bits) | ResultShape::Pointer(bits) => bits,
+                    ResultShape::Vector { .. } | ResultShape::Aggregate => return ResultShape::Aggregate,
+                };
+                ResultShape::Vector { elements: *len, element_bits }
+            }
+            _ => ResultShape::Aggregate,
+        }
+    }
+
+    fn address_space(&self, address: Value) -> u32 {
+        let ty = match address.kind() {
+            phalanx_ir::ValueKind::Inst(inst) => self.code.body.inst(inst).ty,
+            phalanx_ir::ValueKind::Arg(position) => self.code.header.params[position as usize],
+            phalanx_ir::ValueKind::Const(constant) => self.code.context.const_data(constant).ty,
+            _ => return 0,
+        };
+        self.code.context.type_kind(ty).address_space().unwrap_or(0)
+    }
+
+    fn integer(&self, value: Value) -> Option<u64> {
+        match &self.code.context.const_data(value.as_const()?).kind {
+            ConstKind::Int(int) => int.to_u64(),
+            ConstKind::Zero => Some(0),
+            _ => None,
+        }
+    }
+
+    fn is_workitem_id_x(&self, value: Value) -> bool {
+        value.as_inst().is_some_and(|inst| {
+            self.code.body.inst(inst).opcode == Opcode::Call
+                && self.callee_name(inst) == Some("llvm.amdgcn.workitem.id.x")
+        })
+    }
+
+    /// Zero bits at the end of a value, as far as a glance tells.
+    fn trailing_zeros(&self, value: Value) -> u32 {
+        if let Some(constant) = self.integer(value) {
+            return constant.trailing_zeros();
+        }
+        let shift = value.as_inst().filter(|&inst| self.code.body.inst(inst).opcode == Opcode::Shl);
+        let amount = shift.and_then(|shift| self.integer(self.code.body.operands(shift)[1]));
+        amount.map_or(0, |amount| u32::try_from(amount).unwrap_or(0))
+    }
+
+    fn classify(&self, inst: InstId) -> LlvmUniformity {
+        let body = self.code.body;
+        let data = body.inst(inst);
+        let operands = body.operands(inst);
+        let is_amdgpu = self.architecture == Architecture::Amdgcn;
+        match data.opcode {
+            Opcode::Call | Opcode::Invoke | Opcode::CallBr => self.call(inst),
+            Opcode::Load => llvm_rules::load(self.architecture, self.address_space(operands[0])),
+            Opcode::AtomicRmw | Opcode::CmpXchg => llvm_rules::atomic_read_modify_write(self.architecture),
+            Opcode::Fence => llvm_rules::fence_or_atomic_store(self.architecture),
+            Opcode::Store if data.mem().ordering() != Ordering::NotAtomic => {
+                llvm_rules::fence_or_atomic_store(self.architecture)
+            }
+            Opcode::LShr | Opcode::AShr if is_amdgpu && self.is_workitem_id_x(operands[0]) => {
+                match self.integer(operands[1]) {
+                    Some(amount) => llvm_rules::shifted_workitem_id_x(amount, &self.workgroup),
+                    None => LlvmUniformity::Default,
+                }
+            }
+            Opcode::And if is_amdgpu => {
+                let mask = match (self.is_workitem_id_x(operands[0]), self.is_workitem_id_x(operands[1])) {
+                    (true, _) => operands[1],
+                    (_, true) => operands[0],
+                    _ => return LlvmUniformity::Default,
+                };
+                llvm_rules::masked_workitem_id_x(self.trailing_zeros(mask), &self.workgroup)
+            }
+            Opcode::ExtractValue => self.extracted(inst),
+            _ => LlvmUniformity::Default,
+        }
+    }
+
+    fn extracted(&self, inst: InstId) -> LlvmUniformity {
+        let body = self.code.body;
+        let aggregate = body.operands(inst)[0].as_inst();
+        let Some(call) = aggregate.filter(|&call| body.inst(call).opcode == Opcode::Call) else {
+            return LlvmUniformity::Default;
+        };
+        let &[member] = body.indices(inst) else { return LlvmUniformity::Default };
+        if let Some(asm) = self.assembly(call).filter(|_| self.architecture == Architecture::Amdgcn) {
+            let outputs = self.assembly_outputs(asm, body.inst(call).ty);
+            let output = outputs.get(member as usize).copied().unwrap_or_default();
+            // A member in a vector register is as divergent as the call, which is a source already.
+            return match output {
+                LlvmUniformity::AlwaysUniform => output,
+                _ => LlvmUniformity::Default,
+            };
+        }
+        match self.callee_name(call) {
+            Some(name) => llvm_rules::extracted_result(self.architecture, name, member as usize),
+            None => LlvmUniformity::Default,
+        }
+    }
+
+    /// Whether the result is a function of the operands alone, which makes it invariant where they are.
+    fn is_pure(&self, inst: InstId) -> bool {
+        let data = self.code.body.inst(inst);
+        match data.opcode {
+            Opcode::Call => self.callee_name(inst).and_then(phalanx_target::intrinsics::lookup).is_some_and(
+                |intrinsic| intrinsic.info.is_invariant_with_operands(),
+            ),
+            Opcode::Load
+            | Opcode::Store
+            | Opcode::Fence
+            | Opcode::AtomicRmw
+            | Opcode::CmpXchg
+            | Opcode::Alloca
+            | Opcode::Invoke
+            | Opcode::CallBr
+            | Opcode::VaArg
+            | Opcode::Freeze
+            | Opcode::LandingPad
+            | Opcode::CatchPad
+            | Opcode::CleanupPad => false,
+            _ => true,
+        }
+    }
+}
+
+impl Rules for LlvmRules<'_> {
+    fn argument(&mut self, position: u32) -> Definition {
+        let attributes = self.code.context.param_attrs(self.code.header.attributes, position as usize);
+        let uniform = self.all_uniform
+            || llvm_argument_is_uniform(
+                self.architecture,
+                CallingConvention(self.code.header.call_conv.0),
+                attributes.has(AttrKind::InReg),
+                attributes.has(AttrKind::ByVal),
+            );
+        let seed = if uniform { SourceSet::EMPTY } else { SourceSet::OPAQUE_THREAD };
+        Definition { seed, transfer: divergence::Transfer::Propagate, is_pure: true }
+    }
+
+    fn inst(&mut self, inst: InstId) -> Rule {
+        let uniformity = match self.all_uniform {
+            true => LlvmUniformity::AlwaysUniform,
+            false => self.classify(inst),
+        };
+        let is_pure = self.is_pure(inst);
+        Rule::new(match uniformity {
+            LlvmUniformity::Default => {
+                Definition { seed: SourceSet::EMPTY, transfer: divergence::Transfer::Propagate, is_pure }
+            }
+            LlvmUniformity::AlwaysUniform => {
+                Definition { seed: SourceSet::EMPTY, transfer: divergence::Transfer::Fixed, is_pure }
+            }
+            LlvmUniformity::NeverUniform => Definition {
+                seed: SourceSet::OPAQUE_THREAD,
+                transfer: divergence::Transfer::Propagate,
+                is_pure,
+            },
+        })
+    }
+
+    fn terminator(&mut self, inst: InstId) -> TerminatorRule {
+        if self.all_uniform {
+            return TerminatorRule::Fixed;
+        }
+        match self.code.body.inst(inst).opcode.is_call().then(|| self.call(inst)) {
+            Some(LlvmUniformity::AlwaysUniform) => TerminatorRule::Fixed,
+            Some(LlvmUniformity::NeverUniform) => TerminatorRule::Source(SourceSet::OPAQUE_THREAD),
+            _ => TerminatorRule::Operands,
+        }
+    }
+}
+
+/// Bits of an AMDGPU pointer.
+fn pointer_bits(space: u32) -> u32 {
+    match space {
+        2 | 3 | 5 | 6 => 32,
+        7 => 160,
+        8 => 128,
+        9 => 192,
+        _ => 64,
+    }
+}

@@ -1,0 +1,302 @@
+//! Sync dependence of branches inside irreducible cycles.
+//!
+//! Inside the outermost irreducible cycle around a branch, the *region*, threads have no block where they
+//! meet once per round under every cycle hierarchy. There LLVM's label propagation decides, with all its
+//! known faults repaired (see [`label`](crate::sync::label)), restricted to the region: labels that
+//! leave the region never come back to it. What is outside of the region sees which edges out of it carry
+//! which labels, and is treated like everything else, by a wave.
+//!
+//! **Stopping early.** LLVM goes on when one node is left, since the label could run round the region and
+//! meet others. It cannot when every labelled block lies in the branch's innermost cycle and is strictly
+//! dominated by the branch: the way back to it leads through the branch.
+//!
+//! **Limit.** In a large region most branches have a join that makes the region unreliable as a whole. A
+//! propagation that has not finished after [`LIMIT`] visits assumes so. This depends on the graph alone.
+
+use std::collections::BinaryHeap;
+
+use crate::cfg::Cfg;
+use crate::cycles::{CycleId, Cycles};
+use crate::dfs::NONE;
+use crate::dom::DomTree;
+use crate::node::Node;
+use crate::sync::label::unreliable_cycle;
+use crate::sync::order::ModifiedPostOrder;
+use crate::sync::reduced::Reduced;
+use crate::sync::wave::{Consequence, Wave};
+
+/// Visits after which the region is assumed divergent.
+pub(crate) const LIMIT: usize = 1024;
+
+/// Label propagation inside regions. Scratch tables are kept between branches.
+#[derive(Debug)]
+pub(crate) struct Irreducible<'a> {
+    cfg: &'a Cfg,
+    dom: &'a DomTree,
+    cycles: &'a Cycles,
+    graph: &'a Reduced,
+    label: Vec<u32>,
+    touched: Vec<Node>,
+    fresh: BinaryHeap<u32>,
+    is_fresh: Vec<bool>,
+    joins: Vec<Node>,
+    exits: Vec<Node>,
+}
+
+/// How the propagation ended.
+enum End {
+    /// Everything has its label.
+    Complete,
+    /// Everybody met in a block from where no labelled block can be reached again.
+    Met,
+    /// Too much to visit.
+    Limit,
+}
+
+impl<'a> Irreducible<'a> {
+    pub(crate) fn new(
+        cfg: &'a Cfg,
+        dom: &'a DomTree,
+        cycles: &'a Cycles,
+        graph: &'a Reduced,
+    ) -> Self {
+        let n = cfg.node_count();
+        Self {
+            cfg,
+            dom,
+            cycles,
+            graph,
+            label: vec![NONE; n],
+            touched: Vec::new(),
+            fresh: BinaryHeap::new(),
+            is_fresh: vec![false; n],
+            joins: Vec::new(),
+            exits: Vec::new(),
+        }
+    }
+
+    /// The consequences of the branch that ends a block of a region.
+    pub(crate) fn branch(
+        &mut self,
+        wave: &mut Wave<'a>,
+        region: CycleId,
+        order: &ModifiedPostOrder,
+        branch: Node,
+    ) -> Vec<Consequence> {
+        let end = self.propagate(region, order, branch);
+        let found = match end {
+            End::Limit => vec![Consequence::Assume(region)],
+            End::Met => self.inside(branch),
+            End::Complete => {
+                let mut found = self.inside(branch);
+                self.outside(wave, region, branch, &mut found);
+                found
+            }
+        };
+        for node in self.touched.drain(..) {
+            self.label[node.index()] = NONE;
+            self.is_fresh[node.index()] = false;
+        }
+        self.fresh.clear();
+        self.joins.clear();
+        self.exits.clear();
+        found
+    }
+
+    fn propagate(&mut self, region: CycleId, order: &ModifiedPostOrder, branch: Node) -> End {
+        let Some(inner) = self.cycles.innermost(branch) else { return End::Complete };
+        // Whether all labels are where they cannot be reached again without passing the branch.
+        let mut is_local = true;
+        for &s in self.cfg.successors(branch) {
+            if !self.cycles.contains(inner, s) {
+                is_local = false;
+                self.add_exit(region, s);
+            }
+            self.follow(order, s, s.raw());
+        }
+        let mut checked = 0;
+        let mut visits = 0;
+        while let Some(&number) = self.fresh.peek() {
+            let node = order.order()[number as usize];
+            let touched = &self.touched[checked..];
+            is_local = is_local
+                && touched.iter().all(|&t| {
+                    self.cycles.contains(inner, t) && self.dom.strictly_dominates(branch, t)
+                });
+            checked = self.touched.len();
+            if self.fresh.len() == 1 && is_local && !self.in_other_irreducible(node, branch) {
+                return End::Met;
+            }
+            visits += 1;
+            if visits > LIMIT {
+                return End::Limit;
+            }
+            self.fresh.pop();
+            self.is_fresh[node.index()] = false;
+            is_local &= self.pass(region, order, inner, branch, node);
+        }
+        End::Complete
+    }
+
+    /// Whether a node is in an irreducible cycle that does not contain the branch.
+    fn in_other_irreducible(&self, node: Node, branch: Node) -> bool {
+        let inner = self.cycles.innermost(node);
+        let other = inner.and_then(|c| self.cycles.outermost_without(c, branch));
+        other.is_some_and(|c| !self.cycles.is_reducible(c))
+    }
+
+    /// Sends the label of a node on. False when it leaves the branch's innermost cycle.
+    fn pass(
+        &mut self,
+        region: CycleId,
+        order: &ModifiedPostOrder,
+        inner: CycleId,
+        branch: Node,
+        node: Node,
+    ) -> bool {
+        let (cycles, cfg) = (self.cycles, self.cfg);
+        let label = self.label[node.index()];
+        let mut stays = true;
+        let headed = cycles.innermost(node).filter(|&c| cycles.header(c) == node);
+        let Some(cycle) = headed.filter(|&c| cycles.is_reducible(c)) else {
+            if node != branch {
+                for &s in cfg.successors(node) {
+                    stays &= cycles.contains(inner, s);
+                    self.follow(order, s, label);
+                }
+            }
+            return stays;
+        };
+        let around_branch = cycles.contains(cycle, branch);
+        for (_, exit) in cycles.exit_edges(cycle) {
+            stays &= cycles.contains(inner, exit);
+            if self.meet(order, exit, label) {
+                self.joins.push(exit);
+                if around_branch {
+                    self.add_exit(region, exit);
+                }
+            }
+        }
+        stays
+    }
+
+    fn follow(&mut self, order: &ModifiedPostOrder, node: Node, label: u32) {
+        if self.meet(order, node, label) {
+            self.joins.push(node);
+        }
+    }
+
+    /// Lets a label arrive at a node of the region. True when it meets another one there.
+    fn meet(&mut self, order: &ModifiedPostOrder, node: Node, label: u32) -> bool {
+        let Some(number) = order.number(node) else { return false };
+        let old = self.label[node.index()];
+        if old == label {
+            return false;
+        }
+        if old != node.raw() && !std::mem::replace(&mut self.is_fresh[node.index()], true) {
+            self.fresh.push(number);
+        }
+        if old == NONE {
+            self.label[node.index()] = label;
+            self.touched.push(node);
+            return false;
+        }
+        self.label[node.index()] = node.raw();
+        true
+    }
+
+    fn add_exit(&mut self, region: CycleId, node: Node) {
+        if self.cycles.contains(region, node) {
+            self.exits.push(node);
+        }
+    }
+
+    /// Joins, unreliable cycles and left cycles within the region.
+    fn inside(&mut self, branch: Node) -> Vec<Consequence> {
+        let cycles = self.cycles;
+        let Some(inner) = cycles.innermost(branch) else { return Vec::new() };
+        let mut found = Vec::new();
+        for &join in &self.joins {
+            found.push(match unreliable_cycle(cycles, self.dom, branch, join) {
+                Some(cycle) => Consequence::Assume(cycle),
+                None => Consequence::Join(join),
+            });
+        }
+        for cycle in cycles.ancestors(inner) {
+            if !cycles.is_reducible(cycle) {
+                let header = self.label[cycles.header(cycle).index()];
+                let differs = |to: &Node| self.label[to.index()] != header;
+                let exits = cycles.exit_edges(cycle).map(|(_, to)| to).filter(differs);
+                self.exits.extend(exits);
+            }
+        }
+        for &exit in &self.exits {
+            // What leaves the region has no label here and is looked at by edges.
+            if self.label[exit.index()] != NONE
+                && let Some(left) = cycles.outermost_without(inner, exit)
+            {
+                found.push(Consequence::LiveOut(left));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// What follows outside of the region from the labels on the edges that leave it.
+    fn outside(
+        &mut self,
+        wave: &mut Wave<'a>,
+        region: CycleId,
+        branch: Node,
+        found: &mut Vec<Consequence>,
+    ) {
+        let (cycles, graph) = (self.cycles, self.graph);
+        let header = self.label[cycles.header(region).index()];
+        let position = graph.interval(graph.representative(branch)).0;
+        let mut edges = Vec::new();
+        for (i, (from, to)) in cycles.exit_edges(region).enumerate() {
+            let own = OWN_LABEL + i as u32;
+            let Some(label) = self.edge_label(region, branch, from, own) else { continue };
+            if label != header {
+                let left = graph.leaving.find(position, from, to);
+                let left = left.map_or(region, |edge| graph.leaving.owner(edge));
+                found.push(Consequence::LiveOut(left));
+            }
+            edges.push((from, to, label));
+        }
+        found.sort_unstable();
+        found.dedup();
+        if edges.iter().any(|edge| edge.2 != edges[0].2) {
+            edges.sort_unstable();
+            found.extend(wave.separate(cycles.parent(region), edges));
+        }
+    }
+
+    /// The label on an edge out of the region; `own` when nobody else has it. `None` when no label gets
+    /// there.
+    fn edge_label(&self, region: CycleId, branch: Node, from: Node, own: u32) -> Option<u32> {
+        let mut label = match self.label[from.index()] {
+            _ if from == branch => Some(own),
+            NONE => None,
+            label => Some(label),
+        };
+        let cycles = self.cycles;
+        let inner = cycles.innermost(from)?;
+        for cycle in cycles.ancestors(inner).take_while(|&c| c != region) {
+            if cycles.is_reducible(cycle) {
+                let round = self.label[cycles.header(cycle).index()];
+                match label {
+                    _ if round == NONE => {}
+                    None => label = Some(round),
+                    Some(known) if known == round => {}
+                    Some(_) => label = Some(own),
+                }
+            }
+        }
+        label
+    }
+}
+
+/// Labels of single edges start here, above those of blocks.
+const OWN_LABEL: u32 = 1 << 30;

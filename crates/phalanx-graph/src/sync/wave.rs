@@ -1,0 +1,526 @@
+//! Where labels meet when threads separate, found by skipping from fringe to fringe.
+//!
+//! **Idea.** Labels are propagated as in [`crate::sync::arrivals`], one level of the [`Reduced`] graph at a
+//! time. Everything that a labelled node `n` dominates carries the label of `n`, until it leaves the
+//! level. So the propagation visits only the successors of the branch and, from each visited node, its
+//! dominance frontier; what lies between is an interval of positions. A wave ends when one live node is
+//! left, where everybody meets.
+//!
+//! ```text
+//!   B -> b1 | exit,  b1 -> b2 | exit,  b2 -> b3 | exit ...      (n early exits)
+//!   from B: b1 is labelled, its frontier is {exit}; exit is reached by labels exit and b1: a join. Two
+//!   visits, whatever n is.
+//! ```
+//!
+//! Visited nodes never dominate one another, so each edge is crossed by at most one label.
+//!
+//! **Cycles by exits.** Three facts make it possible to look at one level at a time. Let `B` be a branch in
+//! the canonical cycle `D`, `H'` the meeting of all who go back to the header of `D`, and `l` the label that
+//! they have there. Every exit edge of `D` can be taken by threads that went round, so `l` arrives there.
+//!
+//! 1. An exit edge is *divergent* when another label than `l` arrives there too: threads that leave in
+//!    this round meet threads that leave in a later one.
+//! 2. What happens outside `D` depends only on which exit edges are divergent: two exits with different
+//!    labels include a divergent one, and a meeting of labels outside is a meeting of some divergent exit
+//!    with the rest of the exits. So each divergent exit has consequences of its own, whichever branch
+//!    caused it, and only the outermost cycle that the edge leaves needs to be looked at.
+//! 3. Threads that have left in different rounds have met behind each divergent exit and everywhere that
+//!    is reached from there, and nowhere else. This is temporal divergence.
+//!
+//! So the consequences of a branch stay within its innermost cycle, and those of a divergent exit within
+//! the cycle around the one that it leaves ([`Consequence`]). In the wave of a divergent exit of `D`, all
+//! other exits share one label, the *rest*; it is implicit in everything that the header of `D` dominates.
+//!
+//! **Irreducible regions** are single nodes. When different labels meet at one, it is assumed divergent,
+//! which splits threads further: that is a consequence of its own, because two paths that both pass the
+//! region and part there are found from the region.
+//!
+//! **Cost** of a wave: what the visited nodes and their frontiers amount to, times a logarithm.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::cycles::{CycleId, Cycles};
+use crate::dfs::NONE;
+use crate::node::Node;
+use crate::sync::reduced::{LeavingEdge, Reduced};
+
+/// One consequence of threads separating, at a branch, at a divergent exit or in an irreducible region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Consequence {
+    /// Threads that went different ways meet in the block, and come over all its forward edges.
+    Join(Node),
+    /// The same, but they come over some edges only: these and those of the [`Also`](Self::Also) that
+    /// follow.
+    JoinOver(Node, EnteringEdges),
+    /// More edges of the preceding [`JoinOver`](Self::JoinOver).
+    Also(EnteringEdges),
+    /// Threads enter the irreducible cycle in an unknown order and run apart in it.
+    Assume(CycleId),
+    /// Threads leave by this edge at different times.
+    Exit(LeavingEdge),
+    /// The same of every edge in a range of numbers that leaves cycles of a depth.
+    Exits {
+        /// First number.
+        first: u32,
+        /// Number after the last.
+        end: u32,
+        /// The edge must leave the cycle of this depth around its source.
+        depth: u32,
+    },
+    /// The same of every edge that leaves the node's level and can be reached from the node in one round.
+    ExitsFrom(Node),
+    /// Of a divergent exit only: what the node dominates is reached from there.
+    Reaches(Node),
+    /// Everything that is computed in the cycle is read outside at different times.
+    LiveOut(CycleId),
+}
+
+/// Forward edges into a block, see [`SyncView::sources`](crate::sync::SyncView::sources).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EnteringEdges {
+    pub(crate) first: u32,
+    pub(crate) end: u32,
+}
+
+/// The label of the exits that are not the one looked at.
+const REST: u32 = NONE;
+
+/// The search. Scratch tables are kept between waves.
+#[derive(Debug)]
+pub(crate) struct Wave<'a> {
+    cycles: &'a Cycles,
+    graph: &'a Reduced,
+    level: Option<CycleId>,
+    /// Positions that carry the label of the rest.
+    rest: Option<(u32, u32)>,
+    /// Visit by node.
+    visit_of: Vec<u32>,
+    visits: Vec<Visit>,
+    /// Edges over which labels arrive: a linked list per visit.
+    crossed: Vec<Crossed>,
+    /// Visits to which nothing more can arrive.
+    complete: Vec<u32>,
+    /// All visits, earliest first; some may be over.
+    pending: BinaryHeap<(Reverse<u32>, u32)>,
+    /// Visits that are not over, and those of them that other labels than the rest's have reached.
+    live: usize,
+    live_other: usize,
+    /// What has come back to the level's header.
+    back: Back,
+    /// Ways out of the level.
+    ways_out: Vec<(u32, WayOut)>,
+    found: Vec<Consequence>,
+    ranges: Vec<(u32, u32)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Visit {
+    node: Node,
+    /// First label that arrived, not counting the rest.
+    label: u32,
+    /// Whether a label has arrived, another one, and the rest over edges that were crossed.
+    has_label: bool,
+    has_another: bool,
+    has_rest: bool,
+    is_over: bool,
+    /// How many edges were crossed.
+    count: u32,
+    crossed: u32,
+    /// The last single edge that was crossed.
+    single: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Crossed {
+    edges: EnteringEdges,
+    next: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Back {
+    Nobody,
+    One(u32),
+    Many,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum WayOut {
+    Edge(LeavingEdge),
+    Numbers(u32, u32),
+}
+
+impl<'a> Wave<'a> {
+    pub(crate) fn new(cycles: &'a Cycles, graph: &'a Reduced, nodes: usize) -> Self {
+        Self {
+            cycles,
+            graph,
+            level: None,
+            rest: None,
+            visit_of: vec![NONE; nodes],
+            visits: Vec::new(),
+            crossed: Vec::new(),
+            complete: Vec::new(),
+            pending: BinaryHeap::new(),
+            live: 0,
+            live_other: 0,
+            back: Back::Nobody,
+            ways_out: Vec::new(),
+            found: Vec::new(),
+            ranges: Vec::new(),
+        }
+    }
+
+    /// Threads separate: each edge is taken by those with its label. All edges start in one node of the
+    /// level. Edges with the same source must be next to each other.
+    pub(crate) fn separate(
+        &mut self,
+        level: Option<CycleId>,
+        edges: impl IntoIterator<Item = (Node, Node, u32)>,
+    ) -> Vec<Consequence> {
+        self.start(level);
+        for (from, to, label) in edges {
+            self.cross(from, to, label);
+        }
+        let stop = self.spread(None);
+        self.conclude(stop, None);
+        std::mem::take(&mut self.found)
+    }
+
+    /// Where everybody meets who leaves the cycle without leaving the one around it.
+    pub(crate) fn meeting_behind(&mut self, cycle: CycleId) -> Option<Node> {
+        self.start(self.cycles.parent(cycle));
+        let graph = self.graph;
+        for (i, edge) in graph.leaving.owned_by(cycle).enumerate() {
+            let (from, to) = graph.leaving.ends(edge);
+            self.cross(from, to, i as u32);
+        }
+        let stop = self.spread(None);
+        self.found.clear();
+        stop.map(|(node, _)| node)
+    }
+
+    /// Threads leave by this edge at different times. `meeting` is where everybody meets behind the
+    /// cycle that the edge leaves.
+    pub(crate) fn leave(&mut self, edge: LeavingEdge, meeting: Option<Node>) -> Vec<Consequence> {
+        let cycle = self.graph.leaving.owner(edge);
+        let header = self.cycles.header(cycle);
+        self.start(self.cycles.parent(cycle));
+        self.rest = Some(self.graph.interval(header));
+        let (from, to) = self.graph.leaving.ends(edge);
+        self.cross(from, to, 0);
+        let graph = self.graph;
+        for &node in graph.frontier.row(header.index()) {
+            self.visit(Node::from_raw(node));
+        }
+        let stop = self.spread(meeting);
+        self.conclude(stop, Some(edge));
+        std::mem::take(&mut self.found)
+    }
+
+    fn start(&mut self, level: Option<CycleId>) {
+        for visit in self.visits.drain(..) {
+            self.visit_of[visit.node.index()] = NONE;
+        }
+        self.level = level;
+        self.rest = None;
+        self.crossed.clear();
+        self.complete.clear();
+        self.pending.clear();
+        self.ways_out.clear();
+        self.found.clear();
+        (self.live, self.live_other, self.back) = (0, 0, Back::Nobody);
+    }
+
+    /// The visit of a node.
+    fn visit(&mut self, node: Node) -> u32 {
+        let known = self.visit_of[node.index()];
+        if known != NONE {
+            return known;
+        }
+        let new = self.visits.len() as u32;
+        self.visit_of[node.index()] = new;
+        self.visits.push(Visit {
+            node,
+            label: REST,
+            has_label: false,
+            has_another: false,
+            has_rest: false,
+            is_over: false,
+            count: 0,
+            crossed: NONE,
+            single: NONE,
+        });
+        self.pending.push((Reverse(self.graph.rank(node)), new));
+        self.live += 1;
+        new
+    }
+
+    /// A label crosses a single edge.
+    fn cross(&mut self, from: Node, to: Node, label: u32) {
+        let graph = self.graph;
+        if let Some(level) = self.level {
+            if !self.cycles.contains(level, to) {
+                let position = graph.interval(graph.representative(from)).0;
+                if let Some(edge) = graph.leaving.find(position, from, to) {
+                    self.ways_out.push((label, WayOut::Edge(edge)));
+                }
+                return;
+            }
+            if self.cycles.header(level) == to {
+                self.come_back(label);
+                return;
+            }
+        }
+        let node = graph.representative(to);
+        let Some(first) = graph.entering_edge(node, from) else { return };
+        let visit = self.visit(node) as usize;
+        let again = self.visits[visit].single == first;
+        self.visits[visit].single = first;
+        let end = if again { first } else { first + 1 };
+        self.arrive(node, label, EnteringEdges { first, end });
+    }
+
+    /// A label reaches a node over some edges.
+    fn arrive(&mut self, node: Node, label: u32, edges: EnteringEdges) {
+        let number = self.visit(node);
+        let visit = &mut self.visits[number as usize];
+        debug_assert!(!visit.is_over, "a label reaches {node} after it was passed on");
+        if label == REST {
+            visit.has_rest = true;
+        } else if !visit.has_label {
+            (visit.has_label, visit.label) = (true, label);
+            self.live_other += 1;
+        } else if visit.label != label {
+            visit.has_another = true;
+        }
+        if edges.first == edges.end {
+            return;
+        }
+        self.crossed.push(Crossed { edges, next: visit.crossed });
+        visit.crossed = self.crossed.len() as u32 - 1;
+        visit.count += edges.end - edges.first;
+        let (start, end) = self.graph.entering.range(node.index());
+        if visit.count == end - start {
+            self.complete.push(number);
+        }
+    }
+
+    fn come_back(&mut self, label: u32) {
+        self.back = match self.back {
+            Back::Nobody => Back::One(label),
+            Back::One(known) if known == label => Back::One(label),
+            _ => Back::Many,
+        };
+    }
+
+    /// Passes labels on until everybody has met. Where, if at all, and with which label.
+    fn spread(&mut self, meeting: Option<Node>) -> Option<(Node, u32)> {
+        loop {
+            if self.rest.is_some() && self.live_other == 0 {
+                return None;
+            }
+            let number = match self.complete.pop() {
+                Some(number) => number,
+                None => self.pending.pop()?.1,
+            };
+            let Visit { node, is_over, has_label, .. } = self.visits[number as usize];
+            if is_over {
+                continue;
+            }
+            let is_last = self.live == 1 && self.rest.is_none() || meeting == Some(node);
+            self.live -= 1;
+            self.live_other -= usize::from(has_label);
+            self.visits[number as usize].is_over = true;
+            let label = self.settle(number);
+            if is_last {
+                return Some((node, label));
+            }
+            self.pass_on(node, label);
+        }
+    }
+
+    /// Everything that could arrive has arrived: the label of the node. Reports a join.
+    fn settle(&mut self, number: u32) -> u32 {
+        let visit = self.visits[number as usize];
+        let Visit { node, has_label, .. } = visit;
+        if !has_label {
+            return REST;
+        }
+        let rest = self.edges_of_the_rest(&visit);
+        let is_join = visit.has_another || visit.has_rest || rest.is_some();
+        if is_join {
+            self.report_join(&visit, rest);
+        }
+        if self.rest.is_some() {
+            self.found.push(Consequence::Reaches(node));
+        }
+        if is_join { node.raw() | JOINED } else { visit.label }
+    }
+
+    /// The edges into a node that come from where the label of the rest is implicit, if one of them was
+    /// not crossed by another label.
+    fn edges_of_the_rest(&self, visit: &Visit) -> Option<(u32, u32)> {
+        let (first, end) = self.rest?;
+        let (low, high) = self.graph.entering_from(visit.node, first, end);
+        let mut left = high - low;
+        let mut at = visit.crossed;
+        while at != NONE && left > 0 {
+            let Crossed { edges, next } = self.crossed[at as usize];
+            let (from, to) = (edges.first.max(low), edges.end.min(high));
+            left -= to.saturating_sub(from);
+            at = next;
+        }
+        (left > 0).then_some((low, high))
+    }
+
+    fn report_join(&mut self, visit: &Visit, rest: Option<(u32, u32)>) {
+        let node = visit.node;
+        if let Some(region) = self.region(node) {
+            self.found.push(Consequence::Assume(region));
+            return;
+        }
+        let (start, stop) = self.graph.entering.range(node.index());
+        self.ranges.clear();
+        self.ranges.extend(rest);
+        let mut at = visit.crossed;
+        while at != NONE {
+            let Crossed { edges, next } = self.crossed[at as usize];
+            self.ranges.push((edges.first, edges.end));
+            at = next;
+        }
+        self.ranges.sort_unstable();
+        let mut merged: Vec<EnteringEdges> = Vec::new();
+        for &(first, end) in &self.ranges {
+            match merged.last_mut() {
+                Some(last) if first <= last.end => last.end = last.end.max(end),
+                _ => merged.push(EnteringEdges { first, end }),
+            }
+        }
+        if let [EnteringEdges { first, end }] = merged[..]
+            && (first, end) == (start, stop)
+        {
+            self.found.push(Consequence::Join(node));
+            return;
+        }
+        for (i, edges) in merged.into_iter().enumerate() {
+            self.found.push(match i {
+                0 => Consequence::JoinOver(node, edges),
+                _ => Consequence::Also(edges),
+            });
+        }
+    }
+
+    /// The irreducible region that a node stands for.
+    fn region(&self, node: Node) -> Option<CycleId> {
+        let inner = self.cycles.innermost(node)?;
+        (!self.cycles.is_reducible(inner)).then_some(inner)
+    }
+
+    /// Sends the label of a node to where its dominance ends.
+    fn pass_on(&mut self, node: Node, label: u32) {
+        let graph = self.graph;
+        let (first, end) = graph.interval(node);
+        for &next in graph.frontier.row(node.index()) {
+            let next = Node::from_raw(next);
+            let (first, end) = graph.entering_from(next, first, end);
+            self.arrive(next, label, EnteringEdges { first, end });
+        }
+        let Some(level) = self.level else { return };
+        if graph.goes_back(level, first, end) {
+            self.come_back(label);
+        }
+        let (low, high) = graph.leaving.from_positions(first, end);
+        if graph.leaving.any_leaves(low, high, self.cycles.depth(level)) {
+            self.ways_out.push((label, WayOut::Numbers(low, high)));
+        }
+    }
+
+    /// Compares the labels on the ways out of the level with the label of those who go round.
+    ///
+    /// Every node of the level has a way back to its header, so whoever is still under way will come
+    /// back too.
+    fn conclude(&mut self, stop: Option<(Node, u32)>, edge: Option<LeavingEdge>) {
+        let Some(level) = self.level else { return };
+        if let Some(edge) = edge {
+            self.rest_comes_back(level, edge, stop.is_some());
+        }
+        let mut late = None;
+        if let Some((node, label)) = stop {
+            // Unless nobody went another way, those who come later differ from the others.
+            self.come_back(label);
+            late = (self.back != Back::One(label)).then_some(node);
+        }
+        let depth = self.cycles.depth(level);
+        let together = self.back;
+        for at in 0..self.ways_out.len() {
+            let (label, way) = self.ways_out[at];
+            if together != Back::One(label) {
+                self.found.push(match way {
+                    WayOut::Edge(edge) => Consequence::Exit(edge),
+                    WayOut::Numbers(first, end) => Consequence::Exits { first, end, depth },
+                });
+            }
+        }
+        if let Some(node) = late {
+            self.found.push(Consequence::ExitsFrom(node));
+        }
+        if edge.is_some() && together != Back::One(REST) {
+            self.exits_of_the_rest(depth, stop.is_some());
+        }
+    }
+
+    /// Finds out whether threads that left by another edge come back to the header of the level.
+    fn rest_comes_back(&mut self, level: CycleId, edge: LeavingEdge, has_stopped: bool) {
+        let Some((first, end)) = self.rest else { return };
+        let mut count = self.graph.back_count(level, first, end);
+        for visit in self.over_within(first, end) {
+            let (first, end) = self.graph.interval(visit);
+            count -= self.graph.back_count(level, first, end);
+        }
+        if self.graph.leaving.ends(edge).1 == self.cycles.header(level) {
+            count = count.saturating_sub(1);
+        }
+        if count > 0 || !has_stopped && self.live > 0 {
+            self.come_back(REST);
+        }
+    }
+
+    /// Nodes within the positions of the rest that another label has reached, in order of position.
+    fn over_within(&self, first: u32, end: u32) -> Vec<Node> {
+        let within = |node: Node| {
+            let at = self.graph.interval(node).0;
+            first <= at && at < end
+        };
+        let over = self.visits.iter().filter(|v| v.is_over && v.has_label && within(v.node));
+        let mut nodes: Vec<Node> = over.map(|v| v.node).collect();
+        nodes.sort_unstable_by_key(|&node| self.graph.interval(node).0);
+        nodes
+    }
+
+    /// Those who left by other edges leave the level apart from those who go round.
+    fn exits_of_the_rest(&mut self, depth: u32, has_stopped: bool) {
+        let Some((first, end)) = self.rest else { return };
+        let mut at = first;
+        let mut gaps = Vec::new();
+        for node in self.over_within(first, end) {
+            let (low, high) = self.graph.interval(node);
+            gaps.push((at, low));
+            at = high;
+        }
+        gaps.push((at, end));
+        for (low, high) in gaps {
+            let (first, end) = self.graph.leaving.from_positions(low, high);
+            if self.graph.leaving.any_leaves(first, end, depth) {
+                self.found.push(Consequence::Exits { first, end, depth });
+            }
+        }
+        if !has_stopped {
+            let waiting = self.visits.iter().filter(|v| !v.is_over).map(|v| v.node);
+            self.found.extend(waiting.map(Consequence::ExitsFrom));
+        }
+    }
+}
+
+/// Tells the label "met at this node" from the labels of edges.
+const JOINED: u32 = 1 << 31;
