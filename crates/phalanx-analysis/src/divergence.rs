@@ -45,9 +45,13 @@
 //! precise rules, which is what everybody should use.
 
 mod invariance;
+mod liveout;
 mod llvm;
 mod marks;
+mod precise;
+mod remaining;
 mod result;
+mod selection;
 mod table;
 #[cfg(any(test, feature = "testing"))]
 pub mod twin;
@@ -91,7 +95,7 @@ pub enum Rules {
 #[must_use]
 pub fn solve(flow: Flow<'_>, table: &ValueTable, rules: Rules) -> Divergence {
     match rules {
-        Rules::Precise => llvm::solve(flow, table, LlvmFixes::ALL),
+        Rules::Precise => precise::solve(flow, table),
         Rules::Llvm(fixes) => llvm::solve(flow, table, fixes),
     }
 }

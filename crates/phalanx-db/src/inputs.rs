@@ -79,6 +79,11 @@ pub struct FunctionInput {
 }
 
 impl FunctionInput {
+    /// The number by which the event log names this.
+    pub fn id(self) -> salsa::Id {
+        salsa::plumbing::AsId::as_id(&self)
+    }
+
     /// All parts at once. A query that calls this depends on all of them: for printing, not for analyses.
     pub fn view(self, db: &Database) -> FunctionRef<'_> {
         FunctionRef {

@@ -13,4 +13,4 @@ pub mod queries;
 pub use database::{Database, Did, LogEntry};
 pub use inputs::{FunctionEntry, FunctionInput, ModuleInput, TargetOverrides};
 pub use load::ReloadReport;
-pub use salsa::Cancelled;
+pub use salsa::{Cancelled, Id};

@@ -87,7 +87,6 @@
 //! ```
 
 mod call;
-mod describe;
 mod error;
 mod function;
 mod inst;

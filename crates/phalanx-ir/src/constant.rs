@@ -1,9 +1,10 @@
 //! Constants, by content.
 
 use crate::{
+    context::Context,
     inst::{InstFlags, Opcode},
     symbol::{GlobalName, Symbol},
-    types::Type,
+    types::{Type, TypeKind},
 };
 
 /// An interned constant. Equal ids mean equal constants, within one [`crate::Context`].
@@ -72,6 +73,12 @@ impl Int {
 }
 
 /// What a constant is.
+///
+/// Several kinds could say the same; [`crate::Context::constant`] chooses one, so that equal constants have equal ids:
+/// zero of a number or pointer is [`ConstKind::Int`], [`ConstKind::Float`] or [`ConstKind::Null`]; an aggregate of
+/// nothing but zeros, undefined or poison elements is [`ConstKind::Zero`], [`ConstKind::Undef`] or
+/// [`ConstKind::Poison`]; an array of numbers of type `i8` is [`ConstKind::Bytes`]; a vector of one and the same
+/// element is [`ConstKind::Splat`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ConstKind {
     /// An integer, or a splat of one where the type is a vector is [`ConstKind::Splat`].
@@ -147,4 +154,135 @@ pub struct InlineAsm {
     pub intel_dialect: bool,
     /// `unwind`
     pub can_unwind: bool,
+}
+
+/// The canonical form of a constant whose elements are in theirs. O(elements).
+pub(crate) fn canonical(context: &Context, ty: Type, kind: ConstKind) -> ConstKind {
+    let kind_of = |constant: &Const| &context.const_data(*constant).kind;
+    let all = |elements: &[Const], test: fn(&ConstKind) -> bool| {
+        elements.iter().all(|element| test(kind_of(element)))
+    };
+    match kind {
+        ConstKind::Zero => zero(context.type_kind(ty)),
+        ConstKind::Bytes(bytes) if bytes.iter().all(|&byte| byte == 0) => ConstKind::Zero,
+        ConstKind::Splat(element) => match kind_of(&element) {
+            kind if is_zero(kind) => ConstKind::Zero,
+            ConstKind::Undef => ConstKind::Undef,
+            ConstKind::Poison => ConstKind::Poison,
+            _ => ConstKind::Splat(element),
+        },
+        ConstKind::Aggregate(elements) => {
+            if all(&elements, is_zero) {
+                ConstKind::Zero
+            } else if all(&elements, |kind| *kind == ConstKind::Undef) {
+                ConstKind::Undef
+            } else if all(&elements, |kind| *kind == ConstKind::Poison) {
+                ConstKind::Poison
+            } else {
+                match context.type_kind(ty) {
+                    TypeKind::Array { elem: Type::I8, .. } => match bytes(context, &elements) {
+                        Some(bytes) => ConstKind::Bytes(bytes),
+                        None => ConstKind::Aggregate(elements),
+                    },
+                    TypeKind::Vector { .. } if elements.iter().all(|e| *e == elements[0]) => {
+                        ConstKind::Splat(elements[0])
+                    }
+                    _ => ConstKind::Aggregate(elements),
+                }
+            }
+        }
+        kind => kind,
+    }
+}
+
+fn zero(kind: &TypeKind) -> ConstKind {
+    match kind {
+        TypeKind::Int(bits) => ConstKind::Int(Int::from_u64(*bits, 0)),
+        TypeKind::Ptr(_) => ConstKind::Null,
+        TypeKind::Token => ConstKind::NoneToken,
+        kind if kind.is_float() => ConstKind::Float(0),
+        _ => ConstKind::Zero,
+    }
+}
+
+fn is_zero(kind: &ConstKind) -> bool {
+    match kind {
+        ConstKind::Int(int) => int.words().iter().all(|&word| word == 0),
+        ConstKind::Float(bits) => *bits == 0,
+        ConstKind::Null | ConstKind::NoneToken | ConstKind::Zero => true,
+        _ => false,
+    }
+}
+
+fn bytes(context: &Context, elements: &[Const]) -> Option<Box<[u8]>> {
+    let byte = |element: &Const| match &context.const_data(*element).kind {
+        ConstKind::Int(Int::Small(value)) => Some(*value as u8),
+        _ => None,
+    };
+    elements.iter().map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kinds of a two-element aggregate of `ty` with elements of `elem`.
+    #[track_caller]
+    fn check(elem: Type, container: fn(Type) -> TypeKind, elements: [ConstKind; 2], expected: &ConstKind) {
+        let context = Context::new();
+        let ty = context.type_of_kind(&container(elem));
+        let elements = elements.map(|kind| context.constant(elem, kind));
+        let constant = context.constant(ty, ConstKind::Aggregate(elements.into()));
+        assert_eq!(context.const_data(constant).kind, *expected);
+    }
+
+    fn array(elem: Type) -> TypeKind {
+        TypeKind::Array { elem, len: 2 }
+    }
+
+    fn vector(elem: Type) -> TypeKind {
+        TypeKind::Vector { elem, len: 2, scalable: false }
+    }
+
+    fn int(value: u64) -> ConstKind {
+        ConstKind::Int(Int::Small(value))
+    }
+
+    #[test]
+    fn elements_that_are_all_the_same() {
+        check(Type::I32, array, [int(0), ConstKind::Zero], &ConstKind::Zero);
+        check(Type::PTR, array, [ConstKind::Null, ConstKind::Zero], &ConstKind::Zero);
+        check(Type::I32, array, [ConstKind::Undef, ConstKind::Undef], &ConstKind::Undef);
+        check(Type::I32, vector, [ConstKind::Poison, ConstKind::Poison], &ConstKind::Poison);
+        check(Type::I8, array, [int(1), int(2)], &ConstKind::Bytes([1, 2].into()));
+        check(Type::FLOAT, vector, [ConstKind::Float(0), ConstKind::Zero], &ConstKind::Zero);
+    }
+
+    #[test]
+    fn a_vector_of_one_element_is_a_splat() {
+        let context = Context::new();
+        let one = context.int_const(Type::I32, 1);
+        let ty = context.type_of_kind(&vector(Type::I32));
+        let splat = context.constant(ty, ConstKind::Splat(one));
+        assert_eq!(splat, context.constant(ty, ConstKind::Aggregate([one, one].into())));
+        assert_eq!(context.const_data(splat).kind, ConstKind::Splat(one));
+    }
+
+    #[test]
+    fn negative_zero_and_mixtures_stay() {
+        let context = Context::new();
+        let ty = context.type_of_kind(&array(Type::FLOAT));
+        let elements = [1 << 31, 0].map(|bits| context.constant(Type::FLOAT, ConstKind::Float(bits)));
+        let kind = ConstKind::Aggregate(elements.into());
+        assert_eq!(context.const_data(context.constant(ty, kind.clone())).kind, kind);
+    }
+
+    #[test]
+    fn zero_of_a_scalar_is_its_number() {
+        let context = Context::new();
+        let kind = |ty| context.const_data(context.constant(ty, ConstKind::Zero)).kind.clone();
+        assert_eq!(kind(Type::I32), int(0));
+        assert_eq!(kind(Type::DOUBLE), ConstKind::Float(0));
+        assert_eq!(kind(Type::PTR3), ConstKind::Null);
+    }
 }

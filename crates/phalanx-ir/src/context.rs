@@ -6,7 +6,7 @@
 
 use crate::{
     attributes::{AttrList, AttrListData, AttrSet, AttrSetData},
-    constant::{Const, ConstData, ConstKind, Int},
+    constant::{Const, ConstData, ConstKind, Int, canonical},
     intern::Interner,
     metadata,
     symbol::{Symbol, SyncScope},
@@ -103,9 +103,9 @@ impl Context {
         }
     }
 
-    /// Interns a constant.
+    /// Interns a constant, in its canonical form: see [`ConstKind`].
     pub fn constant(&self, ty: Type, kind: ConstKind) -> Const {
-        let data = ConstData { ty, kind };
+        let data = ConstData { ty, kind: canonical(self, ty, kind) };
         Const::from_raw(self.constants.intern(&data))
     }
 

@@ -29,6 +29,8 @@ struct PointerSpec {
     bits: u32,
     abi: u64,
     preferred: u64,
+    /// Bits of an address: what arithmetic on the pointer changes.
+    address_bits: u32,
 }
 
 /// Sizes and alignments of types.
@@ -59,7 +61,7 @@ impl Default for DataLayout {
             ints: vec![spec(1, 1, 1), spec(8, 1, 1), spec(16, 2, 2), spec(32, 4, 4), spec(64, 4, 8)],
             floats: vec![spec(16, 2, 2), spec(32, 4, 4), spec(64, 8, 8), spec(128, 16, 16)],
             vectors: vec![spec(64, 8, 8), spec(128, 16, 16)],
-            pointers: vec![PointerSpec { space: 0, bits: 64, abi: 8, preferred: 8 }],
+            pointers: vec![PointerSpec { space: 0, bits: 64, abi: 8, preferred: 8, address_bits: 64 }],
             aggregate: spec(0, 1, 8),
             program_space: 0,
             alloca_space: 0,
@@ -113,7 +115,11 @@ impl DataLayout {
                 };
                 let bits = parts.next()?.parse().ok()?;
                 let (abi, preferred) = alignments(&mut parts)?;
-                let spec = PointerSpec { space, bits, abi, preferred };
+                let address_bits = match parts.next() {
+                    Some(address_bits) => address_bits.parse().ok()?,
+                    None => bits,
+                };
+                let spec = PointerSpec { space, bits, abi, preferred, address_bits };
                 match self.pointers.binary_search_by_key(&space, |p| p.space) {
                     Ok(at) => self.pointers[at] = spec,
                     Err(at) => self.pointers.insert(at, spec),
@@ -149,6 +155,11 @@ impl DataLayout {
     /// Size of a pointer in bits.
     pub fn pointer_bits(&self, space: u32) -> u32 {
         self.pointer(space).bits
+    }
+
+    /// Bits of a pointer that are its address: the width of offsets, and of what `ptrtoaddr` gives.
+    pub fn address_bits(&self, space: u32) -> u32 {
+        self.pointer(space).address_bits
     }
 
     /// Size in bits of a number, a pointer or a vector of them (of a scalable vector: its least size). None for any

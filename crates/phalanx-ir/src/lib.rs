@@ -10,6 +10,7 @@ pub mod builder;
 pub mod call_conv;
 pub mod constant;
 mod context;
+mod describe;
 mod extras;
 pub mod flow;
 pub mod function;

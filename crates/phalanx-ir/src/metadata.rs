@@ -20,6 +20,7 @@ pub mod schema;
 mod unify;
 
 use la_arena::{Arena, Idx};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 pub use self::{
@@ -189,8 +190,8 @@ pub struct Metadata {
     nodes: Arena<MetadataNode>,
     pool: Vec<Entry>,
     named: Vec<NamedMetadata>,
-    /// Kinds of attachments that are not fixed, in the order of first use.
-    kinds: Vec<Symbol>,
+    /// Kinds of attachments that are not fixed, with their place in the order of first use.
+    kinds: FxHashMap<Symbol, u32>,
 }
 
 impl Metadata {
@@ -332,8 +333,9 @@ impl Metadata {
 
     /// Makes a kind of attachment known. Attachments are printed in the order in which their kinds became known.
     pub fn use_kind(&mut self, kind: Symbol) {
-        if kind::fixed_rank(kind).is_none() && !self.kinds.contains(&kind) {
-            self.kinds.push(kind);
+        if kind::fixed_rank(kind).is_none() {
+            let next = self.kinds.len() as u32;
+            self.kinds.entry(kind).or_insert(next);
         }
     }
 
@@ -342,8 +344,8 @@ impl Metadata {
         match kind::fixed_rank(kind) {
             Some(rank) => rank as usize,
             None => {
-                kind::FIXED.len()
-                    + self.kinds.iter().position(|&k| k == kind).unwrap_or(self.kinds.len())
+                let place = self.kinds.get(&kind).map_or(self.kinds.len(), |&place| place as usize);
+                kind::FIXED.len() + place
             }
         }
     }

@@ -67,6 +67,8 @@ mod header;
 pub(crate) mod integrity;
 mod memory;
 mod module;
+mod intrinsics;
+mod inline_asm;
 pub(crate) mod result;
 pub(crate) mod rules;
 pub(crate) mod types;
@@ -116,7 +118,8 @@ impl<'m> Verifier<'m> {
 
     /// All broken rules of the module: those of its functions in order, then those of everything else.
     pub fn module(&self) -> Vec<VerifyError> {
-        let env = self.env();
+        let mut env = self.env();
+        env.misused = module::misused_intrinsics(&env);
         let mut constants = Constants::default();
         let mut errors = Vec::new();
         for function in &self.module.functions {

@@ -159,21 +159,6 @@ impl<'a> Lexer<'a> {
         Lexer { source, at: 0, error: None }
     }
 
-    /// The source.
-    pub(crate) fn source(&self) -> &'a [u8] {
-        self.source
-    }
-
-    /// Where the next token is looked for.
-    pub(crate) fn position(&self) -> u32 {
-        self.at as u32
-    }
-
-    /// Goes on after this offset.
-    pub(crate) fn skip_to(&mut self, offset: u32) {
-        self.at = offset as usize;
-    }
-
     /// Why the last [`TokenKind::Error`] was none of the tokens.
     pub(crate) fn error(&self) -> Option<Box<ParseError>> {
         self.error.map(|(message, span)| Box::new(ParseError::new(span, message)))

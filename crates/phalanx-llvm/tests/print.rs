@@ -140,7 +140,7 @@ declare void @f(i1, i128, i65, half, bfloat, float, double, x86_fp80, fp128, ppc
 
 declare { i32, <{ i8, ptr }>, {}, <{}> } @g(ptr addrspace(3), [2 x [3 x i8]], <2 x ptr addrspace(1)>, <vscale x 2 x i64>)
 
-declare void @llvm.foo(metadata, token)
+declare void @e(metadata, token)
 
 declare target("spirv.Image", void, 1, 2) @h(target("aarch64.svcount"), x86_amx)
 
@@ -207,7 +207,7 @@ fn aliases_and_ifuncs() {
 
 @a = alias i32, ptr @v
 @b = private thread_local(initialexec) unnamed_addr alias i32, getelementptr (i8, ptr @v, i64 4), partition "p"
-@c = weak_odr dso_local protected dllexport alias i32, ptr @a
+@c = weak_odr dso_local dllexport alias i32, ptr @a
 
 @i = ifunc i32 (i32), ptr @resolver
 @j = internal ifunc void (), ptr @resolver, partition "p"
@@ -699,7 +699,7 @@ declare float @g(float)
 define void @h(ptr %p, float %x) {
   %1 = call i32 (i32, ...) @f(i32 noundef 1, ptr align 8 %p)
   %2 = tail call fast nofpclass(nan) float @g(float nofpclass(inf) %x)
-  %3 = notail call fastcc addrspace(3) noundef i32 null(i32 inreg 3) #0
+  %3 = notail call fastcc noundef addrspace(3) i32 null(i32 inreg 3) #0
   call cc99 void %p() [ "deopt"(i32 1, ptr null), "x\22"() ]
   musttail call void @h(ptr %p, float %x)
   ret void
@@ -789,13 +789,13 @@ dispatch:                                         ; preds = %entry
   %s = catchswitch within none [label %handler1, label %handler2] unwind label %cleanup
 
 handler1:                                         ; preds = %dispatch
-  %1 = catchpad within %s [ptr null, i32 8]
-  call void @may(ptr null) [ "funclet"(token %1) ]
-  catchret from %1 to label %ok
+  %0 = catchpad within %s [ptr null, i32 8]
+  call void @may(ptr null) [ "funclet"(token %0) ]
+  catchret from %0 to label %ok
 
 handler2:                                         ; preds = %dispatch
-  %2 = catchpad within %s []
-  catchret from %2 to label %ok
+  %1 = catchpad within %s []
+  catchret from %1 to label %ok
 
 cleanup:                                          ; preds = %dispatch
   %c = cleanuppad within none [i32 1]

@@ -1,11 +1,11 @@
 //! The verifier against LLVM's, on small modules that are right or wrong in one way each.
 //!
 //! `verifier/*.ll` hold many modules each. A line `;; name` begins one; below it `;= verdict` says what LLVM 22 makes
-//! of it: `ok`, `parser` when it does not even read it, or the first message of its verifier. `UPDATE_EXPECT=1` writes
+//! of it: `ok`, `parser` when it does not even read it, `crash`, or the first message of its verifier. `UPDATE_EXPECT=1` writes
 //! the verdicts anew where `llvm-as-22` is installed.
 //!
 //! Ours must agree: accept what is `ok`, reject everything else, and with LLVM's message when both verifiers do. A
-//! module that LLVM's parser rejects may be rejected by our parser or by our verifier. A line `;! reason` beside the
+//! module that LLVM's parser rejects, or that makes it crash, may be rejected by our parser or by our verifier. A line `;! reason` beside the
 //! verdict says that, and why, ours differs; such a case must really differ.
 
 use std::{
@@ -22,6 +22,8 @@ use phalanx_testing::llvm_tools::{Program, require, require_corpus};
 enum Verdict {
     Ok,
     Parser(String),
+    /// LLVM only.
+    Crash,
     Verifier(String),
 }
 
@@ -30,6 +32,7 @@ impl Verdict {
         match self {
             Verdict::Ok => "ok",
             Verdict::Parser(_) => "parser",
+            Verdict::Crash => "crash",
             Verdict::Verifier(message) => message,
         }
     }
@@ -55,12 +58,15 @@ fn is_convergent(name: &[u8]) -> bool {
 
 fn llvms(assembler: &Program, text: &[u8]) -> Verdict {
     let outcome = assembler.run(["-o", "/dev/null"], text).expect("llvm-as runs");
-    assert!(!outcome.crashed(), "llvm-as crashed on {}", String::from_utf8_lossy(text));
+    if outcome.crashed() {
+        return Verdict::Crash;
+    }
     if outcome.success() {
         return Verdict::Ok;
     }
     let errors = outcome.errors();
-    let first = errors.lines().find(|line| !line.contains("warning:")).unwrap_or_default();
+    let is_said_first = |line: &&str| line.contains("warning:") || line.contains("does not verify as");
+    let first = errors.lines().find(|line| !is_said_first(line)).unwrap_or_default();
     match first.split_once("error: ") {
         Some((_, message)) if first.contains("<stdin>:") => Verdict::Parser(message.to_owned()),
         _ => Verdict::Verifier(first.to_owned()),
@@ -142,8 +148,9 @@ fn ours_agrees_with_the_verdicts() {
             let agrees = match (case.verdict.as_str(), &verdict) {
                 ("ok", Verdict::Ok) => true,
                 ("ok", _) | (_, Verdict::Ok) => false,
-                ("parser", _) | (_, Verdict::Parser(_)) => true,
+                ("parser" | "crash", _) | (_, Verdict::Parser(_)) => true,
                 (message, Verdict::Verifier(ours)) => message == ours,
+                (_, Verdict::Crash) => unreachable!("ours does not crash"),
             };
             if agrees == case.excuse.is_some() {
                 let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();

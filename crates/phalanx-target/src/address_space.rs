@@ -247,7 +247,7 @@ mod tests {
                     (false, false) => '.',
                 })
                 .collect();
-            text += &format!("{:>3} {cells} {:?} {}\n", row.number(), row.kind(), row.name());
+            text += &format!("{:<3} {cells} {:?} {}\n", row.number(), row.kind(), row.name());
         }
         text
     }
@@ -255,17 +255,17 @@ mod tests {
     #[test]
     fn amdgpu() {
         expect![[r#"
-              0 CC.CCCCoooo Generic flat
-              1 oC..o.ooooo Global global
-              2 ..C.......o Region region
-              3 o..C......o Workgroup local
-              4 oo..C.Coooo Constant constant
-              5 o....C....o Private private
-              6 oo..o.Coooo Constant constant32
-              7 oo..o.oCooo Buffer buffer fat pointer
-              8 oo..o.ooCoo Buffer buffer resource
-              9 oo..o.oooCo Buffer buffer strided pointer
-             10 ooooooooooC Unknown unknown
+            0   CC.CCCCoooo Generic flat
+            1   oC..o.ooooo Global global
+            2   ..C.......o Region region
+            3   o..C......o Workgroup local
+            4   oo..C.Coooo Constant constant
+            5   o....C....o Private private
+            6   oo..o.Coooo Constant constant32
+            7   oo..o.oCooo Buffer buffer fat pointer
+            8   oo..o.ooCoo Buffer buffer resource
+            9   oo..o.oooCo Buffer buffer strided pointer
+            10  ooooooooooC Unknown unknown
         "#]]
         .assert_eq(&matrix(ALL[0].0, ALL[0].1));
     }
@@ -273,14 +273,14 @@ mod tests {
     #[test]
     fn nvptx() {
         expect![[r#"
-              0 CCCCCCCo Generic generic
-              1 oC.....o Global global
-              3 o.C..o.o Workgroup shared
-              4 o..C...o Constant const
-              5 o...C..o Private local
-              7 o.C..C.o Cluster shared::cluster
+            0   CCCCCCCo Generic generic
+            1   oC.....o Global global
+            3   o.C..o.o Workgroup shared
+            4   o..C...o Constant const
+            5   o...C..o Private local
+            7   o.C..C.o Cluster shared::cluster
             101 o.....Co Parameter param
-              2 oooooooC Unknown unknown
+            2   oooooooC Unknown unknown
         "#]]
         .assert_eq(&matrix(ALL[1].0, ALL[1].1));
     }
@@ -288,21 +288,21 @@ mod tests {
     #[test]
     fn spirv() {
         expect![[r#"
-              0 C...o.........o Private Function
-              1 .Co.ooo..o.oooo Global CrossWorkgroup
-              2 .oC.ooo..o.oooo Constant UniformConstant
-              3 ...Co.........o Workgroup Workgroup
-              4 CCoCCCCoooooooo Generic Generic
-              5 .oo.oCo..o.oooo Global DeviceOnlyINTEL
-              6 .oo.ooC..o.oooo Global HostOnlyINTEL
-              7 ....o..C......o Input Input
-              8 ....o...C.....o Private Output
-              9 .oo.ooo..C.oooo Constant CodeSectionINTEL
-             10 ....o.....C...o Private Private
-             11 .oo.ooo..o.Cooo Global StorageBuffer
-             12 .oo.ooo..o.oCoo Constant Uniform
-             13 .oo.ooo..o.ooCo Constant PushConstant
-             14 ooooooooooooooC Unknown unknown
+            0   C...o.........o Private Function
+            1   .Co.ooo..o.oooo Global CrossWorkgroup
+            2   .oC.ooo..o.oooo Constant UniformConstant
+            3   ...Co.........o Workgroup Workgroup
+            4   CCoCCCCoooooooo Generic Generic
+            5   .oo.oCo..o.oooo Global DeviceOnlyINTEL
+            6   .oo.ooC..o.oooo Global HostOnlyINTEL
+            7   ....o..C......o Input Input
+            8   ....o...C.....o Private Output
+            9   .oo.ooo..C.oooo Constant CodeSectionINTEL
+            10  ....o.....C...o Private Private
+            11  .oo.ooo..o.Cooo Global StorageBuffer
+            12  .oo.ooo..o.oCoo Constant Uniform
+            13  .oo.ooo..o.ooCo Constant PushConstant
+            14  ooooooooooooooC Unknown unknown
         "#]]
         .assert_eq(&matrix(ALL[2].0, ALL[2].1));
     }

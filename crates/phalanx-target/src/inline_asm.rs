@@ -134,13 +134,24 @@ fn parse_constraint(text: &str) -> Option<Constraint<'_>> {
     })
 }
 
+/// How LLVM compares a scalar register with the type of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Width {
+    /// A class: there must be one for the type.
+    Class,
+    /// `s7`: not for vectors that need several.
+    One,
+    /// `s[4:7]`: exactly so many bits.
+    Bits(u32),
+    /// Not at all.
+    Any,
+}
+
 /// The class of register that a code of an AMDGPU constraint asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Register {
-    /// One value per wave. A range of registers has its width in bits.
-    Scalar {
-        bits: Option<u32>,
-    },
+    /// One value per wave.
+    Scalar(Width),
     /// One value per lane.
     Vector,
     Memory,
@@ -150,7 +161,7 @@ enum Register {
 
 fn register(code: &str) -> Register {
     match code {
-        "s" | "r" => Register::Scalar { bits: None },
+        "s" | "r" => Register::Scalar(Width::Class),
         "v" | "a" => Register::Vector,
         "m" | "o" | "V" | "<" | ">" => Register::Memory,
         _ => match code.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
@@ -195,15 +206,15 @@ fn physical(name: &str) -> Register {
         "sgpr_null",
     ];
     if SPECIAL.contains(&name) {
-        return Register::Scalar { bits: None };
+        return Register::Scalar(Width::Any);
     }
     let class = |prefix: &str| name.strip_prefix(prefix).and_then(range);
-    // `ttmp` first: `t` is no class, but `s` would match nothing else here either.
-    if let Some((low, high)) = class("ttmp").filter(|(_, high)| *high < 16) {
-        return Register::Scalar { bits: width(low, high, name) };
+    if class("ttmp").is_some_and(|(_, high)| high < 16) {
+        return Register::Scalar(Width::Any);
     }
     if let Some((low, high)) = class("s").filter(|(_, high)| *high < 106) {
-        return Register::Scalar { bits: width(low, high, name) };
+        let width = if low == high { Width::One } else { Width::Bits((high - low + 1) * 32) };
+        return Register::Scalar(width);
     }
     if class("v").or_else(|| class("a")).is_some() { Register::Vector } else { Register::Other }
 }
@@ -224,10 +235,6 @@ fn decimal(text: &str) -> Option<u32> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
-fn width(low: u32, high: u32, name: &str) -> Option<u32> {
-    name.ends_with(']').then(|| (high - low + 1) * 32)
-}
-
 /// Whether the result of an output constraint is certainly one value per wave: every alternative and every code in it
 /// asks for a scalar register of an AMD GPU.
 #[must_use]
@@ -238,7 +245,7 @@ pub fn output_is_scalar(architecture: Architecture, constraint: &Constraint<'_>)
             .alternatives
             .iter()
             .flatten()
-            .all(|code| matches!(register(code), Register::Scalar { .. }))
+            .all(|code| matches!(register(code), Register::Scalar(_)))
 }
 
 impl Target {
@@ -322,13 +329,14 @@ pub fn llvm_output(constraint: &Constraint<'_>, shape: ResultShape) -> LlvmUnifo
     } else {
         registers().find(|register| *register != Register::Other)
     };
-    let named = codes.iter().any(|code| code.starts_with('{'));
     let scalar = match chosen {
-        Some(Register::Scalar { bits: Some(bits) }) => shape.bits().is_none_or(|size| size == bits),
-        Some(Register::Scalar { bits: None }) if named => {
-            !matches!(shape, ResultShape::Vector { .. }) || shape.bits() == Some(32)
+        Some(Register::Scalar(Width::Class)) => shape.has_scalar_class(),
+        Some(Register::Scalar(Width::One)) => {
+            let vector = matches!(shape, ResultShape::Vector { .. }) && shape.has_scalar_class();
+            !vector || shape.bits() == Some(32)
         }
-        Some(Register::Scalar { bits: None }) => shape.has_scalar_class(),
+        Some(Register::Scalar(Width::Bits(bits))) => shape.bits().is_none_or(|size| size == bits),
+        Some(Register::Scalar(Width::Any)) => true,
         _ => false,
     };
     if scalar { LlvmUniformity::AlwaysUniform } else { LlvmUniformity::NeverUniform }

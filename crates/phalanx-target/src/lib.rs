@@ -1,4 +1,54 @@
-//! What each target does: sources of divergence, address spaces, convergent operations.
+//! What each target does: sources of divergence, wave operations, barriers, address spaces, calling conventions.
+//!
+//! Analyses of SIMT code are generic; what makes them right for AMDGPU, NVPTX or SPIR-V are facts about the target.
+//! This crate holds those facts and nothing else. It takes plain data (names, numbers, bit sets), so it knows nothing
+//! of an IR, of files or of queries, and another IR can use it as it is.
+//!
+//! # Read first
+//!
+//! * [`SourceSet`] and [`varying`]: why threads hold different values, and which of the reasons apply among the threads
+//!   of a wave, a workgroup, a cluster or a grid, given [`LaunchFacts`].
+//! * [`intrinsics::lookup`]: what a called intrinsic does: sources of its results, memory, convergence, barriers.
+//! * [`Transfer`]: the rule by which the sources of a result follow from those of the operands.
+//!
+//! ```
+//! use phalanx_target::transfer::Operand;
+//! use phalanx_target::{LaunchFacts, Scope, SourceSet, TransferContext, intrinsics, varying};
+//!
+//! // A kernel launched with 32 x 8 threads on a device with waves of 32: rows are waves.
+//! let facts = LaunchFacts::exact(32, 8, 1, 32);
+//! assert!(!varying(Scope::Wave, &facts).intersects(SourceSet::Y));
+//! assert!(varying(Scope::Workgroup, &facts).intersects(SourceSet::Y));
+//!
+//! // A vote over a condition that depends on `x` gives each wave one value.
+//! let context = TransferContext::new(&facts, false);
+//! let vote = intrinsics::lookup("llvm.nvvm.vote.any.sync").unwrap();
+//! let operands = [Operand::constant(0xffff_ffff), Operand::of(SourceSet::X)];
+//! let sources = vote.info.result.evaluate(&operands[..], &context);
+//! assert_eq!(sources.to_string(), "{opaque.wave}");
+//! assert!(!sources.intersects(varying(Scope::Wave, &facts)));
+//! ```
+//!
+//! # Two kinds of truth
+//!
+//! What *is* true is in [`sources`], [`transfer`], [`intrinsics`], [`address_space`] and [`inline_asm`]: sound first,
+//! unknown means divergent. What *LLVM 22 says* is in [`llvm_rules`] and in the functions whose names begin with
+//! `llvm_`: it is reproduced exactly, also where it is coarse or wrong, so that results can be compared value by value.
+//! Both are tested against the installed LLVM.
+//!
+//! # Modules
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`sources`] | the lattice of sources, scopes, launch facts |
+//! | [`transfer`] | rules from operands to results |
+//! | [`intrinsics`] | the tables of all intrinsics of LLVM 22 for our targets |
+//! | [`target`] | triples, processors, wave width |
+//! | [`address_space`] | meaning, sharing, containment and overlap of address spaces |
+//! | [`calling_convention`] | kernels, shaders, uniform arguments |
+//! | [`inline_asm`] | constraint strings and the registers of results |
+//! | [`data_layout`] | pointer sizes and alignments |
+//! | [`llvm_rules`] | what LLVM 22's uniformity analysis takes for granted |
 
 pub mod address_space;
 pub mod calling_convention;

@@ -226,8 +226,11 @@ impl Transfer {
     ) -> SourceSet {
         let all = || -> SourceSet { (0..operands.count()).map(|i| operands.sources(i)).collect() };
         let at = |index: u8| operands.sources(usize::from(index));
-        let participants =
-            |mask: Option<u8>| mask.map_or(SourceSet::EMPTY, |mask| context.spoil(at(mask)));
+        // Lanes with another mask form another group. One mask for all says nothing about the value.
+        let participants = |mask: Option<u8>| match mask {
+            Some(mask) if at(mask).intersects(context.wave) => UNKNOWN,
+            _ => SourceSet::EMPTY,
+        };
         match *self {
             Transfer::Source(sources) => sources,
             Transfer::Propagate(sources) => sources | all(),

@@ -8,11 +8,16 @@
 //!   together must be divergent in ours; a value that is uniform in ours only must never be seen to differ.
 //!
 //! What does not fit is unexplained.
+//!
+//! LLVM's own answers are no constant: in cycles that are assumed divergent some depend on the order of its work list,
+//! and that on addresses. Which cycles and temporal uses are listed there differs from run to run, and so do values
+//! behind always-uniform instructions. Such a list is not compared, and such a value may be either of LLVM's answers if
+//! LLVM is seen to give both.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use phalanx_testing::compare::{
-    PerFunction,
+    PerFunction, pair_up,
     uniformity::{self, Comparison, Place, Uniformity, ValueDifference},
 };
 
@@ -24,7 +29,12 @@ pub(super) struct Answers<'a> {
     pub(super) ours: &'a PerFunction<Uniformity>,
     /// Ours by LLVM's rules alone; `None` when that is what `ours` is.
     pub(super) exact: Option<&'a PerFunction<Uniformity>>,
+    /// Asks LLVM once more.
+    pub(super) again: &'a (dyn Fn() -> Option<PerFunction<Uniformity>> + Sync),
 }
+
+/// How often LLVM is asked again before its answer counts as constant.
+const MORE_RUNS: usize = 24;
 
 /// Executes a function that two listings describe; the places seen to differ.
 pub(super) type Oracle<'a> =
@@ -33,67 +43,93 @@ pub(super) type Oracle<'a> =
 /// All differences of a file, each with its class.
 pub(super) fn classify(file: &str, answers: &Answers<'_>, oracle: Oracle<'_>) -> Vec<Entry> {
     let mut out = Vec::new();
-    if let Some(exact) = answers.exact {
-        for difference in phalanx_testing::compare::pair_up(answers.llvm, exact, exact_differences)
-        {
-            let place = format!("{file} @{}", difference.function);
-            out.push(Entry::unexplained(place, format!("by LLVM's rules: {}", difference.what)));
+    match answers.exact {
+        None => exact(file, answers, answers.ours, &mut out),
+        Some(by_rules) => {
+            exact(file, answers, by_rules, &mut out);
+            let both = pairs(file, answers.llvm, answers.ours, &mut out);
+            for (name, llvm, ours) in both {
+                let function = Function { place: format!("{file} @{name}"), llvm, ours };
+                function.classify(oracle, &mut out);
+            }
         }
-    }
-    let found = phalanx_testing::compare::pair_up(answers.llvm, answers.ours, |llvm, ours| {
-        // The names go with the closure's caller; the entries are made below.
-        let comparison = uniformity::compare(llvm, ours);
-        if comparison.is_empty() { Vec::new() } else { vec![String::new()] }
-    });
-    for difference in found {
-        let place = format!("{file} @{}", difference.function);
-        let of = |list: &PerFunction<Uniformity>| {
-            list.iter()
-                .find(|(name, _)| *name == difference.function)
-                .map(|(_, facts)| facts.clone())
-        };
-        let (Some(llvm), Some(ours)) = (of(answers.llvm), of(answers.ours)) else {
-            out.push(Entry::unexplained(place, difference.what));
-            continue;
-        };
-        let exact = answers.exact.and_then(of);
-        let function = Function { place, llvm, ours, has_exact: exact.is_some() };
-        function.classify(oracle, &mut out);
     }
     out
 }
 
-/// How our answers by LLVM's rules differ from LLVM's.
-fn exact_differences(llvm: &Uniformity, exact: &Uniformity) -> Vec<String> {
-    let mut comparison = uniformity::compare(llvm, exact);
-    if order_matters(llvm, exact) {
-        comparison.assumed.clear();
-        comparison.temporal.clear();
+/// The functions that both sides have; those that one side lacks are unexplained.
+fn pairs<'a>(
+    file: &str,
+    llvm: &'a PerFunction<Uniformity>,
+    ours: &'a PerFunction<Uniformity>,
+    out: &mut Vec<Entry>,
+) -> Vec<(&'a str, &'a Uniformity, &'a Uniformity)> {
+    let of_ours: BTreeMap<&str, &Uniformity> =
+        ours.iter().map(|(name, facts)| (name.as_str(), facts)).collect();
+    // Names and their order only.
+    for difference in pair_up(llvm, ours, |_, _| Vec::new()) {
+        out.push(Entry::unexplained(format!("{file} @{}", difference.function), difference.what));
     }
-    comparison.lines()
+    let both = |(name, facts): &'a (String, Uniformity)| {
+        Some((name.as_str(), facts, *of_ours.get(name.as_str())?))
+    };
+    llvm.iter().filter_map(both).collect()
 }
 
-/// Which cycles LLVM lists as assumed divergent, and which uses it therefore does not list as temporally divergent,
-/// depends on the order of its work list, and that on addresses: two runs of `opt-22` differ. Values do not depend on it.
+/// What our answers by LLVM's rules have that LLVM's have not: nothing, where LLVM's are constant.
+fn exact(
+    file: &str,
+    answers: &Answers<'_>,
+    by_rules: &PerFunction<Uniformity>,
+    out: &mut Vec<Entry>,
+) {
+    let mut more: Option<Vec<PerFunction<Uniformity>>> = None;
+    for (name, llvm, ours) in pairs(file, answers.llvm, by_rules, out) {
+        let mut comparison = uniformity::compare(llvm, ours);
+        let place = format!("{file} @{name}");
+        if order_matters(llvm, ours) {
+            comparison.assumed.clear();
+            comparison.temporal.clear();
+            for value in std::mem::take(&mut comparison.values) {
+                let more = more.get_or_insert_with(|| {
+                    (0..MORE_RUNS).map_while(|_| (answers.again)()).collect()
+                });
+                let other = more.iter().flatten().filter(|(of, _)| of == name);
+                let both = other
+                    .into_iter()
+                    .any(|(_, f)| f.is_divergent(&value.place) != value.left_divergent);
+                if both {
+                    let what = format!(
+                        "LLVM answers both from run to run: block {}: {}",
+                        value.block, value.text
+                    );
+                    out.push(Entry::new(Class::Explained, place.clone(), what));
+                } else {
+                    comparison.values.push(value);
+                }
+            }
+        }
+        let unexplained =
+            |what| Entry::unexplained(place.clone(), format!("by LLVM's rules: {what}"));
+        out.extend(comparison.lines().into_iter().map(unexplained));
+    }
+}
+
+/// Does LLVM's answer depend on the order of its work list?
 fn order_matters(left: &Uniformity, right: &Uniformity) -> bool {
     !left.assumed.is_empty() || !right.assumed.is_empty()
 }
 
-struct Function {
+struct Function<'a> {
     place: String,
-    llvm: Uniformity,
-    ours: Uniformity,
-    has_exact: bool,
+    llvm: &'a Uniformity,
+    ours: &'a Uniformity,
 }
 
-impl Function {
+impl Function<'_> {
     fn classify(&self, oracle: Oracle<'_>, out: &mut Vec<Entry>) {
-        let comparison = uniformity::compare(&self.llvm, &self.ours);
+        let comparison = uniformity::compare(self.llvm, self.ours);
         let unexplained = |what: String| Entry::unexplained(self.place.clone(), what);
-        if !self.has_exact {
-            out.extend(exact_differences(&self.llvm, &self.ours).into_iter().map(unexplained));
-            return;
-        }
         if !comparison.shape.is_empty() {
             out.extend(comparison.lines().into_iter().map(unexplained));
             return;
@@ -101,7 +137,7 @@ impl Function {
         if !comparison.values.is_empty() {
             // A side that calls everything uniform lists nothing.
             let listing = if self.llvm.all_uniform { self.unmarked() } else { self.llvm.clone() };
-            match oracle(&listing, &self.ours) {
+            match oracle(&listing, self.ours) {
                 Ok(seen) => out.extend(comparison.values.iter().map(|v| self.value(v, &seen))),
                 Err(error) => {
                     let what = |v: &ValueDifference| {
@@ -157,13 +193,11 @@ impl Function {
                 out.push(Entry::new(Class::Listing, self.place.clone(), format!("{name}: {line}")));
             }
         }
-        // What we list must agree with what we mark.
-        let marked: BTreeSet<&str> = self
-            .ours
-            .blocks
-            .iter()
-            .flat_map(|b| b.definitions.iter().chain(&b.terminators))
-            .filter(|item| item.divergent)
+        // What we list must agree with what we mark; a call may be uniform whatever it is given.
+        let items =
+            || self.ours.blocks.iter().flat_map(|b| b.definitions.iter().chain(&b.terminators));
+        let uniform: BTreeSet<&str> = items()
+            .filter(|item| !item.divergent && !item.text.contains("call "))
             .map(|item| item.text.as_str())
             .collect();
         for use_ in &self.ours.temporal {
@@ -173,7 +207,7 @@ impl Function {
                     format!("{use_}, but that is not listed"),
                 ));
             }
-            if !marked.contains(use_.user.as_str()) {
+            if uniform.contains(use_.user.as_str()) {
                 out.push(Entry::unexplained(
                     self.place.clone(),
                     format!("{use_}, but the user is uniform"),
@@ -205,7 +239,7 @@ END BLOCK
     /// The classes of the differences when ours is the changed text and the oracle sees `seen`.
     fn classes(ours: &str, exact: &str, seen: &[Place]) -> Vec<Class> {
         let (llvm, ours, exact) = (facts(LLVM), facts(ours), facts(exact));
-        let answers = Answers { llvm: &llvm, ours: &ours, exact: Some(&exact) };
+        let answers = Answers { llvm: &llvm, ours: &ours, exact: Some(&exact), again: &|| None };
         let seen: BTreeSet<Place> = seen.iter().cloned().collect();
         classify("f.ll", &answers, &|_, _| Ok(seen.clone()))
             .into_iter()
@@ -253,7 +287,7 @@ END BLOCK
     #[test]
     fn without_an_exact_mode_nothing_is_explained() {
         let (llvm, ours) = (facts(LLVM), facts(&flipped("%x")));
-        let answers = Answers { llvm: &llvm, ours: &ours, exact: None };
+        let answers = Answers { llvm: &llvm, ours: &ours, exact: None, again: &|| None };
         let entries = classify("f.ll", &answers, &|_, _| Ok([X].into()));
         assert!(
             entries.iter().all(|entry| entry.class == Class::Unexplained) && entries.len() == 1
@@ -265,7 +299,7 @@ END BLOCK
         assert_eq!(classes(&LLVM.replace("i32 %u", "i32 %v"), LLVM, &[]), [Class::Unexplained]);
         assert_eq!(classes(&LLVM.replace("'f'", "'g'"), LLVM, &[]), [Class::Unexplained; 2]);
         let (llvm, ours) = (facts(LLVM), facts(&flipped("%x")));
-        let answers = Answers { llvm: &llvm, ours: &ours, exact: Some(&llvm) };
+        let answers = Answers { llvm: &llvm, ours: &ours, exact: Some(&llvm), again: &|| None };
         let entries = classify("f.ll", &answers, &|_, _| Err("too large".to_owned()));
         assert_eq!(entries[0].class, Class::Unexplained);
     }
@@ -280,7 +314,7 @@ END BLOCK
         };
         let (p, q) = (facts(&assumed("p q")), facts(&assumed("q p")));
         let classes = |llvm, ours, exact| -> Vec<Class> {
-            let answers = Answers { llvm, ours, exact };
+            let answers = Answers { llvm, ours, exact, again: &|| None };
             let entries = classify("f.ll", &answers, &|_, _| Ok(BTreeSet::new()));
             entries.into_iter().map(|entry| entry.class).collect()
         };
@@ -293,7 +327,25 @@ END BLOCK
     }
 
     #[test]
+    fn a_value_of_which_llvm_says_both_may_be_either() {
+        let assumed = |text: &str| {
+            let list = "CYCLES ASSUMED DIVERGENT:\n  depth=1: entries(p q)\n\nBLOCK a";
+            facts(&text.replace("BLOCK a", list))
+        };
+        let (one, other) = (assumed(LLVM), assumed(&flipped("%x")));
+        let classes = |again: &(dyn Fn() -> Option<PerFunction<Uniformity>> + Sync)| -> Vec<Class> {
+            let answers = Answers { llvm: &one, ours: &other, exact: None, again };
+            let entries = classify("f.ll", &answers, &|_, _| Ok(BTreeSet::new()));
+            entries.into_iter().map(|entry| entry.class).collect()
+        };
+        assert_eq!(classes(&|| Some(one.clone())), [Class::Unexplained]);
+        assert_eq!(classes(&|| Some(other.clone())), [Class::Explained]);
+        assert_eq!(classes(&|| None), [Class::Unexplained]);
+    }
+
+    #[test]
     fn lists_must_agree_with_the_marks() {
+        // `%t` is a call, which may be uniform; the store in its place may not.
         let listed = |user: &str| {
             let temporal = format!(
                 "CYCLES WITH DIVERGENT EXIT:\n  depth=1: entries(h)\n\nTEMPORAL DIVERGENCE LIST:\n\

@@ -236,7 +236,11 @@ fn compare_uniformity(
             }
         }
     };
-    let answers = Answers { llvm: &llvm, ours: &ours, exact: exact.as_ref() };
+    let again = || {
+        let outcome = print(&tools.opt, &[Fact::Uniformity], target, path).ok()?;
+        uniformity::parse(&outcome.errors()).ok()
+    };
+    let answers = Answers { llvm: &llvm, ours: &ours, exact: exact.as_ref(), again: &again };
     for entry in classify(place, &answers, &observe) {
         section.push(entry);
     }

@@ -96,6 +96,8 @@ struct Tools {
     subject: Program,
     /// `phalanx opt --exact-llvm`; `None` if that is the subject.
     exact: Option<Program>,
+    /// `phalanx opt -S`, or what stands in for it: writes the module it reads.
+    printer: Program,
 }
 
 /// Runs the chore and prints its report.
@@ -130,20 +132,29 @@ fn tools(options: &Options) -> anyhow::Result<Option<Tools>> {
     ) else {
         return Ok(None);
     };
-    let (subject, exact) = if options.self_test {
-        (opt.clone(), Some(opt.clone()))
-    } else {
-        let phalanx = match &options.phalanx {
-            Some(path) => {
-                Program::new(path.canonicalize().with_context(|| path.display().to_string())?)
-            }
-            None => llvm_tools::phalanx_binary()?,
-        };
-        let subject = phalanx.with("opt").named("phalanx opt");
-        let exact = subject.clone().with("--exact-llvm").named("phalanx opt --exact-llvm");
-        if options.exact_llvm { (exact, None) } else { (subject, Some(exact)) }
+    if options.self_test {
+        // Not `opt-22 -S`, which adds a data layout.
+        let script = format!(
+            "'{}' -disable-verify -o - - | '{}' -o - -",
+            assembler.path().display(),
+            disassembler.path().display()
+        );
+        let printer = Program::new("/bin/sh").named("llvm-as | llvm-dis").with("-c").with(script);
+        let (subject, exact) = (opt.clone(), Some(opt.clone()));
+        return Ok(Some(Tools { opt, assembler, disassembler, subject, exact, printer }));
+    }
+    let phalanx = match &options.phalanx {
+        Some(path) => {
+            Program::new(path.canonicalize().with_context(|| path.display().to_string())?)
+        }
+        None => llvm_tools::phalanx_binary()?,
     };
-    Ok(Some(Tools { opt, assembler, disassembler, subject, exact }))
+    let subject = phalanx.with("opt").named("phalanx opt");
+    let printer =
+        ["-S", "-disable-verify", "-o", "-", "-"].iter().fold(subject.clone(), |p, a| p.with(*a));
+    let exact = subject.clone().with("--exact-llvm").named("phalanx opt --exact-llvm");
+    let (subject, exact) = if options.exact_llvm { (exact, None) } else { (subject, Some(exact)) };
+    Ok(Some(Tools { opt, assembler, disassembler, subject, exact, printer }))
 }
 
 /// The chosen sections, in order.
@@ -159,7 +170,11 @@ fn sections(tools: &Tools, options: &Options) -> anyhow::Result<Vec<Section>> {
     let (kernels, no_kernels) = kernels(options)?;
     let shipped = phalanx_test_suite::shipped()?;
     let mut out = Vec::new();
-    let progress = |text: &str| eprintln!("conformance: {text}");
+    let progress = |text: &str| {
+        if !cfg!(test) {
+            eprintln!("conformance: {text}");
+        }
+    };
     let of_tests = |make: &dyn Fn(&[CorpusFile]) -> anyhow::Result<Section>, title: &str| {
         let mut section = if folder.is_some() { make(&tests)? } else { Section::new(title) };
         if folder.is_none() {

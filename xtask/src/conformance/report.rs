@@ -108,18 +108,6 @@ impl Section {
         self.entries.iter().filter(|entry| entry.class == class).count()
     }
 
-    /// How many of something were counted.
-    #[cfg(test)]
-    pub(super) fn counted(&self, what: &str) -> usize {
-        self.counts.iter().find(|(name, _)| name == what).map_or(0, |&(_, count)| count)
-    }
-
-    /// The entries, for tests.
-    #[cfg(test)]
-    pub(super) fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
     /// The section as text; of each class but the unexplained at most `limit` entries.
     pub(super) fn render(&self, limit: usize) -> String {
         let mut out = format!("{}\n", self.title);

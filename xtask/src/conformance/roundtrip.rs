@@ -38,11 +38,11 @@ fn one(tools: &Tools, place: &str, path: &Path) -> anyhow::Result<Section> {
         return Ok(section);
     };
     section.count("files", 1);
-    let printed = tools.subject.run(["-S", "-disable-verify", "-o", "-", "-"], &original)?;
+    let printed = tools.printer.run([""; 0], &original)?;
     if !printed.success() {
         section.push(Entry::unexplained(
             place,
-            format!("{}: {}", tools.subject.name(), printed.summary()),
+            format!("{}: {}", tools.printer.name(), printed.summary()),
         ));
         return Ok(section);
     }

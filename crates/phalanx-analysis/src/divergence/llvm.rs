@@ -13,8 +13,8 @@
 //!
 //! With [`LlvmFixes::NONE`] values and terminators are LLVM 22.1.8's wherever one source is concerned.
 
-use phalanx_graph::sync::{LabelPropagation, LlvmFixes, ModifiedPostOrder};
-use phalanx_graph::{CycleId, Cycles, DomTree, Node};
+use phalanx_graph::sync::{LabelPropagation, LlvmFixes, ModifiedPostOrder, unreliable_cycle};
+use phalanx_graph::{CycleId, Cycles, Node};
 use phalanx_target::SourceSet;
 
 use crate::affect::{UserKind, Value};
@@ -146,7 +146,7 @@ impl<'a> Rules<'a> {
         };
         let mut unreliable = Vec::new();
         for &join in &sync.joins {
-            match unreliable_cycle(self.flow, block, join) {
+            match unreliable_cycle(self.flow.cycles, self.flow.dom, block, join) {
                 Some(cycle) => unreliable.push(cycle),
                 None => self.join(join, sources),
             }
@@ -258,42 +258,6 @@ impl<'a> Rules<'a> {
             }
         }
     }
-}
-
-/// The cycle that can no longer be relied on when threads that separated at `branch` meet at `join`.
-///
-/// Irreducible, if there is one.
-pub(crate) fn unreliable_cycle(flow: Flow<'_>, branch: Node, join: Node) -> Option<CycleId> {
-    let inner = flow.cycles.innermost(join)?;
-    diverged_entry(flow.cycles, flow.dom, inner, branch, join)
-        .or_else(|| outside_divergence(flow.cycles, inner, branch))
-}
-
-/// The branch is outside the cycle, the join inside.
-fn outside_divergence(cycles: &Cycles, inner: CycleId, branch: Node) -> Option<CycleId> {
-    cycles.outermost_without(inner, branch).filter(|&c| !cycles.is_reducible(c))
-}
-
-/// Both are inside, and threads reach the join without having passed the branch or the header.
-fn diverged_entry(
-    cycles: &Cycles,
-    dom: &DomTree,
-    inner: CycleId,
-    branch: Node,
-    join: Node,
-) -> Option<CycleId> {
-    if dom.strictly_dominates(branch, join) {
-        return None;
-    }
-    let mut cycle = cycles.innermost_around(inner, branch)?;
-    let avoids_header = |c: CycleId| !dom.strictly_dominates(cycles.header(c), join);
-    if cycles.is_reducible(cycle) || !avoids_header(cycle) {
-        return None;
-    }
-    while let Some(up) = cycles.parent(cycle).filter(|&up| avoids_header(up)) {
-        cycle = up;
-    }
-    Some(cycle)
 }
 
 /// Sorts temporal uses and merges the sources of equal ones.

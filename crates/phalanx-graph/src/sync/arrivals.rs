@@ -163,7 +163,7 @@ impl Pass<'_> {
             }
         }
         match part {
-            Part::Block(block) => self.visit_block(block, &labels, tags, mixed),
+            Part::Block(block) => self.visit_block(block, &labels, &tags, &mixed),
             Part::Cycle(cycle) => self.visit_cycle(cycle, &labels, &tags, &mixed),
         }
     }
@@ -172,8 +172,8 @@ impl Pass<'_> {
         &mut self,
         block: Node,
         labels: &BTreeSet<Label>,
-        tags: BTreeSet<usize>,
-        mixed: BTreeSet<usize>,
+        tags: &BTreeSet<usize>,
+        mixed: &BTreeSet<usize>,
     ) {
         let label = self.meet(block, labels);
         self.result.states.insert(block, State { label: Some(label), mixed: mixed.clone() });

@@ -86,9 +86,9 @@ impl<'a> Irreducible<'a> {
         let end = self.propagate(region, order, branch);
         let found = match end {
             End::Limit => vec![Consequence::Assume(region)],
-            End::Met => self.inside(branch),
+            End::Met => self.inside(region, branch),
             End::Complete => {
-                let mut found = self.inside(branch);
+                let mut found = self.inside(region, branch);
                 self.outside(wave, region, branch, &mut found);
                 found
             }
@@ -212,7 +212,7 @@ impl<'a> Irreducible<'a> {
     }
 
     /// Joins, unreliable cycles and left cycles within the region.
-    fn inside(&mut self, branch: Node) -> Vec<Consequence> {
+    fn inside(&mut self, region: CycleId, branch: Node) -> Vec<Consequence> {
         let cycles = self.cycles;
         let Some(inner) = cycles.innermost(branch) else { return Vec::new() };
         let mut found = Vec::new();
@@ -222,19 +222,19 @@ impl<'a> Irreducible<'a> {
                 None => Consequence::Join(join),
             });
         }
-        for cycle in cycles.ancestors(inner) {
+        for cycle in cycles.ancestors(inner).take_while(|&c| c != region) {
             if !cycles.is_reducible(cycle) {
                 let header = self.label[cycles.header(cycle).index()];
-                let differs = |to: &Node| self.label[to.index()] != header;
+                // Edges out of the region are looked at one by one.
+                let differs = |to: &Node| {
+                    cycles.contains(region, *to) && self.label[to.index()] != header
+                };
                 let exits = cycles.exit_edges(cycle).map(|(_, to)| to).filter(differs);
                 self.exits.extend(exits);
             }
         }
         for &exit in &self.exits {
-            // What leaves the region has no label here and is looked at by edges.
-            if self.label[exit.index()] != NONE
-                && let Some(left) = cycles.outermost_without(inner, exit)
-            {
+            if let Some(left) = cycles.outermost_without(inner, exit) {
                 found.push(Consequence::LiveOut(left));
             }
         }
@@ -255,16 +255,25 @@ impl<'a> Irreducible<'a> {
         let header = self.label[cycles.header(region).index()];
         let position = graph.interval(graph.representative(branch)).0;
         let mut edges = Vec::new();
+        let mut unlabelled = Vec::new();
+        let left = |from, to| {
+            let edge = graph.leaving.find(position, from, to);
+            Consequence::LiveOut(edge.map_or(region, |edge| graph.leaving.owner(edge)))
+        };
         for (i, (from, to)) in cycles.exit_edges(region).enumerate() {
             let own = OWN_LABEL + i as u32;
-            let Some(label) = self.edge_label(region, branch, from, own) else { continue };
+            let Some(label) = self.edge_label(region, branch, from, own) else {
+                unlabelled.push((from, to));
+                continue;
+            };
             if label != header {
-                let left = graph.leaving.find(position, from, to);
-                let left = left.map_or(region, |edge| graph.leaving.owner(edge));
-                found.push(Consequence::LiveOut(left));
+                found.push(left(from, to));
             }
             edges.push((from, to, label));
         }
+        // A block that no label reaches is, for LLVM, not reached from the header's meeting point.
+        unlabelled.retain(|edge| edges.iter().all(|other| other.1 != edge.1));
+        found.extend(unlabelled.into_iter().map(|(from, to)| left(from, to)));
         found.sort_unstable();
         found.dedup();
         if edges.iter().any(|edge| edge.2 != edges[0].2) {

@@ -67,12 +67,11 @@ pub(crate) struct Reduced {
     dominated: Vec<(u32, u32)>,
     /// Topological order of each level.
     rank: Vec<u32>,
-    /// Sources of the forward edges into each node, sorted by position and number.
-    pub(crate) entering: Rows,
     /// Where the dominance of each node ends within its level.
     pub(crate) frontier: Rows,
-    /// Positions of the sources of the edges back to the header of each canonical cycle, sorted.
-    pub(crate) back: Rows,
+    /// Sources of edges: those into each node that go forward, then those of the edges that go back to the
+    /// header of each canonical cycle. Each row sorted by position and number.
+    pub(crate) sources: Rows,
     pub(crate) leaving: Leaving,
 }
 
@@ -164,9 +163,8 @@ impl Reduced {
             interval: vec![(NONE, 0); n],
             dominated,
             rank,
-            entering: Rows::default(),
             frontier: Rows::default(),
-            back: Rows::default(),
+            sources: Rows::default(),
             leaving: Leaving::default(),
         };
         let (order, parent) = reduced.level_tree(dom, cycles);
@@ -211,42 +209,41 @@ impl Reduced {
         self.rank[node.index()]
     }
 
-    /// Forward edges into `node` from sources at positions `first..end`, as a range of all entering edges.
+    /// The forward edges into a node, as a range of [`sources`](Self::sources).
     #[inline]
-    pub(crate) fn entering_from(&self, node: Node, first: u32, end: u32) -> (u32, u32) {
-        let (start, stop) = self.entering.range(node.index());
-        let row = &self.entering.items()[start as usize..stop as usize];
-        let position = |source: &u32| self.position(*source);
-        let low = row.partition_point(|s| position(s) < first) as u32;
-        let rest = &row[low as usize..];
-        let high = low
-            + if rest.len() <= 4 {
-                rest.iter().take_while(|s| position(s) < end).count() as u32
+    pub(crate) fn entering(&self, node: Node) -> (u32, u32) {
+        self.sources.range(node.index())
+    }
+
+    /// The edges back to the header of a canonical cycle, as a range of [`sources`](Self::sources).
+    #[inline]
+    pub(crate) fn back(&self, cycle: CycleId) -> (u32, u32) {
+        self.sources.range(self.interval.len() + cycle.index())
+    }
+
+    /// The part of a row of edges whose sources are at positions `first..end`.
+    #[inline]
+    pub(crate) fn at_positions(&self, row: (u32, u32), first: u32, end: u32) -> (u32, u32) {
+        const FEW: usize = 4;
+        let sources = &self.sources.items()[row.0 as usize..row.1 as usize];
+        let count_below = |sources: &[u32], bound: u32| {
+            if sources.len() <= FEW {
+                sources.iter().take_while(|s| self.position(**s) < bound).count()
             } else {
-                rest.partition_point(|s| position(s) < end) as u32
-            };
-        (start + low, start + high)
+                sources.partition_point(|s| self.position(*s) < bound)
+            }
+        };
+        let low = count_below(sources, first);
+        let high = low + count_below(&sources[low..], end);
+        (row.0 + low as u32, row.0 + high as u32)
     }
 
-    /// The forward edge from a block into a node, as a position among all entering edges.
-    pub(crate) fn entering_edge(&self, node: Node, from: Node) -> Option<u32> {
-        let (start, stop) = self.entering.range(node.index());
-        let row = &self.entering.items()[start as usize..stop as usize];
+    /// The edge of a row that has this source.
+    pub(crate) fn edge_from(&self, row: (u32, u32), from: Node) -> Option<u32> {
+        let sources = &self.sources.items()[row.0 as usize..row.1 as usize];
         let key = |source: u32| (self.position(source), source);
-        let at = row.binary_search_by_key(&key(from.raw()), |&source| key(source)).ok()?;
-        Some(start + at as u32)
-    }
-
-    /// Whether an edge goes back to the header of the cycle from a position in `first..end`.
-    pub(crate) fn goes_back(&self, cycle: CycleId, first: u32, end: u32) -> bool {
-        let row = self.back.row(cycle.index());
-        row.get(row.partition_point(|&p| p < first)).is_some_and(|&p| p < end)
-    }
-
-    /// How many edges go back to the header of the cycle from positions in `first..end`.
-    pub(crate) fn back_count(&self, cycle: CycleId, first: u32, end: u32) -> usize {
-        let row = self.back.row(cycle.index());
-        row.partition_point(|&p| p < end) - row.partition_point(|&p| p < first)
+        let at = sources.binary_search_by_key(&key(from.raw()), |&source| key(source)).ok()?;
+        Some(row.0 + at as u32)
     }
 
     #[inline]
@@ -292,7 +289,7 @@ impl Reduced {
         (preorder, parent)
     }
 
-    /// Sorts the edges into those that enter, go back and leave.
+    /// Sorts the edges into those that go forward or back, and picks those that leave cycles.
     fn collect_edges(&mut self, cfg: &Cfg, cycles: &Cycles, order: &[Node]) {
         let mut members: Vec<(u32, u32)> = Vec::new();
         for (block, &standing) in self.representative.iter().enumerate() {
@@ -301,7 +298,8 @@ impl Reduced {
             }
         }
         let members = Rows::from_pairs(cfg.node_count(), &members);
-        let (mut entering, mut back, mut leaving) = (Vec::new(), Vec::new(), Leaving::default());
+        let (mut sources, mut leaving) = (Vec::new(), Leaving::default());
+        let first_back_row = cfg.node_count() as u32;
         let mut depths = Vec::new();
         let (mut targets, mut entered) = (Vec::new(), Vec::new());
         for &standing in order {
@@ -321,7 +319,7 @@ impl Reduced {
                         continue; // inside a region
                     }
                     if let Some(cycle) = self.goes_back_to(cycles, standing, to) {
-                        back.push((cycle.raw(), position));
+                        sources.push((first_back_row + cycle.raw(), from.raw()));
                     } else {
                         entered.push((node.raw(), from.raw()));
                     }
@@ -335,15 +333,14 @@ impl Reduced {
                 // A block may enter a region at several places.
                 entered.sort_unstable();
                 entered.dedup();
-                entering.append(&mut entered);
+                sources.append(&mut entered);
             }
         }
         let owned: Vec<(u32, u32)> =
             leaving.owner.iter().enumerate().map(|(i, &owner)| (owner, i as u32)).collect();
         leaving.owned = Rows::from_pairs(cycles.len(), &owned);
         leaving.depths = Thresholds::new(depths);
-        self.entering = Rows::from_pairs(cfg.node_count(), &entering);
-        self.back = Rows::from_pairs(cycles.len(), &back);
+        self.sources = Rows::from_pairs(cfg.node_count() + cycles.len(), &sources);
         self.leaving = leaving;
     }
 
@@ -364,7 +361,7 @@ impl Reduced {
         let mut pairs = Vec::new();
         let mut met = vec![NONE; parent.len()];
         for (node, &(first, end)) in self.interval.iter().enumerate() {
-            let sources = self.entering.row(node);
+            let sources = self.sources.row(node);
             if sources.len() < 2 || first == NONE {
                 continue;
             }
@@ -426,7 +423,7 @@ impl Leaving {
     }
 
     /// The edges from positions in `first..end`, as a range of numbers.
-    pub(crate) fn from_positions(&self, first: u32, end: u32) -> (u32, u32) {
+    pub(crate) fn at_positions(&self, first: u32, end: u32) -> (u32, u32) {
         let low = self.positions.partition_point(|&p| p < first);
         let high = low + self.positions[low..].partition_point(|&p| p < end);
         (low as u32, high as u32)

@@ -241,10 +241,33 @@ impl<'a> SyncView<'a> {
         self.tables.graph.leaving.depth(number as u32)
     }
 
-    /// The sources of the edges of a join that labels cross.
+    /// The forward edges into a block that is in no region.
+    #[must_use]
+    pub fn entering(&self, block: Node) -> EnteringEdges {
+        let (first, end) = self.tables.graph.entering(block);
+        EnteringEdges { first, end }
+    }
+
+    /// The edges back to the header of a reducible cycle that lies in reducible cycles only.
+    #[must_use]
+    pub fn back_edges(&self, cycle: CycleId) -> EnteringEdges {
+        let (first, end) = self.tables.graph.back(cycle);
+        EnteringEdges { first, end }
+    }
+
+    /// Those of these edges whose sources a node dominates in its level.
+    #[must_use]
+    pub fn edges_below(&self, node: Node, edges: EnteringEdges) -> EnteringEdges {
+        let graph = &self.tables.graph;
+        let (first, end) = graph.interval(node);
+        let (first, end) = graph.at_positions((edges.first, edges.end), first, end);
+        EnteringEdges { first, end }
+    }
+
+    /// The sources of edges.
     #[must_use]
     pub fn sources(&self, edges: EnteringEdges) -> impl ExactSizeIterator<Item = Node> + use<'a> {
-        let items = &self.tables.graph.entering.items()[edges.first as usize..edges.end as usize];
+        let items = &self.tables.graph.sources.items()[edges.first as usize..edges.end as usize];
         items.iter().map(|&source| Node::from_raw(source))
     }
 
@@ -255,7 +278,7 @@ impl<'a> SyncView<'a> {
         let level = self.level_of(node)?;
         let graph = &self.tables.graph;
         let (first, end) = graph.interval(node);
-        let (low, high) = graph.leaving.from_positions(first, end);
+        let (low, high) = graph.leaving.at_positions(first, end);
         Some((low, high, self.cycles.depth(level)))
     }
 

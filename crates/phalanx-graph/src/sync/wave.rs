@@ -53,8 +53,14 @@ pub enum Consequence {
     /// The same, but they come over some edges only: these and those of the [`Also`](Self::Also) that
     /// follow.
     JoinOver(Node, EnteringEdges),
-    /// More edges of the preceding [`JoinOver`](Self::JoinOver).
+    /// Threads that went different ways are back at the header of the cycle, over these edges and those
+    /// of the [`Also`](Self::Also) and [`AlsoFrom`](Self::AlsoFrom) that follow.
+    JoinBack(CycleId, EnteringEdges),
+    /// More edges of the preceding join.
     Also(EnteringEdges),
+    /// More edges of the preceding [`JoinBack`](Self::JoinBack): those that can be reached from the node
+    /// in one round.
+    AlsoFrom(Node),
     /// Threads enter the irreducible cycle in an unknown order and run apart in it.
     Assume(CycleId),
     /// Threads leave by this edge at different times.
@@ -76,11 +82,14 @@ pub enum Consequence {
     LiveOut(CycleId),
 }
 
-/// Forward edges into a block, see [`SyncView::sources`](crate::sync::SyncView::sources).
+/// Edges into a block that all go forward or all go back, by consecutive numbers; see
+/// [`SyncView::sources`](crate::sync::SyncView::sources).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EnteringEdges {
-    pub(crate) first: u32,
-    pub(crate) end: u32,
+    /// Number of the first.
+    pub first: u32,
+    /// Number after the last.
+    pub end: u32,
 }
 
 /// The label of the exits that are not the one looked at.
@@ -106,8 +115,9 @@ pub(crate) struct Wave<'a> {
     /// Visits that are not over, and those of them that other labels than the rest's have reached.
     live: usize,
     live_other: usize,
-    /// What has come back to the level's header.
+    /// What has come back to the level's header, and over which edges.
     back: Back,
+    back_ranges: Vec<(u32, u32)>,
     /// Ways out of the level.
     ways_out: Vec<(u32, WayOut)>,
     found: Vec<Consequence>,
@@ -165,6 +175,7 @@ impl<'a> Wave<'a> {
             live: 0,
             live_other: 0,
             back: Back::Nobody,
+            back_ranges: Vec::new(),
             ways_out: Vec::new(),
             found: Vec::new(),
             ranges: Vec::new(),
@@ -228,6 +239,7 @@ impl<'a> Wave<'a> {
         self.complete.clear();
         self.pending.clear();
         self.ways_out.clear();
+        self.back_ranges.clear();
         self.found.clear();
         (self.live, self.live_other, self.back) = (0, 0, Back::Nobody);
     }
@@ -268,12 +280,15 @@ impl<'a> Wave<'a> {
                 return;
             }
             if self.cycles.header(level) == to {
+                if let Some(edge) = graph.edge_from(graph.back(level), from) {
+                    self.back_ranges.push((edge, edge + 1));
+                }
                 self.come_back(label);
                 return;
             }
         }
         let node = graph.representative(to);
-        let Some(first) = graph.entering_edge(node, from) else { return };
+        let Some(first) = graph.edge_from(graph.entering(node), from) else { return };
         let visit = self.visit(node) as usize;
         let again = self.visits[visit].single == first;
         self.visits[visit].single = first;
@@ -300,7 +315,7 @@ impl<'a> Wave<'a> {
         self.crossed.push(Crossed { edges, next: visit.crossed });
         visit.crossed = self.crossed.len() as u32 - 1;
         visit.count += edges.end - edges.first;
-        let (start, end) = self.graph.entering.range(node.index());
+        let (start, end) = self.graph.entering(node);
         if visit.count == end - start {
             self.complete.push(number);
         }
@@ -362,7 +377,8 @@ impl<'a> Wave<'a> {
     /// not crossed by another label.
     fn edges_of_the_rest(&self, visit: &Visit) -> Option<(u32, u32)> {
         let (first, end) = self.rest?;
-        let (low, high) = self.graph.entering_from(visit.node, first, end);
+        let row = self.graph.entering(visit.node);
+        let (low, high) = self.graph.at_positions(row, first, end);
         let mut left = high - low;
         let mut at = visit.crossed;
         while at != NONE && left > 0 {
@@ -380,7 +396,6 @@ impl<'a> Wave<'a> {
             self.found.push(Consequence::Assume(region));
             return;
         }
-        let (start, stop) = self.graph.entering.range(node.index());
         self.ranges.clear();
         self.ranges.extend(rest);
         let mut at = visit.crossed;
@@ -389,16 +404,9 @@ impl<'a> Wave<'a> {
             self.ranges.push((edges.first, edges.end));
             at = next;
         }
-        self.ranges.sort_unstable();
-        let mut merged: Vec<EnteringEdges> = Vec::new();
-        for &(first, end) in &self.ranges {
-            match merged.last_mut() {
-                Some(last) if first <= last.end => last.end = last.end.max(end),
-                _ => merged.push(EnteringEdges { first, end }),
-            }
-        }
+        let merged = merged(&mut self.ranges);
         if let [EnteringEdges { first, end }] = merged[..]
-            && (first, end) == (start, stop)
+            && (first, end) == self.graph.entering(node)
         {
             self.found.push(Consequence::Join(node));
             return;
@@ -423,14 +431,16 @@ impl<'a> Wave<'a> {
         let (first, end) = graph.interval(node);
         for &next in graph.frontier.row(node.index()) {
             let next = Node::from_raw(next);
-            let (first, end) = graph.entering_from(next, first, end);
+            let (first, end) = graph.at_positions(graph.entering(next), first, end);
             self.arrive(next, label, EnteringEdges { first, end });
         }
         let Some(level) = self.level else { return };
-        if graph.goes_back(level, first, end) {
+        let back = graph.at_positions(graph.back(level), first, end);
+        if back.0 < back.1 {
+            self.back_ranges.push(back);
             self.come_back(label);
         }
-        let (low, high) = graph.leaving.from_positions(first, end);
+        let (low, high) = graph.leaving.at_positions(first, end);
         if graph.leaving.any_leaves(low, high, self.cycles.depth(level)) {
             self.ways_out.push((label, WayOut::Numbers(low, high)));
         }
@@ -445,11 +455,14 @@ impl<'a> Wave<'a> {
         if let Some(edge) = edge {
             self.rest_comes_back(level, edge, stop.is_some());
         }
+        // Unless nobody went another way, those who come later differ from the others.
         let mut late = None;
         if let Some((node, label)) = stop {
-            // Unless nobody went another way, those who come later differ from the others.
             self.come_back(label);
             late = (self.back != Back::One(label)).then_some(node);
+        }
+        if self.back == Back::Many {
+            self.report_join_back(level, late, stop.is_some());
         }
         let depth = self.cycles.depth(level);
         let together = self.back;
@@ -470,18 +483,39 @@ impl<'a> Wave<'a> {
         }
     }
 
+    /// Different labels are back at the header of the level. `late` is where some of them met who were
+    /// not followed to the end.
+    fn report_join_back(&mut self, level: CycleId, late: Option<Node>, has_stopped: bool) {
+        let merged = merged(&mut self.back_ranges);
+        let nothing = EnteringEdges { first: 0, end: 0 };
+        let first = merged.first().copied().unwrap_or(nothing);
+        self.found.push(Consequence::JoinBack(level, first));
+        self.found.extend(merged.into_iter().skip(1).map(Consequence::Also));
+        self.found.extend(late.map(Consequence::AlsoFrom));
+        if !has_stopped {
+            let waiting = self.visits.iter().filter(|v| !v.is_over).map(|v| v.node);
+            self.found.extend(waiting.map(Consequence::AlsoFrom));
+        }
+    }
+
     /// Finds out whether threads that left by another edge come back to the header of the level.
     fn rest_comes_back(&mut self, level: CycleId, edge: LeavingEdge, has_stopped: bool) {
         let Some((first, end)) = self.rest else { return };
-        let mut count = self.graph.back_count(level, first, end);
+        let graph = self.graph;
+        let count = |first, end| {
+            let (low, high) = graph.at_positions(graph.back(level), first, end);
+            high - low
+        };
+        let mut left = count(first, end);
+        self.back_ranges.push(graph.at_positions(graph.back(level), first, end));
         for visit in self.over_within(first, end) {
-            let (first, end) = self.graph.interval(visit);
-            count -= self.graph.back_count(level, first, end);
+            let (first, end) = graph.interval(visit);
+            left -= count(first, end);
         }
-        if self.graph.leaving.ends(edge).1 == self.cycles.header(level) {
-            count = count.saturating_sub(1);
+        if graph.leaving.ends(edge).1 == self.cycles.header(level) {
+            left = left.saturating_sub(1);
         }
-        if count > 0 || !has_stopped && self.live > 0 {
+        if left > 0 || !has_stopped && self.live > 0 {
             self.come_back(REST);
         }
     }
@@ -510,7 +544,7 @@ impl<'a> Wave<'a> {
         }
         gaps.push((at, end));
         for (low, high) in gaps {
-            let (first, end) = self.graph.leaving.from_positions(low, high);
+            let (first, end) = self.graph.leaving.at_positions(low, high);
             if self.graph.leaving.any_leaves(first, end, depth) {
                 self.found.push(Consequence::Exits { first, end, depth });
             }
@@ -520,6 +554,20 @@ impl<'a> Wave<'a> {
             self.found.extend(waiting.map(Consequence::ExitsFrom));
         }
     }
+}
+
+/// Sorts ranges and joins those that overlap or touch; drops empty ones.
+fn merged(ranges: &mut [(u32, u32)]) -> Vec<EnteringEdges> {
+    ranges.sort_unstable();
+    let mut merged: Vec<EnteringEdges> = Vec::new();
+    for &(first, end) in &*ranges {
+        match merged.last_mut() {
+            _ if first == end => {}
+            Some(last) if first <= last.end => last.end = last.end.max(end),
+            _ => merged.push(EnteringEdges { first, end }),
+        }
+    }
+    merged
 }
 
 /// Tells the label "met at this node" from the labels of edges.

@@ -6,12 +6,12 @@ use crate::{
     body::InstId,
     builder::{
         call::{CallSpec, Callee},
-        describe,
         error::BuildError,
         inst::{InstBuilder, Modifiers, NewInst},
         module::{FunctionHandle, ModuleBuilder},
     },
     context::Context,
+    describe,
     flow::BlockId,
     function::{Function, FunctionHeader},
     inst::{InstData, Opcode, OperandRange},

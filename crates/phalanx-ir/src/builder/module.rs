@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use crate::{
     attributes::AttrList,
-    builder::{describe, error::BuildError, function::FunctionBuilder},
+    builder::{error::BuildError, function::FunctionBuilder},
     call_conv::CallConv,
     constant::Const,
     context::Context,
+    describe,
     function::{Function, FunctionHeader},
     module::{GlobalIndex, GlobalVariable, Linkage, Module},
     symbol::GlobalName,

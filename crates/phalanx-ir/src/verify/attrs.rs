@@ -5,8 +5,11 @@
 use std::borrow::Cow;
 
 use crate::{
-    attributes::{AttrKind, AttrList, AttrSetData, Attribute, MemoryLocation, Positions},
+    attributes::{
+        AttrKind, AttrList, AttrSetData, Attribute, FP_CLASSES, MemoryLocation, Positions,
+    },
     constant::ConstKind,
+    describe::type_name,
     types::{Type, TypeKind},
     verify::{
         env::Env,
@@ -197,8 +200,8 @@ fn on_value(types: &Types<'_>, set: &AttrSetData, ty: Type) -> Check {
     for attribute in set.attributes() {
         let Some(kind) = attribute.kind() else { continue };
         ensure!(
-            fits_type(types, kind, ty),
-            format!("Attribute '{}' applied to incompatible type!", attribute_text(kind))
+            fits_type(types, kind, ty) && (kind != AttrKind::Range || range_fits(types, set, ty)),
+            format!("Attribute '{}' applied to incompatible type!", attribute_text(types, set, kind))
         );
     }
     for kind in [AttrKind::ByVal, AttrKind::ByRef, AttrKind::InAlloca, AttrKind::Preallocated] {
@@ -214,13 +217,6 @@ fn on_value(types: &Types<'_>, set: &AttrSetData, ty: Type) -> Check {
         let mask = set.no_fp_class();
         ensure!(mask != 0 && mask & !0x3ff == 0, "Invalid value for 'nofpclass' test mask");
     }
-    if let Some((low, _)) = set.range() {
-        let range_type = types.context.const_data(low).ty;
-        ensure!(
-            types.bits(range_type) == types.bits(types.scalar(ty)),
-            "Range bit width must match type bit width!"
-        );
-    }
     let ranges = set.initializes();
     ensure!(
         ranges.iter().all(|&(from, to)| from < to) && ranges.windows(2).all(|w| w[0].1 < w[1].0),
@@ -229,8 +225,41 @@ fn on_value(types: &Types<'_>, set: &AttrSetData, ty: Type) -> Check {
     Ok(())
 }
 
-fn attribute_text(kind: AttrKind) -> Cow<'static, str> {
-    Cow::Borrowed(kind.text())
+/// Whether a range is over integers as wide as the value's.
+fn range_fits(types: &Types<'_>, set: &AttrSetData, ty: Type) -> bool {
+    set.range().is_none_or(|(low, _)| {
+        types.bits(types.context.const_data(low).ty) == types.bits(types.scalar(ty))
+    })
+}
+
+/// An attribute as it is written, for messages.
+fn attribute_text(types: &Types<'_>, set: &AttrSetData, kind: AttrKind) -> Cow<'static, str> {
+    let name = kind.text();
+    let with = |payload: String| Cow::Owned(format!("{name}({payload})"));
+    match (kind, set.get(kind)) {
+        (AttrKind::Align, Some(Attribute::Int(_, bytes))) => format!("{name} {bytes}").into(),
+        (AttrKind::NoFpClass, _) => {
+            let mask = set.no_fp_class();
+            // Names of unions come before their parts.
+            let mut left = mask;
+            let names = FP_CLASSES.iter().filter(|&&(_, bits)| {
+                let fits = bits != 0 && left & bits == bits;
+                left &= if fits { !bits } else { !0 };
+                fits
+            });
+            with(names.map(|&(name, _)| name).collect::<Vec<_>>().join(" "))
+        }
+        (_, Some(Attribute::Type(_, ty))) => with(type_name(types.context, *ty)),
+        (AttrKind::Dereferenceable | AttrKind::DereferenceableOrNull, Some(Attribute::Int(_, n))) => {
+            with(n.to_string())
+        }
+        (_, Some(&Attribute::Range(_, low, high))) => {
+            let ty = types.context.const_data(low).ty;
+            let number = |constant| types.const_signed(constant).unwrap_or_default();
+            with(format!("{} {}, {}", type_name(types.context, ty), number(low), number(high)))
+        }
+        _ => name.into(),
+    }
 }
 
 /// Whether an attribute of a value makes sense on its type.

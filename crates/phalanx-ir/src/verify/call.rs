@@ -11,6 +11,7 @@ use crate::{
         attrs::{self, Subject},
         env::Env,
         fault::{Check, Related, ensure},
+        intrinsics,
         view::InstView,
     },
 };
@@ -119,12 +120,14 @@ fn is_callable(call_conv: CallConv) -> bool {
     )
 }
 
-/// Arguments of parameters marked `immarg`.
+/// Arguments of parameters marked `immarg`, or known to be.
 fn immediates(env: &Env<'_>, inst: &InstView<'_>, attributes: AttrList) -> Check {
     let context = env.types.context;
-    for (at, &set) in context.attr_list_data(attributes).params.iter().enumerate() {
-        let Some(&arg) = inst.args().get(at) else { break };
-        if context.attr_set_data(set).has(AttrKind::ImmArg) {
+    let known = intrinsics::immediates(callee_name(env, inst));
+    let declared = context.attr_list_data(attributes);
+    for (at, &arg) in inst.args().iter().enumerate() {
+        let is_known = at < 32 && known >> at & 1 != 0;
+        if is_known || context.attr_set_data(declared.param(at)).has(AttrKind::ImmArg) {
             let is_immediate =
                 arg.as_const().is_some_and(|constant| attrs::is_immediate(&env.types, constant));
             ensure!(

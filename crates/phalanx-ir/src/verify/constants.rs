@@ -12,7 +12,7 @@ use crate::{
     verify::{
         env::Env,
         fault::{Check, Related, ensure},
-        memory, values,
+        inline_asm, memory, values,
     },
 };
 
@@ -104,7 +104,8 @@ impl Constants {
                 true
             }
             ConstKind::InlineAsm(asm) => {
-                matches!(types.kind(asm.function_type), TypeKind::Function { .. })
+                inline_asm::check(types, asm)?;
+                true
             }
         };
         ensure!(fits, "Constant does not match its type!", related());
@@ -157,7 +158,7 @@ fn expression(env: &Env<'_>, expr: &ConstExpr, ty: Type) -> Check {
     let fits = match expr.opcode {
         opcode if opcode.is_cast() => {
             ensure!(operands.len() == 1, "Invalid operands of a constant expression!");
-            return values::cast_types(types, opcode, type_of(&operands[0]), ty);
+            return values::cast_types(env, opcode, type_of(&operands[0]), ty);
         }
         opcode if opcode.is_binary() => {
             operands.len() == 2

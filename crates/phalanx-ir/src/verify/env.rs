@@ -1,10 +1,11 @@
 //! What the rules know of the module around a function.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     constant::{Const, ConstKind},
     function::FunctionHeader,
+    layout::DataLayout,
     module::{GlobalIndex, Module},
     symbol::GlobalName,
     verify::types::{StructIndex, Types},
@@ -19,7 +20,8 @@ pub struct ModuleIndex {
     pub(crate) structs: StructIndex,
     /// Whether the triple names an AMD GPU.
     pub(crate) amdgpu: bool,
-    /// Address space of stack objects, as the data layout says.
+    pub(crate) layout: DataLayout,
+    /// Address space of stack objects, as the data layout or else the triple says.
     pub(crate) alloca_space: u32,
 }
 
@@ -51,12 +53,11 @@ impl ModuleIndex {
         let bytes = |symbol: Option<crate::Symbol>| symbol.map_or(&b""[..], |s| module.context.bytes(s));
         let triple = bytes(module.triple);
         self.amdgpu = [&b"amdgcn"[..], b"amdgpu", b"r600"].iter().any(|arch| triple.starts_with(arch));
-        self.alloca_space = bytes(module.data_layout)
-            .split(|&b| b == b'-')
-            .filter_map(|part| part.strip_prefix(b"A"))
-            .filter_map(|number| std::str::from_utf8(number).ok()?.parse().ok())
-            .next_back()
-            .unwrap_or(if self.amdgpu { 5 } else { 0 });
+        self.layout = DataLayout::parse(bytes(module.data_layout));
+        self.alloca_space = match module.data_layout {
+            None if self.amdgpu => 5,
+            _ => self.layout.alloca_space(),
+        };
     }
 }
 
@@ -66,6 +67,8 @@ pub(crate) struct Env<'a> {
     pub(crate) module: &'a Module,
     pub(crate) index: &'a ModuleIndex,
     pub(crate) amdgpu: bool,
+    /// Intrinsics that are used other than by calling them with their own type. Known of whole modules only.
+    pub(crate) misused: FxHashSet<GlobalName>,
     /// Whether the intrinsic of this name is a convergent operation.
     pub(crate) convergent_intrinsic: fn(&[u8]) -> bool,
 }
@@ -77,6 +80,7 @@ impl<'a> Env<'a> {
             module,
             index,
             amdgpu: index.amdgpu,
+            misused: FxHashSet::default(),
             convergent_intrinsic: |_| false,
         }
     }

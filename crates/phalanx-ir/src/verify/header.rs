@@ -4,8 +4,8 @@ use crate::{
     attributes::AttrKind,
     call_conv::CallConv,
     function::{FunctionHeader, FunctionRef},
-    module::Linkage,
-    types::Type,
+    module::{DllStorage, Linkage, Visibility},
+    types::{Type, TypeKind},
     verify::{
         attrs::{self, Subject},
         constants::Constants,
@@ -40,6 +40,7 @@ pub(crate) fn check(
     run(own_attributes(env, function));
     run(convention(env, header));
     run(presence(env, function));
+    run(dll_storage(header.dll, header.visibility, header.linkage, header.dso_local, function.is_declaration()));
     for constant in [header.prefix, header.prologue, header.personality].into_iter().flatten() {
         run(constants.check(env, constant));
     }
@@ -63,14 +64,44 @@ fn linkage(function: FunctionRef<'_>) -> Check {
     Ok(())
 }
 
+/// What `dllimport` and `dllexport` go with, for functions and variables.
+pub(crate) fn dll_storage(
+    dll: DllStorage,
+    visibility: Visibility,
+    linkage: Linkage,
+    dso_local: Option<bool>,
+    is_declaration: bool,
+) -> Check {
+    match dll {
+        DllStorage::Default => {}
+        DllStorage::Export => ensure!(
+            visibility != Visibility::Hidden,
+            "dllexport GlobalValue must have default or protected visibility"
+        ),
+        DllStorage::Import => {
+            ensure!(
+                visibility == Visibility::Default,
+                "dllimport GlobalValue must have default visibility"
+            );
+            ensure!(dso_local != Some(true), "GlobalValue with DLLImport Storage is dso_local!");
+            let is_external = matches!(linkage, Linkage::External | Linkage::ExternWeak);
+            ensure!(
+                is_declaration && is_external || linkage == Linkage::AvailableExternally,
+                "Global is marked as dllimport, but not external"
+            );
+        }
+    }
+    Ok(())
+}
+
 /// Types of result and parameters.
 fn signature(env: &Env<'_>, header: &FunctionHeader) -> Check {
     let types = &env.types;
     let is_intrinsic = env.is_intrinsic(header.name);
     let ret = header.ret;
+    let is_function = matches!(types.kind(ret), TypeKind::Function { .. });
     ensure!(
-        ret == Type::VOID
-            || types.is_first_class(ret) && ret != Type::LABEL && ret != Type::METADATA,
+        types.is_aggregate(ret) || !is_function && ret != Type::LABEL && ret != Type::METADATA,
         "Functions cannot return aggregate values!"
     );
     let sret = (0..header.params.len())
@@ -195,5 +226,6 @@ fn presence(env: &Env<'_>, function: FunctionRef<'_>) -> Check {
     } else {
         ensure!(!env.is_intrinsic(header.name), "llvm intrinsics cannot be defined!");
     }
+    ensure!(!env.misused.contains(&header.name), "Invalid user of intrinsic instruction!");
     Ok(())
 }

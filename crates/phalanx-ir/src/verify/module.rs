@@ -14,6 +14,7 @@ use crate::{
         constants::Constants,
         env::Env,
         fault::{Check, Fault, Related, VerifyError, ensure},
+        header,
         types::MAX_ALIGN,
     },
 };
@@ -151,6 +152,13 @@ fn variable_rules(env: &Env<'_>, constants: &mut Constants, variable: &GlobalVar
             ensure!(variable.comdat.is_none(), "'common' global may not be in a Comdat!", me());
         }
     }
+    header::dll_storage(
+        variable.dll,
+        variable.visibility,
+        variable.linkage,
+        variable.dso_local,
+        is_declaration,
+    )?;
     special_variable(env, variable)?;
     let scalable =
         types.contains(variable.ty, |kind| matches!(kind, TypeKind::Vector { scalable: true, .. }));
@@ -210,7 +218,8 @@ fn special_variable(env: &Env<'_>, variable: &GlobalVariable) -> Check {
                 me()
             );
             // Of an array of other things LLVM asks nothing.
-            if let Some(fields) = element.and_then(|elem| types.fields(elem)) {
+            if let Some(elem) = element {
+                let fields = types.fields(elem).unwrap_or(&[]);
                 ensure!(
                     fields.len() == 2 && fields[0] == Type::I32 && types.is_ptr(fields[1])
                         || fields.len() == 3 && fields[0] == Type::I32 && types.is_ptr(fields[1]),
@@ -246,13 +255,12 @@ fn special_variable(env: &Env<'_>, variable: &GlobalVariable) -> Check {
 /// Members of `llvm.used` are named globals, casts aside.
 fn used_members(env: &Env<'_>, initializer: Const, me: Related) -> Check {
     let context = env.types.context;
-    let ConstKind::Aggregate(members) = &context.const_data(initializer).kind else {
-        ensure!(
-            matches!(context.const_data(initializer).kind, ConstKind::Zero),
-            "wrong initializer for intrinsic global variable",
-            me
-        );
-        return Ok(());
+    let members = match &context.const_data(initializer).kind {
+        ConstKind::Aggregate(members) if !is_null(context, initializer) => members,
+        _ => {
+            ensure!(false, "wrong initializer for intrinsic global variable", me);
+            return Ok(());
+        }
     };
     for &member in members {
         match &context.const_data(strip_casts(context, member)).kind {
@@ -340,6 +348,52 @@ impl Aliases {
         }
         Aliases { cyclic, targets }
     }
+}
+
+/// Intrinsics of the module that are used other than by calling them with their own type. O(operands).
+pub(crate) fn misused_intrinsics(env: &Env<'_>) -> FxHashSet<GlobalName> {
+    let (module, context) = (env.module, env.types.context);
+    let mut misused = FxHashSet::default();
+    if !module.functions.iter().any(|f| env.is_intrinsic(f.header.name)) {
+        return misused;
+    }
+    let mut seen = FxHashSet::default();
+    let mut note = |constant: Const| {
+        let is_known = (constant.raw() as usize) < context.const_count();
+        if is_known && seen.insert(constant) {
+            let names = names_in(context, constant);
+            misused.extend(names.into_iter().filter(|&name| env.is_intrinsic(name)));
+        }
+    };
+    for variable in &module.variables {
+        let is_list = env.name_bytes(variable.name).starts_with(b"llvm.");
+        variable.initializer.into_iter().filter(|_| !is_list).for_each(&mut note);
+    }
+    module.aliases.iter().map(|alias| alias.target).for_each(&mut note);
+    for function in &module.functions {
+        let (header, body) = (&function.header, &function.body);
+        let own = [header.prefix, header.prologue, header.personality];
+        own.into_iter().flatten().for_each(&mut note);
+        for &block in function.flow.order() {
+            for inst in body.block_insts(block).filter(|&inst| body.is_intact(inst)) {
+                let mut operands = body.operands(inst);
+                if body.inst(inst).opcode.is_call()
+                    && let Some((&callee, others)) = operands.split_last()
+                    && is_call_by_own_type(env, callee, body.call_info(inst).function_type)
+                {
+                    operands = others;
+                }
+                operands.iter().filter_map(|value| value.as_const()).for_each(&mut note);
+            }
+        }
+    }
+    misused
+}
+
+fn is_call_by_own_type(env: &Env<'_>, callee: Value, function_type: Type) -> bool {
+    let constant = callee.as_const().filter(|c| (c.raw() as usize) < env.types.context.const_count());
+    let header = constant.and_then(|constant| env.function_of(constant));
+    header.is_some_and(|header| header.ty == function_type)
 }
 
 /// All names in a constant, in order of first occurrence.

@@ -20,7 +20,7 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     let opcode = inst.opcode();
     match opcode {
         _ if opcode.is_binary() => values::binary(&env.types, inst)?,
-        _ if opcode.is_cast() => values::cast(&env.types, inst)?,
+        _ if opcode.is_cast() => values::cast(env, inst)?,
         _ if opcode.is_call() => call::check(env, inst)?,
         Opcode::FNeg => values::unary(&env.types, inst)?,
         Opcode::ICmp | Opcode::FCmp => values::compare(&env.types, inst)?,

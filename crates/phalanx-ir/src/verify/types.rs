@@ -261,6 +261,13 @@ impl<'a> Types<'a> {
         false
     }
 
+    /// The value of an integer constant of at most 64 bits, by its sign.
+    pub(crate) fn const_signed(&self, constant: Const) -> Option<i64> {
+        let bits = self.bits(self.context.const_data(constant).ty).filter(|bits| (1..=64).contains(bits))?;
+        let shift = 64 - bits;
+        Some((self.const_int(constant)? << shift) as i64 >> shift)
+    }
+
     /// Whether a constant is a scalar integer (not undefined, not an expression).
     pub(crate) fn is_plain_int(&self, constant: Const) -> bool {
         let data = self.context.const_data(constant);

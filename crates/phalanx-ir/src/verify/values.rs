@@ -4,6 +4,7 @@ use crate::{
     inst::{FloatPredicate, InstFlags, IntPredicate, Opcode},
     types::{Type, TypeKind},
     verify::{
+        env::Env,
         fault::{Check, Related, ensure},
         types::Types,
         view::InstView,
@@ -112,12 +113,13 @@ pub(crate) fn select(types: &Types<'_>, inst: &InstView<'_>) -> Check {
 }
 
 /// Source and destination of a conversion.
-pub(crate) fn cast(types: &Types<'_>, inst: &InstView<'_>) -> Check {
-    cast_types(types, inst.opcode(), inst.ty(0), inst.data.ty)
+pub(crate) fn cast(env: &Env<'_>, inst: &InstView<'_>) -> Check {
+    cast_types(env, inst.opcode(), inst.ty(0), inst.data.ty)
 }
 
 /// The rule of each conversion, for instructions and constant expressions alike.
-pub(crate) fn cast_types(types: &Types<'_>, opcode: Opcode, from: Type, to: Type) -> Check {
+pub(crate) fn cast_types(env: &Env<'_>, opcode: Opcode, from: Type, to: Type) -> Check {
+    let types = &env.types;
     let (int, float, ptr) = (
         |ty| types.is_int_or_vector(ty),
         |ty| types.is_float_or_vector(ty),
@@ -209,6 +211,11 @@ pub(crate) fn cast_types(types: &Types<'_>, opcode: Opcode, from: Type, to: Type
             ensure!(ptr(from), "PtrToAddr source must be pointer");
             ensure!(int(to), "PtrToAddr result must be integral");
             ensure!(same_shape, "PtrToAddr type mismatch");
+            let space = types.address_space(from).unwrap_or(0);
+            ensure!(
+                width(to) == u64::from(env.index.layout.address_bits(space)),
+                "PtrToAddr result must be address width"
+            );
         }
         Opcode::IntToPtr => {
             ensure!(int(from), "IntToPtr source must be an integral");

@@ -296,15 +296,19 @@ impl<'a> Parser<'a> {
         Ok(kind)
     }
 
-    /// `nuw` and `nsw` in any order.
+    /// `nuw` and `nsw`, in any order, once each.
     pub(crate) fn parse_wrap_flags(&mut self) -> InstFlags {
         let mut flags = InstFlags::NONE;
         loop {
-            flags |= match self.token.keyword {
+            let flag = match self.token.keyword {
                 Keyword::Nuw => InstFlags::NUW,
                 Keyword::Nsw => InstFlags::NSW,
                 _ => return flags,
             };
+            if flags.contains(flag) {
+                return flags;
+            }
+            flags |= flag;
             self.bump();
         }
     }

@@ -174,6 +174,7 @@ impl Parser<'_> {
             self.func.phis.push(inst);
         }
         if self.func.ate_comma || self.accept(TokenKind::Comma) {
+            let start = self.func.attachments.len();
             loop {
                 if !self.at(TokenKind::MetadataVar) {
                     return Err(self.unexpected("a metadata attachment"));
@@ -184,6 +185,7 @@ impl Parser<'_> {
                     break;
                 }
             }
+            Self::keep_last_of_each_kind(&mut self.func.attachments, start);
         }
         Ok(())
     }

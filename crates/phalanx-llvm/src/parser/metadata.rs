@@ -6,10 +6,10 @@
 //! of a specialised node may hold is read by `metadata_fields`, after the schema of its kind.
 
 use phalanx_ir::{
-    Symbol, Type,
+    InstId, Symbol, Type,
     metadata::{Attachment, Field, LocalMetadata, MetadataId, MetadataValue, NodeBuilder, NodeKind, kind},
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Parser, keyword::Keyword};
 use crate::{
@@ -147,6 +147,28 @@ impl<'a> Parser<'a> {
         let kind = self.attachment_kind(&self.text(token)[1..]);
         let node = self.parse_metadata_node()?;
         Ok(Attachment { kind, node })
+    }
+
+    /// Of several attachments of one kind on an instruction, the last counts. They stand from `start` on.
+    pub(crate) fn keep_last_of_each_kind(attachments: &mut Vec<(InstId, Attachment)>, start: usize) {
+        const FEW: usize = 8;
+        let run = &mut attachments[start..];
+        let mut kept = run.len();
+        let mut seen = FxHashSet::default();
+        // From the last to the first; what is kept moves to the end.
+        for at in (0..run.len()).rev() {
+            let kind = run[at].1.kind;
+            let is_repeated = if run.len() <= FEW {
+                run[kept..].iter().any(|(_, later)| later.kind == kind)
+            } else {
+                !seen.insert(kind)
+            };
+            if !is_repeated {
+                kept -= 1;
+                run[kept] = run[at];
+            }
+        }
+        attachments.drain(start..start + kept);
     }
 
     fn attachment_kind(&mut self, text: &[u8]) -> Symbol {

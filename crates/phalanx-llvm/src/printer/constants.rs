@@ -1,9 +1,8 @@
 //! Constants as text.
 //!
 //! Constants nest as deep as the input likes (arrays of arrays, expressions of expressions), so what remains to be
-//! written is kept on an explicit stack. Aggregates are written in LLVM's canonical form whatever form they are held
-//! in: `zeroinitializer`, `undef` and `poison` when all elements are that, `c"..."` for arrays of bytes, `splat (..)`
-//! for vectors of one number.
+//! written is kept on an explicit stack. Constants are canonical (see [`ConstKind`]), and LLVM's spelling is that of the
+//! canonical form, except that the lanes of a vector are written one by one where they are no numbers.
 
 use phalanx_ir::{
     Const, ConstKind, Opcode, Type, TypeKind,
@@ -109,14 +108,11 @@ impl<'a> Writer<'a> {
             }
             ConstKind::Null => self.str("null"),
             ConstKind::NoneToken => self.str("none"),
-            ConstKind::Zero => self.zero(self.cx.context.type_kind(*ty)),
+            ConstKind::Zero => self.str("zeroinitializer"),
             ConstKind::Undef => self.str("undef"),
             ConstKind::Poison => self.str("poison"),
             ConstKind::Aggregate(elements) => {
                 self.aggregate(self.cx.context.type_kind(*ty), elements, steps);
-            }
-            ConstKind::Bytes(bytes) if bytes.iter().all(|&byte| byte == 0) => {
-                self.str("zeroinitializer");
             }
             ConstKind::Bytes(bytes) => {
                 self.out.push(b'c');
@@ -150,17 +146,6 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn zero(&mut self, kind: &TypeKind) {
-        match kind {
-            TypeKind::Int(1) => self.str("false"),
-            TypeKind::Int(_) => self.str("0"),
-            TypeKind::Ptr(_) => self.str("null"),
-            TypeKind::Token => self.str("none"),
-            kind if kind.is_float() => float::float(kind, 0, self.out),
-            _ => self.str("zeroinitializer"),
-        }
-    }
-
     /// Whether a constant is zero of its type, as far as can be told without looking inside aggregates.
     fn is_zero(&self, constant: Const) -> bool {
         match &self.cx.context.const_data(constant).kind {
@@ -179,52 +164,18 @@ impl<'a> Writer<'a> {
     }
 
     fn aggregate(&mut self, ty: &'a TypeKind, elements: &'a [Const], steps: &mut Steps<'a>) {
-        let context = self.cx.context;
-        let kind = |constant: &Const| &context.const_data(*constant).kind;
-        if elements.iter().all(|&e| self.is_zero(e)) {
-            return self.str("zeroinitializer");
-        } else if elements.iter().all(|e| matches!(kind(e), ConstKind::Undef)) {
-            return self.str("undef");
-        } else if elements.iter().all(|e| matches!(kind(e), ConstKind::Poison)) {
-            return self.str("poison");
-        }
         let (open, close) = match ty {
             TypeKind::Struct { packed: false, .. } => ("{ ", " }"),
             TypeKind::Struct { packed: true, .. } => ("<{ ", " }>"),
-            TypeKind::Vector { .. } => {
-                if self.is_number(elements[0]) && elements.iter().all(|e| *e == elements[0]) {
-                    self.str("splat (");
-                    steps.extend([Step::Text(")"), Step::Typed(elements[0])]);
-                    return;
-                }
-                ("<", ">")
-            }
+            TypeKind::Vector { .. } => ("<", ">"),
             TypeKind::Named(name) => match self.cx.bodies.is_packed(*name) {
                 true => ("<{ ", " }>"),
                 false => ("{ ", " }"),
             },
-            _ => {
-                if let Some(bytes) = self.bytes_of(elements) {
-                    self.out.push(b'c');
-                    return self.quoted_bytes(&bytes);
-                }
-                ("[", "]")
-            }
+            _ => ("[", "]"),
         };
         self.str(open);
         steps.extend([Step::Text(close), Step::List { constants: elements, first: true }]);
-    }
-
-    /// The elements of an array as bytes, when all are numbers of type `i8`.
-    fn bytes_of(&self, elements: &[Const]) -> Option<Vec<u8>> {
-        let byte = |&element: &Const| match self.cx.context.const_data(element) {
-            ConstData { ty: Type::I8, kind: ConstKind::Int(int) } => {
-                int.to_u64().map(|value| value as u8)
-            }
-            _ => None,
-        };
-        byte(elements.first()?)?;
-        elements.iter().map(byte).collect()
     }
 
     fn splat(&mut self, ty: Type, element: Const, steps: &mut Steps<'a>) {
@@ -234,9 +185,6 @@ impl<'a> Writer<'a> {
             _ => (0, false),
         };
         match context.const_data(element).kind {
-            _ if self.is_zero(element) => self.str("zeroinitializer"),
-            ConstKind::Undef => self.str("undef"),
-            ConstKind::Poison => self.str("poison"),
             ConstKind::Int(_) | ConstKind::Float(_) => {
                 self.str("splat (");
                 steps.extend([Step::Text(")"), Step::Typed(element)]);

@@ -1,6 +1,7 @@
 ; Convergence control tokens.
 
 ;; anchor used
+;= ok
 declare token @llvm.experimental.convergence.anchor()
 declare void @g() convergent
 define void @f() {
@@ -10,6 +11,7 @@ define void @f() {
 }
 
 ;; bundle with a value that is no token
+;= The 'convergencectrl' bundle requires exactly one token use.
 declare void @g() convergent
 define void @f(i32 %x) {
   call void @g() [ "convergencectrl"(i32 %x) ]
@@ -17,6 +19,7 @@ define void @f(i32 %x) {
 }
 
 ;; bundle with token none
+;= Convergence control tokens can only be produced by calls to the convergence control intrinsics.
 declare void @g() convergent
 define void @f(i32 %x) {
   call void @g() [ "convergencectrl"(token none) ]
@@ -24,6 +27,7 @@ define void @f(i32 %x) {
 }
 
 ;; empty bundle
+;= The 'convergencectrl' bundle requires exactly one token use.
 declare void @g() convergent
 define void @f(i32 %x) {
   call void @g() [ "convergencectrl"() ]
@@ -31,6 +35,7 @@ define void @f(i32 %x) {
 }
 
 ;; entry intrinsic twice
+;= Entry intrinsic cannot be preceded by a convergent operation in the same basic block.
 declare token @llvm.experimental.convergence.entry()
 define void @f() convergent {
   %a = call token @llvm.experimental.convergence.entry()
@@ -39,6 +44,7 @@ define void @f() convergent {
 }
 
 ;; entry with a token
+;= Convergence control tokens can only be produced by calls to the convergence control intrinsics.
 declare token @llvm.experimental.convergence.entry()
 declare token @llvm.experimental.convergence.anchor()
 define void @f() convergent {
@@ -47,6 +53,7 @@ define void @f() convergent {
 }
 
 ;; loop heart
+;= ok
 declare token @llvm.experimental.convergence.entry()
 declare token @llvm.experimental.convergence.loop()
 declare void @g() convergent
@@ -64,6 +71,7 @@ x:
 }
 
 ;; heart not in the header
+;= Cycle heart must dominate all blocks in the cycle.
 declare token @llvm.experimental.convergence.entry()
 declare token @llvm.experimental.convergence.loop()
 define void @f(i1 %c) convergent {
@@ -80,6 +88,7 @@ x:
 }
 
 ;; hearts of nested loops
+;= ok
 declare token @llvm.experimental.convergence.entry()
 declare token @llvm.experimental.convergence.loop()
 declare void @g() convergent
@@ -101,6 +110,7 @@ x:
 }
 
 ;; inner heart that uses the outermost token
+;= Cycle heart must dominate all blocks in the cycle.
 declare token @llvm.experimental.convergence.entry()
 declare token @llvm.experimental.convergence.loop()
 define void @f(i1 %c) convergent {
@@ -120,6 +130,7 @@ x:
 }
 
 ;; token used after its loop in another region
+;= Convergence region is not well-nested.
 declare token @llvm.experimental.convergence.anchor()
 declare void @g() convergent
 define void @f(i1 %c) {
@@ -136,6 +147,7 @@ x:
 }
 
 ;; regions that cross at a join
+;= ok
 declare token @llvm.experimental.convergence.anchor()
 declare void @g() convergent
 define void @f(i1 %c) {
@@ -154,6 +166,7 @@ j:
 }
 
 ;; token popped on one side of a branch
+;= Convergence region is not well-nested.
 declare token @llvm.experimental.convergence.anchor()
 declare void @g() convergent
 define void @f(i1 %c) {
@@ -173,6 +186,7 @@ j:
 }
 
 ;; token used in unreachable code
+;= ok
 declare token @llvm.experimental.convergence.anchor()
 declare void @g() convergent
 define void @f(i1 %c) {
@@ -185,6 +199,7 @@ dead:
 }
 
 ;; a convergent intrinsic without token beside tokens
+;= Cannot mix controlled and uncontrolled convergence in the same function.
 declare token @llvm.experimental.convergence.anchor()
 declare void @llvm.nvvm.barrier0() convergent
 define void @f() {
@@ -194,6 +209,7 @@ define void @f() {
 }
 
 ;; convergent call site without token beside tokens
+;= Cannot mix controlled and uncontrolled convergence in the same function.
 declare token @llvm.experimental.convergence.anchor()
 declare void @g()
 define void @f() {
@@ -203,6 +219,7 @@ define void @f() {
 }
 
 ;; convergent assembly beside tokens
+;= Cannot mix controlled and uncontrolled convergence in the same function.
 declare token @llvm.experimental.convergence.anchor()
 define void @f() {
   %a = call token @llvm.experimental.convergence.anchor()
@@ -211,6 +228,7 @@ define void @f() {
 }
 
 ;; loop intrinsic outside of a loop
+;= ok
 declare token @llvm.experimental.convergence.anchor()
 declare token @llvm.experimental.convergence.loop()
 define void @f() {
@@ -223,6 +241,7 @@ b:
 }
 
 ;; loop intrinsic in the block of its token
+;= Loop intrinsic cannot be preceded by a convergent operation in the same basic block.
 declare token @llvm.experimental.convergence.anchor()
 declare token @llvm.experimental.convergence.loop()
 define void @f() {
@@ -233,6 +252,7 @@ entry:
 }
 
 ;; loop intrinsic with two bundles
+;= The 'convergencectrl' bundle can occur at most once on a call
 declare token @llvm.experimental.convergence.anchor()
 declare token @llvm.experimental.convergence.loop()
 define void @f() {

@@ -1,6 +1,7 @@
 ; Exception handling.
 
 ;; landingpad without clauses
+;= LandingPadInst needs at least one clause or to be a cleanup.
 declare i32 @p(...)
 declare void @g()
 define void @f() personality ptr @p {
@@ -14,6 +15,7 @@ u:
 }
 
 ;; landingpad without personality
+;= LandingPadInst needs to be in a function with a personality.
 declare void @g()
 define void @f() {
 entry:
@@ -26,6 +28,7 @@ u:
 }
 
 ;; landingpad behind another instruction
+;= The unwind destination does not have an exception handling instruction!
 declare i32 @p(...)
 declare void @g()
 define void @f() personality ptr @p {
@@ -40,6 +43,7 @@ u:
 }
 
 ;; landingpad entered by a branch
+;= Block containing LandingPadInst must be jumped to only by the unwind edge of an invoke.
 declare i32 @p(...)
 declare void @g()
 define void @f(i1 %c) personality ptr @p {
@@ -55,6 +59,7 @@ u:
 }
 
 ;; invoke to itself on both edges
+;= Block containing LandingPadInst must be jumped to only by the unwind edge of an invoke.
 declare i32 @p(...)
 declare void @g()
 define void @f(i1 %c) personality ptr @p {
@@ -66,6 +71,7 @@ u:
 }
 
 ;; landingpads of different types
+;= The landingpad instruction should have a consistent result type inside a function.
 declare i32 @p(...)
 declare void @g()
 define void @f() personality ptr @p {
@@ -84,6 +90,7 @@ v:
 }
 
 ;; resume of another type
+;= The resume instruction should have a consistent result type inside a function.
 declare i32 @p(...)
 declare void @g()
 define void @f() personality ptr @p {
@@ -97,11 +104,13 @@ u:
 }
 
 ;; resume without personality
+;= ResumeInst needs to be in a function with a personality.
 define void @f() {
   resume { ptr, i32 } poison
 }
 
 ;; landingpad with a filter and a catch
+;= ok
 declare i32 @p(...)
 declare void @g()
 define void @f() personality ptr @p {
@@ -115,6 +124,7 @@ u:
 }
 
 ;; landingpad that catches an integer
+;= Catch operand does not have pointer type!
 declare i32 @p(...)
 declare void @g()
 define void @f() personality ptr @p {
@@ -128,6 +138,7 @@ u:
 }
 
 ;; invoke that unwinds to no pad
+;= The unwind destination does not have an exception handling instruction!
 declare i32 @p(...)
 declare void @g()
 define void @f() personality ptr @p {
@@ -140,6 +151,7 @@ u:
 }
 
 ;; funclets
+;= ok
 declare i32 @__CxxFrameHandler3(...)
 declare void @g()
 define void @f() personality ptr @__CxxFrameHandler3 {
@@ -159,6 +171,7 @@ u:
 }
 
 ;; catchswitch to a block without catchpad
+;= CatchSwitchInst handlers must be catchpads
 declare i32 @__CxxFrameHandler3(...)
 declare void @g()
 define void @f() personality ptr @__CxxFrameHandler3 {
@@ -173,6 +186,7 @@ c:
 }
 
 ;; cleanuppad entered by a branch
+;= EH pad must be jumped to via an unwind edge
 declare i32 @__CxxFrameHandler3(...)
 declare void @g()
 define void @f() personality ptr @__CxxFrameHandler3 {
@@ -184,6 +198,7 @@ u:
 }
 
 ;; cleanuppad without personality
+;= CleanupPadInst needs to be in a function with a personality.
 declare void @g()
 define void @f() {
 entry:
@@ -196,6 +211,7 @@ u:
 }
 
 ;; pad in the entry block
+;= EH pad cannot be in entry block.
 declare i32 @__CxxFrameHandler3(...)
 define void @f() personality ptr @__CxxFrameHandler3 {
 entry:
@@ -204,6 +220,7 @@ entry:
 }
 
 ;; cleanupret from a catchpad
+;= CleanupReturnInst needs to be provided a CleanupPad
 declare i32 @__CxxFrameHandler3(...)
 declare void @g()
 define void @f() personality ptr @__CxxFrameHandler3 {
@@ -219,6 +236,7 @@ c:
 }
 
 ;; catchpad of a parameter
+;= parser
 declare i32 @__CxxFrameHandler3(...)
 define void @f() personality ptr @__CxxFrameHandler3 {
 entry:
@@ -231,6 +249,7 @@ d:
 }
 
 ;; catchpad entered by a branch
+;= Block containg CatchPadInst must be jumped to only by its catchswitch.
 declare i32 @__CxxFrameHandler3(...)
 declare void @g()
 define void @f(i1 %x) personality ptr @__CxxFrameHandler3 {
@@ -248,6 +267,7 @@ c:
 }
 
 ;; cleanupret to a landingpad
+;= CleanupReturnInst must unwind to an EH block which is not a landingpad.
 declare i32 @p(...)
 declare void @g()
 define void @f() personality ptr @p {

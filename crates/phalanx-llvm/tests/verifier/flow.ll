@@ -1,12 +1,14 @@
 ; Blocks, order of instructions, phis, dominance. See ../verifier.rs for the format.
 
 ;; entry with predecessor
+;= Entry block to function must not have predecessors!
 define void @f() {
 entry:
   br label %entry
 }
 
 ;; entry with predecessor through a loop
+;= Entry block to function must not have predecessors!
 define void @f(i1 %c) {
 entry:
   br label %b
@@ -17,6 +19,7 @@ x:
 }
 
 ;; use before definition in a block
+;= Instruction does not dominate all uses!
 define i32 @f(i32 %x) {
   %a = add i32 %b, %x
   %b = add i32 %x, %x
@@ -24,6 +27,7 @@ define i32 @f(i32 %x) {
 }
 
 ;; use in a block not dominated
+;= Instruction does not dominate all uses!
 define i32 @f(i1 %c, i32 %x) {
 entry:
   br i1 %c, label %a, label %b
@@ -35,12 +39,14 @@ b:
 }
 
 ;; use of own value
+;= Only PHI nodes may reference their own value!
 define i32 @f(i32 %x) {
   %a = add i32 %a, %x
   ret i32 %a
 }
 
 ;; use of own value in unreachable code
+;= ok
 define i32 @f(i32 %x) {
   ret i32 %x
 dead:
@@ -49,6 +55,7 @@ dead:
 }
 
 ;; use before definition in unreachable code
+;= ok
 define i32 @f(i32 %x) {
   ret i32 %x
 dead:
@@ -58,6 +65,7 @@ dead:
 }
 
 ;; use of an unreachable definition in reachable code
+;= Instruction does not dominate all uses!
 define i32 @f(i32 %x) {
 entry:
   br label %b
@@ -69,6 +77,7 @@ b:
 }
 
 ;; phi over an unreachable predecessor
+;= ok
 define i32 @f(i32 %x) {
 entry:
   br label %b
@@ -81,6 +90,7 @@ b:
 }
 
 ;; phi uses a value of the wrong predecessor
+;= Instruction does not dominate all uses!
 define i32 @f(i1 %c, i32 %x) {
 entry:
   br i1 %c, label %l, label %r
@@ -96,6 +106,7 @@ j:
 }
 
 ;; phi of the right predecessors
+;= ok
 define i32 @f(i1 %c, i32 %x) {
 entry:
   br i1 %c, label %l, label %r
@@ -111,6 +122,7 @@ j:
 }
 
 ;; phi misses a predecessor
+;= PHINode should have one entry for each predecessor of its parent basic block!
 define i32 @f(i1 %c, i32 %x) {
 entry:
   br i1 %c, label %l, label %j
@@ -122,6 +134,7 @@ j:
 }
 
 ;; phi names a block that is no predecessor
+;= PHI node entries do not match predecessors!
 define i32 @f(i1 %c, i32 %x) {
 entry:
   br i1 %c, label %l, label %j
@@ -135,6 +148,7 @@ j:
 }
 
 ;; phi with one entry for a double edge
+;= PHINode should have one entry for each predecessor of its parent basic block!
 define i32 @f(i1 %c, i32 %x) {
 entry:
   br i1 %c, label %j, label %j
@@ -144,6 +158,7 @@ j:
 }
 
 ;; phi with two equal entries for a double edge
+;= ok
 define i32 @f(i1 %c, i32 %x) {
 entry:
   br i1 %c, label %j, label %j
@@ -153,6 +168,7 @@ j:
 }
 
 ;; phi with two different entries for a double edge
+;= PHI node has multiple entries for the same basic block with different incoming values!
 define i32 @f(i1 %c, i32 %x) {
 entry:
   br i1 %c, label %j, label %j
@@ -162,6 +178,7 @@ j:
 }
 
 ;; phi in a switch with repeated targets
+;= ok
 define i32 @f(i32 %x) {
 entry:
   switch i32 %x, label %j [ i32 1, label %j
@@ -174,6 +191,7 @@ j:
 }
 
 ;; phi behind another instruction
+;= PHI nodes not grouped at top of basic block!
 define i32 @f(i32 %x) {
 entry:
   br label %j
@@ -184,6 +202,7 @@ j:
 }
 
 ;; phi in the entry block
+;= ok
 define i32 @f() {
 entry:
   %p = phi i32
@@ -191,6 +210,7 @@ entry:
 }
 
 ;; phi without entries in a block without predecessors
+;= ok
 define i32 @f() {
 entry:
   ret i32 0
@@ -202,6 +222,7 @@ dead2:
 }
 
 ;; phi uses itself around a loop
+;= ok
 define i32 @f(i1 %c) {
 entry:
   br label %l
@@ -213,6 +234,7 @@ x:
 }
 
 ;; phi uses itself from the entry
+;= Instruction does not dominate all uses!
 define i32 @f(i1 %c) {
 entry:
   br label %l
@@ -224,6 +246,7 @@ x:
 }
 
 ;; phi uses an earlier phi of its block from the entry
+;= Instruction does not dominate all uses!
 define i32 @f(i1 %c) {
 entry:
   br label %l
@@ -236,6 +259,7 @@ x:
 }
 
 ;; phi uses a later value around a loop
+;= ok
 define i32 @f(i1 %c) {
 entry:
   br label %l
@@ -248,6 +272,7 @@ x:
 }
 
 ;; phi of tokens
+;= PHI nodes cannot have token type!
 declare token @llvm.experimental.convergence.anchor()
 define void @f(i1 %c) {
 entry:
@@ -259,6 +284,7 @@ l:
 }
 
 ;; phi of labels
+;= Entry block to function must not have predecessors!
 define void @f(i1 %c) {
 entry:
   br label %l
@@ -268,6 +294,7 @@ l:
 }
 
 ;; invoke result on the normal edge
+;= ok
 declare i32 @g()
 declare i32 @p(...)
 define i32 @f() personality ptr @p {
@@ -281,6 +308,7 @@ u:
 }
 
 ;; invoke result on the unwind edge
+;= Instruction does not dominate all uses!
 declare i32 @g()
 declare i32 @p(...)
 define i32 @f() personality ptr @p {
@@ -294,6 +322,7 @@ u:
 }
 
 ;; invoke result behind a normal destination with another predecessor
+;= Instruction does not dominate all uses!
 declare i32 @g()
 declare i32 @p(...)
 define i32 @f(i1 %c) personality ptr @p {
@@ -309,6 +338,7 @@ u:
 }
 
 ;; invoke result in a phi of the normal destination
+;= ok
 declare i32 @g()
 declare i32 @p(...)
 define i32 @f(i1 %c) personality ptr @p {
@@ -325,6 +355,7 @@ u:
 }
 
 ;; invoke result in a phi of the unwind destination
+;= Instruction does not dominate all uses!
 declare i32 @g()
 declare i32 @p(...)
 define i32 @f(i1 %c) personality ptr @p {
@@ -339,6 +370,7 @@ u:
 }
 
 ;; invoke result below a normal destination that is a loop header
+;= ok
 declare i32 @g()
 declare i32 @p(...)
 define i32 @f(i1 %c) personality ptr @p {
@@ -356,6 +388,7 @@ u:
 }
 
 ;; function used as a value of another function
+;= parser
 define i32 @f(i32 %x) {
   ret i32 %x
 }
@@ -364,17 +397,20 @@ define i32 @g() {
 }
 
 ;; instruction after the terminator
+;= ok
 define void @f() {
   ret void
   ret void
 }
 
 ;; no terminator
+;= parser
 define i32 @f(i32 %x) {
   %a = add i32 %x, 1
 }
 
 ;; deep domination is fine
+;= ok
 define i32 @f(i1 %c, i32 %x) {
 entry:
   %v = add i32 %x, 1
@@ -392,6 +428,7 @@ j:
 }
 
 ;; blockaddress of the entry
+;= blockaddress may not be used with the entry block!
 @g = global ptr blockaddress(@f, %entry)
 define void @f() {
 entry:
@@ -399,6 +436,7 @@ entry:
 }
 
 ;; blockaddress of another block
+;= ok
 @g = global ptr blockaddress(@f, %b)
 define void @f() {
 entry:
@@ -408,6 +446,7 @@ b:
 }
 
 ;; named void call
+;= parser
 declare void @g()
 define void @f() {
   %x = call void @g()
@@ -415,6 +454,7 @@ define void @f() {
 }
 
 ;; an irreducible loop with a value from one entry
+;= Instruction does not dominate all uses!
 define i32 @f(i1 %c, i32 %x) {
 entry:
   br i1 %c, label %a, label %b

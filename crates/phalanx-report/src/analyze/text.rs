@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::model::{FunctionReport, ModuleReport, Place, Trees, ValueReport};
+use super::model::{FunctionReport, ModuleReport, Place, Trees};
 
 const TITLE: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -48,15 +48,11 @@ fn write_function(function: &FunctionReport, all: bool, out: &mut String) -> fmt
     let arguments: Vec<_> = function.arguments.iter().filter(|a| a.divergent || all).collect();
     if !arguments.is_empty() {
         heading("arguments", out)?;
-        for argument in arguments {
-            value_line(argument, out)?;
-        }
+        lines(arguments.iter().map(|v| (v.place, v.divergent, &*v.sources, &*v.text)), out)?;
     }
     if let Some(branches) = function.branches.as_ref().filter(|b| !b.is_empty()) {
         heading("branches", out)?;
-        for branch in branches {
-            line(branch.place, branch.divergent, &branch.sources, &branch.text, out)?;
-        }
+        lines(branches.iter().map(|b| (b.place, b.divergent, &*b.sources, &*b.text)), out)?;
     }
     if let Some(cycles) = function.cycles.as_ref().filter(|c| !c.is_empty()) {
         heading("cycles", out)?;
@@ -89,15 +85,13 @@ fn write_function(function: &FunctionReport, all: bool, out: &mut String) -> fmt
         let shown: Vec<_> = values.iter().filter(|v| v.divergent || all).collect();
         if !shown.is_empty() {
             heading(if all { "values" } else { "divergent values" }, out)?;
-            for value in shown {
-                value_line(value, out)?;
-            }
+            lines(shown.iter().map(|v| (v.place, v.divergent, &*v.sources, &*v.text)), out)?;
         }
     }
     if let Some(uses) = function.temporal_uses.as_ref().filter(|u| !u.is_empty()) {
         heading("temporally divergent uses", out)?;
         for use_ in uses {
-            line(use_.place, true, &use_.sources, &use_.user, out)?;
+            lines([(use_.place, true, &*use_.sources, &*use_.user)].into_iter(), out)?;
             writeln!(out, "          {DIM}{} from cycle %{}{DIM:#}", use_.value, use_.outside_cycle)?;
         }
     }
@@ -142,15 +136,19 @@ fn others(entries: &[String]) -> String {
     }
 }
 
-fn value_line(value: &ValueReport, out: &mut String) -> fmt::Result {
-    line(value.place, value.divergent, &value.sources, &value.text, out)
-}
-
-fn line(place: Place, divergent: bool, from: &[&str], text: &str, out: &mut String) -> fmt::Result {
-    let style = if divergent { DIVERGENT } else { UNIFORM };
-    let verdict = if divergent { "divergent" } else { "uniform" };
-    let from = sources(from);
-    writeln!(out, "  {DIM}{:>6}{DIM:#}  {style}{verdict:<9}{style:#}{from:<12}  {text}", place.line)
+/// Place, verdict, sources and text of each, the texts aligned.
+fn lines<'a>(
+    entries: impl Iterator<Item = (Place, bool, &'a [&'static str], &'a str)> + Clone,
+    out: &mut String,
+) -> fmt::Result {
+    let width = entries.clone().map(|(_, _, from, _)| sources(from).len()).max().unwrap_or(0);
+    for (place, divergent, from, text) in entries {
+        let style = if divergent { DIVERGENT } else { UNIFORM };
+        let verdict = if divergent { "divergent" } else { "uniform" };
+        let from = sources(from);
+        writeln!(out, "  {DIM}{:>6}{DIM:#}  {style}{verdict:<9}{style:#}{from:<width$}  {text}", place.line)?;
+    }
+    Ok(())
 }
 
 fn sources(from: &[&str]) -> String {

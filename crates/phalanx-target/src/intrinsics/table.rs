@@ -63,6 +63,8 @@ impl Table {
     /// Expands `text`.
     pub(super) fn parse(text: &str) -> Result<Table, TableError> {
         let mut table = Table::default();
+        // Names are products: about one for every ten bytes of the table.
+        table.names.reserve(text.len() / 10);
         for (number, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default().trim();
             table.line(line).map_err(|message| TableError { line: number + 1, message })?;
@@ -218,7 +220,7 @@ fn parse_transfer(text: &str) -> Result<Transfer, String> {
         "propagate" => Transfer::Propagate(keys.sources()?),
         "load" => Transfer::Load { pointer: keys.word().map(parse_index).transpose()? },
         "momentary" => Transfer::Momentary,
-        "quad" => Transfer::Neighbours,
+        "neighbours" => Transfer::Neighbours,
         "collective" => Transfer::Collective { mask: keys.index("mask")? },
         "agree" => Transfer::Agree { data: keys.required("data")?, mask: keys.index("mask")? },
         "differ" => Transfer::Differ { data: keys.required("data")?, mask: keys.index("mask")? },

@@ -358,25 +358,25 @@ fn rules_hold_in_simulated_waves() {
         })
         .collect();
     expect![[r#"
-        llvm.nvvm.vote.all.sync          209    0
-        llvm.nvvm.vote.any.sync          198    0
-        llvm.nvvm.vote.uni.sync          201    0
+        llvm.nvvm.vote.all.sync          209  115
+        llvm.nvvm.vote.any.sync          198  105
+        llvm.nvvm.vote.uni.sync          201   96
         llvm.nvvm.vote.ballot.sync       188    0
         llvm.nvvm.vote.any               400  206
         llvm.nvvm.vote.ballot            400    0
         llvm.nvvm.redux.sync.add         204    0
         llvm.nvvm.redux.sync.xor         206    0
-        llvm.nvvm.redux.sync.and         208    0
-        llvm.nvvm.redux.sync.umax        199    0
+        llvm.nvvm.redux.sync.and         208  108
+        llvm.nvvm.redux.sync.umax        199   97
         llvm.nvvm.match.any.sync.i32     104    0
         llvm.nvvm.match.all.sync.i32p    404    0
         llvm.nvvm.elect.sync             199    0
-        llvm.nvvm.shfl.sync.idx.i32p      54    0
-        llvm.nvvm.shfl.sync.idx.i32p      70    0
-        llvm.nvvm.shfl.sync.idx.f32p     103    0
-        llvm.nvvm.shfl.sync.up.i32p       81    0
-        llvm.nvvm.shfl.sync.down.i32p     82    0
-        llvm.nvvm.shfl.sync.bfly.i32p     38    0
+        llvm.nvvm.shfl.sync.idx.i32p      54   54
+        llvm.nvvm.shfl.sync.idx.i32p      70   70
+        llvm.nvvm.shfl.sync.idx.f32p     103   49
+        llvm.nvvm.shfl.sync.up.i32p       81   81
+        llvm.nvvm.shfl.sync.down.i32p     82   82
+        llvm.nvvm.shfl.sync.bfly.i32p     38   38
         llvm.amdgcn.ballot               400    0
         llvm.amdgcn.readfirstlane        400  200
         llvm.amdgcn.readlane             206    0
@@ -391,7 +391,8 @@ fn rules_hold_in_simulated_waves() {
         llvm.amdgcn.mbcnt.lo               0    0
         llvm.amdgcn.ds.append            216    0
         llvm.amdgcn.wqm.vote             223  223
-    "#]].assert_eq(&report);
+    "#]]
+    .assert_eq(&report);
 }
 
 /// The simulation can tell: rules that are known to be wrong are refuted.
@@ -440,7 +441,7 @@ fn all_transfers() -> Vec<Transfer> {
         .flat_map(|family| family.entries())
         .flat_map(|entry| [entry.info.result, entry.info.further_results])
         .collect();
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = rustc_hash::FxHashSet::default();
     transfers.retain(|transfer| seen.insert(*transfer));
     transfers
 }

@@ -1,4 +1,5 @@
-//! Running the installed LLVM 22.
+//! Running the installed LLVM 22. Each test file uses a part of it.
+#![allow(dead_code, reason = "a module of several test programs")]
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -12,6 +13,7 @@ pub(crate) struct Output {
 
 /// Runs `tool` on `input`. `None`, said loudly, if it is not installed.
 pub(crate) fn run(tool: &str, arguments: &[&str], input: &str) -> Option<Output> {
+    #[expect(clippy::disallowed_methods, reason = "the oracle is a program")]
     let child = Command::new(tool)
         .args(arguments)
         .stdin(Stdio::piped())
@@ -42,12 +44,12 @@ pub(crate) fn run(tool: &str, arguments: &[&str], input: &str) -> Option<Output>
     })
 }
 
-/// What `print<uniformity>` says about a module: for every function its name and, line by line, whether the line is
-/// marked divergent, and the line. `ALL VALUES UNIFORM` is a line of its own.
-pub(crate) fn uniformity(
-    module: &str,
-    processor: &str,
-) -> Option<Vec<(String, Vec<(bool, String)>)>> {
+/// The lines that `print<uniformity>` prints about a function: whether the line is marked divergent, and the rest of
+/// it. `ALL VALUES UNIFORM` is a line of its own.
+pub(crate) type Lines = Vec<(bool, String)>;
+
+/// What `print<uniformity>` says about a module, function by function.
+pub(crate) fn uniformity(module: &str, processor: &str) -> Option<Vec<(String, Lines)>> {
     let cpu = format!("-mcpu={processor}");
     let mut arguments =
         vec!["-passes=print<uniformity>", "-disable-output", "-disable-verify", "-"];
@@ -56,7 +58,7 @@ pub(crate) fn uniformity(
     }
     let output = run("opt-22", &arguments, module)?;
     assert!(output.success, "opt-22 failed: {}\n{module}", output.stderr);
-    let mut functions: Vec<(String, Vec<(bool, String)>)> = Vec::new();
+    let mut functions: Vec<(String, Lines)> = Vec::new();
     for line in output.stderr.lines() {
         if let Some(rest) = line.strip_prefix("UniformityInfo for function '") {
             functions.push((rest.trim_end_matches(['\'', ':']).to_owned(), Vec::new()));

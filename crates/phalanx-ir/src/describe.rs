@@ -16,21 +16,21 @@ use crate::{
     verify::{Related, VerifyError, view::type_of_checked},
 };
 
-pub(super) fn global(context: &Context, name: GlobalName) -> String {
+pub(crate) fn global(context: &Context, name: GlobalName) -> String {
     match name {
         GlobalName::Named(symbol) => format!("@{}", context.text(symbol)),
         GlobalName::Numbered(number) => format!("@{number}"),
     }
 }
 
-pub(super) fn block(function: &Function, block: BlockId) -> String {
+pub(crate) fn block(function: &Function, block: BlockId) -> String {
     match function.extras.names.block(block) {
         Some(name) => format!("%{}", String::from_utf8_lossy(name)),
         None => format!("{:?}", Value::block(block)),
     }
 }
 
-pub(super) fn value(context: &Context, function: &Function, value: Value) -> String {
+pub(crate) fn value(context: &Context, function: &Function, value: Value) -> String {
     let names = &function.extras.names;
     let name = match value.kind() {
         ValueKind::Inst(inst) => names.inst(inst),
@@ -57,7 +57,7 @@ pub(super) fn value(context: &Context, function: &Function, value: Value) -> Str
 }
 
 /// `type value`, or the value alone when it has none.
-pub(super) fn typed_value(context: &Context, function: &Function, operand: Value) -> String {
+pub(crate) fn typed_value(context: &Context, function: &Function, operand: Value) -> String {
     let text = value(context, function, operand);
     match type_of_checked(context, &function.header, &function.body, operand) {
         Some(ty) => format!("{} {text}", type_name(context, ty)),
@@ -68,7 +68,7 @@ pub(super) fn typed_value(context: &Context, function: &Function, operand: Value
 /// How deep a type is spelt out before `..` stands for the rest.
 const DEPTH: u32 = 3;
 
-pub(super) fn type_name(context: &Context, ty: Type) -> String {
+pub(crate) fn type_name(context: &Context, ty: Type) -> String {
     let mut text = String::new();
     write_type(context, ty, DEPTH, &mut text);
     text
@@ -135,7 +135,7 @@ fn write_type(context: &Context, ty: Type, depth: u32, out: &mut String) {
 }
 
 /// A verifier's error with its entities named.
-pub(super) fn error(module: &Module, function: Option<&Function>, error: &VerifyError) -> String {
+pub(crate) fn error(module: &Module, function: Option<&Function>, error: &VerifyError) -> String {
     let context = &module.context;
     let mut text = String::new();
     if let Some(function) = function {

@@ -1,0 +1,506 @@
+//! The precise rules: consequences of branches, divergent exits and assumed-divergent cycles.
+//!
+//! Data flow goes first: a value tells its users what is new in it. When that has come to rest, one
+//! terminator that grew is taken and the consequences of its branch are drawn ([`Consequence`], from the
+//! sync dependence of the graph):
+//!
+//! | consequence | what it means for values |
+//! |---|---|
+//! | join | phis whose values differ over the edges reached |
+//! | divergent exit of a cycle | uses of the cycle's values that are reached from there, and the consequences of the exit in turn |
+//! | irreducible cycle assumed divergent | every value in it that is not the same in each iteration, and the consequences of threads leaving it by each exit apart |
+//! | live out | every use outside of a cycle |
+//!
+//! Everything is a set of sources that only grows, and only what is new in a set is told on. So each fact
+//! is handled at most once per source, whatever caused it: `n` branches out of one loop cost what they
+//! add, not `n` times the loop.
+//!
+//! **Branches in assumed-divergent regions** have nothing to add: their values depend on the sources already
+//! and the exits are taken apart. The exception is a terminator that goes the same way in each
+//! iteration; it separates threads only if its own condition does.
+
+use phalanx_graph::sync::{
+    Answer, Consequence, EnteringEdges, LeavingEdge, SyncView,
+};
+use phalanx_graph::{CycleId, Node};
+use phalanx_target::SourceSet;
+use rustc_hash::FxHashMap;
+
+use crate::affect::{User, UserKind, Value};
+use crate::divergence::invariance::Invariance;
+use crate::divergence::liveout::LiveOuts;
+use crate::divergence::llvm::{Sources, merge};
+use crate::divergence::marks::Marks;
+use crate::divergence::remaining::Remaining;
+use crate::divergence::result::{Divergence, TemporalUse};
+use crate::divergence::selection::{Keys, Selections};
+use crate::divergence::{Flow, ValueTable};
+
+/// Computes divergence by the precise rules.
+pub(crate) fn solve(flow: Flow<'_>, table: &ValueTable) -> Divergence {
+    let mut marks = Marks::seeded(table);
+    let mut control: Option<Control<'_>> = None;
+    loop {
+        while let Some((user, new)) = marks.pop() {
+            match user.kind() {
+                UserKind::Value(value) => marks.tell_users(value, new),
+                UserKind::Terminator(block) if flow.cfg.is_branch(block) => {
+                    let control = control.get_or_insert_with(|| Control::new(flow, table));
+                    control.branches.push((block, new));
+                }
+                UserKind::Terminator(_) => {}
+            }
+        }
+        let Some(control) = &mut control else { break };
+        if !control.step(&mut marks) {
+            break;
+        }
+    }
+    let mut result = marks.finish();
+    if let Some(control) = control {
+        result.assumed = control.assumed.list();
+        result.divergent_exits = control.left.list();
+        result.temporal = merge(control.temporal);
+    }
+    result
+}
+
+/// A fact about control flow that became known, for some sources.
+#[derive(Clone, Copy, Debug)]
+enum Fact {
+    /// Threads run apart in the cycle.
+    Assumed(CycleId),
+    /// Threads leave by the edge at different times.
+    Exit(LeavingEdge),
+    /// So they do by every edge out of its level that is reached from the node.
+    ExitsFrom(Node),
+    /// Everything computed in the cycle is read outside at different times.
+    LiveOut(CycleId),
+}
+
+/// What is known about control flow.
+struct Control<'a> {
+    flow: Flow<'a>,
+    table: &'a ValueTable,
+    view: SyncView<'a>,
+    /// Terminators that grew.
+    branches: Vec<(Node, SourceSet)>,
+    facts: Vec<(Fact, SourceSet)>,
+    /// By block: sources whose consequences have been drawn.
+    separated: Vec<SourceSet>,
+    /// By block: sources that every phi that selects anything has.
+    joined: Vec<SourceSet>,
+    /// By edge out of a cycle.
+    exits: Vec<SourceSet>,
+    /// By block, see [`Fact::ExitsFrom`].
+    exits_from: Vec<SourceSet>,
+    /// Cycles assumed divergent, with divergent exits, and with everything read outside divergent.
+    assumed: Sources,
+    left: Sources,
+    live_out: Sources,
+    /// By source number.
+    remaining: Vec<Option<Remaining>>,
+    selections: Selections,
+    /// By cycle left and node: sources for which all uses that the node dominates are marked.
+    reached: FxHashMap<(CycleId, Node), SourceSet>,
+    temporal: Vec<TemporalUse>,
+    /// Made when first needed.
+    invariance: Option<Invariance>,
+    live_outs: Option<LiveOuts>,
+    by_block: Option<ByBlock>,
+    /// The edges of the join at hand: by number, and as what is reached from nodes.
+    ranges: Vec<EnteringEdges>,
+    late: Vec<Node>,
+}
+
+impl<'a> Control<'a> {
+    fn new(flow: Flow<'a>, table: &'a ValueTable) -> Self {
+        let view = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
+        let blocks = table.block_count();
+        let in_cycles = if flow.cycles.is_empty() { 0 } else { blocks };
+        Self {
+            flow,
+            table,
+            branches: Vec::new(),
+            facts: Vec::new(),
+            separated: vec![SourceSet::EMPTY; blocks],
+            joined: vec![SourceSet::EMPTY; blocks],
+            exits: vec![SourceSet::EMPTY; view.leaving_edges()],
+            exits_from: vec![SourceSet::EMPTY; in_cycles],
+            assumed: Sources::new(flow.cycles),
+            left: Sources::new(flow.cycles),
+            live_out: Sources::new(flow.cycles),
+            remaining: vec![None; SourceSet::COUNT],
+            selections: Selections::default(),
+            reached: FxHashMap::default(),
+            temporal: Vec::new(),
+            invariance: None,
+            live_outs: None,
+            by_block: None,
+            ranges: Vec::new(),
+            late: Vec::new(),
+            view,
+        }
+    }
+
+    /// Draws the consequences of one fact or branch. False if there is none left.
+    fn step(&mut self, marks: &mut Marks<'a>) -> bool {
+        if let Some((fact, sources)) = self.facts.pop() {
+            match fact {
+                Fact::Assumed(cycle) => self.run_apart(marks, cycle, sources),
+                Fact::Exit(edge) => self.leave(marks, edge, sources),
+                Fact::ExitsFrom(node) => self.leave_from(node, sources),
+                Fact::LiveOut(cycle) => self.read_outside(marks, cycle, sources),
+            }
+            return true;
+        }
+        let Some((block, sources)) = self.branches.pop() else { return false };
+        self.separate(marks, block, sources);
+        true
+    }
+
+    /// Threads separate at the end of a block.
+    fn separate(&mut self, marks: &mut Marks<'a>, block: Node, sources: SourceSet) {
+        let mut sources = sources.difference(self.separated[block.index()]);
+        self.separated[block.index()] |= sources;
+        if let Some(region) = self.view.region_around(block) {
+            let left = self.assumed.missing_around(self.flow.cycles, region, sources);
+            if left != sources && !self.is_invariant_terminator(block, region) {
+                sources = left;
+            }
+        }
+        if !sources.is_empty() {
+            let answer = self.view.branch(block);
+            self.draw(marks, &answer, None, sources);
+        }
+    }
+
+    /// Takes note of consequences. `left` is the cycle that threads left, if that is the cause.
+    fn draw(
+        &mut self,
+        marks: &mut Marks<'a>,
+        answer: &Answer<'a>,
+        left: Option<CycleId>,
+        sources: SourceSet,
+    ) {
+        let mut rest = answer.iter().copied().peekable();
+        while let Some(consequence) = rest.next() {
+            match consequence {
+                Consequence::Join(block) => self.join(marks, block, sources),
+                Consequence::JoinOver(_, first) | Consequence::JoinBack(_, first) => {
+                    self.ranges.clear();
+                    self.ranges.push(first);
+                    self.late.clear();
+                    while let Some(more) = rest.peek() {
+                        match more {
+                            Consequence::Also(more) => self.ranges.push(*more),
+                            Consequence::AlsoFrom(node) => self.late.push(*node),
+                            _ => break,
+                        }
+                        rest.next();
+                    }
+                    match consequence {
+                        Consequence::JoinBack(cycle, _) => self.join_back(marks, cycle, sources),
+                        Consequence::JoinOver(block, _) => self.join_over(marks, block, sources),
+                        _ => {}
+                    }
+                }
+                Consequence::Also(_) | Consequence::AlsoFrom(_) => {}
+                Consequence::Assume(cycle) => self.assume(cycle, sources),
+                Consequence::Exit(edge) => self.exit(edge, sources),
+                Consequence::Exits { first, end, depth } => {
+                    self.exits(first, end, depth, sources);
+                }
+                Consequence::ExitsFrom(node) => self.exits_from(node, sources),
+                Consequence::Reaches(node) => {
+                    if let Some(cycle) = left {
+                        self.reach(marks, cycle, node, sources);
+                    }
+                }
+                Consequence::LiveOut(cycle) => {
+                    let new = self.live_out.add(cycle, sources);
+                    if !new.is_empty() {
+                        self.facts.push((Fact::LiveOut(cycle), new));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Threads that went different ways come over all edges.
+    fn join(&mut self, marks: &mut Marks<'a>, block: Node, sources: SourceSet) {
+        if self.joined[block.index()].contains(sources) {
+            return;
+        }
+        self.joined[block.index()] |= sources;
+        for phi in self.table.phis(block) {
+            if phi.is_joinable {
+                marks.mark_value(phi.value, sources);
+            }
+        }
+    }
+
+    /// Threads that went different ways come over the edges in `ranges`.
+    fn join_over(&mut self, marks: &mut Marks<'a>, block: Node, sources: SourceSet) {
+        if self.joined[block.index()].contains(sources) {
+            return;
+        }
+        let row = self.view.entering(block);
+        for phi in self.table.phis(block) {
+            if phi.is_joinable
+                && !marks.value(phi.value).contains(sources)
+                && self.selections.over(&self.view, row, &phi, &self.ranges) == Keys::Many
+            {
+                marks.mark_value(phi.value, sources);
+            }
+        }
+    }
+
+    /// Threads that went different ways come back to the header of the cycle, over the edges in `ranges`
+    /// and those that are reached from the nodes in `late`.
+    fn join_back(&mut self, marks: &mut Marks<'a>, cycle: CycleId, sources: SourceSet) {
+        let block = self.flow.cycles.header(cycle);
+        if self.joined[block.index()].contains(sources) {
+            return;
+        }
+        let row = self.view.back_edges(cycle);
+        for phi in self.table.phis(block) {
+            if !phi.is_joinable || marks.value(phi.value).contains(sources) {
+                continue;
+            }
+            let mut keys = self.selections.over(&self.view, row, &phi, &self.ranges);
+            for &node in &self.late {
+                if keys != Keys::Many {
+                    keys = keys.and(self.selections.back_from(&self.view, cycle, &phi, node));
+                }
+            }
+            if keys == Keys::Many {
+                marks.mark_value(phi.value, sources);
+            }
+        }
+    }
+
+    fn assume(&mut self, cycle: CycleId, sources: SourceSet) {
+        let new = self.assumed.missing_around(self.flow.cycles, cycle, sources);
+        if !new.is_empty() {
+            self.assumed.add(cycle, new);
+            self.facts.push((Fact::Assumed(cycle), new));
+        }
+    }
+
+    fn exit(&mut self, edge: LeavingEdge, sources: SourceSet) {
+        let known = &mut self.exits[edge.index()];
+        let new = sources.difference(*known);
+        if !new.is_empty() {
+            *known |= new;
+            self.facts.push((Fact::Exit(edge), new));
+        }
+    }
+
+    /// Edges by number that leave the cycle of some depth around their source.
+    fn exits(&mut self, first: u32, end: u32, depth: u32, sources: SourceSet) {
+        const FEW: u32 = 8;
+        if end - first <= FEW {
+            for i in first..end {
+                if self.view.depth_kept(i as usize) < depth {
+                    self.exit(LeavingEdge::from_raw(i), sources);
+                }
+            }
+            return;
+        }
+        for source in sources.iter() {
+            let number = source.bits().trailing_zeros() as usize;
+            let mut remaining = self.remaining[number].take().unwrap_or_else(|| {
+                let count = self.view.leaving_edges();
+                Remaining::new((0..count).map(|i| self.view.depth_kept(i)))
+            });
+            while let Some(i) = remaining.take(first, end, depth) {
+                self.exit(LeavingEdge::from_raw(i), source);
+            }
+            self.remaining[number] = Some(remaining);
+        }
+    }
+
+    fn exits_from(&mut self, node: Node, sources: SourceSet) {
+        let known = &mut self.exits_from[node.index()];
+        let new = sources.difference(*known);
+        if !new.is_empty() {
+            *known |= new;
+            self.facts.push((Fact::ExitsFrom(node), new));
+        }
+    }
+
+    /// Draws [`Fact::ExitsFrom`].
+    fn leave_from(&mut self, node: Node, sources: SourceSet) {
+        if let Some((first, end, depth)) = self.view.exits_below(node) {
+            self.exits(first, end, depth, sources);
+            for next in self.view.frontier(node) {
+                self.exits_from(next, sources);
+            }
+        }
+    }
+
+    /// Draws [`Fact::Exit`].
+    fn leave(&mut self, marks: &mut Marks<'a>, edge: LeavingEdge, sources: SourceSet) {
+        let cycle = self.view.cycle_left(edge);
+        self.left.add(cycle, sources);
+        self.prepare_live_outs();
+        if let Some(live_outs) = &self.live_outs {
+            for &(value, user) in live_outs.on(edge) {
+                read(marks, self.flow, &mut self.temporal, value, user, sources);
+            }
+        }
+        let answer = self.view.exit(edge);
+        self.draw(marks, &answer, Some(cycle), sources);
+    }
+
+    /// Threads that left a cycle at different times get to all that a node dominates.
+    fn reach(&mut self, marks: &mut Marks<'a>, cycle: CycleId, node: Node, sources: SourceSet) {
+        let Some(live_outs) = &self.live_outs else { return };
+        if live_outs.is_empty(cycle) {
+            return;
+        }
+        let known = self.reached.entry((cycle, node)).or_default();
+        let new = sources.difference(*known);
+        *known |= new;
+        if !new.is_empty() {
+            for use_ in live_outs.of(cycle, self.view.dominated(node)) {
+                read(marks, self.flow, &mut self.temporal, use_.value, use_.user, new);
+            }
+        }
+    }
+
+    /// Draws [`Fact::LiveOut`].
+    fn read_outside(&mut self, marks: &mut Marks<'a>, cycle: CycleId, sources: SourceSet) {
+        self.left.add(cycle, sources);
+        self.prepare_values();
+        let (Some(by_block), Some(invariance)) = (&self.by_block, &self.invariance) else { return };
+        let Flow { cycles, .. } = self.flow;
+        let table = self.table;
+        for &block in cycles.blocks(cycle) {
+            let region = self.view.region_around(block);
+            for &value in by_block.of(block) {
+                for &user in table.affects().users(value) {
+                    let place = marks.block_of(user);
+                    if cycles.contains(cycle, place) {
+                        continue;
+                    }
+                    // Inside a region, threads may have come by other rounds of what is around.
+                    let leaves_region = region.is_none_or(|r| !cycles.contains(r, place));
+                    if !leaves_region || !invariance.survives(cycles, table, value, place) {
+                        read(marks, self.flow, &mut self.temporal, value, user, sources);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Draws [`Fact::Assumed`].
+    fn run_apart(&mut self, marks: &mut Marks<'a>, cycle: CycleId, sources: SourceSet) {
+        self.prepare_values();
+        let (Some(by_block), Some(invariance)) = (&self.by_block, &self.invariance) else { return };
+        let Flow { cfg, cycles, .. } = self.flow;
+        let table = self.table;
+        let is_region = self.view.region_around(cycles.header(cycle)) == Some(cycle);
+        for &block in cycles.blocks(cycle) {
+            for &value in by_block.of(block) {
+                if invariance.is_invariant(cycles, table, value, cycle) {
+                    continue;
+                }
+                marks.mark_value(value, sources);
+                if table.is_fixed(value) {
+                    // Uniform at each instance, but those who read it elsewhere had different ones.
+                    for &user in table.affects().users(value) {
+                        if marks.block_of(user) != block {
+                            marks.mark_use(user, sources);
+                        }
+                    }
+                }
+            }
+            if !is_region
+                && cfg.is_branch(block)
+                && !invariance.is_invariant_terminator(cycles, block, cycle)
+            {
+                self.branches.push((block, sources));
+            }
+        }
+        if is_region {
+            let together = |block| invariance.is_invariant_terminator(cycles, block, cycle);
+            let answer = self.view.split(cycle, together);
+            self.draw(marks, &answer, None, sources);
+        }
+    }
+
+    fn is_invariant_terminator(&mut self, block: Node, cycle: CycleId) -> bool {
+        let cycles = self.flow.cycles;
+        self.prepare_invariance().is_invariant_terminator(cycles, block, cycle)
+    }
+
+    fn prepare_invariance(&mut self) -> &Invariance {
+        let (cycles, table) = (self.flow.cycles, self.table);
+        self.invariance.get_or_insert_with(|| Invariance::new(cycles, table))
+    }
+
+    fn prepare_values(&mut self) {
+        self.prepare_invariance();
+        let table = self.table;
+        self.by_block.get_or_insert_with(|| ByBlock::new(table));
+    }
+
+    fn prepare_live_outs(&mut self) {
+        if self.live_outs.is_none() {
+            self.prepare_invariance();
+            let invariance = self.invariance.as_ref();
+            self.live_outs = invariance
+                .map(|known| LiveOuts::new(&self.view, self.flow.cycles, self.table, known));
+        }
+    }
+}
+
+/// A use outside of a cycle sees the value of the iteration in which its thread left.
+fn read(
+    marks: &mut Marks<'_>,
+    flow: Flow<'_>,
+    temporal: &mut Vec<TemporalUse>,
+    value: Value,
+    user: User,
+    sources: SourceSet,
+) {
+    marks.mark_use(user, sources);
+    let place = marks.block_of(user);
+    let inner = flow.cycles.innermost(marks.table.block(value));
+    if let Some(cycle) = inner.and_then(|c| flow.cycles.outermost_without(c, place)) {
+        temporal.push(TemporalUse { value, user, cycle, sources });
+    }
+}
+
+/// Values by block, in compressed sparse rows.
+struct ByBlock {
+    start: Vec<u32>,
+    values: Vec<Value>,
+}
+
+impl ByBlock {
+    fn new(table: &ValueTable) -> Self {
+        let mut start = vec![0u32; table.block_count() + 1];
+        for value in table.values() {
+            start[table.block(value).index() + 1] += 1;
+        }
+        for i in 1..start.len() {
+            start[i] += start[i - 1];
+        }
+        let mut next = start.clone();
+        let mut values = vec![Value::from_raw(0); table.len()];
+        for value in table.values() {
+            let at = &mut next[table.block(value).index()];
+            values[*at as usize] = value;
+            *at += 1;
+        }
+        Self { start, values }
+    }
+
+    fn of(&self, block: Node) -> &[Value] {
+        let i = block.index();
+        &self.values[self.start[i] as usize..self.start[i + 1] as usize]
+    }
+}
