@@ -67,6 +67,22 @@ conventions! {
     GRAAL 107 "graalcc",
     RISCV_VECTOR 110 "riscv_vector_cc",
     AARCH64_SME_PRESERVEMOST_FROM_X1 111 "aarch64_sme_preservemost_from_x1",
+    RISCV_VLS_32 112 "riscv_vls_cc(32)",
+    RISCV_VLS_64 113 "riscv_vls_cc(64)",
+    RISCV_VLS_128 114 "riscv_vls_cc(128)",
+    RISCV_VLS_256 115 "riscv_vls_cc(256)",
+    RISCV_VLS_512 116 "riscv_vls_cc(512)",
+    RISCV_VLS_1024 117 "riscv_vls_cc(1024)",
+    RISCV_VLS_2048 118 "riscv_vls_cc(2048)",
+    RISCV_VLS_4096 119 "riscv_vls_cc(4096)",
+    RISCV_VLS_8192 120 "riscv_vls_cc(8192)",
+    RISCV_VLS_16384 121 "riscv_vls_cc(16384)",
+    RISCV_VLS_32768 122 "riscv_vls_cc(32768)",
+    RISCV_VLS_65536 123 "riscv_vls_cc(65536)",
+    AMDGPU_GFX_WHOLE_WAVE 124 "amdgpu_gfx_whole_wave",
+    CHERIOT_COMPARTMENTCALL 125 "cheriot_compartmentcallcc",
+    CHERIOT_COMPARTMENTCALLEE 126 "cheriot_compartmentcalleecc",
+    CHERIOT_LIBRARYCALL 127 "cheriot_librarycallcc",
 }
 
 impl CallConv {

@@ -61,7 +61,6 @@ pub mod target;
 pub mod transfer;
 
 pub use address_space::{AddressSpace, Sharing, SpaceKind};
-pub use calling_convention::CallingConvention;
 pub use data_layout::DataLayout;
 pub use intrinsics::{Intrinsic, IntrinsicInfo, LlvmUniformity};
 pub use sources::{Extent, LaunchFacts, Scope, SourceSet, varying};

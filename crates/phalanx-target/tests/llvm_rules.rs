@@ -5,7 +5,8 @@ mod oracle;
 
 use std::fmt::Write as _;
 
-use phalanx_target::calling_convention::{CallingConvention, llvm_argument_is_uniform};
+use phalanx_ir::CallConv;
+use phalanx_target::calling_convention::llvm_argument_is_uniform;
 use phalanx_target::inline_asm::{self, Constraints, ResultShape};
 use phalanx_target::llvm_rules::{self, AmdgpuWorkgroup, Callee};
 use phalanx_target::{AddressSpace, Architecture, DataLayout, LlvmUniformity, Target};
@@ -310,7 +311,7 @@ fn arguments_by_calling_convention() {
                     .any(|(divergent, line)| *divergent && line.ends_with(&format!(" %{name}")))
             };
             let ours = |inreg, byval| {
-                llvm_argument_is_uniform(architecture, CallingConvention(*n), inreg, byval)
+                llvm_argument_is_uniform(architecture, CallConv(*n), inreg, byval)
             };
             let place = format!("{architecture} cc {n}");
             assert_eq!(theirs("plain"), ours(false, false), "{place}");
@@ -331,7 +332,7 @@ fn calling_conventions_are_called_as_in_llvm() {
         let Some(rest) = line.strip_prefix("declare ") else { continue };
         let (name, rest) = rest.split_once("void @f").unwrap();
         let number: u32 = rest.trim_end_matches("()").parse().unwrap();
-        let ours = CallingConvention(number).name().unwrap_or_default();
+        let ours = CallConv(number).text().unwrap_or_default();
         let ours = if number == 0 { "" } else { ours };
         let theirs = if name.trim() == format!("cc{number}") { "" } else { name.trim() };
         assert_eq!(theirs, ours, "cc {number}");

@@ -17,7 +17,7 @@ use phalanx_ir::{
 use phalanx_target::{
     Intrinsic, SourceSet, TransferContext,
     address_space::AddressSpace,
-    calling_convention::{CallingConvention, Entry, argument_is_wave_uniform},
+    calling_convention::{self, Entry, argument_is_wave_uniform},
     intrinsics::lookup,
 };
 use rustc_hash::FxHashMap;
@@ -46,7 +46,7 @@ impl<'a> FullRules<'a> {
             code,
             around,
             context: TransferContext::new(around.launch, around.lockstep),
-            entry: convention(code).entry(around.target.architecture()),
+            entry: calling_convention::entry(code.header.call_conv, around.target.architecture()),
             intrinsics: FxHashMap::default(),
         }
     }
@@ -234,7 +234,7 @@ impl Rules for FullRules<'_> {
     fn argument(&mut self, position: u32) -> Definition {
         let attributes = self.code.context.param_attrs(self.code.header.attributes, position as usize);
         let (architecture, inreg) = (self.around.target.architecture(), attributes.has(AttrKind::InReg));
-        let seed = match argument_is_wave_uniform(architecture, convention(self.code), inreg) {
+        let seed = match argument_is_wave_uniform(architecture, self.code.header.call_conv, inreg) {
             true if self.is_kernel() => SourceSet::EMPTY,
             true => SourceSet::OPAQUE_WAVE,
             false => SourceSet::OPAQUE_THREAD,
@@ -273,8 +273,4 @@ impl Rules for FullRules<'_> {
             _ => TerminatorRule::Operands,
         }
     }
-}
-
-fn convention(code: Code<'_>) -> CallingConvention {
-    CallingConvention(code.header.call_conv.0)
 }

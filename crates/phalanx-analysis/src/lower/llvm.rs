@@ -12,7 +12,7 @@ use phalanx_ir::{
     metadata::LocalMetadata,
 };
 use phalanx_target::{
-    Architecture, CallingConvention, Extent, LlvmUniformity, SourceSet,
+    Architecture, Extent, LlvmUniformity, SourceSet,
     calling_convention::llvm_argument_is_uniform,
     inline_asm::{Constraints, ResultShape, llvm_call, llvm_output},
     llvm_rules::{self, AmdgpuWorkgroup, Callee},
@@ -278,7 +278,7 @@ impl Rules for LlvmRules<'_> {
         let uniform = self.all_uniform
             || llvm_argument_is_uniform(
                 self.architecture,
-                CallingConvention(self.code.header.call_conv.0),
+                self.code.header.call_conv,
                 attributes.has(AttrKind::InReg),
                 attributes.has(AttrKind::ByVal),
             );

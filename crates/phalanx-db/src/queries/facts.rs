@@ -9,7 +9,7 @@ use phalanx_analysis::{
 use phalanx_ir::{GlobalName, ValueKind, attributes::AttrList, constant::ConstKind};
 use phalanx_target::{
     LaunchFacts, SourceSet, Target,
-    calling_convention::{CallingConvention, Entry},
+    calling_convention::{self, Entry},
 };
 use rustc_hash::FxHashMap;
 
@@ -81,7 +81,7 @@ pub fn launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
 /// *Reads* `header`, [`target`]. *Cost* O(1).
 pub fn is_kernel(db: &dyn Db, function: FunctionInput) -> bool {
     let architecture = target(db, function.module(db)).architecture();
-    CallingConvention(function.header(db).call_conv.0).entry(architecture) != Entry::Call
+    calling_convention::entry(function.header(db).call_conv, architecture) != Entry::Call
 }
 
 fn with_code<R>(

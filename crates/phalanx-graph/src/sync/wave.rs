@@ -48,9 +48,9 @@ use crate::sync::reduced::{LeavingEdge, Reduced};
 /// One consequence of threads separating, at a branch, at a divergent exit or in an irreducible region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Consequence {
-    /// Threads that went different ways meet in the block, and come over all its forward edges.
+    /// Threads that went different ways meet in the block, and come over all its edges.
     Join(Node),
-    /// The same, but they come over some edges only: these and those of the [`Also`](Self::Also) that
+    /// The same, but they come over some edges only, all of them forward edges: these and those of the [`Also`](Self::Also) that
     /// follow.
     JoinOver(Node, EnteringEdges),
     /// Threads that went different ways are back at the header of the cycle, over these edges and those
@@ -407,6 +407,7 @@ impl<'a> Wave<'a> {
         let merged = merged(&mut self.ranges);
         if let [EnteringEdges { first, end }] = merged[..]
             && (first, end) == self.graph.entering(node)
+            && !self.cycles.is_header(node)
         {
             self.found.push(Consequence::Join(node));
             return;

@@ -89,6 +89,7 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     }
     ensure!(*ret != Type::METADATA, "Invalid use of metadata!");
     bundles(env, inst)?;
+    swift_errors(env, inst)?;
     if inst.opcode() == Opcode::Call {
         tail_kind(inst)?;
     } else {
@@ -179,6 +180,59 @@ fn bundles(env: &Env<'_>, inst: &InstView<'_>) -> Check {
             }
             _ => {}
         }
+    }
+    Ok(())
+}
+
+/// Whether a value is a `swifterror` slot: such a parameter or such an `alloca`.
+pub(crate) fn is_swift_error(env: &Env<'_>, inst: &InstView<'_>, value: Value) -> bool {
+    match value.kind() {
+        ValueKind::Arg(at) => {
+            let attributes = inst.header.attributes;
+            attributes != AttrList::EMPTY
+                && env.types.context.param_attrs(attributes, at as usize).has(AttrKind::SwiftError)
+        }
+        ValueKind::Inst(def) => {
+            let def = inst.body.inst(def);
+            def.opcode == Opcode::Alloca && def.flags.contains(InstFlags::SWIFT_ERROR)
+        }
+        _ => false,
+    }
+}
+
+/// Arguments marked `swifterror` are such slots.
+fn swift_errors(env: &Env<'_>, inst: &InstView<'_>) -> Check {
+    let context = env.types.context;
+    let params = &context.attr_list_data(inst.call_attributes()).params;
+    for (&arg, &set) in inst.args().iter().zip(params) {
+        let is_marked = context.attr_set_data(set).has(AttrKind::SwiftError);
+        ensure!(
+            !is_marked || is_swift_error(env, inst, arg),
+            "swifterror argument should come from an alloca or parameter",
+            Related::Value(arg)
+        );
+    }
+    Ok(())
+}
+
+/// What may be done with a `swifterror` slot.
+pub(crate) fn swift_error_use(env: &Env<'_>, inst: &InstView<'_>, at: usize) -> Check {
+    match inst.opcode() {
+        Opcode::Load => {}
+        Opcode::Store => {
+            ensure!(at == 1, "swifterror value should be the second operand when used by stores");
+        }
+        opcode if opcode.is_call() => {
+            let set = env.types.context.param_attrs(inst.call_attributes(), at);
+            ensure!(
+                at < inst.args().len() && set.has(AttrKind::SwiftError),
+                "swifterror value when used in a callsite should be marked with swifterror attribute"
+            );
+        }
+        _ => ensure!(
+            false,
+            "swifterror value can only be loaded and stored from, or as a swifterror argument!"
+        ),
     }
     Ok(())
 }

@@ -25,16 +25,19 @@ const TABLE: &[(&str, u32)] = &[
     ("llvm.amdgcn.ds.append", 1 << 1),
     ("llvm.amdgcn.ds.consume", 1 << 1),
     ("llvm.amdgcn.ds.swizzle", 1 << 1),
+    ("llvm.amdgcn.exp", 0b1100_0011),
     ("llvm.amdgcn.fcmp", 1 << 2),
     ("llvm.amdgcn.icmp", 1 << 2),
-    ("llvm.amdgcn.mov.dpp", 0b11110),
+    ("llvm.amdgcn.mov.dpp", 0b1_1110),
     ("llvm.amdgcn.mov.dpp8", 1 << 1),
-    ("llvm.amdgcn.permlane16", 0b110000),
-    ("llvm.amdgcn.permlanex16", 0b110000),
+    ("llvm.amdgcn.permlane16", 0b11_0000),
+    ("llvm.amdgcn.permlanex16", 0b11_0000),
     ("llvm.amdgcn.raw.buffer.load", 1 << 3),
     ("llvm.amdgcn.raw.buffer.store", 1 << 4),
     ("llvm.amdgcn.raw.ptr.buffer.load", 1 << 3),
     ("llvm.amdgcn.raw.ptr.buffer.store", 1 << 4),
+    ("llvm.amdgcn.s.barrier.wait", 1),
+    ("llvm.amdgcn.s.buffer.load", 1 << 2),
     ("llvm.amdgcn.s.getreg", 1),
     ("llvm.amdgcn.s.sendmsg", 1),
     ("llvm.amdgcn.s.setprio", 1),
@@ -43,9 +46,10 @@ const TABLE: &[(&str, u32)] = &[
     ("llvm.amdgcn.s.waitcnt", 1),
     ("llvm.amdgcn.sched.barrier", 1),
     ("llvm.amdgcn.sched.group.barrier", 0b111),
-    ("llvm.amdgcn.update.dpp", 0b111100),
+    ("llvm.amdgcn.update.dpp", 0b11_1100),
     ("llvm.ctlz", 1 << 1),
     ("llvm.cttz", 1 << 1),
+    ("llvm.frameaddress", 1),
     ("llvm.is.fpclass", 1 << 1),
     ("llvm.masked.compressstore", 0),
     ("llvm.memcpy", 1 << 3),
@@ -54,6 +58,7 @@ const TABLE: &[(&str, u32)] = &[
     ("llvm.memmove", 1 << 3),
     ("llvm.memset", 1 << 3),
     ("llvm.memset.inline", 1 << 3),
+    ("llvm.nvvm.cp.async.wait.group", 1),
     ("llvm.objectsize", 0b1110),
     ("llvm.prefetch", 0b1110),
     ("llvm.returnaddress", 1),
@@ -72,7 +77,7 @@ mod tests {
         assert!(TABLE.is_sorted_by(|a, b| a.0 < b.0));
         assert_eq!(immediates(b"llvm.ctlz.v2i64"), 1 << 1);
         assert_eq!(immediates(b"llvm.memset.p0.i64"), 1 << 3);
-        assert_eq!(immediates(b"llvm.amdgcn.mov.dpp.i32"), 0b11110);
+        assert_eq!(immediates(b"llvm.amdgcn.mov.dpp.i32"), 0b1_1110);
         assert_eq!(immediates(b"llvm.ctpop.i32"), 0);
         assert_eq!(immediates(b"llvm"), 0);
         assert_eq!(immediates(b""), 0);

@@ -91,6 +91,9 @@ fn operands(env: &Env<'_>, inst: &InstView<'_>) -> Check {
             }
             _ => {}
         }
+        if call::is_swift_error(env, inst, operand) {
+            call::swift_error_use(env, inst, at)?;
+        }
         let is_callee = at == callee_at;
         ensure!(
             is_callee || types.is_first_class(ty),

@@ -82,3 +82,17 @@ pub(crate) fn first_difference(left: &[u8], right: &[u8]) -> Option<String> {
         }
     }
 }
+
+/// Checks that a text is refused with this message, by LLVM too.
+#[track_caller]
+pub fn refuse(source: &str, expected: &expect_test::Expect) {
+    let error = match parse_module(Arc::new(Context::new()), source.as_bytes()) {
+        Err(error) => error,
+        Ok(_) => panic!("taken:\n{source}"),
+    };
+    let (line, column) = error.line_col(source.as_bytes());
+    expected.assert_eq(&format!("{line}:{column}: {}", error.message));
+    if let Some(llvm) = Llvm::find() {
+        assert!(llvm.rewrite(source.as_bytes()).is_err(), "LLVM takes\n{source}");
+    }
+}
