@@ -123,8 +123,7 @@ fn print_pass(
         FunctionPass::PrintDomFrontier => {
             let order: Vec<_> = view.flow.order().iter().map(|&block| node_of(block)).collect();
             let (cfg, tree) = (queries::cfg(db, input).as_ref()?, queries::dom_tree(db, input).as_ref()?);
-            let frontier = queries::dom_frontier(db, input).as_ref()?;
-            print_dom_frontier(name, (cfg, tree, frontier), &order, &names, out);
+            print_dom_frontier(name, (cfg, tree), &order, &names, out);
         }
     }
     Some(())

@@ -52,10 +52,12 @@ pub struct Body {
     local_metadata: Arena<LocalMetadata>,
 }
 
+#[inline]
 fn raw<T>(id: Idx<T>) -> u32 {
     id.into_raw().into_u32()
 }
 
+#[inline]
 fn id<T>(raw: u32) -> Option<Idx<T>> {
     (raw != NONE).then(|| Idx::from_raw(raw.into()))
 }
@@ -87,6 +89,7 @@ impl Body {
     }
 
     /// The record of an instruction.
+    #[inline]
     pub fn inst(&self, inst: InstId) -> &InstData {
         &self.insts[inst]
     }
@@ -97,12 +100,14 @@ impl Body {
     }
 
     /// Operands of an instruction, as its opcode orders them.
+    #[inline]
     pub fn operands(&self, inst: InstId) -> &[Value] {
         let run = self.insts[inst].operands;
         &self.pool[run.start as usize..][..run.len as usize]
     }
 
     /// Operands of an instruction, to change in place.
+    #[inline]
     pub fn operands_mut(&mut self, inst: InstId) -> &mut [Value] {
         let run = self.insts[inst].operands;
         &mut self.pool[run.start as usize..][..run.len as usize]
@@ -120,6 +125,7 @@ impl Body {
     }
 
     /// How many instruction ids have been given out: the length of a dense table.
+    #[inline]
     pub fn id_count(&self) -> usize {
         self.insts.len()
     }
@@ -130,31 +136,37 @@ impl Body {
     }
 
     /// The block an instruction is in; none when it is unlinked.
+    #[inline]
     pub fn block_of(&self, inst: InstId) -> Option<BlockId> {
         id(self.places[raw(inst) as usize].block)
     }
 
     /// First instruction of a block.
+    #[inline]
     pub fn first(&self, block: BlockId) -> Option<InstId> {
         self.ends.get(raw(block) as usize).and_then(|e| id(e.first))
     }
 
     /// Last instruction of a block: its terminator, in a complete function.
+    #[inline]
     pub fn last(&self, block: BlockId) -> Option<InstId> {
         self.ends.get(raw(block) as usize).and_then(|e| id(e.last))
     }
 
     /// The terminator of a block, if it ends in one.
+    #[inline]
     pub fn terminator(&self, block: BlockId) -> Option<InstId> {
         self.last(block).filter(|&last| self.inst(last).opcode.is_terminator())
     }
 
     /// The instruction after this one in its block.
+    #[inline]
     pub fn next(&self, inst: InstId) -> Option<InstId> {
         id(self.places[raw(inst) as usize].next)
     }
 
     /// The instruction before this one in its block.
+    #[inline]
     pub fn prev(&self, inst: InstId) -> Option<InstId> {
         id(self.places[raw(inst) as usize].prev)
     }
@@ -227,6 +239,7 @@ impl Body {
     }
 
     /// Incoming values of a phi.
+    #[inline]
     pub fn phi_values(&self, phi: InstId) -> &[Value] {
         let operands = self.operands(phi);
         &operands[..operands.len() / 2]
@@ -245,6 +258,7 @@ impl Body {
     }
 
     /// The shape of a call, invoke or callbr.
+    #[inline]
     pub fn call_info(&self, call: InstId) -> &CallInfo {
         &self.calls[self.insts[call].words[0] as usize]
     }
@@ -260,16 +274,19 @@ impl Body {
     }
 
     /// Arguments of a call.
+    #[inline]
     pub fn call_args(&self, call: InstId) -> &[Value] {
         &self.operands(call)[..self.call_info(call).args as usize]
     }
 
     /// The callee of a call: last operand.
+    #[inline]
     pub fn callee(&self, call: InstId) -> Value {
         *self.operands(call).last().expect("a call has a callee")
     }
 
     /// The callee of a call when it is a constant (a function, an alias, inline assembly ...).
+    #[inline]
     pub fn const_callee(&self, call: InstId) -> Option<Const> {
         self.callee(call).as_const()
     }
@@ -293,6 +310,7 @@ impl Body {
     }
 
     /// The index list of an `extractvalue` or `insertvalue`, the clause kinds of a `landingpad`.
+    #[inline]
     pub fn indices(&self, inst: InstId) -> &[u32] {
         let [start, len] = self.insts[inst].words;
         &self.indices[start as usize..][..len as usize]

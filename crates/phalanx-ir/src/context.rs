@@ -63,6 +63,7 @@ impl Context {
     }
 
     /// The bytes of a symbol.
+    #[inline]
     pub fn bytes(&self, symbol: Symbol) -> &[u8] {
         self.symbols.get(symbol.raw())
     }
@@ -78,6 +79,7 @@ impl Context {
     }
 
     /// What a type is.
+    #[inline]
     pub fn type_kind(&self, ty: Type) -> &TypeKind {
         self.types.get(ty.raw())
     }
@@ -110,6 +112,7 @@ impl Context {
     }
 
     /// What a constant is.
+    #[inline]
     pub fn const_data(&self, constant: Const) -> &ConstData {
         self.constants.get(constant.raw())
     }
@@ -149,6 +152,7 @@ impl Context {
     }
 
     /// The attributes of a set.
+    #[inline]
     pub fn attr_set_data(&self, set: AttrSet) -> &AttrSetData {
         self.attr_sets.get(set.raw())
     }
@@ -159,6 +163,7 @@ impl Context {
     }
 
     /// The sets of an attribute list.
+    #[inline]
     pub fn attr_list_data(&self, list: AttrList) -> &AttrListData {
         self.attr_lists.get(list.raw())
     }

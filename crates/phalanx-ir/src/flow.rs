@@ -53,22 +53,26 @@ impl Flow {
     }
 
     /// Successors of a block, in the order its terminator names them, with multiplicity.
+    #[inline]
     pub fn successors(&self, block: BlockId) -> &[BlockId] {
         let run = self.blocks[block];
         &self.pool[run.start as usize..][..run.len as usize]
     }
 
     /// Blocks in the order of the text; the first is the entry.
+    #[inline]
     pub fn order(&self) -> &[BlockId] {
         &self.order
     }
 
     /// The entry block; none in a declaration.
+    #[inline]
     pub fn entry(&self) -> Option<BlockId> {
         self.order.first().copied()
     }
 
     /// How many block ids have been given out, unlinked blocks included: the length of a dense table.
+    #[inline]
     pub fn id_count(&self) -> usize {
         self.blocks.len()
     }
@@ -99,11 +103,13 @@ impl Flow {
 }
 
 /// The graph node of a block.
+#[inline]
 pub fn node_of(block: BlockId) -> Node {
     Node::new(block.into_raw().into_u32() as usize)
 }
 
 /// The block of a graph node.
+#[inline]
 pub fn block_of(node: Node) -> BlockId {
     BlockId::from_raw(node.raw().into())
 }

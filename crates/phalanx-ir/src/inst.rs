@@ -166,21 +166,25 @@ opcodes! {
 
 impl Opcode {
     /// Whether this ends a block.
+    #[inline]
     pub const fn is_terminator(self) -> bool {
         (self as u8) <= (Opcode::Unreachable as u8)
     }
 
     /// Whether this is a two-operand arithmetic or bitwise operation.
+    #[inline]
     pub const fn is_binary(self) -> bool {
         (self as u8) >= (Opcode::Add as u8) && (self as u8) <= (Opcode::Xor as u8)
     }
 
     /// Whether this is a conversion.
+    #[inline]
     pub const fn is_cast(self) -> bool {
         (self as u8) >= (Opcode::Trunc as u8) && (self as u8) <= (Opcode::AddrSpaceCast as u8)
     }
 
     /// Whether this has a callee, arguments and a [`CallInfo`].
+    #[inline]
     pub const fn is_call(self) -> bool {
         matches!(self, Opcode::Call | Opcode::Invoke | Opcode::CallBr)
     }
@@ -245,6 +249,7 @@ impl InstFlags {
     pub const CLEANUP: InstFlags = InstFlags(1 << 15);
 
     /// Whether all bits of `other` are set.
+    #[inline]
     pub const fn contains(self, other: InstFlags) -> bool {
         self.0 & other.0 == other.0
     }
@@ -378,11 +383,13 @@ impl MemInfo {
     }
 
     /// The stated alignment in bytes.
+    #[inline]
     pub fn align(self) -> Option<u64> {
         (self.0 & 0x3f).checked_sub(1).map(|log| 1 << log)
     }
 
     /// The ordering (of success).
+    #[inline]
     pub fn ordering(self) -> Ordering {
         Ordering::from_number((self.0 >> 6 & 7) as u8)
     }
@@ -437,6 +444,7 @@ pub struct InstData {
 
 impl InstData {
     /// Alignment, orderings and scope of a memory operation.
+    #[inline]
     pub fn mem(&self) -> MemInfo {
         MemInfo::from_raw(self.words[1])
     }

@@ -66,6 +66,7 @@ impl<T: Hash + Eq> Interner<T> {
     ///
     /// # Panics
     /// When the number does not come from this interner.
+    #[inline]
     pub fn get(&self, number: u32) -> &T {
         &self.items[number as usize]
     }

@@ -41,21 +41,25 @@ impl Value {
     }
 
     /// The result of an instruction.
+    #[inline]
     pub fn inst(inst: InstId) -> Value {
         Self::pack(0, inst.into_raw().into_u32())
     }
 
     /// An argument by position.
+    #[inline]
     pub fn arg(position: u32) -> Value {
         Self::pack(1, position)
     }
 
     /// A block.
+    #[inline]
     pub fn block(block: BlockId) -> Value {
         Self::pack(2, block.into_raw().into_u32())
     }
 
     /// A constant.
+    #[inline]
     pub fn constant(constant: Const) -> Value {
         Self::pack(3, constant.raw())
     }
@@ -66,6 +70,7 @@ impl Value {
     }
 
     /// What this is.
+    #[inline]
     pub fn kind(self) -> ValueKind {
         let number = self.0 & MAX;
         match self.0 >> SHIFT {
@@ -78,6 +83,7 @@ impl Value {
     }
 
     /// The instruction whose result this is.
+    #[inline]
     pub fn as_inst(self) -> Option<InstId> {
         match self.kind() {
             ValueKind::Inst(inst) => Some(inst),
@@ -86,6 +92,7 @@ impl Value {
     }
 
     /// The constant this is.
+    #[inline]
     pub fn as_const(self) -> Option<Const> {
         match self.kind() {
             ValueKind::Const(constant) => Some(constant),
@@ -94,6 +101,7 @@ impl Value {
     }
 
     /// The block this is.
+    #[inline]
     pub fn as_block(self) -> Option<BlockId> {
         match self.kind() {
             ValueKind::Block(block) => Some(block),
@@ -102,6 +110,7 @@ impl Value {
     }
 
     /// The position of the argument this is.
+    #[inline]
     pub fn as_arg(self) -> Option<u32> {
         match self.kind() {
             ValueKind::Arg(position) => Some(position),

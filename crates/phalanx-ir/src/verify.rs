@@ -46,6 +46,10 @@
 //! **Exception handling** ([`eh`]) Pads come first in their block, in a function with a personality, and are entered by
 //! unwinding only; landing pads and resumes of a function agree on a type; catch switches lead to catch pads.
 //!
+//! **Metadata** ([`metadata`]) `!range`, `!nonnull`, `!align`, `!dereferenceable` and `!fpmath` are attached to what
+//! they can be about and have the shape they must have; module flags are well-formed, unique and meet what others
+//! require of them.
+//!
 //! **Convergence control** ([`convergence`]) Tokens come from the three intrinsics; functions use them everywhere or
 //! nowhere; regions nest; a cycle has one heart, in its header.
 //!
@@ -66,6 +70,7 @@ mod function;
 mod header;
 pub(crate) mod integrity;
 mod memory;
+mod metadata;
 mod module;
 mod intrinsics;
 mod inline_asm;

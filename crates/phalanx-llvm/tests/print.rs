@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::{Llvm, first_difference, ours, without_file_names};
+use support::{Llvm, first_difference, ours, normalized};
 
 /// The text is LLVM's spelling of itself, and ours.
 #[track_caller]
@@ -15,7 +15,7 @@ fn check(text: &str) {
 /// LLVM and we both write `text` as `expected`.
 #[track_caller]
 fn check_becomes(text: &str, expected: &str) {
-    let expected = without_file_names(expected.as_bytes());
+    let expected = normalized(expected.as_bytes());
     let written = ours(text.as_bytes()).unwrap_or_else(|message| panic!("not read: {message}"));
     if let Some(difference) = first_difference(&written, &expected) {
         panic!("ours and the expected text differ at {difference}");

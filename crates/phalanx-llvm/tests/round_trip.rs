@@ -1,7 +1,13 @@
 //! Reading and writing loses nothing: LLVM takes what we write for the module that we read.
 //!
-//! The oracle is `llvm-as | llvm-dis` of the original and of our text; the two must be identical. On top of that our
-//! text itself is compared with LLVM's, byte for byte: [`Tally`] counts how many files agree even so.
+//! The oracle is `llvm-as | llvm-dis`. Three things are demanded of every text that LLVM reads:
+//!
+//! - LLVM makes the same of the original and of our text;
+//! - reading LLVM's own text and writing it again changes no byte;
+//! - reading our text and writing it again changes no byte.
+//!
+//! Our text of the original need not be LLVM's, since LLVM also rewrites old forms and declarations of intrinsics while
+//! it reads; how often it is all the same is counted and shown.
 
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
@@ -36,6 +42,14 @@ impl Tally {
         match first_difference(&written, &theirs) {
             None => self.identical += 1,
             Some(difference) => self.unlike_llvm.push(format!("{name}: {difference}")),
+        }
+        match ours(&theirs) {
+            Ok(again) => {
+                if let Some(difference) = first_difference(&again, &theirs) {
+                    self.failures.push(format!("{name}: LLVM's text, written by us: {difference}"));
+                }
+            }
+            Err(message) => self.failures.push(format!("{name}: LLVM's text: {message}")),
         }
         match llvm.rewrite(&written) {
             Ok(again) => {
@@ -119,7 +133,7 @@ fn compiled_kernels() {
     let kernels = [
         ("barriers.cl", "opencl", "amdgcn-amd-amdhsa", "-O0"),
         ("graph.cl", "opencl", "amdgcn-amd-amdhsa", "-O2"),
-        ("types.cl", "opencl", "nvptx64-nvidia-cuda", "-O1"),
+        ("segmented_scan.cl", "opencl", "nvptx64-nvidia-cuda", "-O1"),
         ("indirect_calls.cu", "cuda", "", "-O0"),
         ("particles.cu", "cuda", "", "-O2"),
     ];

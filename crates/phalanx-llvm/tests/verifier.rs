@@ -16,7 +16,10 @@ use std::{
 
 use phalanx_ir::{Context, Verifier};
 use phalanx_llvm::parse_module;
-use phalanx_testing::llvm_tools::{Program, require, require_corpus};
+use phalanx_testing::{
+    llvm_tools::{Program, require, require_corpus},
+    mutate::mutant,
+};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Verdict {
@@ -232,4 +235,41 @@ fn the_corpus_is_judged_as_llvm_judges_it() {
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     assert!(count > 100, "only {count} files");
+}
+
+/// Texts that are almost those of the cases and of the corpus. `PHALANX_MUTANTS` says how many (default: 40).
+#[test]
+fn mutants_are_judged_as_llvm_judges_them() {
+    let Some(assembler) = require("llvm-as") else { return };
+    let number = |name: &str, default| {
+        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    let (count, first): (u64, u64) = (number("PHALANX_MUTANTS", 40), number("PHALANX_SEED", 0));
+    let mut sources: Vec<String> = Vec::new();
+    for file in files() {
+        let text = fs::read_to_string(&file).unwrap();
+        sources.extend(cases(&text).1.into_iter().map(|case| case.text));
+    }
+    if let Some(corpus) = require_corpus() {
+        let oracle = fs::read_to_string(corpus.join("ORACLE.tsv")).expect("the list of answers");
+        let texts = oracle.lines().filter_map(|line| line.split('\t').next());
+        let texts = texts.filter_map(|file| fs::read_to_string(corpus.join(file)).ok());
+        sources.extend(texts.filter(|text| text.len() < 20_000));
+    }
+    let seeds: Vec<u64> = (first..first + count).collect();
+    let judge = |&seed: &u64| {
+        let source = &sources[(seed as usize).wrapping_mul(7919) % sources.len()];
+        let text = mutant(source, seed);
+        let (ours, llvms) = (ours(text.as_bytes()), llvms(&assembler, text.as_bytes()));
+        let agrees = match (&llvms, &ours) {
+            (Verdict::Ok, Verdict::Ok) => true,
+            (Verdict::Ok, _) | (Verdict::Verifier(_), Verdict::Ok) => false,
+            (Verdict::Verifier(theirs), Verdict::Verifier(ours)) => theirs == ours,
+            // What a parser alone rejects is the business of the parser's tests.
+            _ => true,
+        };
+        (!agrees).then(|| format!("seed {seed}\n  LLVM: {llvms:?}\n  ours: {ours:?}\n{text}"))
+    };
+    let problems: Vec<String> = in_parallel(&seeds, judge).into_iter().flatten().collect();
+    assert!(problems.is_empty(), "{} of {count}\n{}", problems.len(), problems.join("\n"));
 }

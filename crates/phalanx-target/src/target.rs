@@ -125,6 +125,29 @@ impl Target {
         &self.processor
     }
 
+    /// The data layout that LLVM 22 gives to modules for this target that state none.
+    #[must_use]
+    pub fn default_data_layout(&self) -> Option<&'static str> {
+        match (self.architecture, self.triple.split('-').next().unwrap_or_default()) {
+            (Architecture::Amdgcn, _) => Some(
+                "e-m:e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-\
+                 p8:128:128:128:48-p9:192:256:256:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-\
+                 v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9",
+            ),
+            (Architecture::R600, _) => Some(
+                "e-m:e-p:32:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-\
+                 v1024:1024-v2048:2048-n32:64-S32-A5-G1",
+            ),
+            (Architecture::Nvptx, "nvptx64") => {
+                Some("e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64")
+            }
+            (Architecture::Nvptx, _) => {
+                Some("e-p:32:32-p6:32:32-p7:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64")
+            }
+            _ => None,
+        }
+    }
+
     /// The environment, from the third component of the triple.
     #[must_use]
     pub fn system(&self) -> System {
@@ -161,6 +184,16 @@ impl Target {
             Architecture::Nvptx => sm_version(processor).is_some_and(|version| version < 70),
             Architecture::Spirv | Architecture::Generic => false,
         }
+    }
+
+    /// Whether private memory has addresses of its own in the generic space, so that one private address is another
+    /// generic address in each lane: GFX12.5. On others a generic address of private memory means each lane's own.
+    #[must_use]
+    pub fn scratch_is_global(&self, function_processor: &str) -> bool {
+        let processor =
+            if function_processor.is_empty() { &*self.processor } else { function_processor };
+        self.architecture == Architecture::Amdgcn
+            && (processor.starts_with("gfx125") || processor == "gfx12-5-generic")
     }
 
     /// Whether waves are packed from threads in the order of their linear number.

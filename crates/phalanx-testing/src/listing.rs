@@ -30,7 +30,7 @@ const MAX_BLOCKS: usize = 4000;
 /// Runs the function and collects the places where lanes that are converged hold different values.
 ///
 /// `base` says what the instructions are and which are sources, as far as `other`, about the same function, agrees.
-/// Every cycle hierarchy that `tries` random search orders find is tried.
+/// `runs` with other values under each cycle hierarchy that `tries` random search orders find.
 ///
 /// # Errors
 /// The listing has no blocks, or is too large, or has an instruction that is not understood.
@@ -38,11 +38,12 @@ pub fn observe(
     base: &Uniformity,
     other: &Uniformity,
     tries: usize,
+    runs: u64,
 ) -> Result<BTreeSet<Place>, String> {
     let translated = translate(base, other)?;
     let cfg = translated.program.cfg();
     let blocks = translated.program.blocks.len() as u32;
-    let effort = Effort { runs: 200, threads: 6, fuel: (blocks * 6).max(48) };
+    let effort = Effort { runs, threads: 6, fuel: (blocks * 6).max(48) };
     let mut seen = BTreeSet::new();
     for cycles in abstract_oracle::hierarchies(&cfg, 1, tries) {
         let observed = abstract_oracle::observe(&translated.program, &cycles, effort);

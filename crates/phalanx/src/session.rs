@@ -127,7 +127,7 @@ impl Session {
     /// # Errors
     /// As [`Session::read`].
     pub fn read_for(&mut self, text: &[u8], target: TargetOverrides) -> Result<ModuleId, ReadError> {
-        let (module, source_map) = verified(self.parse(text)?)?;
+        let (module, source_map) = verified(retarget(self.parse(text)?, &target))?;
         Ok(ModuleId(self.db.load(module, source_map, target)))
     }
 
@@ -137,7 +137,7 @@ impl Session {
     /// # Errors
     /// The first mistake in the text.
     pub fn read_unverified(&mut self, text: &[u8], target: TargetOverrides) -> Result<ModuleId, ReadError> {
-        let (module, source_map) = self.parse(text)?;
+        let (module, source_map) = retarget(self.parse(text)?, &target);
         Ok(ModuleId(self.db.load(module, source_map, target)))
     }
 
@@ -287,6 +287,20 @@ impl Session {
             varying: Scope::ALL.map(|scope| varying(scope, queries::launch_facts(&self.db, function.0))),
         })
     }
+}
+
+/// Gives a module the driver's triple, and with it the data layout of that target unless the text states one.
+fn retarget(
+    (mut module, source_map): (Module, Option<SourceMap>),
+    overrides: &TargetOverrides,
+) -> (Module, Option<SourceMap>) {
+    if let Some(triple) = &overrides.triple {
+        module.triple = Some(module.context.symbol(triple.as_bytes()));
+        let layout = Target::new(triple, "").default_data_layout();
+        let layout = layout.map(|layout| module.context.symbol(layout.as_bytes()));
+        module.data_layout = module.data_layout.or(layout);
+    }
+    (module, source_map)
 }
 
 fn verified((module, source_map): (Module, Option<SourceMap>)) -> Result<(Module, Option<SourceMap>), ReadError> {

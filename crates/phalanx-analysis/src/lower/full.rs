@@ -130,6 +130,12 @@ impl<'a> FullRules<'a> {
         }
         let Some(intrinsic) = self.intrinsic(callee) else { return unknown };
         let info = intrinsic.info;
+        if self.around.scratch_is_global
+            && intrinsic.base == "addrspacecast.nonnull"
+            && body.call_args(call).first().is_some_and(|&pointer| self.may_be_private(pointer))
+        {
+            return Self::scratch_address();
+        }
         let is_struct =
             matches!(self.code.context.type_kind(body.inst(call).ty), TypeKind::Struct { .. } | TypeKind::Named(_));
         let facts = self.operand_facts(body.call_args(call));
@@ -160,6 +166,12 @@ impl<'a> FullRules<'a> {
         Rule::new(Definition::source(SourceSet::OPAQUE_THREAD))
     }
 
+    /// The generic address of private memory where that is another address in each lane.
+    fn scratch_address() -> Rule {
+        let source = Definition::source(SourceSet::LANE | SourceSet::OPAQUE_WAVE);
+        Rule::new(Definition { is_pure: true, ..source })
+    }
+
     fn alloca(&self, inst: InstId, data: &InstData) -> Rule {
         let entry = self.code.flow.entry();
         let is_static = self.code.body.block_of(inst) == entry
@@ -186,10 +198,15 @@ impl<'a> FullRules<'a> {
     }
 
     /// A member of a call's result has the rule of that member; of anything else it is a pure function.
+    ///
+    /// Only in the block of the call: further on threads may hold the results of different executions, and the
+    /// use of the call's result is what tells that.
     fn extract_value(&mut self, inst: InstId) -> Rule {
         let body = self.code.body;
         let aggregate = body.operands(inst)[0].as_inst();
-        let call = aggregate.filter(|&call| body.inst(call).opcode == Opcode::Call);
+        let call = aggregate.filter(|&call| {
+            body.inst(call).opcode == Opcode::Call && body.block_of(call) == body.block_of(inst)
+        });
         match (call, body.indices(inst).first()) {
             (Some(call), Some(&member)) => {
                 let rule = self.call(call, Some(member));
@@ -251,6 +268,9 @@ impl Rules for FullRules<'_> {
             Opcode::Alloca => self.alloca(inst, data),
             Opcode::Freeze => self.freeze(body.operands(inst)[0]),
             Opcode::ExtractValue => self.extract_value(inst),
+            Opcode::AddrSpaceCast if self.around.scratch_is_global && self.may_be_private(body.operands(inst)[0]) => {
+                Self::scratch_address()
+            }
             Opcode::Store | Opcode::Fence => Rule::IMPURE,
             Opcode::AtomicRmw
             | Opcode::CmpXchg

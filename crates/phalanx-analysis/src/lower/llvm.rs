@@ -29,25 +29,27 @@ pub struct LlvmRules<'a> {
     workgroup: AmdgpuWorkgroup,
     /// Nothing diverges: one thread, or a target without divergence.
     all_uniform: bool,
+    /// Forget what LLVM forgets.
+    exact: bool,
 }
 
 impl<'a> LlvmRules<'a> {
     /// The rules for a function in its surroundings.
     #[must_use]
-    pub fn new(code: Code<'a>, around: Surroundings<'a>) -> Self {
+    pub fn new(code: Code<'a>, around: Surroundings<'a>, exact: bool) -> Self {
         let architecture = around.target.architecture();
-        let exact = around.launch.workgroup_size.map(|extent| match extent {
+        let sizes = around.launch.workgroup_size.map(|extent| match extent {
             Extent::Exactly(n) => Some(n),
             _ => None,
         });
         let workgroup = AmdgpuWorkgroup {
-            required: exact.into_iter().collect::<Option<Vec<u32>>>().and_then(|sizes| sizes.try_into().ok()),
+            required: sizes.into_iter().collect::<Option<Vec<u32>>>().and_then(|sizes| sizes.try_into().ok()),
             max_flat_size: around.launch.max_flat_workgroup_size,
             wave_width: around.launch.wave_width.unwrap_or(64),
         };
         let all_uniform = !around.target.llvm_has_divergence()
             || architecture == Architecture::Amdgcn && workgroup.is_single_thread();
-        LlvmRules { code, around, architecture, workgroup, all_uniform }
+        LlvmRules { code, around, architecture, workgroup, all_uniform, exact }
     }
 
     fn callee(&self, call: InstId) -> Option<Const> {
@@ -104,6 +106,12 @@ impl<'a> LlvmRules<'a> {
             if let Some(dimension) = dimension {
                 return llvm_rules::workitem_id(dimension, &self.workgroup);
             }
+            if self.around.scratch_is_global
+                && name.is_some_and(|name| name.starts_with("llvm.amdgcn.addrspacecast.nonnull"))
+                && self.code.body.call_args(call).first().is_some_and(|&p| self.address_space(p) == 5)
+            {
+                return LlvmUniformity::NeverUniform;
+            }
             if name.is_some_and(|name| name.starts_with("llvm.read_register"))
                 && let Some(register) = self.register_name(call)
             {
@@ -114,16 +122,17 @@ impl<'a> LlvmRules<'a> {
         llvm_rules::call(self.architecture, callee, self.is_no_source(call))
     }
 
-    /// The register that `llvm.read_register` names: a string, or a node that holds one. Registers in nodes cannot be
-    /// looked up here and count as vector registers.
+    /// The register that `llvm.read_register` names: a string, or a node that holds one.
     fn register_name(&self, call: InstId) -> Option<&'a str> {
         let phalanx_ir::ValueKind::Metadata(id) = self.code.body.call_args(call).first()?.kind() else {
             return None;
         };
-        match self.code.body.local_metadata(id) {
-            LocalMetadata::String(symbol) => std::str::from_utf8(self.code.context.bytes(*symbol)).ok(),
-            _ => Some("v"),
-        }
+        let symbol = match self.code.body.local_metadata(id) {
+            LocalMetadata::String(symbol) => *symbol,
+            LocalMetadata::Node(node) => (self.around.node_string)(*node)?,
+            _ => return None,
+        };
+        std::str::from_utf8(self.code.context.bytes(symbol)).ok()
     }
 
     fn assembly_outputs(&self, asm: &InlineAsm, ty: Type) -> Vec<LlvmUniformity> {
@@ -200,6 +209,15 @@ impl<'a> LlvmRules<'a> {
         let is_amdgpu = self.architecture == Architecture::Amdgcn;
         match data.opcode {
             Opcode::Call | Opcode::Invoke | Opcode::CallBr => self.call(inst),
+            // Where scratch memory has global addresses, one offset is another address in each lane.
+            Opcode::AddrSpaceCast
+                if is_amdgpu
+                    && self.around.scratch_is_global
+                    && self.address_space(operands[0]) == 5
+                    && self.code.context.type_kind(data.ty).address_space() == Some(0) =>
+            {
+                LlvmUniformity::NeverUniform
+            }
             Opcode::Load => llvm_rules::load(self.architecture, self.address_space(operands[0])),
             Opcode::AtomicRmw | Opcode::CmpXchg => llvm_rules::atomic_read_modify_write(self.architecture),
             Opcode::Fence => llvm_rules::fence_or_atomic_store(self.architecture),
@@ -225,10 +243,14 @@ impl<'a> LlvmRules<'a> {
         }
     }
 
+    /// A member of a call's result, in the block of the call. LLVM does not look at the block, and is wrong where the member
+    /// is taken after a cycle that threads left in different iterations.
     fn extracted(&self, inst: InstId) -> LlvmUniformity {
         let body = self.code.body;
         let aggregate = body.operands(inst)[0].as_inst();
-        let Some(call) = aggregate.filter(|&call| body.inst(call).opcode == Opcode::Call) else {
+        let Some(call) = aggregate.filter(|&call| {
+            body.inst(call).opcode == Opcode::Call && body.block_of(call) == body.block_of(inst)
+        }) else {
             return LlvmUniformity::Default;
         };
         let &[member] = body.indices(inst) else { return LlvmUniformity::Default };
@@ -287,7 +309,8 @@ impl Rules for LlvmRules<'_> {
     }
 
     fn inst(&mut self, inst: InstId) -> Rule {
-        let uniformity = match self.all_uniform {
+        let is_terminator = self.code.body.inst(inst).opcode.is_terminator();
+        let uniformity = match self.all_uniform || is_terminator && self.exact {
             true => LlvmUniformity::AlwaysUniform,
             false => self.classify(inst),
         };
@@ -311,10 +334,15 @@ impl Rules for LlvmRules<'_> {
         if self.all_uniform {
             return TerminatorRule::Fixed;
         }
-        match self.code.body.inst(inst).opcode.is_call().then(|| self.call(inst)) {
-            Some(LlvmUniformity::AlwaysUniform) => TerminatorRule::Fixed,
-            Some(LlvmUniformity::NeverUniform) => TerminatorRule::Source(SourceSet::OPAQUE_THREAD),
-            _ => TerminatorRule::Operands,
+        let is_source = match self.code.body.inst(inst).opcode {
+            // On NVPTX, LLVM looks at plain calls only; nobody unwinds there.
+            Opcode::Invoke if self.architecture == Architecture::Nvptx => !self.exact,
+            Opcode::Invoke => self.call(inst) == LlvmUniformity::NeverUniform,
+            _ => false,
+        };
+        match is_source {
+            true => TerminatorRule::Source(SourceSet::OPAQUE_THREAD),
+            false => TerminatorRule::Operands,
         }
     }
 }

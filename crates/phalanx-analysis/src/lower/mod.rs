@@ -13,10 +13,8 @@ mod results;
 
 use phalanx_graph::Node;
 use phalanx_ir::{
-    Body, Const, Context, Flow, FunctionHeader, GlobalName, InstId, Opcode, ValueKind,
-    attributes::AttrList,
-    constant::ConstKind,
-    flow::node_of,
+    Body, Const, Context, Flow, FunctionHeader, GlobalName, InstId, Opcode, Symbol, ValueKind,
+    attributes::AttrList, constant::ConstKind, flow::node_of, metadata::MetadataId,
 };
 use phalanx_target::{LaunchFacts, SourceSet};
 
@@ -51,8 +49,12 @@ pub struct Surroundings<'a> {
     pub launch: &'a LaunchFacts,
     /// Whether converged threads of a wave execute each instruction at one moment.
     pub lockstep: bool,
+    /// Whether private memory has addresses of its own in the generic space, different for each lane.
+    pub scratch_is_global: bool,
     /// Attributes of a function of the module, by name.
     pub callee: &'a dyn Fn(GlobalName) -> Option<AttrList>,
+    /// The string in a metadata node of the module, where that is all it holds.
+    pub node_string: &'a dyn Fn(MetadataId) -> Option<Symbol>,
 }
 
 /// What the definition of a value is to the analysis.
@@ -118,7 +120,13 @@ pub fn full(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
 /// Tables for what LLVM 22 takes for granted: its sources, its always-uniform values.
 #[must_use]
 pub fn as_llvm(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
-    lower(code, &mut LlvmRules::new(code, around))
+    lower(code, &mut LlvmRules::new(code, around, false))
+}
+
+/// As [`as_llvm`], with what LLVM forgets: results of `invoke`, which it takes for a source but whose users it does not look at.
+#[must_use]
+pub fn as_exact_llvm(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
+    lower(code, &mut LlvmRules::new(code, around, true))
 }
 
 fn lower(code: Code<'_>, rules: &mut dyn Rules) -> ValueTable {
@@ -150,11 +158,11 @@ fn lower(code: Code<'_>, rules: &mut dyn Rules) -> ValueTable {
         if let Some(image) = rule.image {
             definition.transfer = table.image(image);
         }
-        if definition.transfer == Transfer::Fixed {
-            reads[inst.into_raw().into_u32() as usize] = Reads::Some(0);
-        } else {
-            reads[inst.into_raw().into_u32() as usize] = rule.reads;
-        }
+        // What is fixed ignores its operands, but they are uses all the same, and can be temporally divergent.
+        reads[inst.into_raw().into_u32() as usize] = match definition.transfer {
+            Transfer::Fixed => Reads::All,
+            _ => rule.reads,
+        };
         table.value(block, definition);
     }
     // Then uses, block by block.

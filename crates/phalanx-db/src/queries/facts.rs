@@ -95,14 +95,26 @@ fn with_code<R>(
     let code = Code { context, header, flow: function.flow(db), body: function.body(db) };
     let target = target(db, module);
     let processor = context.function_attr_text(header.attributes, "target-cpu").unwrap_or_default();
-    let lockstep = target.is_lockstep(std::str::from_utf8(processor).unwrap_or_default());
+    let processor = std::str::from_utf8(processor).unwrap_or_default();
     let callees = callees(db, function);
     let callee = |name: GlobalName| {
         let found = callees.binary_search_by_key(&name, |&(name, _)| name).ok()?;
         Some(callees[found].1)
     };
-    let launch = launch_facts(db, function);
-    Some(run(code, Surroundings { target, launch, lockstep, callee: &callee }))
+    // Read on demand, so that a function that names no register does not depend on the module's metadata.
+    let node_string = |node| {
+        let metadata = &module.shell(db).metadata;
+        metadata.element(node, 0).filter(|_| metadata.values(node).len() == 1)?.as_string()
+    };
+    let around = Surroundings {
+        target,
+        launch: launch_facts(db, function),
+        lockstep: target.is_lockstep(processor),
+        scratch_is_global: target.scratch_is_global(processor),
+        callee: &callee,
+        node_string: &node_string,
+    };
+    Some(run(code, around))
 }
 
 /// The affect map, and what each definition contributes by itself.
@@ -141,7 +153,8 @@ pub fn uniformity(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
 
 /// LLVM 22's own answer, its unsound results included: for comparisons only. Not a query.
 pub fn exact_llvm_uniformity(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
-    solve(db, function, llvm_affect_map(db, function).as_ref()?, Rules::Llvm(LlvmFixes::NONE))
+    let table = with_code(db, function, lower::as_exact_llvm)?;
+    solve(db, function, &table, Rules::Llvm(LlvmFixes::NONE))
 }
 
 fn solve(

@@ -103,6 +103,8 @@ pub(crate) struct Wave<'a> {
     level: Option<CycleId>,
     /// Positions that carry the label of the rest.
     rest: Option<(u32, u32)>,
+    /// Where everybody meets, if known: visited last.
+    meeting: Option<Node>,
     /// Visit by node.
     visit_of: Vec<u32>,
     visits: Vec<Visit>,
@@ -167,6 +169,7 @@ impl<'a> Wave<'a> {
             graph,
             level: None,
             rest: None,
+            meeting: None,
             visit_of: vec![NONE; nodes],
             visits: Vec::new(),
             crossed: Vec::new(),
@@ -193,7 +196,7 @@ impl<'a> Wave<'a> {
         for (from, to, label) in edges {
             self.cross(from, to, label);
         }
-        let stop = self.spread(None);
+        let stop = self.spread();
         self.conclude(stop, None);
         std::mem::take(&mut self.found)
     }
@@ -206,7 +209,7 @@ impl<'a> Wave<'a> {
             let (from, to) = graph.leaving.ends(edge);
             self.cross(from, to, i as u32);
         }
-        let stop = self.spread(None);
+        let stop = self.spread();
         self.found.clear();
         stop.map(|(node, _)| node)
     }
@@ -218,13 +221,14 @@ impl<'a> Wave<'a> {
         let header = self.cycles.header(cycle);
         self.start(self.cycles.parent(cycle));
         self.rest = Some(self.graph.interval(header));
+        self.meeting = meeting;
         let (from, to) = self.graph.leaving.ends(edge);
         self.cross(from, to, 0);
         let graph = self.graph;
         for &node in graph.frontier.row(header.index()) {
             self.visit(Node::from_raw(node));
         }
-        let stop = self.spread(meeting);
+        let stop = self.spread();
         self.conclude(stop, Some(edge));
         std::mem::take(&mut self.found)
     }
@@ -235,6 +239,7 @@ impl<'a> Wave<'a> {
         }
         self.level = level;
         self.rest = None;
+        self.meeting = None;
         self.crossed.clear();
         self.complete.clear();
         self.pending.clear();
@@ -263,7 +268,9 @@ impl<'a> Wave<'a> {
             crossed: NONE,
             single: NONE,
         });
-        self.pending.push((Reverse(self.graph.rank(node)), new));
+        if self.meeting != Some(node) {
+            self.pending.push((Reverse(self.graph.rank(node)), new));
+        }
         self.live += 1;
         new
     }
@@ -316,7 +323,7 @@ impl<'a> Wave<'a> {
         visit.crossed = self.crossed.len() as u32 - 1;
         visit.count += edges.end - edges.first;
         let (start, end) = self.graph.entering(node);
-        if visit.count == end - start {
+        if visit.count == end - start && self.meeting != Some(node) {
             self.complete.push(number);
         }
     }
@@ -330,20 +337,26 @@ impl<'a> Wave<'a> {
     }
 
     /// Passes labels on until everybody has met. Where, if at all, and with which label.
-    fn spread(&mut self, meeting: Option<Node>) -> Option<(Node, u32)> {
+    ///
+    /// If it is known where that will be, everything else is visited before.
+    fn spread(&mut self) -> Option<(Node, u32)> {
         loop {
             if self.rest.is_some() && self.live_other == 0 {
                 return None;
             }
-            let number = match self.complete.pop() {
-                Some(number) => number,
-                None => self.pending.pop()?.1,
-            };
+            let next = self.complete.pop().or_else(|| Some(self.pending.pop()?.1));
+            let number = next.or_else(|| {
+                let last = self.visit_of[self.meeting?.index()];
+                (last != NONE).then_some(last)
+            })?;
             let Visit { node, is_over, has_label, .. } = self.visits[number as usize];
             if is_over {
                 continue;
             }
-            let is_last = self.live == 1 && self.rest.is_none() || meeting == Some(node);
+            let is_last = match self.rest {
+                None => self.live == 1,
+                Some(_) => self.meeting == Some(node),
+            };
             self.live -= 1;
             self.live_other -= usize::from(has_label);
             self.visits[number as usize].is_over = true;

@@ -162,13 +162,13 @@ pub(crate) fn check(cx: &Context<'_>, state: &mut PadState, block: BlockId, inst
             ensure!(is_first, "CleanupPadInst not the first non-PHI instruction in the block.");
         }
         Opcode::CatchSwitch => {
-            predecessors(cx, block, inst)?;
             ensure!(
                 has_personality,
                 "CatchSwitchInst needs to be in a function with a personality."
             );
             ensure!(is_first, "CatchSwitchInst not the first non-PHI instruction in the block.");
             catch_switch(cx, block)?;
+            predecessors(cx, block, inst)?;
         }
         Opcode::CleanupRet => {
             if let Some(&unwind) = flow.successors(block).first() {

@@ -14,7 +14,7 @@ use crate::{
         call, constants::Constants, convergence, eh,
         env::Env,
         fault::{Check, Fault, Related, VerifyError, ensure},
-        header, integrity, rules,
+        header, integrity, metadata, rules,
         view::{OperandTypes, type_of, view},
     },
 };
@@ -163,7 +163,8 @@ pub(crate) fn check(
                 if view.data.flags.contains(InstFlags::MUST_TAIL) && view.opcode() == Opcode::Call {
                     call::must_tail(env, &view, inst)?;
                 }
-                operand_values(&cx, constants, block, inst)
+                operand_values(&cx, constants, block, inst)?;
+                metadata::attachments(env, function, inst)
             };
             if let Err(fault) = checks() {
                 report(Some(block), Some(inst), fault);

@@ -14,7 +14,7 @@ use crate::{
         constants::Constants,
         env::Env,
         fault::{Check, Fault, Related, VerifyError, ensure},
-        header,
+        header, metadata,
         types::MAX_ALIGN,
     },
 };
@@ -67,6 +67,7 @@ pub(crate) fn check(env: &Env<'_>, constants: &mut Constants) -> Vec<VerifyError
     for (name, comdat) in with_comdat {
         run(comdat_exists(&comdats, name, comdat));
     }
+    metadata::module_flags(module, env, &mut run);
     for target in &module.block_addresses {
         run(block_address(env, target));
     }

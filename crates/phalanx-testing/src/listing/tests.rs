@@ -60,7 +60,7 @@ fn seen(listing: &Uniformity) -> BTreeSet<String> {
         Place::Terminator(block) => listing.blocks[block].terminators[0].text.clone(),
     };
     let first_word = |text: String| text.split_whitespace().next().unwrap_or_default().to_owned();
-    observe(listing, listing, 4)
+    observe(listing, listing, 4, 200)
         .expect("translatable")
         .iter()
         .map(|place| first_word(text(place)))
@@ -81,10 +81,10 @@ fn a_load_is_a_source_only_when_both_say_so() {
     let base = facts(&private.replace("               %u = ", "  DIVERGENT:   %u = "));
     let uniform = facts(&private);
     let u = Place::Definition(0, 1);
-    assert!(observe(&base, &base, 1).expect("translatable").contains(&u));
-    assert!(!observe(&base, &uniform, 1).expect("translatable").contains(&u));
+    assert!(observe(&base, &base, 1, 200).expect("translatable").contains(&u));
+    assert!(!observe(&base, &uniform, 1, 200).expect("translatable").contains(&u));
     let shared = facts(&LOOP.replace("               %u = ", "  DIVERGENT:   %u = "));
-    assert!(!observe(&shared, &shared, 1).expect("translatable").contains(&u));
+    assert!(!observe(&shared, &shared, 1, 200).expect("translatable").contains(&u));
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn listings_of_random_programs_behave_like_the_programs() {
         let effort = Effort { runs: 200, threads: 6, fuel: 96 };
         let cycles = phalanx_graph::Cycles::new(&program.cfg());
         let direct = abstract_oracle::observe(program, &cycles, effort);
-        let seen = observe(listing, listing, 0).expect("translatable");
+        let seen = observe(listing, listing, 0, 200).expect("translatable");
         for (index, block) in program.blocks.iter().enumerate() {
             for (position, (value, _)) in block.operations.iter().enumerate() {
                 let by_listing = seen.contains(&Place::Definition(index, position));

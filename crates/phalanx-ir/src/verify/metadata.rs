@@ -1,0 +1,327 @@
+//! Rules of the metadata that says something about values: attachments of instructions, module flags.
+//!
+//! Debug information, profiles and alias metadata are carried, not judged.
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    body::InstId,
+    constant::{Const, ConstKind},
+    function::FunctionRef,
+    inst::Opcode,
+    metadata::{Metadata, MetadataId, MetadataValue, kind},
+    module::Module,
+    symbol::Symbol,
+    types::Type,
+    verify::{
+        env::Env,
+        fault::{Check, Related, ensure},
+    },
+};
+
+/// The kinds with rules, in the order in which a broken one is reported.
+const JUDGED: [Symbol; 7] = [
+    kind::FPMATH,
+    kind::RANGE,
+    kind::INVARIANT_GROUP,
+    kind::NONNULL,
+    kind::DEREFERENCEABLE,
+    kind::DEREFERENCEABLE_OR_NULL,
+    kind::ALIGN,
+];
+
+/// Attachments of an instruction.
+pub(crate) fn attachments(env: &Env<'_>, function: FunctionRef<'_>, inst: InstId) -> Check {
+    if function.extras.attachments.is_empty() {
+        return Ok(());
+    }
+    let metadata = &env.module.metadata;
+    for wanted in JUDGED {
+        for attachment in function.extras.attachments_of(inst).filter(|a| a.kind == wanted) {
+            let node = attachment.node;
+            let exists = (node.into_raw().into_u32() as usize) < metadata.len();
+            ensure!(exists, "Referring to metadata of another module!", Related::Name(wanted));
+            attachment_rules(env, function, inst, wanted, node)?;
+        }
+    }
+    Ok(())
+}
+
+fn attachment_rules(
+    env: &Env<'_>,
+    function: FunctionRef<'_>,
+    inst: InstId,
+    attached: Symbol,
+    node: MetadataId,
+) -> Check {
+    let (types, metadata) = (&env.types, &env.module.metadata);
+    let data = function.body.inst(inst);
+    let (opcode, ty) = (data.opcode, data.ty);
+    let only_i64 = || match metadata.element(node, 0) {
+        Some(MetadataValue::Const(constant)) => types
+            .const_int(constant)
+            .filter(|_| types.context.const_data(constant).ty == Type::I64),
+        _ => None,
+    };
+    let len = metadata.values(node).len();
+    match attached {
+        kind::FPMATH => {
+            ensure!(types.is_float_or_vector(ty), "fpmath requires a floating point result!");
+            ensure!(len == 1, "fpmath takes one operand!");
+            accuracy(env, metadata.element(node, 0))?;
+        }
+        kind::RANGE => {
+            ensure!(
+                matches!(opcode, Opcode::Load | Opcode::Call | Opcode::Invoke),
+                "Ranges are only for loads, calls and invokes!"
+            );
+            range(env, node, ty)?;
+        }
+        kind::INVARIANT_GROUP => ensure!(
+            matches!(opcode, Opcode::Load | Opcode::Store),
+            "invariant.group metadata is only for loads and stores"
+        ),
+        kind::NONNULL => {
+            ensure!(types.is_ptr(ty), "nonnull applies only to pointer types");
+            ensure!(
+                opcode == Opcode::Load,
+                "nonnull applies only to load instructions, use attributes for calls or invokes"
+            );
+            ensure!(len == 0, "nonnull metadata must be empty");
+        }
+        kind::DEREFERENCEABLE | kind::DEREFERENCEABLE_OR_NULL => {
+            ensure!(
+                types.is_ptr(ty),
+                "dereferenceable, dereferenceable_or_null apply only to pointer types"
+            );
+            ensure!(
+                matches!(opcode, Opcode::Load | Opcode::IntToPtr),
+                "dereferenceable, dereferenceable_or_null apply only to load and inttoptr instructions, use attributes for calls or invokes"
+            );
+            ensure!(len == 1, "dereferenceable, dereferenceable_or_null take one operand!");
+            ensure!(
+                only_i64().is_some(),
+                "dereferenceable, dereferenceable_or_null metadata value must be an i64!"
+            );
+        }
+        _ => {
+            ensure!(types.is_ptr(ty), "align applies only to pointer types");
+            ensure!(
+                opcode == Opcode::Load,
+                "align applies only to load instructions, use attributes for calls or invokes"
+            );
+            ensure!(len == 1, "align takes one operand!");
+            let Some(align) = only_i64() else {
+                ensure!(false, "align metadata value must be an i64!");
+                return Ok(());
+            };
+            ensure!(align.is_power_of_two(), "align metadata value must be a power of 2!");
+            ensure!(
+                align <= crate::verify::types::MAX_ALIGN,
+                "alignment is larger that implementation defined limit"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// `!fpmath`: a positive `float`.
+fn accuracy(env: &Env<'_>, value: Option<MetadataValue>) -> Check {
+    let constant = value.and_then(MetadataValue::as_const);
+    let data = constant.map(|constant| env.types.context.const_data(constant));
+    match data {
+        Some(data) if env.types.is_float(data.ty) => {
+            ensure!(data.ty == Type::FLOAT, "fpmath accuracy must have float type");
+            let bits = match data.kind {
+                ConstKind::Float(bits) => f32::from_bits(bits as u32),
+                _ => 0.0,
+            };
+            ensure!(bits > 0.0 && bits.is_finite(), "fpmath accuracy not a positive number!");
+        }
+        _ => ensure!(false, "invalid fpmath accuracy!"),
+    }
+    Ok(())
+}
+
+/// `!range`: pairs of integers of the value's type, each a range that is neither empty nor full, in order, with gaps.
+fn range(env: &Env<'_>, node: MetadataId, ty: Type) -> Check {
+    let (types, metadata) = (&env.types, &env.module.metadata);
+    let ends: Vec<MetadataValue> = metadata.values(node).collect();
+    ensure!(ends.len().is_multiple_of(2), "Unfinished range!");
+    ensure!(!ends.is_empty(), "It should have at least one range!");
+    let integer = |value: MetadataValue| value.as_const().filter(|&c| types.is_plain_int(c));
+    let mut first: Option<(Number, Number)> = None;
+    let mut last: Option<(Number, Number)> = None;
+    let pairs = ends.len() / 2;
+    for (at, pair) in ends.chunks_exact(2).enumerate() {
+        let Some(low) = integer(pair[0]) else {
+            ensure!(false, "The lower limit must be an integer!");
+            return Ok(());
+        };
+        let Some(high) = integer(pair[1]) else {
+            ensure!(false, "The upper limit must be an integer!");
+            return Ok(());
+        };
+        let type_of = |constant: Const| types.context.const_data(constant).ty;
+        ensure!(type_of(low) == type_of(high), "Range pair types must match!");
+        ensure!(type_of(low) == types.scalar(ty), "Range types must match instruction type!");
+        let bits = types.bits(type_of(low)).unwrap_or(64) as u32;
+        let (low, high) = (Number::new(env, low, bits), Number::new(env, high, bits));
+        ensure!(low != high, "The upper and lower limits cannot be the same value");
+        if let Some((last_low, last_high)) = last {
+            // A range that wraps around has its end below its start.
+            let overlaps = low.signed_lt(&last_high) && last_low.signed_lt(&high)
+                || last_high.signed_lt(&last_low) && low.signed_lt(&last_high);
+            ensure!(!overlaps, "Intervals are overlapping");
+            ensure!(last_low.signed_lt(&low), "Intervals are not in order");
+            ensure!(last_high != low && high != last_low, "Intervals are contiguous");
+        }
+        last = Some((low.clone(), high.clone()));
+        let (first_low, first_high) = first.get_or_insert((low.clone(), high.clone())).clone();
+        if at + 1 == pairs && pairs > 2 {
+            let overlaps = high.signed_lt(&low) && first_low.signed_lt(&high);
+            ensure!(!overlaps, "Intervals are overlapping");
+            ensure!(first_high != low && high != first_low, "Intervals are contiguous");
+        }
+    }
+    Ok(())
+}
+
+/// An integer of any width, for comparisons by sign.
+#[derive(Clone, PartialEq, Eq)]
+struct Number {
+    /// Whether it is not negative: the most significant part of the order.
+    not_negative: bool,
+    /// Most significant word first, zeroes in front taken away.
+    words: Vec<u64>,
+}
+
+impl Number {
+    fn new(env: &Env<'_>, constant: Const, bits: u32) -> Number {
+        let key = env.types.int_key(constant);
+        let top = bits.saturating_sub(1);
+        let negative =
+            key.get(top as usize / 64).is_some_and(|word| word >> (top % 64) & 1 == 1);
+        let words = key.iter().rev().copied().skip_while(|&word| word == 0).collect();
+        Number { not_negative: !negative, words }
+    }
+
+    fn signed_lt(&self, other: &Number) -> bool {
+        (self.not_negative, self.words.len(), &self.words)
+            < (other.not_negative, other.words.len(), &other.words)
+    }
+}
+
+/// `!llvm.module.flags`.
+pub(crate) fn module_flags(module: &Module, env: &Env<'_>, mut report: impl FnMut(Check)) {
+    let Some(name) = module.context.find_symbol(b"llvm.module.flags") else { return };
+    let metadata = &module.metadata;
+    let mut seen: FxHashMap<Symbol, MetadataValue> = FxHashMap::default();
+    let mut requirements = Vec::new();
+    for &node in metadata.named_operands(name) {
+        report(module_flag(env, metadata, node, &mut seen, &mut requirements));
+    }
+    for (key, value) in requirements {
+        report(requirement(&seen, key, value));
+    }
+}
+
+fn requirement(
+    seen: &FxHashMap<Symbol, MetadataValue>,
+    key: Symbol,
+    value: MetadataValue,
+) -> Check {
+    let Some(&found) = seen.get(&key) else {
+        ensure!(
+            false,
+            "invalid requirement on flag, flag is not present in module",
+            Related::Name(key)
+        );
+        return Ok(());
+    };
+    ensure!(
+        found == value,
+        "invalid requirement on flag, flag does not have the required value",
+        Related::Name(key)
+    );
+    Ok(())
+}
+
+fn module_flag(
+    env: &Env<'_>,
+    metadata: &Metadata,
+    node: MetadataId,
+    seen: &mut FxHashMap<Symbol, MetadataValue>,
+    requirements: &mut Vec<(Symbol, MetadataValue)>,
+) -> Check {
+    let exists = (node.into_raw().into_u32() as usize) < metadata.len();
+    ensure!(exists, "Referring to metadata of another module!");
+    let values: Vec<MetadataValue> = metadata.values(node).collect();
+    let &[behaviour, key, value] = &values[..] else {
+        ensure!(false, "incorrect number of operands in module flag");
+        return Ok(());
+    };
+    let integer = |value: MetadataValue| {
+        value.as_const().filter(|&c| env.types.is_plain_int(c)).and_then(|c| env.types.const_int(c))
+    };
+    let Some(behaviour) = integer(behaviour) else {
+        ensure!(false, "invalid behavior operand in module flag (expected constant integer)");
+        return Ok(());
+    };
+    ensure!(
+        (1..=8).contains(&behaviour),
+        "invalid behavior operand in module flag (unexpected constant)"
+    );
+    let Some(key) = key.as_string() else {
+        ensure!(false, "invalid ID operand in module flag (expected metadata string)");
+        return Ok(());
+    };
+    match behaviour {
+        3 => {
+            let pair = value.as_node().filter(|&pair| metadata.values(pair).len() == 2);
+            let Some(pair) = pair else {
+                ensure!(
+                    false,
+                    "invalid value for 'require' module flag (expected metadata pair)"
+                );
+                return Ok(());
+            };
+            let wanted = metadata.element(pair, 0).and_then(MetadataValue::as_string);
+            let (Some(wanted), Some(value)) = (wanted, metadata.element(pair, 1)) else {
+                ensure!(
+                    false,
+                    "invalid value for 'require' module flag (first value operand should be a string)"
+                );
+                return Ok(());
+            };
+            requirements.push((wanted, value));
+        }
+        5 | 6 => ensure!(
+            value.as_node().is_some(),
+            "invalid value for 'append'-type module flag (expected a metadata node)"
+        ),
+        7 => ensure!(
+            integer(value).is_some(),
+            "invalid value for 'max' module flag (expected constant integer)"
+        ),
+        8 => ensure!(
+            integer(value).is_some(),
+            "invalid value for 'min' module flag (expected constant non-negative integer)"
+        ),
+        _ => {}
+    }
+    if behaviour != 3 {
+        ensure!(
+            seen.insert(key, value).is_none(),
+            "module flag identifiers must be unique (or of 'require' type)",
+            Related::Name(key)
+        );
+    }
+    if env.types.context.bytes(key) == b"wchar_size" {
+        ensure!(
+            integer(value).is_some(),
+            "wchar_size metadata requires constant integer argument"
+        );
+    }
+    Ok(())
+}
