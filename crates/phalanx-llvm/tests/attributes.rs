@@ -40,11 +40,15 @@ fn attributes_are_sorted_and_the_last_of_a_kind_wins() {
 fn parameters_and_results() {
     check(
         r#"declare noundef nonnull align 8 dereferenceable(16) "r"="x" ptr @f(ptr byref({ i32, ptr }) align(16) noalias, ptr byval(i32) "p", i8 signext range(i8 -5, 100), float nofpclass(snan ninf))"#,
-        &expect![[r#"declare noundef nonnull align 8 dereferenceable(16) "r"="x" ptr @f(ptr noalias byref({ i32, ptr }) align 16, ptr byval(i32) "p", i8 signext range(i8 -5, 100), float nofpclass(snan ninf))"#]],
+        &expect![[
+            r#"declare noundef nonnull align 8 dereferenceable(16) "r"="x" ptr @f(ptr noalias byref({ i32, ptr }) align 16, ptr byval(i32) "p", i8 signext range(i8 -5, 100), float nofpclass(snan ninf))"#
+        ]],
     );
     check(
         "declare void @f(ptr initializes((0, 4), (8, 16)) dead_on_return, ptr alignstack(8) writable dereferenceable_or_null(8), ptr inalloca(i32), ptr preallocated(i8), ptr byref([2 x i16]))",
-        &expect!["declare void @f(ptr dead_on_return initializes((0, 4), (8, 16)), ptr writable dereferenceable_or_null(8) alignstack(8), ptr inalloca(i32), ptr preallocated(i8), ptr byref([2 x i16]))"],
+        &expect![
+            "declare void @f(ptr dead_on_return initializes((0, 4), (8, 16)), ptr writable dereferenceable_or_null(8) alignstack(8), ptr inalloca(i32), ptr preallocated(i8), ptr byref([2 x i16]))"
+        ],
     );
 }
 
@@ -147,7 +151,8 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % bound
     }
 }
@@ -162,7 +167,12 @@ fn structured_numbers_are_written_as_llvm_writes_them() {
     let kinds = ["aligned", "alloc", "free", "realloc", "uninitialized", "zeroed"];
     for mask in 1..64 {
         let chosen = (0..6).filter(|bit| mask >> bit & 1 == 1).map(|bit| kinds[bit]);
-        writeln!(text, "declare void @k{mask}() allockind(\"{}\")", chosen.collect::<Vec<_>>().join(",")).unwrap();
+        writeln!(
+            text,
+            "declare void @k{mask}() allockind(\"{}\")",
+            chosen.collect::<Vec<_>>().join(",")
+        )
+        .unwrap();
     }
     let mut random = Random(1);
     let locations = MemoryLocation::ALL.iter().filter(|&&l| l != MemoryLocation::Other);
@@ -252,38 +262,68 @@ fn refusals() {
     refuse(&params("convergent"), &expect!["1:21: `convergent` does not apply to a parameter"]);
     refuse("declare sret(i8) ptr @f()", &expect!["1:9: `sret` does not apply to a return value"]);
     refuse("declare void @f() noalias", &expect!["1:19: `noalias` does not apply to a function"]);
-    refuse("declare void @f() builtin", &expect!["1:19: `builtin` is for calls, not for functions"]);
+    refuse(
+        "declare void @f() builtin",
+        &expect!["1:19: `builtin` is for calls, not for functions"],
+    );
     refuse(&params("align 3"), &expect!["1:27: an alignment must be a power of two"]);
     refuse(&params("align 8589934592"), &expect!["1:27: alignments go up to 4294967296"]);
-    refuse(&params("dereferenceable(0)"), &expect!["1:37: `dereferenceable` needs at least one byte"]);
+    refuse(
+        &params("dereferenceable(0)"),
+        &expect!["1:37: `dereferenceable` needs at least one byte"],
+    );
     refuse(&params("byval"), &expect!["1:26: expected `(`, found `)`"]);
     refuse(&params("captures(none, address)"), &expect!["1:36: `none` excludes other components"]);
     refuse(&params("captures(ret: address, ret: none)"), &expect!["1:44: `ret:` is given twice"]);
-    refuse(&params("captures(self)"), &expect!["1:30: expected a component of a pointer, found `self`"]);
+    refuse(
+        &params("captures(self)"),
+        &expect!["1:30: expected a component of a pointer, found `self`"],
+    );
     refuse(
         &params("initializes((4, 8), (0, 2))"),
         &expect!["1:32: ranges must not be empty, must ascend, and must not touch"],
     );
     refuse(&params("range(float 0, 1)"), &expect!["1:27: a range must have integer type"]);
     refuse(&params("range(i8 0, 256)"), &expect!["1:33: this number does not fit `i8`"]);
-    refuse(&params("range(i8 3, 3)"), &expect!["1:27: an empty range; the full range is written with two zeros"]);
-    refuse(&params("nofpclass(0)"), &expect!["1:31: a mask of floating-point classes is between 1 and 1023"]);
-    refuse(&params("nofpclass(nan, inf)"), &expect!["1:34: expected a floating-point class, found `,`"]);
+    refuse(
+        &params("range(i8 3, 3)"),
+        &expect!["1:27: an empty range; the full range is written with two zeros"],
+    );
+    refuse(
+        &params("nofpclass(0)"),
+        &expect!["1:31: a mask of floating-point classes is between 1 and 1023"],
+    );
+    refuse(
+        &params("nofpclass(nan, inf)"),
+        &expect!["1:34: expected a floating-point class, found `,`"],
+    );
     let function = |attributes: &str| format!("declare void @f(i32) {attributes}");
-    refuse(&function("memory()"), &expect!["1:29: expected a kind of memory or of access, found `)`"]);
-    refuse(&function("memory(heap: read)"), &expect!["1:29: expected a kind of memory, found `heap:`"]);
+    refuse(
+        &function("memory()"),
+        &expect!["1:29: expected a kind of memory or of access, found `)`"],
+    );
+    refuse(
+        &function("memory(heap: read)"),
+        &expect!["1:29: expected a kind of memory, found `heap:`"],
+    );
     refuse(
         &function("memory(argmem: read, write)"),
         &expect!["1:43: the access that holds by default must come first"],
     );
     refuse(&function("allockind(\"alloc,new\")"), &expect!["1:32: unknown allocation kind `new`"]);
-    refuse(&function("allocsize(0,0)"), &expect!["1:32: `allocsize` names the same parameter twice"]);
+    refuse(
+        &function("allocsize(0,0)"),
+        &expect!["1:32: `allocsize` names the same parameter twice"],
+    );
     refuse(&function("uwtable(none)"), &expect!["1:30: expected `sync` or `async`, found `none`"]);
     let group = |attributes: &str| format!("attributes #0 = {{ {attributes} }}");
     refuse(&group(""), &expect!["1:17: an attribute group without attributes"]);
     refuse(&group("#1"), &expect!["1:19: an attribute group cannot refer to another group"]);
     refuse(&group("align 8"), &expect!["1:25: expected `=`, found `8`"]);
-    refuse(&group("nounwind, cold"), &expect!["1:27: expected a function attribute or `}`, found `,`"]);
+    refuse(
+        &group("nounwind, cold"),
+        &expect!["1:27: expected a function attribute or `}`, found `,`"],
+    );
 }
 
 #[test]
@@ -293,7 +333,11 @@ fn queries() {
     let module = parse_module(context.clone(), source).expect("a module").module;
     let list = module.function("f").expect("the function").header.attributes;
     let function = context.function_attrs(list);
-    assert!(function.has(AttrKind::Convergent) && function.has(AttrKind::NoSync) && !function.has(AttrKind::NoFree));
+    assert!(
+        function.has(AttrKind::Convergent)
+            && function.has(AttrKind::NoSync)
+            && !function.has(AttrKind::NoFree)
+    );
     assert!(function.memory().expect("effects").only_reads());
     assert_eq!(context.function_attr_text(list, "amdgpu-waves-per-eu"), Some(&b"2,4"[..]));
     let param = context.param_attrs(list, 0);

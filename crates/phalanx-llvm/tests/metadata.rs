@@ -44,7 +44,15 @@ fn tuples() {
            !n = !{!0}
            !0 = !{i32 5, !"a\22\00b", null, ptr @g, !{!{}, i1 true}, !DIExpression(), [2 x i8] c"hi", !3}
            !3 = distinct !{}"#,
-        &expect![],
+        &expect![[r#"
+            @g = global i32 0
+
+            !n = !{!0}
+
+            !0 = !{i32 5, !"a\22\00b", null, ptr @g, !1, !DIExpression(), [2 x i8] c"hi", !3}
+            !1 = !{!2, i1 true}
+            !2 = !{}
+            !3 = distinct !{}"#]],
     );
 }
 
@@ -52,20 +60,38 @@ fn tuples() {
 fn nodes_may_be_used_before_they_are_defined_and_hold_each_other() {
     check(
         "!n = !{!2, !0}\n!0 = distinct !{!0, !1}\n!1 = !{!0, !2}\n!2 = !{!1}\n!7 = !{!7}\n!m = !{!7}",
-        &expect![],
+        &expect![[r#"
+            !n = !{!0, !2}
+            !m = !{!3}
+
+            !0 = !{!1}
+            !1 = !{!2, !0}
+            !2 = distinct !{!2, !1}
+            !3 = distinct !{!3}"#]],
     );
 }
 
 #[test]
 fn what_nothing_mentions_is_dropped() {
-    check("!0 = !{!1}\n!1 = !{}\n!n = !{!1}", &expect![]);
+    check(
+        "!0 = !{!1}\n!1 = !{}\n!n = !{!1}",
+        &expect![[r#"
+        !n = !{!0}
+
+        !0 = !{}"#]],
+    );
 }
 
 #[test]
 fn named_metadata_of_one_name_is_joined() {
     check(
         "!a.b = !{!0, !DIExpression()}\n!c\\20d = !{}\n!a.b = !{!0, !1}\n!0 = !{}\n!1 = !{!0}",
-        &expect![],
+        &expect![[r#"
+            !a.b = !{!0, !DIExpression(), !0, !1}
+            !c\20d = !{}
+
+            !0 = !{}
+            !1 = !{!0}"#]],
     );
 }
 
@@ -73,7 +99,7 @@ fn named_metadata_of_one_name_is_joined() {
 fn attachments_are_ordered_by_kind_and_the_last_of_a_kind_counts() {
     check(
         "define void @f() !foo !0 !foo !1 !prof !0 {
-           ret void, !bar !0, !zoo !1, !range !0, !bar !1, !dbg !{i32 2}
+           ret void, !bar !0, !zoo !1, !range !0, !bar !1
          }
          declare !bar !0 void @g()
          @v = global i32 0, !type !0, !foo !1, !type !1
@@ -83,14 +109,13 @@ fn attachments_are_ordered_by_kind_and_the_last_of_a_kind_counts() {
             @v = global i32 0, !type !0, !type !1, !foo !1
 
             define void @f() !prof !0 !foo !0 !foo !1 {
-              ret void, !dbg !2, !range !0, !bar !1, !zoo !1
+              ret void, !range !0, !bar !1, !zoo !1
             }
 
             declare !bar !0 void @g()
 
             !0 = !{i32 0}
-            !1 = !{i32 1}
-            !2 = !{i32 2}"#]],
+            !1 = !{i32 1}"#]],
     );
 }
 
@@ -98,15 +123,41 @@ fn attachments_are_ordered_by_kind_and_the_last_of_a_kind_counts() {
 fn metadata_as_arguments() {
     check(
         r#"define void @f(i32 %x) {
-             call void @llvm.foo(metadata i32 %y, metadata !"s", metadata !0, metadata !{i8 1}, metadata i32 5, metadata ptr @f)
+             call void @g(metadata i32 %y, metadata !"s", metadata i32 5, metadata ptr @f)
              %y = add i32 %x, 1
              call void @g(metadata !DIExpression(DW_OP_deref), metadata !DIArgList(i32 %x, i32 7))
              ret void
            }
-           declare void @g(metadata, metadata)
-           declare void @llvm.foo(...)
-           !0 = !{}"#,
-        &expect![],
+           declare void @g(...)"#,
+        &expect![[r#"
+            define void @f(i32 %x) {
+              call void @g(metadata i32 %y, metadata !"s", metadata i32 5, metadata ptr @f)
+              %y = add i32 %x, 1
+              call void @g(metadata !DIExpression(DW_OP_deref), metadata !DIArgList(i32 %x, i32 7))
+              ret void
+            }
+
+            declare void @g(...)"#]],
+    );
+    check_meaning(
+        r#"define void @f() {
+             %a = call i64 @llvm.read_register.i64(metadata !0)
+             %b = call i64 @llvm.read_register.i64(metadata !{!"fp"})
+             ret void
+           }
+           declare i64 @llvm.read_register.i64(metadata)
+           !0 = !{!"sp"}"#,
+        &expect![[r#"
+            define void @f() {
+              %a = call i64 @llvm.read_register.i64(metadata !0)
+              %b = call i64 @llvm.read_register.i64(metadata !1)
+              ret void
+            }
+
+            declare i64 @llvm.read_register.i64(metadata)
+
+            !0 = !{!"sp"}
+            !1 = !{!"fp"}"#]],
     );
 }
 
@@ -137,11 +188,11 @@ fn with_records(records: &str) -> String {
 fn debug_records() {
     check(
         &with_records(
-            "#dbg_value(i32 %b, !7, !DIExpression(), !9)
-             %b = add i32 %x, 1, !DIAssignID !10
+            "#dbg_value(ptr %b, !7, !DIExpression(), !9)
+             %b = alloca i32, align 4, !DIAssignID !10
              #dbg_declare(ptr %p, !7, !DIExpression(DW_OP_plus_uconst, 8), !9)
              #dbg_declare_value(i32 %a, !7, !DIExpression(), !9)
-             #dbg_assign(i32 %a, !7, !DIExpression(), !10, ptr %p, !DIExpression(DW_OP_deref), !9)
+             #dbg_assign(i32 %a, !7, !DIExpression(), !10, ptr %b, !DIExpression(), !9)
              #dbg_label(!11, !9)
              #dbg_value(!DIArgList(i32 %a, i32 5), !7, !DIExpression(DW_OP_LLVM_arg, 0, DW_OP_LLVM_arg, 1, DW_OP_plus), !9)
              #dbg_value(!{}, !7, !DIExpression(), !DILocation(line: 4, scope: !5))",
@@ -149,11 +200,11 @@ fn debug_records() {
         &expect![[r#"
             define void @f(i32 %x, ptr %p) !dbg !3 {
               %a = add i32 %x, 1
-                #dbg_value(i32 %b, !6, !DIExpression(), !8)
-              %b = add i32 %x, 1, !DIAssignID !9
+                #dbg_value(ptr %b, !6, !DIExpression(), !8)
+              %b = alloca i32, align 4, !DIAssignID !9
                 #dbg_declare(ptr %p, !6, !DIExpression(DW_OP_plus_uconst, 8), !8)
                 #dbg_declare_value(i32 %a, !6, !DIExpression(), !8)
-                #dbg_assign(i32 %a, !6, !DIExpression(), !9, ptr %p, !DIExpression(DW_OP_deref), !8)
+                #dbg_assign(i32 %a, !6, !DIExpression(), !9, ptr %b, !DIExpression(), !8)
                 #dbg_label(!10, !8)
                 #dbg_value(!DIArgList(i32 %a, i32 5), !6, !DIExpression(DW_OP_LLVM_arg, 0, DW_OP_LLVM_arg, 1, DW_OP_plus), !8)
                 #dbg_value(!5, !6, !DIExpression(), !11)
@@ -181,16 +232,40 @@ fn debug_records() {
 #[test]
 fn refused_debug_records() {
     let refuse = |record: &str, expected: &Expect| refuse(&with_records(record), expected);
-    refuse("#dbg_what(i32 %a, !7, !DIExpression(), !9)", &expect![]);
-    refuse("#dbg_value(i32 %a, !7, !DIExpression())", &expect![]);
-    refuse("#dbg_value(i32 %a, !7, !DIExpression(), !9", &expect![]);
-    refuse("#dbg_value(i32 %a, !\"v\", !DIExpression(), !9)", &expect![]);
-    refuse("#dbg_value(i32 %a, !7, null, !9)", &expect![]);
-    refuse("#dbg_value(i32 %a, !99, !DIExpression(), !9)", &expect![]);
-    refuse("#dbg_value(i32 %none, !7, !DIExpression(), !9)", &expect![]);
-    refuse("#dbg_value(metadata i32 %a, !7, !DIExpression(), !9)", &expect![]);
-    refuse("#dbg_label(!11)", &expect![]);
-    refuse("#dbg_value(!DIArgList(!7), !7, !DIExpression(), !9)", &expect![]);
+    refuse(
+        "#dbg_what(i32 %a, !7, !DIExpression(), !9)",
+        &expect!["3:2: expected a kind of debug record, found `dbg_what`"],
+    );
+    refuse("#dbg_value(i32 %a, !7, !DIExpression())", &expect!["3:39: expected `,`, found `)`"]);
+    refuse(
+        "#dbg_value(i32 %a, !7, !DIExpression(), !9",
+        &expect!["4:3: expected `)`, found `ret`"],
+    );
+    refuse(
+        "#dbg_value(i32 %a, !\"v\", !DIExpression(), !9)",
+        &expect![[r#"3:21: expected a metadata node: `!0`, `!{` or `!DI..(`, found `"v"`"#]],
+    );
+    refuse(
+        "#dbg_value(i32 %a, !7, null, !9)",
+        &expect!["3:24: expected a metadata node, found `null`"],
+    );
+    refuse(
+        "#dbg_value(i32 %a, !99, !DIExpression(), !9)",
+        &expect!["3:21: use of undefined metadata `!99`"],
+    );
+    refuse(
+        "#dbg_value(i32 %none, !7, !DIExpression(), !9)",
+        &expect!["3:16: use of undefined value `%none`"],
+    );
+    refuse(
+        "#dbg_value(metadata i32 %a, !7, !DIExpression(), !9)",
+        &expect!["3:21: expected a constant of type `metadata`, found `i32`"],
+    );
+    refuse("#dbg_label(!11)", &expect!["3:15: expected `,`, found `)`"]);
+    refuse(
+        "#dbg_value(!DIArgList(!7), !7, !DIExpression(), !9)",
+        &expect!["3:23: expected a typed value, found `!`"],
+    );
 }
 
 #[test]
@@ -203,7 +278,15 @@ fn fields_are_written_in_llvms_order_without_defaults() {
            !3 = distinct !DISubprogram(isLocal: true, isDefinition: true, isOptimized: true, virtuality: DW_VIRTUALITY_virtual, name: "f", flags: DIFlagPublic | 64)
            !5 = distinct !{}
            !6 = !DIFile(directory: "d", filename: "f")"#,
-        &expect![],
+        &expect![[r#"
+            !n = !{!0, !2, !4, !5}
+
+            !0 = !DILocation(line: 0, column: 7, scope: !1)
+            !1 = distinct !{}
+            !2 = distinct !DICompileUnit(language: DW_LANG_C99, file: !3, isOptimized: false, runtimeVersion: 0, emissionKind: NoDebug, nameTableKind: GNU)
+            !3 = !DIFile(filename: "f", directory: "d")
+            !4 = !DIBasicType(name: "int", size: 32, encoding: DW_ATE_signed)
+            !5 = distinct !DISubprogram(name: "f", scope: null, virtualIndex: 0, flags: DIFlagPublic | DIFlagArtificial, spFlags: DISPFlagVirtual | DISPFlagLocalToUnit | DISPFlagDefinition | DISPFlagOptimized)"#]],
     );
 }
 
@@ -216,8 +299,15 @@ fn numbers_of_any_size() {
            !2 = !DIEnumerator(name: "c", value: s0xFF)
            !3 = !DIBasicType(size: 18446744073709551615)
            !4 = !DISubrange(count: i16 -1, lowerBound: -9223372036854775808)
-           !5 = !DIExpression(DW_OP_constu, 18446744073709551615, u0x10, DW_OP_stack_value)"#,
-        &expect![],
+           !5 = !DIExpression(DW_OP_constu, 18446744073709551615, DW_OP_plus_uconst, u0x10)"#,
+        &expect![[r#"
+            !n = !{!0, !1, !2, !3, !4, !DIExpression(DW_OP_constu, 18446744073709551615, DW_OP_plus_uconst, 16)}
+
+            !0 = !DIEnumerator(name: "a", value: -170141183460469231731687303715884105729)
+            !1 = !DIEnumerator(name: "b", value: 18446744073709551616, isUnsigned: true)
+            !2 = !DIEnumerator(name: "c", value: -1)
+            !3 = !DIBasicType(size: 18446744073709551615)
+            !4 = !DISubrange(count: -1, lowerBound: -9223372036854775808)"#]],
     );
 }
 
@@ -229,63 +319,152 @@ fn required_fields_are_written_where_llvm_forgets_them() {
            !0 = !DILabel(scope: !2, name: "", file: null, line: 0)
            !1 = !DIMacro(type: DW_MACINFO_define, name: "")
            !2 = distinct !{}"#,
-        &expect![],
+        &expect![[r#"
+            !n = !{!0, !2}
+
+            !0 = !DILabel(scope: !1, name: "", file: null, line: 0)
+            !1 = distinct !{}
+            !2 = !DIMacro(type: DW_MACINFO_define, name: "")"#]],
     );
 }
 
 #[test]
 fn refused_nodes() {
     let node = |text: &str| format!("!0 = {text}");
-    refuse(&node("!DIFoo()"), &expect![]);
-    refuse(&node("!DILocation(line: 1)"), &expect![]);
-    refuse(&node("!DILocation(scope: null)"), &expect![]);
-    refuse(&node("!DILocation(scope: !{}, lin: 3)"), &expect![]);
-    refuse(&node("!DILocation(scope: !{}, line: 3, line: 4)"), &expect![]);
-    refuse(&node("!DILocation(scope: !{}, column: 65536)"), &expect![]);
-    refuse(&node("!DILocation(scope: !{}, line: -1)"), &expect![]);
-    refuse(&node("!DILocation(scope: !{} line: 1)"), &expect![]);
-    refuse(&node("!DIBasicType(tag: DW_TAG_foo)"), &expect![]);
-    refuse(&node("!DIBasicType(tag: DW_ATE_signed)"), &expect![]);
-    refuse(&node("!DIBasicType(flags: DIFlagZero)"), &expect![]);
-    refuse(&node("!DISubrange(count: -2)"), &expect![]);
-    refuse(&node("!DISubrange(count: null)"), &expect![]);
-    refuse(&node("!DIEnumerator(name: \"a\", value: -1, isUnsigned: true)"), &expect![]);
-    refuse(&node("!DIFile(filename: \"a\", directory: \"b\", checksum: \"c\")"), &expect![]);
-    refuse(&node("!DIFile(filename: \"a\", directory: \"b\", checksumkind: CSK_None, checksum: \"\")"), &expect![]);
-    refuse(&node("!DICompileUnit(language: DW_LANG_C, file: !{})"), &expect![]);
-    refuse(&node("distinct !DICompileUnit(file: !{})"), &expect![]);
-    refuse(&node("distinct !DICompileUnit(language: 1, sourceLanguageName: DW_LNAME_C, file: !{})"), &expect![]);
-    refuse(&node("!DISubprogram(name: \"f\")"), &expect![]);
-    refuse(&node("!DIGlobalVariable(name: \"\")"), &expect![]);
-    refuse(&node("!DIExpression(DW_OP_foo)"), &expect![]);
-    refuse(&node("!DIExpression(-1)"), &expect![]);
-    refuse(&node("!DIArgList(i32 1)"), &expect![]);
-    refuse(&node("!DIAssignID()"), &expect![]);
-    refuse(&node("!\"text\""), &expect![]);
-    refuse(&node("i32 5"), &expect![]);
-    refuse(&node("!{i32}"), &expect![]);
-    refuse(&node("!{i32 %x}"), &expect![]);
-    refuse(&node("!{metadata !{}}"), &expect![]);
-    refuse(&node("!{!\"a\" !\"b\"}"), &expect![]);
-    refuse(&node("!{!\"a\",}"), &expect![]);
-    refuse(&node("!{!5, !4}"), &expect![]);
-    refuse(&node("!{"), &expect![]);
-    refuse("!0 = !{}\n!0 = !{}", &expect![]);
-    refuse("!4294967296 = !{}", &expect![]);
-    refuse("!n = !{null}", &expect![]);
-    refuse("!n = !{!{}}", &expect![]);
-    refuse("!n = !{!DIFile(filename: \"a\", directory: \"b\")}", &expect![]);
-    refuse("define void @f() {\n  ret void, !foo !\"a\"\n}", &expect![]);
-    refuse("define void @f() {\n  ret void, !foo distinct !{}\n}", &expect![]);
+    refuse(&node("!DIFoo()"), &expect!["1:6: expected a kind of metadata node, found `!DIFoo`"]);
+    refuse(&node("!DILocation(line: 1)"), &expect!["1:6: missing required field `scope`"]);
+    refuse(&node("!DILocation(scope: null)"), &expect!["1:25: `scope` must not be null"]);
+    refuse(
+        &node("!DILocation(scope: !{}, lin: 3)"),
+        &expect!["1:30: a `!DILocation` has no field `lin`"],
+    );
+    refuse(
+        &node("!DILocation(scope: !{}, line: 3, line: 4)"),
+        &expect!["1:39: field `line` is given twice"],
+    );
+    refuse(
+        &node("!DILocation(scope: !{}, column: 65536)"),
+        &expect!["1:38: value for `column` is too large: it goes up to 65535"],
+    );
+    refuse(
+        &node("!DILocation(scope: !{}, line: -1)"),
+        &expect!["1:36: expected an unsigned integer, found `-1`"],
+    );
+    refuse(
+        &node("!DILocation(scope: !{} line: 1)"),
+        &expect!["1:29: expected `,` or `)`, found `line:`"],
+    );
+    refuse(
+        &node("!DIBasicType(tag: DW_TAG_foo)"),
+        &expect!["1:24: expected a DWARF tag (`DW_TAG_..`), found `DW_TAG_foo`"],
+    );
+    refuse(
+        &node("!DIBasicType(tag: DW_ATE_signed)"),
+        &expect!["1:24: expected a DWARF tag (`DW_TAG_..`), found `DW_ATE_signed`"],
+    );
+    refuse(
+        &node("!DIBasicType(flags: DIFlagZero)"),
+        &expect!["1:26: expected a debug-info flag (`DIFlag..`), found `DIFlagZero`"],
+    );
+    refuse(
+        &node("!DISubrange(count: -2)"),
+        &expect!["1:25: value for `count` is too small: it goes from -1"],
+    );
+    refuse(&node("!DISubrange(count: null)"), &expect!["1:25: `count` must not be null"]);
+    refuse(
+        &node("!DIEnumerator(name: \"a\", value: -1, isUnsigned: true)"),
+        &expect!["1:6: an unsigned enumerator with a negative value"],
+    );
+    refuse(
+        &node("!DIFile(filename: \"a\", directory: \"b\", checksum: \"c\")"),
+        &expect!["1:6: `checksumkind` and `checksum` must be given together"],
+    );
+    refuse(
+        &node("!DIFile(filename: \"a\", directory: \"b\", checksumkind: CSK_None, checksum: \"\")"),
+        &expect!["1:59: expected a kind of checksum, found `CSK_None`"],
+    );
+    refuse(
+        &node("!DICompileUnit(language: DW_LANG_C, file: !{})"),
+        &expect!["1:6: missing `distinct`: a `!DICompileUnit` must be distinct"],
+    );
+    refuse(
+        &node("distinct !DICompileUnit(file: !{})"),
+        &expect!["1:15: missing `language` or `sourceLanguageName`: a `!DICompileUnit` needs one"],
+    );
+    refuse(
+        &node("distinct !DICompileUnit(language: 1, sourceLanguageName: DW_LNAME_C, file: !{})"),
+        &expect!["1:15: `language` and `sourceLanguageName` exclude each other"],
+    );
+    refuse(
+        &node("!DISubprogram(name: \"f\")"),
+        &expect![
+            "1:6: missing `distinct`: a `!DISubprogram` that is a definition must be distinct"
+        ],
+    );
+    refuse(&node("!DIGlobalVariable(name: \"\")"), &expect!["1:30: `name` must not be empty"]);
+    refuse(
+        &node("!DIExpression(DW_OP_foo)"),
+        &expect!["1:20: expected a DWARF operation (`DW_OP_..`), found `DW_OP_foo`"],
+    );
+    refuse(
+        &node("!DIExpression(-1)"),
+        &expect![
+            "1:20: expected a DWARF operation (`DW_OP_..`) or an unsigned integer, found `-1`"
+        ],
+    );
+    refuse(
+        &node("!DIArgList(i32 1)"),
+        &expect!["1:6: `!DIArgList` stands alone, as an operand of a call or debug record"],
+    );
+    refuse(
+        &node("!DIAssignID()"),
+        &expect!["1:6: missing `distinct`: a `!DIAssignID` must be distinct"],
+    );
+    refuse(&node("!\"text\""), &expect![[r#"1:7: expected `{`, found `"text"`"#]]);
+    refuse(
+        &node("i32 5"),
+        &expect!["1:6: expected a metadata node: `!{` or `!DI..(`, found `i32`"],
+    );
+    refuse(&node("!{i32}"), &expect!["1:11: expected a constant of type `i32`, found `}`"]);
+    refuse(&node("!{i32 %x}"), &expect!["1:12: a local name cannot be used in a constant"]);
+    refuse(
+        &node("!{metadata !{}}"),
+        &expect!["1:17: expected a constant of type `metadata`, found `!`"],
+    );
+    refuse(&node("!{!\"a\" !\"b\"}"), &expect!["1:13: expected `,` or `}`, found `!`"]);
+    refuse(&node("!{!\"a\",}"), &expect!["1:13: expected metadata, found `}`"]);
+    refuse(&node("!{!5, !4}"), &expect!["1:9: use of undefined metadata `!5`"]);
+    refuse(&node("!{"), &expect!["1:8: expected metadata, found the end of the file"]);
+    refuse("!0 = !{}\n!0 = !{}", &expect!["2:2: metadata `!0` is defined twice"]);
+    refuse(
+        "!4294967296 = !{}",
+        &expect!["1:2: expected an unsigned integer of 32 bits, found `4294967296`"],
+    );
+    refuse("!n = !{null}", &expect!["1:8: expected `!`, found `null`"]);
+    refuse("!n = !{!{}}", &expect!["1:9: expected an integer, found `{`"]);
+    refuse(
+        "!n = !{!DIFile(filename: \"a\", directory: \"b\")}",
+        &expect!["1:8: named metadata holds numbered nodes and expressions only"],
+    );
+    refuse(
+        "define void @f() {\n  ret void, !foo !\"a\"\n}",
+        &expect![[r#"2:19: expected a metadata node: `!0`, `!{` or `!DI..(`, found `"a"`"#]],
+    );
+    refuse(
+        "define void @f() {\n  ret void, !foo distinct !{}\n}",
+        &expect!["2:18: expected a metadata node, found `distinct`"],
+    );
 }
 
 #[test]
 fn deep_nesting_needs_no_recursion() {
     let depth = 100_000;
     let tuples = format!("!n = !{{!0}}\n!0 = {}{}", "!{".repeat(depth), "}".repeat(depth));
-    let nodes = format!("!0 = {}null{}", "!DIModule(name: \"a\", scope: ".repeat(depth), ")".repeat(depth));
+    let nodes =
+        format!("!0 = {}null{}", "!DIModule(name: \"a\", scope: ".repeat(depth), ")".repeat(depth));
     for source in [&tuples, &nodes] {
-        let module = parse_module(Arc::new(Context::new()), source.as_bytes()).expect("a module").module;
+        let module =
+            parse_module(Arc::new(Context::new()), source.as_bytes()).expect("a module").module;
         assert_eq!(module.metadata.len(), depth);
     }
     assert!(ours(tuples.as_bytes()).expect("a module").ends_with(b"!99999 = !{}\n"));
@@ -297,7 +476,8 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % bound
     }
 
@@ -317,15 +497,21 @@ fn value(random: &mut Random, field: &FieldSchema) -> String {
     match field.ty {
         FieldType::Uint(limit) => number(random, limit),
         FieldType::Int(low, high) => [low, -1, 0, 5, high][random.below(5)].to_string(),
-        FieldType::BigInt => random.choose(&["0", "255", "340282366920938463463374607431768211456"]).to_owned(),
+        FieldType::BigInt => {
+            random.choose(&["0", "255", "340282366920938463463374607431768211456"]).to_owned()
+        }
         FieldType::Bool => random.choose(&["true", "false"]).to_owned(),
         FieldType::String => random.choose(&["\"a\"", "\"b\\22\\\\\"", "\"c d\""]).to_owned(),
         FieldType::NonEmptyString => "\"s\"".to_owned(),
         FieldType::Node if random.below(4) == 0 => "null".to_owned(),
         FieldType::Node | FieldType::NonNullNode => nodes(random),
         FieldType::NodeOrUint if random.below(2) == 0 => number(random, u64::MAX),
-        FieldType::NodeOrInt | FieldType::NodeOrExpression | FieldType::NodeOrI64 if random.below(2) == 0 => {
-            random.choose(&["-9223372036854775808", "-1", "0", "8", "9223372036854775807"]).to_owned()
+        FieldType::NodeOrInt | FieldType::NodeOrExpression | FieldType::NodeOrI64
+            if random.below(2) == 0 =>
+        {
+            random
+                .choose(&["-9223372036854775808", "-1", "0", "8", "9223372036854775807"])
+                .to_owned()
         }
         FieldType::NonNullNodeOrInt(low) if random.below(2) == 0 => {
             [low, 0, 8, i64::MAX][random.below(4)].to_string()
@@ -335,13 +521,17 @@ fn value(random: &mut Random, field: &FieldSchema) -> String {
         | FieldType::NodeOrExpression
         | FieldType::NodeOrI64
         | FieldType::NonNullNodeOrInt(_) => random.choose(&["!1000", "!1001", "!{}"]).to_owned(),
-        FieldType::Named(table, _) => table.entries()[random.below(table.entries().len())].0.to_owned(),
+        FieldType::Named(table, _) => {
+            table.entries()[random.below(table.entries().len())].0.to_owned()
+        }
         FieldType::Mask(table) => {
             let name = |random: &mut Random| table.entries()[random.below(table.entries().len())].0;
             let (first, second) = (name(random), name(random));
             if random.below(2) == 0 { first.to_owned() } else { format!("{first} | {second} | 64") }
         }
-        FieldType::List => random.choose(&["{}", "{null, !1000}", "{!\"x\", i32 5, !{}, !1001}"]).to_owned(),
+        FieldType::List => {
+            random.choose(&["{}", "{null, !1000}", "{!\"x\", i32 5, !{}, !1001}"]).to_owned()
+        }
     }
 }
 
@@ -355,11 +545,25 @@ fn is_possible(kind: NodeKind, fields: &[(&str, String)]) -> bool {
             has("language") != has("sourceLanguageName")
                 && (has("sourceLanguageName") || !has("sourceLanguageVersion"))
         }
+        // LLVM leaves these out, and then does not read what it has written.
+        NodeKind::Label if fields.iter().any(|(_, value)| value == "null" || value == "0") => false,
+        // LLVM keeps fewer bits of these than it reads.
+        NodeKind::Label => {
+            !fields.iter().any(|(name, value)| *name == "coroSuspendIdx" && value.len() > 1)
+        }
+        NodeKind::Location => {
+            !fields.iter().any(|(name, value)| name.starts_with("atom") && value.len() > 1)
+        }
         NodeKind::File => has("checksum") == has("checksumkind"),
         // LLVM keeps these in the place of the alignment unless the tag says that they are there.
         NodeKind::DerivedType => !fields.iter().any(|(name, _)| name.starts_with("ptrAuth")),
-        // LLVM writes a number for it that it does not read back.
-        NodeKind::FixedPointType => !has("denominator") && !has("numerator"),
+        // These do not survive LLVM's bitcode when they are negative or large.
+        NodeKind::FixedPointType => {
+            let is_small = |(name, value): &(&str, String)| {
+                *name != "factor" || matches!(&value[..], "0" | "5")
+            };
+            !has("denominator") && !has("numerator") && fields.iter().all(is_small)
+        }
         _ => true,
     }
 }
@@ -368,8 +572,10 @@ fn is_possible(kind: NodeKind, fields: &[(&str, String)]) -> bool {
 #[test]
 fn the_schema_is_llvms() {
     let mut random = Random(7);
-    let mut text = String::from("!1000 = distinct !{!\"first\"}\n!1001 = distinct !{!\"second\"}\n");
-    let mut number = 0;
+    let mut text =
+        String::from("!1000 = distinct !{!\"first\"}\n!1001 = distinct !{!\"second\"}\n");
+    let mut numbers = 2000..;
+    let mut all = Vec::new();
     for &kind in &NodeKind::ALL[2..] {
         for _ in 0..40 {
             let mut fields = Vec::new();
@@ -384,15 +590,16 @@ fn the_schema_is_llvms() {
             }
             // Any order will do.
             (1..fields.len()).rev().for_each(|at| fields.swap(at, random.below(at + 1)));
-            let fields: Vec<_> = fields.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+            let fields: Vec<_> =
+                fields.iter().map(|(name, value)| format!("{name}: {value}")).collect();
             // Ranges are never distinct once they have been through bitcode.
             let uniqued = matches!(kind, NodeKind::Subrange | NodeKind::GenericSubrange);
             let distinct = if uniqued { "" } else { "distinct " };
-            writeln!(text, "!{number} = {distinct}!{}({})", kind.text(), fields.join(", ")).unwrap();
-            number += 1;
+            let node = format!("!{}", numbers.next().expect("a number"));
+            writeln!(text, "{node} = {distinct}!{}({})", kind.text(), fields.join(", ")).unwrap();
+            all.push(node);
         }
     }
-    let all: Vec<_> = (0..number).map(|number| format!("!{number}")).collect();
     writeln!(text, "!n = !{{{}}}", all.join(", ")).unwrap();
     let written = ours(text.as_bytes()).expect("a module");
     assert_eq!(first_difference(&ours(&written).expect("what we write"), &written), None);
@@ -415,14 +622,21 @@ fn names_of_numbers_are_llvms() {
     };
     node(&|name| format!("!DIImportedEntity(tag: {name}, scope: null)"), NameTable::Tag);
     node(&|name| format!("!DIBasicType(encoding: {name})"), NameTable::Encoding);
-    node(&|name| format!("!DICompositeType(tag: DW_TAG_member, runtimeLang: {name})"), NameTable::Language);
-    node(&|name| format!("!DISubroutineType(cc: {name}, types: null)"), NameTable::CallingConvention);
+    node(
+        &|name| format!("!DICompositeType(tag: DW_TAG_member, runtimeLang: {name})"),
+        NameTable::Language,
+    );
+    node(
+        &|name| format!("!DISubroutineType(cc: {name}, types: null)"),
+        NameTable::CallingConvention,
+    );
     node(&|name| format!("!DIMacro(type: {name}, name: \"a\")"), NameTable::Macinfo);
     node(&|name| format!("!DIBasicType(flags: {name})"), NameTable::Flag);
     node(&|name| format!("!DISubprogram(spFlags: {name})"), NameTable::SubprogramFlag);
     let all: Vec<_> = (0..number).map(|number| format!("!{number}")).collect();
     writeln!(text, "!n = !{{{}}}", all.join(", ")).unwrap();
-    let operations = NameTable::Operation.entries().iter().map(|(name, _)| format!("!DIExpression({name})"));
+    let operations =
+        NameTable::Operation.entries().iter().map(|(name, _)| format!("!DIExpression({name})"));
     writeln!(text, "!m = !{{{}}}", operations.collect::<Vec<_>>().join(", ")).unwrap();
     let written = ours(text.as_bytes()).expect("a module");
     let Some(llvm) = Llvm::find() else { return };

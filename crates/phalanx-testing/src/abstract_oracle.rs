@@ -237,15 +237,20 @@ impl<'a> Machine<'a> {
         let program = self.program;
         let Group { hash, notes: mut at } = self.groups[group as usize];
         // Phis read all their inputs before any of them changes.
-        let mut phis = Vec::new();
+        let mut phis: Vec<(u32, u32)> = Vec::new();
         for (number, operation) in &program.blocks[block.index()].operations {
+            let is_phi = matches!(operation, Operation::Phi(_));
+            if !is_phi {
+                for (phi, value) in phis.drain(..) {
+                    thread.registers[phi as usize] = value;
+                }
+            }
             let read = |operand: Operand| match operand {
                 Operand::Value(value) => thread.registers[value as usize],
                 Operand::Constant(constant) => constant,
                 Operand::Undef => 0,
             };
             let fresh = |who: u64| mix(&[seed, u64::from(*number), hash, who]) as u32 & 0xffff;
-            let is_phi = matches!(operation, Operation::Phi(_));
             let result = match operation {
                 Operation::Phi(entries) => {
                     let taken = entries.iter().find(|entry| Some(entry.0) == from);
@@ -281,9 +286,6 @@ impl<'a> Machine<'a> {
             if is_phi {
                 phis.push((*number, result));
             } else {
-                for (phi, value) in phis.drain(..) {
-                    thread.registers[phi as usize] = value;
-                }
                 thread.registers[*number as usize] = result;
             }
         }

@@ -103,7 +103,7 @@ pub(crate) struct Wave<'a> {
     level: Option<CycleId>,
     /// Positions that carry the label of the rest.
     rest: Option<(u32, u32)>,
-    /// Where everybody meets, if known: visited last.
+    /// Where everybody meets, if known.
     meeting: Option<Node>,
     /// Visit by node.
     visit_of: Vec<u32>,
@@ -268,9 +268,7 @@ impl<'a> Wave<'a> {
             crossed: NONE,
             single: NONE,
         });
-        if self.meeting != Some(node) {
-            self.pending.push((Reverse(self.graph.rank(node)), new));
-        }
+        self.pending.push((Reverse(self.graph.rank(node)), new));
         self.live += 1;
         new
     }
@@ -323,7 +321,7 @@ impl<'a> Wave<'a> {
         visit.crossed = self.crossed.len() as u32 - 1;
         visit.count += edges.end - edges.first;
         let (start, end) = self.graph.entering(node);
-        if visit.count == end - start && self.meeting != Some(node) {
+        if visit.count == end - start {
             self.complete.push(number);
         }
     }
@@ -337,30 +335,29 @@ impl<'a> Wave<'a> {
     }
 
     /// Passes labels on until everybody has met. Where, if at all, and with which label.
-    ///
-    /// If it is known where that will be, everything else is visited before.
     fn spread(&mut self) -> Option<(Node, u32)> {
         loop {
             if self.rest.is_some() && self.live_other == 0 {
                 return None;
             }
-            let next = self.complete.pop().or_else(|| Some(self.pending.pop()?.1));
-            let number = next.or_else(|| {
-                let last = self.visit_of[self.meeting?.index()];
-                (last != NONE).then_some(last)
-            })?;
+            let number = match self.complete.pop() {
+                Some(number) => number,
+                None => self.pending.pop()?.1,
+            };
             let Visit { node, is_over, has_label, .. } = self.visits[number as usize];
             if is_over {
                 continue;
             }
-            let is_last = match self.rest {
-                None => self.live == 1,
-                Some(_) => self.meeting == Some(node),
-            };
             self.live -= 1;
             self.live_other -= usize::from(has_label);
             self.visits[number as usize].is_over = true;
             let label = self.settle(number);
+            // Where the rest is, only the known meeting can tell. Whoever is still under way elsewhere
+            // came to an end before the meeting when that was found, and must be followed there.
+            let is_last = match self.rest {
+                None => self.live == 0,
+                Some(_) => self.meeting == Some(node) && self.live_other == 0,
+            };
             if is_last {
                 return Some((node, label));
             }

@@ -231,6 +231,8 @@ impl NodeBuilder {
                     }
                 }
             }
+            // LLVM takes any type here and writes none: a file is always one that starts.
+            NodeKind::MacroFile => self.replace(Field::Type, None),
             NodeKind::DerivedType if self.int(Field::Tag) == PTRAUTH_TYPE => {
                 for field in [
                     Field::PtrAuthIsAddressDiscriminated,

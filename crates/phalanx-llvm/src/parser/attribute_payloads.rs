@@ -1,7 +1,8 @@
 //! What stands between the parentheses of attributes whose number has a structure: `memory(..)`, `captures(..)` ...
 
 use phalanx_ir::attributes::{
-    ALLOC_KINDS, Access, CaptureComponents, Captures, FP_CLASSES, MemoryEffects, MemoryLocation, UnwindTable,
+    ALLOC_KINDS, Access, CaptureComponents, Captures, FP_CLASSES, MemoryEffects, MemoryLocation,
+    UnwindTable,
 };
 
 use super::Parser;
@@ -33,7 +34,8 @@ impl Parser<'_> {
             match ALLOC_KINDS.iter().find(|(name, _)| name.as_bytes() == word) {
                 Some(&(_, bit)) => bits |= u64::from(bit),
                 None => {
-                    let message = format!("unknown allocation kind `{}`", String::from_utf8_lossy(word));
+                    let message =
+                        format!("unknown allocation kind `{}`", String::from_utf8_lossy(word));
                     let known = ALLOC_KINDS.map(|(name, _)| name).join(", ");
                     let error = self.error(token.span(), message);
                     return Err(error.with_note(None, format!("kinds are {known}")));
@@ -50,15 +52,23 @@ impl Parser<'_> {
             let span = self.span();
             return match self.expect_u64()? {
                 bits if bits != 0 && bits & !all == 0 => Ok(bits),
-                _ => Err(self.error(span, format!("a mask of floating-point classes is between 1 and {all}"))),
+                _ => Err(self.error(
+                    span,
+                    format!("a mask of floating-point classes is between 1 and {all}"),
+                )),
             };
         }
         let mut mask = 0;
         loop {
-            let class = self.word().and_then(|word| FP_CLASSES.iter().find(|(name, _)| name.as_bytes() == word));
+            let class = self
+                .word()
+                .and_then(|word| FP_CLASSES.iter().find(|(name, _)| name.as_bytes() == word));
             match class {
                 Some(&(_, bits)) => mask |= u64::from(bits),
-                None => return Err(self.expected_one_of("a floating-point class", FP_CLASSES.iter().map(|c| c.0))),
+                None => {
+                    return Err(self
+                        .expected_one_of("a floating-point class", FP_CLASSES.iter().map(|c| c.0)));
+                }
             }
             self.bump();
             if self.at(TokenKind::RParen) {
@@ -73,7 +83,9 @@ impl Parser<'_> {
         let mut seen_location = false;
         loop {
             let location = match self.label_name() {
-                Some(name) => MemoryLocation::from_text(&name).filter(|&l| l != MemoryLocation::Other),
+                Some(name) => {
+                    MemoryLocation::from_text(&name).filter(|&l| l != MemoryLocation::Other)
+                }
                 None => None,
             };
             if self.at(TokenKind::Label) && location.is_none() {
@@ -89,7 +101,9 @@ impl Parser<'_> {
             effects = match location {
                 Some(location) => effects.with(location, access),
                 None if seen_location => {
-                    return Err(self.error(self.span(), "the access that holds by default must come first"));
+                    return Err(
+                        self.error(self.span(), "the access that holds by default must come first")
+                    );
                 }
                 None => MemoryEffects::all(access),
             };
@@ -102,13 +116,15 @@ impl Parser<'_> {
 
     #[cold]
     fn expected_memory_effect(&self, what: &str) -> Box<crate::ParseError> {
-        let locations = MemoryLocation::ALL.iter().filter(|&&l| l != MemoryLocation::Other).map(|l| l.text());
+        let locations =
+            MemoryLocation::ALL.iter().filter(|&&l| l != MemoryLocation::Other).map(|l| l.text());
         self.expected_one_of(what, locations.chain(Access::ALL.iter().map(|a| a.text())))
     }
 
     /// `address, ret: provenance`
     pub(super) fn parse_captures(&mut self) -> PResult<u64> {
-        let (mut other, mut ret): (Option<CaptureComponents>, Option<CaptureComponents>) = (None, None);
+        let (mut other, mut ret): (Option<CaptureComponents>, Option<CaptureComponents>) =
+            (None, None);
         let mut in_ret = false;
         loop {
             if let Some(name) = self.label_name() {
@@ -123,7 +139,8 @@ impl Parser<'_> {
             }
             let word = self.word().unwrap_or_default();
             let names = CaptureComponents::NAMES;
-            let Some(&(_, component)) = names.iter().find(|(name, _)| name.as_bytes() == word) else {
+            let Some(&(_, component)) = names.iter().find(|(name, _)| name.as_bytes() == word)
+            else {
                 return Err(self.expected_component());
             };
             let components = if in_ret { &mut ret } else { &mut other };

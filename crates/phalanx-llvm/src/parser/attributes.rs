@@ -12,8 +12,8 @@
 use phalanx_ir::{
     AttrSet,
     attributes::{
-        Access, AllocSize, AttrKind, AttrSetBuilder, Attribute, Captures, MemoryEffects, MemoryLocation, Payload,
-        Positions, VScaleRange,
+        Access, AllocSize, AttrKind, AttrSetBuilder, Attribute, Captures, MemoryEffects,
+        MemoryLocation, Payload, Positions, VScaleRange,
     },
 };
 use rustc_hash::FxHashMap;
@@ -101,9 +101,8 @@ fn legacy_memory(word: &[u8]) -> Option<MemoryEffects> {
         b"writeonly" => MemoryEffects::all(Access::Write),
         b"argmemonly" => MemoryEffects::only(MemoryLocation::ArgMem, ANY),
         b"inaccessiblememonly" => MemoryEffects::only(MemoryLocation::InaccessibleMem, ANY),
-        b"inaccessiblemem_or_argmemonly" => {
-            MemoryEffects::only(MemoryLocation::ArgMem, ANY).with(MemoryLocation::InaccessibleMem, ANY)
-        }
+        b"inaccessiblemem_or_argmemonly" => MemoryEffects::only(MemoryLocation::ArgMem, ANY)
+            .with(MemoryLocation::InaccessibleMem, ANY),
         _ => return None,
     })
 }
@@ -182,7 +181,9 @@ impl<'a> Parser<'a> {
         let start = self.span().start;
         let (mut attrs, builder) = self.parse_attrs_and_groups()?;
         if builder.has(AttrKind::Builtin) {
-            return Err(self.error(self.span_from(start), "`builtin` is for calls, not for functions"));
+            return Err(
+                self.error(self.span_from(start), "`builtin` is for calls, not for functions")
+            );
         }
         attrs.set = builder.finish(self.context);
         Ok(attrs)
@@ -195,7 +196,9 @@ impl<'a> Parser<'a> {
             attrs.groups.push(self.bump().number);
         }
         let builder = match self.kind() {
-            TokenKind::Word | TokenKind::String => self.parse_fn_attr_list(Place::Function, &mut attrs)?,
+            TokenKind::Word | TokenKind::String => {
+                self.parse_fn_attr_list(Place::Function, &mut attrs)?
+            }
             _ => AttrSetBuilder::new(),
         };
         Ok((attrs, builder))
@@ -215,7 +218,9 @@ impl<'a> Parser<'a> {
         let mut attrs = FnAttrs { set: AttrSet::EMPTY, groups: SmallVec::new(), align: None };
         let builder = self.parse_fn_attr_list(Place::Group, &mut attrs)?;
         if !self.at(TokenKind::RBrace) {
-            return Err(self.unexpected("a function attribute or `}`").with_note(Some(open), "the group opens here"));
+            return Err(self
+                .unexpected("a function attribute or `}`")
+                .with_note(Some(open), "the group opens here"));
         }
         let close = self.bump();
         if builder.is_empty() {
@@ -232,7 +237,9 @@ impl<'a> Parser<'a> {
         loop {
             let attribute = match self.kind() {
                 TokenKind::AttrGroup if place == Place::Group => {
-                    return Err(self.error(self.span(), "an attribute group cannot refer to another group"));
+                    return Err(
+                        self.error(self.span(), "an attribute group cannot refer to another group")
+                    );
                 }
                 TokenKind::AttrGroup => {
                     attrs.groups.push(self.bump().number);
@@ -343,7 +350,8 @@ impl<'a> Parser<'a> {
         if kind.positions().contains(place.positions()) || is_group_align {
             return Ok(());
         }
-        Err(self.error(self.span(), format!("`{}` does not apply to {}", kind.text(), place.text())))
+        Err(self
+            .error(self.span(), format!("`{}` does not apply to {}", kind.text(), place.text())))
     }
 
     fn parse_text_attr(&mut self) -> PResult<Option<Attribute>> {
@@ -405,7 +413,9 @@ impl<'a> Parser<'a> {
                 let size = p.expect_u32()?;
                 let count = if p.accept(TokenKind::Comma) { Some(p.expect_u32()?) } else { None };
                 if count == Some(size) {
-                    return Err(p.error(p.span_from(start), "`allocsize` names the same parameter twice"));
+                    return Err(
+                        p.error(p.span_from(start), "`allocsize` names the same parameter twice")
+                    );
                 }
                 Ok(AllocSize { size, count }.raw())
             })?,
@@ -424,7 +434,10 @@ impl<'a> Parser<'a> {
         Ok((kind != AttrKind::VScaleRange || value != 0).then_some(value))
     }
 
-    pub(super) fn in_parens<T>(&mut self, inside: impl FnOnce(&mut Self) -> PResult<T>) -> PResult<T> {
+    pub(super) fn in_parens<T>(
+        &mut self,
+        inside: impl FnOnce(&mut Self) -> PResult<T>,
+    ) -> PResult<T> {
         let open = self.expect(TokenKind::LParen)?.span();
         let value = inside(self)?;
         if !self.at(TokenKind::RParen) {
@@ -437,7 +450,11 @@ impl<'a> Parser<'a> {
     /// `align 8` or `align(8)`.
     fn parse_align(&mut self) -> PResult<u64> {
         self.bump();
-        if self.at(TokenKind::LParen) { self.in_parens(Self::parse_power_of_two) } else { self.parse_power_of_two() }
+        if self.at(TokenKind::LParen) {
+            self.in_parens(Self::parse_power_of_two)
+        } else {
+            self.parse_power_of_two()
+        }
     }
 
     fn parse_power_of_two(&mut self) -> PResult<u64> {
@@ -465,7 +482,10 @@ impl<'a> Parser<'a> {
             let low = p.parse_range_end(ty, bits)?;
             p.expect(TokenKind::Comma)?;
             let high = p.parse_range_end(ty, bits)?;
-            let is_zero = |c| p.context.const_data(c).kind == p.context.const_data(p.context.int_const(ty, 0)).kind;
+            let is_zero = |c| {
+                p.context.const_data(c).kind
+                    == p.context.const_data(p.context.int_const(ty, 0)).kind
+            };
             if low == high && !is_zero(low) {
                 let message = "an empty range; the full range is written with two zeros";
                 return Err(p.error(p.span_from(span.start), message));
@@ -515,7 +535,8 @@ impl<'a> Parser<'a> {
                 }
             }
         })?;
-        let ordered = ranges.iter().all(|&(low, high)| low < high) && ranges.is_sorted_by(|a, b| a.1 < b.0);
+        let ordered =
+            ranges.iter().all(|&(low, high)| low < high) && ranges.is_sorted_by(|a, b| a.1 < b.0);
         if !ordered {
             let message = "ranges must not be empty, must ascend, and must not touch";
             return Err(self.error(self.span_from(start), message));
@@ -525,9 +546,12 @@ impl<'a> Parser<'a> {
 
     /// An error about a word that is not one of those wanted, at its place.
     #[cold]
-    pub(super) fn expected_one_of<'t>(&self, what: &str, words: impl Iterator<Item = &'t str>) -> Box<crate::ParseError> {
+    pub(super) fn expected_one_of<'t>(
+        &self,
+        what: &str,
+        words: impl Iterator<Item = &'t str>,
+    ) -> Box<crate::ParseError> {
         let words: Vec<String> = words.map(|word| format!("`{word}`")).collect();
         self.unexpected(what).with_note(None::<Span>, format!("one of {}", words.join(", ")))
     }
-
 }

@@ -1,6 +1,8 @@
 //! Debug records: what `#dbg_value(..)` and its like say between instructions.
 
-use phalanx_ir::metadata::{DebugAssign, DebugRecord, DebugVariable, DebugVariableKind, MetadataId};
+use phalanx_ir::metadata::{
+    DebugAssign, DebugRecord, DebugVariable, DebugVariableKind, MetadataId,
+};
 
 use super::Parser;
 use crate::{error::PResult, lexer::TokenKind};
@@ -12,14 +14,18 @@ impl Parser<'_> {
         let name = self.word().and_then(|word| word.strip_prefix(b"dbg_")).unwrap_or_default();
         let variable_kind = DebugVariableKind::from_text(name);
         if variable_kind.is_none() && !matches!(name, b"assign" | b"label") {
-            let names = ["dbg_value", "dbg_declare", "dbg_declare_value", "dbg_assign", "dbg_label"];
+            let names =
+                ["dbg_value", "dbg_declare", "dbg_declare_value", "dbg_assign", "dbg_label"];
             return Err(self.expected_one_of("a kind of debug record", names.into_iter()));
         }
         let is_label = name == b"label";
         self.bump();
         let open = self.expect(TokenKind::LParen)?.span();
         let record = if is_label {
-            DebugRecord::Label { label: self.parse_record_node()?, location: self.parse_metadata_node()? }
+            DebugRecord::Label {
+                label: self.parse_record_node()?,
+                location: self.parse_metadata_node()?,
+            }
         } else {
             let value = self.parse_metadata_as_value()?;
             self.expect(TokenKind::Comma)?;
@@ -28,7 +34,13 @@ impl Parser<'_> {
             match variable_kind {
                 Some(kind) => {
                     let location = self.parse_metadata_node()?;
-                    DebugRecord::Variable(DebugVariable { kind, value, variable, expression, location })
+                    DebugRecord::Variable(DebugVariable {
+                        kind,
+                        value,
+                        variable,
+                        expression,
+                        location,
+                    })
                 }
                 None => {
                     let id = self.parse_record_node()?;

@@ -6,8 +6,10 @@
 //! of a specialised node may hold is read by `metadata_fields`, after the schema of its kind.
 
 use phalanx_ir::{
-    InstId, Symbol, Type,
-    metadata::{Attachment, Field, LocalMetadata, MetadataId, MetadataValue, NodeBuilder, NodeKind, kind},
+    InstId, Symbol,
+    metadata::{
+        Attachment, Field, LocalMetadata, MetadataId, MetadataValue, NodeBuilder, NodeKind, kind,
+    },
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -122,7 +124,10 @@ impl<'a> Parser<'a> {
                     TokenKind::MetadataVar => {
                         let span = self.span();
                         if self.parse_node_kind()? != NodeKind::Expression {
-                            return Err(self.error(span, "named metadata holds numbered nodes and expressions only"));
+                            return Err(self.error(
+                                span,
+                                "named metadata holds numbered nodes and expressions only",
+                            ));
                         }
                         self.parse_expression()?
                     }
@@ -150,7 +155,10 @@ impl<'a> Parser<'a> {
     }
 
     /// Of several attachments of one kind on an instruction, the last counts. They stand from `start` on.
-    pub(crate) fn keep_last_of_each_kind(attachments: &mut Vec<(InstId, Attachment)>, start: usize) {
+    pub(crate) fn keep_last_of_each_kind(
+        attachments: &mut Vec<(InstId, Attachment)>,
+        start: usize,
+    ) {
         const FEW: usize = 8;
         let run = &mut attachments[start..];
         let mut kept = run.len();
@@ -196,7 +204,9 @@ impl<'a> Parser<'a> {
             _ => return Err(self.unexpected("a metadata node")),
         };
         match operand {
-            Operand::Value(value) => Ok(value.as_node().expect("what is neither string nor constant is a node")),
+            Operand::Value(value) => {
+                Ok(value.as_node().expect("what is neither string nor constant is a node"))
+            }
             Operand::Open(frame) => self.parse_frames(frame),
         }
     }
@@ -204,7 +214,9 @@ impl<'a> Parser<'a> {
     /// What follows the type `metadata` in a call, or stands in a debug record.
     pub(crate) fn parse_metadata_as_value(&mut self) -> PResult<LocalMetadata> {
         match self.kind() {
-            TokenKind::MetadataVar if self.text(self.token) == b"!DIArgList" => self.parse_arg_list(),
+            TokenKind::MetadataVar if self.text(self.token) == b"!DIArgList" => {
+                self.parse_arg_list()
+            }
             TokenKind::MetadataVar => self.parse_metadata_node().map(LocalMetadata::Node),
             TokenKind::Exclaim => {
                 let start = self.bump().start;
@@ -212,9 +224,9 @@ impl<'a> Parser<'a> {
                     TokenKind::String => self.string_symbol().map(LocalMetadata::String),
                     TokenKind::Int => self.parse_node_number().map(LocalMetadata::Node),
                     TokenKind::LBrace => match self.parse_tuple_operand(start)? {
-                        Operand::Value(value) => {
-                            Ok(LocalMetadata::Node(value.as_node().expect("an empty tuple is a node")))
-                        }
+                        Operand::Value(value) => Ok(LocalMetadata::Node(
+                            value.as_node().expect("an empty tuple is a node"),
+                        )),
                         Operand::Open(frame) => self.parse_frames(frame).map(LocalMetadata::Node),
                     },
                     _ => Err(self.unexpected("metadata: `!0`, `!\"..\"`, `!{` or `!DI..(`")),
@@ -222,9 +234,8 @@ impl<'a> Parser<'a> {
             }
             _ if self.at_kw(Keyword::Null) => Err(self.unexpected("metadata or a typed value")),
             _ => {
-                let span = self.span();
-                let (ty, value) = self.parse_typed_value()?;
-                self.check_wrapped_type(ty, span)?;
+                self.check_not_metadata()?;
+                let (_, value) = self.parse_typed_value()?;
                 Ok(LocalMetadata::Value(value))
             }
         }
@@ -243,9 +254,8 @@ impl<'a> Parser<'a> {
                 if matches!(self.kind(), TokenKind::Exclaim | TokenKind::MetadataVar) {
                     return Err(self.unexpected("a typed value"));
                 }
-                let span = self.span();
-                let (ty, value) = self.parse_typed_value()?;
-                self.check_wrapped_type(ty, span)?;
+                self.check_not_metadata()?;
+                let (_, value) = self.parse_typed_value()?;
                 values.push(value);
                 if !self.accept(TokenKind::Comma) {
                     break;
@@ -256,9 +266,11 @@ impl<'a> Parser<'a> {
         Ok(LocalMetadata::ArgList(values.into()))
     }
 
-    pub(super) fn check_wrapped_type(&self, ty: Type, span: Span) -> PResult<()> {
-        if ty == Type::METADATA {
-            return Err(self.error(span, "metadata is no value that could be wrapped in metadata"));
+    /// A value is wanted; the type `metadata` has none that could be wrapped in metadata again.
+    fn check_not_metadata(&self) -> PResult<()> {
+        if self.at_kw(Keyword::Metadata) {
+            let message = "`metadata` is the type of an argument; its value stands here alone";
+            return Err(self.error(self.span(), message));
         }
         Ok(())
     }
@@ -266,7 +278,8 @@ impl<'a> Parser<'a> {
     /// The end of the file: every node that is mentioned must be defined.
     pub(crate) fn finish_metadata(&mut self) -> PResult<()> {
         let state = &self.metadata;
-        let dense = (0u32..).zip(&state.dense).filter_map(|(number, entry)| Some((number, (*entry)?)));
+        let dense =
+            (0u32..).zip(&state.dense).filter_map(|(number, entry)| Some((number, (*entry)?)));
         let sparse = state.sparse.iter().map(|(&number, &entry)| (number, entry));
         let undefined = dense.chain(sparse).filter(|(_, entry)| !entry.defined);
         match undefined.min_by_key(|(number, entry)| (entry.first_use, *number)) {
@@ -310,9 +323,10 @@ impl<'a> Parser<'a> {
                 self.bump();
                 Ok(kind)
             }
-            None if self.text(self.token) == b"!DIArgList" => {
-                Err(self.error(self.span(), "`!DIArgList` stands alone, as an operand of a call or debug record"))
-            }
+            None if self.text(self.token) == b"!DIArgList" => Err(self.error(
+                self.span(),
+                "`!DIArgList` stands alone, as an operand of a call or debug record",
+            )),
             None => Err(self.unexpected("a kind of metadata node")),
         }
     }
@@ -343,7 +357,12 @@ impl<'a> Parser<'a> {
         Ok(Operand::Value(MetadataValue::Node(node)))
     }
 
-    fn open_tuple(&mut self, distinct: bool, target: Option<MetadataId>, start: u32) -> PResult<Frame> {
+    fn open_tuple(
+        &mut self,
+        distinct: bool,
+        target: Option<MetadataId>,
+        start: u32,
+    ) -> PResult<Frame> {
         let open = self.expect(TokenKind::LBrace)?.span();
         let builder = NodeBuilder::new(NodeKind::Tuple, distinct);
         Ok(Frame { builder, target, start, open, state: FrameState::Element })
@@ -393,7 +412,9 @@ impl<'a> Parser<'a> {
                 continue;
             }
             let operand = match frame.state {
-                FrameState::Element | FrameState::ListElement(_) => self.parse_element().map(Some)?,
+                FrameState::Element | FrameState::ListElement(_) => {
+                    self.parse_element().map(Some)?
+                }
                 FrameState::Field(likely) => self.parse_field(frame, likely)?,
             };
             is_first_item = match operand {
@@ -417,14 +438,20 @@ impl<'a> Parser<'a> {
             TokenKind::Exclaim => {
                 let start = self.bump().start;
                 match self.kind() {
-                    TokenKind::Int => self.parse_node_number().map(MetadataValue::Node).map(Operand::Value),
-                    TokenKind::String => self.string_symbol().map(MetadataValue::String).map(Operand::Value),
+                    TokenKind::Int => {
+                        self.parse_node_number().map(MetadataValue::Node).map(Operand::Value)
+                    }
+                    TokenKind::String => {
+                        self.string_symbol().map(MetadataValue::String).map(Operand::Value)
+                    }
                     TokenKind::LBrace => self.parse_tuple_operand(start),
                     _ => Err(self.unexpected("metadata: `!0`, `!\"..\"`, `!{` or `!DI..(`")),
                 }
             }
             TokenKind::MetadataVar => self.parse_specialized_operand(),
-            TokenKind::Word if self.accept_kw(Keyword::Null) => Ok(Operand::Value(MetadataValue::Null)),
+            TokenKind::Word if self.accept_kw(Keyword::Null) => {
+                Ok(Operand::Value(MetadataValue::Null))
+            }
             // What a type can begin with.
             TokenKind::Word
             | TokenKind::IntType
@@ -433,9 +460,8 @@ impl<'a> Parser<'a> {
             | TokenKind::LBrace
             | TokenKind::Local
             | TokenKind::LocalId => {
-                let span = self.span();
-                let (ty, constant) = self.parse_typed_constant()?;
-                self.check_wrapped_type(ty, span)?;
+                self.check_not_metadata()?;
+                let (_, constant) = self.parse_typed_constant()?;
                 Ok(Operand::Value(MetadataValue::Const(constant)))
             }
             _ => Err(self.unexpected("metadata")),
@@ -449,7 +475,9 @@ impl<'a> Parser<'a> {
         start: u32,
     ) -> PResult<MetadataId> {
         if builder.kind() == NodeKind::Enumerator && self.is_negative_unsigned(&builder) {
-            return Err(self.error(self.span_from(start), "an unsigned enumerator with a negative value"));
+            return Err(
+                self.error(self.span_from(start), "an unsigned enumerator with a negative value")
+            );
         }
         let id = target.unwrap_or_else(|| self.module.metadata.reserve());
         match self.module.metadata.define(id, builder) {

@@ -21,16 +21,25 @@ impl<'a> Parser<'a> {
     /// `name: value`. None when the value is a list, which has been opened.
     ///
     /// The field at the likely place is tried first: fields are mostly written in the order of the schema.
-    pub(super) fn parse_field(&mut self, frame: &mut Frame, likely: usize) -> PResult<Option<Operand>> {
+    pub(super) fn parse_field(
+        &mut self,
+        frame: &mut Frame,
+        likely: usize,
+    ) -> PResult<Option<Operand>> {
         let Some(name) = self.label_name() else {
-            return Err(self.unexpected("the name of a field").with_note(Some(frame.open), "the node opens here"));
+            return Err(self
+                .unexpected("the name of a field")
+                .with_note(Some(frame.open), "the node opens here"));
         };
         let kind = frame.builder.kind();
         let fields = kind.fields();
         let places = (likely..fields.len()).chain(0..likely.min(fields.len()));
-        let Some(place) = places.into_iter().find(|&place| fields[place].name.text().as_bytes() == &*name) else {
+        let Some(place) =
+            places.into_iter().find(|&place| fields[place].name.text().as_bytes() == &*name)
+        else {
             let name = String::from_utf8_lossy(&name);
-            let error = self.error(self.span(), format!("a `!{}` has no field `{name}`", kind.text()));
+            let error =
+                self.error(self.span(), format!("a `!{}` has no field `{name}`", kind.text()));
             let known: Vec<_> = fields.iter().map(|field| field.name.text()).collect();
             return Err(match known[..] {
                 [] => error,
@@ -75,17 +84,23 @@ impl<'a> Parser<'a> {
             FieldType::Named(table, limit) => self.parse_named(field, table, limit)?,
             FieldType::Mask(table) => self.parse_mask(field, table)?,
             FieldType::NodeOrUint if self.at_int() => self.parse_uint(field, u64::MAX)?,
-            FieldType::NodeOrInt | FieldType::NodeOrExpression | FieldType::NodeOrI64 if self.at_int() => {
+            FieldType::NodeOrInt | FieldType::NodeOrExpression | FieldType::NodeOrI64
+                if self.at_int() =>
+            {
                 let number = self.parse_int_field(field, i64::MIN, i64::MAX)?;
                 match (ty, number.as_int(self.context)) {
-                    (FieldType::NodeOrI64, Some(number)) => {
-                        MetadataValue::Const(self.context.int_const(phalanx_ir::Type::I64, number as u64))
-                    }
+                    (FieldType::NodeOrI64, Some(number)) => MetadataValue::Const(
+                        self.context.int_const(phalanx_ir::Type::I64, number as u64),
+                    ),
                     _ => number,
                 }
             }
-            FieldType::NonNullNodeOrInt(low) if self.at_int() => self.parse_int_field(field, low, i64::MAX)?,
-            FieldType::NonNullNode | FieldType::NonNullNodeOrInt(_) if self.at_kw(Keyword::Null) => {
+            FieldType::NonNullNodeOrInt(low) if self.at_int() => {
+                self.parse_int_field(field, low, i64::MAX)?
+            }
+            FieldType::NonNullNode | FieldType::NonNullNodeOrInt(_)
+                if self.at_kw(Keyword::Null) =>
+            {
                 return Err(self.error(self.span(), format!("`{}` must not be null", field.text())));
             }
             FieldType::Node
@@ -133,9 +148,18 @@ impl<'a> Parser<'a> {
     }
 
     #[cold]
-    fn limit_error(&self, span: Span, field: Field, limit: &str, is_low: bool) -> Box<crate::ParseError> {
+    fn limit_error(
+        &self,
+        span: Span,
+        field: Field,
+        limit: &str,
+        is_low: bool,
+    ) -> Box<crate::ParseError> {
         let (too, end) = if is_low { ("small", "from") } else { ("large", "up to") };
-        self.error(span, format!("value for `{}` is too {too}: it goes {end} {limit}", field.text()))
+        self.error(
+            span,
+            format!("value for `{}` is too {too}: it goes {end} {limit}", field.text()),
+        )
     }
 
     fn parse_uint(&mut self, field: Field, limit: u64) -> PResult<MetadataValue> {
@@ -152,9 +176,13 @@ impl<'a> Parser<'a> {
     fn parse_int_field(&mut self, field: Field, low: i64, high: i64) -> PResult<MetadataValue> {
         let literal = self.int_literal()?;
         match literal.to_i64() {
-            Some(value) if value < low => Err(self.limit_error(literal.span, field, &low.to_string(), true)),
+            Some(value) if value < low => {
+                Err(self.limit_error(literal.span, field, &low.to_string(), true))
+            }
             Some(value) if value <= high => Ok(MetadataValue::int(self.context, value.into())),
-            None if literal.is_signed() => Err(self.limit_error(literal.span, field, &low.to_string(), true)),
+            None if literal.is_signed() => {
+                Err(self.limit_error(literal.span, field, &low.to_string(), true))
+            }
             _ => Err(self.limit_error(literal.span, field, &high.to_string(), false)),
         }
     }
@@ -166,11 +194,17 @@ impl<'a> Parser<'a> {
         }
         let text = &self.source[literal.span.start as usize..literal.span.end as usize];
         if text[1..].starts_with(b"0x") {
-            let digits = text.len() - 3 - text[3..].iter().take_while(|&&digit| digit == b'0').count();
+            let digits =
+                text.len() - 3 - text[3..].iter().take_while(|&&digit| digit == b'0').count();
             if digits > 31 {
                 return Err(self.error(literal.span, "a hexadecimal number of more than 124 bits"));
             }
-            let value = literal.to_int(128).words().iter().rev().fold(0u128, |v, &word| v << 64 | u128::from(word));
+            let value = literal
+                .to_int(128)
+                .words()
+                .iter()
+                .rev()
+                .fold(0u128, |v, &word| v << 64 | u128::from(word));
             return Ok(MetadataValue::int(self.context, value as i128));
         }
         let (sign, digits) = match text {
@@ -182,7 +216,12 @@ impl<'a> Parser<'a> {
     }
 
     /// A name of a table, or a number.
-    fn parse_named(&mut self, field: Field, table: NameTable, limit: u32) -> PResult<MetadataValue> {
+    fn parse_named(
+        &mut self,
+        field: Field,
+        table: NameTable,
+        limit: u32,
+    ) -> PResult<MetadataValue> {
         if let Some(number) = self.parse_table_name(table)? {
             return Ok(MetadataValue::Int(number.into()));
         }
@@ -194,7 +233,8 @@ impl<'a> Parser<'a> {
 
     /// The number that the current word names. None when it is no word of this table's form.
     fn parse_table_name(&mut self, table: NameTable) -> PResult<Option<u32>> {
-        let Some(word) = self.word().filter(|word| word.starts_with(table.prefix().as_bytes())) else {
+        let Some(word) = self.word().filter(|word| word.starts_with(table.prefix().as_bytes()))
+        else {
             return Ok(None);
         };
         match table.number(word) {
@@ -266,7 +306,9 @@ impl<'a> Parser<'a> {
                 let value = self.expect_u64()?;
                 MetadataValue::int(self.context, value.into())
             } else {
-                return Err(self.unexpected("a DWARF operation (`DW_OP_..`) or an unsigned integer"));
+                return Err(
+                    self.unexpected("a DWARF operation (`DW_OP_..`) or an unsigned integer")
+                );
             };
             elements.push(element);
             if !self.accept(TokenKind::Comma) {

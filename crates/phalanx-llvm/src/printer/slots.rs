@@ -8,7 +8,8 @@
 //! - **Attribute groups**: those of variables, of function headers in order, then of the calls of each function.
 //! - **Metadata**: what variables carry, the operands of named metadata, then for each function what its header, its
 //!   debug records and its instructions refer to. A node gets its number before what it refers to (pre-order, depth
-//!   first), and what is always written in place, such as `!DIExpression`, gets none.
+//!   first); equal nodes are one ([`phalanx_ir::metadata::Metadata::representatives`]); and what is always written in
+//!   place, such as `!DIExpression`, gets none.
 //!
 //! # Two numberings
 //!
@@ -19,6 +20,8 @@
 //! intrinsic is written with the numbers of the whole module.)
 //!
 //! Everything is O(size of what is numbered).
+
+use std::sync::Arc;
 
 use phalanx_ir::{
     AttrSet, GlobalName, InstId, Module, Type, ValueKind,
@@ -153,12 +156,15 @@ impl<T: Copy + Eq + std::hash::Hash> Slots<T> {
 pub(super) struct Numbers {
     groups: Slots<AttrSet>,
     nodes: Slots<MetadataId>,
+    /// Nodes that are one with an earlier node, as LLVM has it.
+    same: Arc<FxHashMap<MetadataId, MetadataId>>,
 }
 
 impl Numbers {
     /// Numbers of what variables, named metadata and the headers of functions mention.
     pub(super) fn of_module(module: &Module, functions: &[FunctionRef<'_>]) -> Self {
-        let mut numbers = Numbers { groups: Slots::after(0), nodes: Slots::after(0) };
+        let same = Arc::new(module.metadata.representatives());
+        let mut numbers = Numbers { groups: Slots::after(0), nodes: Slots::after(0), same };
         let context = &module.context;
         for variable in &module.variables {
             for attachment in attachments(module, variable.metadata.iter().copied()) {
@@ -188,6 +194,7 @@ impl Numbers {
         let mut numbers = Numbers {
             groups: Slots::after(base.groups.count()),
             nodes: Slots::after(base.nodes.count()),
+            same: Arc::clone(&base.same),
         };
         numbers.add_function(module, Some(base), function);
         numbers
@@ -234,12 +241,13 @@ impl Numbers {
 
     /// Numbers a node and what it refers to. Depth first with an explicit stack: chains of nodes may be long.
     fn add_node(&mut self, module: &Module, base: Option<&Numbers>, node: MetadataId) {
-        if self.nodes.slots.contains_key(&node) {
+        if self.node(node).is_some() {
             return;
         }
         let metadata = &module.metadata;
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {
+            let node = self.representative(node);
             if metadata.is_inline(node)
                 || base.is_some_and(|base| base.node(node).is_some())
                 || !self.nodes.add(node)
@@ -255,7 +263,11 @@ impl Numbers {
     }
 
     pub(super) fn node(&self, node: MetadataId) -> Option<u32> {
-        self.nodes.slots.get(&node).copied()
+        self.nodes.slots.get(&self.representative(node)).copied()
+    }
+
+    fn representative(&self, node: MetadataId) -> MetadataId {
+        self.same.get(&node).copied().unwrap_or(node)
     }
 
     /// Groups in the order of their numbers.

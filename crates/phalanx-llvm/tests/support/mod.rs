@@ -17,7 +17,8 @@ impl Llvm {
     /// The programs, when they are installed; says so when they are not.
     pub(crate) fn find() -> Option<&'static Llvm> {
         static FOUND: OnceLock<Option<Llvm>> = OnceLock::new();
-        let find = || Some(Llvm { assembler: require("llvm-as")?, disassembler: require("llvm-dis")? });
+        let find =
+            || Some(Llvm { assembler: require("llvm-as")?, disassembler: require("llvm-dis")? });
         FOUND.get_or_init(find).as_ref()
     }
 

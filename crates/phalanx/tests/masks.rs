@@ -1,0 +1,301 @@
+//! What each kind of instruction contributes: masks of the named values of small functions.
+
+use expect_test::{Expect, expect};
+use phalanx::prelude::*;
+
+const AMDGPU: &str = "target triple = \"amdgcn-amd-amdhsa\"\n";
+const NVPTX: &str = "target triple = \"nvptx64-nvidia-cuda\"\n";
+
+/// One line per named result: its sources.
+fn check(triple: &str, body: &str, expected: &Expect) {
+    let text = format!("{triple}{body}");
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).unwrap_or_else(|e| panic!("{}", e.render("test", text.as_bytes())));
+    let mut out = String::new();
+    for function in session.functions(module) {
+        let code = session.code(function);
+        let divergence = session.divergence(function).expect("it has a body");
+        for &block in code.flow.order() {
+            for inst in code.body.block_insts(block) {
+                if let Some(name) = code.extras.names.inst(inst) {
+                    let mask = divergence.mask(Value::inst(inst));
+                    out.push_str(&format!("{}: {mask}\n", String::from_utf8_lossy(name)));
+                }
+            }
+        }
+    }
+    expected.assert_eq(&out);
+}
+
+#[test]
+fn thread_and_block_indices_on_amdgpu() {
+    check(
+        AMDGPU,
+        r#"
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workitem.id.y()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+declare i32 @llvm.amdgcn.mbcnt.lo(i32, i32)
+define amdgpu_kernel void @k(i32 %n) {
+  %x = call i32 @llvm.amdgcn.workitem.id.x()
+  %y = call i32 @llvm.amdgcn.workitem.id.y()
+  %bx = call i32 @llvm.amdgcn.workgroup.id.x()
+  %lane = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)
+  %global = add i32 %x, %bx
+  %arg = add i32 %n, 1
+  ret void
+}
+"#,
+        &expect![[r#"
+            x: {x}
+            y: {y}
+            bx: {block.x}
+            lane: {lane}
+            global: {x, block.x}
+            arg: {}
+        "#]],
+    );
+}
+
+#[test]
+fn special_registers_and_votes_on_nvptx() {
+    check(
+        NVPTX,
+        r#"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.laneid()
+declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
+declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
+declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
+declare i32 @llvm.nvvm.redux.sync.add(i32, i32)
+define ptx_kernel void @k(i32 %n) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %ctaid = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()
+  %ntid = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()
+  %odd = trunc i32 %tid to i1
+  %ballot = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 %odd)
+  %partial = call i32 @llvm.nvvm.vote.ballot.sync(i32 %tid, i1 %odd)
+  %broadcast = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %tid, i32 0, i32 31)
+  %rotate = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %tid, i32 1, i32 31)
+  %sum = call i32 @llvm.nvvm.redux.sync.add(i32 %tid, i32 -1)
+  ret void
+}
+"#,
+        &expect![[r#"
+            tid: {x}
+            ctaid: {block.y}
+            ntid: {}
+            lane: {lane}
+            odd: {x}
+            ballot: {opaque.wave}
+            partial: {opaque.thread, opaque.wave}
+            broadcast: {opaque.wave}
+            rotate: {opaque.thread, opaque.wave}
+            sum: {opaque.wave}
+        "#]],
+    );
+}
+
+#[test]
+fn loads_by_address_space() {
+    check(
+        AMDGPU,
+        r#"
+@lds = internal addrspace(3) global [64 x i32] poison
+declare i32 @llvm.amdgcn.workitem.id.x()
+define amdgpu_kernel void @k(ptr addrspace(1) %g, ptr addrspace(4) %c, ptr %flat) {
+  %x = call i32 @llvm.amdgcn.workitem.id.x()
+  %slot = alloca i32, addrspace(5)
+  %global = load i32, ptr addrspace(1) %g
+  %constant = load i32, ptr addrspace(4) %c
+  %shared = load i32, ptr addrspace(3) @lds
+  %private = load i32, ptr addrspace(5) %slot
+  %generic = load i32, ptr %flat
+  %address = getelementptr i32, ptr addrspace(1) %g, i32 %x
+  %gather = load i32, ptr addrspace(1) %address
+  %atomic = load atomic i32, ptr addrspace(1) %g monotonic, align 4
+  %old = atomicrmw add ptr addrspace(1) %g, i32 1 monotonic
+  ret void
+}
+"#,
+        &expect![[r#"
+            x: {x}
+            slot: {}
+            global: {opaque.wave}
+            constant: {}
+            shared: {opaque.wave}
+            private: {opaque.thread, opaque.wave}
+            generic: {opaque.thread, opaque.wave}
+            address: {x}
+            gather: {x, opaque.wave}
+            atomic: {opaque.wave}
+            old: {opaque.thread}
+        "#]],
+    );
+}
+
+#[test]
+fn an_atomic_load_is_read_by_each_lane_at_its_own_time_without_lockstep() {
+    check(
+        NVPTX,
+        r#"
+define ptx_kernel void @k(ptr addrspace(1) %g) {
+  %atomic = load atomic i32, ptr addrspace(1) %g monotonic, align 4
+  %volatile = load volatile i32, ptr addrspace(1) %g
+  %plain = load i32, ptr addrspace(1) %g
+  ret void
+}
+"#,
+        &expect![[r#"
+            atomic: {opaque.thread, opaque.wave}
+            volatile: {opaque.thread, opaque.wave}
+            plain: {opaque.wave}
+        "#]],
+    );
+}
+
+#[test]
+fn calls_arguments_and_frames_of_other_functions() {
+    check(
+        AMDGPU,
+        r#"
+declare i32 @ext(i32)
+define i32 @f(i32 %v, i32 inreg %s) {
+  %slot = alloca i32, addrspace(5)
+  %vector = add i32 %v, 1
+  %scalar = add i32 %s, 1
+  %unknown = call i32 @ext(i32 1)
+  ret i32 %vector
+}
+"#,
+        &expect![[r#"
+            slot: {opaque.wave}
+            vector: {opaque.thread}
+            scalar: {opaque.wave}
+            unknown: {opaque.thread}
+        "#]],
+    );
+}
+
+#[test]
+fn assembly_by_register_class() {
+    check(
+        AMDGPU,
+        r#"
+define amdgpu_kernel void @k() {
+  %s = call i32 asm "s_mov_b32 $0, 7", "=s"()
+  %v = call i32 asm "v_mov_b32 $0, 7", "=v"()
+  %both = call { i32, i32 } asm "; $0 $1", "=s,=v"()
+  %first = extractvalue { i32, i32 } %both, 0
+  %second = extractvalue { i32, i32 } %both, 1
+  ret void
+}
+"#,
+        &expect![[r#"
+            s: {opaque.wave}
+            v: {opaque.thread}
+            both: {opaque.thread}
+            first: {opaque.wave}
+            second: {opaque.thread}
+        "#]],
+    );
+}
+
+#[test]
+fn a_member_taken_after_a_divergent_loop_is_divergent() {
+    check(
+        AMDGPU,
+        r#"
+declare i32 @llvm.amdgcn.workitem.id.x()
+define amdgpu_kernel void @k() {
+entry:
+  %x = call i32 @llvm.amdgcn.workitem.id.x()
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %next = add i32 %i, 1
+  %pair = call { i32, i32 } asm sideeffect "; $0 $1", "=s,=s"()
+  %inside = extractvalue { i32, i32 } %pair, 0
+  %more = icmp ult i32 %next, %x
+  br i1 %more, label %loop, label %exit
+exit:
+  %outside = extractvalue { i32, i32 } %pair, 0
+  ret void
+}
+"#,
+        &expect![[r#"
+            x: {x}
+            i: {}
+            next: {}
+            pair: {opaque.wave}
+            inside: {opaque.wave}
+            more: {x}
+            outside: {x, opaque.wave}
+        "#]],
+    );
+}
+
+#[test]
+fn freeze_of_undef_is_anything() {
+    check(
+        AMDGPU,
+        r#"
+define amdgpu_kernel void @k(i32 %n) {
+  %undef = freeze i32 undef
+  %value = freeze i32 %n
+  ret void
+}
+"#,
+        &expect![[r#"
+            undef: {opaque.thread}
+            value: {}
+        "#]],
+    );
+}
+
+#[test]
+fn a_generic_address_of_scratch_differs_by_lane_on_gfx1250() {
+    let text = |cpu: &str| {
+        format!(
+            "define amdgpu_kernel void @k() \"target-cpu\"=\"{cpu}\" {{
+  %slot = alloca i32, addrspace(5)
+  %generic = addrspacecast ptr addrspace(5) %slot to ptr
+  ret void
+}}
+"
+        )
+    };
+    check(AMDGPU, &text("gfx900"), &expect![[r#"
+        slot: {}
+        generic: {}
+    "#]]);
+    check(AMDGPU, &text("gfx1250"), &expect![[r#"
+        slot: {}
+        generic: {lane, opaque.wave}
+    "#]]);
+}
+
+#[test]
+fn rows_of_whole_waves_make_y_uniform_in_a_wave() {
+    let uniform = |size: &str| {
+        let text = format!(
+            "{NVPTX}declare i32 @llvm.nvvm.read.ptx.sreg.tid.y()
+define ptx_kernel void @k() \"nvvm.reqntid\"=\"{size}\" {{
+  %y = call i32 @llvm.nvvm.read.ptx.sreg.tid.y()
+  ret void
+}}
+"
+        );
+        let mut session = Session::new();
+        let module = session.read(text.as_bytes()).unwrap_or_else(|e| panic!("{e}"));
+        let function = session.function(module, "k").expect("defined");
+        let entry = session.code(function).flow.entry().expect("defined");
+        let y = session.code(function).body.first(entry).expect("not empty");
+        session.divergence(function).expect("defined").is_uniform(Value::inst(y), Scope::Wave)
+    };
+    let sizes = ["32,8", "64,4", "96,2", "16,16", "48,2", "256"];
+    assert_eq!(sizes.map(uniform), [true, true, true, false, false, true]);
+}
