@@ -5,7 +5,7 @@
 //!   terminals in the core).
 //! - **Lints.** Every crate takes the workspace's lint table, edition and version.
 //! - **Modules.** Each opens with a module doc and stays below [`MAX_LINES`] lines.
-//! - **Text.** No machine paths, no leftover markers, no tabs or trailing blanks.
+//! - **Text.** No machine paths, no leftover markers, no tabs.
 //!
 //! All findings are listed, not only the first.
 
@@ -113,6 +113,7 @@ fn layering(metadata: &Metadata, findings: &mut Vec<String>) {
             }
             if let Some((_, allowed)) = ONLY.iter().find(|(only, _)| *only == target)
                 && !allowed.contains(&name)
+                && !dependency.optional
             {
                 findings.push(format!("{name}: must not name {target}; {allowed:?} may"));
             }

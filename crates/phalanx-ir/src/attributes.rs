@@ -287,6 +287,7 @@ impl Context {
 #[derive(Clone, Debug, Default)]
 pub struct AttrSetBuilder {
     mask: u128,
+    /// In the order they came; what later ones replace is dropped at the end, so that long lists stay cheap.
     attributes: Vec<Attribute>,
 }
 
@@ -313,22 +314,14 @@ impl AttrSetBuilder {
 
     /// Adds an attribute, in place of one of the same kind or key.
     pub fn add(&mut self, attribute: Attribute) {
-        match attribute.kind() {
-            Some(kind) if self.has(kind) => self.remove(kind),
-            Some(_) => {}
-            None => self.remove_text_of(&attribute),
-        }
-        if let Some(kind) = attribute.kind() {
-            self.mask |= kind.bit();
-        }
+        self.mask |= attribute.kind().map_or(0, AttrKind::bit);
         self.attributes.push(attribute);
     }
 
     /// Adds all attributes of a set.
     pub fn add_all(&mut self, data: &AttrSetData) {
-        for attribute in data.attributes() {
-            self.add(attribute.clone());
-        }
+        self.mask |= data.mask;
+        self.attributes.extend_from_slice(&data.attributes);
     }
 
     /// Takes the attribute of this kind away.
@@ -339,20 +332,15 @@ impl AttrSetBuilder {
 
     /// Takes the string attribute with this key away and returns it.
     pub fn remove_text(&mut self, key: Symbol) -> Option<Attribute> {
-        let at =
-            self.attributes.iter().position(|a| matches!(a, Attribute::Text(k, _) if *k == key))?;
-        Some(self.attributes.remove(at))
-    }
-
-    fn remove_text_of(&mut self, attribute: &Attribute) {
-        if let Attribute::Text(key, _) = *attribute {
-            self.remove_text(key);
-        }
+        let is_it = |attribute: &Attribute| matches!(attribute, Attribute::Text(k, _) if *k == key);
+        let last = self.attributes.iter().rfind(|a| is_it(a)).cloned()?;
+        self.attributes.retain(|a| !is_it(a));
+        Some(last)
     }
 
     /// The attribute of this kind.
     pub fn get(&self, kind: AttrKind) -> Option<&Attribute> {
-        self.attributes.iter().find(|a| a.kind() == Some(kind))
+        self.attributes.iter().rfind(|a| a.kind() == Some(kind))
     }
 
     /// The set. O(n log n).
@@ -360,13 +348,19 @@ impl AttrSetBuilder {
         if self.is_empty() {
             return AttrSet::EMPTY;
         }
-        self.attributes.sort_unstable_by(|a, b| match (a, b) {
+        // The last of equals comes first among them, and stays.
+        self.attributes.reverse();
+        self.attributes.sort_by(|a, b| match (a, b) {
             (Attribute::Text(a, _), Attribute::Text(b, _)) => {
                 context.bytes(*a).cmp(context.bytes(*b))
             }
             (Attribute::Text(..), _) => Ordering::Greater,
             (_, Attribute::Text(..)) => Ordering::Less,
             _ => a.kind().cmp(&b.kind()),
+        });
+        self.attributes.dedup_by(|later, kept| match (later, kept) {
+            (Attribute::Text(a, _), Attribute::Text(b, _)) => a == b,
+            (a, b) => a.kind().is_some() && a.kind() == b.kind(),
         });
         context.attr_set(&AttrSetData { mask: self.mask, attributes: self.attributes.into() })
     }

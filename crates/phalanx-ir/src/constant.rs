@@ -228,7 +228,12 @@ mod tests {
 
     /// Kinds of a two-element aggregate of `ty` with elements of `elem`.
     #[track_caller]
-    fn check(elem: Type, container: fn(Type) -> TypeKind, elements: [ConstKind; 2], expected: &ConstKind) {
+    fn check(
+        elem: Type,
+        container: fn(Type) -> TypeKind,
+        elements: [ConstKind; 2],
+        expected: &ConstKind,
+    ) {
         let context = Context::new();
         let ty = context.type_of_kind(&container(elem));
         let elements = elements.map(|kind| context.constant(elem, kind));
@@ -272,7 +277,8 @@ mod tests {
     fn negative_zero_and_mixtures_stay() {
         let context = Context::new();
         let ty = context.type_of_kind(&array(Type::FLOAT));
-        let elements = [1 << 31, 0].map(|bits| context.constant(Type::FLOAT, ConstKind::Float(bits)));
+        let elements =
+            [1 << 31, 0].map(|bits| context.constant(Type::FLOAT, ConstKind::Float(bits)));
         let kind = ConstKind::Aggregate(elements.into());
         assert_eq!(context.const_data(context.constant(ty, kind.clone())).kind, kind);
     }

@@ -58,10 +58,22 @@ impl Default for DataLayout {
     fn default() -> Self {
         let spec = |bits, abi, preferred| Spec { bits, abi, preferred };
         DataLayout {
-            ints: vec![spec(1, 1, 1), spec(8, 1, 1), spec(16, 2, 2), spec(32, 4, 4), spec(64, 4, 8)],
+            ints: vec![
+                spec(1, 1, 1),
+                spec(8, 1, 1),
+                spec(16, 2, 2),
+                spec(32, 4, 4),
+                spec(64, 4, 8),
+            ],
             floats: vec![spec(16, 2, 2), spec(32, 4, 4), spec(64, 8, 8), spec(128, 16, 16)],
             vectors: vec![spec(64, 8, 8), spec(128, 16, 16)],
-            pointers: vec![PointerSpec { space: 0, bits: 64, abi: 8, preferred: 8, address_bits: 64 }],
+            pointers: vec![PointerSpec {
+                space: 0,
+                bits: 64,
+                abi: 8,
+                preferred: 8,
+                address_bits: 64,
+            }],
             aggregate: spec(0, 1, 8),
             program_space: 0,
             alloca_space: 0,
@@ -109,10 +121,11 @@ impl DataLayout {
             'p' => {
                 let mut parts = rest.split(':');
                 // Letters before the number say what a pointer means, not how large it is.
-                let space = match parts.next()?.trim_start_matches(|c: char| c.is_ascii_alphabetic()) {
-                    "" => 0,
-                    space => space.parse().ok()?,
-                };
+                let space =
+                    match parts.next()?.trim_start_matches(|c: char| c.is_ascii_alphabetic()) {
+                        "" => 0,
+                        space => space.parse().ok()?,
+                    };
                 let bits = parts.next()?.parse().ok()?;
                 let (abi, preferred) = alignments(&mut parts)?;
                 let address_bits = match parts.next() {
@@ -189,7 +202,12 @@ impl DataLayout {
     }
 
     /// The alignment of a type in memory. None for a type without a size.
-    pub fn abi_align(&self, context: &Context, structs: &impl StructBodies, ty: Type) -> Option<u64> {
+    pub fn abi_align(
+        &self,
+        context: &Context,
+        structs: &impl StructBodies,
+        ty: Type,
+    ) -> Option<u64> {
         if let Some(spec) = self.simple(context, ty) {
             return Some(spec.abi);
         }
@@ -286,7 +304,7 @@ fn fields<'a>(kind: &'a TypeKind, structs: &'a impl StructBodies) -> Option<(boo
 fn alignments<'a>(parts: &mut impl Iterator<Item = &'a str>) -> Option<(u64, u64)> {
     let bytes = |text: &str| {
         let bits: u64 = text.parse().ok()?;
-        (bits % 8 == 0).then_some((bits / 8).max(1))
+        bits.is_multiple_of(8).then_some((bits / 8).max(1))
     };
     let abi = bytes(parts.next()?)?;
     let preferred = match parts.next() {
@@ -352,7 +370,10 @@ mod tests {
         let fields = [Type::I8].into();
         check(amdgpu, TypeKind::Struct { packed: false, fields }, 2, 4);
         let layout = DataLayout::parse(amdgpu.as_bytes());
-        assert_eq!((layout.alloca_space(), layout.globals_space(), layout.program_space()), (5, 1, 0));
+        assert_eq!(
+            (layout.alloca_space(), layout.globals_space(), layout.program_space()),
+            (5, 1, 0)
+        );
     }
 
     #[test]

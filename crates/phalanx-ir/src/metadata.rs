@@ -190,6 +190,8 @@ pub struct Metadata {
     nodes: Arena<MetadataNode>,
     pool: Vec<Entry>,
     named: Vec<NamedMetadata>,
+    /// Where each name is in `named`.
+    named_places: FxHashMap<Symbol, u32>,
     /// Kinds of attachments that are not fixed, with their place in the order of first use.
     kinds: FxHashMap<Symbol, u32>,
 }
@@ -320,15 +322,17 @@ impl Metadata {
 
     /// The nodes of the named metadata of this name.
     pub fn named_operands(&self, name: Symbol) -> &[MetadataId] {
-        self.named.iter().find(|named| named.name == name).map_or(&[], |named| &named.operands)
+        self.named_places.get(&name).map_or(&[], |&place| &self.named[place as usize].operands)
     }
 
     /// Adds nodes to the named metadata of this name, which is made when there is none.
     pub fn add_named(&mut self, name: Symbol, operands: &[MetadataId]) {
-        match self.named.iter_mut().find(|named| named.name == name) {
-            Some(named) => named.operands.extend_from_slice(operands),
-            None => self.named.push(NamedMetadata { name, operands: operands.to_vec() }),
+        let next = self.named.len() as u32;
+        let place = *self.named_places.entry(name).or_insert(next);
+        if place == next {
+            self.named.push(NamedMetadata { name, operands: Vec::new() });
         }
+        self.named[place as usize].operands.extend_from_slice(operands);
     }
 
     /// Makes a kind of attachment known. Attachments are printed in the order in which their kinds became known.

@@ -63,7 +63,11 @@ impl ParseError {
 
     /// With a further remark.
     #[must_use]
-    pub fn with_note(mut self: Box<Self>, span: Option<Span>, message: impl Into<String>) -> Box<Self> {
+    pub fn with_note(
+        mut self: Box<Self>,
+        span: Option<Span>,
+        message: impl Into<String>,
+    ) -> Box<Self> {
         self.notes.push(Note { span, message: message.into() });
         self
     }

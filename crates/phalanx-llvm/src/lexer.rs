@@ -242,17 +242,21 @@ impl<'a> Lexer<'a> {
                 b'$' => self.dollar(start),
                 b'.' => match self.label_end(one) {
                     Some(end) => self.token(K::Label, start, end),
-                    None if self.source[one..].starts_with(b"..") => self.token(K::Ellipsis, start, start + 3),
+                    None if self.source[one..].starts_with(b"..") => {
+                        self.token(K::Ellipsis, start, start + 3)
+                    }
                     None => self.fail("expected a token, found `.`", start, one),
                 },
                 b'+' => self.positive(start),
-                b'/' if self.byte(one) == b'*' => match memchr::memmem::find(&self.source[one + 1..], b"*/") {
-                    Some(length) => {
-                        self.at = one + 1 + length + 2;
-                        continue;
+                b'/' if self.byte(one) == b'*' => {
+                    match memchr::memmem::find(&self.source[one + 1..], b"*/") {
+                        Some(length) => {
+                            self.at = one + 1 + length + 2;
+                            continue;
+                        }
+                        None => self.fail("unterminated comment", start, self.source.len()),
                     }
-                    None => self.fail("unterminated comment", start, self.source.len()),
-                },
+                }
                 _ => self.fail("this byte begins no token", start, one),
             };
         }
@@ -591,24 +595,30 @@ mod tests {
 
     #[test]
     fn comments_end() {
-        check(b"a ; b \" \n c /* d \n */ e /* f", &expect![[r#"
+        check(
+            b"a ; b \" \n c /* d \n */ e /* f",
+            &expect![[r#"
             Word a
             Word c
             Word e
             Error /* f (unterminated comment)
             Eof 
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]
     fn names_hold_no_nul() {
-        check(b"%\"a\\00\" \"a\\00\" \"a\\00\":", &expect![[r#"
+        check(
+            b"%\"a\\00\" \"a\\00\" \"a\\00\":",
+            &expect![[r#"
             Error %"a\00" (a name cannot hold a NUL byte)
             String "a\00"
             Error "a\00" (a name cannot hold a NUL byte)
             Colon :
             Eof 
-        "#]]);
+        "#]],
+        );
     }
 
     #[test]

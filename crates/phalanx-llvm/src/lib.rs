@@ -11,6 +11,6 @@ mod printer;
 mod source_map;
 
 pub use error::{Note, ParseError, Span, line_col};
-pub use printer::{FunctionPrinter, ModulePrinter, print_module, write_module};
 pub use parser::{Parsed, parse_module};
+pub use printer::{FunctionPrinter, ModulePrinter, print_module, write_module};
 pub use source_map::SourceMap;

@@ -89,7 +89,9 @@ impl SourceMap {
     /// `source` is the text the map was made from. O(its length) once, then O(log lines).
     pub fn line_col(&self, source: &[u8], offset: u32) -> (usize, usize) {
         let lines = self.lines.get_or_init(|| {
-            std::iter::once(0).chain(memchr::memchr_iter(b'\n', source).map(|at| at as u32 + 1)).collect()
+            std::iter::once(0)
+                .chain(memchr::memchr_iter(b'\n', source).map(|at| at as u32 + 1))
+                .collect()
         });
         let line = lines.partition_point(|&start| start <= offset);
         (line, (offset - lines[line - 1]) as usize + 1)
@@ -100,7 +102,9 @@ impl SourceMap {
         let inside: usize = self
             .functions
             .iter()
-            .map(|map| (map.arguments.len() + map.blocks.len() + map.insts.len()) * size_of::<u32>())
+            .map(|map| {
+                (map.arguments.len() + map.blocks.len() + map.insts.len()) * size_of::<u32>()
+            })
             .sum();
         inside
             + self.functions.capacity() * size_of::<FunctionMap>()

@@ -149,7 +149,9 @@ define void @f(i32 %x) {
 /// Erasing and adding instructions renumbers; an erased one has no number and says so.
 #[test]
 fn after_an_edit() {
-    let mut module = read("define i32 @f(i32 %0) {\n  %2 = add i32 %0, 1\n  %3 = add i32 %2, 1\n  ret i32 %3\n}\n");
+    let mut module = read(
+        "define i32 @f(i32 %0) {\n  %2 = add i32 %0, 1\n  %3 = add i32 %2, 1\n  ret i32 %3\n}\n",
+    );
     let function = &mut module.functions[0];
     let ids: Vec<InstId> = insts(function).collect();
     function.body.unlink(ids[0]);
@@ -191,11 +193,11 @@ fn deep_nesting() {
     const DEPTH: usize = 50_000;
     let (open, close) = ("{ ".repeat(DEPTH), " }".repeat(DEPTH));
     let mut constant = String::new();
-    for _ in 0..200 {
+    for _ in 0..DEPTH {
         constant += "getelementptr (i8, ptr ";
     }
     constant += "@a";
-    constant += &", i64 ptrtoint (ptr @a to i64))".repeat(200);
+    constant += &", i64 ptrtoint (ptr @a to i64))".repeat(DEPTH);
     let mut source = format!("@a = global {open}i32{close} undef\n@b = global ptr {constant}\n");
     source += "\ndefine void @f() {\n  ret void, !foo !0\n}\n\n";
     for node in 0..DEPTH {

@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::{Llvm, first_difference, ours, normalized};
+use support::{Llvm, first_difference, normalized, ours};
 
 /// The text is LLVM's spelling of itself, and ours.
 #[track_caller]
@@ -572,7 +572,8 @@ fn atomics() {
     for (number, operation) in phalanx_ir::inst::RmwOp::ALL.iter().enumerate() {
         let value = if operation.text().starts_with('f') { "float %f" } else { "i32 %i" };
         let text = operation.text();
-        lines += &format!("  %{} = atomicrmw {text} ptr %p, {value} acquire, align 4\n", number + 5);
+        lines +=
+            &format!("  %{} = atomicrmw {text} ptr %p, {value} acquire, align 4\n", number + 5);
     }
     check_insts(&lines);
 }

@@ -9,7 +9,11 @@
 //! Our text of the original need not be LLVM's, since LLVM also rewrites old forms and declarations of intrinsics while
 //! it reads; how often it is all the same is counted and shown.
 
-#![allow(clippy::disallowed_methods, reason = "tests read files")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "tests read files and say what they saw"
+)]
 
 mod support;
 

@@ -68,7 +68,8 @@ fn llvms(assembler: &Program, text: &[u8]) -> Verdict {
         return Verdict::Ok;
     }
     let errors = outcome.errors();
-    let is_said_first = |line: &&str| line.contains("warning:") || line.contains("does not verify as");
+    let is_said_first =
+        |line: &&str| line.contains("warning:") || line.contains("does not verify as");
     let first = errors.lines().find(|line| !is_said_first(line)).unwrap_or_default();
     match first.split_once("error: ") {
         Some((_, message)) if first.contains("<stdin>:") => Verdict::Parser(message.to_owned()),
@@ -225,7 +226,9 @@ fn the_corpus_is_judged_as_llvm_judges_it() {
         let answer = fs::read_to_string(corpus.join(format!("{file}.verify"))).unwrap_or_default();
         let is_message = |line: &&str| {
             let is_entity = line.starts_with(' ')
-                || ["ptr ", "label ", "depth=", "opt-22: "].iter().any(|start| line.starts_with(start));
+                || ["ptr ", "label ", "depth=", "opt-22: "]
+                    .iter()
+                    .any(|start| line.starts_with(start));
             !is_entity
         };
         let expected: Vec<&str> = answer.lines().filter(is_message).collect();

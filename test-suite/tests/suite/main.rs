@@ -1,4 +1,14 @@
 //! The `phalanx` binary on the kernels of the test suite.
 #![allow(clippy::disallowed_methods, reason = "tests read files and start programs")]
 
+mod analyze;
+mod kernels;
 mod marks;
+mod readme;
+
+use phalanx_testing::llvm_tools::{self, Program};
+
+/// The binary under test.
+fn phalanx() -> Program {
+    llvm_tools::phalanx_binary().unwrap_or_else(|error| panic!("{error:#}"))
+}

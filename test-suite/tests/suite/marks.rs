@@ -1,12 +1,14 @@
-//! The marks of the hand-written functions against what is printed about them.
+//! The marks of the hand-written functions against everything that answers: `opt-22`, `phalanx opt` by LLVM's rules
+//! with and without the soundness fixes, `phalanx analyze` with all it knows.
 
 use std::{fs, path::Path};
 
-use phalanx_test_suite::marks::{self, Mark};
+use phalanx_test_suite::marks::{self, Mark, Subject};
 use phalanx_testing::{
     compare::{PerFunction, uniformity},
     llvm_tools::{self, Program},
 };
+use serde_json::Value;
 
 /// The marks of each file that has any.
 fn marked_files() -> Vec<(std::path::PathBuf, Vec<Mark>)> {
@@ -32,29 +34,100 @@ fn print_uniformity(opt: &Program, path: &Path) -> PerFunction<uniformity::Unifo
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What `opt` answers at each mark where `wrong` finds fault with it.
-fn faults(opt: &Program, wrong: impl Fn(&Mark, bool) -> bool) -> Vec<String> {
+/// The marks at which the answer is wrong or missing.
+fn faults(
+    answers: impl Fn(&Path) -> Box<dyn Fn(&Mark) -> Option<bool>>,
+    wrong: impl Fn(&Mark, bool) -> bool,
+) {
     let mut out = Vec::new();
     for (path, marks) in marked_files() {
-        let printed = print_uniformity(opt, &path);
+        let answer_at = answers(&path);
         for mark in marks {
-            let function = printed.iter().find(|(name, _)| *name == mark.function);
-            let answer = function.and_then(|(_, facts)| mark.answer(facts));
+            let answer = answer_at(&mark);
             if answer.is_none_or(|answer| wrong(&mark, answer)) {
                 let file = path.file_name().unwrap_or_default().display();
                 out.push(format!(
-                    "{file}:{}: {:?} is said to be divergent: {answer:?}",
+                    "{file}:{}: {:?}: divergent: {answer:?}",
                     mark.line, mark.subject
                 ));
             }
         }
     }
-    out
+    assert!(out.is_empty(), "{} wrong answers:\n{}", out.len(), out.join("\n"));
+}
+
+/// The answers of a printing pass.
+fn printed(opt: Program) -> impl Fn(&Path) -> Box<dyn Fn(&Mark) -> Option<bool>> {
+    move |path| {
+        let functions = print_uniformity(&opt, path);
+        Box::new(move |mark: &Mark| {
+            let (_, facts) = functions.iter().find(|(name, _)| *name == mark.function)?;
+            mark.answer(facts)
+        })
+    }
 }
 
 #[test]
 fn llvm_answers_as_the_brackets_say() {
     let Some(opt) = llvm_tools::require("opt") else { return };
-    let faults = faults(&opt, |mark, divergent| divergent != mark.llvm_divergent);
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    faults(printed(opt), |mark, divergent| divergent != mark.llvm_divergent);
+}
+
+#[test]
+fn opt_by_llvms_rules_alone_answers_as_llvm() {
+    let exact = crate::phalanx().with("opt").with("--exact-llvm");
+    faults(printed(exact), |mark, divergent| divergent != mark.llvm_divergent);
+}
+
+#[test]
+fn opt_is_sound_and_coarser_than_the_mark_only_where_llvm_is() {
+    let opt = crate::phalanx().with("opt");
+    faults(printed(opt), |mark, divergent| {
+        if mark.divergent { !divergent } else { divergent && !mark.llvm_divergent }
+    });
+}
+
+#[test]
+fn analyze_answers_as_marked() {
+    let phalanx = crate::phalanx();
+    let answers = move |path: &Path| -> Box<dyn Fn(&Mark) -> Option<bool>> {
+        let arguments = ["analyze", "--format", "json", "--print", "all"].map(AsRef::as_ref);
+        let arguments: Vec<&std::ffi::OsStr> =
+            arguments.into_iter().chain([path.as_os_str()]).collect();
+        let outcome = phalanx.run(arguments, &[]).expect("it starts");
+        assert!(outcome.success(), "{}", outcome.summary());
+        let report: Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
+        Box::new(move |mark| answer_in(&report, mark))
+    };
+    faults(answers, |mark, divergent| divergent != mark.divergent);
+}
+
+/// What the JSON report of one file says at a mark.
+fn answer_in(report: &Value, mark: &Mark) -> Option<bool> {
+    let functions = report[0]["functions"].as_array()?;
+    let function = functions.iter().find(|function| function["name"] == mark.function.as_str())?;
+    let line = |item: &Value| item["place"]["line"].as_u64().unwrap_or_default() as usize;
+    match &mark.subject {
+        Subject::Value(name) => {
+            let value = function["values"]
+                .as_array()?
+                .iter()
+                .find(|value| value["name"] == name.as_str())?;
+            assert_eq!(line(value), mark.line, "{name} is reported in its line");
+            value["divergent"].as_bool()
+        }
+        Subject::Terminator => {
+            // A terminator with one target is no branch; a switch is marked in its last line.
+            let branches = function["branches"].as_array()?;
+            let length =
+                |branch: &Value| branch["text"].as_str().unwrap_or_default().lines().count();
+            let here = |branch: &&Value| {
+                (line(branch)..line(branch) + length(branch)).contains(&mark.line)
+            };
+            branches
+                .iter()
+                .find(here)
+                .map_or(Some(mark.divergent), |branch| branch["divergent"].as_bool())
+        }
+    }
 }

@@ -194,8 +194,7 @@ pub(super) fn compare_texts<'a>(
 
 /// The oracle: execution under some of the cycle hierarchies that the function has.
 pub(super) fn observe(base: &Uniformity, other: &Uniformity) -> Result<BTreeSet<Place>, String> {
-    let env = |n: &str, d: u64| std::env::var(n).ok().and_then(|v| v.parse().ok()).unwrap_or(d);
-    listing::observe(base, other, env("TRIES", 8) as usize, env("RUNS", 200))
+    listing::observe(base, other, 8, 200)
 }
 
 /// Compares uniformity value by value, and finds out why values differ.

@@ -48,6 +48,7 @@ pub(crate) struct Rules<'a> {
     pub(crate) assumed: Sources,
     pub(crate) exits: Sources,
     pub(crate) temporal: Vec<TemporalUse>,
+    unlisted: Vec<TemporalUse>,
 }
 
 /// Sources by cycle, and the order in which cycles got their first.
@@ -109,6 +110,7 @@ impl<'a> Rules<'a> {
             assumed: Sources::new(flow.cycles),
             exits: Sources::new(flow.cycles),
             temporal: Vec::new(),
+            unlisted: Vec::new(),
         }
     }
 
@@ -132,6 +134,7 @@ impl<'a> Rules<'a> {
         result.assumed = self.assumed.list();
         result.divergent_exits = self.exits.list();
         result.temporal = merge(self.temporal);
+        result.unlisted = merge(self.unlisted);
         result
     }
 
@@ -184,19 +187,20 @@ impl<'a> Rules<'a> {
                 known.is_invariant(self.flow.cycles, self.marks.table, value, cycle)
             };
             if !self.invariance.as_ref().is_some_and(is_kept) {
-                self.taint(value, sources);
+                self.taint(value, cycle, sources);
             }
         }
     }
 
     /// A value of a cycle that is assumed divergent.
-    fn taint(&mut self, value: Value, sources: SourceSet) {
+    fn taint(&mut self, value: Value, cycle: CycleId, sources: SourceSet) {
         let table = self.marks.table;
         if !table.is_fixed(value) {
             self.marks.mark_value(value, sources);
         } else if self.fixes.assumed_always_uniform {
             for &user in table.affects().users(value) {
                 if self.marks.block_of(user) != table.block(value) {
+                    self.unlisted.push(TemporalUse { value, user, cycle, sources });
                     self.marks.mark_use(user, sources);
                 }
             }
@@ -251,9 +255,9 @@ impl<'a> Rules<'a> {
                     continue;
                 }
                 let next = exits.get(exits.partition_point(|&tin| Some(tin) < dom.tin(block)));
-                if next.is_some_and(|&tin| Some(tin) < dom.tout(block)) {
-                    self.temporal.push(TemporalUse { value, user, cycle, sources });
-                }
+                let is_listed = next.is_some_and(|&tin| Some(tin) < dom.tout(block));
+                let list = if is_listed { &mut self.temporal } else { &mut self.unlisted };
+                list.push(TemporalUse { value, user, cycle, sources });
                 self.marks.mark_use(user, sources);
             }
         }

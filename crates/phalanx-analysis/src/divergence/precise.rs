@@ -61,6 +61,7 @@ pub(crate) fn solve(flow: Flow<'_>, table: &ValueTable) -> Divergence {
         result.assumed = control.assumed.list();
         result.divergent_exits = control.left.list();
         result.temporal = merge(control.temporal);
+        result.unlisted = merge(control.unlisted);
     }
     result
 }
@@ -104,6 +105,8 @@ struct Control<'a> {
     /// By cycle left and node: sources for which all uses that the node dominates are marked.
     reached: FxHashMap<(CycleId, Node), SourceSet>,
     temporal: Vec<TemporalUse>,
+    /// Uses of what is always uniform in cycles that are assumed divergent.
+    unlisted: Vec<TemporalUse>,
     /// Made when first needed.
     invariance: Option<Invariance>,
     live_outs: Option<LiveOuts>,
@@ -134,6 +137,7 @@ impl<'a> Control<'a> {
             selections: Selections::default(),
             reached: FxHashMap::default(),
             temporal: Vec::new(),
+            unlisted: Vec::new(),
             invariance: None,
             live_outs: None,
             by_block: None,
@@ -412,6 +416,7 @@ impl<'a> Control<'a> {
                     // Uniform at each instance, but those who read it elsewhere had different ones.
                     for &user in table.affects().users(value) {
                         if marks.block_of(user) != block {
+                            self.unlisted.push(TemporalUse { value, user, cycle, sources });
                             marks.mark_use(user, sources);
                         }
                     }

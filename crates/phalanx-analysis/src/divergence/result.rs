@@ -28,6 +28,8 @@ pub struct Divergence {
     pub(crate) terminators: Vec<SourceSet>,
     /// Sorted by value, user, cycle.
     pub(crate) temporal: Vec<TemporalUse>,
+    /// The same for uses that LLVM knows of but does not list. Sorted likewise.
+    pub(crate) unlisted: Vec<TemporalUse>,
     pub(crate) assumed: Vec<(CycleId, SourceSet)>,
     pub(crate) divergent_exits: Vec<(CycleId, SourceSet)>,
 }
@@ -51,21 +53,20 @@ impl Divergence {
     /// the moment at which threads left the cycles around it.
     #[must_use]
     pub fn at_use(&self, value: Value, user: User) -> SourceSet {
-        self.temporal_at(value, user)
-            .iter()
-            .fold(self.value(value), |all, entry| all | entry.sources)
+        let listed = self.temporal_at(value, user);
+        let unlisted = find(&self.unlisted, value, user);
+        let temporal = listed.iter().chain(unlisted);
+        temporal.fold(self.value(value), |all, entry| all | entry.sources)
     }
 
     /// The temporal divergence of one use, per cycle.
     #[must_use]
     pub fn temporal_at(&self, value: Value, user: User) -> &[TemporalUse] {
-        let key = |t: &TemporalUse| (t.value, t.user);
-        let first = self.temporal.partition_point(|t| key(t) < (value, user));
-        let len = self.temporal[first..].partition_point(|t| key(t) == (value, user));
-        &self.temporal[first..first + len]
+        find(&self.temporal, value, user)
     }
 
-    /// All uses with temporal divergence, sorted by value, user and cycle.
+    /// All uses with temporal divergence, sorted by value, user and cycle. By LLVM's rules: those that LLVM
+    /// lists, which are not those of phis behind a cycle that need not be entered.
     #[must_use]
     pub fn temporal_uses(&self) -> &[TemporalUse] {
         &self.temporal
@@ -111,4 +112,12 @@ impl Divergence {
         let hit = |s: &SourceSet| s.intersects(varying);
         !self.values.iter().any(hit) && !self.terminators.iter().any(hit)
     }
+}
+
+/// The entries of one use in a sorted list.
+fn find(list: &[TemporalUse], value: Value, user: User) -> &[TemporalUse] {
+    let key = |t: &TemporalUse| (t.value, t.user);
+    let first = list.partition_point(|t| key(t) < (value, user));
+    let len = list[first..].partition_point(|t| key(t) == (value, user));
+    &list[first..first + len]
 }

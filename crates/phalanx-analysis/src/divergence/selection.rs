@@ -20,7 +20,10 @@ use crate::divergence::table::{Phi, PhiKey};
 /// Rows of up to this many edges are looked at directly.
 const FEW: u32 = 16;
 
-/// How many different values there are, undef and the phi itself not counted.
+/// How many different values there are, undef not counted.
+///
+/// The phi itself counts: a thread that keeps the value of the last iteration differs from one that takes
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keys {
     None,
@@ -117,27 +120,18 @@ fn over_few(view: &SyncView<'_>, phi: &Phi<'_>, ranges: &[EnteringEdges]) -> Key
     let is_reached = |pred: Node| ranges.iter().any(|r| view.sources(*r).any(|s| s == pred));
     let mut keys = Keys::None;
     for entry in phi.incoming {
-        if let Some(key) = key_of(phi, entry.key)
-            && is_reached(entry.pred)
-        {
-            keys = keys.and(Keys::One(key));
+        if entry.key != PhiKey::UNDEF && is_reached(entry.pred) {
+            keys = keys.and(Keys::One(entry.key));
         }
     }
     keys
-}
-
-/// The key of an entry that can differ from others.
-fn key_of(phi: &Phi<'_>, key: PhiKey) -> Option<PhiKey> {
-    (key != PhiKey::UNDEF && key != PhiKey::value(phi.value)).then_some(key)
 }
 
 impl KeyRow {
     fn new(view: &SyncView<'_>, row: EnteringEdges, phi: &Phi<'_>) -> Self {
         let mut by_source: FxHashMap<Node, PhiKey> = FxHashMap::default();
         for entry in phi.incoming {
-            if let Some(key) = key_of(phi, entry.key) {
-                by_source.insert(entry.pred, key);
-            }
+            by_source.insert(entry.pred, entry.key);
         }
         let keys = view.sources(row).map(|s| by_source.get(&s).copied());
         let mut keys: Vec<PhiKey> = keys.map(|key| key.unwrap_or(PhiKey::UNDEF)).collect();

@@ -108,13 +108,10 @@ impl Twin<'_> {
         let mixed = |&(a, value, _): &(&Arrival, Option<Value>, PhiKey)| {
             outside(value).is_some_and(|level| a.mixed.contains(&level))
         };
-        let values: BTreeSet<PhiKey> = all
-            .iter()
-            .filter(|a| a.2 != PhiKey::UNDEF && a.2 != PhiKey::value(phi.value))
-            .map(|a| a.2)
-            .collect();
+        let known = |a: &&(&Arrival, Option<Value>, PhiKey)| a.2 != PhiKey::UNDEF;
+        let values: BTreeSet<PhiKey> = all.iter().filter(known).map(|a| a.2).collect();
         let apart = all.iter().any(|a| all.iter().any(|b| a.0.label != b.0.label));
-        if all.iter().any(mixed) || apart && values.len() > 1 {
+        if all.iter().any(mixed) || phi.is_joinable && apart && values.len() > 1 {
             return true;
         }
         all.iter().any(|a| {

@@ -66,8 +66,10 @@ impl Parser<'_> {
             match class {
                 Some(&(_, bits)) => mask |= u64::from(bits),
                 None => {
-                    return Err(self
-                        .expected_one_of("a floating-point class", FP_CLASSES.iter().map(|c| c.0)));
+                    return Err(self.expected_one_of(
+                        "a floating-point class",
+                        FP_CLASSES.iter().map(|c| c.0),
+                    ));
                 }
             }
             self.bump();

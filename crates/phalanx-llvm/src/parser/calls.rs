@@ -11,11 +11,7 @@ use phalanx_ir::{
 };
 
 use super::{
-    FnAttrs, Parser,
-    checks::is_first_class,
-    header::trim,
-    instructions::record,
-    keyword::Keyword,
+    FnAttrs, Parser, checks::is_first_class, header::trim, instructions::record, keyword::Keyword,
 };
 use crate::{
     error::{PResult, Span},
@@ -92,6 +88,7 @@ impl Parser<'_> {
         let ty = self.parse_type_or_void()?;
         let type_span = self.span_from(type_start);
         let ptr = self.context.ptr_type(space);
+        let callee_span = self.span();
         let callee = self.parse_callee(ptr)?;
         let mut scratch = std::mem::take(&mut self.calls);
         scratch.args.clear();
@@ -107,11 +104,13 @@ impl Parser<'_> {
             Callee::Global(token) => self.callee_ref(token, ptr, function_type)?.into(),
             Callee::Asm(mut asm) => {
                 asm.function_type = function_type;
+                self.check_asm(&asm, callee_span)?;
                 self.context.constant(ptr, ConstKind::InlineAsm(asm)).into()
             }
         };
         self.func.operands.push(callee);
-        let info = self.call_shape(function_type, call_conv.0, ret_attributes, attributes, &mut scratch);
+        let info =
+            self.call_shape(function_type, call_conv.0, ret_attributes, attributes, &mut scratch);
         self.calls = scratch;
         Ok((ret, info))
     }
@@ -146,7 +145,12 @@ impl Parser<'_> {
         }))
     }
 
-    fn parse_args(&mut self, scratch: &mut CallScratch, opcode: Opcode, mark: InstFlags) -> PResult<()> {
+    fn parse_args(
+        &mut self,
+        scratch: &mut CallScratch,
+        opcode: Opcode,
+        mark: InstFlags,
+    ) -> PResult<()> {
         self.expect(TokenKind::LParen)?;
         if self.accept(TokenKind::RParen) {
             return Ok(());
@@ -181,10 +185,15 @@ impl Parser<'_> {
     fn parse_arg_ellipsis(&mut self, opcode: Opcode, mark: InstFlags) -> PResult<()> {
         let vararg = self.func.vararg;
         if opcode != Opcode::Call || mark != InstFlags::MUST_TAIL {
-            return Err(self.error(self.span(), "`...` can only be an argument of a `musttail` call"));
+            return Err(
+                self.error(self.span(), "`...` can only be an argument of a `musttail` call")
+            );
         }
         if !vararg {
-            return Err(self.error(self.span(), "`...` can only be an argument in a function with variable arguments"));
+            return Err(self.error(
+                self.span(),
+                "`...` can only be an argument in a function with variable arguments",
+            ));
         }
         self.bump();
         self.expect(TokenKind::RParen)?;
@@ -205,7 +214,11 @@ impl Parser<'_> {
                     self.expect(TokenKind::Comma)?;
                 }
                 let ty = self.parse_type()?;
-                let value = if ty == Type::METADATA { self.parse_metadata_operand()? } else { self.parse_value(ty)? };
+                let value = if ty == Type::METADATA {
+                    self.parse_metadata_operand()?
+                } else {
+                    self.parse_value(ty)?
+                };
                 self.func.operands.push(value);
                 count += 1;
             }
@@ -219,9 +232,16 @@ impl Parser<'_> {
     }
 
     /// The function type of a call whose type is written as `ty`, and the type of its result.
-    fn call_type(&mut self, ty: Type, span: Span, scratch: &mut CallScratch) -> PResult<(Type, Type)> {
+    fn call_type(
+        &mut self,
+        ty: Type,
+        span: Span,
+        scratch: &mut CallScratch,
+    ) -> PResult<(Type, Type)> {
         let TypeKind::Function { ret, params, vararg } = self.context.type_kind(ty) else {
-            if !is_first_class(self.context, ty) && ty != Type::VOID || matches!(ty, Type::LABEL | Type::METADATA) {
+            if !is_first_class(self.context, ty) && ty != Type::VOID
+                || matches!(ty, Type::LABEL | Type::METADATA)
+            {
                 let message = format!("a function cannot return `{}`", self.type_name(ty));
                 return Err(self.error(span, message));
             }
@@ -233,11 +253,13 @@ impl Parser<'_> {
             match params.get(at) {
                 Some(&wanted) if wanted != found => {
                     let (wanted, found) = (self.type_name(wanted), self.type_name(found));
-                    let message = format!("this argument must have type `{wanted}`, found `{found}`");
+                    let message =
+                        format!("this argument must have type `{wanted}`, found `{found}`");
                     return Err(self.error(span, message));
                 }
                 None if !vararg => {
-                    let message = format!("too many arguments: the function takes {}", params.len());
+                    let message =
+                        format!("too many arguments: the function takes {}", params.len());
                     return Err(self.error(span, message));
                 }
                 _ => {}
@@ -245,7 +267,8 @@ impl Parser<'_> {
         }
         if scratch.args.len() < params.len() {
             let (wanted, found) = (params.len(), scratch.args.len());
-            let message = format!("not enough arguments: the function takes {wanted}, found {found}");
+            let message =
+                format!("not enough arguments: the function takes {wanted}, found {found}");
             return Err(self.error(self.span_from(span.start), message));
         }
         Ok((ty, *ret))
@@ -253,12 +276,21 @@ impl Parser<'_> {
 
     /// The entry of the body's table for a shape.
     fn call_shape(
-        &mut self, function_type: Type, call_conv: u32, ret: AttrSet, attributes: FnAttrs, scratch: &mut CallScratch,
+        &mut self,
+        function_type: Type,
+        call_conv: u32,
+        ret: AttrSet,
+        attributes: FnAttrs,
+        scratch: &mut CallScratch,
     ) -> u32 {
         let words = &mut scratch.words;
         words.clear();
         words.extend([function_type.raw(), call_conv, ret.raw(), attributes.set.raw()]);
-        words.extend([scratch.args.len() as u32, scratch.bundles.len() as u32, attributes.groups.len() as u32]);
+        words.extend([
+            scratch.args.len() as u32,
+            scratch.bundles.len() as u32,
+            attributes.groups.len() as u32,
+        ]);
         words.extend(scratch.bundles.iter().flat_map(|&(tag, count)| [tag.raw(), count]));
         words.extend(&attributes.groups);
         if scratch.args.iter().any(|arg| arg.1 != AttrSet::EMPTY) {
@@ -285,7 +317,8 @@ impl Parser<'_> {
     /// `landingpad type cleanup catch .. filter ..`
     pub(crate) fn parse_landing_pad(&mut self) -> PResult<InstData> {
         let ty = self.parse_type()?;
-        let flags = if self.accept_kw(Keyword::Cleanup) { InstFlags::CLEANUP } else { InstFlags::NONE };
+        let flags =
+            if self.accept_kw(Keyword::Cleanup) { InstFlags::CLEANUP } else { InstFlags::NONE };
         let mut kinds = Vec::new();
         loop {
             let is_filter = if self.accept_kw(Keyword::Catch) {
@@ -299,7 +332,11 @@ impl Parser<'_> {
             let clause = self.parse_operand()?;
             let is_array = matches!(self.context.type_kind(clause), TypeKind::Array { .. });
             if is_array != is_filter {
-                let what = if is_filter { "`filter` needs an array" } else { "`catch` needs a value that is no array" };
+                let what = if is_filter {
+                    "`filter` needs an array"
+                } else {
+                    "`catch` needs a value that is no array"
+                };
                 let message = format!("{what}, found `{}`", self.type_name(clause));
                 return Err(self.error(self.span_from(start), message));
             }
@@ -312,7 +349,9 @@ impl Parser<'_> {
 
     /// A funclet pad or `none`, which becomes the next operand.
     fn parse_pad_name(&mut self) -> PResult<()> {
-        if !matches!(self.kind(), TokenKind::Local | TokenKind::LocalId) && !self.at_kw(Keyword::None_) {
+        if !matches!(self.kind(), TokenKind::Local | TokenKind::LocalId)
+            && !self.at_kw(Keyword::None_)
+        {
             return Err(self.unexpected("a funclet pad or `none`"));
         }
         let pad = self.parse_value(Type::TOKEN)?;
@@ -361,7 +400,11 @@ impl Parser<'_> {
                 self.expect(TokenKind::Comma)?;
             }
             let ty = self.parse_type()?;
-            let value = if ty == Type::METADATA { self.parse_metadata_operand()? } else { self.parse_value(ty)? };
+            let value = if ty == Type::METADATA {
+                self.parse_metadata_operand()?
+            } else {
+                self.parse_value(ty)?
+            };
             self.func.operands.push(value);
         }
         Ok(record(opcode, InstFlags::NONE, Type::TOKEN))

@@ -1,6 +1,6 @@
 //! What types go together: conversions, address computations, aggregate members.
 
-use phalanx_ir::{Context, Opcode, Type, TypeKind, Value, constant::Int, ConstKind};
+use phalanx_ir::{ConstKind, Context, Opcode, Type, TypeKind, Value, constant::Int};
 
 use rustc_hash::FxHashMap;
 
@@ -44,7 +44,8 @@ pub(crate) fn scalar_bits(kind: &TypeKind) -> u64 {
 pub(crate) fn cast_is_valid(context: &Context, opcode: Opcode, from: Type, to: Type) -> bool {
     let ((from_lanes, from_elem), (to_lanes, to_elem)) = (lanes(context, from), lanes(context, to));
     let (from_kind, to_kind) = (context.type_kind(from_elem), context.type_kind(to_elem));
-    let (from_int, to_int) = (matches!(from_kind, TypeKind::Int(_)), matches!(to_kind, TypeKind::Int(_)));
+    let (from_int, to_int) =
+        (matches!(from_kind, TypeKind::Int(_)), matches!(to_kind, TypeKind::Int(_)));
     let (from_float, to_float) = (from_kind.is_float(), to_kind.is_float());
     let (from_space, to_space) = (from_kind.address_space(), to_kind.address_space());
     let (from_bits, to_bits) = (scalar_bits(from_kind), scalar_bits(to_kind));
@@ -104,7 +105,9 @@ impl Parser<'_> {
                 ConstKind::Int(int) => return int.to_u64(),
                 ConstKind::Zero => return Some(0),
                 ConstKind::Splat(element) => constant = *element,
-                ConstKind::Aggregate(elements) if elements.iter().all(|element| *element == elements[0]) => {
+                ConstKind::Aggregate(elements)
+                    if elements.iter().all(|element| *element == elements[0]) =>
+                {
                     constant = *elements.first()?;
                 }
                 _ => return None,
@@ -114,7 +117,11 @@ impl Parser<'_> {
 
     /// The result type of a `getelementptr`. Operands are base and indices, each with its type.
     pub(crate) fn gep_type(
-        &mut self, span: Span, source: Type, operands: &[Value], types: &[Type],
+        &mut self,
+        span: Span,
+        source: Type,
+        operands: &[Value],
+        types: &[Type],
     ) -> PResult<Type> {
         let ([_, indices @ ..], [base, index_types @ ..]) = (operands, types) else {
             return Err(self.error(span, "expected a base address"));
@@ -122,22 +129,31 @@ impl Parser<'_> {
         let (mut result_lanes, base_elem) = lanes(self.context, *base);
         if self.context.type_kind(base_elem).address_space().is_none() {
             let found = self.type_name(*base);
-            return Err(self.error(span, format!("the base of getelementptr must be a pointer, found `{found}`")));
+            return Err(self.error(
+                span,
+                format!("the base of getelementptr must be a pointer, found `{found}`"),
+            ));
         }
         if !indices.is_empty() && !self.is_sized(source) {
             let source = self.type_name(source);
-            let message = format!("the source type of getelementptr must be sized, found `{source}`");
+            let message =
+                format!("the source type of getelementptr must be sized, found `{source}`");
             return Err(self.error(span, message));
         }
         for &ty in index_types {
             let (index_lanes, elem) = lanes(self.context, ty);
             if !matches!(self.context.type_kind(elem), TypeKind::Int(_)) {
                 let found = self.type_name(ty);
-                return Err(self.error(span, format!("a getelementptr index must be an integer, found `{found}`")));
+                return Err(self.error(
+                    span,
+                    format!("a getelementptr index must be an integer, found `{found}`"),
+                ));
             }
             if index_lanes.is_some() {
                 if result_lanes.is_some() && result_lanes != index_lanes {
-                    return Err(self.error(span, "the vectors of a getelementptr have different lengths"));
+                    return Err(
+                        self.error(span, "the vectors of a getelementptr have different lengths")
+                    );
                 }
                 result_lanes = index_lanes;
             }
@@ -154,15 +170,20 @@ impl Parser<'_> {
                             Some(&field) => field,
                             None => {
                                 let name = self.type_name(ty);
-                                let message =
-                                    format!("invalid getelementptr index: `{name}` needs a constant `i32` below {}", fields.len());
+                                let message = format!(
+                                    "invalid getelementptr index: `{name}` needs a constant `i32` below {}",
+                                    fields.len()
+                                );
                                 return Err(self.error(span, message));
                             }
                         }
                     }
                     None => {
                         let name = self.type_name(ty);
-                        return Err(self.error(span, format!("invalid getelementptr index: `{name}` has no members")));
+                        return Err(self.error(
+                            span,
+                            format!("invalid getelementptr index: `{name}` has no members"),
+                        ));
                     }
                 },
             };
@@ -171,7 +192,12 @@ impl Parser<'_> {
     }
 
     /// The type of a member of an aggregate, named by constant indices.
-    pub(crate) fn member_type(&self, span: Span, aggregate: Type, indices: &[u32]) -> PResult<Type> {
+    pub(crate) fn member_type(
+        &self,
+        span: Span,
+        aggregate: Type,
+        indices: &[u32],
+    ) -> PResult<Type> {
         let mut ty = aggregate;
         for &index in indices {
             let member = match self.context.type_kind(ty) {
@@ -188,7 +214,10 @@ impl Parser<'_> {
 
     /// Whether this is an aggregate type.
     pub(crate) fn is_aggregate(&self, ty: Type) -> bool {
-        matches!(self.context.type_kind(ty), TypeKind::Array { .. } | TypeKind::Struct { .. } | TypeKind::Named(_))
+        matches!(
+            self.context.type_kind(ty),
+            TypeKind::Array { .. } | TypeKind::Struct { .. } | TypeKind::Named(_)
+        )
     }
 }
 

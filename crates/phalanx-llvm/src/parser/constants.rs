@@ -81,7 +81,10 @@ impl<'a> Parser<'a> {
         let literal = self.int_of(self.token);
         let &TypeKind::Int(bits) = self.context.type_kind(ty) else {
             let ty = self.type_name(ty);
-            return Err(self.error(self.span(), format!("an integer constant must have integer type, not `{ty}`")));
+            return Err(self.error(
+                self.span(),
+                format!("an integer constant must have integer type, not `{ty}`"),
+            ));
         };
         self.bump();
         if bits <= 64
@@ -122,7 +125,9 @@ impl<'a> Parser<'a> {
                     return Ok(value);
                 };
                 self.constants.elements.push((value, wanted));
-                if !matches!(frame.kind, FrameKind::Splat | FrameKind::Cast(_)) && self.accept(TokenKind::Comma) {
+                if !matches!(frame.kind, FrameKind::Splat | FrameKind::Cast(_))
+                    && self.accept(TokenKind::Comma)
+                {
                     wanted = self.parse_type()?;
                     break;
                 }
@@ -141,7 +146,9 @@ impl<'a> Parser<'a> {
             TokenKind::Float | TokenKind::HexFloat => {
                 if !self.context.type_kind(ty).is_float() {
                     let ty = self.type_name(ty);
-                    let message = format!("a floating-point constant must have floating-point type, not `{ty}`");
+                    let message = format!(
+                        "a floating-point constant must have floating-point type, not `{ty}`"
+                    );
                     return Err(self.error(token.span(), message));
                 }
                 ConstKind::Float(self.float_bits(token, ty)?)
@@ -155,20 +162,34 @@ impl<'a> Parser<'a> {
                     self.bump();
                     return Ok(Some(self.small_int(ty, u64::from(token.keyword == Keyword::True))));
                 }
-                Keyword::True | Keyword::False => return Err(self.type_mismatch(token.span(), ty, Type::I1)),
-                Keyword::Null if self.context.type_kind(ty).address_space().is_some() => ConstKind::Null,
-                Keyword::Undef if is_first_class(self.context, ty) && ty != Type::LABEL => ConstKind::Undef,
-                Keyword::Poison if is_first_class(self.context, ty) && ty != Type::LABEL => ConstKind::Poison,
+                Keyword::True | Keyword::False => {
+                    return Err(self.type_mismatch(token.span(), ty, Type::I1));
+                }
+                Keyword::Null if self.context.type_kind(ty).address_space().is_some() => {
+                    ConstKind::Null
+                }
+                Keyword::Undef if is_first_class(self.context, ty) && ty != Type::LABEL => {
+                    ConstKind::Undef
+                }
+                Keyword::Poison if is_first_class(self.context, ty) && ty != Type::LABEL => {
+                    ConstKind::Poison
+                }
                 Keyword::ZeroInitializer if self.has_zero(ty) => ConstKind::Zero,
                 Keyword::None_ if ty == Type::TOKEN => ConstKind::NoneToken,
-                Keyword::Null | Keyword::Undef | Keyword::Poison | Keyword::ZeroInitializer | Keyword::None_ => {
+                Keyword::Null
+                | Keyword::Undef
+                | Keyword::Poison
+                | Keyword::ZeroInitializer
+                | Keyword::None_ => {
                     let ty = self.type_name(ty);
                     let message = format!("`{}` cannot have type `{ty}`", token.keyword.text());
                     return Err(self.error(token.span(), message));
                 }
                 Keyword::C => return self.parse_bytes(ty).map(Some),
                 Keyword::BlockAddress => return self.parse_block_address(ty).map(Some),
-                Keyword::DsoLocalEquivalent | Keyword::NoCfi => return self.parse_function_form(ty).map(Some),
+                Keyword::DsoLocalEquivalent | Keyword::NoCfi => {
+                    return self.parse_function_form(ty).map(Some);
+                }
                 _ => return Ok(None),
             },
             _ => return Ok(None),
@@ -179,19 +200,31 @@ impl<'a> Parser<'a> {
 
     fn has_zero(&self, ty: Type) -> bool {
         match self.context.type_kind(ty) {
-            TypeKind::Label | TypeKind::Metadata | TypeKind::Void | TypeKind::Function { .. } => false,
+            TypeKind::Label | TypeKind::Metadata | TypeKind::Void | TypeKind::Function { .. } => {
+                false
+            }
             TypeKind::Target { name, .. } => {
                 let name = self.context.bytes(*name);
-                name.starts_with(b"spirv.") && name != b"spirv.Image" && name != b"spirv.SampledImage"
+                name.starts_with(b"spirv.")
+                    && name != b"spirv.Image"
+                    && name != b"spirv.SampledImage"
                     || matches!(name, b"aarch64.svcount" | b"riscv.vector.tuple")
             }
             _ => true,
         }
     }
 
-    pub(crate) fn type_mismatch(&self, span: Span, expected: Type, found: Type) -> Box<crate::ParseError> {
+    pub(crate) fn type_mismatch(
+        &self,
+        span: Span,
+        expected: Type,
+        found: Type,
+    ) -> Box<crate::ParseError> {
         let (expected, found) = (self.type_name(expected), self.type_name(found));
-        self.error(span, format!("expected a constant of type `{expected}`, found one of type `{found}`"))
+        self.error(
+            span,
+            format!("expected a constant of type `{expected}`, found one of type `{found}`"),
+        )
     }
 
     /// `c"bytes"`, at the `c`.
@@ -230,14 +263,20 @@ impl<'a> Parser<'a> {
             }
             TokenKind::Less => {
                 self.bump();
-                if self.accept(TokenKind::LBrace) { FrameKind::Struct { packed: true } } else { FrameKind::Vector }
+                if self.accept(TokenKind::LBrace) {
+                    FrameKind::Struct { packed: true }
+                } else {
+                    FrameKind::Vector
+                }
             }
             TokenKind::LBracket => {
                 self.bump();
                 FrameKind::Array
             }
             TokenKind::Word => self.open_expression(token, ty)?,
-            _ => return Err(self.unexpected(&format!("a constant of type `{}`", self.type_name(ty)))),
+            _ => {
+                return Err(self.unexpected(&format!("a constant of type `{}`", self.type_name(ty))));
+            }
         };
         let frame = Frame { kind, ty, base: self.constants.elements.len(), start: token.start };
         let empty = match kind {
@@ -283,12 +322,16 @@ impl<'a> Parser<'a> {
                 return Err(self.error(token.span(), "inline assembly can only be called"));
             }
             _ if Opcode::from_text(self.text(token)).is_some() => {
-                let message = format!("`{}` is not allowed as a constant expression", token.keyword.text());
+                let message =
+                    format!("`{}` is not allowed as a constant expression", token.keyword.text());
                 return Err(self.error(token.span(), message));
             }
             _ => {
                 let found = String::from_utf8_lossy(self.text(token)).into_owned();
-                let message = format!("expected a constant of type `{}`, found `{found}`", self.type_name(ty));
+                let message = format!(
+                    "expected a constant of type `{}`, found `{found}`",
+                    self.type_name(ty)
+                );
                 return Err(self.error(token.span(), message));
             }
         };
@@ -337,7 +380,8 @@ impl<'a> Parser<'a> {
         self.expect(TokenKind::Comma)?;
         let to = self.expect_i64()?;
         if from >= to {
-            return Err(self.error(self.span_from(start), "the end of a range must be larger than its start"));
+            return Err(self
+                .error(self.span_from(start), "the end of a range must be larger than its start"));
         }
         self.expect(TokenKind::RParen)?;
         Ok(Some((from, to)))
@@ -347,7 +391,9 @@ impl<'a> Parser<'a> {
     fn close_constant(&mut self, frame: Frame) -> PResult<Const> {
         let Frame { kind, ty, base, start } = frame;
         let (own_type, kind) = match kind {
-            FrameKind::Struct { packed } => return self.close_struct_constant(packed, ty, base, start),
+            FrameKind::Struct { packed } => {
+                return self.close_struct_constant(packed, ty, base, start);
+            }
             FrameKind::Array => {
                 self.expect(TokenKind::RBracket)?;
                 let elements = &self.constants.elements[base..];
@@ -391,7 +437,13 @@ impl<'a> Parser<'a> {
             FrameKind::PtrAuth => {
                 self.expect(TokenKind::RParen)?;
                 let own_type = self.check_ptr_auth(base, start)?;
-                return self.expression(ty, own_type, ConstKind::PtrAuth(self.elements(base)), base, start);
+                return self.expression(
+                    ty,
+                    own_type,
+                    ConstKind::PtrAuth(self.elements(base)),
+                    base,
+                    start,
+                );
             }
             FrameKind::Cast(opcode) => {
                 self.expect_kw(Keyword::To)?;
@@ -409,13 +461,18 @@ impl<'a> Parser<'a> {
             FrameKind::Binary(opcode, flags) => {
                 self.expect(TokenKind::RParen)?;
                 self.operand_count(base, start, opcode, 2)?;
-                let (left, right) = (self.constants.elements[base].1, self.constants.elements[base + 1].1);
+                let (left, right) =
+                    (self.constants.elements[base].1, self.constants.elements[base + 1].1);
                 if left != right {
-                    return Err(self.error(self.span_from(start), "both operands must have the same type"));
+                    return Err(
+                        self.error(self.span_from(start), "both operands must have the same type")
+                    );
                 }
-                if !matches!(self.context.type_kind(lanes(self.context, left).1), TypeKind::Int(_)) {
+                if !matches!(self.context.type_kind(lanes(self.context, left).1), TypeKind::Int(_))
+                {
                     let found = self.type_name(left);
-                    let message = format!("`{}` needs integer operands, found `{found}`", opcode.text());
+                    let message =
+                        format!("`{}` needs integer operands, found `{found}`", opcode.text());
                     return Err(self.error(self.span_from(start), message));
                 }
                 let kind = self.expr(opcode, flags, base);
@@ -423,17 +480,27 @@ impl<'a> Parser<'a> {
             }
             FrameKind::Lanes(opcode) => {
                 self.expect(TokenKind::RParen)?;
-                self.operand_count(base, start, opcode, if opcode == Opcode::ExtractElement { 2 } else { 3 })?;
-                let operands: Vec<(Value, Type)> =
-                    self.constants.elements[base..].iter().map(|&(constant, ty)| (constant.into(), ty)).collect();
-                let own_type = self.lane_operation_type(self.span_from(start), opcode, &operands)?;
+                self.operand_count(
+                    base,
+                    start,
+                    opcode,
+                    if opcode == Opcode::ExtractElement { 2 } else { 3 },
+                )?;
+                let operands: Vec<(Value, Type)> = self.constants.elements[base..]
+                    .iter()
+                    .map(|&(constant, ty)| (constant.into(), ty))
+                    .collect();
+                let own_type =
+                    self.lane_operation_type(self.span_from(start), opcode, &operands)?;
                 let kind = self.expr(opcode, InstFlags::NONE, base);
                 return self.expression(ty, own_type, kind, base, start);
             }
             FrameKind::Gep { flags, in_range, source } => {
                 self.expect(TokenKind::RParen)?;
-                let operands: Vec<Value> = self.constants.elements[base..].iter().map(|e| e.0.into()).collect();
-                let types: Vec<Type> = self.constants.elements[base..].iter().map(|e| e.1).collect();
+                let operands: Vec<Value> =
+                    self.constants.elements[base..].iter().map(|e| e.0.into()).collect();
+                let types: Vec<Type> =
+                    self.constants.elements[base..].iter().map(|e| e.1).collect();
                 let own_type = self.gep_type(self.span_from(start), source, &operands, &types)?;
                 let mut expr = self.expr_data(Opcode::GetElementPtr, flags, base);
                 (expr.source_type, expr.in_range) = (Some(source), in_range);
@@ -447,7 +514,13 @@ impl<'a> Parser<'a> {
         Ok(self.context.constant(ty, kind))
     }
 
-    fn close_struct_constant(&mut self, packed: bool, ty: Type, base: usize, start: u32) -> PResult<Const> {
+    fn close_struct_constant(
+        &mut self,
+        packed: bool,
+        ty: Type,
+        base: usize,
+        start: u32,
+    ) -> PResult<Const> {
         self.expect(TokenKind::RBrace)?;
         if packed {
             self.expect(TokenKind::Greater)?;
@@ -456,20 +529,26 @@ impl<'a> Parser<'a> {
         let span = self.span_from(start);
         let Some(fields) = self.struct_fields(ty) else {
             let ty = self.type_name(ty);
-            return Err(self.error(span, format!("expected a constant of type `{ty}`, found a structure")));
+            return Err(
+                self.error(span, format!("expected a constant of type `{ty}`, found a structure"))
+            );
         };
         if fields.len() != elements.len() {
             let (found, wanted) = (elements.len(), fields.len());
-            return Err(self.error(span, format!("expected a structure of {wanted} elements, found {found}")));
+            return Err(self
+                .error(span, format!("expected a structure of {wanted} elements, found {found}")));
         }
         if self.is_packed(ty) != packed {
-            let message = if packed { "expected `{`, found `<{`" } else { "expected `<{`, found `{`" };
+            let message =
+                if packed { "expected `{`, found `<{`" } else { "expected `<{`, found `{`" };
             let ty = self.type_name(ty);
             return Err(self.error(span, format!("{message}: the type is `{ty}`")));
         }
         if let Some(at) = (0..fields.len()).find(|&at| fields[at] != elements[at].1) {
             let (wanted, found) = (self.type_name(fields[at]), self.type_name(elements[at].1));
-            let message = format!("element {at} of this structure must have type `{wanted}`, found `{found}`");
+            let message = format!(
+                "element {at} of this structure must have type `{wanted}`, found `{found}`"
+            );
             return Err(self.error(span, message));
         }
         let elements = self.take_elements(base);
@@ -480,8 +559,11 @@ impl<'a> Parser<'a> {
         match self.constants.elements[base..].iter().position(|&(_, ty)| ty != elem) {
             None => Ok(()),
             Some(at) => {
-                let (wanted, found) = (self.type_name(elem), self.type_name(self.constants.elements[base + at].1));
-                let message = format!("element {at} of this {what} must have type `{wanted}`, found `{found}`");
+                let (wanted, found) =
+                    (self.type_name(elem), self.type_name(self.constants.elements[base + at].1));
+                let message = format!(
+                    "element {at} of this {what} must have type `{wanted}`, found `{found}`"
+                );
                 Err(self.error(self.span_from(start), message))
             }
         }
@@ -497,7 +579,8 @@ impl<'a> Parser<'a> {
     }
 
     fn check_ptr_auth(&self, base: usize, start: u32) -> PResult<Type> {
-        let types: Vec<Type> = self.constants.elements[base..].iter().map(|element| element.1).collect();
+        let types: Vec<Type> =
+            self.constants.elements[base..].iter().map(|element| element.1).collect();
         let is_ptr = |ty: &Type| self.context.type_kind(*ty).address_space().is_some();
         let ok = match &types[..] {
             [pointer, key, rest @ ..] => {
@@ -506,7 +589,9 @@ impl<'a> Parser<'a> {
                     && match rest {
                         [] => true,
                         [discriminator, rest @ ..] => {
-                            *discriminator == Type::I64 && rest.len() <= 2 && rest.iter().all(is_ptr)
+                            *discriminator == Type::I64
+                                && rest.len() <= 2
+                                && rest.iter().all(is_ptr)
                         }
                     }
             }
@@ -543,7 +628,12 @@ impl<'a> Parser<'a> {
     }
 
     fn expression(
-        &mut self, ty: Type, own_type: Type, kind: ConstKind, base: usize, start: u32,
+        &mut self,
+        ty: Type,
+        own_type: Type,
+        kind: ConstKind,
+        base: usize,
+        start: u32,
     ) -> PResult<Const> {
         if own_type != ty && ty != UNTYPED {
             return Err(self.type_mismatch(self.span_from(start), ty, own_type));
@@ -554,10 +644,15 @@ impl<'a> Parser<'a> {
 
     /// The result type of `extractelement`, `insertelement` or `shufflevector`.
     pub(crate) fn lane_operation_type(
-        &self, span: Span, opcode: Opcode, operands: &[(Value, Type)],
+        &self,
+        span: Span,
+        opcode: Opcode,
+        operands: &[(Value, Type)],
     ) -> PResult<Type> {
         let vector = operands[0].1;
-        let invalid = |why: String| self.error(span, format!("invalid operands of `{}`: {why}", opcode.text()));
+        let invalid = |why: String| {
+            self.error(span, format!("invalid operands of `{}`: {why}", opcode.text()))
+        };
         let (Some(shape), elem) = lanes(self.context, vector) else {
             return Err(invalid(format!("`{}` is no vector", self.type_name(vector))));
         };
@@ -579,7 +674,9 @@ impl<'a> Parser<'a> {
                 };
                 let good = mask_shape.1 == shape.1 && self.mask_is_good(mask, shape);
                 if !good {
-                    return Err(invalid("the mask must be constant and name lanes of the two vectors".to_string()));
+                    return Err(invalid(
+                        "the mask must be constant and name lanes of the two vectors".to_string(),
+                    ));
                 }
                 Ok(with_lanes(self.context, Some(mask_shape), elem))
             }

@@ -65,7 +65,9 @@ fn open(context: &Context, ty: Type, name: &mut String, steps: &mut Vec<Step>) {
         TypeKind::Int(bits) => *name += &format!("i{bits}"),
         TypeKind::Ptr(0) => *name += "ptr",
         TypeKind::Ptr(space) => *name += &format!("ptr addrspace({space})"),
-        TypeKind::Named(StructName::Named(symbol)) => *name += &format!("%{}", context.text(*symbol)),
+        TypeKind::Named(StructName::Named(symbol)) => {
+            *name += &format!("%{}", context.text(*symbol))
+        }
         TypeKind::Named(StructName::Numbered(number)) => *name += &format!("%{number}"),
         TypeKind::Array { elem, len } => {
             *name += &format!("[{len} x ");
@@ -83,6 +85,8 @@ fn open(context: &Context, ty: Type, name: &mut String, steps: &mut Vec<Step>) {
             list(steps, params, if *vararg { ", ...)" } else { ")" });
             steps.extend([Step::Text(" (".to_string()), Step::Type(*ret)]);
         }
-        TypeKind::Target { name: target, .. } => *name += &format!("target(\"{}\")", context.text(*target)),
+        TypeKind::Target { name: target, .. } => {
+            *name += &format!("target(\"{}\")", context.text(*target))
+        }
     }
 }

@@ -70,7 +70,12 @@ impl FunctionState {
 
 impl Parser<'_> {
     /// The body of a function, at its opening brace.
-    pub(crate) fn parse_body(&mut self, header: FunctionHeader, params: &[Param], name: Token) -> PResult<()> {
+    pub(crate) fn parse_body(
+        &mut self,
+        header: FunctionHeader,
+        params: &[Param],
+        name: Token,
+    ) -> PResult<()> {
         self.expect(TokenKind::LBrace)?;
         self.locals.clear();
         self.func.start(self.module.functions.len(), header.ret);
@@ -78,7 +83,8 @@ impl Parser<'_> {
         self.in_function = true;
         for (position, (param, &ty)) in params.iter().zip(&header.params).enumerate() {
             let position = position as u32;
-            let given = self.define_local(param.name, Value::arg(position), ty, "this parameter")?;
+            let given =
+                self.define_local(param.name, Value::arg(position), ty, "this parameter")?;
             if let Some(given) = given {
                 self.func.names.set_arg(position, &given);
             }
@@ -118,7 +124,8 @@ impl Parser<'_> {
 
     fn parse_block(&mut self, flow: &mut Flow) -> PResult<()> {
         let start = self.token.start;
-        let label = matches!(self.kind(), TokenKind::Label | TokenKind::LabelId).then(|| self.bump());
+        let label =
+            matches!(self.kind(), TokenKind::Label | TokenKind::LabelId).then(|| self.bump());
         let block = flow.create_block();
         flow.append_block(block);
         self.func.block_offsets.push(start);
@@ -159,10 +166,17 @@ impl Parser<'_> {
     }
 
     /// Names the result of an instruction and reads its attachments.
-    fn finish_instruction(&mut self, name: Option<Token>, inst: InstId, data: &InstData) -> PResult<()> {
+    fn finish_instruction(
+        &mut self,
+        name: Option<Token>,
+        inst: InstId,
+        data: &InstData,
+    ) -> PResult<()> {
         if data.ty == Type::VOID {
             if let Some(name) = name {
-                return Err(self.error(name.span(), "an instruction without a result cannot have a name"));
+                return Err(
+                    self.error(name.span(), "an instruction without a result cannot have a name")
+                );
             }
         } else {
             let given = self.define_local(name, Value::inst(inst), data.ty, "this instruction")?;
@@ -193,7 +207,8 @@ impl Parser<'_> {
     /// Metadata as an operand, after the type `metadata`.
     pub(crate) fn parse_metadata_operand(&mut self) -> PResult<Value> {
         let metadata = self.parse_metadata_as_value()?;
-        self.func.has_local_metadata |= matches!(metadata, LocalMetadata::Value(_) | LocalMetadata::ArgList(_));
+        self.func.has_local_metadata |=
+            matches!(metadata, LocalMetadata::Value(_) | LocalMetadata::ArgList(_));
         Ok(Value::metadata(self.func.body.add_local_metadata(metadata)))
     }
 
@@ -214,7 +229,8 @@ impl Parser<'_> {
             let operands = self.func.body.operands_mut(phi);
             let half = operands.len() / 2;
             for operand in &mut operands[half..] {
-                let label = operand.as_block().and_then(|label| block_of(label.into_raw().into_u32()));
+                let label =
+                    operand.as_block().and_then(|label| block_of(label.into_raw().into_u32()));
                 *operand = label.map_or(*operand, Value::block);
             }
         }
@@ -308,7 +324,11 @@ impl Parser<'_> {
         for &index in &indices {
             match seen.get_mut(index as usize) {
                 Some(seen) if !*seen => *seen = true,
-                _ => return Err(self.error(self.span_from(start), "these indices are no permutation")),
+                _ => {
+                    return Err(
+                        self.error(self.span_from(start), "these indices are no permutation")
+                    );
+                }
             }
         }
         if indices.is_sorted() {

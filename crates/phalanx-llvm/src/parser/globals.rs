@@ -10,8 +10,8 @@ use phalanx_ir::{
     AttrSet, BlockId, Const, ConstKind, GlobalName, GlobalVariable, Symbol, Type, TypeKind,
     metadata::Attachment,
     module::{
-        BlockAddress, CodeModel, ComdatKind, DllStorage, GlobalAlias, GlobalIndex, Linkage, ThreadLocal,
-        UnnamedAddr, Visibility,
+        BlockAddress, CodeModel, ComdatKind, DllStorage, GlobalAlias, GlobalIndex, Linkage,
+        ThreadLocal, UnnamedAddr, Visibility,
     },
 };
 use rustc_hash::FxHashMap;
@@ -97,7 +97,12 @@ impl<'a> Parser<'a> {
     }
 
     /// A global that is called by this name.
-    pub(crate) fn callee_ref(&mut self, token: Token, ty: Type, function_type: Type) -> PResult<Const> {
+    pub(crate) fn callee_ref(
+        &mut self,
+        token: Token,
+        ty: Type,
+        function_type: Type,
+    ) -> PResult<Const> {
         let known = self.globals.entries.len();
         let at = self.global_entry(token, ty)?;
         let entry = &mut self.globals.entries[at];
@@ -140,7 +145,8 @@ impl<'a> Parser<'a> {
 
     fn add_global(&mut self, token: Token, ty: Type) -> PResult<usize> {
         if self.context.type_kind(ty).address_space().is_none() {
-            let message = format!("a global has pointer type, but `{}` was expected", self.type_name(ty));
+            let message =
+                format!("a global has pointer type, but `{}` was expected", self.type_name(ty));
             return Err(self.error(token.span(), message));
         }
         let at = self.globals.entries.len();
@@ -158,15 +164,28 @@ impl<'a> Parser<'a> {
         };
         let constant = self.context.constant(ty, ConstKind::Global(name));
         let mention = token.span();
-        self.globals.entries.push(GlobalEntry { name, ty, constant, mention, definition: None, called_as: None });
+        self.globals.entries.push(GlobalEntry {
+            name,
+            ty,
+            constant,
+            mention,
+            definition: None,
+            called_as: None,
+        });
         Ok(at)
     }
 
     /// Records the definition of a global whose address has type `ty`.
-    pub(crate) fn define_global(&mut self, token: Token, ty: Type, index: GlobalIndex) -> PResult<GlobalName> {
+    pub(crate) fn define_global(
+        &mut self,
+        token: Token,
+        ty: Type,
+        index: GlobalIndex,
+    ) -> PResult<GlobalName> {
         if token.kind == TokenKind::GlobalId {
             if token.number < self.globals.next_number {
-                let message = format!("expected a global number of at least `@{}`", self.globals.next_number);
+                let message =
+                    format!("expected a global number of at least `@{}`", self.globals.next_number);
                 return Err(self.error(token.span(), message));
             }
             self.globals.next_number = token.number.saturating_add(1);
@@ -176,7 +195,10 @@ impl<'a> Parser<'a> {
             None => self.add_global(token, ty)?,
         };
         let entry = &mut self.globals.entries[at];
-        let name = || String::from_utf8_lossy(&self.source[token.start as usize..token.end as usize]).into_owned();
+        let name = || {
+            String::from_utf8_lossy(&self.source[token.start as usize..token.end as usize])
+                .into_owned()
+        };
         if entry.definition.is_some() {
             let message = format!("redefinition of `{}`", name());
             let first = entry.mention;
@@ -186,7 +208,8 @@ impl<'a> Parser<'a> {
         if entry.ty != ty {
             let mention = entry.mention;
             let (wanted, found) = (self.type_name(self.globals.entries[at].ty), self.type_name(ty));
-            let message = format!("`{}` has type `{found}` here, but was used with type `{wanted}`", name());
+            let message =
+                format!("`{}` has type `{found}` here, but was used with type `{wanted}`", name());
             return Err(self.error(token.span(), message).with_note(Some(mention), "used here"));
         }
         entry.definition = Some(index);
@@ -239,10 +262,16 @@ impl<'a> Parser<'a> {
         }
         if matches!(linkage, Linkage::Private | Linkage::Internal) {
             if visibility != Visibility::Default {
-                return Err(self.error(visibility_span, "a symbol with local linkage must have default visibility"));
+                return Err(self.error(
+                    visibility_span,
+                    "a symbol with local linkage must have default visibility",
+                ));
             }
             if dll != DllStorage::Default {
-                return Err(self.error(dll_span, "a symbol with local linkage cannot have a DLL storage class"));
+                return Err(self.error(
+                    dll_span,
+                    "a symbol with local linkage cannot have a DLL storage class",
+                ));
             }
         }
         Ok(Preamble { linkage, linkage_span, visibility, dll, dso_local })
@@ -289,7 +318,11 @@ impl<'a> Parser<'a> {
     }
 
     fn parse_variable(
-        &mut self, name: Token, preamble: Preamble, thread_local: Option<ThreadLocal>, unnamed_addr: UnnamedAddr,
+        &mut self,
+        name: Token,
+        preamble: Preamble,
+        thread_local: Option<ThreadLocal>,
+        unnamed_addr: UnnamedAddr,
     ) -> PResult<()> {
         let address_space = self.parse_optional_address_space(self.types.address_spaces.globals)?;
         let externally_initialized = self.accept_kw(Keyword::ExternallyInitialized);
@@ -349,7 +382,10 @@ impl<'a> Parser<'a> {
     }
 
     fn parse_variable_part(
-        &mut self, name: Token, variable: &mut GlobalVariable, metadata: &mut Vec<Attachment>,
+        &mut self,
+        name: Token,
+        variable: &mut GlobalVariable,
+        metadata: &mut Vec<Attachment>,
     ) -> PResult<()> {
         match self.token.keyword {
             Keyword::Section => {
@@ -365,17 +401,28 @@ impl<'a> Parser<'a> {
                 self.bump();
                 let span = self.span();
                 let model = CodeModel::from_text(&self.string()?);
-                variable.code_model = Some(model.ok_or_else(|| self.error(span, "this is no code model"))?);
+                variable.code_model =
+                    Some(model.ok_or_else(|| self.error(span, "this is no code model"))?);
             }
             Keyword::Comdat => variable.comdat = self.parse_optional_comdat(name)?,
-            Keyword::NoSanitizeAddress => variable.sanitizer[0] = self.accept_kw(Keyword::NoSanitizeAddress),
-            Keyword::NoSanitizeHwAddress => variable.sanitizer[1] = self.accept_kw(Keyword::NoSanitizeHwAddress),
-            Keyword::SanitizeMemTag => variable.sanitizer[2] = self.accept_kw(Keyword::SanitizeMemTag),
+            Keyword::NoSanitizeAddress => {
+                variable.sanitizer[0] = self.accept_kw(Keyword::NoSanitizeAddress)
+            }
+            Keyword::NoSanitizeHwAddress => {
+                variable.sanitizer[1] = self.accept_kw(Keyword::NoSanitizeHwAddress)
+            }
+            Keyword::SanitizeMemTag => {
+                variable.sanitizer[2] = self.accept_kw(Keyword::SanitizeMemTag)
+            }
             Keyword::SanitizeAddressDynInit => {
                 variable.sanitizer[3] = self.accept_kw(Keyword::SanitizeAddressDynInit);
             }
             _ if self.at(TokenKind::MetadataVar) => metadata.push(self.parse_attachment()?),
-            _ => return Err(self.unexpected("a property of the variable: `align`, `section`, metadata ...")),
+            _ => {
+                return Err(
+                    self.unexpected("a property of the variable: `align`, `section`, metadata ...")
+                );
+            }
         }
         Ok(())
     }
@@ -426,11 +473,17 @@ impl<'a> Parser<'a> {
         self.expect(TokenKind::Equal)?;
         self.expect_kw(Keyword::Comdat)?;
         let kind = self.word().and_then(ComdatKind::from_text);
-        let kind = kind.ok_or_else(|| self.unexpected("a kind of comdat: `any`, `exactmatch`, `largest` ..."))?;
+        let kind = kind.ok_or_else(|| {
+            self.unexpected("a kind of comdat: `any`, `exactmatch`, `largest` ...")
+        })?;
         self.bump();
         let name = self.token_name(token);
         let symbol = self.symbol(&name);
-        let comdat = self.globals.comdats.entry(symbol).or_insert(Comdat { mention: token.span(), defined: false });
+        let comdat = self
+            .globals
+            .comdats
+            .entry(symbol)
+            .or_insert(Comdat { mention: token.span(), defined: false });
         if std::mem::replace(&mut comdat.defined, true) {
             let message = format!("redefinition of comdat `${}`", self.context.text(symbol));
             return Err(self.error(token.span(), message));
@@ -440,12 +493,19 @@ impl<'a> Parser<'a> {
     }
 
     fn parse_alias(
-        &mut self, name: Token, preamble: Preamble, thread_local: Option<ThreadLocal>, unnamed_addr: UnnamedAddr,
+        &mut self,
+        name: Token,
+        preamble: Preamble,
+        thread_local: Option<ThreadLocal>,
+        unnamed_addr: UnnamedAddr,
     ) -> PResult<()> {
         let is_ifunc = self.bump().keyword == Keyword::Ifunc;
         if !is_ifunc
             && let Some(span) = preamble.linkage_span
-            && matches!(preamble.linkage, Linkage::Appending | Linkage::Common | Linkage::ExternWeak)
+            && matches!(
+                preamble.linkage,
+                Linkage::Appending | Linkage::Common | Linkage::ExternWeak
+            )
         {
             return Err(self.error(span, "an alias cannot have this linkage"));
         }
@@ -457,10 +517,15 @@ impl<'a> Parser<'a> {
             Keyword::BitCast | Keyword::GetElementPtr | Keyword::AddrSpaceCast | Keyword::IntToPtr
         );
         let target_start = self.token.start;
-        let target = if expression { self.parse_untyped_expression()? } else { self.parse_typed_constant()?.1 };
+        let target = if expression {
+            self.parse_untyped_expression()?
+        } else {
+            self.parse_typed_constant()?.1
+        };
         let ptr_ty = self.context.const_data(target).ty;
         if self.context.type_kind(ptr_ty).address_space().is_none() {
-            let message = format!("an alias or ifunc must be a pointer, found `{}`", self.type_name(ptr_ty));
+            let message =
+                format!("an alias or ifunc must be a pointer, found `{}`", self.type_name(ptr_ty));
             return Err(self.error(self.span_from(target_start), message));
         }
         if matches!(ty, Type::LABEL | Type::METADATA | Type::TOKEN) {
@@ -499,9 +564,15 @@ impl<'a> Parser<'a> {
     }
 
     /// The function that `dso_local_equivalent` or `no_cfi` names, at its name.
-    pub(crate) fn parse_function_of_form(&mut self, ty: Type, keyword: Keyword) -> PResult<(GlobalName, Span)> {
+    pub(crate) fn parse_function_of_form(
+        &mut self,
+        ty: Type,
+        keyword: Keyword,
+    ) -> PResult<(GlobalName, Span)> {
         if !matches!(self.kind(), TokenKind::Global | TokenKind::GlobalId) {
-            return Err(self.unexpected(&format!("the name of a function after `{}`", keyword.text())));
+            return Err(
+                self.unexpected(&format!("the name of a function after `{}`", keyword.text()))
+            );
         }
         let span = self.span();
         let constant = self.parse_global_ref(ty)?;
@@ -574,15 +645,24 @@ impl<'a> Parser<'a> {
             Some(&GlobalEntry { name, definition: Some(GlobalIndex::Function(index)), .. }) => {
                 Ok((name, self.block_of_function(index, label, token.span())?))
             }
-            _ => Err(self.error(token.span(), "expected the name of a function that is defined above")),
+            _ => {
+                Err(self
+                    .error(token.span(), "expected the name of a function that is defined above"))
+            }
         }
     }
 
     /// A block of a function that has been read.
-    fn block_of_function(&mut self, index: usize, label: Token, function_span: Span) -> PResult<BlockId> {
+    fn block_of_function(
+        &mut self,
+        index: usize,
+        label: Token,
+        function_span: Span,
+    ) -> PResult<BlockId> {
         let function = &self.module.functions[index];
         if function.is_declaration() {
-            return Err(self.error(function_span, "a declaration has no blocks whose address could be taken"));
+            return Err(self
+                .error(function_span, "a declaration has no blocks whose address could be taken"));
         }
         if label.kind == TokenKind::LocalId {
             let message = "a numbered block cannot be named after its function has been read";
@@ -639,19 +719,24 @@ impl<'a> Parser<'a> {
                 return Err(self.error(mention, format!("use of undefined value `@{text}`")));
             }
             let Some(function_type) = called_as else {
-                let message =
-                    format!("undeclared intrinsic `@{text}` must be called, and with one function type only");
+                let message = format!(
+                    "undeclared intrinsic `@{text}` must be called, and with one function type only"
+                );
                 return Err(self.error(mention, message));
             };
             self.declare_intrinsic(name, function_type, mention);
         }
-        if let Some(waiting) = self.globals.waiting.values().flatten().min_by_key(|waiting| waiting.span) {
+        if let Some(waiting) =
+            self.globals.waiting.values().flatten().min_by_key(|waiting| waiting.span)
+        {
             return Err(self.error(waiting.span, "expected the name of a function that is defined"));
         }
         for at in 0..self.globals.must_be_functions.len() {
             let (name, span) = self.globals.must_be_functions[at];
             if !self.is_function_name(name) {
-                return Err(self.error(span, "expected a function, an alias of a function or an ifunc"));
+                return Err(
+                    self.error(span, "expected a function, an alias of a function or an ifunc")
+                );
             }
         }
         Ok(())
@@ -663,7 +748,8 @@ impl<'a> Parser<'a> {
             Some(GlobalIndex::Function(_)) => true,
             Some(GlobalIndex::Alias(at)) => {
                 let alias = &self.module.aliases[at];
-                alias.is_ifunc || matches!(self.context.type_kind(alias.ty), TypeKind::Function { .. })
+                alias.is_ifunc
+                    || matches!(self.context.type_kind(alias.ty), TypeKind::Function { .. })
             }
             _ => false,
         }

@@ -3,8 +3,8 @@
 use phalanx_ir::{
     AttrList, AttrSet, CallConv, Function, FunctionHeader, GlobalName, Type, TypeKind,
     attributes::AttrListData,
-    module::{GlobalIndex, Linkage},
     metadata::Attachment,
+    module::{GlobalIndex, Linkage},
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -56,7 +56,10 @@ impl Parser<'_> {
         Ok(attachments)
     }
 
-    fn parse_header(&mut self, is_definition: bool) -> PResult<(FunctionHeader, Vec<Param>, Token)> {
+    fn parse_header(
+        &mut self,
+        is_definition: bool,
+    ) -> PResult<(FunctionHeader, Vec<Param>, Token)> {
         let preamble = self.parse_preamble()?;
         if let Some(span) = preamble.linkage_span {
             self.check_function_linkage(span, preamble.linkage, is_definition)?;
@@ -83,8 +86,9 @@ impl Parser<'_> {
         let align = self.parse_optional_align()?;
         let gc = self.parse_keyword_string(Keyword::Gc)?;
         let mut constants = [None; 3];
-        for (keyword, constant) in
-            [Keyword::Prefix, Keyword::Prologue, Keyword::Personality].into_iter().zip(&mut constants)
+        for (keyword, constant) in [Keyword::Prefix, Keyword::Prologue, Keyword::Personality]
+            .into_iter()
+            .zip(&mut constants)
         {
             if self.accept_kw(keyword) {
                 *constant = Some(self.parse_typed_constant()?.1);
@@ -92,13 +96,15 @@ impl Parser<'_> {
         }
         let [prefix, prologue, personality] = constants;
         let types: Box<[Type]> = params.iter().map(|param| param.ty).collect();
-        let ty = self.context.type_of_kind(&TypeKind::Function { ret, params: types.clone(), vararg });
+        let ty =
+            self.context.type_of_kind(&TypeKind::Function { ret, params: types.clone(), vararg });
         let index = self.module.functions.len();
         let ptr = self.context.ptr_type(address_space);
         let defined_name = self.define_global(name, ptr, GlobalIndex::Function(index))?;
         let mut sets: Vec<AttrSet> = params.iter().map(|param| param.attributes).collect();
         trim(&mut sets);
-        let list = AttrListData { function: attributes.set, ret: ret_attributes, params: sets.into() };
+        let list =
+            AttrListData { function: attributes.set, ret: ret_attributes, params: sets.into() };
         let attribute_list = self.context.attr_list(&list);
         let attribute_align = attributes.align;
         if attributes.set != AttrSet::EMPTY || !attributes.groups.is_empty() {
@@ -132,11 +138,18 @@ impl Parser<'_> {
         Ok((header, params, name))
     }
 
-    fn check_function_linkage(&self, span: Span, linkage: Linkage, is_definition: bool) -> PResult<()> {
+    fn check_function_linkage(
+        &self,
+        span: Span,
+        linkage: Linkage,
+        is_definition: bool,
+    ) -> PResult<()> {
         let message = match linkage {
             Linkage::External => return Ok(()),
             Linkage::Appending | Linkage::Common => "a function cannot have this linkage",
-            Linkage::ExternWeak if is_definition => "a function with a body cannot be `extern_weak`",
+            Linkage::ExternWeak if is_definition => {
+                "a function with a body cannot be `extern_weak`"
+            }
             Linkage::ExternWeak => return Ok(()),
             _ if is_definition => return Ok(()),
             _ => "a declaration must be `external` or `extern_weak`",
@@ -161,7 +174,9 @@ impl Parser<'_> {
         }
         let word = self.text(self.token);
         let likely = word.ends_with(b"cc")
-            || [&b"amdgpu_"[..], b"ptx_", b"spir_", b"aarch64_"].iter().any(|prefix| word.starts_with(prefix));
+            || [&b"amdgpu_"[..], b"ptx_", b"spir_", b"aarch64_"]
+                .iter()
+                .any(|prefix| word.starts_with(prefix));
         if !likely {
             return Ok(CallConv::C);
         }
@@ -183,7 +198,9 @@ impl Parser<'_> {
             let span = self.span();
             length = self.expect_u32()?;
             if !length.is_power_of_two() || !(32..=65_536).contains(&length) {
-                return Err(self.error(span, "a vector length must be a power of two from 32 to 65536"));
+                return Err(
+                    self.error(span, "a vector length must be a power of two from 32 to 65536")
+                );
             }
             self.expect(TokenKind::RParen)?;
         }
@@ -199,7 +216,9 @@ impl Parser<'_> {
                 if params.is_empty() {
                     return Ok((params, false));
                 }
-                return Err(self.error(self.span_from(self.token.start), "expected a parameter after `,`"));
+                return Err(
+                    self.error(self.span_from(self.token.start), "expected a parameter after `,`")
+                );
             }
             if self.accept(TokenKind::Ellipsis) {
                 self.expect(TokenKind::RParen)?;
@@ -220,12 +239,18 @@ impl Parser<'_> {
                 let number = name.map_or(next_number, |token| token.number);
                 if number < next_number || number == u32::MAX {
                     let span = name.map_or_else(|| self.span_from(start), Token::span);
-                    let message = format!("this parameter must be numbered `%{next_number}` or greater");
+                    let message =
+                        format!("this parameter must be numbered `%{next_number}` or greater");
                     return Err(self.error(span, message));
                 }
                 next_number = number + 1;
             }
-            params.push(Param { ty, attributes, name, start: name.map_or(start, |token| token.start) });
+            params.push(Param {
+                ty,
+                attributes,
+                name,
+                start: name.map_or(start, |token| token.start),
+            });
             if !self.accept(TokenKind::Comma) {
                 self.expect(TokenKind::RParen)?;
                 return Ok((params, false));
@@ -264,14 +289,16 @@ impl Parser<'_> {
             personality: None,
             metadata: Box::default(),
         };
-        self.source_map.push_function(FunctionMap { name: mention.start, ..FunctionMap::default() });
+        self.source_map
+            .push_function(FunctionMap { name: mention.start, ..FunctionMap::default() });
         self.module.functions.push(declaration(header));
     }
 
     /// At the end of the file: puts the attributes of groups where they are named.
     pub(crate) fn finish_attributes(&mut self) {
         type Groups = SmallVec<[u32; 2]>;
-        let mut headers: FxHashMap<(AttrList, Groups), (AttrList, HeaderAttrs)> = FxHashMap::default();
+        let mut headers: FxHashMap<(AttrList, Groups), (AttrList, HeaderAttrs)> =
+            FxHashMap::default();
         let mut calls: FxHashMap<(AttrList, Groups), AttrList> = FxHashMap::default();
         for (function, place, attributes) in std::mem::take(&mut self.waiting_attributes) {
             let groups = attributes.groups.clone();
@@ -293,7 +320,8 @@ impl Parser<'_> {
                     header.section = found.section.or(header.section);
                 }
                 Place::Call(at) => {
-                    let before = self.module.functions[function].body.call_infos()[at as usize].attributes;
+                    let before =
+                        self.module.functions[function].body.call_infos()[at as usize].attributes;
                     let list = match calls.get(&(before, groups.clone())) {
                         Some(known) => *known,
                         None => {
@@ -303,7 +331,8 @@ impl Parser<'_> {
                             list
                         }
                     };
-                    self.module.functions[function].body.call_infos_mut()[at as usize].attributes = list;
+                    self.module.functions[function].body.call_infos_mut()[at as usize].attributes =
+                        list;
                 }
             }
         }
@@ -313,7 +342,8 @@ impl Parser<'_> {
     }
 
     fn with_function_set(&self, list: AttrList, function: AttrSet) -> AttrList {
-        self.context.attr_list(&AttrListData { function, ..self.context.attr_list_data(list).clone() })
+        self.context
+            .attr_list(&AttrListData { function, ..self.context.attr_list_data(list).clone() })
     }
 }
 

@@ -92,11 +92,16 @@ impl<'a> Parser<'a> {
                 self.parse_binary(opcode, flags, false)
             }
             Opcode::UDiv | Opcode::SDiv | Opcode::LShr | Opcode::AShr => {
-                let flags = if self.accept_kw(Keyword::Exact) { InstFlags::EXACT } else { InstFlags::NONE };
+                let flags =
+                    if self.accept_kw(Keyword::Exact) { InstFlags::EXACT } else { InstFlags::NONE };
                 self.parse_binary(opcode, flags, false)
             }
             Opcode::Or => {
-                let flags = if self.accept_kw(Keyword::Disjoint) { InstFlags::DISJOINT } else { InstFlags::NONE };
+                let flags = if self.accept_kw(Keyword::Disjoint) {
+                    InstFlags::DISJOINT
+                } else {
+                    InstFlags::NONE
+                };
                 self.parse_binary(opcode, flags, false)
             }
             Opcode::URem | Opcode::SRem | Opcode::And | Opcode::Xor => {
@@ -186,7 +191,8 @@ impl<'a> Parser<'a> {
         let kind = self.context.type_kind(elem);
         if if float { !kind.is_float() } else { !matches!(kind, TypeKind::Int(_)) } {
             let wanted = if float { "floating-point numbers" } else { "integers" };
-            let message = format!("`{}` needs {wanted}, found `{}`", opcode.text(), self.type_name(ty));
+            let message =
+                format!("`{}` needs {wanted}, found `{}`", opcode.text(), self.type_name(ty));
             return Err(self.error(self.span_from(start), message));
         }
         self.expect(TokenKind::Comma)?;
@@ -199,22 +205,26 @@ impl<'a> Parser<'a> {
         let start = self.token.start;
         let ty = self.parse_operand()?;
         if !self.context.type_kind(lanes(self.context, ty).1).is_float() {
-            let message = format!("`fneg` needs floating-point numbers, found `{}`", self.type_name(ty));
+            let message =
+                format!("`fneg` needs floating-point numbers, found `{}`", self.type_name(ty));
             return Err(self.error(self.span_from(start), message));
         }
         Ok(record(Opcode::FNeg, flags, ty))
     }
 
     fn parse_icmp(&mut self) -> PResult<InstData> {
-        let flags = if self.accept_kw(Keyword::SameSign) { InstFlags::SAME_SIGN } else { InstFlags::NONE };
+        let flags =
+            if self.accept_kw(Keyword::SameSign) { InstFlags::SAME_SIGN } else { InstFlags::NONE };
         let predicate = self.word().and_then(IntPredicate::from_text);
-        let predicate = predicate.ok_or_else(|| self.unexpected("a predicate of icmp: `eq`, `slt` ..."))?;
+        let predicate =
+            predicate.ok_or_else(|| self.unexpected("a predicate of icmp: `eq`, `slt` ..."))?;
         self.bump();
         let start = self.token.start;
         let ty = self.parse_operand()?;
         let (shape, elem) = lanes(self.context, ty);
         if !matches!(self.context.type_kind(elem), TypeKind::Int(_) | TypeKind::Ptr(_)) {
-            let message = format!("`icmp` needs integers or pointers, found `{}`", self.type_name(ty));
+            let message =
+                format!("`icmp` needs integers or pointers, found `{}`", self.type_name(ty));
             return Err(self.error(self.span_from(start), message));
         }
         self.expect(TokenKind::Comma)?;
@@ -227,13 +237,15 @@ impl<'a> Parser<'a> {
     fn parse_fcmp(&mut self) -> PResult<InstData> {
         let flags = self.parse_fast_math();
         let predicate = self.word().and_then(FloatPredicate::from_text);
-        let predicate = predicate.ok_or_else(|| self.unexpected("a predicate of fcmp: `oeq`, `ult` ..."))?;
+        let predicate =
+            predicate.ok_or_else(|| self.unexpected("a predicate of fcmp: `oeq`, `ult` ..."))?;
         self.bump();
         let start = self.token.start;
         let ty = self.parse_operand()?;
         let (shape, elem) = lanes(self.context, ty);
         if !self.context.type_kind(elem).is_float() {
-            let message = format!("`fcmp` needs floating-point numbers, found `{}`", self.type_name(ty));
+            let message =
+                format!("`fcmp` needs floating-point numbers, found `{}`", self.type_name(ty));
             return Err(self.error(self.span_from(start), message));
         }
         self.expect(TokenKind::Comma)?;
@@ -276,14 +288,17 @@ impl<'a> Parser<'a> {
         let other = self.parse_operand()?;
         if other != ty {
             let (wanted, found) = (self.type_name(ty), self.type_name(other));
-            let message = format!("both values of `select` need one type: `{wanted}` and `{found}`");
+            let message =
+                format!("both values of `select` need one type: `{wanted}` and `{found}`");
             return Err(self.error(self.span_from(other_start), message));
         }
         let (condition_lanes, elem) = lanes(self.context, condition);
         let (value_lanes, _) = lanes(self.context, ty);
         if elem != Type::I1 || condition_lanes.is_some() && condition_lanes != value_lanes {
             let found = self.type_name(condition);
-            let message = format!("the condition of `select` must be `i1` or as many of them as lanes, found `{found}`");
+            let message = format!(
+                "the condition of `select` must be `i1` or as many of them as lanes, found `{found}`"
+            );
             return Err(self.error(self.span_from(start), message));
         }
         if ty == Type::TOKEN {
@@ -297,7 +312,8 @@ impl<'a> Parser<'a> {
         if flags.fast_math() == InstFlags::NONE || self.takes_fast_math(ty) {
             return Ok(());
         }
-        let message = format!("fast-math flags need a floating-point result, found `{}`", self.type_name(ty));
+        let message =
+            format!("fast-math flags need a floating-point result, found `{}`", self.type_name(ty));
         Err(self.error(self.span_from(start), message))
     }
 
@@ -339,7 +355,8 @@ impl<'a> Parser<'a> {
         let data = record(Opcode::Ret, InstFlags::NONE, Type::VOID);
         let ty = self.parse_type_or_void()?;
         if self.func.ret.is_some_and(|ret| ret != ty) {
-            let (wanted, found) = (self.type_name(self.func.ret.unwrap_or(Type::VOID)), self.type_name(ty));
+            let (wanted, found) =
+                (self.type_name(self.func.ret.unwrap_or(Type::VOID)), self.type_name(ty));
             let message = format!("this function returns `{wanted}`, found `{found}`");
             return Err(self.error(self.span_from(start), message));
         }
@@ -358,7 +375,10 @@ impl<'a> Parser<'a> {
         let start = self.token.start;
         let ty = self.parse_operand()?;
         if ty != Type::I1 {
-            let message = format!("the condition of a branch must have type `i1`, found `{}`", self.type_name(ty));
+            let message = format!(
+                "the condition of a branch must have type `i1`, found `{}`",
+                self.type_name(ty)
+            );
             return Err(self.error(self.span_from(start), message));
         }
         self.expect(TokenKind::Comma)?;
@@ -372,7 +392,10 @@ impl<'a> Parser<'a> {
         let start = self.token.start;
         let ty = self.parse_operand()?;
         if !matches!(self.context.type_kind(ty), TypeKind::Int(_)) {
-            let message = format!("the condition of a switch must be an integer, found `{}`", self.type_name(ty));
+            let message = format!(
+                "the condition of a switch must be an integer, found `{}`",
+                self.type_name(ty)
+            );
             return Err(self.error(self.span_from(start), message));
         }
         self.expect(TokenKind::Comma)?;
@@ -386,7 +409,9 @@ impl<'a> Parser<'a> {
             let span = self.span_from(start);
             if case_type != ty {
                 let (wanted, found) = (self.type_name(ty), self.type_name(case_type));
-                return Err(self.error(span, format!("a case must have type `{wanted}`, found `{found}`")));
+                return Err(
+                    self.error(span, format!("a case must have type `{wanted}`, found `{found}`"))
+                );
             }
             if !matches!(self.context.const_data(case).kind, phalanx_ir::ConstKind::Int(_)) {
                 return Err(self.error(span, "a case must be an integer"));
@@ -405,7 +430,10 @@ impl<'a> Parser<'a> {
         let start = self.token.start;
         let ty = self.parse_operand()?;
         if self.context.type_kind(ty).address_space().is_none() {
-            let message = format!("the address of an indirectbr must be a pointer, found `{}`", self.type_name(ty));
+            let message = format!(
+                "the address of an indirectbr must be a pointer, found `{}`",
+                self.type_name(ty)
+            );
             return Err(self.error(self.span_from(start), message));
         }
         self.expect(TokenKind::Comma)?;
@@ -469,7 +497,9 @@ impl<'a> Parser<'a> {
         let member = self.member_type(self.span_from(start), aggregate, &indices)?;
         if member != value {
             let (wanted, found) = (self.type_name(member), self.type_name(value));
-            return Err(self.error(value_span, format!("this member has type `{wanted}`, found `{found}`")));
+            return Err(
+                self.error(value_span, format!("this member has type `{wanted}`, found `{found}`"))
+            );
         }
         let mut data = record(Opcode::InsertValue, InstFlags::NONE, aggregate);
         data.words = self.func.body.add_indices(&indices);

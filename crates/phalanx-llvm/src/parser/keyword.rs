@@ -81,8 +81,11 @@ const fn slot_of(word: &[u8]) -> usize {
     let len = word.len();
     let (first, middle, last) = (word[0] as usize, word[len / 2] as usize, word[len - 1] as usize);
     let second = word[if len > 1 { 1 } else { 0 }] as usize;
-    (first.wrapping_mul(37) ^ second.wrapping_mul(401) ^ middle.wrapping_mul(1277) ^ last.wrapping_mul(83))
-        .wrapping_add(len * 59)
+    (first.wrapping_mul(37)
+        ^ second.wrapping_mul(401)
+        ^ middle.wrapping_mul(1277)
+        ^ last.wrapping_mul(83))
+    .wrapping_add(len * 59)
         % SLOTS
 }
 
@@ -117,7 +120,9 @@ impl Keyword {
 
     /// How it is written.
     pub(crate) fn text(self) -> &'static str {
-        TEXTS.get(self as usize).map_or("word", |text| std::str::from_utf8(text).unwrap_or_default())
+        TEXTS
+            .get(self as usize)
+            .map_or("word", |text| std::str::from_utf8(text).unwrap_or_default())
     }
 }
 

@@ -38,7 +38,9 @@ impl<'a> IntLiteral<'a> {
     /// Reads an [`TokenKind::Int`] or [`TokenKind::HexInt`].
     pub(crate) fn new(token: Token, text: &'a [u8]) -> Self {
         let (digits, form) = match (token.kind, text) {
-            (TokenKind::HexInt, [first, _, _, digits @ ..]) => (digits, Form::Hex { signed: *first == b's' }),
+            (TokenKind::HexInt, [first, _, _, digits @ ..]) => {
+                (digits, Form::Hex { signed: *first == b's' })
+            }
             (_, [b'-', digits @ ..]) => (digits, Form::Decimal { negative: true }),
             _ => (text, Form::Decimal { negative: false }),
         };
@@ -69,7 +71,9 @@ impl<'a> IntLiteral<'a> {
         let value = self.small()?;
         match self.form {
             Form::Decimal { negative: true } => 0i64.checked_sub_unsigned(value),
-            Form::Hex { signed: true } if value != 0 => Some((value | u64::MAX << (63 - value.leading_zeros())) as i64),
+            Form::Hex { signed: true } if value != 0 => {
+                Some((value | u64::MAX << (63 - value.leading_zeros())) as i64)
+            }
             _ => i64::try_from(value).ok(),
         }
     }
@@ -84,9 +88,13 @@ impl<'a> IntLiteral<'a> {
         let mut words = vec![0u64; bits.div_ceil(64).max(1) as usize];
         match self.form {
             Form::Decimal { negative } => {
+                // Only as many words as the digits so far can fill are touched.
+                let mut used = 0;
                 for chunk in self.digits.chunks(19) {
-                    let digits = chunk.iter().fold(0u64, |value, &d| value * 10 + u64::from(d - b'0'));
-                    multiply_add(&mut words, 10u64.pow(chunk.len() as u32), digits);
+                    let digits =
+                        chunk.iter().fold(0u64, |value, &d| value * 10 + u64::from(d - b'0'));
+                    used = words.len().min(used + 1);
+                    multiply_add(&mut words[..used], 10u64.pow(chunk.len() as u32), digits);
                 }
                 if negative {
                     let mut carry = true;
@@ -118,7 +126,8 @@ impl<'a> IntLiteral<'a> {
     fn extend_from_highest_bit(&self, words: &mut [u64]) {
         let zeros = self.digits.iter().take_while(|&&digit| digit == b'0').count();
         let Some(&first) = self.digits.get(zeros) else { return };
-        let active = (self.digits.len() - zeros) * 4 - (hex_digit(first).leading_zeros() as usize - 4);
+        let active =
+            (self.digits.len() - zeros) * 4 - (hex_digit(first).leading_zeros() as usize - 4);
         for (at, word) in words.iter_mut().enumerate().skip(active / 64) {
             *word |= if at == active / 64 { u64::MAX << (active % 64) } else { u64::MAX };
         }
@@ -148,7 +157,8 @@ fn narrow(bits: u64, (significand, exponent): (u32, u32)) -> Option<u64> {
     let (max_exponent, bias) = ((1i64 << exponent) - 1, (1i64 << (exponent - 1)) - 1);
     if from_exponent == 0x7ff {
         let kept = fraction >> shift;
-        return (kept << shift == fraction).then_some(sign | (max_exponent as u64) << significand | kept);
+        return (kept << shift == fraction)
+            .then_some(sign | (max_exponent as u64) << significand | kept);
     }
     if from_exponent == 0 && fraction == 0 {
         return Some(sign);
@@ -241,15 +251,20 @@ impl<'a> Parser<'a> {
                 let bits = hex(digits);
                 let own_type = if *letter == b'H' { Type::HALF } else { Type::BFLOAT };
                 if bits > 0xffff || digits.len() > 16 {
-                    let message = format!("this constant is too large for {}: at most 16 bits", self.type_name(own_type));
+                    let message = format!(
+                        "this constant is too large for {}: at most 16 bits",
+                        self.type_name(own_type)
+                    );
                     return Err(self.error(token.span(), message));
                 }
                 (own_type, u128::from(bits))
             }
             (TokenKind::HexFloat, [_, _, digits @ ..]) => (Type::DOUBLE, u128::from(hex(digits))),
             _ => {
-                let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
-                let number = number.ok_or_else(|| self.error(token.span(), "this is no floating-point number"))?;
+                let number =
+                    std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
+                let number = number
+                    .ok_or_else(|| self.error(token.span(), "this is no floating-point number"))?;
                 (Type::DOUBLE, u128::from(number.to_bits()))
             }
         };
@@ -271,7 +286,10 @@ impl<'a> Parser<'a> {
             });
         }
         let (expected, found) = (self.type_name(ty), self.type_name(own_type));
-        Err(self.error(token.span(), format!("expected a constant of type `{expected}`, found one of type `{found}`")))
+        Err(self.error(
+            token.span(),
+            format!("expected a constant of type `{expected}`, found one of type `{found}`"),
+        ))
     }
 }
 
@@ -282,7 +300,8 @@ mod tests {
 
     fn literal(text: &str) -> IntLiteral<'_> {
         let kind = if text.contains('x') { TokenKind::HexInt } else { TokenKind::Int };
-        let token = Token { start: 0, end: text.len() as u32, number: 0, keyword: Keyword::None, kind };
+        let token =
+            Token { start: 0, end: text.len() as u32, number: 0, keyword: Keyword::None, kind };
         IntLiteral::new(token, text.as_bytes())
     }
 
@@ -297,7 +316,10 @@ mod tests {
         assert_eq!(literal("u0x1FF").to_int(8), Int::Small(0xff));
         assert_eq!(literal("s0x8").to_int(8), Int::Small(0xf8));
         assert_eq!(literal("s0x0").to_int(8), Int::Small(0));
-        assert_eq!(literal("s0x80000000000000000").to_int(128), Int::Big([0, u64::MAX << 3].into()));
+        assert_eq!(
+            literal("s0x80000000000000000").to_int(128),
+            Int::Big([0, u64::MAX << 3].into())
+        );
         assert_eq!(literal("u0x80000000000000000").to_int(128), Int::Big([0, 8].into()));
         assert_eq!(literal("5").to_int(1), Int::Small(1));
     }
@@ -319,7 +341,11 @@ mod tests {
             if value.is_nan() {
                 continue;
             }
-            assert_eq!(narrow(f64::from(value).to_bits(), FLOAT), Some(u64::from(bits)), "{bits:#x}");
+            assert_eq!(
+                narrow(f64::from(value).to_bits(), FLOAT),
+                Some(u64::from(bits)),
+                "{bits:#x}"
+            );
             let between = f64::from(value) + f64::from(value) * 1e-12;
             if between.is_finite() && between != f64::from(value) {
                 assert_eq!(narrow(between.to_bits(), FLOAT), None, "{between:e}");

@@ -128,7 +128,9 @@ impl<'a> Parser<'a> {
 
     fn set_local(&mut self, token: Token, local: Local) {
         match token.kind {
-            TokenKind::LocalId | TokenKind::LabelId => self.locals.set_numbered(token.number, local),
+            TokenKind::LocalId | TokenKind::LabelId => {
+                self.locals.set_numbered(token.number, local)
+            }
             _ => {
                 let (start, end) = name_place(token);
                 self.locals.named.insert(self.source, start, end, local);
@@ -153,7 +155,10 @@ impl<'a> Parser<'a> {
     fn unusual_local(&mut self, token: Token, ty: Type, known: Option<Local>) -> PResult<Value> {
         let name = String::from_utf8_lossy(self.text(token)).into_owned();
         if !self.in_function {
-            return Err(self.error(token.span(), format!("`{name}` is local to a function and cannot be used here")));
+            return Err(self.error(
+                token.span(),
+                format!("`{name}` is local to a function and cannot be used here"),
+            ));
         }
         if let Some(local) = known
             && local.ty != ty
@@ -211,7 +216,8 @@ impl<'a> Parser<'a> {
         let number = match token {
             Some(token) if token.number < self.locals.next_number => {
                 let next = self.locals.next_number;
-                return Err(self.error(token.span(), format!("{what} must be numbered `%{next}` or greater")));
+                return Err(self
+                    .error(token.span(), format!("{what} must be numbered `%{next}` or greater")));
             }
             Some(token) => token.number,
             None => self.locals.next_number,
@@ -226,7 +232,11 @@ impl<'a> Parser<'a> {
     /// Defines a value. Returns its name when it has one.
     #[inline]
     pub(crate) fn define_local(
-        &mut self, name: Option<Token>, value: Value, ty: Type, what: &str,
+        &mut self,
+        name: Option<Token>,
+        value: Value,
+        ty: Type,
+        what: &str,
     ) -> PResult<Option<Cow<'a, [u8]>>> {
         let local = Local { value, ty };
         let Some(token) = name.filter(|token| token.kind == TokenKind::Local) else {
@@ -253,7 +263,9 @@ impl<'a> Parser<'a> {
     #[cold]
     fn settle(&mut self, known: Local, local: Local, name: &str, span: crate::Span) -> PResult<()> {
         let Some(at) = placeholder_number(known.value) else {
-            if known.ty == Type::LABEL && self.locals.labels[label_number(known) as usize].block.is_none() {
+            if known.ty == Type::LABEL
+                && self.locals.labels[label_number(known) as usize].block.is_none()
+            {
                 let mention = self.locals.labels[label_number(known) as usize].mention.span();
                 let message = format!("`{name}` was used as a block, but is defined as a value");
                 return Err(self.error(span, message).with_note(Some(mention), "used here"));
@@ -272,13 +284,16 @@ impl<'a> Parser<'a> {
 
     /// Defines the block that comes next in the text. Returns its name when it has one.
     pub(crate) fn define_label(
-        &mut self, label: Option<Token>, block: BlockId,
+        &mut self,
+        label: Option<Token>,
+        block: BlockId,
     ) -> PResult<Option<Cow<'a, [u8]>>> {
         let (token, name) = match label {
             Some(token) if token.kind == TokenKind::Label => (token, Some(self.token_name(token))),
             _ => {
                 let number = self.take_number(label, "this block")?;
-                let token = label.unwrap_or(Token { kind: TokenKind::LabelId, number, ..self.token });
+                let token =
+                    label.unwrap_or(Token { kind: TokenKind::LabelId, number, ..self.token });
                 (token, None)
             }
         };
@@ -315,9 +330,11 @@ impl<'a> Parser<'a> {
 
     /// At the end of a function: every value that is used is defined.
     pub(crate) fn check_locals(&self) -> PResult<()> {
-        let values = self.locals.placeholders.iter().filter(|placeholder| placeholder.value.is_none());
+        let values =
+            self.locals.placeholders.iter().filter(|placeholder| placeholder.value.is_none());
         let labels = self.locals.labels.iter().filter(|label| label.block.is_none());
-        let value = values.map(|placeholder| placeholder.mention).min_by_key(|mention| mention.start);
+        let value =
+            values.map(|placeholder| placeholder.mention).min_by_key(|mention| mention.start);
         let label = labels.map(|label| label.mention).min_by_key(|mention| mention.start);
         match (value, label) {
             (None, None) => Ok(()),

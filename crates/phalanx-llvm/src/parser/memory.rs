@@ -54,9 +54,18 @@ impl Parser<'_> {
         Ok(ordering)
     }
 
-    fn mem_info(&self, scope: SyncScope, success: Ordering, failure: Ordering, align: Option<u64>) -> PResult<u32> {
-        let info = MemInfo::PLAIN.with_align(align).with_orderings(success, failure).with_scope(scope);
-        info.map(MemInfo::raw).ok_or_else(|| self.error(self.span(), "too many names before this synchronisation scope"))
+    fn mem_info(
+        &self,
+        scope: SyncScope,
+        success: Ordering,
+        failure: Ordering,
+        align: Option<u64>,
+    ) -> PResult<u32> {
+        let info =
+            MemInfo::PLAIN.with_align(align).with_orderings(success, failure).with_scope(scope);
+        info.map(MemInfo::raw).ok_or_else(|| {
+            self.error(self.span(), "too many names before this synchronisation scope")
+        })
     }
 
     /// `atomic` and `volatile`, in this order.
@@ -73,7 +82,12 @@ impl Parser<'_> {
 
     /// What follows the operands of a load or store.
     #[inline]
-    fn parse_access_end(&mut self, start: u32, flags: InstFlags, forbidden: [Ordering; 2]) -> PResult<u32> {
+    fn parse_access_end(
+        &mut self,
+        start: u32,
+        flags: InstFlags,
+        forbidden: [Ordering; 2],
+    ) -> PResult<u32> {
         if !flags.contains(InstFlags::ATOMIC) {
             let align = self.parse_comma_align()?;
             return Ok(MemInfo::PLAIN.with_align(align).raw());
@@ -87,7 +101,9 @@ impl Parser<'_> {
         }
         let align = self.parse_comma_align()?;
         if align.is_none() {
-            return Err(self.error(self.span_from(start), "an atomic access must state its alignment"));
+            return Err(
+                self.error(self.span_from(start), "an atomic access must state its alignment")
+            );
         }
         self.mem_info(scope, ordering, Ordering::NotAtomic, align)
     }
@@ -107,7 +123,8 @@ impl Parser<'_> {
         if is_first_class(self.context, ty) && self.is_sized(ty) {
             return Ok(());
         }
-        let message = format!("a value of type `{}` cannot be in memory: it has no size", self.type_name(ty));
+        let message =
+            format!("a value of type `{}` cannot be in memory: it has no size", self.type_name(ty));
         Err(self.error(self.span_from(start), message))
     }
 
@@ -119,7 +136,8 @@ impl Parser<'_> {
         self.expect(TokenKind::Comma)?;
         self.parse_address()?;
         let mut data = record(Opcode::Load, flags, ty);
-        data.words[1] = self.parse_access_end(start, flags, [Ordering::Release, Ordering::AcqRel])?;
+        data.words[1] =
+            self.parse_access_end(start, flags, [Ordering::Release, Ordering::AcqRel])?;
         Ok(data)
     }
 
@@ -131,7 +149,8 @@ impl Parser<'_> {
         self.expect(TokenKind::Comma)?;
         self.parse_address()?;
         let mut data = record(Opcode::Store, flags, Type::VOID);
-        data.words[1] = self.parse_access_end(start, flags, [Ordering::Acquire, Ordering::AcqRel])?;
+        data.words[1] =
+            self.parse_access_end(start, flags, [Ordering::Acquire, Ordering::AcqRel])?;
         Ok(data)
     }
 
@@ -145,12 +164,15 @@ impl Parser<'_> {
         }
         let start = self.token.start;
         let allocated = self.parse_type()?;
-        if self.is_function_type(allocated) || matches!(allocated, Type::LABEL | Type::METADATA | Type::TOKEN) {
+        if self.is_function_type(allocated)
+            || matches!(allocated, Type::LABEL | Type::METADATA | Type::TOKEN)
+        {
             let message = format!("`{}` cannot be allocated", self.type_name(allocated));
             return Err(self.error(self.span_from(start), message));
         }
         if !self.is_sized(allocated) {
-            let message = format!("`{}` cannot be allocated: it has no size", self.type_name(allocated));
+            let message =
+                format!("`{}` cannot be allocated: it has no size", self.type_name(allocated));
             return Err(self.error(self.span_from(start), message));
         }
         let (mut count, mut align, mut space) = (None, None, None);
@@ -166,7 +188,10 @@ impl Parser<'_> {
                 let start = self.token.start;
                 let (ty, value) = self.parse_typed_value()?;
                 if !matches!(self.context.type_kind(ty), TypeKind::Int(_)) {
-                    let message = format!("the number of elements must be an integer, found `{}`", self.type_name(ty));
+                    let message = format!(
+                        "the number of elements must be an integer, found `{}`",
+                        self.type_name(ty)
+                    );
                     return Err(self.error(self.span_from(start), message));
                 }
                 count = Some(value);
@@ -217,7 +242,8 @@ impl Parser<'_> {
         let new = self.parse_operand()?;
         if new != ty {
             let (wanted, found) = (self.type_name(ty), self.type_name(new));
-            let message = format!("both values of `cmpxchg` need one type: `{wanted}` and `{found}`");
+            let message =
+                format!("both values of `cmpxchg` need one type: `{wanted}` and `{found}`");
             return Err(self.error(self.span_from(new_start), message));
         }
         let scope = self.parse_scope()?;
@@ -239,9 +265,11 @@ impl Parser<'_> {
     }
 
     pub(crate) fn parse_atomic_rmw(&mut self) -> PResult<InstData> {
-        let flags = if self.accept_kw(Keyword::Volatile) { InstFlags::VOLATILE } else { InstFlags::NONE };
+        let flags =
+            if self.accept_kw(Keyword::Volatile) { InstFlags::VOLATILE } else { InstFlags::NONE };
         let op = self.word().and_then(RmwOp::from_text);
-        let op = op.ok_or_else(|| self.unexpected("an operation of atomicrmw: `add`, `xchg` ..."))?;
+        let op =
+            op.ok_or_else(|| self.unexpected("an operation of atomicrmw: `add`, `xchg` ..."))?;
         self.bump();
         self.parse_address()?;
         self.expect(TokenKind::Comma)?;
@@ -266,21 +294,33 @@ impl Parser<'_> {
         let (shape, elem) = lanes(self.context, ty);
         let float = self.context.type_kind(elem).is_float();
         let (good, wanted) = match op {
-            RmwOp::Xchg => {
-                (kind.is_float() || matches!(kind, TypeKind::Int(_) | TypeKind::Ptr(_)), "an integer, float or pointer")
-            }
-            RmwOp::FAdd | RmwOp::FSub | RmwOp::FMax | RmwOp::FMin | RmwOp::FMaximum | RmwOp::FMinimum => {
-                (float && shape.is_none_or(|(_, scalable)| !scalable), "a floating-point number or a vector of them")
-            }
+            RmwOp::Xchg => (
+                kind.is_float() || matches!(kind, TypeKind::Int(_) | TypeKind::Ptr(_)),
+                "an integer, float or pointer",
+            ),
+            RmwOp::FAdd
+            | RmwOp::FSub
+            | RmwOp::FMax
+            | RmwOp::FMin
+            | RmwOp::FMaximum
+            | RmwOp::FMinimum => (
+                float && shape.is_none_or(|(_, scalable)| !scalable),
+                "a floating-point number or a vector of them",
+            ),
             _ => (matches!(kind, TypeKind::Int(_)), "an integer"),
         };
         if !good {
-            let message = format!("`atomicrmw {}` needs {wanted}, found `{}`", op.text(), self.type_name(ty));
+            let message =
+                format!("`atomicrmw {}` needs {wanted}, found `{}`", op.text(), self.type_name(ty));
             return Err(self.error(self.span_from(start), message));
         }
-        let bits = scalar_bits(self.context.type_kind(elem)) * shape.map_or(1, |(len, _)| u64::from(len));
+        let bits =
+            scalar_bits(self.context.type_kind(elem)) * shape.map_or(1, |(len, _)| u64::from(len));
         if bits != 0 && (bits < 8 || !bits.is_power_of_two()) {
-            let message = format!("the size of an atomic must be a power of two of bytes, found `{}`", self.type_name(ty));
+            let message = format!(
+                "the size of an atomic must be a power of two of bytes, found `{}`",
+                self.type_name(ty)
+            );
             return Err(self.error(self.span_from(start), message));
         }
         Ok(())

@@ -13,7 +13,8 @@
 //! | `toplevel` | what a file is made of, and the checks at its end |
 //! | `header` | what stands before a function's body |
 //! | `function`, `locals`, `names` | bodies, and the names of their values |
-//! | `instructions`, `memory`, `calls` | instructions |
+//! | `instructions`, `memory`, `calls`, `asm` | instructions |
+//! | `checks`, `describe` | which types go together, and how messages name them |
 //! | `attributes`, `metadata`, `debug` | what rides along |
 
 use std::borrow::Cow;
@@ -26,6 +27,7 @@ use crate::{
     source_map::SourceMap,
 };
 
+mod asm;
 mod attribute_payloads;
 mod attributes;
 mod calls;
@@ -312,7 +314,11 @@ impl<'a> Parser<'a> {
         }
         let text = self.text(self.token);
         let text = String::from_utf8_lossy(&text[..text.len().min(60)]);
-        if text.contains(['\n', '`']) { describe(self.kind()).to_string() } else { format!("`{text}`") }
+        if text.contains(['\n', '`']) {
+            describe(self.kind()).to_string()
+        } else {
+            format!("`{text}`")
+        }
     }
 }
 

@@ -81,7 +81,8 @@ impl<T: Copy> NameTable<T> {
     #[inline]
     fn find(&self, source: &[u8], name: &[u8]) -> Option<&Entry<T>> {
         let hash = hash_of(name);
-        self.entries.find(spread(hash), |entry| entry.hash == hash && self.bytes(source, entry) == name)
+        self.entries
+            .find(spread(hash), |entry| entry.hash == hash && self.bytes(source, entry) == name)
     }
 
     /// Lets the name at `start..end` of the source stand for `value`; returns what it stood for.
@@ -100,7 +101,9 @@ impl<T: Copy> NameTable<T> {
             return Some(std::mem::replace(&mut entry.value, value));
         }
         let entry = match &name {
-            std::borrow::Cow::Borrowed(name) => Entry { hash, start: at, len: name.len() as u32, value },
+            std::borrow::Cow::Borrowed(name) => {
+                Entry { hash, start: at, len: name.len() as u32, value }
+            }
             std::borrow::Cow::Owned(name) => {
                 let start = unescaped.len() as u32;
                 unescaped.extend_from_slice(name);

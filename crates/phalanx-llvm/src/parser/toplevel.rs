@@ -90,7 +90,9 @@ impl Parser<'_> {
             }
             Keyword::UseListOrder => self.parse_module_use_list_order(),
             Keyword::UseListOrderBb => self.parse_block_use_list_order(),
-            _ => Err(self.unexpected("a top-level entity: a function, global, type, metadata or attribute group")),
+            _ => Err(self.unexpected(
+                "a top-level entity: a function, global, type, metadata or attribute group",
+            )),
         }
     }
 

@@ -78,7 +78,10 @@ impl<'a> Parser<'a> {
         let start = self.token.start;
         let ty = self.parse_type_or_void()?;
         if ty == Type::VOID {
-            return Err(self.error(self.span_from(start), "`void` is only allowed as the result of a function"));
+            return Err(self.error(
+                self.span_from(start),
+                "`void` is only allowed as the result of a function",
+            ));
         }
         Ok(ty)
     }
@@ -201,7 +204,8 @@ impl<'a> Parser<'a> {
                 }
                 let span = self.span();
                 let len = self.expect_u64()?;
-                let len = u32::try_from(len).map_err(|_| self.error(span, "this vector has too many elements"))?;
+                let len = u32::try_from(len)
+                    .map_err(|_| self.error(span, "this vector has too many elements"))?;
                 if len == 0 {
                     return Err(self.error(span, "a vector needs at least one element"));
                 }
@@ -226,7 +230,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn open_struct(&mut self, packed: bool, base: usize, frames: &mut Vec<Frame>) -> PResult<Option<Type>> {
+    fn open_struct(
+        &mut self,
+        packed: bool,
+        base: usize,
+        frames: &mut Vec<Frame>,
+    ) -> PResult<Option<Type>> {
         if !self.at(TokenKind::RBrace) {
             frames.push(Frame::Struct { packed, base });
             return Ok(None);
@@ -259,7 +268,11 @@ impl<'a> Parser<'a> {
                     return Err(self.bad_part(part, "a vector", ty));
                 }
                 self.expect(TokenKind::Greater)?;
-                Ok(Next::Done(self.context.type_of_kind(&TypeKind::Vector { elem: ty, len, scalable })))
+                Ok(Next::Done(self.context.type_of_kind(&TypeKind::Vector {
+                    elem: ty,
+                    len,
+                    scalable,
+                })))
             }
             Frame::Struct { packed, base } => {
                 if matches!(ty, Type::X86_AMX) || self.is_array_element(ty) {
@@ -289,7 +302,11 @@ impl<'a> Parser<'a> {
                 };
                 self.expect(TokenKind::RParen)?;
                 let params = self.types.parts.drain(base..).collect();
-                Ok(Next::Done(self.context.type_of_kind(&TypeKind::Function { ret, params, vararg })))
+                Ok(Next::Done(self.context.type_of_kind(&TypeKind::Function {
+                    ret,
+                    params,
+                    vararg,
+                })))
             }
             Frame::Target { name, base, start } => {
                 self.types.parts.push(ty);
@@ -301,8 +318,10 @@ impl<'a> Parser<'a> {
     /// What may follow a type: `*`, `addrspace(n)*`, or parameters, which make it the result of a function type.
     fn parse_type_suffix(&mut self, ty: Type, frames: &mut Vec<Frame>) -> PResult<Suffix> {
         if self.at(TokenKind::Star) || self.at_kw(Keyword::AddrSpace) {
-            if matches!(ty, Type::VOID | Type::LABEL | Type::METADATA | Type::TOKEN | Type::X86_AMX) {
-                let message = format!("there are no pointers to `{}`: use `ptr`", self.type_name(ty));
+            if matches!(ty, Type::VOID | Type::LABEL | Type::METADATA | Type::TOKEN | Type::X86_AMX)
+            {
+                let message =
+                    format!("there are no pointers to `{}`: use `ptr`", self.type_name(ty));
                 return Err(self.error(self.span(), message));
             }
             let space = self.parse_optional_address_space(0)?;
@@ -358,7 +377,11 @@ impl<'a> Parser<'a> {
             );
             return Err(self.error(self.span_from(start), message));
         }
-        Ok(Next::Done(self.context.type_of_kind(&TypeKind::Target { name, types, ints: ints.into() })))
+        Ok(Next::Done(self.context.type_of_kind(&TypeKind::Target {
+            name,
+            types,
+            ints: ints.into(),
+        })))
     }
 
     fn bad_part(&self, span: Span, whole: &str, ty: Type) -> Box<crate::ParseError> {
@@ -396,7 +419,10 @@ impl<'a> Parser<'a> {
                 b"A" => self.types.address_spaces.alloca,
                 b"G" => self.types.address_spaces.globals,
                 b"P" => self.types.address_spaces.program,
-                _ => return Err(self.error(span, "the address spaces with names are \"A\", \"G\" and \"P\"")),
+                _ => {
+                    return Err(self
+                        .error(span, "the address spaces with names are \"A\", \"G\" and \"P\""));
+                }
             }
         } else {
             self.expect_u32()?
@@ -458,10 +484,14 @@ impl<'a> Parser<'a> {
             StructBody::Opaque
         } else {
             let is_struct = self.at(TokenKind::LBrace)
-                || self.at(TokenKind::Less) && self.source[self.token.end as usize..].trim_ascii_start().starts_with(b"{");
+                || self.at(TokenKind::Less)
+                    && self.source[self.token.end as usize..].trim_ascii_start().starts_with(b"{");
             if !is_struct {
                 if let Some(entry) = known {
-                    let error = self.error(self.span_from(start), "only a structure type can be used before its definition");
+                    let error = self.error(
+                        self.span_from(start),
+                        "only a structure type can be used before its definition",
+                    );
                     return Err(error.with_note(Some(entry.mention), "used here"));
                 }
                 let ty = self.parse_type()?;
@@ -542,11 +572,18 @@ impl<'a> Parser<'a> {
                 }
                 TypeKind::Target { name, .. } => {
                     let name = self.context.bytes(*name);
-                    let sized: [&[u8]; 5] =
-                        [b"spirv.", b"dx.", b"aarch64.svcount", b"riscv.vector.tuple", b"amdgcn.named.barrier"];
+                    let sized: [&[u8]; 5] = [
+                        b"spirv.",
+                        b"dx.",
+                        b"aarch64.svcount",
+                        b"riscv.vector.tuple",
+                        b"amdgcn.named.barrier",
+                    ];
                     sized.iter().any(|prefix| name.starts_with(prefix))
                 }
-                TypeKind::Struct { .. } | TypeKind::Named(_) if self.types.sized.contains(&ty) => true,
+                TypeKind::Struct { .. } | TypeKind::Named(_) if self.types.sized.contains(&ty) => {
+                    true
+                }
                 TypeKind::Struct { .. } | TypeKind::Named(_) => {
                     // Taken for sized until a part says otherwise.
                     self.types.sized.insert(ty);
@@ -570,7 +607,9 @@ impl<'a> Parser<'a> {
     /// At the end of the file: every type that is used is defined, and none holds itself. O(size of the types).
     pub(crate) fn finish_types(&mut self) -> PResult<()> {
         let entries = self.types.named.values().chain(self.types.numbered.values());
-        if let Some(entry) = entries.filter(|entry| !entry.defined).min_by_key(|entry| entry.mention) {
+        if let Some(entry) =
+            entries.filter(|entry| !entry.defined).min_by_key(|entry| entry.mention)
+        {
             let name = self.type_name(entry.ty);
             return Err(self.error(entry.mention, format!("use of undefined type `{name}`")));
         }
@@ -603,8 +642,12 @@ impl<'a> Parser<'a> {
                     return Some(ty);
                 }
                 let parts: &[Type] = match self.context.type_kind(ty) {
-                    TypeKind::Array { elem, .. } | TypeKind::Vector { elem, .. } => std::slice::from_ref(elem),
-                    TypeKind::Struct { .. } | TypeKind::Named(_) => self.struct_fields(ty).unwrap_or_default(),
+                    TypeKind::Array { elem, .. } | TypeKind::Vector { elem, .. } => {
+                        std::slice::from_ref(elem)
+                    }
+                    TypeKind::Struct { .. } | TypeKind::Named(_) => {
+                        self.struct_fields(ty).unwrap_or_default()
+                    }
                     _ => continue,
                 };
                 if !done.contains(&ty) {

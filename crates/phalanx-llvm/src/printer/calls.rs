@@ -96,7 +96,8 @@ impl<'a> Writer<'a> {
     }
 
     fn call_successors(&mut self, function: FunctionRef<'a>, inst: InstId, opcode: Opcode) {
-        let successors = function.body.block_of(inst).map_or(&[][..], |b| function.flow.successors(b));
+        let successors =
+            function.body.block_of(inst).map_or(&[][..], |b| function.flow.successors(b));
         let (first, others) = successors.split_at(successors.len().min(1));
         if opcode == Opcode::Call {
             return;
@@ -126,7 +127,8 @@ impl<'a> Writer<'a> {
     /// Base and derived pointer of a `gc.relocate`, which names them by their positions in the `gc-live` bundle.
     fn relocated(&self, function: FunctionRef<'a>, inst: InstId) -> Option<(Value, Value)> {
         let context = self.context();
-        let ConstKind::Global(name) = context.const_data(function.body.const_callee(inst)?).kind else {
+        let ConstKind::Global(name) = context.const_data(function.body.const_callee(inst)?).kind
+        else {
             return None;
         };
         if !context.bytes(name.symbol()?).starts_with(b"llvm.experimental.gc.relocate.") {

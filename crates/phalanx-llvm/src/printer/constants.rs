@@ -133,7 +133,8 @@ impl<'a> Writer<'a> {
             }
             ConstKind::PtrAuth(parts) => {
                 // Pointer and key are always written, the rest as far as the last that is not zero.
-                let written = parts.iter().rposition(|&part| !self.is_zero(part)).map_or(0, |p| p + 1);
+                let written =
+                    parts.iter().rposition(|&part| !self.is_zero(part)).map_or(0, |p| p + 1);
                 let written = written.max(2).min(parts.len());
                 self.str("ptrauth (");
                 steps.extend([
@@ -157,10 +158,7 @@ impl<'a> Writer<'a> {
     }
 
     fn is_number(&self, constant: Const) -> bool {
-        matches!(
-            self.cx.context.const_data(constant).kind,
-            ConstKind::Int(_) | ConstKind::Float(_)
-        )
+        matches!(self.cx.context.const_data(constant).kind, ConstKind::Int(_) | ConstKind::Float(_))
     }
 
     fn aggregate(&mut self, ty: &'a TypeKind, elements: &'a [Const], steps: &mut Steps<'a>) {

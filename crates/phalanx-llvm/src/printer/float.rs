@@ -94,7 +94,8 @@ impl Decimal {
 
 /// Appends a number in decimal if that says it exactly.
 fn decimal(value: f64, out: &mut Vec<u8>) -> bool {
-    let is_exact = |decimal: &Decimal| decimal.value().is_some_and(|v| v.to_bits() == value.to_bits());
+    let is_exact =
+        |decimal: &Decimal| decimal.value().is_some_and(|v| v.to_bits() == value.to_bits());
     let nearest = Decimal::first_six(&format!("{value:.5e}")).filter(is_exact);
     // If the nearest six digits do not say it, no others do.
     let Some(nearest) = nearest else { return false };

@@ -1,8 +1,11 @@
 //! Functions: header, blocks, and the list of predecessors that stands as a comment after each label.
 
+use std::ops::Range;
+
 use phalanx_ir::{
     AttrSet, CallConv,
     function::{BlockId, FunctionRef},
+    module::UseListTarget,
 };
 
 use super::{FunctionPrinter, Writer, globals::Placement};
@@ -10,7 +13,8 @@ use super::{FunctionPrinter, Writer, globals::Placement};
 /// The column at which comments after labels begin.
 const COMMENT_COLUMN: usize = 50;
 
-/// Predecessors of every block, each list in the order LLVM has after reading the text: last written first.
+/// Predecessors of every block, each list in the order LLVM has after reading the text: last written first, unless a
+/// use-list order says otherwise.
 struct Predecessors {
     /// Where the list of each block ends.
     ends: Vec<u32>,
@@ -43,13 +47,38 @@ impl Predecessors {
             blocks[*at as usize] = from;
             *at += 1;
         }
-        Predecessors { ends, blocks }
+        let mut predecessors = Predecessors { ends, blocks };
+        for order in function.use_list_orders {
+            if let UseListTarget::Value(value) = order.target
+                && let Some(block) = value.as_block()
+            {
+                predecessors.permute(block, &order.indices);
+            }
+        }
+        predecessors
+    }
+
+    /// Applies a use-list order: where each use goes. One that counts other uses than branches is left alone.
+    fn permute(&mut self, block: BlockId, indices: &[u32]) {
+        let range = self.range(block);
+        if indices.len() == range.len() {
+            let list = &mut self.blocks[range];
+            let mut order: Vec<_> = indices.iter().zip(list.iter().copied()).collect();
+            order.sort_by_key(|&(&index, _)| index);
+            for (place, (_, from)) in list.iter_mut().zip(order) {
+                *place = from;
+            }
+        }
+    }
+
+    fn range(&self, block: BlockId) -> Range<usize> {
+        let at = number(block);
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        start as usize..self.ends[at] as usize
     }
 
     fn of(&self, block: BlockId) -> &[BlockId] {
-        let at = number(block);
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.blocks[start as usize..self.ends[at] as usize]
+        &self.blocks[self.range(block)]
     }
 }
 

@@ -5,11 +5,7 @@
 
 use phalanx_ir::{
     ConstKind, InstData, InstFlags, InstId, MemInfo, Opcode, Type, TypeKind, Value, ValueKind,
-    constant::Int,
-    flow::BlockId,
-    function::FunctionRef,
-    inst::Ordering,
-    symbol::SyncScope,
+    constant::Int, flow::BlockId, function::FunctionRef, inst::Ordering, symbol::SyncScope,
 };
 use smallvec::SmallVec;
 

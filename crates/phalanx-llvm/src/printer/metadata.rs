@@ -169,13 +169,13 @@ impl Writer<'_> {
     fn metadata_field(&mut self, ty: FieldType, value: MetadataValue) {
         match (ty, value) {
             (FieldType::Bool, MetadataValue::Int(value)) => {
-                self.str(if value != 0 { "true" } else { "false" })
+                self.str(if value != 0 { "true" } else { "false" });
             }
             (FieldType::String | FieldType::NonEmptyString, MetadataValue::String(string)) => {
-                self.quoted(string)
+                self.quoted(string);
             }
             (FieldType::Named(table, _), MetadataValue::Int(value)) => {
-                self.named_number(table, value)
+                self.named_number(table, value);
             }
             (FieldType::Mask(table), MetadataValue::Int(value)) => {
                 let (names, rest) = table.split_mask(value as u32);
@@ -215,10 +215,10 @@ impl Writer<'_> {
             MetadataValue::Int(value) => self.signed(value),
             MetadataValue::BigInt(digits) => self.push(self.context().bytes(digits)),
             MetadataValue::Operation(number) => {
-                self.named_number(NameTable::Operation, number.into())
+                self.named_number(NameTable::Operation, number.into());
             }
             MetadataValue::Encoding(number) => {
-                self.named_number(NameTable::Encoding, number.into())
+                self.named_number(NameTable::Encoding, number.into());
             }
         }
     }

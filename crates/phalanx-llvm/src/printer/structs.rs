@@ -195,7 +195,9 @@ impl<'a> Walk<'a> {
                         self.claim(fields);
                     }
                 }
-                TypeKind::Array { elem, .. } | TypeKind::Vector { elem, .. } => self.claim(&[*elem]),
+                TypeKind::Array { elem, .. } | TypeKind::Vector { elem, .. } => {
+                    self.claim(&[*elem]);
+                }
                 TypeKind::Struct { fields, .. } => self.claim(fields),
                 TypeKind::Target { types, .. } => self.claim(types),
                 TypeKind::Function { ret, params, .. } => {

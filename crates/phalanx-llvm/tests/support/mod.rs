@@ -23,7 +23,7 @@ impl Llvm {
     }
 
     /// Whether LLVM reads `text`.
-    pub fn accepts(&self, text: &[u8]) -> bool {
+    pub(crate) fn accepts(&self, text: &[u8]) -> bool {
         let run = self.assembler.run(["-disable-verify", "-disable-output"], text);
         run.is_ok_and(|outcome| outcome.success())
     }
@@ -71,7 +71,7 @@ pub(crate) fn normalized(text: &[u8]) -> Vec<u8> {
 pub(crate) fn ours(text: &[u8]) -> Result<Vec<u8>, String> {
     match parse_module(Arc::new(Context::new()), text) {
         Ok(parsed) => Ok(normalized(&print_module(&parsed.module))),
-        Err(error) => Err(error.message.clone()),
+        Err(error) => Err(error.message),
     }
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn first_difference(left: &[u8], right: &[u8]) -> Option<String> {
 
 /// Checks that a text is refused with this message, by LLVM too.
 #[track_caller]
-pub fn refuse(source: &str, expected: &expect_test::Expect) {
+pub(crate) fn refuse(source: &str, expected: &expect_test::Expect) {
     let error = match parse_module(Arc::new(Context::new()), source.as_bytes()) {
         Err(error) => error,
         Ok(_) => panic!("taken:\n{source}"),

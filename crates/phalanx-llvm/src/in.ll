@@ -1,0 +1,2 @@
+define void @f() { call void asm "", "@9a"()
+ret void }
