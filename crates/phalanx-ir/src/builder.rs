@@ -26,7 +26,7 @@
 //!     .param(Type::I32, "n")
 //!     .call_conv(CallConv::AMDGPU_KERNEL);
 //!
-//! let mut f = module.define_function("scale", spec)?;
+//! let mut f = module.define_function("scale", &spec)?;
 //! let [data, factor, n] = f.args();
 //! let [entry, body, exit] = [f.block("entry"), f.block("body"), f.block("exit")];
 //!
@@ -61,7 +61,7 @@
 //! # let context = Arc::new(Context::new());
 //! # let mut module = ModuleBuilder::new(context.clone());
 //! let spec = FunctionSpec::new(Type::I32).param(Type::I32, "n");
-//! let mut f = module.define_function("sum", spec)?;
+//! let mut f = module.define_function("sum", &spec)?;
 //! let [n] = f.args();
 //! let [entry, header, exit] = [f.block("entry"), f.block("header"), f.block("exit")];
 //! f.switch_to(entry);

@@ -68,23 +68,23 @@ pub(crate) mod env;
 pub(crate) mod fault;
 mod function;
 mod header;
+mod inline_asm;
 pub(crate) mod integrity;
+mod intrinsics;
 mod memory;
 mod metadata;
 mod module;
-mod intrinsics;
-mod inline_asm;
 pub(crate) mod result;
 pub(crate) mod rules;
 pub(crate) mod types;
 mod values;
 pub(crate) mod view;
 
+use self::{constants::Constants, env::Env};
 pub use self::{
     env::ModuleIndex,
     fault::{Related, VerifyError},
 };
-use self::{constants::Constants, env::Env};
 use crate::{
     function::{Function, FunctionRef},
     module::Module,
@@ -152,6 +152,10 @@ impl<'m> Verifier<'m> {
 }
 
 /// All broken rules of a function, with an index that the caller keeps. As [`Verifier::function`].
-pub(crate) fn function(module: &Module, index: &ModuleIndex, function: &Function) -> Vec<VerifyError> {
+pub(crate) fn function(
+    module: &Module,
+    index: &ModuleIndex,
+    function: &Function,
+) -> Vec<VerifyError> {
     function::check(&Env::new(module, index), &mut Constants::default(), function.view())
 }

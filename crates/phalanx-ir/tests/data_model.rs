@@ -322,7 +322,9 @@ fn equal_constants_are_one() {
     assert_eq!(context.const_zero(Type::PTR3), context.const_null(Type::PTR3));
     assert_eq!(context.const_data(context.const_zero(Type::FLOAT)).kind, ConstKind::Float(0));
     let mask = context.const_mask(&[0, -1]);
-    let ConstKind::Aggregate(lanes) = &context.const_data(mask).kind else { panic!("an aggregate") };
+    let ConstKind::Aggregate(lanes) = &context.const_data(mask).kind else {
+        panic!("an aggregate")
+    };
     assert_eq!(lanes[..], [context.const_i32(0), context.const_poison(Type::I32)]);
 }
 

@@ -14,7 +14,11 @@ use phalanx_ir::{
     metadata::LocalMetadata,
     types::StructBody,
 };
-use rand::{Rng as _, SeedableRng as _, rngs::StdRng, seq::{IndexedMutRandom as _, IndexedRandom as _}};
+use rand::{
+    Rng as _, SeedableRng as _,
+    rngs::StdRng,
+    seq::{IndexedMutRandom as _, IndexedRandom as _},
+};
 
 /// `f(i32 %x, i1 %c)`: entry branches to `a` and `b`, which meet in `join` with a phi; then a call and a return.
 fn diamond() -> Result<Module, BuildError> {
@@ -22,7 +26,7 @@ fn diamond() -> Result<Module, BuildError> {
     let mut module = ModuleBuilder::new(context.clone());
     let g = module.declare_function("g", Type::I32, &[Type::I32, Type::PTR])?;
     let spec = FunctionSpec::new(Type::I32).param(Type::I32, "x").param(Type::I1, "c");
-    let mut f = module.define_function("f", spec)?;
+    let mut f = module.define_function("f", &spec)?;
     let [x, c] = f.args();
     let [entry, a, b, join] = [f.block("entry"), f.block("a"), f.block("b"), f.block("join")];
     f.switch_to(entry);
@@ -56,7 +60,9 @@ fn named(function: &Function, name: &str) -> InstId {
 
 fn block(function: &Function, name: &str) -> BlockId {
     let mut blocks = function.flow.order().iter().copied();
-    blocks.find(|&b| function.extras.names.block(b) == Some(name.as_bytes())).expect("a block of that name")
+    blocks
+        .find(|&b| function.extras.names.block(b) == Some(name.as_bytes()))
+        .expect("a block of that name")
 }
 
 /// Breaks the diamond and compares what the verifier says.
@@ -167,10 +173,7 @@ fn operands_exist() {
             Value::inst(InstId::from_raw(77.into())),
             expect!["join: chosen: Referring to an instruction in another function!"],
         ),
-        (
-            Value::arg(2),
-            expect!["join: chosen: Referring to an argument in another function!"],
-        ),
+        (Value::arg(2), expect!["join: chosen: Referring to an argument in another function!"]),
         (
             Value::block(BlockId::from_raw(4.into())),
             expect!["join: chosen: Referring to a basic block in another function!"],
@@ -357,15 +360,15 @@ fn constants_fit_their_types() {
             |c| c.const_aggregate(c.array_type(Type::I32, 2), &[c.const_i32(1)]),
             "Constant does not match its type!",
         ),
-        (
-            |c| c.const_global(GlobalName::Numbered(7), 0),
-            "Referencing global in another module!",
-        ),
+        (|c| c.const_global(GlobalName::Numbered(7), 0), "Referencing global in another module!"),
         (
             |c| c.constant(Type::PTR, ConstKind::BlockAddress { slot: 3 }),
             "Constant does not match its type!",
         ),
-        (|c| c.constant(Type::I8, ConstKind::Splat(c.const_i32(1))), "Constant does not match its type!"),
+        (
+            |c| c.constant(Type::I8, ConstKind::Splat(c.const_i32(1))),
+            "Constant does not match its type!",
+        ),
     ];
     for (make, message) in cases {
         let context = Arc::new(Context::new());
@@ -505,7 +508,7 @@ fn depth_costs_no_stack() {
         }
         let variable = GlobalVariable { initializer: Some(constant), ..GlobalVariable::new(ty) };
         module.add_variable("deep", variable).expect("a variable");
-        let mut f = module.define_function("f", FunctionSpec::new(Type::VOID)).expect("a function");
+        let mut f = module.define_function("f", &FunctionSpec::new(Type::VOID)).expect("a function");
         let mut last = f.block("");
         for _ in 0..100_000 {
             let next = f.block("");

@@ -86,8 +86,8 @@ fn an_array_of_labels() {
     check(
         "@a = external global [3 x label]",
         &expect![[r#"
-        1:31: an array cannot hold elements of type `label` [l]
-    "#]],
+            1:27: an array cannot hold elements of type `label` [label]
+        "#]],
     );
 }
 

@@ -118,6 +118,47 @@ attributes #0 = { "x"="2" }
     );
 }
 
+/// Use-list orders that came with the text are kept, and the order of predecessors follows them, as LLVM's does.
+#[test]
+fn use_list_orders() {
+    let source = r#"@g = global i32 0
+
+define ptr @f(i1 %c) {
+  br i1 %c, label %p, label %q
+
+p:                                                ; preds = %0
+  br i1 %c, label %r, label %s
+
+q:                                                ; preds = %0
+  br label %r
+
+s:                                                ; preds = %p
+  br i1 %c, label %r, label %t
+
+t:                                                ; preds = %s
+  br label %r
+
+r:                                                ; preds = %q, %t, %p, %s
+  store ptr @g, ptr @g, align 8
+  ret ptr @g
+
+; uselistorder directives
+  uselistorder i1 %c, { 2, 1, 0 }
+  uselistorder label %r, { 1, 3, 0, 2 }
+}
+
+; uselistorder directives
+uselistorder ptr @g, { 1, 2, 0 }
+"#;
+    let written = normalized(&print_module(&read(source)));
+    assert_eq!(String::from_utf8(written).expect("ASCII"), source);
+    if let Some(llvm) = Llvm::find() {
+        let theirs = llvm.rewrite(source.as_bytes()).expect("LLVM reads use-list orders");
+        let line = b"r:                                                ; preds = %q, %t, %p, %s";
+        assert!(theirs.split(|&byte| byte == b'\n').any(|l| l == line));
+    }
+}
+
 #[test]
 fn operands_types_and_constants() {
     let module = read(

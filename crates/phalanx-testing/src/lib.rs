@@ -1,5 +1,6 @@
 //! Development only: random programs, the abstract SIMT oracle, the LLVM runner.
 
+pub mod abstract_families;
 pub mod abstract_oracle;
 pub mod abstract_program;
 pub mod compare;

@@ -15,26 +15,159 @@ fn check(file: &str, options: &[&str], expected: Expect) {
 
 #[test]
 fn an_early_exit() {
-    check("early_exit.ll", &[], expect![[""]]);
+    check(
+        "early_exit.ll",
+        &[],
+        expect![[r#"
+        early_exit.ll: amdgcn-amd-amdhsa, wave scope
+
+        kernel @early_exit line 8
+          3 of 5 values divergent, 1 of 2 branches, 0 of 0 cycles
+
+          branches
+              12  uniform        br i1 %nothing, label %leave, label %check
+              16  divergent {x}  br i1 %outside, label %leave, label %work
+
+          divergent values
+              10  divergent {x}  %id = call i32 @llvm.amdgcn.workitem.id.x()
+              15  divergent {x}  %outside = icmp uge i32 %id, %n
+              20  divergent {x}  %at = getelementptr i32, ptr addrspace(1) %out, i32 %id
+    "#]],
+    );
 }
 
 #[test]
 fn a_counter_that_diverges_after_its_loop() {
-    check("temporal_divergence.ll", &["--function", "divergent_exit"], expect![[""]]);
+    check(
+        "temporal_divergence.ll",
+        &["--function", "divergent_exit"],
+        expect![[r#"
+        temporal_divergence.ll: amdgcn-amd-amdhsa, wave scope
+
+        kernel @divergent_exit line 9
+          3 of 5 values divergent, 1 of 1 branches, 1 of 1 cycles, 1 temporally divergent use
+
+          branches
+              18  divergent {x}  br i1 %more, label %loop, label %exit
+
+          cycles
+            %loop  divergent exit, 1 block
+              exit %loop -> %exit
+
+          divergent values
+              11  divergent {x}  %id = call i32 @llvm.amdgcn.workitem.id.x()
+              17  divergent {x}  %more = icmp ult i32 %next, %id
+              21  divergent {x}  %after = mul i32 %i, 3
+
+          temporally divergent uses
+              21  divergent {x}  %after = mul i32 %i, 3
+                  %i from cycle %loop
+    "#]],
+    );
 }
 
 #[test]
 fn an_irreducible_cycle_entered_on_both_sides() {
-    check("irreducible_entry.ll", &["--print", "branches,cycles"], expect![[""]]);
+    check(
+        "irreducible_entry.ll",
+        &["--print", "branches,cycles"],
+        expect![[r#"
+        irreducible_entry.ll: amdgcn-amd-amdhsa, wave scope
+
+        kernel @divergent_entry line 10
+          8 of 8 values divergent, 2 of 2 branches, 1 of 1 cycles
+
+          branches
+              14  divergent {x}  br i1 %even, label %ping, label %pong
+              20  divergent {x}  br i1 %done, label %exit, label %pong
+
+          cycles
+            %pong (also entered at %ping)  assumed divergent, irreducible, 2 blocks
+              exit %ping -> %exit
+
+        kernel @uniform_entry line 33
+          0 of 6 values divergent, 0 of 2 branches, 0 of 1 cycles
+
+          branches
+              35  uniform    br i1 %even, label %ping, label %pong
+              41  uniform    br i1 %done, label %exit, label %pong
+
+          cycles
+            %pong (also entered at %ping)  uniform, irreducible, 2 blocks
+    "#]],
+    );
 }
 
 #[test]
 fn registers_that_are_the_same_for_a_block_differ_in_the_grid() {
-    check("nvptx_registers.ll", &["--scope", "grid", "--print", "summary,values"], expect![[""]]);
-    check("nvptx_registers.ll", &["--print", "summary,values"], expect![[""]]);
+    check(
+        "nvptx_registers.ll",
+        &["--scope", "grid", "--print", "summary,values"],
+        expect![[r#"
+        nvptx_registers.ll: nvptx64-nvidia-cuda, grid scope
+
+        kernel @registers line 10
+          10 of 13 values divergent, 2 of 2 branches, 0 of 0 cycles
+
+          divergent values
+              12  divergent {x}            %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+              13  divergent {lane}         %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()
+              14  divergent {block.x}      %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+              17  divergent {block.x}      %start = mul i32 %block, %size
+              19  divergent {x, block.x}   %index = add i32 %start, %thread
+              20  divergent {block.x}      %block.low = icmp ult i32 %start, %n
+              24  divergent {x, block.x}   %inside = icmp ult i32 %index, %n
+              25  divergent {opaque.wave}  %mask = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 %inside)
+              26  divergent {opaque.wave}  %any = icmp ne i32 %mask, 0
+              30  divergent {lane}         %at = getelementptr i32, ptr addrspace(1) %out, i32 %lane
+    "#]],
+    );
+    check(
+        "nvptx_registers.ll",
+        &["--print", "summary,values"],
+        expect![[r#"
+        nvptx_registers.ll: nvptx64-nvidia-cuda, wave scope
+
+        kernel @registers line 10
+          5 of 13 values divergent, 0 of 2 branches, 0 of 0 cycles
+
+          divergent values
+              12  divergent {x}           %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+              13  divergent {lane}        %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()
+              19  divergent {x, block.x}  %index = add i32 %start, %thread
+              24  divergent {x, block.x}  %inside = icmp ult i32 %index, %n
+              30  divergent {lane}        %at = getelementptr i32, ptr addrspace(1) %out, i32 %lane
+    "#]],
+    );
 }
 
 #[test]
 fn a_tree_reduction() {
-    check("reduce.amdgcn.ll", &["--print", "summary,branches,cycles,uses"], expect![[""]]);
+    check(
+        "reduce.amdgcn.ll",
+        &["--print", "summary,branches,cycles,uses"],
+        expect![[r#"
+        reduce.amdgcn.ll: amdgcn-amd-amdhsa, wave scope
+
+        kernel @reduce_sum line 9
+          19 of 31 values divergent, 4 of 6 branches, 1 of 2 cycles, 1 temporally divergent use
+
+          branches
+              15  uniform   {block.x}     br i1 %cmp.not.i, label %if.end.i, label %__clang_ocl_kern_imp_reduce_sum.exit
+              20  divergent {x, block.x}  br i1 %cmp1.i1, label %for.body.i.lr.ph, label %for.cond.cleanup.i
+              46  divergent {x, block.x}  br i1 %cmp1.i, label %for.body.i, label %for.cond.cleanup.i, !llvm.loop !16
+              50  divergent {x}           br i1 %cmp25.i, label %if.then27.i, label %__clang_ocl_kern_imp_reduce_sum.exit
+              55  divergent {x}           br i1 %cmp12.i, label %if.then14.i, label %if.end21.i
+              71  uniform                 br i1 %cmp8.not.i, label %for.cond.cleanup10.i, label %for.body11.i, !llvm.loop !18
+
+          cycles
+            %for.body.i  divergent exit, 1 block
+              exit %for.body.i -> %for.cond.cleanup.i
+            %for.body11.i  uniform, 3 blocks
+
+          temporally divergent uses
+              29  divergent {x, block.x}  %sum.0.i.lcssa = phi float [ 0.000000e+00, %if.end.i ], [ %add2.i, %for.body.i ]
+                  %add2.i from cycle %for.body.i
+    "#]],
+    );
 }

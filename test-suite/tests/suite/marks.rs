@@ -1,8 +1,9 @@
-//! The marks of the hand-written functions against everything that answers: `opt-22`, `phalanx opt` by LLVM's rules
-//! with and without the soundness fixes, `phalanx analyze` with all it knows.
+//! The marks of the hand-written functions against all who answer: `opt-22`, `phalanx opt` by LLVM's rules with and
+//! without the soundness fixes, `phalanx analyze` with all it knows.
 
-use std::{fs, path::Path};
+use std::{fmt::Write as _, fs, path::Path};
 
+use expect_test::expect;
 use phalanx_test_suite::marks::{self, Mark, Subject};
 use phalanx_testing::{
     compare::{PerFunction, uniformity},
@@ -88,9 +89,30 @@ fn opt_is_sound_and_coarser_than_the_mark_only_where_llvm_is() {
 }
 
 #[test]
-fn analyze_answers_as_marked() {
-    let phalanx = crate::phalanx();
-    let answers = move |path: &Path| -> Box<dyn Fn(&Mark) -> Option<bool>> {
+fn analyze_is_sound_and_never_coarser_than_llvm() {
+    faults(analyzed(crate::phalanx()), |mark, divergent| {
+        if mark.divergent { !divergent } else { divergent && !mark.llvm_divergent }
+    });
+}
+
+/// Marks that ask for more than analyses know yet: contents of memory, algebra. `UPDATE_EXPECT=1` accepts a shorter list.
+#[test]
+fn marks_that_analyze_does_not_reach_yet() {
+    let answers = analyzed(crate::phalanx());
+    let mut out = String::new();
+    for (path, marks) in marked_files() {
+        let answer_at = answers(&path);
+        for mark in marks.iter().filter(|mark| !mark.divergent && answer_at(mark) == Some(true)) {
+            let file = path.file_name().unwrap_or_default().display();
+            let _ = writeln!(out, "{file}:{}: {:?}", mark.line, mark.subject);
+        }
+    }
+    expect![[""]].assert_eq(&out);
+}
+
+/// The answers of `phalanx analyze`.
+fn analyzed(phalanx: Program) -> impl Fn(&Path) -> Box<dyn Fn(&Mark) -> Option<bool>> {
+    move |path| {
         let arguments = ["analyze", "--format", "json", "--print", "all"].map(AsRef::as_ref);
         let arguments: Vec<&std::ffi::OsStr> =
             arguments.into_iter().chain([path.as_os_str()]).collect();
@@ -98,8 +120,7 @@ fn analyze_answers_as_marked() {
         assert!(outcome.success(), "{}", outcome.summary());
         let report: Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
         Box::new(move |mark| answer_in(&report, mark))
-    };
-    faults(answers, |mark, divergent| divergent != mark.divergent);
+    }
 }
 
 /// What the JSON report of one file says at a mark.

@@ -238,12 +238,25 @@ impl Reduced {
         (row.0 + low as u32, row.0 + high as u32)
     }
 
-    /// The edge of a row that has this source.
+    /// The first edge of a row that has this source.
     pub(crate) fn edge_from(&self, row: (u32, u32), from: Node) -> Option<u32> {
         let sources = &self.sources.items()[row.0 as usize..row.1 as usize];
         let key = |source: u32| (self.position(source), source);
-        let at = sources.binary_search_by_key(&key(from.raw()), |&source| key(source)).ok()?;
-        Some(row.0 + at as u32)
+        let at = sources.partition_point(|&source| key(source) < key(from.raw()));
+        (sources.get(at) == Some(&from.raw())).then_some(row.0 + at as u32)
+    }
+
+    /// The forward edge from a block into a node, where it enters at `to`.
+    pub(crate) fn edge_into(&self, cfg: &Cfg, node: Node, from: Node, to: Node) -> Option<u32> {
+        let first = self.edge_from(self.entering(node), from)?;
+        if self.representative.is_empty() {
+            return Some(first);
+        }
+        let mut others: Vec<Node> = cfg.successors(from).to_vec();
+        others.retain(|&s| s < to && self.representative(s) == node);
+        others.sort_unstable();
+        others.dedup();
+        Some(first + others.len() as u32)
     }
 
     #[inline]
@@ -301,7 +314,7 @@ impl Reduced {
         let (mut sources, mut leaving) = (Vec::new(), Leaving::default());
         let first_back_row = cfg.node_count() as u32;
         let mut depths = Vec::new();
-        let (mut targets, mut entered) = (Vec::new(), Vec::new());
+        let mut targets: Vec<Node> = Vec::new();
         for &standing in order {
             let position = self.interval(standing).0;
             let mut blocks = vec![standing];
@@ -312,7 +325,6 @@ impl Reduced {
                 targets.extend_from_slice(cfg.successors(from));
                 targets.sort_unstable();
                 targets.dedup();
-                entered.clear();
                 for &to in &targets {
                     let node = self.representative(to);
                     if node == standing && !self.is_own_header(cycles, to) {
@@ -321,7 +333,8 @@ impl Reduced {
                     if let Some(cycle) = self.goes_back_to(cycles, standing, to) {
                         sources.push((first_back_row + cycle.raw(), from.raw()));
                     } else {
-                        entered.push((node.raw(), from.raw()));
+                        // Once for each block of a region that it enters.
+                        sources.push((node.raw(), from.raw()));
                     }
                     if let Some(owner) = self.left(cycles, from, to) {
                         leaving.edges.push((from, to));
@@ -330,10 +343,6 @@ impl Reduced {
                         depths.push(cycles.depth(owner) - 1);
                     }
                 }
-                // A block may enter a region at several places.
-                entered.sort_unstable();
-                entered.dedup();
-                sources.append(&mut entered);
             }
         }
         let owned: Vec<(u32, u32)> =

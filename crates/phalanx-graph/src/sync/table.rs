@@ -120,7 +120,7 @@ impl<'a> SyncView<'a> {
         cycles: &'a Cycles,
     ) -> Self {
         let tables = sync.tables(cfg, dom, cycles);
-        let wave = Wave::new(cycles, &tables.graph, cfg.node_count());
+        let wave = Wave::new(cfg, cycles, &tables.graph);
         Self { cfg, dom, cycles, tables, wave, irreducible: None }
     }
 

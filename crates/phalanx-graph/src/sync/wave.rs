@@ -40,6 +40,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
 use crate::dfs::NONE;
 use crate::node::Node;
@@ -98,6 +99,7 @@ const REST: u32 = NONE;
 /// The search. Scratch tables are kept between waves.
 #[derive(Debug)]
 pub(crate) struct Wave<'a> {
+    cfg: &'a Cfg,
     cycles: &'a Cycles,
     graph: &'a Reduced,
     level: Option<CycleId>,
@@ -139,8 +141,6 @@ struct Visit {
     /// How many edges were crossed.
     count: u32,
     crossed: u32,
-    /// The last single edge that was crossed.
-    single: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -163,14 +163,15 @@ enum WayOut {
 }
 
 impl<'a> Wave<'a> {
-    pub(crate) fn new(cycles: &'a Cycles, graph: &'a Reduced, nodes: usize) -> Self {
+    pub(crate) fn new(cfg: &'a Cfg, cycles: &'a Cycles, graph: &'a Reduced) -> Self {
         Self {
+            cfg,
             cycles,
             graph,
             level: None,
             rest: None,
             meeting: None,
-            visit_of: vec![NONE; nodes],
+            visit_of: vec![NONE; cfg.node_count()],
             visits: Vec::new(),
             crossed: Vec::new(),
             complete: Vec::new(),
@@ -186,7 +187,7 @@ impl<'a> Wave<'a> {
     }
 
     /// Threads separate: each edge is taken by those with its label. All edges start in one node of the
-    /// level. Edges with the same source must be next to each other.
+    /// level.
     pub(crate) fn separate(
         &mut self,
         level: Option<CycleId>,
@@ -266,7 +267,6 @@ impl<'a> Wave<'a> {
             is_over: false,
             count: 0,
             crossed: NONE,
-            single: NONE,
         });
         self.pending.push((Reverse(self.graph.rank(node)), new));
         self.live += 1;
@@ -293,12 +293,9 @@ impl<'a> Wave<'a> {
             }
         }
         let node = graph.representative(to);
-        let Some(first) = graph.edge_from(graph.entering(node), from) else { return };
-        let visit = self.visit(node) as usize;
-        let again = self.visits[visit].single == first;
-        self.visits[visit].single = first;
-        let end = if again { first } else { first + 1 };
-        self.arrive(node, label, EnteringEdges { first, end });
+        if let Some(first) = graph.edge_into(self.cfg, node, from, to) {
+            self.arrive(node, label, EnteringEdges { first, end: first + 1 });
+        }
     }
 
     /// A label reaches a node over some edges.
@@ -313,9 +310,6 @@ impl<'a> Wave<'a> {
             self.live_other += 1;
         } else if visit.label != label {
             visit.has_another = true;
-        }
-        if edges.first == edges.end {
-            return;
         }
         self.crossed.push(Crossed { edges, next: visit.crossed });
         visit.crossed = self.crossed.len() as u32 - 1;

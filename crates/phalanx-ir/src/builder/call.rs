@@ -77,7 +77,7 @@ impl From<FunctionHandle> for Callee {
 /// # let context = Arc::new(Context::new());
 /// # let mut module = ModuleBuilder::new(context.clone());
 /// let barrier = module.declare_function("barrier", Type::VOID, &[])?;
-/// let mut f = module.define_function("f", FunctionSpec::new(Type::VOID))?;
+/// let mut f = module.define_function("f", &FunctionSpec::new(Type::VOID))?;
 /// let entry = f.block("entry");
 /// f.switch_to(entry);
 /// let token = f.call_intrinsic("llvm.experimental.convergence.anchor", Type::TOKEN, &[])?;

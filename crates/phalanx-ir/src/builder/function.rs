@@ -321,9 +321,7 @@ impl<'m> FunctionBuilder<'m> {
     /// Where an instruction of this opcode goes: block, and what to put it before.
     fn place(&self, opcode: Opcode) -> Result<(BlockId, Option<InstId>), BuildError> {
         let body = &self.function.body;
-        let function = || {
-            describe::global(&self.module.module.context, self.function.header.name)
-        };
+        let function = || describe::global(&self.module.module.context, self.function.header.name);
         let block = self
             .current_block()
             .ok_or_else(|| BuildError::NoPlace { function: function(), opcode })?;
@@ -334,7 +332,8 @@ impl<'m> FunctionBuilder<'m> {
             Cursor::Before(inst) => Some(inst),
             _ => None,
         };
-        if opcode.is_terminator() && before.is_some() || before.is_none() && self.is_terminated(block)
+        if opcode.is_terminator() && before.is_some()
+            || before.is_none() && self.is_terminated(block)
         {
             return Err(BuildError::Terminated {
                 function: function(),

@@ -11,9 +11,7 @@ use crate::{
     constant::Const,
     context::Context,
     flow::BlockId,
-    inst::{
-        CallInfo, FloatPredicate, InstFlags, IntPredicate, MemInfo, Opcode, Ordering, RmwOp,
-    },
+    inst::{CallInfo, FloatPredicate, InstFlags, IntPredicate, MemInfo, Opcode, Ordering, RmwOp},
     symbol::SyncScope,
     types::Type,
     value::Value,
@@ -607,11 +605,7 @@ pub trait InstBuilder: Sized {
     }
 
     /// `catchpad` of a `catchswitch`.
-    fn catch_pad(
-        &mut self,
-        switch: impl Into<Value>,
-        args: &[Value],
-    ) -> Result<Value, BuildError> {
+    fn catch_pad(&mut self, switch: impl Into<Value>, args: &[Value]) -> Result<Value, BuildError> {
         let mut inst = NewInst::new(Opcode::CatchPad, &[switch.into()]);
         inst.operands.extend_from_slice(args);
         Ok(self.emit(inst)?.into())
@@ -652,11 +646,7 @@ fn call_inst<'a>(opcode: Opcode, call: &CallSpec, successors: &'a [BlockId]) -> 
 }
 
 /// Orderings and scope, packed.
-fn ordered(
-    success: Ordering,
-    failure: Ordering,
-    scope: SyncScope,
-) -> Result<MemInfo, BuildError> {
+fn ordered(success: Ordering, failure: Ordering, scope: SyncScope) -> Result<MemInfo, BuildError> {
     MemInfo::PLAIN.with_orderings(success, failure).with_scope(scope).ok_or_else(|| {
         BuildError::Entity {
             function: String::new(),

@@ -222,7 +222,7 @@ impl ModuleBuilder {
     pub fn define_function(
         &mut self,
         name: &str,
-        spec: FunctionSpec,
+        spec: &FunctionSpec,
     ) -> Result<FunctionBuilder<'_>, BuildError> {
         let symbol = self.named(name);
         let header = spec.header(&self.module.context, symbol);
@@ -271,7 +271,11 @@ impl ModuleBuilder {
     ///
     /// # Errors
     /// When the name is taken.
-    pub fn add_variable(&mut self, name: &str, variable: GlobalVariable) -> Result<Const, BuildError> {
+    pub fn add_variable(
+        &mut self,
+        name: &str,
+        variable: GlobalVariable,
+    ) -> Result<Const, BuildError> {
         let name = self.named(name);
         if self.index.globals.contains_key(&name) {
             return Err(self.duplicate(name, false));

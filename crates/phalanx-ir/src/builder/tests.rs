@@ -24,7 +24,7 @@ fn with_function(
         .param(Type::I32, "x")
         .param(Type::FLOAT, "y")
         .param(Type::PTR, "p");
-    let mut f = module.define_function("f", spec)?;
+    let mut f = module.define_function("f", &spec)?;
     let entry = f.block("entry");
     f.switch_to(entry);
     build(&context, &mut f)?;
@@ -73,7 +73,7 @@ fn a_failed_step_inserts_nothing() {
 #[test]
 fn instructions_need_a_place() {
     let (_, mut module) = module();
-    let mut f = module.define_function("f", FunctionSpec::new(Type::VOID)).unwrap();
+    let mut f = module.define_function("f", &FunctionSpec::new(Type::VOID)).unwrap();
     let text = f.ret_void().unwrap_err().to_string();
     assert_eq!(text, "@f: no place to insert ret");
     let entry = f.block("entry");
@@ -87,15 +87,18 @@ fn instructions_need_a_place() {
 #[test]
 fn a_function_without_terminator_or_blocks_is_not_finished() {
     let (_, mut module) = module();
-    let mut f = module.define_function("f", FunctionSpec::new(Type::VOID)).unwrap();
+    let mut f = module.define_function("f", &FunctionSpec::new(Type::VOID)).unwrap();
     f.block("entry");
     let text = f.finish().unwrap_err().to_string();
     assert_eq!(
         text,
         "@f is not well-formed: %entry: Basic Block in function does not have terminator!"
     );
-    let f = module.define_function("f", FunctionSpec::new(Type::VOID)).unwrap();
-    assert_eq!(f.finish().unwrap_err().to_string(), "@f is not well-formed: Function has no blocks!");
+    let f = module.define_function("f", &FunctionSpec::new(Type::VOID)).unwrap();
+    assert_eq!(
+        f.finish().unwrap_err().to_string(),
+        "@f is not well-formed: Function has no blocks!"
+    );
     assert!(module.module().functions[0].is_declaration());
 }
 
@@ -212,7 +215,12 @@ fn result_types_follow_from_operands() {
         is(f, old, Type::FLOAT);
         f.fence(Ordering::SeqCst, SyncScope::SINGLE_THREAD)?;
         f.aligned(4).atomic_load(Type::I32, Value::arg(2), Ordering::Acquire, SyncScope::SYSTEM)?;
-        f.aligned(4).atomic_store(Value::arg(0), Value::arg(2), Ordering::Release, SyncScope::SYSTEM)?;
+        f.aligned(4).atomic_store(
+            Value::arg(0),
+            Value::arg(2),
+            Ordering::Release,
+            SyncScope::SYSTEM,
+        )?;
         let slot = f.aligned(8).alloca(Type::I64, 0)?;
         is(f, slot, Type::PTR);
         let bits = f.bitcast(Value::arg(1), Type::I32)?;
@@ -248,7 +256,7 @@ fn a_gep_by_a_field_follows_identified_structures() {
     assert!(module.define_struct("pair", &[Type::I8]).is_err());
     let opaque = module.declare_struct("later");
     let spec = FunctionSpec::new(Type::FLOAT).param(Type::PTR, "p");
-    let mut f = module.define_function("f", spec).unwrap();
+    let mut f = module.define_function("f", &spec).unwrap();
     let [p] = f.args();
     let entry = f.block("");
     f.switch_to(entry);
@@ -271,7 +279,7 @@ fn calls_of_every_kind() {
     let printf = module.declare_function_with("printf", &printf).unwrap();
     let personality = module.declare_function("__gxx_personality_v0", Type::I32, &[]).unwrap();
     let spec = FunctionSpec::new(Type::I32).param(Type::I32, "x").param(Type::PTR, "p");
-    let mut f = module.define_function("f", spec).unwrap();
+    let mut f = module.define_function("f", &spec).unwrap();
     f.header_mut().personality = Some(personality.address());
     let [entry, normal, unwind] = [f.block("entry"), f.block("normal"), f.block("unwind")];
     f.switch_to(entry);
@@ -308,13 +316,13 @@ fn names_of_the_module_are_its_own() {
     assert!(module.add_variable("f", variable.clone()).is_err());
     let g = module.add_variable("g", variable).unwrap();
     assert_eq!(context.const_data(g).ty, Type::PTR);
-    assert!(module.define_function("g", FunctionSpec::new(Type::VOID)).is_err());
-    let mut b = module.define_function("f", FunctionSpec::new(Type::VOID)).unwrap();
+    assert!(module.define_function("g", &FunctionSpec::new(Type::VOID)).is_err());
+    let mut b = module.define_function("f", &FunctionSpec::new(Type::VOID)).unwrap();
     let entry = b.block("entry");
     b.switch_to(entry);
     b.ret_void().unwrap();
     b.finish().unwrap();
-    assert!(module.define_function("f", FunctionSpec::new(Type::VOID)).is_err());
+    assert!(module.define_function("f", &FunctionSpec::new(Type::VOID)).is_err());
 }
 
 #[test]
@@ -337,7 +345,7 @@ fn what_no_step_sees_is_seen_at_the_end_of_the_module() {
 fn kernels_return_nothing() {
     let (context, mut module) = module();
     let spec = FunctionSpec::new(Type::I32).call_conv(CallConv::AMDGPU_KERNEL);
-    let mut f = module.define_function("k", spec).unwrap();
+    let mut f = module.define_function("k", &spec).unwrap();
     let entry = f.block("entry");
     f.switch_to(entry);
     f.ret(context.const_i32(0)).unwrap();
@@ -353,7 +361,10 @@ fn erased_instructions_may_not_be_used() {
         f.erase(sum.as_inst().unwrap());
         Ok(())
     });
-    assert!(text.contains("%more (add): Referring to an instruction in another function!"), "{text}");
+    assert!(
+        text.contains("%more (add): Referring to an instruction in another function!"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -394,7 +405,7 @@ fn switches_check_their_cases() {
 #[test]
 fn identifiers_of_another_function_do_not_panic() {
     let (context, mut module) = module();
-    let mut g = module.define_function("g", FunctionSpec::new(Type::VOID)).unwrap();
+    let mut g = module.define_function("g", &FunctionSpec::new(Type::VOID)).unwrap();
     let blocks: Vec<_> = (0..5).map(|_| g.block("b")).collect();
     g.switch_to(blocks[0]);
     for _ in 0..9 {
@@ -402,7 +413,7 @@ fn identifiers_of_another_function_do_not_panic() {
     }
     let last = g.add(context.const_i32(1), context.const_i32(2)).unwrap();
     drop(g);
-    let mut f = module.define_function("f", FunctionSpec::new(Type::VOID)).unwrap();
+    let mut f = module.define_function("f", &FunctionSpec::new(Type::VOID)).unwrap();
     let entry = f.block("entry");
     f.switch_to(blocks[4]);
     assert!(f.ret_void().is_err());

@@ -144,7 +144,10 @@ fn positions(set: &AttrSetData, wanted: Positions, place: &str) -> Check {
         None => Ok(()),
         Some(kind) => {
             let end = if wanted == Positions::FUNCTION { "!" } else { "" };
-            Err(Fault::new(format!("Attribute '{}' does not apply to {place}{end}", kind.text()), vec![]))
+            Err(Fault::new(
+                format!("Attribute '{}' does not apply to {place}{end}", kind.text()),
+                vec![],
+            ))
         }
     }
 }
@@ -158,7 +161,11 @@ const EXCLUSIVE: [(AttrKind, AttrKind, &str); 8] = [
     ),
     (AttrKind::StructRet, AttrKind::Returned, "Attributes 'sret and returned' are incompatible!"),
     (AttrKind::ZeroExt, AttrKind::SignExt, "Attributes 'zeroext and signext' are incompatible!"),
-    (AttrKind::ReadNone, AttrKind::ReadOnly, "Attributes 'readnone and readonly' are incompatible!"),
+    (
+        AttrKind::ReadNone,
+        AttrKind::ReadOnly,
+        "Attributes 'readnone and readonly' are incompatible!",
+    ),
     (
         AttrKind::ReadNone,
         AttrKind::WriteOnly,
@@ -201,7 +208,10 @@ fn on_value(types: &Types<'_>, set: &AttrSetData, ty: Type) -> Check {
         let Some(kind) = attribute.kind() else { continue };
         ensure!(
             fits_type(types, kind, ty) && (kind != AttrKind::Range || range_fits(types, set, ty)),
-            format!("Attribute '{}' applied to incompatible type!", attribute_text(types, set, kind))
+            format!(
+                "Attribute '{}' applied to incompatible type!",
+                attribute_text(types, set, kind)
+            )
         );
     }
     for kind in [AttrKind::ByVal, AttrKind::ByRef, AttrKind::InAlloca, AttrKind::Preallocated] {
@@ -250,9 +260,10 @@ fn attribute_text(types: &Types<'_>, set: &AttrSetData, kind: AttrKind) -> Cow<'
             with(names.map(|&(name, _)| name).collect::<Vec<_>>().join(" "))
         }
         (_, Some(Attribute::Type(_, ty))) => with(type_name(types.context, *ty)),
-        (AttrKind::Dereferenceable | AttrKind::DereferenceableOrNull, Some(Attribute::Int(_, n))) => {
-            with(n.to_string())
-        }
+        (
+            AttrKind::Dereferenceable | AttrKind::DereferenceableOrNull,
+            Some(Attribute::Int(_, n)),
+        ) => with(n.to_string()),
         (_, Some(&Attribute::Range(_, low, high))) => {
             let ty = types.context.const_data(low).ty;
             let number = |constant| types.const_signed(constant).unwrap_or_default();
@@ -296,9 +307,9 @@ fn fits_type(types: &Types<'_>, kind: AttrKind, ty: Type) -> bool {
                 ty = *elem;
             }
             match types.kind(ty) {
-                TypeKind::Struct { fields, .. } => fields
-                    .first()
-                    .is_some_and(|&f| types.is_float_or_vector(f) && fields.iter().all(|&g| g == f)),
+                TypeKind::Struct { fields, .. } => fields.first().is_some_and(|&f| {
+                    types.is_float_or_vector(f) && fields.iter().all(|&g| g == f)
+                }),
                 _ => types.is_float_or_vector(ty),
             }
         }
@@ -329,11 +340,7 @@ fn on_function(
         "Attribute 'optnone' requires 'noinline'!"
     );
     for (first, second, message) in [
-        (
-            K::OptimizeNone,
-            K::OptimizeForSize,
-            "Attributes 'optsize and optnone' are incompatible!",
-        ),
+        (K::OptimizeNone, K::OptimizeForSize, "Attributes 'optsize and optnone' are incompatible!"),
         (K::OptimizeNone, K::MinSize, "Attributes 'minsize and optnone' are incompatible!"),
         (
             K::OptimizeNone,
@@ -353,8 +360,7 @@ fn on_function(
     ] {
         ensure!(!both(first, second), message);
     }
-    let some_writable =
-        params.iter().any(|&p| types.context.attr_set_data(p).has(K::Writable));
+    let some_writable = params.iter().any(|&p| types.context.attr_set_data(p).has(K::Writable));
     let writes_args =
         set.memory().is_none_or(|memory| memory.access(MemoryLocation::ArgMem).writes());
     ensure!(
@@ -369,10 +375,7 @@ fn on_function(
     }
     if let Some(range) = set.vscale_range() {
         ensure!(range.min != 0, "'vscale_range' minimum must be greater than 0");
-        ensure!(
-            range.min.is_power_of_two(),
-            "'vscale_range' minimum must be power-of-two value"
-        );
+        ensure!(range.min.is_power_of_two(), "'vscale_range' minimum must be power-of-two value");
         ensure!(
             range.max == 0 || range.max.is_power_of_two(),
             "'vscale_range' maximum must be power-of-two value"
@@ -403,7 +406,10 @@ fn texts(types: &Types<'_>, set: &AttrSetData) -> Check {
         let text = || String::from_utf8_lossy(value).into_owned();
         match name {
             b"frame-pointer" => ensure!(
-                matches!(value, b"all" | b"non-leaf" | b"none" | b"reserved" | b"non-leaf-no-reserve"),
+                matches!(
+                    value,
+                    b"all" | b"non-leaf" | b"none" | b"reserved" | b"non-leaf-no-reserve"
+                ),
                 format!("invalid value for 'frame-pointer' attribute: {}", text())
             ),
             b"patchable-function-prefix"
@@ -411,11 +417,19 @@ fn texts(types: &Types<'_>, set: &AttrSetData) -> Check {
             | b"warn-stack-size"
             | b"split-buffer-offset" => ensure!(
                 is_unsigned(value),
-                format!("\"{}\" takes an unsigned integer: {}", String::from_utf8_lossy(name), text())
+                format!(
+                    "\"{}\" takes an unsigned integer: {}",
+                    String::from_utf8_lossy(name),
+                    text()
+                )
             ),
             b"denormal-fp-math" | b"denormal-fp-math-f32" => ensure!(
                 is_denormal_mode(value),
-                format!("invalid value for '{}' attribute: {}", String::from_utf8_lossy(name), text())
+                format!(
+                    "invalid value for '{}' attribute: {}",
+                    String::from_utf8_lossy(name),
+                    text()
+                )
             ),
             _ => {}
         }

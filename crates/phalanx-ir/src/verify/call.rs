@@ -54,10 +54,7 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     let callee = inst.const_callee().and_then(|constant| env.function_of(constant));
     let is_intrinsic = callee.is_some_and(|header| env.is_intrinsic(header.name));
     if let Some(header) = callee.filter(|_| is_intrinsic) {
-        ensure!(
-            header.ty == info.function_type,
-            "Intrinsic called with incompatible signature"
-        );
+        ensure!(header.ty == info.function_type, "Intrinsic called with incompatible signature");
     }
     ensure!(is_callable(info.call_conv), "calling convention does not permit calls");
     let subject = Subject {
@@ -331,7 +328,10 @@ pub(crate) fn must_tail(env: &Env<'_>, inst: &InstView<'_>, call: crate::InstId)
     let caller = inst.header;
     ensure!(caller.vararg == *vararg, "cannot guarantee tail call due to mismatched varargs");
     let congruent = |a: Type, b: Type| {
-        a == b || types.is_ptr(a) && types.is_ptr(b) && types.address_space(a) == types.address_space(b)
+        a == b
+            || types.is_ptr(a)
+                && types.is_ptr(b)
+                && types.address_space(a) == types.address_space(b)
     };
     ensure!(
         congruent(caller.ret, *ret),
@@ -390,9 +390,10 @@ fn must_tail_signature(
             AttrKind::Preallocated,
             AttrKind::ByRef,
         ];
-        for (list, count, side) in
-            [(caller.attributes, caller.params.len(), "caller"), (attributes, params.len(), "callee")]
-        {
+        for (list, count, side) in [
+            (caller.attributes, caller.params.len(), "caller"),
+            (attributes, params.len(), "callee"),
+        ] {
             for at in 0..count {
                 let set = context.param_attrs(list, at);
                 if let Some(kind) = frame.into_iter().find(|&kind| set.has(kind)) {

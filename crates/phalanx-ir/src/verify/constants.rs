@@ -51,7 +51,9 @@ impl Constants {
             ConstKind::Float(_) => types.is_float(ty),
             ConstKind::Null => types.is_ptr(ty),
             ConstKind::NoneToken => ty == Type::TOKEN,
-            ConstKind::Zero => types.is_first_class(ty) && ty != Type::LABEL && ty != Type::METADATA,
+            ConstKind::Zero => {
+                types.is_first_class(ty) && ty != Type::LABEL && ty != Type::METADATA
+            }
             ConstKind::Undef | ConstKind::Poison => {
                 types.is_first_class(ty) && ty != Type::LABEL && ty != Type::METADATA
             }
@@ -59,7 +61,8 @@ impl Constants {
                 parts = elements;
                 match types.kind(ty) {
                     TypeKind::Array { elem, len } => {
-                        elements.len() as u64 == *len && elements.iter().all(|&e| type_of(e) == *elem)
+                        elements.len() as u64 == *len
+                            && elements.iter().all(|&e| type_of(e) == *elem)
                     }
                     TypeKind::Vector { elem, len, scalable } => {
                         !scalable
@@ -82,7 +85,11 @@ impl Constants {
             }
             ConstKind::Global(name) => {
                 let space = address_space(env, *name);
-                ensure!(space.is_some(), "Referencing global in another module!", Related::Global(*name));
+                ensure!(
+                    space.is_some(),
+                    "Referencing global in another module!",
+                    Related::Global(*name)
+                );
                 types.kind(ty).address_space() == space
             }
             ConstKind::BlockAddress { slot } => {
@@ -90,7 +97,11 @@ impl Constants {
             }
             ConstKind::DsoLocalEquivalent(name) | ConstKind::NoCfi(name) => {
                 let space = address_space(env, *name);
-                ensure!(space.is_some(), "Referencing global in another module!", Related::Global(*name));
+                ensure!(
+                    space.is_some(),
+                    "Referencing global in another module!",
+                    Related::Global(*name)
+                );
                 types.is_ptr(ty)
             }
             ConstKind::PtrAuth(operands) => {

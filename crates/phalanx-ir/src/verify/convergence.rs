@@ -150,7 +150,13 @@ impl<'a> Checker<'a> {
         self.kind = wanted;
     }
 
-    fn record(&mut self, block: BlockId, inst: InstId, uses: Option<InstId>, control: Option<Control>) {
+    fn record(
+        &mut self,
+        block: BlockId,
+        inst: InstId,
+        uses: Option<InstId>,
+        control: Option<Control>,
+    ) {
         if let Some(control) = control {
             self.makers.insert(inst, control);
         }
@@ -366,7 +372,7 @@ impl<'a, 'b> Regions<'a, 'b> {
     }
 
     fn describe(&self, cycle: CycleId) -> Related {
-        let entries: Vec<BlockId> = self.cycles.entries(cycle).into_iter().map(block_of).collect();
+        let entries: Vec<BlockId> = self.cycles.entries(cycle).map(block_of).collect();
         let blocks = self.cycles.blocks(cycle).iter().map(|&node| block_of(node));
         Related::Cycle {
             depth: self.cycles.depth(cycle),
@@ -461,7 +467,8 @@ impl TokenTree {
     ///
     /// Tokens on a stack are in dominance order, so "dominates this block" is such a test.
     fn trim(&self, mut stack: Stack, keep: impl Fn(InstId) -> bool) -> Stack {
-        let holds = |stack: Stack| stack == Self::EMPTY || keep(self.entries[stack as usize - 1].token);
+        let holds =
+            |stack: Stack| stack == Self::EMPTY || keep(self.entries[stack as usize - 1].token);
         while !holds(stack) {
             let jump = self.jump(stack);
             // A jump that fails too is a step that is not too far.

@@ -122,10 +122,7 @@ pub(crate) fn check(cx: &Context<'_>, state: &mut PadState, block: BlockId, inst
             );
         }
         Opcode::Resume => {
-            ensure!(
-                has_personality,
-                "ResumeInst needs to be in a function with a personality."
-            );
+            ensure!(has_personality, "ResumeInst needs to be in a function with a personality.");
             let ty = cx.type_of(body.operands(inst)[0]);
             ensure!(
                 *state.landing_pad_type.get_or_insert(ty) == ty,
@@ -147,10 +144,7 @@ pub(crate) fn check(cx: &Context<'_>, state: &mut PadState, block: BlockId, inst
         }
         Opcode::CatchPad => {
             predecessors(cx, block, inst)?;
-            ensure!(
-                has_personality,
-                "CatchPadInst needs to be in a function with a personality."
-            );
+            ensure!(has_personality, "CatchPadInst needs to be in a function with a personality.");
             ensure!(is_first, "CatchPadInst not the first non-PHI instruction in the block.");
         }
         Opcode::CleanupPad => {
@@ -172,8 +166,7 @@ pub(crate) fn check(cx: &Context<'_>, state: &mut PadState, block: BlockId, inst
         }
         Opcode::CleanupRet => {
             if let Some(&unwind) = flow.successors(block).first() {
-                let fits =
-                    pad_opcode(body, unwind).is_some_and(|pad| pad != Opcode::LandingPad);
+                let fits = pad_opcode(body, unwind).is_some_and(|pad| pad != Opcode::LandingPad);
                 ensure!(
                     fits,
                     "CleanupReturnInst must unwind to an EH block which is not a landingpad."
@@ -212,8 +205,7 @@ fn predecessors(cx: &Context<'_>, block: BlockId, pad: InstId) -> Check {
     };
     match body.inst(pad).opcode {
         Opcode::LandingPad => {
-            let fits =
-                preds().all(|p| terminator(p) == Some(Opcode::Invoke) && by_unwinding(p));
+            let fits = preds().all(|p| terminator(p) == Some(Opcode::Invoke) && by_unwinding(p));
             ensure!(
                 fits,
                 "Block containing LandingPadInst must be jumped to only by the unwind edge of an invoke."

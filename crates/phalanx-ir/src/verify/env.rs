@@ -50,9 +50,11 @@ impl ModuleIndex {
 
     /// Takes over what triple and data layout say.
     pub(crate) fn read_target(&mut self, module: &Module) {
-        let bytes = |symbol: Option<crate::Symbol>| symbol.map_or(&b""[..], |s| module.context.bytes(s));
+        let bytes =
+            |symbol: Option<crate::Symbol>| symbol.map_or(&b""[..], |s| module.context.bytes(s));
         let triple = bytes(module.triple);
-        self.amdgpu = [&b"amdgcn"[..], b"amdgpu", b"r600"].iter().any(|arch| triple.starts_with(arch));
+        self.amdgpu =
+            [&b"amdgcn"[..], b"amdgpu", b"r600"].iter().any(|arch| triple.starts_with(arch));
         self.layout = DataLayout::parse(bytes(module.data_layout));
         self.alloca_space = match module.data_layout {
             None if self.amdgpu => 5,

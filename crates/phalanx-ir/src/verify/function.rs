@@ -11,7 +11,9 @@ use crate::{
     types::Type,
     value::{Value, ValueKind},
     verify::{
-        call, constants::Constants, convergence, eh,
+        call,
+        constants::Constants,
+        convergence, eh,
         env::Env,
         fault::{Check, Fault, Related, VerifyError, ensure},
         header, integrity, metadata, rules,
@@ -94,9 +96,9 @@ impl<'a> Context<'a> {
         }
         let dominates = |a, b| self.dom.dominates(node_of(a), node_of(b));
         dominates(normal, use_block)
-            && self
-                .predecessors(normal)
-                .all(|pred| pred == def_block || !self.is_reachable(pred) || dominates(normal, pred))
+            && self.predecessors(normal).all(|pred| {
+                pred == def_block || !self.is_reachable(pred) || dominates(normal, pred)
+            })
     }
 }
 
@@ -276,7 +278,8 @@ fn operand_values(
             }
             ValueKind::Const(constant) => constants.check(cx.env, constant)?,
             ValueKind::Metadata(id) => {
-                let is_linked = |value: Value| value.as_inst().is_none_or(|i| body.block_of(i).is_some());
+                let is_linked =
+                    |value: Value| value.as_inst().is_none_or(|i| body.block_of(i).is_some());
                 let fits = match body.local_metadata(id) {
                     LocalMetadata::Value(value) => is_linked(*value),
                     LocalMetadata::ArgList(list) => list.iter().all(|&value| is_linked(value)),
@@ -293,7 +296,8 @@ fn operand_values(
 fn phi_operand_is_there(cx: &Context<'_>, def: InstId, from: BlockId, phi_block: BlockId) -> bool {
     let body = cx.function.body;
     let defined_in = body.block_of(def);
-    if body.inst(def).opcode == Opcode::Invoke && defined_in == Some(from) && cx.is_reachable(from) {
+    if body.inst(def).opcode == Opcode::Invoke && defined_in == Some(from) && cx.is_reachable(from)
+    {
         // The value is there on the normal edge alone.
         return cx.function.flow.successors(from)[0] == phi_block;
     }

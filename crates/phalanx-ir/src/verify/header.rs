@@ -40,7 +40,13 @@ pub(crate) fn check(
     run(own_attributes(env, function));
     run(convention(env, header));
     run(presence(env, function));
-    run(dll_storage(header.dll, header.visibility, header.linkage, header.dso_local, function.is_declaration()));
+    run(dll_storage(
+        header.dll,
+        header.visibility,
+        header.linkage,
+        header.dso_local,
+        function.is_declaration(),
+    ));
     for constant in [header.prefix, header.prologue, header.personality].into_iter().flatten() {
         run(constants.check(env, constant));
     }
@@ -49,7 +55,10 @@ pub(crate) fn check(
 fn linkage(function: FunctionRef<'_>) -> Check {
     let header = function.header;
     ensure!(header.linkage != Linkage::Common, "Functions may not have common linkage");
-    ensure!(header.linkage != Linkage::Appending, "Only global variables can have appending linkage!");
+    ensure!(
+        header.linkage != Linkage::Appending,
+        "Only global variables can have appending linkage!"
+    );
     if function.is_declaration() {
         ensure!(
             matches!(header.linkage, Linkage::External | Linkage::ExternWeak),
@@ -127,10 +136,7 @@ fn signature(env: &Env<'_>, header: &FunctionHeader) -> Check {
 fn own_attributes(env: &Env<'_>, function: FunctionRef<'_>) -> Check {
     let header = function.header;
     let own = env.types.context.function_attrs(header.attributes);
-    ensure!(
-        !own.has(AttrKind::Builtin),
-        "Attribute 'builtin' can only be applied to a callsite."
-    );
+    ensure!(!own.has(AttrKind::Builtin), "Attribute 'builtin' can only be applied to a callsite.");
     ensure!(
         !own.has(AttrKind::JumpTable) || header.unnamed_addr == crate::module::UnnamedAddr::Global,
         "Attribute 'jumptable' requires 'unnamed_addr'"

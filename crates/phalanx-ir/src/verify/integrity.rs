@@ -234,10 +234,9 @@ impl Shape<'_> {
             | Opcode::ExtractValue
             | Opcode::Freeze => operands == 1,
             Opcode::Fence => operands == 0,
-            Opcode::CmpXchg
-            | Opcode::Select
-            | Opcode::InsertElement
-            | Opcode::ShuffleVector => operands == 3,
+            Opcode::CmpXchg | Opcode::Select | Opcode::InsertElement | Opcode::ShuffleVector => {
+                operands == 3
+            }
             Opcode::GetElementPtr | Opcode::CleanupPad | Opcode::CatchPad => operands >= 1,
             Opcode::Phi => operands.is_multiple_of(2),
             Opcode::LandingPad => self.indices == operands,

@@ -62,7 +62,10 @@ pub(crate) fn load(types: &Types<'_>, inst: &InstView<'_>) -> Check {
             Related::Type(ty)
         );
         atomic_size(types, ty)?;
-        ensure!(inst.data.mem().ordering() != Ordering::NotAtomic, "atomic load without an ordering!");
+        ensure!(
+            inst.data.mem().ordering() != Ordering::NotAtomic,
+            "atomic load without an ordering!"
+        );
     } else {
         not_atomic(inst, "Non-atomic load cannot have SynchronizationScope specified")?;
     }
@@ -86,7 +89,10 @@ pub(crate) fn store(types: &Types<'_>, inst: &InstView<'_>) -> Check {
             Related::Type(ty)
         );
         atomic_size(types, ty)?;
-        ensure!(inst.data.mem().ordering() != Ordering::NotAtomic, "atomic store without an ordering!");
+        ensure!(
+            inst.data.mem().ordering() != Ordering::NotAtomic,
+            "atomic store without an ordering!"
+        );
     } else {
         not_atomic(inst, "Non-atomic store cannot have SynchronizationScope specified")?;
     }
@@ -147,10 +153,7 @@ pub(crate) fn cmpxchg(types: &Types<'_>, inst: &InstView<'_>) -> Check {
     ensure!(ty == inst.ty(2), "cmpxchg operands must have the same type", Related::Type(ty));
     check_align(inst)?;
     let at_least_monotonic = |o| !matches!(o, Ordering::NotAtomic | Ordering::Unordered);
-    ensure!(
-        at_least_monotonic(inst.data.mem().ordering()),
-        "invalid cmpxchg success ordering"
-    );
+    ensure!(at_least_monotonic(inst.data.mem().ordering()), "invalid cmpxchg success ordering");
     let failure = inst.data.mem().failure_ordering();
     ensure!(
         at_least_monotonic(failure) && !matches!(failure, Ordering::Release | Ordering::AcqRel),
@@ -173,7 +176,8 @@ pub(crate) fn atomicrmw(types: &Types<'_>, inst: &InstView<'_>) -> Check {
     check_align(inst)?;
     ensure!(usize::from(inst.data.sub) < RmwOp::ALL.len(), "Invalid binary operation!");
     let (op, ty) = (inst.data.rmw_op(), inst.ty(1));
-    let complain = |what: &str| Cow::Owned(format!("atomicrmw {} operand must have {what} type!", op.text()));
+    let complain =
+        |what: &str| Cow::Owned(format!("atomicrmw {} operand must have {what} type!", op.text()));
     match op {
         RmwOp::Xchg => ensure!(
             types.is_int(ty) || types.is_float(ty) || types.is_ptr(ty),

@@ -58,9 +58,9 @@ fn attachment_rules(
     let data = function.body.inst(inst);
     let (opcode, ty) = (data.opcode, data.ty);
     let only_i64 = || match metadata.element(node, 0) {
-        Some(MetadataValue::Const(constant)) => types
-            .const_int(constant)
-            .filter(|_| types.context.const_data(constant).ty == Type::I64),
+        Some(MetadataValue::Const(constant)) => {
+            types.const_int(constant).filter(|_| types.context.const_data(constant).ty == Type::I64)
+        }
         _ => None,
     };
     let len = metadata.values(node).len();
@@ -200,8 +200,7 @@ impl Number {
     fn new(env: &Env<'_>, constant: Const, bits: u32) -> Number {
         let key = env.types.int_key(constant);
         let top = bits.saturating_sub(1);
-        let negative =
-            key.get(top as usize / 64).is_some_and(|word| word >> (top % 64) & 1 == 1);
+        let negative = key.get(top as usize / 64).is_some_and(|word| word >> (top % 64) & 1 == 1);
         let words = key.iter().rev().copied().skip_while(|&word| word == 0).collect();
         Number { not_negative: !negative, words }
     }
@@ -280,10 +279,7 @@ fn module_flag(
         3 => {
             let pair = value.as_node().filter(|&pair| metadata.values(pair).len() == 2);
             let Some(pair) = pair else {
-                ensure!(
-                    false,
-                    "invalid value for 'require' module flag (expected metadata pair)"
-                );
+                ensure!(false, "invalid value for 'require' module flag (expected metadata pair)");
                 return Ok(());
             };
             let wanted = metadata.element(pair, 0).and_then(MetadataValue::as_string);
@@ -318,10 +314,7 @@ fn module_flag(
         );
     }
     if env.types.context.bytes(key) == b"wchar_size" {
-        ensure!(
-            integer(value).is_some(),
-            "wchar_size metadata requires constant integer argument"
-        );
+        ensure!(integer(value).is_some(), "wchar_size metadata requires constant integer argument");
     }
     Ok(())
 }

@@ -117,7 +117,11 @@ fn block_address(env: &Env<'_>, target: &crate::module::BlockAddress) -> Check {
 fn variable_rules(env: &Env<'_>, constants: &mut Constants, variable: &GlobalVariable) -> Check {
     let types = &env.types;
     let me = || Related::Global(variable.name);
-    ensure!(variable.align.unwrap_or(1) <= MAX_ALIGN, "huge alignment values are unsupported", me());
+    ensure!(
+        variable.align.unwrap_or(1) <= MAX_ALIGN,
+        "huge alignment values are unsupported",
+        me()
+    );
     let is_declaration = variable.initializer.is_none();
     ensure!(
         !is_declaration || matches!(variable.linkage, Linkage::External | Linkage::ExternWeak),
@@ -271,11 +275,9 @@ fn used_members(env: &Env<'_>, initializer: Const, me: Related) -> Check {
                 "members of llvm.used must be named",
                 Related::Value(Value::constant(member))
             ),
-            _ => ensure!(
-                false,
-                "invalid llvm.used member",
-                Related::Value(Value::constant(member))
-            ),
+            _ => {
+                ensure!(false, "invalid llvm.used member", Related::Value(Value::constant(member)));
+            }
         }
     }
     Ok(())
@@ -284,7 +286,8 @@ fn used_members(env: &Env<'_>, initializer: Const, me: Related) -> Check {
 /// The constant below casts and address computations.
 fn strip_casts(context: &Context, mut constant: Const) -> Const {
     while let ConstKind::Expr(expr) = &context.const_data(constant).kind {
-        let through = matches!(expr.opcode, Opcode::AddrSpaceCast | Opcode::BitCast | Opcode::GetElementPtr);
+        let through =
+            matches!(expr.opcode, Opcode::AddrSpaceCast | Opcode::BitCast | Opcode::GetElementPtr);
         match expr.operands.first() {
             Some(&first) if through => constant = first,
             _ => break,
@@ -317,7 +320,8 @@ impl Aliases {
             let mut stack = vec![(alias.name, 0usize)];
             done.insert(alias.name, false);
             while let Some(&mut (name, ref mut next)) = stack.last_mut() {
-                let target = targets.get(&name).and_then(|list: &Vec<GlobalName>| list.get(*next)).copied();
+                let target =
+                    targets.get(&name).and_then(|list: &Vec<GlobalName>| list.get(*next)).copied();
                 *next += 1;
                 let Some(target) = target else {
                     done.insert(name, true);
@@ -392,7 +396,8 @@ pub(crate) fn misused_intrinsics(env: &Env<'_>) -> FxHashSet<GlobalName> {
 }
 
 fn is_call_by_own_type(env: &Env<'_>, callee: Value, function_type: Type) -> bool {
-    let constant = callee.as_const().filter(|c| (c.raw() as usize) < env.types.context.const_count());
+    let constant =
+        callee.as_const().filter(|c| (c.raw() as usize) < env.types.context.const_count());
     let header = constant.and_then(|constant| env.function_of(constant));
     header.is_some_and(|header| header.ty == function_type)
 }
@@ -409,7 +414,9 @@ fn names_in(context: &Context, constant: Const) -> Vec<GlobalName> {
             | ConstKind::DsoLocalEquivalent(name)
             | ConstKind::NoCfi(name) => names.push(*name),
             ConstKind::Expr(expr) => work.extend(expr.operands.iter().rev()),
-            ConstKind::Aggregate(parts) | ConstKind::PtrAuth(parts) => work.extend(parts.iter().rev()),
+            ConstKind::Aggregate(parts) | ConstKind::PtrAuth(parts) => {
+                work.extend(parts.iter().rev());
+            }
             _ => {}
         }
     }
@@ -425,10 +432,7 @@ fn alias_rules(
     let context = env.types.context;
     let me = || Related::Global(alias.name);
     ensure!(
-        !matches!(
-            alias.linkage,
-            Linkage::Appending | Linkage::Common | Linkage::ExternWeak
-        ),
+        !matches!(alias.linkage, Linkage::Appending | Linkage::Common | Linkage::ExternWeak),
         "Alias should have private, internal, linkonce, weak, linkonce_odr, weak_odr, external, or available_externally linkage!",
         me()
     );
@@ -445,11 +449,7 @@ fn alias_rules(
         match env.global(name) {
             Some(GlobalIndex::Function(at)) => {
                 let function = &module.functions[at];
-                points_to_definition(
-                    alias,
-                    function.is_declaration(),
-                    function.header.linkage,
-                )?;
+                points_to_definition(alias, function.is_declaration(), function.header.linkage)?;
             }
             Some(GlobalIndex::Variable(at)) => {
                 let variable = &module.variables[at];

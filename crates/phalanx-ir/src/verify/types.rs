@@ -76,7 +76,9 @@ impl<'a> Types<'a> {
     /// Lanes of a vector; none for other types.
     pub(crate) fn lanes(&self, ty: Type) -> Option<Lanes> {
         match self.kind(ty) {
-            TypeKind::Vector { len, scalable, .. } => Some(Lanes { len: *len, scalable: *scalable }),
+            TypeKind::Vector { len, scalable, .. } => {
+                Some(Lanes { len: *len, scalable: *scalable })
+            }
             _ => None,
         }
     }
@@ -135,7 +137,10 @@ impl<'a> Types<'a> {
 
     /// Whether this is a structure or an array.
     pub(crate) fn is_aggregate(&self, ty: Type) -> bool {
-        matches!(self.kind(ty), TypeKind::Struct { .. } | TypeKind::Named(_) | TypeKind::Array { .. })
+        matches!(
+            self.kind(ty),
+            TypeKind::Struct { .. } | TypeKind::Named(_) | TypeKind::Array { .. }
+        )
     }
 
     /// Whether this may be the type of a parameter.
@@ -207,7 +212,9 @@ impl<'a> Types<'a> {
         open.insert(ty, ());
         while let Some(&mut (top, ref mut next)) = stack.last_mut() {
             let parts: &[Type] = match self.kind(top) {
-                TypeKind::Array { elem, .. } | TypeKind::Vector { elem, .. } => std::slice::from_ref(elem),
+                TypeKind::Array { elem, .. } | TypeKind::Vector { elem, .. } => {
+                    std::slice::from_ref(elem)
+                }
                 _ => match self.fields(top) {
                     Some(fields) => fields,
                     None => {
@@ -263,7 +270,9 @@ impl<'a> Types<'a> {
 
     /// The value of an integer constant of at most 64 bits, by its sign.
     pub(crate) fn const_signed(&self, constant: Const) -> Option<i64> {
-        let bits = self.bits(self.context.const_data(constant).ty).filter(|bits| (1..=64).contains(bits))?;
+        let bits = self
+            .bits(self.context.const_data(constant).ty)
+            .filter(|bits| (1..=64).contains(bits))?;
         let shift = 64 - bits;
         Some((self.const_int(constant)? << shift) as i64 >> shift)
     }

@@ -43,7 +43,10 @@ pub(crate) fn binary(types: &Types<'_>, inst: &InstView<'_>) -> Check {
             );
         }
         Opcode::And | Opcode::Or | Opcode::Xor => {
-            ensure!(types.is_int_or_vector(left), "Logical operators only work with integral types!");
+            ensure!(
+                types.is_int_or_vector(left),
+                "Logical operators only work with integral types!"
+            );
             ensure!(
                 inst.data.ty == left,
                 "Logical operators must have same type for operands and result!"
@@ -105,10 +108,7 @@ pub(crate) fn select(types: &Types<'_>, inst: &InstView<'_>) -> Check {
             None => condition == Type::I1,
         };
     ensure!(fits, "Invalid operands for select instruction!");
-    ensure!(
-        on_true == inst.data.ty,
-        "Select values must have same type as select instruction!"
-    );
+    ensure!(on_true == inst.data.ty, "Select values must have same type as select instruction!");
     Ok(())
 }
 
@@ -177,7 +177,10 @@ pub(crate) fn cast_types(env: &Env<'_>, opcode: Opcode, from: Type, to: Type) ->
             );
             ensure!(
                 float(to),
-                pick("SIToFP result must be FP or FP vector", "UIToFP result must be FP or FP vector")
+                pick(
+                    "SIToFP result must be FP or FP vector",
+                    "UIToFP result must be FP or FP vector"
+                )
             );
         }
         Opcode::FpToUi | Opcode::FpToSi => {
@@ -192,7 +195,10 @@ pub(crate) fn cast_types(env: &Env<'_>, opcode: Opcode, from: Type, to: Type) ->
             );
             ensure!(
                 float(from),
-                pick("FPToSI source must be FP or FP vector", "FPToUI source must be FP or FP vector")
+                pick(
+                    "FPToSI source must be FP or FP vector",
+                    "FPToUI source must be FP or FP vector"
+                )
             );
             ensure!(
                 int(to),
@@ -251,7 +257,9 @@ fn bitcast_fits(types: &Types<'_>, from: Type, to: Type) -> bool {
             let same_space = types.address_space(from) == types.address_space(to);
             // One lane and a scalar are the same bits.
             let lanes = |ty| {
-                types.lanes(ty).filter(|l| *l != crate::verify::types::Lanes { len: 1, scalable: false })
+                types
+                    .lanes(ty)
+                    .filter(|l| *l != crate::verify::types::Lanes { len: 1, scalable: false })
             };
             same_space && lanes(from) == lanes(to)
         }
@@ -290,7 +298,8 @@ pub(crate) fn vector(types: &Types<'_>, inst: &InstView<'_>) -> Check {
 /// Two vectors of one type and a constant mask whose lanes all exist.
 fn shuffle_fits(types: &Types<'_>, inst: &InstView<'_>) -> bool {
     use crate::constant::ConstKind;
-    let (Some(source), Some(mask_lanes)) = (types.lanes(inst.ty(0)), types.lanes(inst.ty(2))) else {
+    let (Some(source), Some(mask_lanes)) = (types.lanes(inst.ty(0)), types.lanes(inst.ty(2)))
+    else {
         return false;
     };
     let Some(mask) = inst.operands[2].as_const() else { return false };

@@ -87,7 +87,12 @@ impl<'a> InstView<'a> {
 }
 
 /// The type of an operand whose number is known to be in range.
-pub(crate) fn type_of(types: &Types<'_>, header: &FunctionHeader, body: &Body, value: Value) -> Type {
+pub(crate) fn type_of(
+    types: &Types<'_>,
+    header: &FunctionHeader,
+    body: &Body,
+    value: Value,
+) -> Type {
     match value.kind() {
         ValueKind::Inst(inst) => body.inst(inst).ty,
         ValueKind::Arg(position) => header.params[position as usize],
@@ -105,8 +110,9 @@ pub(crate) fn type_of_checked(
     value: Value,
 ) -> Option<Type> {
     match value.kind() {
-        ValueKind::Inst(inst) => ((inst.into_raw().into_u32() as usize) < body.id_count())
-            .then(|| body.inst(inst).ty),
+        ValueKind::Inst(inst) => {
+            ((inst.into_raw().into_u32() as usize) < body.id_count()).then(|| body.inst(inst).ty)
+        }
         ValueKind::Arg(position) => header.params.get(position as usize).copied(),
         ValueKind::Block(_) => Some(Type::LABEL),
         ValueKind::Const(constant) => ((constant.raw() as usize) < context.const_count())

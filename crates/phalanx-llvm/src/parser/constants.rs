@@ -275,7 +275,9 @@ impl<'a> Parser<'a> {
             }
             TokenKind::Word => self.open_expression(token, ty)?,
             _ => {
-                return Err(self.unexpected(&format!("a constant of type `{}`", self.type_name(ty))));
+                return Err(
+                    self.unexpected(&format!("a constant of type `{}`", self.type_name(ty)))
+                );
             }
         };
         let frame = Frame { kind, ty, base: self.constants.elements.len(), start: token.start };

@@ -33,7 +33,7 @@ pub(crate) struct TypeState<'a> {
     sized: FxHashSet<Type>,
     /// Default address spaces of `alloca`, globals and functions, from the data layout.
     pub(crate) address_spaces: AddressSpaces,
-    frames: Vec<Frame>,
+    frames: Vec<OpenFrame>,
     parts: Vec<Type>,
 }
 
@@ -61,6 +61,12 @@ enum Frame {
     Struct { packed: bool, base: usize },
     Params { ret: Type, base: usize },
     Target { name: Symbol, base: usize, start: u32 },
+}
+
+/// A frame, and where its current part begins.
+struct OpenFrame {
+    frame: Frame,
+    part: u32,
 }
 
 /// What to do after a part.
@@ -156,12 +162,15 @@ impl<'a> Parser<'a> {
                     }
                     Suffix::Open => break,
                 }
-                let Some(&frame) = frames.last() else {
+                let Some(&mut OpenFrame { frame, ref mut part }) = frames.last_mut() else {
                     self.types.frames = frames;
                     return Ok(ty);
                 };
-                match self.close_type(frame, ty)? {
-                    Next::More => break,
+                match self.close_type(frame, *part, ty)? {
+                    Next::More => {
+                        *part = self.token.start;
+                        break;
+                    }
                     Next::Done(done) => {
                         frames.pop();
                         ty = done;
@@ -172,7 +181,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A type without parts, or None when a bracket has been opened.
-    fn open_type(&mut self, frames: &mut Vec<Frame>) -> PResult<Option<Type>> {
+    fn open_type(&mut self, frames: &mut Vec<OpenFrame>) -> PResult<Option<Type>> {
         if let Some(ty) = self.parse_simple_type()? {
             return Ok(Some(ty));
         }
@@ -190,7 +199,7 @@ impl<'a> Parser<'a> {
                 self.bump();
                 let len = self.expect_u64()?;
                 self.expect_kw(Keyword::X)?;
-                frames.push(Frame::Array { len });
+                frames.push(OpenFrame { frame: Frame::Array { len }, part: self.token.start });
                 Ok(None)
             }
             TokenKind::Less => {
@@ -210,7 +219,10 @@ impl<'a> Parser<'a> {
                     return Err(self.error(span, "a vector needs at least one element"));
                 }
                 self.expect_kw(Keyword::X)?;
-                frames.push(Frame::Vector { len, scalable });
+                frames.push(OpenFrame {
+                    frame: Frame::Vector { len, scalable },
+                    part: self.token.start,
+                });
                 Ok(None)
             }
             TokenKind::Word if self.at_kw(Keyword::Target) => {
@@ -221,7 +233,7 @@ impl<'a> Parser<'a> {
                 self.rest_of_target(name, base, start).map(|done| match done {
                     Next::Done(ty) => Some(ty),
                     Next::More => {
-                        frames.push(frame);
+                        frames.push(OpenFrame { frame, part: self.token.start });
                         None
                     }
                 })
@@ -234,10 +246,11 @@ impl<'a> Parser<'a> {
         &mut self,
         packed: bool,
         base: usize,
-        frames: &mut Vec<Frame>,
+        frames: &mut Vec<OpenFrame>,
     ) -> PResult<Option<Type>> {
         if !self.at(TokenKind::RBrace) {
-            frames.push(Frame::Struct { packed, base });
+            frames
+                .push(OpenFrame { frame: Frame::Struct { packed, base }, part: self.token.start });
             return Ok(None);
         }
         self.close_struct(packed)?;
@@ -253,8 +266,8 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes the part that was just read into the innermost open bracket.
-    fn close_type(&mut self, frame: Frame, ty: Type) -> PResult<Next> {
-        let part = self.span_from(self.previous_end.saturating_sub(1));
+    fn close_type(&mut self, frame: Frame, part: u32, ty: Type) -> PResult<Next> {
+        let part = self.span_from(part);
         match frame {
             Frame::Array { len } => {
                 if !self.is_array_element(ty) {
@@ -316,7 +329,7 @@ impl<'a> Parser<'a> {
     }
 
     /// What may follow a type: `*`, `addrspace(n)*`, or parameters, which make it the result of a function type.
-    fn parse_type_suffix(&mut self, ty: Type, frames: &mut Vec<Frame>) -> PResult<Suffix> {
+    fn parse_type_suffix(&mut self, ty: Type, frames: &mut Vec<OpenFrame>) -> PResult<Suffix> {
         if self.at(TokenKind::Star) || self.at_kw(Keyword::AddrSpace) {
             if matches!(ty, Type::VOID | Type::LABEL | Type::METADATA | Type::TOKEN | Type::X86_AMX)
             {
@@ -342,7 +355,10 @@ impl<'a> Parser<'a> {
             let kind = TypeKind::Function { ret: ty, params: Box::default(), vararg };
             return Ok(Suffix::Type(self.context.type_of_kind(&kind)));
         }
-        frames.push(Frame::Params { ret: ty, base: self.types.parts.len() });
+        frames.push(OpenFrame {
+            frame: Frame::Params { ret: ty, base: self.types.parts.len() },
+            part: self.token.start,
+        });
         Ok(Suffix::Open)
     }
 
