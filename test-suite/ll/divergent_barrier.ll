@@ -53,6 +53,6 @@ exit:
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare void @llvm.amdgcn.s.barrier()
 
-attributes #0 = { "target-cpu"="gfx90a" }
+attributes #0 = { "target-cpu"="gfx90a" "uniform-work-group-size"="true" }
 
 !0 = !{i32 256, i32 1, i32 1}

@@ -1,6 +1,6 @@
 ; The second dimension of the work-item id under three launch shapes, in waves of 64.
 ;
-; Expected: lanes are numbered along x first. When x spans whole waves (64x4) all lanes of a wave have the same y:
+; Expected: lanes are numbered along x first (and groups are uniform, so none is smaller). When x spans whole waves (64x4) all lanes of a wave have the same y:
 ; uniform. With 16x16 a wave holds four rows: divergent. With 96x2 the second wave holds the end of row 0 and the start
 ; of row 1: divergent. In the 64x4 shape `id.x / 64` is zero and `id.x` itself takes all values in every wave.
 target triple = "amdgcn-amd-amdhsa"
@@ -51,7 +51,7 @@ exit:
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workitem.id.y()
 
-attributes #0 = { "target-cpu"="gfx90a" }
+attributes #0 = { "target-cpu"="gfx90a" "uniform-work-group-size"="true" }
 
 !0 = !{i32 64, i32 4, i32 1}
 !1 = !{i32 16, i32 16, i32 1}

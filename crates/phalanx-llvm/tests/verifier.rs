@@ -17,7 +17,7 @@ use std::{
 use phalanx_ir::{Context, Verifier};
 use phalanx_llvm::parse_module;
 use phalanx_testing::{
-    llvm_tools::{Program, require, require_corpus},
+    llvm_tools::{Program, require, require_corpus, workspace_root},
     mutate::mutant,
 };
 
@@ -240,6 +240,33 @@ fn the_corpus_is_judged_as_llvm_judges_it() {
     assert!(count > 100, "only {count} files");
 }
 
+/// The programs of our own test suite: file and text.
+fn kernels() -> Vec<(PathBuf, String)> {
+    let (mut work, mut found) = (vec![workspace_root().join("test-suite")], Vec::new());
+    while let Some(folder) = work.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                work.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "ll") {
+                let text = fs::read_to_string(&path).expect("a program");
+                found.push((path, text));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn our_own_programs_are_well_formed() {
+    let kernels = kernels();
+    assert!(!kernels.is_empty());
+    for (file, text) in kernels {
+        assert_eq!(ours(text.as_bytes()), Verdict::Ok, "{}", file.display());
+    }
+}
+
 /// Texts that are almost those of the cases and of the corpus. `PHALANX_MUTANTS` says how many (default: 40).
 #[test]
 fn mutants_are_judged_as_llvm_judges_them() {
@@ -253,6 +280,7 @@ fn mutants_are_judged_as_llvm_judges_them() {
         let text = fs::read_to_string(&file).unwrap();
         sources.extend(cases(&text).1.into_iter().map(|case| case.text));
     }
+    sources.extend(kernels().into_iter().map(|(_, text)| text).filter(|text| text.len() < 20_000));
     if let Some(corpus) = require_corpus() {
         let oracle = fs::read_to_string(corpus.join("ORACLE.tsv")).expect("the list of answers");
         let texts = oracle.lines().filter_map(|line| line.split('\t').next());

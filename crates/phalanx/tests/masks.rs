@@ -299,3 +299,37 @@ define ptx_kernel void @k() \"nvvm.reqntid\"=\"{size}\" {{
     let sizes = ["32,8", "64,4", "96,2", "16,16", "48,2", "256"];
     assert_eq!(sizes.map(uniform), [true, true, true, false, false, true]);
 }
+
+#[test]
+fn the_wave_number_is_uniform_in_a_wave() {
+    check(
+        NVPTX,
+        r#"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptx_kernel void @rows_of_256() "nvvm.reqntid"="256" {
+  %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %wave = lshr i32 %x, 5
+  %half = lshr i32 %x, 4
+  %base = and i32 %x, -32
+  %pair = udiv i32 %x, 64
+  %third = udiv i32 %x, 48
+  ret void
+}
+define ptx_kernel void @rows_of_48() "nvvm.reqntid"="48,2" {
+  %y = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %not.a.wave = lshr i32 %y, 5
+  ret void
+}
+"#,
+        &expect![[r#"
+            x: {x}
+            wave: {wave}
+            half: {x}
+            base: {wave}
+            pair: {wave}
+            third: {x}
+            y: {x}
+            not.a.wave: {x}
+        "#]],
+    );
+}

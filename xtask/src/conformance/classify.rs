@@ -138,7 +138,11 @@ impl Function<'_> {
         comparison.values.retain(|value| same(&value.place));
         let unexplained = |what: String| Entry::unexplained(self.place.clone(), what);
         if !comparison.shape.is_empty() {
-            out.extend(comparison.lines().into_iter().map(unexplained));
+            // Another text, not another answer: by LLVM's rules it is the same, and listed already.
+            let listed =
+                self.by_rules.map(|f| uniformity::compare(self.llvm, f).shape).unwrap_or_default();
+            let new = comparison.lines().into_iter().filter(|line| !listed.contains(line));
+            out.extend(new.map(unexplained));
             return;
         }
         if !comparison.values.is_empty() {

@@ -73,7 +73,9 @@ enum Fact {
     Assumed(CycleId),
     /// Threads leave by the edge at different times.
     Exit(LeavingEdge),
-    /// So they do by every edge out of its level that is reached from the node.
+    /// Threads that left the cycle at different times have met in the node.
+    Onward(CycleId, Node),
+    /// Threads leave by every edge out of its level that is reached from the node at different times.
     ExitsFrom(Node),
     /// Everything computed in the cycle is read outside at different times.
     LiveOut(CycleId),
@@ -104,6 +106,8 @@ struct Control<'a> {
     selections: Selections,
     /// By cycle left and node: sources for which all uses that the node dominates are marked.
     reached: FxHashMap<(CycleId, Node), SourceSet>,
+    /// By cycle left and node, see [`Fact::Onward`].
+    onward: FxHashMap<(CycleId, Node), SourceSet>,
     temporal: Vec<TemporalUse>,
     /// Uses of what is always uniform in cycles that are assumed divergent.
     unlisted: Vec<TemporalUse>,
@@ -136,6 +140,7 @@ impl<'a> Control<'a> {
             remaining: vec![None; SourceSet::COUNT],
             selections: Selections::default(),
             reached: FxHashMap::default(),
+            onward: FxHashMap::default(),
             temporal: Vec::new(),
             unlisted: Vec::new(),
             invariance: None,
@@ -153,6 +158,10 @@ impl<'a> Control<'a> {
             match fact {
                 Fact::Assumed(cycle) => self.run_apart(marks, cycle, sources),
                 Fact::Exit(edge) => self.leave(marks, edge, sources),
+                Fact::Onward(cycle, node) => {
+                    let answer = self.view.onward(cycle, node);
+                    self.draw(marks, &answer, Some(cycle), sources);
+                }
                 Fact::ExitsFrom(node) => self.leave_from(node, sources),
                 Fact::LiveOut(cycle) => self.read_outside(marks, cycle, sources),
             }
@@ -219,6 +228,14 @@ impl<'a> Control<'a> {
                 Consequence::Reaches(node) => {
                     if let Some(cycle) = left {
                         self.reach(marks, cycle, node, sources);
+                    }
+                }
+                Consequence::Onward(cycle, node) => {
+                    let known = self.onward.entry((cycle, node)).or_default();
+                    let new = sources.difference(*known);
+                    if !new.is_empty() {
+                        *known |= new;
+                        self.facts.push((Fact::Onward(cycle, node), new));
                     }
                 }
                 Consequence::LiveOut(cycle) => {

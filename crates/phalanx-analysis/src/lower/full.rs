@@ -187,6 +187,38 @@ impl<'a> FullRules<'a> {
         Rule::new(Definition { seed, transfer: divergence::Transfer::Propagate, is_pure })
     }
 
+    /// Whether an operation drops the lane's part of the thread index along x: what is left is one number per wave.
+    ///
+    /// Waves are cut from threads in the order of their linear number, so x does not change within a wave beyond its low
+    /// bits when rows are whole waves, or when there is one row. Only the index itself is looked at.
+    fn is_wave_number(&mut self, opcode: Opcode, inst: InstId) -> bool {
+        let launch = self.around.launch;
+        let Some(width) = launch.wave_width.filter(|width| width.is_power_of_two()) else { return false };
+        let one_row = !launch.extent_can_exceed_one(1) && !launch.extent_can_exceed_one(2);
+        if !one_row && launch.extent_divisor(0) % width != 0 {
+            return false;
+        }
+        let &[a, b] = self.code.body.operands(inst) else { return false };
+        let (index, amount) = if opcode == Opcode::And && b.as_const().is_none() { (b, a) } else { (a, b) };
+        let Some(amount) = amount.as_const().and_then(|constant| self.integer(constant)) else { return false };
+        let lane_bits = width.ilog2();
+        let drops_lane = match opcode {
+            Opcode::And => amount.trailing_zeros() >= lane_bits,
+            Opcode::UDiv => amount.is_multiple_of(u64::from(width)) && amount != 0,
+            _ => amount >= u64::from(lane_bits),
+        };
+        drops_lane && self.is_thread_x(index)
+    }
+
+    fn is_thread_x(&mut self, value: Value) -> bool {
+        let body = self.code.body;
+        let call = value.as_inst().filter(|&inst| body.inst(inst).opcode == Opcode::Call);
+        let intrinsic = call.and_then(|call| body.const_callee(call)).and_then(|callee| self.intrinsic(callee));
+        intrinsic.is_some_and(|found| {
+            matches!(found.base, "workitem.id.x" | "read.ptx.sreg.tid.x")
+        })
+    }
+
     fn freeze(&self, operand: Value) -> Rule {
         let of_undef = operand.as_const().is_some_and(|constant| {
             matches!(self.code.context.const_data(constant).kind, ConstKind::Undef | ConstKind::Poison)
@@ -268,6 +300,10 @@ impl Rules for FullRules<'_> {
             Opcode::Alloca => self.alloca(inst, data),
             Opcode::Freeze => self.freeze(body.operands(inst)[0]),
             Opcode::ExtractValue => self.extract_value(inst),
+            Opcode::LShr | Opcode::AShr | Opcode::UDiv | Opcode::And if self.is_wave_number(data.opcode, inst) => {
+                let seed = SourceSet::WAVE;
+                Rule::new(Definition { seed, transfer: divergence::Transfer::Fixed, is_pure: true })
+            }
             Opcode::AddrSpaceCast if self.around.scratch_is_global && self.may_be_private(body.operands(inst)[0]) => {
                 Self::scratch_address()
             }

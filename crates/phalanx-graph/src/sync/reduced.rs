@@ -249,7 +249,7 @@ impl Reduced {
     /// The forward edge from a block into a node, where it enters at `to`.
     pub(crate) fn edge_into(&self, cfg: &Cfg, node: Node, from: Node, to: Node) -> Option<u32> {
         let first = self.edge_from(self.entering(node), from)?;
-        if self.representative.is_empty() {
+        if self.sources.items().get(first as usize + 1) != Some(&from.raw()) {
             return Some(first);
         }
         let mut others: Vec<Node> = cfg.successors(from).to_vec();

@@ -9,8 +9,10 @@
 //! searches. Answers that would make the whole table more than linear in the graph are not kept.
 
 use std::ops::Deref;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rustc_hash::FxHashMap;
 
 use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
@@ -36,6 +38,8 @@ struct Tables {
     branches: Vec<Slot>,
     exits: Vec<Slot>,
     splits: Vec<Slot>,
+    /// By cycle left and node, see [`SyncView::onward`].
+    onward: Mutex<FxHashMap<(CycleId, Node), Arc<[Consequence]>>>,
     /// By cycle: where all meet who leave it.
     meetings: Vec<OnceLock<Option<Node>>>,
     /// How many consequences may still be kept.
@@ -72,6 +76,7 @@ impl SyncDependence {
                 branches: slots(cfg.node_count()),
                 exits: slots(graph.leaving.len()),
                 splits: slots(count),
+                onward: Mutex::default(),
                 meetings: std::iter::repeat_with(OnceLock::new).take(cycles.len()).collect(),
                 room: AtomicUsize::new(256 + 4 * (cfg.node_count() + cfg.edge_count())),
                 graph,
@@ -85,6 +90,8 @@ impl SyncDependence {
 pub enum Answer<'a> {
     /// From a slot.
     Kept(&'a [Consequence]),
+    /// Kept, but not in a slot of its own.
+    Shared(Arc<[Consequence]>),
     /// Too much to keep.
     Computed(Vec<Consequence>),
 }
@@ -94,6 +101,7 @@ impl Deref for Answer<'_> {
     fn deref(&self) -> &[Consequence] {
         match self {
             Self::Kept(kept) => kept,
+            Self::Shared(shared) => shared,
             Self::Computed(computed) => computed,
         }
     }
@@ -163,11 +171,32 @@ impl<'a> SyncView<'a> {
         if let Some(kept) = slot.get() {
             return Answer::Kept(kept);
         }
-        let cycle = tables.graph.leaving.owner(edge);
-        let meeting =
-            *tables.meetings[cycle.index()].get_or_init(|| self.wave.meeting_behind(cycle));
+        let meeting = self.meeting_behind(tables.graph.leaving.owner(edge));
         let found = self.wave.leave(edge, meeting);
         keep(tables, slot, found)
+    }
+
+    fn meeting_behind(&mut self, cycle: CycleId) -> Option<Node> {
+        let slot = &self.tables.meetings[cycle.index()];
+        *slot.get_or_init(|| self.wave.meeting_behind(cycle))
+    }
+
+    /// What follows when threads that left the cycle by divergent exits have met in a node, from
+    /// [`Consequence::Onward`].
+    pub fn onward(&mut self, cycle: CycleId, node: Node) -> Answer<'a> {
+        let tables = self.tables;
+        // A panic elsewhere leaves the map as it was before or after an insertion.
+        let kept = || tables.onward.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept().get(&(cycle, node)) {
+            return Answer::Shared(Arc::clone(known));
+        }
+        let meeting = self.meeting_behind(cycle);
+        let found = self.wave.go_on(cycle, node, meeting);
+        if !reserve(tables, &found) {
+            return Answer::Computed(found);
+        }
+        let found: Arc<[Consequence]> = found.into();
+        Answer::Shared(Arc::clone(kept().entry((cycle, node)).or_insert(found)))
     }
 
     /// What follows outside of a region when threads run apart in it and leave by each edge apart.
@@ -306,10 +335,14 @@ impl<'a> SyncView<'a> {
 
 /// Puts an answer into its slot while there is room.
 fn keep<'a>(tables: &'a Tables, slot: &'a Slot, found: Vec<Consequence>) -> Answer<'a> {
-    let size = found.len() + 1;
-    let take = |room: usize| room.checked_sub(size);
-    if tables.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
+    if !reserve(tables, &found) {
         return Answer::Computed(found);
     }
     Answer::Kept(slot.get_or_init(|| found.into_boxed_slice()))
+}
+
+/// Takes room for an answer. False if there is not enough.
+fn reserve(tables: &Tables, found: &[Consequence]) -> bool {
+    let take = |room: usize| room.checked_sub(found.len() + 1);
+    tables.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
 }

@@ -79,6 +79,9 @@ pub enum Consequence {
     ExitsFrom(Node),
     /// Of a divergent exit only: what the node dominates is reached from there.
     Reaches(Node),
+    /// Of a divergent exit of the cycle only: those who left by it meet in the node, others of the cycle
+    /// do not come there. What follows further on is the same for all exits that lead there.
+    Onward(CycleId, Node),
     /// Everything that is computed in the cycle is read outside at different times.
     LiveOut(CycleId),
 }
@@ -103,6 +106,9 @@ pub(crate) struct Wave<'a> {
     cycles: &'a Cycles,
     graph: &'a Reduced,
     level: Option<CycleId>,
+    /// The cycle whose exits are looked at, and the exit, if only one is.
+    behind: Option<CycleId>,
+    left_by: Option<(Node, Node)>,
     /// Positions that carry the label of the rest.
     rest: Option<(u32, u32)>,
     /// Where everybody meets, if known.
@@ -149,6 +155,17 @@ struct Crossed {
     next: u32,
 }
 
+/// How a wave ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Nobody but the rest is left.
+    Over,
+    /// Everybody met in the node and has the label.
+    Met(Node, u32),
+    /// All but the rest did.
+    Onward(Node, u32),
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Back {
     Nobody,
@@ -169,6 +186,8 @@ impl<'a> Wave<'a> {
             cycles,
             graph,
             level: None,
+            behind: None,
+            left_by: None,
             rest: None,
             meeting: None,
             visit_of: vec![NONE; cfg.node_count()],
@@ -197,8 +216,8 @@ impl<'a> Wave<'a> {
         for (from, to, label) in edges {
             self.cross(from, to, label);
         }
-        let stop = self.spread();
-        self.conclude(stop, None);
+        let end = self.spread();
+        self.conclude(end);
         std::mem::take(&mut self.found)
     }
 
@@ -210,28 +229,56 @@ impl<'a> Wave<'a> {
             let (from, to) = graph.leaving.ends(edge);
             self.cross(from, to, i as u32);
         }
-        let stop = self.spread();
+        let end = self.spread();
         self.found.clear();
-        stop.map(|(node, _)| node)
+        match end {
+            End::Met(node, _) => Some(node),
+            _ => None,
+        }
     }
 
     /// Threads leave by this edge at different times. `meeting` is where everybody meets behind the
     /// cycle that the edge leaves.
     pub(crate) fn leave(&mut self, edge: LeavingEdge, meeting: Option<Node>) -> Vec<Consequence> {
-        let cycle = self.graph.leaving.owner(edge);
+        self.start_behind(self.graph.leaving.owner(edge), meeting);
+        let (from, to) = self.graph.leaving.ends(edge);
+        self.left_by = Some((from, to));
+        self.cross(from, to, 0);
+        let end = self.spread();
+        self.conclude(end);
+        std::mem::take(&mut self.found)
+    }
+
+    /// Threads that left the cycle by divergent exits have met in the node.
+    pub(crate) fn go_on(
+        &mut self,
+        cycle: CycleId,
+        node: Node,
+        meeting: Option<Node>,
+    ) -> Vec<Consequence> {
+        self.start_behind(cycle, meeting);
+        let label = node.raw() | JOINED;
+        let number = self.visit(node) as usize;
+        let visit = &mut self.visits[number];
+        (visit.has_label, visit.label, visit.is_over) = (true, label, true);
+        self.live -= 1;
+        self.pass_on(node, label);
+        let end = self.spread();
+        self.conclude(end);
+        std::mem::take(&mut self.found)
+    }
+
+    /// Prepares a wave in which the rest of the exits of a cycle share a label.
+    fn start_behind(&mut self, cycle: CycleId, meeting: Option<Node>) {
         let header = self.cycles.header(cycle);
         self.start(self.cycles.parent(cycle));
+        self.behind = Some(cycle);
         self.rest = Some(self.graph.interval(header));
         self.meeting = meeting;
-        let (from, to) = self.graph.leaving.ends(edge);
-        self.cross(from, to, 0);
         let graph = self.graph;
         for &node in graph.frontier.row(header.index()) {
             self.visit(Node::from_raw(node));
         }
-        let stop = self.spread();
-        self.conclude(stop, Some(edge));
-        std::mem::take(&mut self.found)
     }
 
     fn start(&mut self, level: Option<CycleId>) {
@@ -239,6 +286,8 @@ impl<'a> Wave<'a> {
             self.visit_of[visit.node.index()] = NONE;
         }
         self.level = level;
+        self.behind = None;
+        self.left_by = None;
         self.rest = None;
         self.meeting = None;
         self.crossed.clear();
@@ -328,16 +377,14 @@ impl<'a> Wave<'a> {
         };
     }
 
-    /// Passes labels on until everybody has met. Where, if at all, and with which label.
-    fn spread(&mut self) -> Option<(Node, u32)> {
+    /// Passes labels on until everybody has met, or all but the rest.
+    fn spread(&mut self) -> End {
         loop {
             if self.rest.is_some() && self.live_other == 0 {
-                return None;
+                return End::Over;
             }
-            let number = match self.complete.pop() {
-                Some(number) => number,
-                None => self.pending.pop()?.1,
-            };
+            let next = self.complete.pop().or_else(|| Some(self.pending.pop()?.1));
+            let Some(number) = next else { return End::Over };
             let Visit { node, is_over, has_label, .. } = self.visits[number as usize];
             if is_over {
                 continue;
@@ -346,14 +393,18 @@ impl<'a> Wave<'a> {
             self.live_other -= usize::from(has_label);
             self.visits[number as usize].is_over = true;
             let label = self.settle(number);
-            // Where the rest is, only the known meeting can tell. Whoever is still under way elsewhere
-            // came to an end before the meeting when that was found, and must be followed there.
-            let is_last = match self.rest {
+            let is_alone = match self.rest {
                 None => self.live == 0,
-                Some(_) => self.meeting == Some(node) && self.live_other == 0,
+                Some(_) => self.live_other == 0,
             };
-            if is_last {
-                return Some((node, label));
+            if is_alone {
+                // Where the rest is, only the known meeting can tell.
+                if self.rest.is_none() || self.meeting == Some(node) {
+                    return End::Met(node, label);
+                }
+                if label != REST && label & JOINED != 0 {
+                    return End::Onward(node, label);
+                }
             }
             self.pass_on(node, label);
         }
@@ -455,56 +506,70 @@ impl<'a> Wave<'a> {
     ///
     /// Every node of the level has a way back to its header, so whoever is still under way will come
     /// back too.
-    fn conclude(&mut self, stop: Option<(Node, u32)>, edge: Option<LeavingEdge>) {
-        let Some(level) = self.level else { return };
-        if let Some(edge) = edge {
-            self.rest_comes_back(level, edge, stop.is_some());
+    fn conclude(&mut self, end: End) {
+        if let (End::Onward(node, _), Some(cycle)) = (end, self.behind) {
+            self.found.push(Consequence::Onward(cycle, node));
         }
+        let Some(level) = self.level else { return };
+        if let End::Onward(..) = end
+            && matches!(self.back, Back::Nobody | Back::One(REST))
+        {
+            // All who come back, but the rest, come from there. Those who left before are apart from them.
+            self.ways_out.retain(|way| way.0 != REST);
+            self.report_ways_out(level);
+            return;
+        }
+        let has_met = matches!(end, End::Met(..));
+        self.rest_comes_back(level, has_met);
         // Unless nobody went another way, those who come later differ from the others.
         let mut late = None;
-        if let Some((node, label)) = stop {
+        if let End::Met(node, label) | End::Onward(node, label) = end {
             self.come_back(label);
             late = (self.back != Back::One(label)).then_some(node);
         }
         if self.back == Back::Many {
-            self.report_join_back(level, late, stop.is_some());
+            self.report_join_back(level, late, has_met);
         }
+        self.report_ways_out(level);
+        if let Some(node) = late {
+            self.found.push(Consequence::ExitsFrom(node));
+        }
+        if self.back != Back::One(REST) {
+            self.exits_of_the_rest(level, has_met);
+        }
+    }
+
+    /// Ways out of the level that carry another label than those who come back.
+    fn report_ways_out(&mut self, level: CycleId) {
         let depth = self.cycles.depth(level);
-        let together = self.back;
         for at in 0..self.ways_out.len() {
             let (label, way) = self.ways_out[at];
-            if together != Back::One(label) {
+            if self.back != Back::One(label) {
                 self.found.push(match way {
                     WayOut::Edge(edge) => Consequence::Exit(edge),
                     WayOut::Numbers(first, end) => Consequence::Exits { first, end, depth },
                 });
             }
         }
-        if let Some(node) = late {
-            self.found.push(Consequence::ExitsFrom(node));
-        }
-        if edge.is_some() && together != Back::One(REST) {
-            self.exits_of_the_rest(depth, stop.is_some());
-        }
     }
 
     /// Different labels are back at the header of the level. `late` is where some of them met who were
     /// not followed to the end.
-    fn report_join_back(&mut self, level: CycleId, late: Option<Node>, has_stopped: bool) {
+    fn report_join_back(&mut self, level: CycleId, late: Option<Node>, has_met: bool) {
         let merged = merged(&mut self.back_ranges);
         let nothing = EnteringEdges { first: 0, end: 0 };
         let first = merged.first().copied().unwrap_or(nothing);
         self.found.push(Consequence::JoinBack(level, first));
         self.found.extend(merged.into_iter().skip(1).map(Consequence::Also));
         self.found.extend(late.map(Consequence::AlsoFrom));
-        if !has_stopped {
+        if !has_met {
             let waiting = self.visits.iter().filter(|v| !v.is_over).map(|v| v.node);
             self.found.extend(waiting.map(Consequence::AlsoFrom));
         }
     }
 
     /// Finds out whether threads that left by another edge come back to the header of the level.
-    fn rest_comes_back(&mut self, level: CycleId, edge: LeavingEdge, has_stopped: bool) {
+    fn rest_comes_back(&mut self, level: CycleId, has_met: bool) {
         let Some((first, end)) = self.rest else { return };
         let graph = self.graph;
         let count = |first, end| {
@@ -517,10 +582,10 @@ impl<'a> Wave<'a> {
             let (first, end) = graph.interval(visit);
             left -= count(first, end);
         }
-        if graph.leaving.ends(edge).1 == self.cycles.header(level) {
+        if self.left_by.is_some_and(|(_, to)| to == self.cycles.header(level)) {
             left = left.saturating_sub(1);
         }
-        if left > 0 || !has_stopped && self.live > 0 {
+        if left > 0 || !has_met && self.live > 0 {
             self.come_back(REST);
         }
     }
@@ -538,8 +603,9 @@ impl<'a> Wave<'a> {
     }
 
     /// Those who left by other edges leave the level apart from those who go round.
-    fn exits_of_the_rest(&mut self, depth: u32, has_stopped: bool) {
+    fn exits_of_the_rest(&mut self, level: CycleId, has_met: bool) {
         let Some((first, end)) = self.rest else { return };
+        let depth = self.cycles.depth(level);
         let mut at = first;
         let mut gaps = Vec::new();
         for node in self.over_within(first, end) {
@@ -554,7 +620,7 @@ impl<'a> Wave<'a> {
                 self.found.push(Consequence::Exits { first, end, depth });
             }
         }
-        if !has_stopped {
+        if !has_met {
             let waiting = self.visits.iter().filter(|v| !v.is_over).map(|v| v.node);
             self.found.extend(waiting.map(Consequence::ExitsFrom));
         }
