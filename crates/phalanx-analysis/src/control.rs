@@ -18,7 +18,11 @@ use phalanx_target::SourceSet;
 ///
 /// `terminators` are the sources of the direction of each block's terminator.
 #[must_use]
-pub fn control_divergence(cfg: &Cfg, postdom: &PostDomTree, terminators: &[SourceSet]) -> Vec<SourceSet> {
+pub fn control_divergence(
+    cfg: &Cfg,
+    postdom: &PostDomTree,
+    terminators: &[SourceSet],
+) -> Vec<SourceSet> {
     let mut result = vec![SourceSet::EMPTY; cfg.node_count()];
     let all: SourceSet = terminators.iter().copied().collect();
     for source in all.iter() {
@@ -87,7 +91,10 @@ mod tests {
     use super::*;
 
     fn cfg(lists: &[&[u32]]) -> Cfg {
-        Cfg::new(Node::from_raw(0), lists.iter().map(|list| list.iter().map(|&n| Node::from_raw(n))))
+        Cfg::new(
+            Node::from_raw(0),
+            lists.iter().map(|list| list.iter().map(|&n| Node::from_raw(n))),
+        )
     }
 
     /// The definition: some path from a successor reaches `block` in all cases, another branch direction avoids it.
@@ -136,13 +143,16 @@ mod tests {
     fn equals_the_definition_on_random_graphs() {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut random = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
         for _ in 0..2000 {
             let n = 2 + random(10);
-            let lists: Vec<Vec<u32>> =
-                (0..n).map(|_| (0..random(3)).map(|_| 1 + random(n - 1) as u32).collect()).collect();
+            let lists: Vec<Vec<u32>> = (0..n)
+                .map(|_| (0..random(3)).map(|_| 1 + random(n - 1) as u32).collect())
+                .collect();
             let lists: Vec<&[u32]> = lists.iter().map(Vec::as_slice).collect();
             let graph = cfg(&lists);
             let postdom = PostDomTree::new(&graph);

@@ -47,7 +47,11 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: &Terminal) -> anyhow::Result<Sta
     Ok(worst)
 }
 
-fn report(args: &AnalyzeArgs, source: &Source, terminal: &Terminal) -> anyhow::Result<Option<ModuleReport>> {
+fn report(
+    args: &AnalyzeArgs,
+    source: &Source,
+    terminal: &Terminal,
+) -> anyhow::Result<Option<ModuleReport>> {
     let mut session = Session::new();
     let module = match session.read_for(&source.text, overrides(&args.target)) {
         Ok(module) => module.input(),

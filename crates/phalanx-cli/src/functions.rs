@@ -54,7 +54,10 @@ pub(crate) fn for_each<T: Send>(
         let results: Vec<T> = if let [entry] = chunk {
             vec![work(session.database(), *entry)]
         } else {
-            chunk.par_iter().map_with(session.database().clone(), |db, entry| work(db, *entry)).collect()
+            chunk
+                .par_iter()
+                .map_with(session.database().clone(), |db, entry| work(db, *entry))
+                .collect()
         };
         for result in results {
             done(result)?;

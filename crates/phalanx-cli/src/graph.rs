@@ -2,7 +2,10 @@
 
 use phalanx::{
     Session,
-    analysis::{UserKind, Value, lower::{Definition, Numbering}},
+    analysis::{
+        UserKind, Value,
+        lower::{Definition, Numbering},
+    },
     db::{Database, FunctionEntry, queries},
     graph::Node,
     ir::{Type, flow::node_of},
@@ -44,7 +47,12 @@ pub(crate) fn run(args: &GraphArgs, terminal: &Terminal) -> anyhow::Result<Statu
     Ok(Status::Fine)
 }
 
-fn draw(db: &Database, entry: FunctionEntry, printer: &ModulePrinter<'_>, kind: GraphKind) -> Option<String> {
+fn draw(
+    db: &Database,
+    entry: FunctionEntry,
+    printer: &ModulePrinter<'_>,
+    kind: GraphKind,
+) -> Option<String> {
     let input = entry.input;
     let view = input.view(db);
     let names = printer.function(view);
@@ -58,7 +66,9 @@ fn draw(db: &Database, entry: FunctionEntry, printer: &ModulePrinter<'_>, kind: 
     };
     let cfg = queries::cfg(db, input).as_ref()?;
     Some(match kind {
-        GraphKind::Domtree => dot::dom_tree_dot(&name, queries::dom_tree(db, input).as_ref()?, &names),
+        GraphKind::Domtree => {
+            dot::dom_tree_dot(&name, queries::dom_tree(db, input).as_ref()?, &names)
+        }
         GraphKind::Postdomtree => {
             dot::postdom_tree_dot(&name, queries::postdom_tree(db, input).as_ref()?, &names)
         }
@@ -72,7 +82,8 @@ fn draw(db: &Database, entry: FunctionEntry, printer: &ModulePrinter<'_>, kind: 
         GraphKind::Cycles => {
             let exits = queries::divergence(db, input).as_ref()?.cycles_with_divergent_exit();
             let divergent = |cycle| {
-                let found = exits.iter().find(|(c, sources)| *c == cycle && sources.intersects(scope));
+                let found =
+                    exits.iter().find(|(c, sources)| *c == cycle && sources.intersects(scope));
                 found.map_or(Mark::Plain, |_| Mark::Divergent)
             };
             let cycles = queries::cycles(db, input).as_ref()?;

@@ -23,7 +23,11 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Source> {
     let name = if is_stdin { "<stdin>".to_owned() } else { path.display().to_string() };
     let mut text = Vec::new();
     if is_stdin {
-        std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut text).context("cannot read standard input")?;
+        std::io::stdin()
+            .lock()
+            .take(MAX_BYTES + 1)
+            .read_to_end(&mut text)
+            .context("cannot read standard input")?;
     } else {
         let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
         if let Ok(metadata) = file.metadata() {
@@ -32,7 +36,9 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Source> {
             }
             text.reserve_exact(metadata.len().min(MAX_BYTES) as usize + 1);
         }
-        file.take(MAX_BYTES + 1).read_to_end(&mut text).with_context(|| format!("cannot read {name}"))?;
+        file.take(MAX_BYTES + 1)
+            .read_to_end(&mut text)
+            .with_context(|| format!("cannot read {name}"))?;
     }
     if text.len() as u64 > MAX_BYTES {
         bail!("{name} is larger than 4 GiB");

@@ -115,14 +115,19 @@ fn print_pass(
             let cycles = queries::cycles(db, input).as_ref()?;
             print_uniformity(name, view, (cycles, facts), scope, &names, out);
         }
-        FunctionPass::PrintCycles => print_cycles(name, queries::cycles(db, input).as_ref()?, &names, out),
-        FunctionPass::PrintDomTree => print_dom_tree(name, queries::dom_tree(db, input).as_ref()?, &names, out),
+        FunctionPass::PrintCycles => {
+            print_cycles(name, queries::cycles(db, input).as_ref()?, &names, out)
+        }
+        FunctionPass::PrintDomTree => {
+            print_dom_tree(name, queries::dom_tree(db, input).as_ref()?, &names, out)
+        }
         FunctionPass::PrintPostDomTree => {
             print_postdom_tree(name, queries::postdom_tree(db, input).as_ref()?, &names, out);
         }
         FunctionPass::PrintDomFrontier => {
             let order: Vec<_> = view.flow.order().iter().map(|&block| node_of(block)).collect();
-            let (cfg, tree) = (queries::cfg(db, input).as_ref()?, queries::dom_tree(db, input).as_ref()?);
+            let (cfg, tree) =
+                (queries::cfg(db, input).as_ref()?, queries::dom_tree(db, input).as_ref()?);
             print_dom_frontier(name, (cfg, tree), &order, &names, out);
         }
     }

@@ -52,7 +52,8 @@ const KNOWN: &str = "print<uniformity>, print<cycles>, print<domtree>, print<pos
 impl Pipeline {
     /// Reads a pipeline; the empty text is the empty pipeline.
     pub(crate) fn parse(text: &str) -> Result<Pipeline, PipelineError> {
-        let error = |at: usize, message: String| PipelineError { pipeline: text.to_owned(), at, message };
+        let error =
+            |at: usize, message: String| PipelineError { pipeline: text.to_owned(), at, message };
         let mut passes = Vec::new();
         let (mut start, mut depth, mut angle) = (0, 0usize, 0usize);
         // After `)` only another `)`, a comma or the end may come.
@@ -60,7 +61,10 @@ impl Pipeline {
         for (at, c) in text.char_indices().chain([(text.len(), ',')]) {
             match c {
                 '<' => angle += 1,
-                '>' => angle = angle.checked_sub(1).ok_or_else(|| error(at, "`>` without `<`".into()))?,
+                '>' => {
+                    angle =
+                        angle.checked_sub(1).ok_or_else(|| error(at, "`>` without `<`".into()))?
+                }
                 _ if angle > 0 && at < text.len() => {}
                 '(' => {
                     let adaptor = text[start..at].trim();
@@ -87,7 +91,9 @@ impl Pipeline {
                     }
                     closed = c == ')';
                     if closed {
-                        depth = depth.checked_sub(1).ok_or_else(|| error(at, "`)` without `(`".into()))?;
+                        depth = depth
+                            .checked_sub(1)
+                            .ok_or_else(|| error(at, "`)` without `(`".into()))?;
                     }
                     start = at + 1;
                 }
@@ -138,8 +144,16 @@ fn pass(name: &str) -> Option<Option<Pass>> {
             let inner = ["require<", "invalidate<", "verify<"]
                 .iter()
                 .find_map(|prefix| name.strip_prefix(prefix)?.strip_suffix('>'))?;
-            let known =
-                ["uniformity", "cycles", "domtree", "postdomtree", "domfrontier", "all", "targetir", "loops"];
+            let known = [
+                "uniformity",
+                "cycles",
+                "domtree",
+                "postdomtree",
+                "domfrontier",
+                "all",
+                "targetir",
+                "loops",
+            ];
             known.contains(&inner).then_some(None)
         }
     }
@@ -160,13 +174,17 @@ mod tests {
             parse("module(function(print<uniformity>, print<cycles>),verify)"),
             [Pass::Function(PrintUniformity), Pass::Function(PrintCycles), Pass::Verify]
         );
-        assert_eq!(parse("require<domtree>,verify<cycles>,print<domtree>"), [Pass::Function(PrintDomTree)]);
+        assert_eq!(
+            parse("require<domtree>,verify<cycles>,print<domtree>"),
+            [Pass::Function(PrintDomTree)]
+        );
         assert_eq!(parse(""), []);
     }
 
     #[test]
     fn groups_end_at_module_passes() {
-        let groups = Pipeline::parse("print<cycles>,print<domtree>,verify,print<cycles>").unwrap().groups();
+        let groups =
+            Pipeline::parse("print<cycles>,print<domtree>,verify,print<cycles>").unwrap().groups();
         assert_eq!(
             groups,
             [
@@ -184,7 +202,15 @@ mod tests {
               verify,gvn
                      ^"#]]
         .assert_eq(&Pipeline::parse("verify,gvn").unwrap_err().to_string());
-        for bad in ["verify,", "(verify)", "function(verify", "function(verify))", "verify>", "function(verify)x", ","] {
+        for bad in [
+            "verify,",
+            "(verify)",
+            "function(verify",
+            "function(verify))",
+            "verify>",
+            "function(verify)x",
+            ",",
+        ] {
             assert!(Pipeline::parse(bad).is_err(), "{bad}");
         }
     }

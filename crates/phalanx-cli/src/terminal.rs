@@ -55,8 +55,13 @@ impl Terminal {
         if steps < PROGRESS_FROM || !std::io::stderr().is_terminal() {
             return ProgressBar::hidden();
         }
-        let bar = ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr_with_hz(10));
-        if let Ok(style) = ProgressStyle::with_template("{msg} {bar:40} {pos}/{len} functions, {eta} left") {
+        let bar = ProgressBar::with_draw_target(
+            Some(steps as u64),
+            ProgressDrawTarget::stderr_with_hz(10),
+        );
+        if let Ok(style) =
+            ProgressStyle::with_template("{msg} {bar:40} {pos}/{len} functions, {eta} left")
+        {
             bar.set_style(style);
         }
         bar.set_message(what.to_owned());

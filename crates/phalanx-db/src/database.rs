@@ -51,7 +51,9 @@ impl Database {
         let callback = move |event: salsa::Event| {
             let entry = match event.kind {
                 salsa::EventKind::WillExecute { database_key } => (Did::Run, database_key),
-                salsa::EventKind::DidValidateMemoizedValue { database_key } => (Did::Validate, database_key),
+                salsa::EventKind::DidValidateMemoizedValue { database_key } => {
+                    (Did::Validate, database_key)
+                }
                 _ => return,
             };
             sink.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
@@ -66,7 +68,8 @@ impl Database {
         raw.into_iter()
             .map(|(did, key)| LogEntry {
                 did,
-                query: salsa::Database::ingredient_debug_name(self, key.ingredient_index()).into_owned(),
+                query: salsa::Database::ingredient_debug_name(self, key.ingredient_index())
+                    .into_owned(),
                 key: key.key_index(),
             })
             .collect()

@@ -3,13 +3,16 @@
 //! A function is one input with four fields that change at different rates ([`phalanx_ir::function`] says which is
 //! which). A field that is set invalidates exactly the memos that read it, so whoever sets one compares first: salsa
 //! does not.
-#![expect(missing_docs, reason = "the setters and builders that salsa generates carry no documentation")]
+#![expect(
+    missing_docs,
+    reason = "the setters and builders that salsa generates carry no documentation"
+)]
 
 use std::sync::Arc;
 
 use phalanx_ir::{
-    Body, Context, Extras, Flow, Function, FunctionHeader, GlobalName, Module, function::FunctionRef,
-    module::UseListOrder,
+    Body, Context, Extras, Flow, Function, FunctionHeader, GlobalName, Module,
+    function::FunctionRef, module::UseListOrder,
 };
 use phalanx_llvm::SourceMap;
 

@@ -35,8 +35,14 @@ impl Database {
     ) -> ModuleInput {
         let functions = std::mem::take(&mut module.functions);
         let context = Arc::clone(&module.context);
-        let input =
-            ModuleInput::new(self, context, module, Vec::new(), source_map.map(Arc::new), overrides);
+        let input = ModuleInput::new(
+            self,
+            context,
+            module,
+            Vec::new(),
+            source_map.map(Arc::new),
+            overrides,
+        );
         let entries = functions.into_iter().map(|f| self.add_function(input, f)).collect();
         input.set_functions(self).to(entries);
         input
@@ -79,7 +85,8 @@ impl Database {
             }
             entries.push(FunctionEntry { name, input: existing, is_definition });
         }
-        report.removed = input.functions(self).iter().map(|e| e.name).filter(|n| old.contains_key(n)).collect();
+        report.removed =
+            input.functions(self).iter().map(|e| e.name).filter(|n| old.contains_key(n)).collect();
         if *input.functions(self) != entries {
             input.set_functions(self).to(entries);
         }

@@ -143,7 +143,8 @@ fn divergence_asks_for_what_it_needs_only() {
         launch_facts(first)
         symbols(module)
         sync_dependence(first)
-        target(module)"#]].assert_eq(&fixture.ran());
+        target(module)"#]]
+    .assert_eq(&fixture.ran());
 }
 
 #[test]
@@ -171,23 +172,26 @@ fn comments_names_and_places_are_no_inputs() {
 fn an_instruction_edit_leaves_flow_facts_and_the_other_function_alone() {
     let mut fixture = Fixture::new(TWO);
     fixture.ask_everything();
-    fixture.reload(&TWO.replace("slt i32 %tid, %n", "sgt i32 %tid, %n"), &expect!["added [] removed [] changed [first] unchanged 2"]);
+    fixture.reload(
+        &TWO.replace("slt i32 %tid, %n", "sgt i32 %tid, %n"),
+        &expect!["added [] removed [] changed [first] unchanged 2"],
+    );
     fixture.db.take_log();
     fixture.ask_everything();
     expect![[r#"
         affect_map(first)
         callees(first)
-        llvm_affect_map(first)"#]].assert_eq(&fixture.ran());
+        llvm_affect_map(first)"#]]
+    .assert_eq(&fixture.ran());
 }
 
 #[test]
 fn a_flow_edit_reruns_the_facts_of_that_function() {
     let mut fixture = Fixture::new(TWO);
     fixture.ask_everything();
-    let edited = TWO.replace("label %loop, label %exit", "label %loop, label %out").replace(
-        "exit:\n  store i32 %i,",
-        "out:\n  br label %exit\nexit:\n  store i32 %i,",
-    );
+    let edited = TWO
+        .replace("label %loop, label %exit", "label %loop, label %out")
+        .replace("exit:\n  store i32 %i,", "out:\n  br label %exit\nexit:\n  store i32 %i,");
     fixture.reload(&edited, &expect!["added [] removed [] changed [second] unchanged 2"]);
     fixture.db.take_log();
     fixture.ask_everything();
@@ -204,7 +208,8 @@ fn a_flow_edit_reruns_the_facts_of_that_function() {
         llvm_affect_map(second)
         postdom_tree(second)
         sync_dependence(second)
-        uniformity(second)"#]].assert_eq(&fixture.ran());
+        uniformity(second)"#]]
+    .assert_eq(&fixture.ran());
 }
 
 #[test]
@@ -232,14 +237,18 @@ fn an_added_function_runs_alone() {
         postdom_tree(third)
         symbols(module)
         sync_dependence(third)
-        uniformity(third)"#]].assert_eq(&fixture.ran());
+        uniformity(third)"#]]
+    .assert_eq(&fixture.ran());
 }
 
 #[test]
 fn another_triple_reruns_divergence_only() {
     let mut fixture = Fixture::new(TWO);
     fixture.ask_everything();
-    fixture.reload(&TWO.replace("amdgcn-amd-amdhsa", "amdgcn-amd-amdpal"), &expect!["added [] removed [] changed [] unchanged 3"]);
+    fixture.reload(
+        &TWO.replace("amdgcn-amd-amdhsa", "amdgcn-amd-amdpal"),
+        &expect!["added [] removed [] changed [] unchanged 3"],
+    );
     fixture.db.take_log();
     fixture.ask_everything();
     expect![[r#"
@@ -249,13 +258,15 @@ fn another_triple_reruns_divergence_only() {
         launch_facts(second)
         llvm_affect_map(first)
         llvm_affect_map(second)
-        target(module)"#]].assert_eq(&fixture.ran());
+        target(module)"#]]
+    .assert_eq(&fixture.ran());
 }
 
 #[test]
 fn clones_answer_on_other_threads() {
     let fixture = Fixture::new(TWO);
-    let inputs: Vec<FunctionInput> = ["first", "second"].map(|name| fixture.function(name)).to_vec();
+    let inputs: Vec<FunctionInput> =
+        ["first", "second"].map(|name| fixture.function(name)).to_vec();
     let answers: Vec<usize> = std::thread::scope(|scope| {
         let handles: Vec<_> = inputs
             .iter()

@@ -199,7 +199,11 @@ impl Body {
     }
 
     fn link(&mut self, block: BlockId, inst: InstId, before: Option<InstId>) {
-        assert_eq!(self.places[raw(inst) as usize], UNLINKED, "instruction {inst:?} is in a block already");
+        assert_eq!(
+            self.places[raw(inst) as usize],
+            UNLINKED,
+            "instruction {inst:?} is in a block already"
+        );
         let at = raw(block) as usize;
         if at >= self.ends.len() {
             self.ends.resize(at + 1, Ends { first: NONE, last: NONE });
@@ -246,7 +250,10 @@ impl Body {
     }
 
     /// Incoming pairs of a phi: value and block, in the order of the text.
-    pub fn phi_incoming(&self, phi: InstId) -> impl ExactSizeIterator<Item = (Value, BlockId)> + '_ {
+    pub fn phi_incoming(
+        &self,
+        phi: InstId,
+    ) -> impl ExactSizeIterator<Item = (Value, BlockId)> + '_ {
         let (values, blocks) = self.operands(phi).split_at(self.operands(phi).len() / 2);
         values.iter().zip(blocks).map(|(&value, block)| (value, block.as_block().expect("a block")))
     }

@@ -130,7 +130,8 @@ impl Names {
 
     fn heap_bytes(&self) -> usize {
         self.bytes.capacity()
-            + (self.insts.capacity() + self.args.capacity() + self.blocks.capacity()) * size_of::<u32>()
+            + (self.insts.capacity() + self.args.capacity() + self.blocks.capacity())
+                * size_of::<u32>()
     }
 }
 

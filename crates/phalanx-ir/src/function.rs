@@ -9,11 +9,6 @@
 //! | [`Body`] | instructions, their operands and order |
 //! | [`Extras`] | names, metadata attachments, debug records: carried, read by no analysis |
 
-pub use crate::{
-    body::{Body, InstId, LocalMetadataId},
-    extras::{Extras, Names},
-    flow::{BlockFlow, BlockId, Flow},
-};
 use crate::{
     attributes::AttrList,
     call_conv::CallConv,
@@ -24,6 +19,11 @@ use crate::{
     symbol::{GlobalName, Symbol},
     types::{Type, TypeKind},
     value::{Value, ValueKind},
+};
+pub use crate::{
+    body::{Body, InstId, LocalMetadataId},
+    extras::{Extras, Names},
+    flow::{BlockFlow, BlockId, Flow},
 };
 
 /// Everything of a function but its code.
@@ -79,7 +79,13 @@ pub struct FunctionHeader {
 
 impl FunctionHeader {
     /// A header of external linkage and C convention, without attributes.
-    pub fn new(context: &Context, name: GlobalName, ret: Type, params: &[Type], vararg: bool) -> Self {
+    pub fn new(
+        context: &Context,
+        name: GlobalName,
+        ret: Type,
+        params: &[Type],
+        vararg: bool,
+    ) -> Self {
         FunctionHeader {
             name,
             ty: context.type_of_kind(&TypeKind::Function { ret, params: params.into(), vararg }),

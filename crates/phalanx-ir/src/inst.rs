@@ -364,7 +364,10 @@ impl MemInfo {
     /// With an alignment in bytes, which must be a power of two of at most 2^32.
     #[must_use]
     pub fn with_align(self, align: Option<u64>) -> Self {
-        debug_assert!(align.is_none_or(|a| a.is_power_of_two() && a <= 1 << 32), "no alignment: {align:?}");
+        debug_assert!(
+            align.is_none_or(|a| a.is_power_of_two() && a <= 1 << 32),
+            "no alignment: {align:?}"
+        );
         // Masked, so that not even a wrong alignment reaches the neighbouring parts.
         let code = align.map_or(0, |a| (a.trailing_zeros() + 1) & 0x3f);
         MemInfo(self.0 & !0x3f | code)

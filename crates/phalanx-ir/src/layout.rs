@@ -334,9 +334,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(layout: &str, kind: TypeKind, abi: u64, preferred: u64) {
+    fn check(layout: &str, kind: &TypeKind, abi: u64, preferred: u64) {
         let context = Context::new();
-        let ty = context.type_of_kind(&kind);
+        let ty = context.type_of_kind(kind);
         let layout = DataLayout::parse(layout.as_bytes());
         assert_eq!(layout.abi_align(&context, &NoStructs, ty), Some(abi), "ABI alignment");
         assert_eq!(layout.preferred_align(&context, &NoStructs, ty), Some(preferred), "preferred");
@@ -344,31 +344,31 @@ mod tests {
 
     #[test]
     fn defaults() {
-        check("", TypeKind::Int(1), 1, 1);
-        check("", TypeKind::Int(24), 4, 4);
-        check("", TypeKind::Int(64), 4, 8);
-        check("", TypeKind::Int(128), 4, 8);
-        check("", TypeKind::X86Fp80, 16, 16);
-        check("", TypeKind::Ptr(3), 8, 8);
-        check("", TypeKind::Vector { elem: Type::FLOAT, len: 3, scalable: false }, 16, 16);
-        check("", TypeKind::Array { elem: Type::I64, len: 3 }, 4, 8);
+        check("", &TypeKind::Int(1), 1, 1);
+        check("", &TypeKind::Int(24), 4, 4);
+        check("", &TypeKind::Int(64), 4, 8);
+        check("", &TypeKind::Int(128), 4, 8);
+        check("", &TypeKind::X86Fp80, 16, 16);
+        check("", &TypeKind::Ptr(3), 8, 8);
+        check("", &TypeKind::Vector { elem: Type::FLOAT, len: 3, scalable: false }, 16, 16);
+        check("", &TypeKind::Array { elem: Type::I64, len: 3 }, 4, 8);
         let fields = [Type::I8, Type::I16].into();
-        check("", TypeKind::Struct { packed: false, fields }, 2, 8);
+        check("", &TypeKind::Struct { packed: false, fields }, 2, 8);
         let fields = [Type::I8, Type::I16].into();
-        check("", TypeKind::Struct { packed: true, fields }, 1, 8);
+        check("", &TypeKind::Struct { packed: true, fields }, 1, 8);
     }
 
     #[test]
     fn stated() {
         let amdgpu = "e-p:64:64-p3:32:32-p7:160:256:256:32-i64:64-v48:64-a:16:32-A5-G1";
-        check(amdgpu, TypeKind::Int(64), 8, 8);
-        check(amdgpu, TypeKind::Int(128), 8, 8);
-        check(amdgpu, TypeKind::Ptr(3), 4, 4);
-        check(amdgpu, TypeKind::Ptr(7), 32, 32);
-        check(amdgpu, TypeKind::Ptr(1), 8, 8);
-        check(amdgpu, TypeKind::Vector { elem: Type::I16, len: 3, scalable: false }, 8, 8);
+        check(amdgpu, &TypeKind::Int(64), 8, 8);
+        check(amdgpu, &TypeKind::Int(128), 8, 8);
+        check(amdgpu, &TypeKind::Ptr(3), 4, 4);
+        check(amdgpu, &TypeKind::Ptr(7), 32, 32);
+        check(amdgpu, &TypeKind::Ptr(1), 8, 8);
+        check(amdgpu, &TypeKind::Vector { elem: Type::I16, len: 3, scalable: false }, 8, 8);
         let fields = [Type::I8].into();
-        check(amdgpu, TypeKind::Struct { packed: false, fields }, 2, 4);
+        check(amdgpu, &TypeKind::Struct { packed: false, fields }, 2, 4);
         let layout = DataLayout::parse(amdgpu.as_bytes());
         assert_eq!(
             (layout.alloca_space(), layout.globals_space(), layout.program_space()),

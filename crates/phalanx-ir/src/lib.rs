@@ -37,4 +37,4 @@ pub use module::{GlobalVariable, Module};
 pub use symbol::{GlobalName, Symbol, SyncScope};
 pub use types::{StructName, Type, TypeKind};
 pub use value::{Value, ValueKind};
-pub use verify::{VerifyError, Verifier};
+pub use verify::{Verifier, VerifyError};

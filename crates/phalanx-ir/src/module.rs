@@ -283,10 +283,15 @@ impl Module {
     /// Where each name is defined or declared. O(entities).
     pub fn index(&self) -> FxHashMap<GlobalName, GlobalIndex> {
         let mut index = FxHashMap::default();
-        index.extend(self.variables.iter().enumerate().map(|(i, v)| (v.name, GlobalIndex::Variable(i))));
+        index.extend(
+            self.variables.iter().enumerate().map(|(i, v)| (v.name, GlobalIndex::Variable(i))),
+        );
         index.extend(self.aliases.iter().enumerate().map(|(i, a)| (a.name, GlobalIndex::Alias(i))));
         index.extend(
-            self.functions.iter().enumerate().map(|(i, f)| (f.header.name, GlobalIndex::Function(i))),
+            self.functions
+                .iter()
+                .enumerate()
+                .map(|(i, f)| (f.header.name, GlobalIndex::Function(i))),
         );
         index
     }

@@ -267,6 +267,10 @@ fn our_own_programs_are_well_formed() {
     }
 }
 
+/// Words of LLVM's messages about alias metadata, which our verifier carries and does not judge.
+const NOT_JUDGED: [&str; 6] =
+    ["TBAA", "tbaa", "Access type node", "Access tag", "access tag", "Base nodes"];
+
 /// Texts that are almost those of the cases and of the corpus. `PHALANX_MUTANTS` says how many (default: 40).
 #[test]
 fn mutants_are_judged_as_llvm_judges_them() {
@@ -290,10 +294,14 @@ fn mutants_are_judged_as_llvm_judges_them() {
     let seeds: Vec<u64> = (first..first + count).collect();
     let judge = |&seed: &u64| {
         let source = &sources[(seed as usize).wrapping_mul(7919) % sources.len()];
-        let text = mutant(source, seed);
+        let mut text = mutant(source, seed);
+        if seed % 2 == 1 {
+            text = mutant(&text, seed + 1);
+        }
         let (ours, llvms) = (ours(text.as_bytes()), llvms(&assembler, text.as_bytes()));
         let agrees = match (&llvms, &ours) {
             (Verdict::Ok, Verdict::Ok) => true,
+            (Verdict::Verifier(theirs), _) if NOT_JUDGED.iter().any(|w| theirs.contains(w)) => true,
             (Verdict::Ok, _) | (Verdict::Verifier(_), Verdict::Ok) => false,
             (Verdict::Verifier(theirs), Verdict::Verifier(ours)) => theirs == ours,
             // What a parser alone rejects is the business of the parser's tests.

@@ -57,7 +57,9 @@ pub fn render_verify_errors(
     for error in errors {
         let position = module.functions.iter().position(|f| Some(f.header.name) == error.function);
         let function = position.map(|at| module.functions[at].view());
-        let span = position.and_then(|at| place(at, error, source_map?)).map(|offset| line_span(source, offset));
+        let span = position
+            .and_then(|at| place(at, error, source_map?))
+            .map(|offset| line_span(source, offset));
         head(source, span, "error", ERROR, &error.message, &mut out);
         if let Some(span) = span {
             snippet(source, span, None, &mut out);
@@ -93,7 +95,12 @@ fn place(function: usize, error: &VerifyError, map: &SourceMap) -> Option<u32> {
 }
 
 /// The entities an error speaks of, a line each, beginning with the instruction itself.
-fn related(error: &VerifyError, function: FunctionRef<'_>, printer: &FunctionPrinter<'_>, out: &mut Vec<u8>) {
+fn related(
+    error: &VerifyError,
+    function: FunctionRef<'_>,
+    printer: &FunctionPrinter<'_>,
+    out: &mut Vec<u8>,
+) {
     if let Some(inst) = error.inst {
         printer.inst(inst, out);
         out.push(b'\n');
@@ -134,8 +141,12 @@ fn head(
         let (line, column) = line_col(source.text, span.start);
         format!(":{line}:{column}")
     });
-    writeln!(out, "{BOLD}{}{place}:{BOLD:#} {style}{kind}:{style:#} {BOLD}{message}{BOLD:#}", source.name)
-        .expect("a string can be written to");
+    writeln!(
+        out,
+        "{BOLD}{}{place}:{BOLD:#} {style}{kind}:{style:#} {BOLD}{message}{BOLD:#}",
+        source.name
+    )
+    .expect("a string can be written to");
 }
 
 /// From an offset to the end of its line.
@@ -164,7 +175,8 @@ fn snippet(source: SourceText<'_>, span: Span, label: Option<&str>, out: &mut St
 fn window(text: &[u8], span: Span) -> (String, Range<usize>) {
     let start = (span.start as usize).min(text.len());
     let line_start = text[..start].iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
-    let line_end = text[start..].iter().position(|&b| b == b'\n').map_or(text.len(), |at| start + at);
+    let line_end =
+        text[start..].iter().position(|&b| b == b'\n').map_or(text.len(), |at| start + at);
     let end = (span.end as usize).clamp(start, line_end);
     let from = line_start.max(start.saturating_sub(WINDOW));
     let to = line_end.min(end.max(start + 1) + WINDOW).max(from);
@@ -193,7 +205,8 @@ mod tests {
     fn place_line_and_caret() {
         let text = b"define void @f() {\n  %x = add i32 1, y\n}\n";
         let error = ParseError::new(Span::new(37, 38), "expected value, found `y`");
-        let error = Box::new(error).with_label("not a value").with_note(None, "globals begin with `@`");
+        let error =
+            Box::new(error).with_label("not a value").with_note(None, "globals begin with `@`");
         let source = SourceText { name: "k.ll", text };
         expect![[r#""#]].assert_eq(&plain(&render_parse_error(source, &error)));
     }

@@ -99,7 +99,8 @@ pub fn dom_tree_dot(name: &[u8], tree: &DomTree, names: &dyn BlockNames) -> Stri
     for &node in tree.preorder() {
         node_line(&mut out, "  ", node, names, Mark::Plain);
         if let Some(parent) = tree.idom(node) {
-            writeln!(out, "  n{} -> n{};", parent.raw(), node.raw()).expect("a string can be written to");
+            writeln!(out, "  n{} -> n{};", parent.raw(), node.raw())
+                .expect("a string can be written to");
         }
     }
     out.push_str("}\n");
@@ -110,11 +111,13 @@ pub fn dom_tree_dot(name: &[u8], tree: &DomTree, names: &dyn BlockNames) -> Stri
 pub fn postdom_tree_dot(name: &[u8], tree: &PostDomTree, names: &dyn BlockNames) -> String {
     let mut out = open("post-dominator tree", name);
     let exit = tree.virtual_exit();
-    writeln!(out, "  n{} [label=\"exit\", shape=ellipse];", exit.raw()).expect("a string can be written to");
+    writeln!(out, "  n{} [label=\"exit\", shape=ellipse];", exit.raw())
+        .expect("a string can be written to");
     for &node in tree.subtree(exit).iter().filter(|&&node| node != exit) {
         node_line(&mut out, "  ", node, names, Mark::Plain);
         let parent = tree.ipdom(node).unwrap_or(exit);
-        writeln!(out, "  n{} -> n{};", parent.raw(), node.raw()).expect("a string can be written to");
+        writeln!(out, "  n{} -> n{};", parent.raw(), node.raw())
+            .expect("a string can be written to");
     }
     out.push_str("}\n");
     out
@@ -124,7 +127,8 @@ pub fn postdom_tree_dot(name: &[u8], tree: &PostDomTree, names: &dyn BlockNames)
 pub fn values_dot(name: &[u8], nodes: &[(Vec<u8>, Mark)], edges: &[(usize, usize)]) -> String {
     let mut out = open("affect map", name);
     for (number, (text, mark)) in nodes.iter().enumerate() {
-        writeln!(out, "  v{number} [label=\"{}\"{}];", escape(text), fill(*mark)).expect("a string can be written to");
+        writeln!(out, "  v{number} [label=\"{}\"{}];", escape(text), fill(*mark))
+            .expect("a string can be written to");
     }
     for &(from, to) in edges {
         writeln!(out, "  v{from} -> v{to};").expect("a string can be written to");
@@ -161,7 +165,8 @@ fn edges(out: &mut String, cfg: &Cfg, order: &[Node], branches: &dyn Fn(Node) ->
             Mark::Divergent => format!(" [color=\"{DIVERGENT_EDGE}\", penwidth=2]"),
         };
         for &target in cfg.successors(node) {
-            writeln!(out, "  n{} -> n{}{style};", node.raw(), target.raw()).expect("a string can be written to");
+            writeln!(out, "  n{} -> n{}{style};", node.raw(), target.raw())
+                .expect("a string can be written to");
         }
     }
 }

@@ -32,28 +32,26 @@ pub enum Entry {
 #[must_use]
 pub fn entry(convention: CallConv, architecture: Architecture) -> Entry {
     let name = convention.text().unwrap_or_default();
-        match (architecture, name) {
-            (Architecture::Amdgcn | Architecture::R600, "amdgpu_kernel" | "spir_kernel")
-            | (Architecture::Nvptx, "ptx_kernel")
-            | (Architecture::Spirv, "spir_kernel") => Entry::Kernel,
-            (
-                Architecture::Amdgcn | Architecture::R600,
-                "amdgpu_vs"
-                | "amdgpu_gs"
-                | "amdgpu_ps"
-                | "amdgpu_cs"
-                | "amdgpu_hs"
-                | "amdgpu_ls"
-                | "amdgpu_es"
-                | "amdgpu_cs_chain"
-                | "amdgpu_cs_chain_preserve",
-            ) => Entry::Shader,
-            (Architecture::Generic, "amdgpu_kernel" | "spir_kernel" | "ptx_kernel") => {
-                Entry::Kernel
-            }
-            _ => Entry::Call,
-        }
+    match (architecture, name) {
+        (Architecture::Amdgcn | Architecture::R600, "amdgpu_kernel" | "spir_kernel")
+        | (Architecture::Nvptx, "ptx_kernel")
+        | (Architecture::Spirv, "spir_kernel") => Entry::Kernel,
+        (
+            Architecture::Amdgcn | Architecture::R600,
+            "amdgpu_vs"
+            | "amdgpu_gs"
+            | "amdgpu_ps"
+            | "amdgpu_cs"
+            | "amdgpu_hs"
+            | "amdgpu_ls"
+            | "amdgpu_es"
+            | "amdgpu_cs_chain"
+            | "amdgpu_cs_chain_preserve",
+        ) => Entry::Shader,
+        (Architecture::Generic, "amdgpu_kernel" | "spir_kernel" | "ptx_kernel") => Entry::Kernel,
+        _ => Entry::Call,
     }
+}
 
 /// Whether LLVM 22's uniformity analysis takes an argument for uniform.
 ///

@@ -310,9 +310,8 @@ fn arguments_by_calling_convention() {
                     .iter()
                     .any(|(divergent, line)| *divergent && line.ends_with(&format!(" %{name}")))
             };
-            let ours = |inreg, byval| {
-                llvm_argument_is_uniform(architecture, CallConv(*n), inreg, byval)
-            };
+            let ours =
+                |inreg, byval| llvm_argument_is_uniform(architecture, CallConv(*n), inreg, byval);
             let place = format!("{architecture} cc {n}");
             assert_eq!(theirs("plain"), ours(false, false), "{place}");
             assert_eq!(theirs("inreg"), ours(true, false), "{place}");

@@ -222,7 +222,13 @@ fn ladder(n: usize, closed: bool) -> AbstractProgram {
         w.at = a;
         let p = w.phi(&last[..1]);
         let x = w.step(p);
-        let after = if i + 1 < n { node(2 * i + 2) } else if closed { node(0) } else { exit };
+        let after = if i + 1 < n {
+            node(2 * i + 2)
+        } else if closed {
+            node(0)
+        } else {
+            exit
+        };
         w.branch(x, b, after);
         w.at = b;
         let q = w.phi(&[last[1], (a, x)]);

@@ -123,6 +123,10 @@ fn mix(parts: &[u64]) -> u64 {
 
 const NO_KEY: u32 = u32::MAX;
 
+/// What an undefined operand holds: whatever agrees with the rest of the group. A function of it is as undefined, and a
+/// thread that branches on it has no behaviour any more. No operation computes this number.
+const ANY: u32 = u32::MAX;
+
 /// A converged group.
 struct Group {
     hash: u64,
@@ -221,6 +225,9 @@ impl<'a> Machine<'a> {
 
     /// Notes something about a group. True when another thread noted something else.
     fn note(&mut self, at: usize, what: u64) -> bool {
+        if what == u64::from(ANY) {
+            return false;
+        }
         let old = std::mem::replace(&mut self.notes[at], what);
         old != u64::MAX && old != what
     }
@@ -248,7 +255,7 @@ impl<'a> Machine<'a> {
             let read = |operand: Operand| match operand {
                 Operand::Value(value) => thread.registers[value as usize],
                 Operand::Constant(constant) => constant,
-                Operand::Undef => 0,
+                Operand::Undef => ANY,
             };
             let fresh = |who: u64| mix(&[seed, u64::from(*number), hash, who]) as u32 & 0xffff;
             let result = match operation {
@@ -260,10 +267,12 @@ impl<'a> Machine<'a> {
                 Operation::ThreadId => thread.number,
                 Operation::Uniform | Operation::AlwaysUniform(_) => fresh(0),
                 Operation::Divergent => fresh(1 + u64::from(thread.number)),
+                Operation::Pure(_, [a, b]) if read(*a) == ANY || read(*b) == ANY => ANY,
                 Operation::Pure(name, [a, b]) => {
                     let parts = [seed, u64::from(*name), u64::from(read(*a)), u64::from(read(*b))];
                     mix(&parts) as u32 & 0xffff
                 }
+                Operation::Test(a) if read(*a) == ANY => ANY,
                 Operation::Test(a) => mix(&[seed, 11, u64::from(read(*a))]) as u32 & 1,
             };
             let reads: Vec<Option<u32>> = match operation {
@@ -295,9 +304,13 @@ impl<'a> Machine<'a> {
         let read = |operand: Operand| match operand {
             Operand::Value(value) => thread.registers[value as usize],
             Operand::Constant(constant) => constant,
-            Operand::Undef => 0,
+            Operand::Undef => ANY,
         };
-        let next = match &program.blocks[block.index()].terminator {
+        let terminator = &program.blocks[block.index()].terminator;
+        if terminator.condition().is_some_and(|condition| read(condition) == ANY) {
+            return None;
+        }
+        let next = match terminator {
             Terminator::Return => return None,
             Terminator::Jump(to) => *to,
             Terminator::Branch(condition, [yes, no]) => {

@@ -32,7 +32,7 @@ pub struct Options {
     pub shape: Option<Shape>,
     /// About how many blocks at most.
     pub blocks: usize,
-    /// Whether some phi entries are undef. The oracle does not model what undef may become.
+    /// Whether some phi entries are undef.
     pub undef: bool,
 }
 

@@ -174,7 +174,8 @@ impl Giant {
     /// The text of the module.
     #[must_use]
     pub fn text(self) -> String {
-        let mut writer = Writer { out: String::from(HEAD), rng: StdRng::seed_from_u64(self.size as u64) };
+        let mut writer =
+            Writer { out: String::from(HEAD), rng: StdRng::seed_from_u64(self.size as u64) };
         writer.line("define amdgpu_kernel void @k(ptr addrspace(1) %p, i32 %n) #0 {");
         writer.line("entry:");
         writer.line("  %tid = call i32 @llvm.amdgcn.workitem.id.x()");
@@ -259,10 +260,17 @@ impl Writer {
         w!(self, "  br label %h0");
         for i in 0..n {
             let bound = self.below(1000);
-            w!(self, "h{i}:\n  %c{i} = icmp slt i32 {value}, {bound}\n  br i1 %c{i}, label %a{i}, label %b{i}");
+            w!(
+                self,
+                "h{i}:\n  %c{i} = icmp slt i32 {value}, {bound}\n  br i1 %c{i}, label %a{i}, label %b{i}"
+            );
             w!(self, "a{i}:\n  %x{i} = add i32 {value}, {}\n  br label %j{i}", i + 1);
             w!(self, "b{i}:\n  %y{i} = xor i32 {value}, {}\n  br label %j{i}", i + 3);
-            w!(self, "j{i}:\n  %v{i} = phi i32 [ %x{i}, %a{i} ], [ %y{i}, %b{i} ]\n  br label %h{}", i + 1);
+            w!(
+                self,
+                "j{i}:\n  %v{i} = phi i32 [ %x{i}, %a{i} ], [ %y{i}, %b{i} ]\n  br label %h{}",
+                i + 1
+            );
             value = format!("%v{i}");
         }
         w!(self, "h{n}:");
@@ -278,7 +286,10 @@ impl Writer {
             };
             w!(self, "h{i}:\n  %i{i} = phi i32 [ 0, %{before} ], [ %n{i}, %l{i} ]");
             if big {
-                w!(self, "  %q{i} = icmp eq i32 %i{i}, %s\n  br i1 %q{i}, label %t{i}, label %d{i}");
+                w!(
+                    self,
+                    "  %q{i} = icmp eq i32 %i{i}, %s\n  br i1 %q{i}, label %t{i}, label %d{i}"
+                );
                 w!(self, "t{i}:\n  %u{i} = add i32 %i{i}, 5\n  br label %d{i}");
                 w!(self, "d{i}:\n  %z{i} = phi i32 [ %u{i}, %t{i} ], [ %i{i}, %h{i} ]");
             }
@@ -310,13 +321,26 @@ impl Writer {
             if around && i == 0 {
                 left += &format!(", [ %x{last}, %a{last} ]");
             }
-            let next = |side: &str, end: &str| if i < last { format!("{side}{}", i + 1) } else { end.to_string() };
+            let next = |side: &str, end: &str| {
+                if i < last { format!("{side}{}", i + 1) } else { end.to_string() }
+            };
             let (a, b) = (next("a", if around { "a0" } else { "exit" }), next("b", "exit"));
             let (low, high) = (self.below(99), self.below(99));
-            w!(self, "a{i}:\n  %p{i} = phi i32 {left}, [ %y{i}, %b{i} ]\n  %x{i} = add i32 %p{i}, {}", i + 1);
+            w!(
+                self,
+                "a{i}:\n  %p{i} = phi i32 {left}, [ %y{i}, %b{i} ]\n  %x{i} = add i32 %p{i}, {}",
+                i + 1
+            );
             w!(self, "  %e{i} = icmp sgt i32 %x{i}, {low}\n  br i1 %e{i}, label %b{i}, label %{a}");
-            w!(self, "b{i}:\n  %q{i} = phi i32 {right}, [ %x{i}, %a{i} ]\n  %y{i} = xor i32 %q{i}, {}", i + 7);
-            w!(self, "  %f{i} = icmp slt i32 %y{i}, {high}\n  br i1 %f{i}, label %a{i}, label %{b}");
+            w!(
+                self,
+                "b{i}:\n  %q{i} = phi i32 {right}, [ %x{i}, %a{i} ]\n  %y{i} = xor i32 %q{i}, {}",
+                i + 7
+            );
+            w!(
+                self,
+                "  %f{i} = icmp slt i32 %y{i}, {high}\n  br i1 %f{i}, label %a{i}, label %{b}"
+            );
         }
         w!(self, "exit:");
         if around {
@@ -390,7 +414,8 @@ impl Writer {
         }
         w!(self, "  br label %b0");
         for i in 0..n {
-            let mut incoming: Vec<String> = predecessors[i].iter().map(|p| format!("%w{p}, %b{p}")).collect();
+            let mut incoming: Vec<String> =
+                predecessors[i].iter().map(|p| format!("%w{p}, %b{p}")).collect();
             if i == 0 {
                 incoming.insert(0, "%s, %entry".to_string());
             }
@@ -403,12 +428,17 @@ impl Writer {
                     format!("{}, %{block}", self.rng.random_range(0..10))
                 })
                 .collect();
-            w!(self, "  %u{i} = phi i32 [ {} ]\n  %w{i} = add i32 %v{i}, %u{i}", constants.join(" ], [ "));
+            w!(
+                self,
+                "  %u{i} = phi i32 [ {} ]\n  %w{i} = add i32 %v{i}, %u{i}",
+                constants.join(" ], [ ")
+            );
             match successors[i][..] {
                 [] => self.finish(&format!("%w{i}")),
                 [only] => w!(self, "  br label %b{only}"),
                 [one, other, ..] => {
-                    let condition = if self.rng.random_bool(0.5) { format!("%v{i}") } else { "%n".to_string() };
+                    let condition =
+                        if self.rng.random_bool(0.5) { format!("%v{i}") } else { "%n".to_string() };
                     let bound = self.below(99);
                     w!(self, "  %c{i} = icmp slt i32 {condition}, {bound}");
                     w!(self, "  br i1 %c{i}, label %b{one}, label %b{other}");
@@ -422,7 +452,11 @@ impl Writer {
         w!(self, "  br label %b0");
         for i in 0..n {
             let wanted = self.rng.random_range(0..10_000);
-            w!(self, "b{i}:\n  %x{i} = add i32 {value}, {}\n  %c{i} = icmp eq i32 %x{i}, {wanted}", i + 1);
+            w!(
+                self,
+                "b{i}:\n  %x{i} = add i32 {value}, {}\n  %c{i} = icmp eq i32 %x{i}, {wanted}",
+                i + 1
+            );
             w!(self, "  br i1 %c{i}, label %exit, label %b{}", i + 1);
             value = format!("%x{i}");
         }
@@ -437,14 +471,24 @@ impl Writer {
 
     fn breaks(&mut self, n: usize) {
         let mut value = "%iv".to_string();
-        w!(self, "  br label %h\nh:\n  %iv = phi i32 [ %s, %entry ], [ %nx, %latch ]\n  br label %b0");
+        w!(
+            self,
+            "  br label %h\nh:\n  %iv = phi i32 [ %s, %entry ], [ %nx, %latch ]\n  br label %b0"
+        );
         for i in 0..n {
             let wanted = self.rng.random_range(0..10_000);
-            w!(self, "b{i}:\n  %x{i} = add i32 {value}, {}\n  %c{i} = icmp eq i32 %x{i}, {wanted}", i + 1);
+            w!(
+                self,
+                "b{i}:\n  %x{i} = add i32 {value}, {}\n  %c{i} = icmp eq i32 %x{i}, {wanted}",
+                i + 1
+            );
             w!(self, "  br i1 %c{i}, label %o{i}, label %b{}", i + 1);
             value = format!("%x{i}");
         }
-        w!(self, "b{n}:\n  br label %latch\nlatch:\n  %nx = add i32 {value}, 1\n  %cl = icmp slt i32 %nx, 100000");
+        w!(
+            self,
+            "b{n}:\n  br label %latch\nlatch:\n  %nx = add i32 {value}, 1\n  %cl = icmp slt i32 %nx, 100000"
+        );
         w!(self, "  br i1 %cl, label %h, label %exit");
         for i in 0..n {
             w!(self, "o{i}:\n  %z{i} = mul i32 %x{i}, 3\n  br label %exit");
@@ -460,7 +504,11 @@ impl Writer {
     fn infinite(&mut self, n: usize) {
         w!(self, "  br label %b0");
         for i in 0..n {
-            w!(self, "b{i}:\n  %c{i} = icmp eq i32 %s, {i}\n  br i1 %c{i}, label %l{i}, label %b{}", i + 1);
+            w!(
+                self,
+                "b{i}:\n  %c{i} = icmp eq i32 %s, {i}\n  br i1 %c{i}, label %l{i}, label %b{}",
+                i + 1
+            );
             w!(self, "l{i}:\n  store volatile i32 {i}, ptr addrspace(1) %p\n  br label %l{i}");
         }
         w!(self, "b{n}:");
@@ -473,14 +521,20 @@ impl Writer {
         for k in 0..n {
             for d in 0..depth {
                 let before = if d == 0 { last.clone() } else { format!("h{k}_{}", d - 1) };
-                w!(self, "h{k}_{d}:\n  %i{k}_{d} = phi i32 [ 0, %{before} ], [ %n{k}_{d}, %l{k}_{d} ]");
+                w!(
+                    self,
+                    "h{k}_{d}:\n  %i{k}_{d} = phi i32 [ 0, %{before} ], [ %n{k}_{d}, %l{k}_{d} ]"
+                );
                 match d + 1 < depth {
                     true => w!(self, "  br label %h{k}_{}", d + 1),
                     false => w!(self, "  br label %l{k}_{d}"),
                 }
             }
             for d in (0..depth).rev() {
-                w!(self, "l{k}_{d}:\n  %n{k}_{d} = add i32 %i{k}_{d}, 1\n  %c{k}_{d} = icmp slt i32 %n{k}_{d}, %s");
+                w!(
+                    self,
+                    "l{k}_{d}:\n  %n{k}_{d} = add i32 %i{k}_{d}, 1\n  %c{k}_{d} = icmp slt i32 %n{k}_{d}, %s"
+                );
                 let next = match d {
                     0 if k + 1 < n => format!("h{}_0", k + 1),
                     0 => "exit".to_string(),
@@ -499,7 +553,11 @@ impl Writer {
         for i in 0..n {
             let before = if i == 0 { "%s".to_string() } else { format!("%x{}", i - 1) };
             let bound = self.below(99);
-            w!(self, "h{i}:\n  %x{i} = add i32 {before}, {}\n  %c{i} = icmp slt i32 %x{i}, {bound}", i + 1);
+            w!(
+                self,
+                "h{i}:\n  %x{i} = add i32 {before}, {}\n  %c{i} = icmp slt i32 %x{i}, {bound}",
+                i + 1
+            );
             w!(self, "  br i1 %c{i}, label %h{}, label %j{i}", i + 1);
         }
         w!(self, "h{n}:\n  br label %j{}", n - 1);
@@ -520,11 +578,17 @@ impl Writer {
         w!(self, "  br label %h0");
         for i in 0..n {
             let default = if own { format!("u{i}") } else { "u".to_string() };
-            w!(self, "h{i}:\n  %m{i} = urem i32 {value}, 3\n  switch i32 %m{i}, label %{default} [");
+            w!(
+                self,
+                "h{i}:\n  %m{i} = urem i32 {value}, 3\n  switch i32 %m{i}, label %{default} ["
+            );
             w!(self, "    i32 0, label %a{i}\n    i32 1, label %b{i}\n    i32 2, label %j{i}\n  ]");
             w!(self, "a{i}:\n  %x{i} = add i32 {value}, {}\n  br label %j{i}", i + 1);
             w!(self, "b{i}:\n  %y{i} = xor i32 {value}, {}\n  br label %j{i}", i + 3);
-            w!(self, "j{i}:\n  %v{i} = phi i32 [ %x{i}, %a{i} ], [ %y{i}, %b{i} ], [ {value}, %h{i} ]");
+            w!(
+                self,
+                "j{i}:\n  %v{i} = phi i32 [ %x{i}, %a{i} ], [ %y{i}, %b{i} ], [ {value}, %h{i} ]"
+            );
             w!(self, "  br label %h{}", i + 1);
             if own {
                 w!(self, "u{i}:\n  unreachable");
@@ -547,7 +611,10 @@ impl Writer {
             w!(self, "  %w{i} = sext i32 %i{i} to i64");
             w!(self, "  %a{i} = getelementptr inbounds i32, ptr addrspace(1) %p, i64 %w{i}");
             w!(self, "  %l{i} = load i32, ptr addrspace(1) %a{i}, align 4");
-            w!(self, "  %f{i} = getelementptr inbounds [64 x i32], ptr addrspace(5) %slot, i32 0, i32 {from}");
+            w!(
+                self,
+                "  %f{i} = getelementptr inbounds [64 x i32], ptr addrspace(5) %slot, i32 0, i32 {from}"
+            );
             w!(self, "  %m{i} = mul nsw i32 %l{i}, {}", i % 97);
             w!(self, "  store i32 %m{i}, ptr addrspace(5) %f{i}, align 4");
             w!(self, "  %t{i} = call i32 @llvm.amdgcn.workitem.id.x(), !range !0");
@@ -569,7 +636,8 @@ mod tests {
         for &family in Family::ALL {
             for (size, mode) in [(1, Mode::Uniform), (2, Mode::Divergent), (30, Mode::Divergent)] {
                 let text = Giant { family, size, mode }.text();
-                let run = assembler.run(["-disable-output"], text.as_bytes()).expect("llvm-as runs");
+                let run =
+                    assembler.run(["-disable-output"], text.as_bytes()).expect("llvm-as runs");
                 assert!(run.success(), "{} {size}: {}", family.name(), run.errors());
             }
         }

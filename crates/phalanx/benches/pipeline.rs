@@ -5,7 +5,11 @@
 //! table gives the growth of each family from 10,000 to 100,000 units, where 10 is linear.
 //!
 //! Times are medians of runs in this process. Arguments are parts of names; inputs without one of them are left out.
-#![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "a bench reads files, runs programs and prints")]
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a bench reads files, runs programs and prints"
+)]
 
 use std::{
     hint::black_box,
@@ -15,7 +19,10 @@ use std::{
 };
 
 use phalanx::{Session, db::queries};
-use phalanx_testing::{giants::{Family, Giant}, llvm_tools};
+use phalanx_testing::{
+    giants::{Family, Giant},
+    llvm_tools,
+};
 
 /// LLVM is given up on after this: several families are quadratic there.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -35,18 +42,20 @@ impl Times {
 
 fn main() {
     let filters: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    let wanted = |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(f.as_str()));
-    let opt = llvm_tools::find("opt-22");
+    let wanted =
+        |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(f.as_str()));
+    let opt = llvm_tools::find("opt");
     println!(
         "{:<28}{:>10}{:>8}{:>8}{:>8}{:>10}{:>10}{:>8}",
         "input", "insts", "read", "graph", "unif", "total ms", "opt ms", "share"
     );
     println!("{:<28}{:>10}{:>8}{:>8}{:>8}", "", "", "ns/inst", "ns/inst", "ns/inst");
-    let mut kernels: Vec<PathBuf> = std::fs::read_dir(llvm_tools::workspace_root().join("test-suite/ll"))
-        .expect("the kernels are there")
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|e| e == "ll"))
-        .collect();
+    let mut kernels: Vec<PathBuf> =
+        std::fs::read_dir(llvm_tools::workspace_root().join("test-suite/ll"))
+            .expect("the kernels are there")
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|e| e == "ll"))
+            .collect();
     kernels.sort();
     for path in kernels {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -97,9 +106,10 @@ fn row(name: &str, text: &[u8], opt: Option<&Path>, path: &Path) -> Duration {
     let (llvm, share) = match llvm {
         None => ("-".to_owned(), "-".to_owned()),
         Some(None) => (format!(">{}", PATIENCE.as_millis()), "-".to_owned()),
-        Some(Some(time)) => {
-            (format!("{:.1}", millis(time)), format!("{:.2}", total.as_secs_f64() / time.as_secs_f64()))
-        }
+        Some(Some(time)) => (
+            format!("{:.1}", millis(time)),
+            format!("{:.2}", total.as_secs_f64() / time.as_secs_f64()),
+        ),
     };
     println!(
         "{name:<28}{:>10}{:>8.0}{:>8.0}{:>8.0}{:>10.2}{llvm:>10}{share:>8}",
@@ -120,7 +130,8 @@ fn millis(time: Duration) -> f64 {
 fn measure(text: &[u8]) -> Times {
     let mut session = Session::new();
     let start = Instant::now();
-    let module = session.read(text).unwrap_or_else(|error| panic!("{}", error.render("input", text)));
+    let module =
+        session.read(text).unwrap_or_else(|error| panic!("{}", error.render("input", text)));
     let read = start.elapsed();
     let functions: Vec<_> = session.functions(module).collect();
     let start = Instant::now();

@@ -8,7 +8,9 @@ use phalanx_analysis::{
     lower::Numbering,
 };
 use phalanx_db::{Database, FunctionInput, ModuleInput, ReloadReport, TargetOverrides, queries};
-use phalanx_graph::{Cfg, ControlDependence, CycleId, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree};
+use phalanx_graph::{
+    Cfg, ControlDependence, CycleId, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree,
+};
 use phalanx_ir::{
     BlockId, Context, InstId, Module, Value, flow,
     function::FunctionRef,
@@ -44,9 +46,12 @@ impl ReadError {
         let source = SourceText { name, text };
         match self {
             ReadError::Parse(error) => render_parse_error(source, error),
-            ReadError::Verify(invalid) => {
-                render_verify_errors(source, &invalid.module, invalid.source_map.as_ref(), &invalid.errors)
-            }
+            ReadError::Verify(invalid) => render_verify_errors(
+                source,
+                &invalid.module,
+                invalid.source_map.as_ref(),
+                &invalid.errors,
+            ),
         }
     }
 }
@@ -126,7 +131,11 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::read`].
-    pub fn read_for(&mut self, text: &[u8], target: TargetOverrides) -> Result<ModuleId, ReadError> {
+    pub fn read_for(
+        &mut self,
+        text: &[u8],
+        target: TargetOverrides,
+    ) -> Result<ModuleId, ReadError> {
         let (module, source_map) = verified(retarget(self.parse(text)?, &target))?;
         Ok(ModuleId(self.db.load(module, source_map, target)))
     }
@@ -136,13 +145,18 @@ impl Session {
     ///
     /// # Errors
     /// The first mistake in the text.
-    pub fn read_unverified(&mut self, text: &[u8], target: TargetOverrides) -> Result<ModuleId, ReadError> {
+    pub fn read_unverified(
+        &mut self,
+        text: &[u8],
+        target: TargetOverrides,
+    ) -> Result<ModuleId, ReadError> {
         let (module, source_map) = retarget(self.parse(text)?, &target);
         Ok(ModuleId(self.db.load(module, source_map, target)))
     }
 
     fn parse(&self, text: &[u8]) -> Result<(Module, Option<SourceMap>), ReadError> {
-        let parsed = phalanx_llvm::parse_module(Arc::clone(&self.context), text).map_err(|error| ReadError::Parse(Box::new(error)))?;
+        let parsed = phalanx_llvm::parse_module(Arc::clone(&self.context), text)
+            .map_err(|error| ReadError::Parse(Box::new(error)))?;
         Ok((parsed.module, Some(parsed.source_map)))
     }
 
@@ -199,8 +213,12 @@ impl Session {
     pub fn name(&self, function: FunctionId) -> String {
         let mut out = Vec::new();
         match function.0.header(&self.db).name {
-            phalanx_ir::GlobalName::Named(symbol) => out.extend_from_slice(self.context.bytes(symbol)),
-            phalanx_ir::GlobalName::Numbered(number) => out.extend_from_slice(number.to_string().as_bytes()),
+            phalanx_ir::GlobalName::Named(symbol) => {
+                out.extend_from_slice(self.context.bytes(symbol))
+            }
+            phalanx_ir::GlobalName::Numbered(number) => {
+                out.extend_from_slice(number.to_string().as_bytes())
+            }
         }
         String::from_utf8_lossy(&out).into_owned()
     }
@@ -212,7 +230,8 @@ impl Session {
 
     /// The text of a module. O(size).
     pub fn print(&self, module: ModuleId) -> Vec<u8> {
-        let functions = module.0.functions(&self.db).iter().map(|entry| entry.input.view(&self.db)).collect();
+        let functions =
+            module.0.functions(&self.db).iter().map(|entry| entry.input.view(&self.db)).collect();
         let mut out = Vec::new();
         ModulePrinter::with_functions(module.0.shell(&self.db), functions).module(&mut out);
         out
@@ -279,12 +298,17 @@ impl Session {
         queries::uniformity(&self.db, function.0).as_ref()
     }
 
-    fn view<'s>(&'s self, function: FunctionId, facts: &'s Divergence) -> Option<DivergenceView<'s>> {
+    fn view<'s>(
+        &'s self,
+        function: FunctionId,
+        facts: &'s Divergence,
+    ) -> Option<DivergenceView<'s>> {
         Some(DivergenceView {
             facts,
             numbering: Numbering::new(function.0.header(&self.db)),
             control: queries::control_divergence(&self.db, function.0).as_deref()?,
-            varying: Scope::ALL.map(|scope| varying(scope, queries::launch_facts(&self.db, function.0))),
+            varying: Scope::ALL
+                .map(|scope| varying(scope, queries::launch_facts(&self.db, function.0))),
         })
     }
 }
@@ -303,8 +327,11 @@ fn retarget(
     (module, source_map)
 }
 
-fn verified((module, source_map): (Module, Option<SourceMap>)) -> Result<(Module, Option<SourceMap>), ReadError> {
-    let errors = Verifier::new(&module).with_convergent_intrinsics(is_convergent_intrinsic).module();
+fn verified(
+    (module, source_map): (Module, Option<SourceMap>),
+) -> Result<(Module, Option<SourceMap>), ReadError> {
+    let errors =
+        Verifier::new(&module).with_convergent_intrinsics(is_convergent_intrinsic).module();
     match errors.is_empty() {
         true => Ok((module, source_map)),
         false => Err(ReadError::Verify(Box::new(Invalid { module, source_map, errors }))),
@@ -397,7 +424,9 @@ impl<'s> DivergenceView<'s> {
             phalanx_analysis::lower::Definition::Inst(inst) => Value::inst(inst),
         };
         self.facts.temporal_uses().iter().filter_map(move |entry| match entry.user.kind() {
-            UserKind::Value(user) => value(user).as_inst().map(|user| (value(entry.value), user, entry.sources)),
+            UserKind::Value(user) => {
+                value(user).as_inst().map(|user| (value(entry.value), user, entry.sources))
+            }
             UserKind::Terminator(_) => None,
         })
     }

@@ -10,7 +10,9 @@ const NVPTX: &str = "target triple = \"nvptx64-nvidia-cuda\"\n";
 fn check(triple: &str, body: &str, expected: &Expect) {
     let text = format!("{triple}{body}");
     let mut session = Session::new();
-    let module = session.read(text.as_bytes()).unwrap_or_else(|e| panic!("{}", e.render("test", text.as_bytes())));
+    let module = session
+        .read(text.as_bytes())
+        .unwrap_or_else(|e| panic!("{}", e.render("test", text.as_bytes())));
     let mut out = String::new();
     for function in session.functions(module) {
         let code = session.code(function);
@@ -268,14 +270,22 @@ fn a_generic_address_of_scratch_differs_by_lane_on_gfx1250() {
 "
         )
     };
-    check(AMDGPU, &text("gfx900"), &expect![[r#"
+    check(
+        AMDGPU,
+        &text("gfx900"),
+        &expect![[r#"
         slot: {}
         generic: {}
-    "#]]);
-    check(AMDGPU, &text("gfx1250"), &expect![[r#"
+    "#]],
+    );
+    check(
+        AMDGPU,
+        &text("gfx1250"),
+        &expect![[r#"
         slot: {}
         generic: {lane, opaque.wave}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -68,10 +68,13 @@ impl<'a> FullRules<'a> {
     fn load(&self, data: &InstData, address: Value) -> Rule {
         let private = self.may_be_private(address);
         let mem = data.mem();
-        let timed = data.flags.contains(InstFlags::VOLATILE) || mem.ordering() != Ordering::NotAtomic;
+        let timed =
+            data.flags.contains(InstFlags::VOLATILE) || mem.ordering() != Ordering::NotAtomic;
         let seed = match (private, timed) {
             (true, _) => SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE,
-            (false, true) if !self.context.lockstep => SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE,
+            (false, true) if !self.context.lockstep => {
+                SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE
+            }
             (false, _) if self.is_constant_memory(address) && !timed => SourceSet::EMPTY,
             (false, _) => SourceSet::OPAQUE_WAVE,
         };
@@ -136,8 +139,10 @@ impl<'a> FullRules<'a> {
         {
             return Self::scratch_address();
         }
-        let is_struct =
-            matches!(self.code.context.type_kind(body.inst(call).ty), TypeKind::Struct { .. } | TypeKind::Named(_));
+        let is_struct = matches!(
+            self.code.context.type_kind(body.inst(call).ty),
+            TypeKind::Struct { .. } | TypeKind::Named(_)
+        );
         let facts = self.operand_facts(body.call_args(call));
         let is_pure = info.is_invariant_with_operands();
         let member = |index: usize| rule_of(info.result_at(index), &facts, &self.context, is_pure);
@@ -158,10 +163,15 @@ impl<'a> FullRules<'a> {
     /// A result in a scalar register is one value per wave; any other can read the lane's number.
     fn inline_asm(&self, asm: &InlineAsm, result: Option<u32>) -> Rule {
         let constraints = self.code.context.text(asm.constraints);
-        let scalar = self.around.target.asm_result_is_scalar(&constraints, result.map(|r| r as usize));
+        let scalar =
+            self.around.target.asm_result_is_scalar(&constraints, result.map(|r| r as usize));
         if scalar {
             let seed = SourceSet::OPAQUE_WAVE;
-            return Rule::new(Definition { seed, transfer: divergence::Transfer::Fixed, is_pure: false });
+            return Rule::new(Definition {
+                seed,
+                transfer: divergence::Transfer::Fixed,
+                is_pure: false,
+            });
         }
         Rule::new(Definition::source(SourceSet::OPAQUE_THREAD))
     }
@@ -175,7 +185,12 @@ impl<'a> FullRules<'a> {
     fn alloca(&self, inst: InstId, data: &InstData) -> Rule {
         let entry = self.code.flow.entry();
         let is_static = self.code.body.block_of(inst) == entry
-            && self.code.body.operands(inst).first().is_some_and(|count| count.as_const().is_some())
+            && self
+                .code
+                .body
+                .operands(inst)
+                .first()
+                .is_some_and(|count| count.as_const().is_some())
             && !data.flags.contains(InstFlags::IN_ALLOCA);
         // The frame of a kernel is at one place for all threads, that of a function where its callers left the stack.
         let seed = match (is_static, self.is_kernel()) {
@@ -193,14 +208,19 @@ impl<'a> FullRules<'a> {
     /// bits when rows are whole waves, or when there is one row. Only the index itself is looked at.
     fn is_wave_number(&mut self, opcode: Opcode, inst: InstId) -> bool {
         let launch = self.around.launch;
-        let Some(width) = launch.wave_width.filter(|width| width.is_power_of_two()) else { return false };
+        let Some(width) = launch.wave_width.filter(|width| width.is_power_of_two()) else {
+            return false;
+        };
         let one_row = !launch.extent_can_exceed_one(1) && !launch.extent_can_exceed_one(2);
         if !one_row && launch.extent_divisor(0) % width != 0 {
             return false;
         }
         let &[a, b] = self.code.body.operands(inst) else { return false };
-        let (index, amount) = if opcode == Opcode::And && b.as_const().is_none() { (b, a) } else { (a, b) };
-        let Some(amount) = amount.as_const().and_then(|constant| self.integer(constant)) else { return false };
+        let (index, amount) =
+            if opcode == Opcode::And && b.as_const().is_none() { (b, a) } else { (a, b) };
+        let Some(amount) = amount.as_const().and_then(|constant| self.integer(constant)) else {
+            return false;
+        };
         let lane_bits = width.ilog2();
         let drops_lane = match opcode {
             Opcode::And => amount.trailing_zeros() >= lane_bits,
@@ -213,15 +233,17 @@ impl<'a> FullRules<'a> {
     fn is_thread_x(&mut self, value: Value) -> bool {
         let body = self.code.body;
         let call = value.as_inst().filter(|&inst| body.inst(inst).opcode == Opcode::Call);
-        let intrinsic = call.and_then(|call| body.const_callee(call)).and_then(|callee| self.intrinsic(callee));
-        intrinsic.is_some_and(|found| {
-            matches!(found.base, "workitem.id.x" | "read.ptx.sreg.tid.x")
-        })
+        let intrinsic =
+            call.and_then(|call| body.const_callee(call)).and_then(|callee| self.intrinsic(callee));
+        intrinsic.is_some_and(|found| matches!(found.base, "workitem.id.x" | "read.ptx.sreg.tid.x"))
     }
 
     fn freeze(&self, operand: Value) -> Rule {
         let of_undef = operand.as_const().is_some_and(|constant| {
-            matches!(self.code.context.const_data(constant).kind, ConstKind::Undef | ConstKind::Poison)
+            matches!(
+                self.code.context.const_data(constant).kind,
+                ConstKind::Undef | ConstKind::Poison
+            )
         });
         match of_undef {
             true => Rule::new(Definition::source(SourceSet::OPAQUE_THREAD)),
@@ -258,7 +280,8 @@ fn union(a: Rule, b: Rule) -> Rule {
         Reads::Some(mask) => mask,
         _ => u64::MAX,
     };
-    let identity: [SourceSet; SourceSet::COUNT] = std::array::from_fn(|bit| SourceSet::from_bits(1 << bit));
+    let identity: [SourceSet; SourceSet::COUNT] =
+        std::array::from_fn(|bit| SourceSet::from_bits(1 << bit));
     let image = match (a.image, b.image) {
         (None, None) => None,
         (a, b) => {
@@ -281,8 +304,10 @@ fn union(a: Rule, b: Rule) -> Rule {
 
 impl Rules for FullRules<'_> {
     fn argument(&mut self, position: u32) -> Definition {
-        let attributes = self.code.context.param_attrs(self.code.header.attributes, position as usize);
-        let (architecture, inreg) = (self.around.target.architecture(), attributes.has(AttrKind::InReg));
+        let attributes =
+            self.code.context.param_attrs(self.code.header.attributes, position as usize);
+        let (architecture, inreg) =
+            (self.around.target.architecture(), attributes.has(AttrKind::InReg));
         let seed = match argument_is_wave_uniform(architecture, self.code.header.call_conv, inreg) {
             true if self.is_kernel() => SourceSet::EMPTY,
             true => SourceSet::OPAQUE_WAVE,
@@ -300,11 +325,15 @@ impl Rules for FullRules<'_> {
             Opcode::Alloca => self.alloca(inst, data),
             Opcode::Freeze => self.freeze(body.operands(inst)[0]),
             Opcode::ExtractValue => self.extract_value(inst),
-            Opcode::LShr | Opcode::AShr | Opcode::UDiv | Opcode::And if self.is_wave_number(data.opcode, inst) => {
+            Opcode::LShr | Opcode::AShr | Opcode::UDiv | Opcode::And
+                if self.is_wave_number(data.opcode, inst) =>
+            {
                 let seed = SourceSet::WAVE;
                 Rule::new(Definition { seed, transfer: divergence::Transfer::Fixed, is_pure: true })
             }
-            Opcode::AddrSpaceCast if self.around.scratch_is_global && self.may_be_private(body.operands(inst)[0]) => {
+            Opcode::AddrSpaceCast
+                if self.around.scratch_is_global && self.may_be_private(body.operands(inst)[0]) =>
+            {
                 Self::scratch_address()
             }
             Opcode::Store | Opcode::Fence => Rule::IMPURE,

@@ -43,7 +43,10 @@ impl<'a> LlvmRules<'a> {
             _ => None,
         });
         let workgroup = AmdgpuWorkgroup {
-            required: sizes.into_iter().collect::<Option<Vec<u32>>>().and_then(|sizes| sizes.try_into().ok()),
+            required: sizes
+                .into_iter()
+                .collect::<Option<Vec<u32>>>()
+                .and_then(|sizes| sizes.try_into().ok()),
             max_flat_size: around.launch.max_flat_workgroup_size,
             wave_width: around.launch.wave_width.unwrap_or(64),
         };
@@ -108,7 +111,12 @@ impl<'a> LlvmRules<'a> {
             }
             if self.around.scratch_is_global
                 && name.is_some_and(|name| name.starts_with("llvm.amdgcn.addrspacecast.nonnull"))
-                && self.code.body.call_args(call).first().is_some_and(|&p| self.address_space(p) == 5)
+                && self
+                    .code
+                    .body
+                    .call_args(call)
+                    .first()
+                    .is_some_and(|&p| self.address_space(p) == 5)
             {
                 return LlvmUniformity::NeverUniform;
             }
@@ -124,7 +132,8 @@ impl<'a> LlvmRules<'a> {
 
     /// The register that `llvm.read_register` names: a string, or a node that holds one.
     fn register_name(&self, call: InstId) -> Option<&'a str> {
-        let phalanx_ir::ValueKind::Metadata(id) = self.code.body.call_args(call).first()?.kind() else {
+        let phalanx_ir::ValueKind::Metadata(id) = self.code.body.call_args(call).first()?.kind()
+        else {
             return None;
         };
         let symbol = match self.code.body.local_metadata(id) {
@@ -138,14 +147,20 @@ impl<'a> LlvmRules<'a> {
     fn assembly_outputs(&self, asm: &InlineAsm, ty: Type) -> Vec<LlvmUniformity> {
         let context = self.code.context;
         let text = context.text(asm.constraints);
-        let Ok(constraints) = Constraints::parse(&text) else { return vec![LlvmUniformity::NeverUniform] };
+        let Ok(constraints) = Constraints::parse(&text) else {
+            return vec![LlvmUniformity::NeverUniform];
+        };
         let shapes: Vec<ResultShape> = match context.type_kind(ty) {
-            TypeKind::Struct { fields, .. } => fields.iter().map(|&field| self.shape(field)).collect(),
+            TypeKind::Struct { fields, .. } => {
+                fields.iter().map(|&field| self.shape(field)).collect()
+            }
             _ => vec![self.shape(ty)],
         };
         let outputs = constraints.outputs().enumerate();
         outputs
-            .map(|(at, output)| llvm_output(output, shapes.get(at).copied().unwrap_or(ResultShape::Aggregate)))
+            .map(|(at, output)| {
+                llvm_output(output, shapes.get(at).copied().unwrap_or(ResultShape::Aggregate))
+            })
             .collect()
     }
 
@@ -158,8 +173,12 @@ impl<'a> LlvmRules<'a> {
             TypeKind::Ptr(space) => ResultShape::Pointer(pointer_bits(*space)),
             TypeKind::Vector { elem, len, .. } => {
                 let element_bits = match self.shape(*elem) {
-                    ResultShape::Integer(bits) | ResultShape::Float(bits) | ResultShape::Pointer(bits) => bits,
-                    ResultShape::Vector { .. } | ResultShape::Aggregate => return ResultShape::Aggregate,
+                    ResultShape::Integer(bits)
+                    | ResultShape::Float(bits)
+                    | ResultShape::Pointer(bits) => bits,
+                    ResultShape::Vector { .. } | ResultShape::Aggregate => {
+                        return ResultShape::Aggregate;
+                    }
                 };
                 ResultShape::Vector { elements: *len, element_bits }
             }
@@ -219,7 +238,9 @@ impl<'a> LlvmRules<'a> {
                 LlvmUniformity::NeverUniform
             }
             Opcode::Load => llvm_rules::load(self.architecture, self.address_space(operands[0])),
-            Opcode::AtomicRmw | Opcode::CmpXchg => llvm_rules::atomic_read_modify_write(self.architecture),
+            Opcode::AtomicRmw | Opcode::CmpXchg => {
+                llvm_rules::atomic_read_modify_write(self.architecture)
+            }
             Opcode::Fence => llvm_rules::fence_or_atomic_store(self.architecture),
             Opcode::Store if data.mem().ordering() != Ordering::NotAtomic => {
                 llvm_rules::fence_or_atomic_store(self.architecture)
@@ -231,7 +252,10 @@ impl<'a> LlvmRules<'a> {
                 }
             }
             Opcode::And if is_amdgpu => {
-                let mask = match (self.is_workitem_id_x(operands[0]), self.is_workitem_id_x(operands[1])) {
+                let mask = match (
+                    self.is_workitem_id_x(operands[0]),
+                    self.is_workitem_id_x(operands[1]),
+                ) {
                     (true, _) => operands[1],
                     (_, true) => operands[0],
                     _ => return LlvmUniformity::Default,
@@ -254,7 +278,8 @@ impl<'a> LlvmRules<'a> {
             return LlvmUniformity::Default;
         };
         let &[member] = body.indices(inst) else { return LlvmUniformity::Default };
-        if let Some(asm) = self.assembly(call).filter(|_| self.architecture == Architecture::Amdgcn) {
+        if let Some(asm) = self.assembly(call).filter(|_| self.architecture == Architecture::Amdgcn)
+        {
             let outputs = self.assembly_outputs(asm, body.inst(call).ty);
             let output = outputs.get(member as usize).copied().unwrap_or_default();
             // A member in a vector register is as divergent as the call, which is a source already.
@@ -273,9 +298,10 @@ impl<'a> LlvmRules<'a> {
     fn is_pure(&self, inst: InstId) -> bool {
         let data = self.code.body.inst(inst);
         match data.opcode {
-            Opcode::Call => self.callee_name(inst).and_then(phalanx_target::intrinsics::lookup).is_some_and(
-                |intrinsic| intrinsic.info.is_invariant_with_operands(),
-            ),
+            Opcode::Call => self
+                .callee_name(inst)
+                .and_then(phalanx_target::intrinsics::lookup)
+                .is_some_and(|intrinsic| intrinsic.info.is_invariant_with_operands()),
             Opcode::Load
             | Opcode::Store
             | Opcode::Fence
@@ -296,7 +322,8 @@ impl<'a> LlvmRules<'a> {
 
 impl Rules for LlvmRules<'_> {
     fn argument(&mut self, position: u32) -> Definition {
-        let attributes = self.code.context.param_attrs(self.code.header.attributes, position as usize);
+        let attributes =
+            self.code.context.param_attrs(self.code.header.attributes, position as usize);
         let uniform = self.all_uniform
             || llvm_argument_is_uniform(
                 self.architecture,
@@ -316,12 +343,16 @@ impl Rules for LlvmRules<'_> {
         };
         let is_pure = self.is_pure(inst);
         Rule::new(match uniformity {
-            LlvmUniformity::Default => {
-                Definition { seed: SourceSet::EMPTY, transfer: divergence::Transfer::Propagate, is_pure }
-            }
-            LlvmUniformity::AlwaysUniform => {
-                Definition { seed: SourceSet::EMPTY, transfer: divergence::Transfer::Fixed, is_pure }
-            }
+            LlvmUniformity::Default => Definition {
+                seed: SourceSet::EMPTY,
+                transfer: divergence::Transfer::Propagate,
+                is_pure,
+            },
+            LlvmUniformity::AlwaysUniform => Definition {
+                seed: SourceSet::EMPTY,
+                transfer: divergence::Transfer::Fixed,
+                is_pure,
+            },
             LlvmUniformity::NeverUniform => Definition {
                 seed: SourceSet::OPAQUE_THREAD,
                 transfer: divergence::Transfer::Propagate,

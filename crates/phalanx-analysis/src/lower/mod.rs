@@ -175,7 +175,13 @@ fn lower(code: Code<'_>, rules: &mut dyn Rules) -> ValueTable {
                 continue;
             }
             if !opcode.is_terminator() || opcode.is_call() {
-                operands(body, numbering, inst, reads[inst.into_raw().into_u32() as usize], &mut table);
+                operands(
+                    body,
+                    numbering,
+                    inst,
+                    reads[inst.into_raw().into_u32() as usize],
+                    &mut table,
+                );
             }
             if opcode.is_terminator() {
                 terminator(body, numbering, (inst, node), rules.terminator(inst), &mut table);
@@ -185,7 +191,13 @@ fn lower(code: Code<'_>, rules: &mut dyn Rules) -> ValueTable {
     table.finish()
 }
 
-fn operands(body: &Body, numbering: Numbering, inst: InstId, reads: Reads, table: &mut ValueTableBuilder) {
+fn operands(
+    body: &Body,
+    numbering: Numbering,
+    inst: InstId,
+    reads: Reads,
+    table: &mut ValueTableBuilder,
+) {
     let user = numbering.inst(inst);
     let (of, mask) = match reads {
         Reads::All => (inst, u64::MAX),

@@ -40,7 +40,9 @@ impl Operands for Probe<'_> {
     fn sources(&self, index: usize) -> SourceSet {
         match (self.set, self.worst) {
             (Some((at, sources)), _) if at == index => sources,
-            (_, Some(at)) if at == index && self.operands.get(index).is_some_and(|o| o.varies) => SourceSet::ALL,
+            (_, Some(at)) if at == index && self.operands.get(index).is_some_and(|o| o.varies) => {
+                SourceSet::ALL
+            }
             _ => SourceSet::EMPTY,
         }
     }
@@ -63,7 +65,9 @@ pub(crate) fn rule_of(
 ) -> Rule {
     // Operands of a shuffle: data with any lane number, and no lane number by itself.
     let (worst, skip) = match *transfer {
-        Transfer::Shuffle { lane: Some(lane), stale: false, .. } => (Some(usize::from(lane)), Some(usize::from(lane))),
+        Transfer::Shuffle { lane: Some(lane), stale: false, .. } => {
+            (Some(usize::from(lane)), Some(usize::from(lane)))
+        }
         _ => (None, None),
     };
     let evaluate = |set: Option<(usize, SourceSet)>, worst: Option<usize>| {

@@ -175,6 +175,9 @@ fn solve(
 pub fn control_divergence(db: &dyn Db, function: FunctionInput) -> Option<Vec<SourceSet>> {
     let cfg = cfg(db, function).as_ref()?;
     let postdom = postdom_tree(db, function).as_ref()?;
-    Some(control::control_divergence(cfg, postdom, divergence(db, function).as_ref()?.terminators()))
+    Some(control::control_divergence(
+        cfg,
+        postdom,
+        divergence(db, function).as_ref()?.terminators(),
+    ))
 }
-

@@ -1,7 +1,8 @@
 //! Queries on the flow of a function.
 
 use phalanx_graph::{
-    Cfg, ControlDependence, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree, sync::SyncDependence,
+    Cfg, ControlDependence, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree,
+    sync::SyncDependence,
 };
 
 use crate::FunctionInput;

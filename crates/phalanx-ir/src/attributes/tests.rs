@@ -1,3 +1,5 @@
+//! Sets are canonical, lookups find what was added, and lists drop what says nothing.
+
 use super::*;
 
 fn set(context: &Context, attributes: &[Attribute]) -> AttrSet {

@@ -1,3 +1,5 @@
+//! Nodes are canonical, packed values survive, and facts are read from nodes of the right shape only.
+
 use super::*;
 use crate::types::Type;
 

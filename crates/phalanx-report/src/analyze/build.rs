@@ -12,8 +12,8 @@ use phalanx_llvm::{FunctionPrinter, ModulePrinter};
 use phalanx_target::{Scope, SourceSet, varying};
 
 use super::model::{
-    BlockReport, BranchReport, CycleReport, ExitReport, FunctionReport, ModuleReport, Place, Summary, TreeEdge,
-    Trees, UseReport, ValueReport,
+    BlockReport, BranchReport, CycleReport, ExitReport, FunctionReport, ModuleReport, Place,
+    Summary, TreeEdge, Trees, UseReport, ValueReport,
 };
 use crate::llvm::BlockNames as _;
 
@@ -36,8 +36,14 @@ pub struct Sections {
 
 impl Sections {
     /// Everything.
-    pub const ALL: Sections =
-        Sections { branches: true, cycles: true, values: true, uses: true, blocks: true, trees: true };
+    pub const ALL: Sections = Sections {
+        branches: true,
+        cycles: true,
+        values: true,
+        uses: true,
+        blocks: true,
+        trees: true,
+    };
 }
 
 /// The head of a module's report; its functions are added by the caller, so that they can be made in parallel.
@@ -49,7 +55,6 @@ pub fn report_module(db: &Database, module: ModuleInput, file: &str, scope: Scop
         functions: Vec::new(),
     }
 }
-
 
 /// The report of one function; none for a declaration. `source` is the text it was read from, for lines.
 pub fn report_function(
@@ -105,7 +110,10 @@ impl Builder<'_> {
             branches: branches.len(),
             divergent_branches: branches.iter().filter(|b| b.divergent).count(),
             cycles: cycles.len(),
-            divergent_cycles: cycles.iter().filter(|c| c.divergent_exit || c.assumed_divergent).count(),
+            divergent_cycles: cycles
+                .iter()
+                .filter(|c| c.divergent_exit || c.assumed_divergent)
+                .count(),
             temporal_uses: uses.len(),
         };
         FunctionReport {
@@ -227,7 +235,9 @@ impl Builder<'_> {
                         Definition::Inst(inst) => inst,
                         Definition::Argument(_) => return None,
                     },
-                    UserKind::Terminator(block) => self.function.body.terminator(flow::block_of(block))?,
+                    UserKind::Terminator(block) => {
+                        self.function.body.terminator(flow::block_of(block))?
+                    }
                 };
                 let value = match self.numbering.definition(entry.value) {
                     Definition::Inst(inst) => self.value_name(inst),
@@ -245,7 +255,9 @@ impl Builder<'_> {
     }
 
     fn blocks(&self) -> Vec<BlockReport> {
-        let Some(control) = queries::control_divergence(self.db, self.input) else { return Vec::new() };
+        let Some(control) = queries::control_divergence(self.db, self.input) else {
+            return Vec::new();
+        };
         let order = self.function.flow.order().iter();
         order
             .map(|&block| {
@@ -271,9 +283,9 @@ impl Builder<'_> {
             dominators: dom.as_ref().map_or_else(Vec::new, |dom| {
                 order().filter(|&n| dom.is_reachable(n)).map(|n| edge(n, dom.idom(n))).collect()
             }),
-            post_dominators: postdom
-                .as_ref()
-                .map_or_else(Vec::new, |postdom| order().map(|n| edge(n, postdom.ipdom(n))).collect()),
+            post_dominators: postdom.as_ref().map_or_else(Vec::new, |postdom| {
+                order().map(|n| edge(n, postdom.ipdom(n))).collect()
+            }),
         }
     }
 
@@ -307,7 +319,8 @@ struct Lines<'a> {
 impl<'a> Lines<'a> {
     fn new(db: &'a Database, input: FunctionInput, source: &'a [u8]) -> Self {
         let module = input.module(db);
-        let position = module.functions(db).iter().position(|e| e.input == input).unwrap_or(usize::MAX);
+        let position =
+            module.functions(db).iter().position(|e| e.input == input).unwrap_or(usize::MAX);
         Lines { map: module.source_map(db).as_deref(), position, source }
     }
 

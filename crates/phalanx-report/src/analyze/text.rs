@@ -29,7 +29,11 @@ pub fn write_text(report: &ModuleReport, all: bool, out: &mut String) -> fmt::Re
 
 fn write_function(function: &FunctionReport, all: bool, out: &mut String) -> fmt::Result {
     let kind = if function.kernel { "kernel" } else { "function" };
-    writeln!(out, "{TITLE}{kind} @{}{TITLE:#} {DIM}line {}{DIM:#}", function.name, function.place.line)?;
+    writeln!(
+        out,
+        "{TITLE}{kind} @{}{TITLE:#} {DIM}line {}{DIM:#}",
+        function.name, function.place.line
+    )?;
     let s = &function.summary;
     writeln!(
         out,
@@ -92,15 +96,25 @@ fn write_function(function: &FunctionReport, all: bool, out: &mut String) -> fmt
         heading("temporally divergent uses", out)?;
         for use_ in uses {
             lines([(use_.place, true, &*use_.sources, &*use_.user)].into_iter(), out)?;
-            writeln!(out, "          {DIM}{} from cycle %{}{DIM:#}", use_.value, use_.outside_cycle)?;
+            writeln!(
+                out,
+                "          {DIM}{} from cycle %{}{DIM:#}",
+                use_.value, use_.outside_cycle
+            )?;
         }
     }
     if let Some(blocks) = &function.blocks {
         heading("blocks", out)?;
         for block in blocks {
             let style = if block.divergent_control { DIVERGENT } else { UNIFORM };
-            let verdict = if block.divergent_control { "divergent control" } else { "uniform control" };
-            writeln!(out, "    %{}  {style}{verdict}{style:#}{}", block.name, sources(&block.sources))?;
+            let verdict =
+                if block.divergent_control { "divergent control" } else { "uniform control" };
+            writeln!(
+                out,
+                "    %{}  {style}{verdict}{style:#}{}",
+                block.name,
+                sources(&block.sources)
+            )?;
         }
     }
     if let Some(trees) = &function.trees {
@@ -146,7 +160,11 @@ fn lines<'a>(
         let style = if divergent { DIVERGENT } else { UNIFORM };
         let verdict = if divergent { "divergent" } else { "uniform" };
         let from = sources(from);
-        writeln!(out, "  {DIM}{:>6}{DIM:#}  {style}{verdict:<9}{style:#}{from:<width$}  {text}", place.line)?;
+        writeln!(
+            out,
+            "  {DIM}{:>6}{DIM:#}  {style}{verdict:<9}{style:#}{from:<width$}  {text}",
+            place.line
+        )?;
     }
     Ok(())
 }

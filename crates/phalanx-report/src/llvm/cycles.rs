@@ -26,7 +26,8 @@ pub fn print_cycles(name: &[u8], cycles: &Cycles, names: &dyn BlockNames, out: &
 
 /// One cycle: `depth=1: entries(header others) blocks`, without indentation and end of line.
 pub fn print_cycle(cycles: &Cycles, cycle: CycleId, names: &dyn BlockNames, out: &mut Vec<u8>) {
-    write!(out, "depth={}: entries(", cycles.depth(cycle)).expect("writing to a vector does not fail");
+    write!(out, "depth={}: entries(", cycles.depth(cycle))
+        .expect("writing to a vector does not fail");
     let mut entries = Vec::new();
     for (position, entry) in cycles.entries(cycle).enumerate() {
         if position > 0 {

@@ -24,7 +24,12 @@ pub fn print_dom_tree(name: &[u8], tree: &DomTree, names: &dyn BlockNames, out: 
 }
 
 /// The post-dominator tree below its virtual exit. O(blocks).
-pub fn print_postdom_tree(name: &[u8], tree: &PostDomTree, names: &dyn BlockNames, out: &mut Vec<u8>) {
+pub fn print_postdom_tree(
+    name: &[u8],
+    tree: &PostDomTree,
+    names: &dyn BlockNames,
+    out: &mut Vec<u8>,
+) {
     title("PostDominatorTree", name, "Inorder PostDominator Tree", out);
     let exit = tree.virtual_exit();
     for &node in tree.subtree(exit) {

@@ -63,7 +63,8 @@ pub fn print_uniformity(
         out.extend_from_slice(b"CYCLES WITH DIVERGENT EXIT:\n");
         cycle_lines(cycles, &exits, printer, out);
     }
-    let mut temporal = divergence.temporal_uses().iter().filter(|t| is_divergent(t.sources)).peekable();
+    let mut temporal =
+        divergence.temporal_uses().iter().filter(|t| is_divergent(t.sources)).peekable();
     if temporal.peek().is_some() {
         out.extend_from_slice(b"\nTEMPORAL DIVERGENCE LIST:\n");
         for entry in temporal {
@@ -82,7 +83,9 @@ pub fn print_uniformity(
                     Definition::Inst(inst) => Some(inst),
                     Definition::Argument(_) => None,
                 },
-                UserKind::Terminator(block) => function.body.last(phalanx_ir::flow::block_of(block)),
+                UserKind::Terminator(block) => {
+                    function.body.last(phalanx_ir::flow::block_of(block))
+                }
             };
             match user {
                 Some(inst) => inst_line(inst, printer, out),

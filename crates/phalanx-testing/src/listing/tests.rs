@@ -76,6 +76,17 @@ fn what_differs_is_seen_and_nothing_else() {
 }
 
 #[test]
+fn an_undefined_value_differs_from_nothing() {
+    let text = LOOP.replace("[ 0, %entry ]", "[ poison, %entry ]");
+    // The counter is undefined in every round: functions of it are too, and no thread gets past the branch.
+    assert_eq!(seen(&facts(&text)), ["%tid", "%d"].iter().map(|s| (*s).to_owned()).collect());
+    // Now it is undefined in the first round only.
+    let text =
+        text.replace("%next = add i32 %i, 1", "%next = load i32, ptr addrspace(1) %p, align 4");
+    assert!(seen(&facts(&text)).contains("%after"));
+}
+
+#[test]
 fn a_load_is_a_source_only_when_both_say_so() {
     let private = LOOP.replace("load i32, ptr addrspace(1) %p", "load i32, ptr addrspace(5) %p");
     let base = facts(&private.replace("               %u = ", "  DIVERGENT:   %u = "));
