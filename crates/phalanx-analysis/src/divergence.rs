@@ -63,6 +63,8 @@ use phalanx_graph::{Cfg, Cycles, DomTree};
 use phalanx_target::SourceSet;
 
 pub use crate::affect::{AffectMap, User, UserKind, Value};
+#[cfg(any(test, feature = "testing"))]
+pub use precise::Omitted;
 pub use result::{Divergence, TemporalUse};
 pub use table::{
     Definition, Incoming, Phi, PhiKey, Transfer, ValueTable, ValueTableBuilder,
@@ -89,6 +91,13 @@ pub enum Rules {
     Precise,
     /// LLVM's rules with the given faults repaired; [`LlvmFixes::NONE`] for what LLVM 22.1.8 says.
     Llvm(LlvmFixes),
+}
+
+/// Computes divergence by the precise rules without one of them: wrong, for tests that want to see that.
+#[cfg(any(test, feature = "testing"))]
+#[must_use]
+pub fn solve_without(flow: Flow<'_>, table: &ValueTable, omitted: Omitted) -> Divergence {
+    precise::solve_without(flow, table, Some(omitted))
 }
 
 /// Computes the divergence of a function.

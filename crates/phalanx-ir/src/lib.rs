@@ -10,6 +10,7 @@ pub mod builder;
 pub mod call_conv;
 pub mod constant;
 mod context;
+pub mod data_layout;
 mod describe;
 mod extras;
 pub mod flow;
@@ -26,6 +27,7 @@ pub mod verify;
 
 pub use attributes::{AttrList, AttrSet};
 pub use body::{Body, InstId, LocalMetadataId};
+pub use builder::{BuildError, FunctionBuilder, InstBuilder, ModuleBuilder};
 pub use call_conv::CallConv;
 pub use constant::{Const, ConstKind};
 pub use context::Context;

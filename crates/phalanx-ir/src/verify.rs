@@ -11,7 +11,7 @@
 //! fails here is looked at no further.
 //!
 //! **Modules** ([`module`]) Names, comdats and identified types are defined once. Declarations have external or weak
-//! linkage and no comdat. Initialisers have the variable's type, which is sized and not scalable; common variables are
+//! linkage and no comdat; imported ones are no definitions. Initialisers have the variable's type, which is sized and not scalable; common variables are
 //! zero, writable and in no comdat; `appending` variables are arrays; `llvm.used`, `llvm.global_ctors` and their
 //! like have the type and members that their names demand. Aliases have a permitted linkage, point to definitions,
 //! never to interposable aliases, and form no cycle; an ifunc's resolver is a defined function that returns a pointer.
@@ -27,10 +27,10 @@
 //!
 //! **Attributes** ([`attrs`]) stand where they may, on types that they fit, without contradicting each other.
 //!
-//! **Blocks** ([`function`]) end in their only terminator. The entry has no predecessors. Phis come first, with one
+//! **Blocks** ([`function`](mod@function)) end in their only terminator. The entry has no predecessors. Phis come first, with one
 //! entry per incoming edge and equal values for parallel edges.
 //!
-//! **Dominance** ([`function`]) The definition of an operand dominates its use; a phi uses its operand at the end of
+//! **Dominance** ([`function`](mod@function)) The definition of an operand dominates its use; a phi uses its operand at the end of
 //! the incoming block; the result of an `invoke` is there on the normal edge alone. In unreachable blocks anything
 //! may be used, even by its own definition; a definition in an unreachable block is of no use to reachable ones.
 //!
@@ -39,9 +39,11 @@
 //! Atomics are of whole powers of two of bytes, with orderings that make sense; stack objects on AMD GPUs are in
 //! address space 5; case values are distinct constants; flags are known to the opcode. Phis and selects have no tokens.
 //!
-//! **Calls** ([`call`]) Arguments fit the function type; the convention permits calls; `immarg` arguments are
-//! immediate; intrinsics are called with their own type; bundles that may occur once do. `musttail` calls match their
-//! caller and stand before a return of their result.
+//! **Calls** ([`call`], [`intrinsics`], [`inline_asm`]) Arguments fit the function type; the convention permits calls;
+//! bundles that may occur once do. Intrinsics are called only, with their own type; those that GPU programs use have the
+//! signature LLVM gives them and immediate arguments where it wants them; lifetimes are of stack objects. Constraints of
+//! inline assembly fit its type. `musttail` calls match their caller and stand before a return of their result.
+//! `swifterror` slots are loaded, stored to and passed on, and nothing else.
 //!
 //! **Exception handling** ([`eh`]) Pads come first in their block, in a function with a personality, and are entered by
 //! unwinding only; landing pads and resumes of a function agree on a type; catch switches lead to catch pads.

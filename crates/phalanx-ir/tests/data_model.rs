@@ -1,7 +1,5 @@
 //! The data model against plain twins: lists against vectors, packed words against their parts.
 
-use std::collections::HashMap;
-
 use phalanx_ir::{
     Body, Const, ConstKind, Context, Flow, InstData, InstFlags, InstId, MemInfo, Names, Opcode,
     Symbol, SyncScope, Type, TypeKind, Value, ValueKind,
@@ -11,6 +9,7 @@ use phalanx_ir::{
     intern::Interner,
 };
 use proptest::prelude::*;
+use rustc_hash::FxHashMap;
 
 fn block(number: u32) -> BlockId {
     BlockId::from_raw(number.into())
@@ -147,7 +146,7 @@ proptest! {
         edits in prop::collection::vec((0..8u32, prop::collection::vec(0..8u32, 0..5)), 0..40),
     ) {
         let mut flow = Flow::new();
-        let mut twin: HashMap<u32, Vec<BlockId>> = HashMap::new();
+        let mut twin: FxHashMap<u32, Vec<BlockId>> = FxHashMap::default();
         for _ in 0..count {
             let block = flow.create_block();
             flow.append_block(block);
@@ -173,7 +172,7 @@ proptest! {
         edits in prop::collection::vec((0..3u8, 0..20u32, prop::collection::vec(any::<u8>(), 0..300)), 0..60),
     ) {
         let mut names = Names::default();
-        let mut twin: HashMap<(u8, u32), Vec<u8>> = HashMap::new();
+        let mut twin: FxHashMap<(u8, u32), Vec<u8>> = FxHashMap::default();
         for (kind, number, name) in edits {
             match kind {
                 0 => names.set_inst(inst_id(number), &name),

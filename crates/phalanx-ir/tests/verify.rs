@@ -508,7 +508,8 @@ fn depth_costs_no_stack() {
         }
         let variable = GlobalVariable { initializer: Some(constant), ..GlobalVariable::new(ty) };
         module.add_variable("deep", variable).expect("a variable");
-        let mut f = module.define_function("f", &FunctionSpec::new(Type::VOID)).expect("a function");
+        let mut f =
+            module.define_function("f", &FunctionSpec::new(Type::VOID)).expect("a function");
         let mut last = f.block("");
         for _ in 0..100_000 {
             let next = f.block("");

@@ -8,6 +8,8 @@
 //! module that LLVM's parser rejects, or that makes it crash, may be rejected by our parser or by our verifier. A line `;! reason` beside the
 //! verdict says that, and why, ours differs; such a case must really differ.
 
+#![allow(clippy::disallowed_methods, reason = "cases, corpus and programs are files")]
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -43,7 +45,7 @@ impl Verdict {
 
 fn ours(text: &[u8]) -> Verdict {
     match parse_module(Arc::new(Context::new()), text) {
-        Err(error) => Verdict::Parser(error.message.clone()),
+        Err(error) => Verdict::Parser(error.message),
         Ok(parsed) => {
             let verifier = Verifier::new(&parsed.module).with_convergent_intrinsics(is_convergent);
             match verifier.module().first() {
@@ -97,7 +99,7 @@ fn cases(file: &str) -> (String, Vec<Case>) {
             } else {
                 break;
             }
-            text = &text[line.len()..].trim_start_matches('\n');
+            text = text[line.len()..].trim_start_matches('\n');
         }
         Case { name: name.to_owned(), verdict, excuse, text: text.trim_end().to_owned() }
     });

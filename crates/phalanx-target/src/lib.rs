@@ -47,12 +47,10 @@
 //! | [`address_space`] | meaning, sharing, containment and overlap of address spaces |
 //! | [`calling_convention`] | kernels, shaders, uniform arguments |
 //! | [`inline_asm`] | constraint strings and the registers of results |
-//! | [`data_layout`] | pointer sizes and alignments |
 //! | [`llvm_rules`] | what LLVM 22's uniformity analysis takes for granted |
 
 pub mod address_space;
 pub mod calling_convention;
-pub mod data_layout;
 pub mod inline_asm;
 pub mod intrinsics;
 pub mod llvm_rules;
@@ -61,7 +59,6 @@ pub mod target;
 pub mod transfer;
 
 pub use address_space::{AddressSpace, Sharing, SpaceKind};
-pub use data_layout::DataLayout;
 pub use intrinsics::{Intrinsic, IntrinsicInfo, LlvmUniformity};
 pub use sources::{Extent, LaunchFacts, Scope, SourceSet, varying};
 pub use target::{Architecture, Target};

@@ -9,7 +9,8 @@ use phalanx_ir::CallConv;
 use phalanx_target::calling_convention::llvm_argument_is_uniform;
 use phalanx_target::inline_asm::{self, Constraints, ResultShape};
 use phalanx_target::llvm_rules::{self, AmdgpuWorkgroup, Callee};
-use phalanx_target::{AddressSpace, Architecture, DataLayout, LlvmUniformity, Target};
+use phalanx_ir::data_layout::{Alignment, DataLayout};
+use phalanx_target::{AddressSpace, Architecture, LlvmUniformity, Target};
 
 const AMDGPU: &str = "target triple = \"amdgcn-amd-amdhsa\"\n";
 const NVPTX: &str = "target triple = \"nvptx64-nvidia-cuda\"\n";
@@ -513,7 +514,7 @@ fn alignments_by_data_layout() {
         let mut module = format!("target datalayout = \"{layout}\"\ndefine void @f(ptr %p) {{\n");
         let mut expected = Vec::new();
         let parsed = DataLayout::parse(layout).unwrap();
-        let mut add = |t: String, alignment: phalanx_target::data_layout::Alignment| {
+        let mut add = |t: String, alignment: Alignment| {
             writeln!(module, " %l{n} = load {t}, ptr %p\n %a{n} = alloca {t}", n = expected.len())
                 .unwrap();
             expected.push((t, alignment));

@@ -65,6 +65,9 @@ pub(crate) struct Options {
     /// How many explained differences to list per kind.
     #[arg(long, default_value_t = 10, value_name = "N")]
     show: usize,
+    /// Keep the files with random functions in this folder.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
     /// Use this binary instead of the workspace's.
     #[arg(long, value_name = "FILE")]
     phalanx: Option<PathBuf>,
@@ -198,7 +201,7 @@ fn sections(tools: &Tools, options: &Options) -> anyhow::Result<Vec<Section>> {
         progress("random functions");
         let count = options.random.unwrap_or(if options.quick { 2000 } else { 100_000 });
         for target in random::Target::ALL {
-            out.push(random::run(tools, target, count, options.seed)?);
+            out.push(random::run(tools, target, count, options)?);
         }
     }
     let candidates: Vec<Candidate> = candidates(&tests, &[&shipped[..], &kernels].concat());

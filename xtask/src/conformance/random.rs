@@ -4,7 +4,7 @@
 //! sources of divergence, phis and uses across cycles. Many stand in one file, since starting a program costs more than
 //! analysing a function.
 
-use std::io::Write as _;
+use std::fs;
 
 use phalanx_testing::{
     abstract_program::DECLARATIONS,
@@ -14,7 +14,7 @@ use phalanx_testing::{
 use rayon::prelude::*;
 
 use super::{
-    Tools,
+    Options, Tools,
     corpus::target_arguments,
     facts::{self, Question},
     report::{Entry, Section},
@@ -59,14 +59,14 @@ pub(super) fn run(
     tools: &Tools,
     target: Target,
     count: usize,
-    seed: u64,
+    options: &Options,
 ) -> anyhow::Result<Section> {
     let mut section =
         Section::new(&format!("Uniformity of random functions for {}", target.triple()));
     let starts: Vec<usize> = (0..count).step_by(BATCH).collect();
     let found: Vec<anyhow::Result<Section>> = starts
         .into_par_iter()
-        .map(|start| batch(tools, target, start..count.min(start + BATCH), seed))
+        .map(|start| batch(tools, target, start..count.min(start + BATCH), options))
         .collect();
     for part in found {
         section.merge(part?);
@@ -95,16 +95,25 @@ fn batch(
     tools: &Tools,
     target: Target,
     numbers: std::ops::Range<usize>,
-    seed: u64,
+    options: &Options,
 ) -> anyhow::Result<Section> {
     let mut section = Section::default();
-    let place = format!("random {}", target.triple());
-    let text = module(target, numbers, seed);
-    let mut file = tempfile::Builder::new().prefix("phalanx-random").suffix(".ll").tempfile()?;
-    file.write_all(text.as_bytes())?;
+    let name = format!("random.{}.{}.{}.ll", target.triple(), options.seed, numbers.start);
+    let text = module(target, numbers, options.seed);
+    let (folder, _temporary) = match &options.keep {
+        Some(folder) => (folder.clone(), None),
+        None => {
+            let temporary = tempfile::tempdir()?;
+            (temporary.path().to_owned(), Some(temporary))
+        }
+    };
+    fs::create_dir_all(&folder)?;
+    let path = folder.join(&name);
+    fs::write(&path, text)?;
+    let place = name.clone();
     let question = Question {
-        path: file.path().to_owned(),
-        place: place.clone(),
+        path,
+        place: name,
         target: target_arguments("", None),
         facts: Fact::ALL.to_vec(),
         stored: Vec::new(),

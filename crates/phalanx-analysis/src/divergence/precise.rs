@@ -36,8 +36,44 @@ use crate::divergence::result::{Divergence, TemporalUse};
 use crate::divergence::selection::{Keys, Selections};
 use crate::divergence::{Flow, ValueTable};
 
+/// A rule that a test leaves out, to see that it is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Omitted {
+    /// Phis at joins.
+    Join,
+    /// Phis in the header of a cycle, for threads that come back to it.
+    JoinBack,
+    /// Divergent exits.
+    Exit,
+    /// Divergent exits that are reached from where some threads have met.
+    ExitsFrom,
+    /// Consequences of a divergent exit beyond the first meeting.
+    Onward,
+    /// Uses that are reached from a divergent exit.
+    Reach,
+    /// Uses by phis on a divergent exit edge.
+    ReadOnExit,
+    /// Irreducible cycles that are assumed divergent.
+    Assume,
+    /// Consequences of threads leaving an assumed-divergent cycle apart.
+    Split,
+    /// Uses, in other blocks, of what is always uniform in an assumed-divergent cycle.
+    ReadApart,
+    /// Uses outside of cycles within irreducible regions.
+    LiveOut,
+}
+
 /// Computes divergence by the precise rules.
 pub(crate) fn solve(flow: Flow<'_>, table: &ValueTable) -> Divergence {
+    solve_without(flow, table, None)
+}
+
+/// The same without one rule.
+pub(crate) fn solve_without(
+    flow: Flow<'_>,
+    table: &ValueTable,
+    omitted: Option<Omitted>,
+) -> Divergence {
     let mut marks = Marks::seeded(table);
     let mut control: Option<Control<'_>> = None;
     loop {
@@ -45,7 +81,7 @@ pub(crate) fn solve(flow: Flow<'_>, table: &ValueTable) -> Divergence {
             match user.kind() {
                 UserKind::Value(value) => marks.tell_users(value, new),
                 UserKind::Terminator(block) if flow.cfg.is_branch(block) => {
-                    let control = control.get_or_insert_with(|| Control::new(flow, table));
+                    let control = control.get_or_insert_with(|| Control::new(flow, table, omitted));
                     control.branches.push((block, new));
                 }
                 UserKind::Terminator(_) => {}
@@ -84,6 +120,7 @@ enum Fact {
 /// What is known about control flow.
 struct Control<'a> {
     flow: Flow<'a>,
+    omitted: Option<Omitted>,
     table: &'a ValueTable,
     view: SyncView<'a>,
     /// Terminators that grew.
@@ -121,12 +158,13 @@ struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    fn new(flow: Flow<'a>, table: &'a ValueTable) -> Self {
+    fn new(flow: Flow<'a>, table: &'a ValueTable, omitted: Option<Omitted>) -> Self {
         let view = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
         let blocks = table.block_count();
         let in_cycles = if flow.cycles.is_empty() { 0 } else { blocks };
         Self {
             flow,
+            omitted,
             table,
             branches: Vec::new(),
             facts: Vec::new(),
@@ -198,6 +236,9 @@ impl<'a> Control<'a> {
     ) {
         let mut rest = answer.iter().copied().peekable();
         while let Some(consequence) = rest.next() {
+            if self.omitted.is_some() && self.omitted == rule_of(consequence) {
+                continue;
+            }
             match consequence {
                 Consequence::Join(block) => self.join(marks, block, sources),
                 Consequence::JoinOver(_, first) | Consequence::JoinBack(_, first) => {
@@ -366,7 +407,9 @@ impl<'a> Control<'a> {
         let cycle = self.view.cycle_left(edge);
         self.left.add(cycle, sources);
         self.prepare_live_outs();
-        if let Some(live_outs) = &self.live_outs {
+        if let Some(live_outs) = &self.live_outs
+            && self.omitted != Some(Omitted::ReadOnExit)
+        {
             for &(value, user) in live_outs.on(edge) {
                 read(marks, self.flow, &mut self.temporal, value, user, sources);
             }
@@ -429,7 +472,7 @@ impl<'a> Control<'a> {
                     continue;
                 }
                 marks.mark_value(value, sources);
-                if table.is_fixed(value) {
+                if table.is_fixed(value) && self.omitted != Some(Omitted::ReadApart) {
                     // Uniform at each instance, but those who read it elsewhere had different ones.
                     for &user in table.affects().users(value) {
                         if marks.block_of(user) != block {
@@ -446,7 +489,7 @@ impl<'a> Control<'a> {
                 self.branches.push((block, sources));
             }
         }
-        if is_region {
+        if is_region && self.omitted != Some(Omitted::Split) {
             let together = |block| invariance.is_invariant_terminator(cycles, block, cycle);
             let answer = self.view.split(cycle, together);
             self.draw(marks, &answer, None, sources);
@@ -476,6 +519,21 @@ impl<'a> Control<'a> {
             self.live_outs = invariance
                 .map(|known| LiveOuts::new(&self.view, self.flow.cycles, self.table, known));
         }
+    }
+}
+
+/// The rule that a consequence belongs to.
+fn rule_of(consequence: Consequence) -> Option<Omitted> {
+    match consequence {
+        Consequence::Join(_) | Consequence::JoinOver(..) => Some(Omitted::Join),
+        Consequence::JoinBack(..) => Some(Omitted::JoinBack),
+        Consequence::Exit(_) | Consequence::Exits { .. } => Some(Omitted::Exit),
+        Consequence::ExitsFrom(_) => Some(Omitted::ExitsFrom),
+        Consequence::Onward(..) => Some(Omitted::Onward),
+        Consequence::Reaches(_) => Some(Omitted::Reach),
+        Consequence::Assume(_) => Some(Omitted::Assume),
+        Consequence::LiveOut(_) => Some(Omitted::LiveOut),
+        Consequence::Also(_) | Consequence::AlsoFrom(_) => None,
     }
 }
 

@@ -248,8 +248,11 @@ impl Reduced {
 
     /// The forward edge from a block into a node, where it enters at `to`.
     pub(crate) fn edge_into(&self, cfg: &Cfg, node: Node, from: Node, to: Node) -> Option<u32> {
-        let first = self.edge_from(self.entering(node), from)?;
-        if self.sources.items().get(first as usize + 1) != Some(&from.raw()) {
+        let row = self.entering(node);
+        let first = self.edge_from(row, from)?;
+        let is_only = first + 1 == row.1
+            || self.sources.items()[first as usize + 1] != from.raw();
+        if is_only {
             return Some(first);
         }
         let mut others: Vec<Node> = cfg.successors(from).to_vec();

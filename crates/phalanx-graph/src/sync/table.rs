@@ -18,8 +18,7 @@ use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
 use crate::dom::DomTree;
 use crate::node::Node;
-use crate::sync::irreducible::Irreducible;
-use crate::sync::order::ModifiedPostOrder;
+use crate::sync::irreducible::{Irreducible, RegionFacts};
 use crate::sync::reduced::{LeavingEdge, Reduced, outermost_irreducible};
 use crate::sync::wave::{Consequence, EnteringEdges, Wave};
 
@@ -34,18 +33,19 @@ struct Tables {
     graph: Reduced,
     /// The outermost irreducible cycle around each cycle; empty when there is none.
     regions: Vec<Option<CycleId>>,
-    orders: Vec<OnceLock<ModifiedPostOrder>>,
+    facts: Vec<OnceLock<RegionFacts>>,
     branches: Vec<Slot>,
     exits: Vec<Slot>,
     splits: Vec<Slot>,
     /// By cycle left and node, see [`SyncView::onward`].
-    onward: Mutex<FxHashMap<(CycleId, Node), Arc<[Consequence]>>>,
+    onward: Mutex<Onward>,
     /// By cycle: where all meet who leave it.
     meetings: Vec<OnceLock<Option<Node>>>,
     /// How many consequences may still be kept.
     room: AtomicUsize,
 }
 
+type Onward = FxHashMap<(CycleId, Node), Arc<[Consequence]>>;
 type Slot = OnceLock<Box<[Consequence]>>;
 
 impl SyncDependence {
@@ -72,7 +72,7 @@ impl SyncDependence {
             let count = if is_reducible { 0 } else { cycles.len() };
             Tables {
                 regions: if is_reducible { Vec::new() } else { outermost_irreducible(cycles) },
-                orders: std::iter::repeat_with(OnceLock::new).take(count).collect(),
+                facts: std::iter::repeat_with(OnceLock::new).take(count).collect(),
                 branches: slots(cfg.node_count()),
                 exits: slots(graph.leaving.len()),
                 splits: slots(count),
@@ -155,13 +155,11 @@ impl<'a> SyncView<'a> {
     }
 
     fn branch_in(&mut self, region: CycleId, block: Node) -> Vec<Consequence> {
-        let (cfg, cycles) = (self.cfg, self.cycles);
-        let order = self.tables.orders[region.index()]
-            .get_or_init(|| ModifiedPostOrder::of_cycle(cfg, cycles, region));
         let irreducible = self.irreducible.get_or_insert_with(|| {
-            Box::new(Irreducible::new(cfg, self.dom, cycles, &self.tables.graph))
+            Box::new(Irreducible::new(self.cfg, self.dom, self.cycles, &self.tables.graph))
         });
-        irreducible.branch(&mut self.wave, region, order, block)
+        let facts = self.tables.facts[region.index()].get_or_init(|| irreducible.facts(region));
+        irreducible.branch(&mut self.wave, region, facts, block)
     }
 
     /// What follows when threads leave by an edge at different times.

@@ -240,7 +240,7 @@ fn result_types_follow_from_operands() {
     expect_test::expect![[r#"
         @f, %entry: extractelement: Invalid extractelement operands! (i32 %x, i32 %x)
         @f, %entry: extractvalue: Invalid ExtractValueInst operands! (i32 %x)
-        @f, %entry: shufflevector: Invalid shufflevector operands! (i32 %x, i32 %x, <1 x i32> constant)
+        @f, %entry: shufflevector: Invalid shufflevector operands! (i32 %x, i32 %x, <1 x i32> zeroinitializer)
         @f, %entry: getelementptr: GEP into unsized type! (ptr %p, i32 %x)
         @f, %entry: bitcast: Invalid bitcast (ptr %p)
         @f, %entry: load: alignment is not a power of two (ptr %p)

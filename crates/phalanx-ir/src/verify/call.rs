@@ -87,6 +87,9 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     ensure!(*ret != Type::METADATA, "Invalid use of metadata!");
     bundles(env, inst)?;
     swift_errors(env, inst)?;
+    if let Some(header) = callee.filter(|_| is_intrinsic) {
+        intrinsics::call(env, inst, env.name_bytes(header.name), header)?;
+    }
     if inst.opcode() == Opcode::Call {
         tail_kind(inst)?;
     } else {

@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::{
     constant::{Const, ConstKind},
     function::FunctionHeader,
-    layout::DataLayout,
+    data_layout::DataLayout,
     module::{GlobalIndex, Module},
     symbol::GlobalName,
     verify::types::{StructIndex, Types},
@@ -55,7 +55,7 @@ impl ModuleIndex {
         let triple = bytes(module.triple);
         self.amdgpu =
             [&b"amdgcn"[..], b"amdgpu", b"r600"].iter().any(|arch| triple.starts_with(arch));
-        self.layout = DataLayout::parse(bytes(module.data_layout));
+        self.layout = DataLayout::of(module);
         self.alloca_space = match module.data_layout {
             None if self.amdgpu => 5,
             _ => self.layout.alloca_space(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use phalanx_ir::{Context, Module, Symbol};
+use phalanx_ir::{Context, Module, data_layout::DataLayout};
 
 use super::{Parser, keyword::Keyword, types::AddressSpaces};
 use crate::{
@@ -103,29 +103,21 @@ impl Parser<'_> {
             self.module.triple = Some(self.string_symbol()?);
         } else if self.accept_kw(Keyword::DataLayout) {
             self.expect(TokenKind::Equal)?;
+            let span = self.span();
             let layout = self.string_symbol()?;
+            let text = String::from_utf8_lossy(self.context.bytes(layout));
+            // `alloca`, globals and functions have default address spaces: `A5`, `G1`, `P3`.
+            let parsed = DataLayout::parse(&text).map_err(|error| self.error(span, error.to_string()))?;
             self.module.data_layout = Some(layout);
-            self.types.address_spaces = self.address_spaces_of(layout);
+            self.types.address_spaces = AddressSpaces {
+                alloca: parsed.alloca_space(),
+                globals: parsed.global_space(),
+                program: parsed.program_space(),
+            };
         } else {
             return Err(self.unexpected("`triple` or `datalayout`"));
         }
         Ok(())
-    }
-
-    /// Defaults of `alloca`, globals and functions: `A5`, `G1`, `P3` of a data layout.
-    fn address_spaces_of(&self, layout: Symbol) -> AddressSpaces {
-        let mut spaces = AddressSpaces::default();
-        for part in self.context.bytes(layout).split(|&byte| byte == b'-') {
-            let [letter, digits @ ..] = part else { continue };
-            let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
-            match (letter, number) {
-                (b'A', Some(space)) => spaces.alloca = space,
-                (b'G', Some(space)) => spaces.globals = space,
-                (b'P', Some(space)) => spaces.program = space,
-                _ => {}
-            }
-        }
-        spaces
     }
 
     /// `^7 = ..`, carried as text: everything up to where its brackets are closed again.

@@ -45,7 +45,7 @@ use std::{io, sync::OnceLock};
 use phalanx_ir::{
     AttrSet, Const, Context, GlobalName, InstId, Module, Type, Value, ValueKind,
     function::{BlockId, FunctionRef},
-    layout::DataLayout,
+    data_layout::DataLayout,
     metadata::MetadataId,
     module::BlockAddress,
 };
@@ -125,7 +125,6 @@ impl<'m> ModulePrinter<'m> {
     /// As [`ModulePrinter::new`], with these functions in place of the module's own.
     pub fn with_functions(module: &'m Module, functions: Vec<FunctionRef<'m>>) -> Self {
         let context = &*module.context;
-        let layout = module.data_layout.map_or(&b""[..], |layout| context.bytes(layout));
         ModulePrinter {
             context,
             module,
@@ -136,7 +135,7 @@ impl<'m> ModulePrinter<'m> {
             struct_order: OnceLock::new(),
             block_addresses: OnceLock::new(),
             bodies: Bodies(module.structs.iter().map(|(name, body)| (*name, body)).collect()),
-            layout: DataLayout::parse(layout),
+            layout: DataLayout::of(module),
         }
     }
 

@@ -115,6 +115,15 @@ impl Default for DataLayout {
 }
 
 impl DataLayout {
+    /// The layout of a module: the default where it states none, or one that cannot be read (which the reader of text
+    /// refuses).
+    #[must_use]
+    pub fn of(module: &crate::Module) -> DataLayout {
+        let text = module.data_layout.map(|layout| module.context.bytes(layout));
+        let text = text.and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
+        DataLayout::parse(text).unwrap_or_default()
+    }
+
     /// Reads the text between the quotes of `target datalayout`.
     ///
     /// # Errors

@@ -1,2 +1,0 @@
-define void @f() { call void asm "", "@9a"()
-ret void }

@@ -1,0 +1,178 @@
+; What LLVM knows of intrinsics whatever their declarations say.
+
+;; thread index of another type
+;= Intrinsic has incorrect return type!
+declare i16 @llvm.amdgcn.workitem.id.x()
+define i16 @f() {
+  %x = call i16 @llvm.amdgcn.workitem.id.x()
+  ret i16 %x
+}
+
+;; thread index of another type that nobody calls
+;= ok
+declare i16 @llvm.amdgcn.workitem.id.x()
+
+;; thread index with an argument
+;= Intrinsic has incorrect argument type!
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x(i32)
+define i32 @f() {
+  %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x(i32 0)
+  ret i32 %x
+}
+
+;; thread index with variable arguments
+;= Intrinsic was not defined with variable arguments!
+declare i32 @llvm.amdgcn.workitem.id.x(...)
+define i32 @f() {
+  %x = call i32 (...) @llvm.amdgcn.workitem.id.x()
+  ret i32 %x
+}
+
+;; anchor that makes an integer
+;= Intrinsic has incorrect return type!
+declare i32 @llvm.experimental.convergence.anchor()
+define void @f() {
+  %x = call i32 @llvm.experimental.convergence.anchor()
+  ret void
+}
+
+;; signatures
+;= ok
+declare ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()
+declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+declare i32 @llvm.amdgcn.mbcnt.lo(i32, i32)
+declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
+declare i64 @llvm.amdgcn.s.memtime()
+declare void @llvm.amdgcn.s.barrier()
+declare void @llvm.nvvm.bar.warp.sync(i32)
+declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
+declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
+declare i1 @llvm.nvvm.vote.any.sync(i32, i1)
+declare void @llvm.assume(i1)
+define i32 @f(i32 %x, i1 %c) {
+  %a = call ptr addrspace(4) @llvm.amdgcn.dispatch.ptr()
+  %b = call ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()
+  %d = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)
+  %e = call i32 @llvm.amdgcn.ds.bpermute(i32 %d, i32 %x)
+  %g = call i64 @llvm.amdgcn.s.memtime()
+  call void @llvm.amdgcn.s.barrier()
+  call void @llvm.nvvm.bar.warp.sync(i32 -1)
+  %h = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %x, i32 0, i32 31)
+  %i = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 %c)
+  %j = call i1 @llvm.nvvm.vote.any.sync(i32 -1, i1 %c)
+  call void @llvm.assume(i1 %j)
+  ret i32 %e
+}
+
+;; ballot of an integer
+;= Intrinsic has incorrect argument type!
+declare i32 @llvm.nvvm.vote.ballot.sync(i32, i32)
+define i32 @f(i32 %x) {
+  %i = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i32 %x)
+  ret i32 %i
+}
+
+;; lifetime of an alloca
+;= ok
+declare void @llvm.lifetime.start.p0(ptr)
+define void @f() {
+  %p = alloca i32
+  call void @llvm.lifetime.start.p0(ptr %p)
+  ret void
+}
+
+;; lifetime of an argument
+;= llvm.lifetime.start/end can only be used on alloca or poison
+declare void @llvm.lifetime.start.p0(ptr)
+define void @f(ptr %p) {
+  call void @llvm.lifetime.start.p0(ptr %p)
+  ret void
+}
+
+;; lifetime of poison
+;= ok
+declare void @llvm.lifetime.end.p0(ptr)
+define void @f() {
+  call void @llvm.lifetime.end.p0(ptr poison)
+  ret void
+}
+
+;; class test of no class
+;= unsupported bits for llvm.is.fpclass test mask
+declare i1 @llvm.is.fpclass.f32(float, i32)
+define i1 @f(float %x) {
+  %r = call i1 @llvm.is.fpclass.f32(float %x, i32 2048)
+  ret i1 %r
+}
+
+;; prefetch beyond its range
+;= rw argument to llvm.prefetch must be 0-1
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
+define void @f(ptr %p) {
+  call void @llvm.prefetch.p0(ptr %p, i32 2, i32 3, i32 0)
+  ret void
+}
+
+;; prefetch beyond its locality
+;= locality argument to llvm.prefetch must be 0-3
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
+define void @f(ptr %p) {
+  call void @llvm.prefetch.p0(ptr %p, i32 1, i32 4, i32 0)
+  ret void
+}
+
+;; prefetch of a third cache
+;= cache type argument to llvm.prefetch must be 0-1
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
+define void @f(ptr %p) {
+  call void @llvm.prefetch.p0(ptr %p, i32 1, i32 3, i32 2)
+  ret void
+}
+
+;; wait count from a variable
+;= immarg operand has non-immediate parameter
+declare void @llvm.amdgcn.s.waitcnt(i32)
+define void @f(i32 %x) {
+  call void @llvm.amdgcn.s.waitcnt(i32 %x)
+  ret void
+}
+
+;; row mask from a variable
+;= immarg operand has non-immediate parameter
+declare i32 @llvm.amdgcn.update.dpp.i32(i32, i32, i32, i32, i32, i1)
+define i32 @f(i32 %x) {
+  %r = call i32 @llvm.amdgcn.update.dpp.i32(i32 %x, i32 %x, i32 1, i32 %x, i32 15, i1 true)
+  ret i32 %r
+}
+
+;; values of a permutation may vary
+;= ok
+declare i32 @llvm.amdgcn.permlane16.i32(i32, i32, i32, i32, i1, i1)
+define i32 @f(i32 %x) {
+  %r = call i32 @llvm.amdgcn.permlane16.i32(i32 %x, i32 %x, i32 %x, i32 %x, i1 false, i1 true)
+  ret i32 %r
+}
+
+;; exp target from a variable
+;= immarg operand has non-immediate parameter
+declare void @llvm.amdgcn.exp.f32(i32, i32, float, float, float, float, i1, i1)
+define void @f(i32 %x, float %y) {
+  call void @llvm.amdgcn.exp.f32(i32 %x, i32 15, float %y, float %y, float %y, float %y, i1 true, i1 false)
+  ret void
+}
+
+;; immediate that is undefined
+;= immarg operand has non-immediate parameter
+declare i32 @llvm.ctlz.i32(i32, i1)
+define i32 @f(i32 %x) {
+  %r = call i32 @llvm.ctlz.i32(i32 %x, i1 undef)
+  ret i32 %r
+}
+
+;; immediate zero
+;= ok
+declare i32 @llvm.ctlz.i32(i32, i1)
+define i32 @f(i32 %x) {
+  %r = call i32 @llvm.ctlz.i32(i32 %x, i1 zeroinitializer)
+  ret i32 %r
+}
