@@ -7,11 +7,11 @@ use phalanx_analysis::divergence::{
     Divergence, Flow, LlvmFixes, Omitted, Rules, User, Value, solve, solve_without, twin,
 };
 use phalanx_graph::sync::SyncDependence;
-use phalanx_graph::{Cycles, Node};
+use phalanx_graph::Cycles;
 use phalanx_target::SourceSet;
 use phalanx_testing::abstract_oracle::{Effort, Observed, hierarchies, observe};
-use phalanx_testing::abstract_program::{Operand, Operation};
-use phalanx_testing::generate::{Options, Shape, program};
+use phalanx_testing::abstract_program::Operand;
+use phalanx_testing::generate::{Options, program};
 use support::Case;
 
 /// A program as text, for reports.

@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::Read,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use anyhow::{Context as _, bail};
@@ -19,10 +19,10 @@ const MAX_BYTES: u64 = u32::MAX as u64;
 
 /// Reads a file, or standard input for `-`.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Source> {
-    let is_stdin = path == Path::new("-");
-    let name = if is_stdin { "<stdin>".to_owned() } else { path.display().to_string() };
+    let from_stdin = is_stdin(path);
+    let name = if from_stdin { "<stdin>".to_owned() } else { path.display().to_string() };
     let mut text = Vec::new();
-    if is_stdin {
+    if from_stdin {
         std::io::stdin()
             .lock()
             .take(MAX_BYTES + 1)
@@ -49,7 +49,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Source> {
     Ok(Source { name, text })
 }
 
-/// Whether two paths are given where only one may be.
-pub(crate) fn is_stdin(path: &PathBuf) -> bool {
-    path.as_path() == Path::new("-")
+/// Whether a path stands for standard input or output.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
 }

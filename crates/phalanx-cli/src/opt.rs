@@ -101,7 +101,7 @@ fn print_pass(
         None => b"",
     };
     match pass {
-        FunctionPass::PrintUniformity => {
+        FunctionPass::Uniformity => {
             let own;
             let facts = match exact {
                 true => {
@@ -115,16 +115,16 @@ fn print_pass(
             let cycles = queries::cycles(db, input).as_ref()?;
             print_uniformity(name, view, (cycles, facts), scope, &names, out);
         }
-        FunctionPass::PrintCycles => {
-            print_cycles(name, queries::cycles(db, input).as_ref()?, &names, out)
+        FunctionPass::Cycles => {
+            print_cycles(name, queries::cycles(db, input).as_ref()?, &names, out);
         }
-        FunctionPass::PrintDomTree => {
-            print_dom_tree(name, queries::dom_tree(db, input).as_ref()?, &names, out)
+        FunctionPass::DomTree => {
+            print_dom_tree(name, queries::dom_tree(db, input).as_ref()?, &names, out);
         }
-        FunctionPass::PrintPostDomTree => {
+        FunctionPass::PostDomTree => {
             print_postdom_tree(name, queries::postdom_tree(db, input).as_ref()?, &names, out);
         }
-        FunctionPass::PrintDomFrontier => {
+        FunctionPass::DomFrontier => {
             let order: Vec<_> = view.flow.order().iter().map(|&block| node_of(block)).collect();
             let (cfg, tree) =
                 (queries::cfg(db, input).as_ref()?, queries::dom_tree(db, input).as_ref()?);

@@ -15,14 +15,14 @@ pub(crate) enum Pass {
     Function(FunctionPass),
 }
 
-/// A pass that runs on one function at a time.
+/// A printing pass, on one function at a time: what it prints.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum FunctionPass {
-    PrintUniformity,
-    PrintCycles,
-    PrintDomTree,
-    PrintPostDomTree,
-    PrintDomFrontier,
+    Uniformity,
+    Cycles,
+    DomTree,
+    PostDomTree,
+    DomFrontier,
 }
 
 /// Passes in order.
@@ -63,7 +63,7 @@ impl Pipeline {
                 '<' => angle += 1,
                 '>' => {
                     angle =
-                        angle.checked_sub(1).ok_or_else(|| error(at, "`>` without `<`".into()))?
+                        angle.checked_sub(1).ok_or_else(|| error(at, "`>` without `<`".into()))?;
                 }
                 _ if angle > 0 && at < text.len() => {}
                 '(' => {
@@ -133,11 +133,11 @@ pub(crate) enum Group {
 fn pass(name: &str) -> Option<Option<Pass>> {
     let function = |pass| Some(Some(Pass::Function(pass)));
     match name {
-        "print<uniformity>" => function(FunctionPass::PrintUniformity),
-        "print<cycles>" => function(FunctionPass::PrintCycles),
-        "print<domtree>" => function(FunctionPass::PrintDomTree),
-        "print<postdomtree>" => function(FunctionPass::PrintPostDomTree),
-        "print<domfrontier>" => function(FunctionPass::PrintDomFrontier),
+        "print<uniformity>" => function(FunctionPass::Uniformity),
+        "print<cycles>" => function(FunctionPass::Cycles),
+        "print<domtree>" => function(FunctionPass::DomTree),
+        "print<postdomtree>" => function(FunctionPass::PostDomTree),
+        "print<domfrontier>" => function(FunctionPass::DomFrontier),
         "verify" => Some(Some(Pass::Verify)),
         "no-op-module" | "no-op-function" | "no-op-cgscc" => Some(None),
         _ => {
@@ -162,7 +162,7 @@ fn pass(name: &str) -> Option<Option<Pass>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use FunctionPass::{PrintCycles, PrintDomTree, PrintUniformity};
+    use FunctionPass::{Cycles, DomTree, Uniformity};
 
     fn parse(text: &str) -> Vec<Pass> {
         Pipeline::parse(text).unwrap_or_else(|e| panic!("{e}")).passes
@@ -172,11 +172,11 @@ mod tests {
     fn passes_nest_and_follow_each_other() {
         assert_eq!(
             parse("module(function(print<uniformity>, print<cycles>),verify)"),
-            [Pass::Function(PrintUniformity), Pass::Function(PrintCycles), Pass::Verify]
+            [Pass::Function(Uniformity), Pass::Function(Cycles), Pass::Verify]
         );
         assert_eq!(
             parse("require<domtree>,verify<cycles>,print<domtree>"),
-            [Pass::Function(PrintDomTree)]
+            [Pass::Function(DomTree)]
         );
         assert_eq!(parse(""), []);
     }
@@ -188,9 +188,9 @@ mod tests {
         assert_eq!(
             groups,
             [
-                Group::Functions(vec![PrintCycles, PrintDomTree]),
+                Group::Functions(vec![Cycles, DomTree]),
                 Group::Verify,
-                Group::Functions(vec![PrintCycles])
+                Group::Functions(vec![Cycles])
             ]
         );
     }

@@ -214,10 +214,10 @@ impl Session {
         let mut out = Vec::new();
         match function.0.header(&self.db).name {
             phalanx_ir::GlobalName::Named(symbol) => {
-                out.extend_from_slice(self.context.bytes(symbol))
+                out.extend_from_slice(self.context.bytes(symbol));
             }
             phalanx_ir::GlobalName::Numbered(number) => {
-                out.extend_from_slice(number.to_string().as_bytes())
+                out.extend_from_slice(number.to_string().as_bytes());
             }
         }
         String::from_utf8_lossy(&out).into_owned()

@@ -57,8 +57,11 @@ fn faults(
     assert!(out.is_empty(), "{} wrong answers:\n{}", out.len(), out.join("\n"));
 }
 
+/// Answers to marks of one file.
+type Answers = Box<dyn Fn(&Mark) -> Option<bool>>;
+
 /// The answers of a printing pass.
-fn printed(opt: Program) -> impl Fn(&Path) -> Box<dyn Fn(&Mark) -> Option<bool>> {
+fn printed(opt: Program) -> impl Fn(&Path) -> Answers {
     move |path| {
         let functions = print_uniformity(&opt, path);
         Box::new(move |mark: &Mark| {
@@ -111,7 +114,7 @@ fn marks_that_analyze_does_not_reach_yet() {
 }
 
 /// The answers of `phalanx analyze`.
-fn analyzed(phalanx: Program) -> impl Fn(&Path) -> Box<dyn Fn(&Mark) -> Option<bool>> {
+fn analyzed(phalanx: Program) -> impl Fn(&Path) -> Answers {
     move |path| {
         let arguments = ["analyze", "--format", "json", "--print", "all"].map(AsRef::as_ref);
         let arguments: Vec<&std::ffi::OsStr> =

@@ -48,7 +48,7 @@ fn one(tools: &Tools, place: &str, path: &Path) -> anyhow::Result<Section> {
     }
     match canonical(tools, &printed.stdout)? {
         Err(refused) => {
-            section.push(Entry::unexplained(place, format!("LLVM refuses our print: {refused}")))
+            section.push(Entry::unexplained(place, format!("LLVM refuses our print: {refused}")));
         }
         Ok(found) => {
             if let Some(what) = first_difference(&wanted, &found) {

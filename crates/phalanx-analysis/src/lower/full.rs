@@ -212,7 +212,7 @@ impl<'a> FullRules<'a> {
             return false;
         };
         let one_row = !launch.extent_can_exceed_one(1) && !launch.extent_can_exceed_one(2);
-        if !one_row && launch.extent_divisor(0) % width != 0 {
+        if !one_row && !launch.extent_divisor(0).is_multiple_of(width) {
             return false;
         }
         let &[a, b] = self.code.body.operands(inst) else { return false };

@@ -82,12 +82,12 @@ pub(crate) fn rule_of(
             continue;
         }
         let mut matters = position >= 64;
-        for bit in 0..SourceSet::COUNT {
+        for (bit, all_gained) in image.iter_mut().enumerate() {
             let source = SourceSet::from_bits(1 << bit);
             let result = evaluate(Some((position, source)), worst);
             let gained = result - seed;
             matters |= !gained.is_empty();
-            image[bit] |= gained;
+            *all_gained |= gained;
         }
         if matters && position < 64 {
             reads |= 1 << position;

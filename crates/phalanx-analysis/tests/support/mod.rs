@@ -13,7 +13,7 @@ use phalanx_testing::abstract_program::{AbstractProgram, DECLARATIONS, Operand, 
 use phalanx_testing::llvm_tools::Program;
 
 /// A program with everything the analysis reads.
-pub struct Case {
+pub(crate) struct Case {
     pub program: AbstractProgram,
     pub cfg: Cfg,
     pub dom: DomTree,
@@ -23,12 +23,12 @@ pub struct Case {
 }
 
 impl Case {
-    pub fn new(program: AbstractProgram) -> Self {
+    pub(crate) fn new(program: AbstractProgram) -> Self {
         Self::with_sources(program, |_| SourceSet::X)
     }
 
     /// With the sources of each divergent operation chosen by its value number.
-    pub fn with_sources(
+    pub(crate) fn with_sources(
         program: AbstractProgram,
         sources: impl Fn(u32) -> SourceSet,
     ) -> Self {
@@ -40,13 +40,13 @@ impl Case {
         Self { program, cfg, dom, cycles, sync, table }
     }
 
-    pub fn flow(&self) -> Flow<'_> {
+    pub(crate) fn flow(&self) -> Flow<'_> {
         Flow { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
     }
 }
 
 /// The tables of a program. Value numbers are the program's.
-pub fn table(program: &AbstractProgram, sources: impl Fn(u32) -> SourceSet) -> ValueTable {
+pub(crate) fn table(program: &AbstractProgram, sources: impl Fn(u32) -> SourceSet) -> ValueTable {
     let mut operations: Vec<(u32, Node, &Operation)> = Vec::new();
     for (i, block) in program.blocks.iter().enumerate() {
         operations.extend(block.operations.iter().map(|(v, op)| (*v, Node::new(i), op)));
@@ -99,7 +99,7 @@ pub fn table(program: &AbstractProgram, sources: impl Fn(u32) -> SourceSet) -> V
 
 /// What `print<uniformity>` says about one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Printed {
+pub(crate) struct Printed {
     pub values: BTreeSet<u32>,
     pub terminators: BTreeSet<u32>,
     /// Header and blocks.
@@ -110,7 +110,7 @@ pub struct Printed {
 }
 
 /// Lets opt analyse programs, all in one run. Function `i` is called `f{i}`.
-pub fn run_opt(opt: &Program, programs: &[AbstractProgram]) -> BTreeMap<usize, Printed> {
+pub(crate) fn run_opt(opt: &Program, programs: &[AbstractProgram]) -> BTreeMap<usize, Printed> {
     let mut text = String::from(DECLARATIONS);
     for (i, program) in programs.iter().enumerate() {
         text.push_str(&program.to_llvm(&format!("f{i}")));

@@ -16,8 +16,8 @@
 //! **Why not a plain post-order.** It may number a node after a loop between two nodes of the loop; the
 //! label would then leave the loop before the labels inside have met.
 //!
-//! `O(n + m)` on graphs whose cycles are shallow, plus the cost of listing the exits of each cycle. No
-//! recursion: a frame per open cycle.
+//! An edge that leaves cycles is an edge of the graph around the outermost of them, and of no other, so
+//! all is `O((n + m) log n)`. No recursion: a frame per open cycle.
 
 use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
@@ -36,7 +36,8 @@ impl ModifiedPostOrder {
     /// Numbers every reachable node.
     #[must_use]
     pub fn new(cfg: &Cfg, cycles: &Cycles) -> Self {
-        let mut search = Search::new(cfg, cycles);
+        let tops = cycles.top_level();
+        let mut search = Search::new(cfg, cycles, tops.flat_map(|c| cycles.blocks(c)));
         search.run(None, vec![cfg.entry()]);
         search.finish()
     }
@@ -44,7 +45,7 @@ impl ModifiedPostOrder {
     /// Numbers the nodes of one cycle, as the order of the whole graph does relative to each other.
     #[must_use]
     pub fn of_cycle(cfg: &Cfg, cycles: &Cycles, cycle: CycleId) -> Self {
-        let mut search = Search::new(cfg, cycles);
+        let mut search = Search::new(cfg, cycles, cycles.blocks(cycle));
         let inside = search.open_cycle(cycle);
         search.run(Some(cycle), inside);
         search.finish()
@@ -68,6 +69,8 @@ impl ModifiedPostOrder {
 struct Search<'a> {
     cfg: &'a Cfg,
     cycles: &'a Cycles,
+    /// By cycle: the targets of the edges that leave it and no cycle around it.
+    exits: Vec<Vec<Node>>,
     number: Vec<u32>,
     order: Vec<Node>,
 }
@@ -79,9 +82,26 @@ struct Frame {
 }
 
 impl<'a> Search<'a> {
-    fn new(cfg: &'a Cfg, cycles: &'a Cycles) -> Self {
-        let n = cfg.node_count();
-        Self { cfg, cycles, number: vec![NONE; n], order: Vec::new() }
+    fn new<'b>(
+        cfg: &'a Cfg,
+        cycles: &'a Cycles,
+        blocks: impl IntoIterator<Item = &'b Node>,
+    ) -> Self {
+        let mut exits = vec![Vec::new(); cycles.len()];
+        for &from in blocks {
+            let Some(inner) = cycles.innermost(from) else { continue };
+            for &to in cfg.successors(from) {
+                if let Some(left) = cycles.outermost_without(inner, to) {
+                    exits[left.index()].push(to);
+                }
+            }
+        }
+        // Each target once, where it comes first: that is the order in which LLVM lists exit blocks.
+        let mut seen = vec![NONE; cfg.node_count()];
+        for (cycle, targets) in exits.iter_mut().enumerate() {
+            targets.retain(|to| std::mem::replace(&mut seen[to.index()], cycle as u32) != cycle as u32);
+        }
+        Self { cfg, cycles, exits, number: vec![NONE; cfg.node_count()], order: Vec::new() }
     }
 
     fn finish(self) -> ModifiedPostOrder {
@@ -121,15 +141,15 @@ impl<'a> Search<'a> {
             let nested = self.nested(frame.cycle, node);
             match nested {
                 Some(nested) => {
-                    for (_, to) in self.cycles.exit_edges(nested) {
-                        if within(to) && !self.is_done(to) {
+                    for &to in &self.exits[nested.index()] {
+                        if within(to) && self.number[to.index()] == NONE {
                             frame.stack.push(to);
                         }
                     }
                 }
                 None => {
                     for &to in self.cfg.successors(node) {
-                        if within(to) && !self.is_done(to) {
+                        if within(to) && self.number[to.index()] == NONE {
                             frame.stack.push(to);
                         }
                     }
@@ -156,7 +176,10 @@ impl<'a> Search<'a> {
         match around {
             Some(around) if inner == around => None,
             Some(around) => self.cycles.outermost_without(inner, self.cycles.header(around)),
-            None => self.cycles.ancestors(inner).last(),
+            None => {
+                let outermost = self.cycles.outermost_without(inner, self.cfg.entry());
+                outermost.or_else(|| self.cycles.ancestors(inner).last())
+            }
         }
     }
 }

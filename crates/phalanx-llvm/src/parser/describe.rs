@@ -66,7 +66,7 @@ fn open(context: &Context, ty: Type, name: &mut String, steps: &mut Vec<Step>) {
         TypeKind::Ptr(0) => *name += "ptr",
         TypeKind::Ptr(space) => *name += &format!("ptr addrspace({space})"),
         TypeKind::Named(StructName::Named(symbol)) => {
-            *name += &format!("%{}", context.text(*symbol))
+            *name += &format!("%{}", context.text(*symbol));
         }
         TypeKind::Named(StructName::Numbered(number)) => *name += &format!("%{number}"),
         TypeKind::Array { elem, len } => {
@@ -86,7 +86,7 @@ fn open(context: &Context, ty: Type, name: &mut String, steps: &mut Vec<Step>) {
             steps.extend([Step::Text(" (".to_string()), Step::Type(*ret)]);
         }
         TypeKind::Target { name: target, .. } => {
-            *name += &format!("target(\"{}\")", context.text(*target))
+            *name += &format!("target(\"{}\")", context.text(*target));
         }
     }
 }

@@ -311,16 +311,16 @@ impl<'a> Parser<'a> {
         let thread_local = self.parse_thread_local()?;
         let unnamed_addr = self.parse_unnamed_addr();
         if self.at_kw(Keyword::Alias) || self.at_kw(Keyword::Ifunc) {
-            self.parse_alias(name, preamble, thread_local, unnamed_addr)
+            self.parse_alias(name, &preamble, thread_local, unnamed_addr)
         } else {
-            self.parse_variable(name, preamble, thread_local, unnamed_addr)
+            self.parse_variable(name, &preamble, thread_local, unnamed_addr)
         }
     }
 
     fn parse_variable(
         &mut self,
         name: Token,
-        preamble: Preamble,
+        preamble: &Preamble,
         thread_local: Option<ThreadLocal>,
         unnamed_addr: UnnamedAddr,
     ) -> PResult<()> {
@@ -406,13 +406,13 @@ impl<'a> Parser<'a> {
             }
             Keyword::Comdat => variable.comdat = self.parse_optional_comdat(name)?,
             Keyword::NoSanitizeAddress => {
-                variable.sanitizer[0] = self.accept_kw(Keyword::NoSanitizeAddress)
+                variable.sanitizer[0] = self.accept_kw(Keyword::NoSanitizeAddress);
             }
             Keyword::NoSanitizeHwAddress => {
-                variable.sanitizer[1] = self.accept_kw(Keyword::NoSanitizeHwAddress)
+                variable.sanitizer[1] = self.accept_kw(Keyword::NoSanitizeHwAddress);
             }
             Keyword::SanitizeMemTag => {
-                variable.sanitizer[2] = self.accept_kw(Keyword::SanitizeMemTag)
+                variable.sanitizer[2] = self.accept_kw(Keyword::SanitizeMemTag);
             }
             Keyword::SanitizeAddressDynInit => {
                 variable.sanitizer[3] = self.accept_kw(Keyword::SanitizeAddressDynInit);
@@ -495,7 +495,7 @@ impl<'a> Parser<'a> {
     fn parse_alias(
         &mut self,
         name: Token,
-        preamble: Preamble,
+        preamble: &Preamble,
         thread_local: Option<ThreadLocal>,
         unnamed_addr: UnnamedAddr,
     ) -> PResult<()> {

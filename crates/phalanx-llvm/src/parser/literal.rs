@@ -114,7 +114,7 @@ impl<'a> IntLiteral<'a> {
                 }
             }
         }
-        if bits % 64 != 0 {
+        if !bits.is_multiple_of(64) {
             words[bits as usize / 64] &= (1 << (bits % 64)) - 1;
         }
         match words[..] {

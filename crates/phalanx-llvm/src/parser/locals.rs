@@ -129,7 +129,7 @@ impl<'a> Parser<'a> {
     fn set_local(&mut self, token: Token, local: Local) {
         match token.kind {
             TokenKind::LocalId | TokenKind::LabelId => {
-                self.locals.set_numbered(token.number, local)
+                self.locals.set_numbered(token.number, local);
             }
             _ => {
                 let (start, end) = name_place(token);
