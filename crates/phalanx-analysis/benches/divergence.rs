@@ -2,6 +2,7 @@
 //!
 //! Timed is everything that depends on the instructions, and separately the flow facts that it stands on.
 //! A member is analysed by the precise rules with an empty sync dependence, as if seen for the first time.
+//! Graph families of `phalanx-graph` take part under their names with `g-` in front, every branch divergent.
 //! Arguments: names of families, or nothing for all; `--quick` for small sizes.
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 
@@ -14,7 +15,8 @@ use phalanx_analysis::divergence::{Flow, Rules, solve};
 use phalanx_graph::sync::SyncDependence;
 use phalanx_graph::{Cycles, DomTree};
 use phalanx_target::SourceSet;
-use phalanx_testing::abstract_families::{ALL, Family};
+use phalanx_testing::abstract_families::{ALL, on_graph};
+use phalanx_testing::abstract_program::AbstractProgram;
 use support::table;
 
 /// Best time of a few runs.
@@ -42,10 +44,9 @@ struct Measured {
     divergent: usize,
 }
 
-fn measure(family: &Family, size: usize) -> Measured {
-    let program = (family.make)(size);
+fn measure(program: &AbstractProgram) -> Measured {
     let cfg = program.cfg();
-    let table = table(&program, |_| SourceSet::X);
+    let table = table(program, |_| SourceSet::X);
     let (flow, (dom, cycles)) = best(|| (DomTree::new(&cfg), Cycles::new(&cfg)));
     let (divergence, divergent) = best(|| {
         let sync = SyncDependence::new(&cfg, &dom, &cycles);
@@ -62,22 +63,35 @@ fn main() {
     let is_quick = arguments.iter().any(|a| a == "--quick");
     let names: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let sizes = if is_quick { [100, 1_000] } else { [10_000, 100_000] };
-    println!("{:12} {:>9} {:>10} {:>8} {:>8} {:>10} {:>7} {:>10}", "family", "size", "instrs", "flow ms", "ms", "ns/instr", "growth", "divergent");
+    let head = ["size", "instrs", "flow ms", "ms", "ns/instr", "growth", "divergent"];
+    let [size, instructions, flow, ms, each, growth, divergent] = head;
+    println!(
+        "{:12} {size:>9} {instructions:>10} {flow:>8} {ms:>8} {each:>10} {growth:>7} {divergent:>10}",
+        "family"
+    );
+    let mut families: Vec<(String, Box<dyn Fn(usize) -> AbstractProgram>)> = Vec::new();
     for family in ALL {
-        if !names.is_empty() && !names.iter().any(|name| *name == family.name) {
+        families.push((family.name.to_owned(), Box::new(family.make)));
+    }
+    for family in phalanx_graph::testing::families::ALL {
+        let make = family.with_nodes;
+        families.push((format!("g-{}", family.name), Box::new(move |n| on_graph(&make(n)))));
+    }
+    for (name, make) in families {
+        if !names.is_empty() && !names.iter().any(|wanted| **wanted == name) {
             continue;
         }
         let mut before: Option<Measured> = None;
         for size in sizes {
-            let now = measure(family, size);
+            let now = measure(&make(size));
             let ms = |time: Duration| time.as_secs_f64() * 1e3;
             let per_instruction = ms(now.divergence) * 1e6 / now.instructions as f64;
             let growth = before
                 .as_ref()
                 .map_or(String::new(), |b| format!("{:.1}", ms(now.divergence) / ms(b.divergence)));
             println!(
-                "{:12} {size:>9} {:>10} {:>8.2} {:>8.2} {per_instruction:>10.1} {growth:>7} {:>10}",
-                family.name, now.instructions, ms(now.flow), ms(now.divergence), now.divergent
+                "{name:12} {size:>9} {:>10} {:>8.2} {:>8.2} {per_instruction:>10.1} {growth:>7} {:>10}",
+                now.instructions, ms(now.flow), ms(now.divergence), now.divergent
             );
             before = Some(now);
         }

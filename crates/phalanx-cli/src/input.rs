@@ -1,10 +1,6 @@
 //! Reading files and standard input.
 
-use std::{
-    fs::File,
-    io::Read,
-    path::Path,
-};
+use std::{fs::File, io::Read, path::Path};
 
 use anyhow::{Context as _, bail};
 

@@ -98,7 +98,10 @@ impl DataLayout {
             return Some(spec.preferred.into());
         }
         fields(context.type_kind(ty), structs)?;
-        Some(u64::from(self.aggregate_alignment().preferred).max(self.abi_align(context, structs, ty)?))
+        Some(
+            u64::from(self.aggregate_alignment().preferred)
+                .max(self.abi_align(context, structs, ty)?),
+        )
     }
 
     /// Alignments of a type that holds no other, or a vector.
@@ -117,7 +120,9 @@ impl DataLayout {
             },
             TypeKind::X86Amx => both(64),
             TypeKind::Vector { .. } => self.vector_alignment(self.bits(context, ty)?),
-            _ if kind.is_float() => self.float_alignment(u32::try_from(self.bits(context, ty)?).ok()?),
+            _ if kind.is_float() => {
+                self.float_alignment(u32::try_from(self.bits(context, ty)?).ok()?)
+            }
             _ => return None,
         })
     }

@@ -208,7 +208,14 @@ mod tests {
         let error =
             Box::new(error).with_label("not a value").with_note(None, "globals begin with `@`");
         let source = SourceText { name: "k.ll", text };
-        expect![[r#""#]].assert_eq(&plain(&render_parse_error(source, &error)));
+        expect![[r#"
+            k.ll:2:19: error: expected value, found `y`
+              |
+            2 |   %x = add i32 1, y
+              |                   ^ not a value
+            k.ll: note: globals begin with `@`
+        "#]]
+        .assert_eq(&plain(&render_parse_error(source, &error)));
     }
 
     #[test]

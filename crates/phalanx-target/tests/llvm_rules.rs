@@ -6,10 +6,10 @@ mod oracle;
 use std::fmt::Write as _;
 
 use phalanx_ir::CallConv;
+use phalanx_ir::data_layout::{Alignment, DataLayout};
 use phalanx_target::calling_convention::llvm_argument_is_uniform;
 use phalanx_target::inline_asm::{self, Constraints, ResultShape};
 use phalanx_target::llvm_rules::{self, AmdgpuWorkgroup, Callee};
-use phalanx_ir::data_layout::{Alignment, DataLayout};
 use phalanx_target::{AddressSpace, Architecture, LlvmUniformity, Target};
 
 const AMDGPU: &str = "target triple = \"amdgcn-amd-amdhsa\"\n";

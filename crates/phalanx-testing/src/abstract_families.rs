@@ -4,7 +4,7 @@
 //! many values as a small kernel of that shape would have. They are the shapes on which LLVM 22 needs
 //! quadratic time or worse, and some that are harmless.
 
-use phalanx_graph::Node;
+use phalanx_graph::{Cfg, Node};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -47,6 +47,38 @@ pub const ALL: &[Family] = &[
     Family { name: "leftnest", make: left_nest },
     Family { name: "irrdiamonds", make: irreducible_diamonds },
 ];
+
+/// A program on a given graph: every block where edges meet has a phi of literals, every branch depends on
+/// the thread's id. The graph's nodes follow a fresh entry.
+#[must_use]
+pub fn on_graph(cfg: &Cfg) -> AbstractProgram {
+    let mut w = Writer::new();
+    let entry = w.at;
+    let first = w.row(cfg.node_count());
+    let node = |n: Node| Node::new(first + n.index());
+    w.jump(node(cfg.entry()));
+    for block in cfg.nodes() {
+        w.at = node(block);
+        let mut preds: Vec<Node> = cfg.predecessors(block).iter().map(|&p| node(p)).collect();
+        preds.dedup();
+        if block == cfg.entry() {
+            preds.push(entry);
+        }
+        if preds.len() > 1 {
+            let entries: Vec<(Node, Operand)> =
+                preds.iter().enumerate().map(|(i, &p)| (p, Operand::Constant(i as u32))).collect();
+            w.phi(&entries);
+        }
+        let to: Vec<Node> = cfg.successors(block).iter().map(|&s| node(s)).collect();
+        match *to.as_slice() {
+            [] => {}
+            [to] => w.jump(to),
+            [yes, no] => w.branch(w.divergent, yes, no),
+            _ => w.switch(w.divergent, to),
+        }
+    }
+    w.finish()
+}
 
 /// Writes a program block by block.
 struct Writer {

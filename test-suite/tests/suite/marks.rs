@@ -110,7 +110,10 @@ fn marks_that_analyze_does_not_reach_yet() {
             let _ = writeln!(out, "{file}:{}: {:?}", mark.line, mark.subject);
         }
     }
-    expect![[""]].assert_eq(&out);
+    expect![[r#"
+        alloca_traffic.ll:20: Value("%n.again")
+        select.ll:12: Value("%either")
+    "#]].assert_eq(&out);
 }
 
 /// The answers of `phalanx analyze`.

@@ -317,13 +317,14 @@ impl Reduced {
         let (mut sources, mut leaving) = (Vec::new(), Leaving::default());
         let first_back_row = cfg.node_count() as u32;
         let mut depths = Vec::new();
-        let mut targets: Vec<Node> = Vec::new();
+        let (mut blocks, mut targets): (Vec<Node>, Vec<Node>) = (Vec::new(), Vec::new());
         for &standing in order {
             let position = self.interval(standing).0;
-            let mut blocks = vec![standing];
+            blocks.clear();
+            blocks.push(standing);
             blocks.extend(members.row(standing.index()).iter().map(|&m| Node::from_raw(m)));
             blocks.sort_unstable();
-            for from in blocks {
+            for &from in &blocks {
                 targets.clear();
                 targets.extend_from_slice(cfg.successors(from));
                 targets.sort_unstable();

@@ -46,7 +46,30 @@ struct Tables {
 }
 
 type Onward = FxHashMap<(CycleId, Node), Arc<[Consequence]>>;
-type Slot = OnceLock<Box<[Consequence]>>;
+type Slot = OnceLock<Kept>;
+
+/// What is in a slot. Most branches have one consequence, a join.
+#[derive(Debug)]
+enum Kept {
+    One(Consequence),
+    List(Box<[Consequence]>),
+}
+
+impl Kept {
+    fn new(found: &[Consequence]) -> Self {
+        match *found {
+            [one] => Self::One(one),
+            _ => Self::List(found.into()),
+        }
+    }
+
+    fn list(&self) -> &[Consequence] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::List(list) => list,
+        }
+    }
+}
 
 impl SyncDependence {
     /// The empty table of a graph. The arguments must be the same whenever it is used.
@@ -116,6 +139,7 @@ pub struct SyncView<'a> {
     tables: &'a Tables,
     wave: Wave<'a>,
     irreducible: Option<Box<Irreducible<'a>>>,
+    targets: Vec<Node>,
 }
 
 impl<'a> SyncView<'a> {
@@ -129,29 +153,28 @@ impl<'a> SyncView<'a> {
     ) -> Self {
         let tables = sync.tables(cfg, dom, cycles);
         let wave = Wave::new(cfg, cycles, &tables.graph);
-        Self { cfg, dom, cycles, tables, wave, irreducible: None }
+        Self { cfg, dom, cycles, tables, wave, irreducible: None, targets: Vec::new() }
     }
 
     /// What follows when threads separate at the end of a block. Nothing unless it is a branch.
     pub fn branch(&mut self, block: Node) -> Answer<'a> {
         let tables = self.tables;
-        if let Some(kept) = tables.branches[block.index()].get() {
-            return Answer::Kept(kept);
+        let slot = &tables.branches[block.index()];
+        if let Some(kept) = slot.get() {
+            return Answer::Kept(kept.list());
         }
         if !self.cfg.is_branch(block) || !self.dom.is_reachable(block) {
             return Answer::Kept(&[]);
         }
-        let found = match self.region_around(block) {
-            Some(region) => self.branch_in(region, block),
-            None => {
-                let mut targets = self.cfg.successors(block).to_vec();
-                targets.sort_unstable();
-                targets.dedup();
-                let edges = targets.iter().enumerate().map(|(i, &to)| (block, to, i as u32));
-                self.wave.separate(tables.graph.inner(block), edges)
-            }
-        };
-        keep(tables, &tables.branches[block.index()], found)
+        if let Some(region) = self.region_around(block) {
+            return keep(tables, slot, &self.branch_in(region, block));
+        }
+        self.targets.clear();
+        self.targets.extend_from_slice(self.cfg.successors(block));
+        self.targets.sort_unstable();
+        self.targets.dedup();
+        let edges = self.targets.iter().enumerate().map(|(i, &to)| (block, to, i as u32));
+        keep(tables, slot, self.wave.separate(tables.graph.inner(block), edges))
     }
 
     fn branch_in(&mut self, region: CycleId, block: Node) -> Vec<Consequence> {
@@ -167,11 +190,10 @@ impl<'a> SyncView<'a> {
         let tables = self.tables;
         let slot = &tables.exits[edge.index()];
         if let Some(kept) = slot.get() {
-            return Answer::Kept(kept);
+            return Answer::Kept(kept.list());
         }
         let meeting = self.meeting_behind(tables.graph.leaving.owner(edge));
-        let found = self.wave.leave(edge, meeting);
-        keep(tables, slot, found)
+        keep(tables, slot, self.wave.leave(edge, meeting))
     }
 
     fn meeting_behind(&mut self, cycle: CycleId) -> Option<Node> {
@@ -190,8 +212,8 @@ impl<'a> SyncView<'a> {
         }
         let meeting = self.meeting_behind(cycle);
         let found = self.wave.go_on(cycle, node, meeting);
-        if !reserve(tables, &found) {
-            return Answer::Computed(found);
+        if !reserve(tables, found) {
+            return Answer::Computed(found.to_vec());
         }
         let found: Arc<[Consequence]> = found.into();
         Answer::Shared(Arc::clone(kept().entry((cycle, node)).or_insert(found)))
@@ -216,10 +238,10 @@ impl<'a> SyncView<'a> {
             }
         }
         if is_common && let Some(kept) = slot.get() {
-            return Answer::Kept(kept);
+            return Answer::Kept(kept.list());
         }
         let found = self.wave.separate(self.cycles.parent(region), edges);
-        if is_common { keep(tables, slot, found) } else { Answer::Computed(found) }
+        if is_common { keep(tables, slot, found) } else { Answer::Computed(found.to_vec()) }
     }
 
     /// The outermost irreducible cycle around a block.
@@ -332,11 +354,11 @@ impl<'a> SyncView<'a> {
 }
 
 /// Puts an answer into its slot while there is room.
-fn keep<'a>(tables: &'a Tables, slot: &'a Slot, found: Vec<Consequence>) -> Answer<'a> {
-    if !reserve(tables, &found) {
-        return Answer::Computed(found);
+fn keep<'a>(tables: &'a Tables, slot: &'a Slot, found: &[Consequence]) -> Answer<'a> {
+    if !reserve(tables, found) {
+        return Answer::Computed(found.to_vec());
     }
-    Answer::Kept(slot.get_or_init(|| found.into_boxed_slice()))
+    Answer::Kept(slot.get_or_init(|| Kept::new(found)).list())
 }
 
 /// Takes room for an answer. False if there is not enough.

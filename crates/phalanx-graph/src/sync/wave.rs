@@ -211,14 +211,14 @@ impl<'a> Wave<'a> {
         &mut self,
         level: Option<CycleId>,
         edges: impl IntoIterator<Item = (Node, Node, u32)>,
-    ) -> Vec<Consequence> {
+    ) -> &[Consequence] {
         self.start(level);
         for (from, to, label) in edges {
             self.cross(from, to, label);
         }
         let end = self.spread();
         self.conclude(end);
-        std::mem::take(&mut self.found)
+        &self.found
     }
 
     /// Where everybody meets who leaves the cycle without leaving the one around it.
@@ -239,14 +239,14 @@ impl<'a> Wave<'a> {
 
     /// Threads leave by this edge at different times. `meeting` is where everybody meets behind the
     /// cycle that the edge leaves.
-    pub(crate) fn leave(&mut self, edge: LeavingEdge, meeting: Option<Node>) -> Vec<Consequence> {
+    pub(crate) fn leave(&mut self, edge: LeavingEdge, meeting: Option<Node>) -> &[Consequence] {
         self.start_behind(self.graph.leaving.owner(edge), meeting);
         let (from, to) = self.graph.leaving.ends(edge);
         self.left_by = Some((from, to));
         self.cross(from, to, 0);
         let end = self.spread();
         self.conclude(end);
-        std::mem::take(&mut self.found)
+        &self.found
     }
 
     /// Threads that left the cycle by divergent exits have met in the node.
@@ -255,7 +255,7 @@ impl<'a> Wave<'a> {
         cycle: CycleId,
         node: Node,
         meeting: Option<Node>,
-    ) -> Vec<Consequence> {
+    ) -> &[Consequence] {
         self.start_behind(cycle, meeting);
         let label = node.raw() | JOINED;
         let number = self.visit(node) as usize;
@@ -265,7 +265,7 @@ impl<'a> Wave<'a> {
         self.pass_on(node, label);
         let end = self.spread();
         self.conclude(end);
-        std::mem::take(&mut self.found)
+        &self.found
     }
 
     /// Prepares a wave in which the rest of the exits of a cycle share a label.
@@ -351,7 +351,11 @@ impl<'a> Wave<'a> {
     fn arrive(&mut self, node: Node, label: u32, edges: EnteringEdges) {
         let number = self.visit(node);
         let visit = &mut self.visits[number as usize];
-        debug_assert!(!visit.is_over, "a label reaches {node} after it was passed on");
+        if visit.is_over {
+            // The node from which a wave goes on has met the rest already.
+            debug_assert!(label == REST, "a label reaches {node} after it was passed on");
+            return;
+        }
         if label == REST {
             visit.has_rest = true;
         } else if !visit.has_label {

@@ -4,8 +4,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     constant::{Const, ConstKind},
-    function::FunctionHeader,
     data_layout::DataLayout,
+    function::FunctionHeader,
     module::{GlobalIndex, Module},
     symbol::GlobalName,
     verify::types::{StructIndex, Types},

@@ -1,0 +1,252 @@
+//! Sync dependence against its slow twin, the order's defining property, and LLVM's faults one by one.
+
+use std::collections::BTreeSet;
+
+use crate::cfg::Cfg;
+use crate::cycles::Cycles;
+use crate::dom::DomTree;
+use crate::node::Node;
+use crate::sync::arrivals::arrivals;
+use crate::sync::{
+    Answer, Consequence, LabelPropagation, LabelSync, LeavingEdge, LlvmFixes, ModifiedPostOrder,
+    SyncDependence, SyncView,
+};
+use crate::testing::families;
+use crate::testing::random::{any_graph, with_fresh_entry};
+
+fn n(i: usize) -> Node {
+    Node::new(i)
+}
+
+fn graph(lists: &[&[usize]]) -> Cfg {
+    Cfg::new(n(0), lists.iter().map(|list| list.iter().map(|&to| n(to)).collect::<Vec<_>>()))
+}
+
+#[test]
+fn order_puts_what_follows_a_cycle_below_it_and_what_is_inside_above() {
+    for seed in 0..2000 {
+        let cfg = any_graph(seed, 24);
+        let cycles = Cycles::new(&cfg);
+        let order = ModifiedPostOrder::new(&cfg, &cycles);
+        for cycle in cycles.iter() {
+            let header = order.number(cycles.header(cycle));
+            for &block in cycles.blocks(cycle) {
+                assert!(order.number(block) >= header, "seed {seed}: {block} in {cycle:?}");
+            }
+            let within = |to| cycles.parent(cycle).is_none_or(|up| cycles.contains(up, to));
+            for (from, to) in cycles.exit_edges(cycle).filter(|edge| within(edge.1)) {
+                assert!(order.number(to) < header, "seed {seed}: {from} -> {to} out of {cycle:?}");
+            }
+            // The order of one cycle is the restriction of the whole order.
+            let own = ModifiedPostOrder::of_cycle(&cfg, &cycles, cycle);
+            let mut blocks = cycles.blocks(cycle).to_vec();
+            blocks.sort_unstable_by_key(|&block| order.number(block));
+            assert_eq!(own.order(), blocks, "seed {seed}: {cycle:?}");
+        }
+        for node in cfg.nodes() {
+            let reachable = DomTree::new(&cfg).is_reachable(node);
+            assert_eq!(order.number(node).is_some(), reachable, "seed {seed}: {node}");
+        }
+    }
+}
+
+/// Everything that follows from a branch, exits of exits included.
+#[derive(Default)]
+struct Closure {
+    joins: BTreeSet<Node>,
+    exits: BTreeSet<LeavingEdge>,
+    from: BTreeSet<Node>,
+    onward: BTreeSet<(crate::cycles::CycleId, Node)>,
+}
+
+impl Closure {
+    fn of(view: &mut SyncView<'_>, cycles: &Cycles, branch: Node) -> Self {
+        let mut all = Self::default();
+        let mut work = vec![view.branch(branch)];
+        while let Some(answer) = work.pop() {
+            all.add(view, cycles, &answer, &mut work);
+        }
+        all
+    }
+
+    fn add<'a>(
+        &mut self,
+        view: &mut SyncView<'a>,
+        cycles: &Cycles,
+        answer: &Answer<'a>,
+        work: &mut Vec<Answer<'a>>,
+    ) {
+        let mut from = Vec::new();
+        for &consequence in answer.iter() {
+            match consequence {
+                Consequence::Join(block) | Consequence::JoinOver(block, _) => {
+                    self.joins.insert(block);
+                }
+                Consequence::JoinBack(cycle, _) => {
+                    self.joins.insert(cycles.header(cycle));
+                }
+                Consequence::Exit(edge) => self.exit(view, edge, work),
+                Consequence::Exits { first, end, depth } => {
+                    self.exits(view, first, end, depth, work);
+                }
+                Consequence::ExitsFrom(node) => from.push(node),
+                Consequence::Onward(cycle, node) => {
+                    if self.onward.insert((cycle, node)) {
+                        work.push(view.onward(cycle, node));
+                    }
+                }
+                Consequence::Also(_) | Consequence::AlsoFrom(_) | Consequence::Reaches(_) => {}
+                Consequence::Assume(_) | Consequence::LiveOut(_) => {
+                    unreachable!("the graph is reducible")
+                }
+            }
+        }
+        while let Some(node) = from.pop() {
+            if self.from.insert(node)
+                && let Some((first, end, depth)) = view.exits_below(node)
+            {
+                self.exits(view, first, end, depth, work);
+                from.extend(view.frontier(node));
+            }
+        }
+    }
+
+    fn exits<'a>(
+        &mut self,
+        view: &mut SyncView<'a>,
+        first: u32,
+        end: u32,
+        depth: u32,
+        work: &mut Vec<Answer<'a>>,
+    ) {
+        for i in first..end {
+            if view.depth_kept(i as usize) < depth {
+                self.exit(view, LeavingEdge::from_raw(i), work);
+            }
+        }
+    }
+
+    fn exit<'a>(
+        &mut self,
+        view: &mut SyncView<'a>,
+        edge: LeavingEdge,
+        work: &mut Vec<Answer<'a>>,
+    ) {
+        if self.exits.insert(edge) {
+            work.push(view.exit(edge));
+        }
+    }
+}
+
+#[test]
+fn meets_where_the_slow_twin_does() {
+    let mut compared = 0;
+    for seed in 0..6000 {
+        let cfg = with_fresh_entry(&any_graph(seed, if seed % 10 == 0 { 40 } else { 14 }));
+        let cycles = Cycles::new(&cfg);
+        if !cycles.all_reducible() {
+            continue;
+        }
+        let dom = DomTree::new(&cfg);
+        let order = ModifiedPostOrder::new(&cfg, &cycles);
+        let sync = SyncDependence::new(&cfg, &dom, &cycles);
+        let mut view = SyncView::new(&sync, &cfg, &dom, &cycles);
+        for branch in cfg.nodes().filter(|b| cfg.is_branch(*b) && dom.is_reachable(*b)) {
+            let slow = arrivals(&cfg, &cycles, &order, branch);
+            let fast = Closure::of(&mut view, &cycles, branch);
+            // A divergent exit is an edge over which different labels arrive.
+            let is_divergent = |edge: &(Node, Node)| {
+                let labels: BTreeSet<_> = slow.edges[edge].iter().map(|a| a.label).collect();
+                labels.len() > 1
+            };
+            let slow_exits: BTreeSet<(Node, Node)> =
+                slow.edges.keys().copied().filter(is_divergent).collect();
+            let fast_exits: BTreeSet<(Node, Node)> =
+                fast.exits.iter().map(|&e| view.ends(e)).collect();
+            assert_eq!(fast_exits, slow_exits, "seed {seed}, exits of {branch}");
+            // Different labels over one edge are a join for the twin, not one of blocks for us.
+            let entered = fast_exits.iter().map(|&(_, to)| {
+                let inner = cycles.innermost(to);
+                let other = inner.and_then(|c| cycles.outermost_without(c, branch));
+                other.map_or(to, |c| cycles.header(c))
+            });
+            let fast_joins: BTreeSet<Node> = fast.joins.iter().copied().chain(entered).collect();
+            assert_eq!(fast_joins, slow.joins, "seed {seed}, joins of {branch}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 5000, "{compared}");
+}
+
+#[test]
+fn answers_are_kept_and_independent_of_who_asks_first() {
+    let cfg = families::breaks(30);
+    let (dom, cycles) = (DomTree::new(&cfg), Cycles::new(&cfg));
+    let branches: Vec<Node> = cfg.nodes().filter(|b| cfg.is_branch(*b)).collect();
+    let (forth, back) =
+        (SyncDependence::new(&cfg, &dom, &cycles), SyncDependence::new(&cfg, &dom, &cycles));
+    assert_eq!(forth.filled_slots(), 0);
+    let ask = |sync: &SyncDependence, order: &[Node]| -> BTreeSet<(Node, Vec<Consequence>)> {
+        let mut view = SyncView::new(sync, &cfg, &dom, &cycles);
+        order.iter().map(|&b| (b, view.branch(b).to_vec())).collect()
+    };
+    let reversed: Vec<Node> = branches.iter().rev().copied().collect();
+    assert_eq!(ask(&forth, &branches), ask(&back, &reversed));
+    assert_eq!(forth.filled_slots(), branches.len());
+    assert_eq!(ask(&forth, &branches), ask(&back, &branches));
+}
+
+/// What a branch leads to without and with some repairs.
+fn with_and_without(lists: &[&[usize]], branch: usize, fixes: LlvmFixes) -> [LabelSync; 2] {
+    let cfg = graph(lists);
+    let cycles = Cycles::new(&cfg);
+    let order = ModifiedPostOrder::new(&cfg, &cycles);
+    [LlvmFixes::NONE, fixes].map(|fixes| {
+        let mut found = LabelPropagation::new(&cfg, &cycles, &order, fixes).run(n(branch));
+        found.joins.sort_unstable();
+        found.exits.sort_unstable();
+        found
+    })
+}
+
+#[test]
+fn fault_exit_join() {
+    // do { } while (divergent), leaving for 3 either from 1 or from 2.
+    let lists: &[&[usize]] = &[&[1], &[2, 3], &[1, 3], &[]];
+    let fixes = LlvmFixes { exit_join: true, ..LlvmFixes::NONE };
+    let [old, new] = with_and_without(lists, 2, fixes);
+    assert_eq!((old.joins, old.exits), (vec![], vec![n(3)]));
+    assert_eq!((new.joins, new.exits), (vec![n(3)], vec![n(3)]));
+}
+
+#[test]
+fn fault_header_branch() {
+    // for (;;) { if (divergent) continue; if (uniform) break; }: the branch is in the header.
+    let lists: &[&[usize]] = &[&[1], &[2, 3], &[3, 4], &[1], &[]];
+    let fixes = LlvmFixes { header_branch: true, ..LlvmFixes::NONE };
+    let [old, new] = with_and_without(lists, 1, fixes);
+    assert_eq!(old.exits, []);
+    assert_eq!(new.exits, [n(4)]);
+}
+
+#[test]
+fn fault_irreducible_ancestor() {
+    // 1 and 2 form a cycle with two entries; 3 is a loop of its own inside it, whose branch leads to 4 or
+    // back to itself. 4 meets 5 only in a later round of the outer cycle.
+    let lists: &[&[usize]] = &[&[1, 2], &[3], &[1, 6], &[4, 5], &[2], &[3, 2], &[]];
+    let fixes = LlvmFixes { irreducible_ancestor: true, ..LlvmFixes::NONE };
+    let [old, new] = with_and_without(lists, 3, fixes);
+    assert!(old.joins.iter().all(|join| new.joins.contains(join)));
+    assert!(new.joins.len() > old.joins.len(), "{old:?} {new:?}");
+}
+
+#[test]
+fn no_branch_no_consequences() {
+    let cfg = graph(&[&[1], &[2, 2], &[], &[1, 2]]);
+    let (dom, cycles) = (DomTree::new(&cfg), Cycles::new(&cfg));
+    let sync = SyncDependence::new(&cfg, &dom, &cycles);
+    let mut view = SyncView::new(&sync, &cfg, &dom, &cycles);
+    for block in cfg.nodes() {
+        assert!(view.branch(block).is_empty(), "{block}");
+    }
+}
