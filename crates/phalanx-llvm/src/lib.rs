@@ -9,6 +9,7 @@ mod lexer;
 mod parser;
 mod printer;
 mod source_map;
+mod upgrade;
 
 pub use error::{Note, ParseError, Span, line_col};
 pub use parser::{Parsed, parse_module};

@@ -343,3 +343,27 @@ define ptx_kernel void @rows_of_48() "nvvm.reqntid"="48,2" {
         "#]],
     );
 }
+
+#[test]
+fn annotated_kernels_of_older_compilers_are_kernels() {
+    check(
+        NVPTX,
+        r#"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define void @k(i32 %n) {
+  %arg = add i32 %n, 1
+  %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %wave = lshr i32 %x, 5
+  ret void
+}
+!nvvm.annotations = !{!0, !1}
+!0 = !{ptr @k, !"kernel", i32 1}
+!1 = !{ptr @k, !"reqntidx", i32 64, !"reqntidy", i32 2}
+"#,
+        &expect![[r#"
+            arg: {}
+            x: {x}
+            wave: {wave}
+        "#]],
+    );
+}

@@ -57,6 +57,7 @@ impl Parser<'_> {
         self.finish_globals()?;
         self.finish_metadata()?;
         self.finish_attributes();
+        crate::upgrade::annotations(&mut self.module);
         Ok(())
     }
 

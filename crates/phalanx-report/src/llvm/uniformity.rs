@@ -38,7 +38,7 @@ pub fn print_uniformity(
         }
         ids
     };
-    if !divergence.values().iter().any(|&sources| is_divergent(sources)) {
+    if divergence.is_uniform(varying) {
         out.extend_from_slice(b"ALL VALUES UNIFORM\n");
         return;
     }
