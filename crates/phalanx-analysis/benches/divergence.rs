@@ -57,9 +57,11 @@ fn measure(program: &AbstractProgram) -> Measured {
     Measured { instructions: program.size(), flow, divergence, divergent }
 }
 
+/// Makes a program of a size.
+type Make = Box<dyn Fn(usize) -> AbstractProgram>;
+
 fn main() {
-    let arguments: Vec<String> =
-        std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let is_quick = arguments.iter().any(|a| a == "--quick");
     let names: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let sizes = if is_quick { [100, 1_000] } else { [10_000, 100_000] };
@@ -69,7 +71,7 @@ fn main() {
         "{:12} {size:>9} {instructions:>10} {flow:>8} {ms:>8} {each:>10} {growth:>7} {divergent:>10}",
         "family"
     );
-    let mut families: Vec<(String, Box<dyn Fn(usize) -> AbstractProgram>)> = Vec::new();
+    let mut families: Vec<(String, Make)> = Vec::new();
     for family in ALL {
         families.push((family.name.to_owned(), Box::new(family.make)));
     }
@@ -91,7 +93,10 @@ fn main() {
                 .map_or(String::new(), |b| format!("{:.1}", ms(now.divergence) / ms(b.divergence)));
             println!(
                 "{name:12} {size:>9} {:>10} {:>8.2} {:>8.2} {per_instruction:>10.1} {growth:>7} {:>10}",
-                now.instructions, ms(now.flow), ms(now.divergence), now.divergent
+                now.instructions,
+                ms(now.flow),
+                ms(now.divergence),
+                now.divergent
             );
             before = Some(now);
         }

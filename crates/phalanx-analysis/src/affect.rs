@@ -179,17 +179,20 @@ mod tests {
     fn users_keep_their_order_and_kind() {
         let v = Value::new;
         let block = Node::new(7);
-        let map = AffectMap::from_edges(3, &[
-            (v(2), User::terminator(block)),
-            (v(0), User::value(v(2))),
-            (v(2), User::value(v(1))),
-        ]);
+        let map = AffectMap::from_edges(
+            3,
+            &[
+                (v(2), User::terminator(block)),
+                (v(0), User::value(v(2))),
+                (v(2), User::value(v(1))),
+            ],
+        );
         assert_eq!(map.users(v(0)), [User::value(v(2))]);
         assert_eq!(map.users(v(1)), []);
-        assert_eq!(map.users(v(2)).iter().map(|u| u.kind()).collect::<Vec<_>>(), [
-            UserKind::Terminator(block),
-            UserKind::Value(v(1))
-        ]);
+        assert_eq!(
+            map.users(v(2)).iter().map(|u| u.kind()).collect::<Vec<_>>(),
+            [UserKind::Terminator(block), UserKind::Value(v(1))]
+        );
         assert_eq!((map.value_count(), map.edge_count()), (3, 3));
     }
 }

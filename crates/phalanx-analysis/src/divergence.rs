@@ -66,9 +66,7 @@ pub use crate::affect::{AffectMap, User, UserKind, Value};
 #[cfg(any(test, feature = "testing"))]
 pub use precise::Omitted;
 pub use result::{Divergence, TemporalUse};
-pub use table::{
-    Definition, Incoming, Phi, PhiKey, Transfer, ValueTable, ValueTableBuilder,
-};
+pub use table::{Definition, Incoming, Phi, PhiKey, Transfer, ValueTable, ValueTableBuilder};
 
 /// What the analysis needs to know of a function's control flow.
 #[derive(Clone, Copy, Debug)]

@@ -34,7 +34,11 @@ fn ours(case: &Case) -> Printed {
         values: values.map(|v| v.raw()).collect(),
         terminators: blocks.map(Node::raw).collect(),
         assumed: result.assumed_divergent_cycles().iter().map(|(c, _)| cycle(*c)).collect(),
-        divergent_exits: result.cycles_with_divergent_exit().iter().map(|(c, _)| cycle(*c)).collect(),
+        divergent_exits: result
+            .cycles_with_divergent_exit()
+            .iter()
+            .map(|(c, _)| cycle(*c))
+            .collect(),
         temporal: result
             .temporal_uses()
             .iter()
@@ -101,13 +105,13 @@ fn random_functions_as_opt_22() {
     check(batch(1, 60, Options { blocks: 40, ..Options::default() }));
 }
 
-/// A longer run: `PHALANX_CAMPAIGN=100000 cargo test --release -p phalanx-analysis --test llvm -- --ignored`.
+/// Seeds of its own, as many as `PHALANX_CAMPAIGN` says: few by default, 100,000 and more before a release.
 #[test]
-#[ignore = "a campaign"]
 fn campaign() {
     let count: u64 =
-        std::env::var("PHALANX_CAMPAIGN").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
-    let first: u64 = std::env::var("PHALANX_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1000);
+        std::env::var("PHALANX_CAMPAIGN").ok().and_then(|n| n.parse().ok()).unwrap_or(200);
+    let first: u64 =
+        std::env::var("PHALANX_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1000);
     let mut total = [0; 5];
     for start in (first..first + count).step_by(500) {
         let blocks = if start % 2000 == 0 { 30 } else { 11 };

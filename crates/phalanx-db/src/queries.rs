@@ -4,7 +4,7 @@
 //!
 //! | query | reads |
 //! |---|---|
-//! | [`cfg`] | `flow` |
+//! | [`cfg()`] | `flow` |
 //! | [`dfs`], [`dom_tree`], [`postdom_tree`], [`cycles`] | `cfg` |
 //! | [`dom_frontier`] | `cfg`, `dom_tree` |
 //! | [`control_dependence`] | `cfg`, `dom_tree`, `postdom_tree` |

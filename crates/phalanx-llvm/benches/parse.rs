@@ -70,14 +70,16 @@ fn main() {
 }
 
 fn row(name: &str, source: &[u8], opt: Option<&Path>) {
-    let parse = || parse_module(Arc::new(Context::new()), black_box(source)).expect("the text is good");
+    let parse =
+        || parse_module(Arc::new(Context::new()), black_box(source)).expect("the text is good");
     let (wall, user) = best(|| {
         black_box(parse());
         Ok(())
     })
     .expect("nothing of the system is needed");
     let parsed = parse();
-    let insts: usize = parsed.module.functions.iter().map(|function| function.body.id_count()).sum();
+    let insts: usize =
+        parsed.module.functions.iter().map(|function| function.body.id_count()).sum();
     assert!(insts > 0, "{name} has no instructions");
     let bytes = heap_bytes(&parsed);
     let megabytes = source.len() as f64 / 1e6;
@@ -89,7 +91,11 @@ fn row(name: &str, source: &[u8], opt: Option<&Path>) {
     );
     match opt.map(|opt| opt_time(opt, source)) {
         Some(Ok(theirs)) => {
-            println!(" {:>10.3} {:>7.2}", theirs.as_secs_f64(), user.as_secs_f64() / theirs.as_secs_f64());
+            println!(
+                " {:>10.3} {:>7.2}",
+                theirs.as_secs_f64(),
+                user.as_secs_f64() / theirs.as_secs_f64()
+            );
         }
         Some(Err(error)) => println!(" {error}"),
         None => println!(),

@@ -370,9 +370,8 @@ fn a_body_costs_at_most_sixty_bytes_per_instruction() {
         phalanx_testing::giants::Giant::new(phalanx_testing::giants::Family::Memory, 2_000).text();
     let parsed = parse(&text);
     let function = parsed.module.function("k").expect("the kernel");
-    let bytes = function.body.heap_bytes()
-        + function.flow.heap_bytes()
-        + function.extras.heap_bytes();
+    let bytes =
+        function.body.heap_bytes() + function.flow.heap_bytes() + function.extras.heap_bytes();
     let per_instruction = bytes as f64 / function.body.id_count() as f64;
     assert!(per_instruction <= 60.0, "{per_instruction} bytes per instruction");
 }

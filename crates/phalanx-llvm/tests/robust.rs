@@ -218,7 +218,9 @@ fn deep_nesting() {
     }
     const UNCLOSED: usize = 100_000;
     for open in ["[1 x ", "{ ", "<{ ", "ptr (", "target(\"x\", ", "<2 x "] {
-        assert!(parse(format!("@a = external global {}", open.repeat(UNCLOSED)).as_bytes()).is_err());
+        assert!(
+            parse(format!("@a = external global {}", open.repeat(UNCLOSED)).as_bytes()).is_err()
+        );
     }
     for open in [
         "add (i64 ",

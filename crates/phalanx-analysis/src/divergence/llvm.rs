@@ -246,7 +246,8 @@ impl<'a> Rules<'a> {
     pub(crate) fn uses_outside(&mut self, cycle: CycleId, sources: SourceSet) {
         let Flow { dom, cycles, .. } = self.flow;
         let table = self.marks.table;
-        let mut exits: Vec<u32> = cycles.exit_edges(cycle).filter_map(|(_, to)| dom.tin(to)).collect();
+        let mut exits: Vec<u32> =
+            cycles.exit_edges(cycle).filter_map(|(_, to)| dom.tin(to)).collect();
         exits.sort_unstable();
         for value in self.values_in(cycle) {
             let block = table.block(value);

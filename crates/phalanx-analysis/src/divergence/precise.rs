@@ -19,9 +19,7 @@
 //! and the exits are taken apart. The exception is a terminator that goes the same way in each
 //! iteration; it separates threads only if its own condition does.
 
-use phalanx_graph::sync::{
-    Answer, Consequence, EnteringEdges, LeavingEdge, SyncView,
-};
+use phalanx_graph::sync::{Answer, Consequence, EnteringEdges, LeavingEdge, SyncView};
 use phalanx_graph::{CycleId, Node};
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
@@ -38,6 +36,7 @@ use crate::divergence::{Flow, ValueTable};
 
 /// A rule that a test leaves out, to see that it is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(unreachable_pub, reason = "exported with the feature `testing` only")]
 pub enum Omitted {
     /// Phis at joins.
     Join,

@@ -59,8 +59,9 @@ pub(crate) fn table(program: &AbstractProgram, sources: impl Fn(u32) -> SourceSe
             Operation::Argument(_) | Operation::Pure(..) | Operation::Test(_) => {
                 builder.value(block, Definition::PURE)
             }
-            Operation::ThreadId => builder
-                .value(block, Definition { seed: sources(number), ..Definition::PURE }),
+            Operation::ThreadId => {
+                builder.value(block, Definition { seed: sources(number), ..Definition::PURE })
+            }
             Operation::Uniform => builder.value(block, Definition::IMPURE),
             Operation::AlwaysUniform(_) => {
                 builder.value(block, Definition::fixed(SourceSet::EMPTY))
@@ -115,8 +116,7 @@ pub(crate) fn run_opt(opt: &Program, programs: &[AbstractProgram]) -> BTreeMap<u
     for (i, program) in programs.iter().enumerate() {
         text.push_str(&program.to_llvm(&format!("f{i}")));
     }
-    let arguments =
-        ["-mtriple=amdgcn--", "-passes=print<uniformity>", "-disable-output", "-"];
+    let arguments = ["-mtriple=amdgcn--", "-passes=print<uniformity>", "-disable-output", "-"];
     let outcome = opt.run(arguments, text.as_bytes()).expect("opt runs");
     assert!(outcome.success(), "{}", outcome.summary());
     parse(&outcome.errors())
@@ -148,7 +148,9 @@ fn parse(text: &str) -> BTreeMap<usize, Printed> {
         }
         let Some(printed) = all.get_mut(&current) else { continue };
         match line {
-            "CYCLES ASSUMED DIVERGENT:" | "CYCLES WITH DIVERGENT EXIT:" | "DEFINITIONS"
+            "CYCLES ASSUMED DIVERGENT:"
+            | "CYCLES WITH DIVERGENT EXIT:"
+            | "DEFINITIONS"
             | "TERMINATORS" => section = line,
             _ if line.starts_with("TEMPORAL DIVERGENCE LIST") => section = "TEMPORAL",
             _ if line.starts_with("BLOCK ") => {

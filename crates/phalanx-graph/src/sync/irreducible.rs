@@ -363,9 +363,8 @@ impl<'a> Irreducible<'a> {
             if !cycles.is_reducible(cycle) {
                 let header = self.label[cycles.header(cycle).index()];
                 // Edges out of the region are looked at one by one.
-                let differs = |to: &Node| {
-                    cycles.contains(region, *to) && self.label[to.index()] != header
-                };
+                let differs =
+                    |to: &Node| cycles.contains(region, *to) && self.label[to.index()] != header;
                 let exits = cycles.exit_edges(cycle).map(|(_, to)| to).filter(differs);
                 self.exits.extend(exits);
             }
@@ -418,7 +417,8 @@ impl<'a> Irreducible<'a> {
                     && self.reach.has(header)
                     && !dom.strictly_dominates(header, join)
                 {
-                    found.push(Consequence::Assume(self.smallest_around(region, branch, candidate)));
+                    found
+                        .push(Consequence::Assume(self.smallest_around(region, branch, candidate)));
                 }
             }
         }
@@ -471,9 +471,9 @@ impl<'a> Irreducible<'a> {
     ) {
         let (cycles, graph) = (self.cycles, self.graph);
         let header = self.label[cycles.header(region).index()];
-        let whole = candidates.iter().filter(|c| {
-            c.component.is_none() && !self.dom.strictly_dominates(branch, c.node)
-        });
+        let whole = candidates
+            .iter()
+            .filter(|c| c.component.is_none() && !self.dom.strictly_dominates(branch, c.node));
         let headers: Vec<u32> = whole.map(|c| self.label[c.node.index()]).collect();
         let differs =
             |label: u32| label != header || headers.iter().any(|&h| h != NONE && h != label);

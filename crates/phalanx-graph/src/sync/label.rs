@@ -291,9 +291,8 @@ pub fn unreliable_cycle(
     join: Node,
 ) -> Option<CycleId> {
     let inner = cycles.innermost(join)?;
-    diverged_entry(cycles, dom, inner, branch, join).or_else(|| {
-        cycles.outermost_without(inner, branch).filter(|&c| !cycles.is_reducible(c))
-    })
+    diverged_entry(cycles, dom, inner, branch, join)
+        .or_else(|| cycles.outermost_without(inner, branch).filter(|&c| !cycles.is_reducible(c)))
 }
 
 fn diverged_entry(

@@ -99,7 +99,9 @@ impl<'a> Search<'a> {
         // Each target once, where it comes first: that is the order in which LLVM lists exit blocks.
         let mut seen = vec![NONE; cfg.node_count()];
         for (cycle, targets) in exits.iter_mut().enumerate() {
-            targets.retain(|to| std::mem::replace(&mut seen[to.index()], cycle as u32) != cycle as u32);
+            targets.retain(|to| {
+                std::mem::replace(&mut seen[to.index()], cycle as u32) != cycle as u32
+            });
         }
         Self { cfg, cycles, exits, number: vec![NONE; cfg.node_count()], order: Vec::new() }
     }

@@ -250,8 +250,7 @@ impl Reduced {
     pub(crate) fn edge_into(&self, cfg: &Cfg, node: Node, from: Node, to: Node) -> Option<u32> {
         let row = self.entering(node);
         let first = self.edge_from(row, from)?;
-        let is_only = first + 1 == row.1
-            || self.sources.items()[first as usize + 1] != from.raw();
+        let is_only = first + 1 == row.1 || self.sources.items()[first as usize + 1] != from.raw();
         if is_only {
             return Some(first);
         }
@@ -459,7 +458,10 @@ impl Contraction {
         let n = cfg.node_count();
         let innermost = |node: Node| cycles.innermost(node).map_or(NONE, CycleId::raw);
         if cycles.all_reducible() {
-            return Self { representative: Vec::new(), inner: cfg.nodes().map(innermost).collect() };
+            return Self {
+                representative: Vec::new(),
+                inner: cfg.nodes().map(innermost).collect(),
+            };
         }
         let regions = outermost_irreducible(cycles);
         let mut representative = Vec::with_capacity(n);

@@ -126,12 +126,7 @@ impl Closure {
         }
     }
 
-    fn exit<'a>(
-        &mut self,
-        view: &mut SyncView<'a>,
-        edge: LeavingEdge,
-        work: &mut Vec<Answer<'a>>,
-    ) {
+    fn exit<'a>(&mut self, view: &mut SyncView<'a>, edge: LeavingEdge, work: &mut Vec<Answer<'a>>) {
         if self.exits.insert(edge) {
             work.push(view.exit(edge));
         }

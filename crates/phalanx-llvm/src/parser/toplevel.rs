@@ -108,7 +108,8 @@ impl Parser<'_> {
             let layout = self.string_symbol()?;
             let text = String::from_utf8_lossy(self.context.bytes(layout));
             // `alloca`, globals and functions have default address spaces: `A5`, `G1`, `P3`.
-            let parsed = DataLayout::parse(&text).map_err(|error| self.error(span, error.to_string()))?;
+            let parsed =
+                DataLayout::parse(&text).map_err(|error| self.error(span, error.to_string()))?;
             self.module.data_layout = Some(layout);
             self.types.address_spaces = AddressSpaces {
                 alloca: parsed.alloca_space(),

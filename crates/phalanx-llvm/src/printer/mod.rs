@@ -44,8 +44,8 @@ use std::{io, sync::OnceLock};
 
 use phalanx_ir::{
     AttrSet, Const, Context, GlobalName, InstId, Module, Type, Value, ValueKind,
-    function::{BlockId, FunctionRef},
     data_layout::DataLayout,
+    function::{BlockId, FunctionRef},
     metadata::MetadataId,
     module::BlockAddress,
 };
