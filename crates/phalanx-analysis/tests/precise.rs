@@ -282,5 +282,7 @@ fn campaign() {
         check(seed, Effort::default(), &mut counts);
         fast_is_slow(seed);
     }
-    phalanx_testing::llvm_tools::skipped(&format!("nothing: {counts:?}"));
+    use std::io::Write as _;
+    // Past the capture of the test harness.
+    let _ = writeln!(std::io::stderr(), "campaign: {counts:?}");
 }

@@ -49,6 +49,12 @@ impl<'a> Marks<'a> {
         self.values[value.index()]
     }
 
+    /// The sources of a terminator so far.
+    #[inline]
+    pub(crate) fn terminator(&self, block: Node) -> SourceSet {
+        self.terminators[block.index()]
+    }
+
     #[inline]
     fn grow(&mut self, value: Value, sources: SourceSet) {
         let i = value.index();

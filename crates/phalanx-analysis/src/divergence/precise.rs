@@ -16,8 +16,8 @@
 //! add, not `n` times the loop.
 //!
 //! **Branches in assumed-divergent regions** have nothing to add: their values depend on the sources already
-//! and the exits are taken apart. The exception is a terminator that goes the same way in each
-//! iteration; it separates threads only if its own condition does.
+//! and each exit is taken apart from the others. Only two exits from one block are taken together as
+//! long as the terminator there goes the same way for all threads, whenever they come.
 
 use phalanx_graph::sync::{Answer, Consequence, EnteringEdges, LeavingEdge, SyncView};
 use phalanx_graph::{CycleId, Node};
@@ -215,14 +215,42 @@ impl<'a> Control<'a> {
         self.separated[block.index()] |= sources;
         if let Some(region) = self.view.region_around(block) {
             let left = self.assumed.missing_around(self.flow.cycles, region, sources);
-            if left != sources && !self.is_invariant_terminator(block, region) {
-                sources = left;
+            let covered = sources.difference(left);
+            if !covered.is_empty() && self.has_exits_together(block, region) {
+                self.split(marks, region, covered);
             }
+            sources = left;
         }
         if !sources.is_empty() {
             let answer = self.view.branch(block);
             self.draw(marks, &answer, None, sources);
         }
+    }
+
+    /// Whether threads that run apart in a region leave it from the block by one edge, as long as nothing
+    /// is known of the terminator.
+    fn has_exits_together(&mut self, block: Node, region: CycleId) -> bool {
+        let Flow { cfg, cycles, .. } = self.flow;
+        let mut outside = cfg.successors(block).iter().filter(|s| !cycles.contains(region, **s));
+        let first = outside.next();
+        let has_two = outside.any(|s| Some(s) != first);
+        has_two && self.prepare_invariance().is_invariant_terminator(cycles, block, region)
+    }
+
+    /// Threads that run apart in a region leave it apart.
+    fn split(&mut self, marks: &mut Marks<'a>, region: CycleId, sources: SourceSet) {
+        if self.omitted == Some(Omitted::Split) {
+            return;
+        }
+        let cycles = self.flow.cycles;
+        self.prepare_invariance();
+        let Some(invariance) = &self.invariance else { return };
+        let together = |block| {
+            invariance.is_invariant_terminator(cycles, block, region)
+                && !marks.terminator(block).intersects(sources)
+        };
+        let answer = self.view.split(region, together);
+        self.draw(marks, &answer, None, sources);
     }
 
     /// Takes note of consequences. `left` is the cycle that threads left, if that is the cause.
@@ -488,16 +516,9 @@ impl<'a> Control<'a> {
                 self.branches.push((block, sources));
             }
         }
-        if is_region && self.omitted != Some(Omitted::Split) {
-            let together = |block| invariance.is_invariant_terminator(cycles, block, cycle);
-            let answer = self.view.split(cycle, together);
-            self.draw(marks, &answer, None, sources);
+        if is_region {
+            self.split(marks, cycle, sources);
         }
-    }
-
-    fn is_invariant_terminator(&mut self, block: Node, cycle: CycleId) -> bool {
-        let cycles = self.flow.cycles;
-        self.prepare_invariance().is_invariant_terminator(cycles, block, cycle)
     }
 
     fn prepare_invariance(&mut self) -> &Invariance {

@@ -25,7 +25,7 @@
 //! dominated by the branch: the way back to it leads through the branch.
 //!
 //! **Limit.** In a large region most branches have a join that makes the region unreliable as a whole. A
-//! propagation that has not finished after [`LIMIT`] visits assumes so. This depends on the graph alone.
+//! propagation that has not finished after [`LIMIT`] edges assumes so. This depends on the graph alone.
 
 use std::collections::BinaryHeap;
 
@@ -39,7 +39,7 @@ use crate::sync::order::ModifiedPostOrder;
 use crate::sync::reduced::Reduced;
 use crate::sync::wave::{Consequence, Wave};
 
-/// Visits after which the region is assumed divergent.
+/// Edges after which the region is assumed divergent.
 pub(crate) const LIMIT: usize = 1024;
 
 /// Blocks up to which components are computed; in larger regions they are taken to be the region.
@@ -252,7 +252,7 @@ impl<'a> Irreducible<'a> {
             self.follow(order, s, s.raw());
         }
         let mut checked = 0;
-        let mut visits = 0;
+        let mut edges = self.cfg.successors(branch).len();
         while let Some(&number) = self.fresh.peek() {
             let node = order.order()[number as usize];
             let touched = &self.touched[checked..];
@@ -264,8 +264,8 @@ impl<'a> Irreducible<'a> {
             if self.fresh.len() == 1 && is_local && !self.in_other_irreducible(node, branch) {
                 return End::Met;
             }
-            visits += 1;
-            if visits > LIMIT {
+            edges += 1 + self.cfg.successors(node).len();
+            if edges > LIMIT {
                 return End::Limit;
             }
             self.fresh.pop();

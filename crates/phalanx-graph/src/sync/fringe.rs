@@ -1,0 +1,176 @@
+//! Dominance frontiers within levels, as lists that share their tails.
+//!
+//! The frontier of a node is made of the frontiers of its children in the level tree, without what the node
+//! itself is the parent of, and of the targets of its own edges. All frontiers together can be
+//! quadratic: a row of `n` nodes whose last one jumps to `m` places further out has `n * m` entries. But
+//! going up, a list only loses its deepest entries and gains a few:
+//!
+//! ```text
+//!   h1 -> h2 -> h3 -> {j3, j2, j1}    lists, deepest parent first:   h3: j3 - j2 - j1
+//!   j3 has parent h2, j2 has h1,                                      h2:      j2 - j1
+//!   j1 has a parent above h1                                          h1:           j1
+//! ```
+//!
+//! So lists are kept sorted by the depth of the parents of their entries, deepest first, and a list is a
+//! position in a forest of cells: taking away the deepest entries is to go on in the list, and adding
+//! copies only what is deeper than what is added. Lists that are equal are the same.
+
+use crate::dfs::NONE;
+use crate::node::Node;
+
+/// The frontiers of all nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Fringes {
+    /// First cell by node, `NONE` for an empty frontier.
+    first: Vec<u32>,
+    cells: Vec<Cell>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cell {
+    node: Node,
+    next: u32,
+}
+
+impl Fringes {
+    /// The frontier of a node, deepest parents first.
+    pub(crate) fn of(&self, node: Node) -> Fringe<'_> {
+        Fringe { cells: &self.cells, next: self.first[node.index()] }
+    }
+}
+
+/// The nodes of one frontier.
+#[derive(Clone, Debug)]
+pub struct Fringe<'a> {
+    cells: &'a [Cell],
+    next: u32,
+}
+
+impl Iterator for Fringe<'_> {
+    type Item = Node;
+
+    #[inline]
+    fn next(&mut self) -> Option<Node> {
+        let cell = self.cells.get(self.next as usize)?;
+        self.next = cell.next;
+        Some(cell.node)
+    }
+}
+
+/// Computes the frontiers.
+///
+/// `preorder` and `parent` (by node) describe the level tree; `edges` are pairs of a node and a target
+/// that is not below it, in any order.
+pub(crate) fn fringes(preorder: &[Node], parent: &[u32], mut edges: Vec<(u32, u32)>) -> Fringes {
+    let mut builder = Builder {
+        parent,
+        depth: vec![0; parent.len()],
+        fringes: Fringes { first: vec![NONE; parent.len()], cells: Vec::new() },
+        taken: Vec::new(),
+    };
+    for node in preorder {
+        let up = parent[node.index()];
+        if up != NONE {
+            builder.depth[node.index()] = builder.depth[up as usize] + 1;
+        }
+    }
+    // By source, and the targets of each source in the order of the lists.
+    edges.sort_unstable_by_key(|&(from, to)| (from, builder.key(Node::from_raw(to))));
+    edges.dedup();
+    for &node in preorder.iter().rev() {
+        builder.add_edges(node, &edges);
+        builder.hand_up(node);
+    }
+    builder.fringes.cells.shrink_to_fit();
+    builder.fringes
+}
+
+struct Builder<'a> {
+    parent: &'a [u32],
+    depth: Vec<u32>,
+    fringes: Fringes,
+    taken: Vec<Node>,
+}
+
+impl Builder<'_> {
+    /// Where a node stands in lists: deeper parents first.
+    fn key(&self, node: Node) -> (u32, Node) {
+        let up = self.parent[node.index()];
+        let depth = if up == NONE { 0 } else { self.depth[up as usize] + 1 };
+        (u32::MAX - depth, node)
+    }
+
+    fn cell(&mut self, node: Node, next: u32) -> u32 {
+        self.fringes.cells.push(Cell { node, next });
+        self.fringes.cells.len() as u32 - 1
+    }
+
+    /// Adds the targets of a node's own edges.
+    fn add_edges(&mut self, node: Node, edges: &[(u32, u32)]) {
+        let low = edges.partition_point(|&(from, _)| from < node.raw());
+        let high = low + edges[low..].partition_point(|&(from, _)| from == node.raw());
+        let mut list = NONE;
+        for &(_, to) in edges[low..high].iter().rev() {
+            list = self.cell(Node::from_raw(to), list);
+        }
+        let known = self.fringes.first[node.index()];
+        self.fringes.first[node.index()] = self.merge(known, list);
+    }
+
+    /// Gives the parent what it is not the parent of.
+    fn hand_up(&mut self, node: Node) {
+        let up = self.parent[node.index()];
+        if up == NONE {
+            return;
+        }
+        let mut list = self.fringes.first[node.index()];
+        while let Some(cell) = self.fringes.cells.get(list as usize) {
+            if self.parent[cell.node.index()] != up {
+                break;
+            }
+            list = cell.next;
+        }
+        let known = self.fringes.first[up as usize];
+        self.fringes.first[up as usize] = self.merge(known, list);
+    }
+
+    /// The union of two lists; shares the end of one of them, and all of it if the other adds nothing.
+    fn merge(&mut self, a: u32, b: u32) -> u32 {
+        let (mut x, mut y) = (a, b);
+        self.taken.clear();
+        let (mut only_a, mut only_b) = (true, true);
+        let end = loop {
+            if x == y || y == NONE {
+                break x;
+            }
+            if x == NONE {
+                break y;
+            }
+            let (left, right) = (self.fringes.cells[x as usize], self.fringes.cells[y as usize]);
+            let order = self.key(left.node).cmp(&self.key(right.node));
+            if order.is_le() {
+                self.taken.push(left.node);
+                x = left.next;
+                only_b &= order.is_eq();
+            } else {
+                self.taken.push(right.node);
+            }
+            if order.is_ge() {
+                y = right.next;
+                only_a &= order.is_eq();
+            }
+        };
+        // What is left comes from one list, so the other must have had everything so far as well.
+        if only_a && (end == x || x == NONE && end == NONE) {
+            return a;
+        }
+        if only_b && (end == y || y == NONE && end == NONE) {
+            return b;
+        }
+        let mut list = end;
+        while let Some(node) = self.taken.pop() {
+            list = self.cell(node, list);
+        }
+        list
+    }
+}
