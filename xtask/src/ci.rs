@@ -19,7 +19,13 @@ pub(crate) fn run() -> anyhow::Result<()> {
         &[],
     )?;
     step(&root, "doc", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])?;
-    step(&root, "test", &["test", "--workspace"], &[])
+    step(&root, "test", &["test", "--workspace"], &[])?;
+    step(
+        &root,
+        "fuzz",
+        &["run", "--quiet", "--package", "xtask", "--", "fuzz", "--time", "6s"],
+        &[],
+    )
 }
 
 fn step(root: &Path, name: &str, args: &[&str], env: &[(&str, &str)]) -> anyhow::Result<()> {

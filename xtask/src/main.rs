@@ -1,9 +1,10 @@
-//! Chores of the workspace: `cargo xtask tidy | ci | conformance`.
+//! Chores of the workspace: `cargo xtask tidy | ci | conformance | fuzz`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 #![allow(clippy::disallowed_methods, reason = "chores read files and start programs")]
 
 mod ci;
 mod conformance;
+mod fuzz;
 mod tidy;
 
 use clap::{Parser, Subcommand};
@@ -24,6 +25,8 @@ enum Chore {
     Ci,
     /// `phalanx` against LLVM 22: facts, tests, random functions, mutants, round trips.
     Conformance(conformance::Options),
+    /// libFuzzer on every target for a while each.
+    Fuzz(fuzz::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -31,5 +34,6 @@ fn main() -> anyhow::Result<()> {
         Chore::Tidy => tidy::run(),
         Chore::Ci => ci::run(),
         Chore::Conformance(options) => conformance::run(&options),
+        Chore::Fuzz(options) => fuzz::run(&options),
     }
 }

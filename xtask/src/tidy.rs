@@ -51,7 +51,7 @@ const ONLY: &[(&str, &[&str])] = &[
     ("serde_json", &["phalanx-report", "phalanx-cli"]),
     ("annotate-snippets", &["phalanx-report"]),
     ("anyhow", &["phalanx-cli", "phalanx-testing", "phalanx-test-suite", "xtask"]),
-    ("rand", &["phalanx-testing"]),
+    ("rand", &["phalanx-testing", "phalanx-fuzz"]),
 ];
 
 /// Beyond this many lines a module holds more than one idea.
@@ -89,7 +89,7 @@ fn layering(metadata: &Metadata, findings: &mut Vec<String>) {
     let rank = |name: &str| LAYERS.iter().position(|&layer| layer == name);
     for package in &metadata.packages {
         let name = package.name.as_str();
-        let exempt = matches!(name, "xtask" | "phalanx-testing" | "phalanx-test-suite");
+        let exempt = matches!(name, "xtask" | "phalanx-testing" | "phalanx-test-suite" | "phalanx-fuzz");
         if rank(name).is_none() && !exempt {
             findings.push(format!("{name}: not in the table of layers"));
         }

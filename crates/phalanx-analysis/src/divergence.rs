@@ -48,6 +48,7 @@ mod invariance;
 mod liveout;
 mod llvm;
 mod marks;
+mod naming;
 mod precise;
 mod remaining;
 mod result;

@@ -80,6 +80,9 @@ struct Counts {
     precise: usize,
     observed: usize,
     finer: usize,
+    /// Values that LLVM 22 calls uniform and we do not, by the first repair that alone makes LLVM's rules
+    /// agree; then those that need several repairs; then those that no repair explains.
+    repaired: [usize; 7],
     fixed_wrong_elsewhere: usize,
     /// Than LLVM's rules under its own hierarchy, and under all that were tried.
     coarser: usize,
@@ -117,6 +120,7 @@ fn check(seed: u64, effort: Effort, counts: &mut Counts) {
         }
         seen.get_or_insert(observed);
     }
+    count_repairs(&case, &precise, &llvm, &fixed, counts);
     let number = |result: &Divergence| divergent(&case, result).0.len();
     counts.programs += 1;
     counts.irreducible += usize::from(!case.cycles.all_reducible());
@@ -133,6 +137,35 @@ fn check(seed: u64, effort: Effort, counts: &mut Counts) {
         counts.in_irreducible.iter_mut().zip(more).for_each(|(sum, n)| *sum += n);
     }
     counts.finer += not_coarser(seed, &case, &precise, &fixed, &others, counts);
+}
+
+/// Explains the values that LLVM 22 wrongly calls uniform.
+fn count_repairs(
+    case: &Case,
+    precise: &Divergence,
+    llvm: &Divergence,
+    fixed: &Divergence,
+    counts: &mut Counts,
+) {
+    let is_new = |v: &Value| !precise.value(*v).is_empty() && llvm.value(*v).is_empty();
+    let new: Vec<Value> = case.table.values().filter(is_new).collect();
+    if new.is_empty() {
+        return;
+    }
+    let none = LlvmFixes::NONE;
+    let single = [
+        LlvmFixes { exit_join: true, ..none },
+        LlvmFixes { header_branch: true, ..none },
+        LlvmFixes { exit_depth: true, ..none },
+        LlvmFixes { irreducible_ancestor: true, ..none },
+        LlvmFixes { assumed_always_uniform: true, ..none },
+    ]
+    .map(|fixes| solve(case.flow(), &case.table, Rules::Llvm(fixes)));
+    for value in new {
+        let first = single.iter().position(|result| !result.value(value).is_empty());
+        let several = usize::from(fixed.value(value).is_empty());
+        counts.repaired[first.unwrap_or(5 + several)] += 1;
+    }
 }
 
 /// LLVM's rules with all faults repaired, under another cycle hierarchy.
@@ -199,6 +232,18 @@ fn no_claim_is_refuted() {
         check(seed, Effort { runs: 12, ..Effort::default() }, &mut counts);
     }
     assert!(counts.irreducible > 50 && counts.finer > 100, "{counts:?}");
+}
+
+/// Each of these refuted an earlier version. The last one refutes LLVM's rules with all faults repaired:
+/// they rely on the header of an inner loop that another hierarchy makes the header of a larger cycle.
+#[test]
+fn programs_that_once_failed() {
+    let mut counts = Counts::default();
+    for seed in [461, 1024, 1168, 3811, 17_613, 45_379] {
+        check(seed, Effort { runs: 60, ..Effort::default() }, &mut counts);
+        fast_is_slow(seed);
+    }
+    assert_eq!(counts.fixed_wrong_elsewhere, 1, "{counts:?}");
 }
 
 #[test]

@@ -5,8 +5,10 @@
 //!
 //! - [`random`]: random graphs, from program-like to arbitrary;
 //! - [`families`]: regular graphs of any size that stress one thing each;
+//! - [`checks`]: every fact against its twin;
 //! - [`twins`]: the facts of this crate computed straight from their definitions, for small graphs.
 
+pub mod checks;
 pub mod families;
 pub mod random;
 pub mod twins;

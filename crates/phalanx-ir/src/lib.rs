@@ -14,6 +14,7 @@ pub mod data_layout;
 mod describe;
 mod extras;
 pub mod flow;
+pub mod fold;
 pub mod function;
 pub mod inst;
 pub mod intern;

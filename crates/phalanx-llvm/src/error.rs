@@ -51,7 +51,7 @@ pub struct ParseError {
 impl ParseError {
     /// An error about a place.
     pub fn new(span: Span, message: impl Into<String>) -> ParseError {
-        ParseError { span, message: message.into(), label: None, notes: Vec::new() }
+        ParseError { span, message: one_line(message.into()), label: None, notes: Vec::new() }
     }
 
     /// With a few words for the marked text.
@@ -94,5 +94,56 @@ pub fn line_col(source: &[u8], offset: u32) -> (usize, usize) {
     (line, before.len() - start + 1)
 }
 
+/// Longest message; what quotes more of the text than this helps nobody.
+const LONGEST: usize = 300;
+
+/// The message on one line and of bearable length, whatever it quotes.
+fn one_line(message: String) -> String {
+    if message.len() <= LONGEST && !message.contains(char::is_control) {
+        return message;
+    }
+    let mut out = String::with_capacity(LONGEST);
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    let pieces: Vec<String> = message.chars().map(escaped).collect();
+    let length: usize = pieces.iter().map(String::len).sum();
+    if length <= LONGEST {
+        return pieces.concat();
+    }
+    // What is wrong is said at the end, what it is about at the start: the middle of a quotation goes.
+    let keep = LONGEST / 2;
+    let (mut start, mut is_cut) = (0, false);
+    for piece in &pieces {
+        let from = start;
+        start += piece.len();
+        if start <= keep {
+            out.push_str(piece);
+        } else if from >= length - keep {
+            if !is_cut {
+                out.push_str(" ... ");
+                is_cut = true;
+            }
+            out.push_str(piece);
+        }
+    }
+    out
+}
+
 /// What the functions of the parser return; the error is boxed to keep the good path small.
 pub(crate) type PResult<T> = Result<T, Box<ParseError>>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_one_short_line() {
+        let span = Span { start: 0, end: 0 };
+        let text = |message: &str| ParseError::new(span, message).message;
+        assert_eq!(text("expected `,`"), "expected `,`");
+        assert_eq!(text("a\nb\u{1}"), "a\\nb\\u{1}");
+        let long = text(&format!("part `{}`: bad size", "x\n".repeat(1000)));
+        assert!(long.len() <= LONGEST + 10, "{long}");
+        assert!(long.starts_with("part `x\\nx") && long.ends_with("x\\n`: bad size"), "{long}");
+        assert!(long.contains(" ... "), "{long}");
+    }
+}

@@ -43,6 +43,20 @@ impl SourceMap {
         self.aliases.push(offset);
     }
 
+    /// Keeps the places of functions for which `kept` holds.
+    pub(crate) fn retain_functions(&mut self, kept: &[bool]) {
+        let mut kept = kept.iter();
+        self.functions.retain(|_| kept.next().copied().unwrap_or(true));
+    }
+
+    /// Gives instructions that the reader made itself the place of what they replace.
+    pub(crate) fn extend_from(&mut self, function: usize, replaced: &[InstId]) {
+        let map = &mut self.functions[function];
+        let place = |inst: &InstId| map.insts.get(inst.into_raw().into_u32() as usize).copied();
+        let places = replaced.iter().map(|inst| place(inst).unwrap_or_default());
+        map.insts = map.insts.iter().copied().chain(places).collect();
+    }
+
     /// The name of a function, in its definition or declaration.
     pub fn function(&self, function: usize) -> Option<u32> {
         self.functions.get(function).map(|map| map.name)

@@ -1,68 +1,60 @@
-//! Older spellings that LLVM 22 brings up to date while it reads, as far as facts depend on them.
+//! What older compilers wrote differently, brought up to date as LLVM 22 does while it reads.
 //!
-//! `!nvvm.annotations` said of functions what calling conventions and attributes say today:
+//! Facts are about today's intrinsics; a call of a name that is gone would be a call of nobody knows what. What is
+//! upgraded here is what occurs in code for GPUs:
 //!
-//! | annotation | becomes |
+//! | module | what |
 //! |---|---|
-//! | `!{ptr @f, !"kernel", i32 1}` | calling convention `ptx_kernel` |
-//! | `!"maxntidx"`, `!"maxntidy"`, `!"maxntidz"` | `"nvvm.maxntid"="x,y,z"` |
-//! | `!"reqntidx"`, `!"reqntidy"`, `!"reqntidz"` | `"nvvm.reqntid"="x,y,z"` |
+//! | `annotations` | `!nvvm.annotations`: now calling conventions and attributes |
+//! | `calls`, `rewrite` | intrinsics that have another name or signature today, or are an instruction |
+//! | `mangle` | type suffixes of the names of overloaded intrinsics |
+//! | `debug` | calls of `llvm.dbg.value` and its like: now debug records |
 //!
-//! The nodes stay where they are; reading them again changes nothing. O(annotations + functions).
+//! Older spellings of attributes are read as today's by the parser itself. What is not listed stays as it is.
+//!
+//! A declaration whose calls have been rewritten goes; declarations that the new calls need are added at the end of the
+//! module. One pass over the declarations, and over the calls only if one of those is old: O(declarations), or O(size of
+//! the module).
 
-use phalanx_ir::{
-    CallConv, GlobalName, Module,
-    attributes::{AttrSetBuilder, Attribute},
-    constant::ConstKind,
+mod annotations;
+mod calls;
+mod debug;
+mod mangle;
+mod rewrite;
+
+use crate::{
+    error::{PResult, ParseError},
+    parser::Parsed,
 };
-use rustc_hash::FxHashMap;
 
-/// What the annotations of one function say.
-#[derive(Copy, Clone, Default)]
-struct Annotated {
-    is_kernel: bool,
-    max_threads: [Option<u64>; 3],
-    required_threads: [Option<u64>; 3],
+/// Brings a module up to date. `source` is what it was read from.
+///
+/// # Errors
+/// When debug records and calls that stand for such records are mixed.
+pub(crate) fn upgrade(parsed: &mut Parsed) -> PResult<()> {
+    annotations::annotations(&mut parsed.module);
+    if let Err((function, inst)) = debug::upgrade(parsed) {
+        let start = parsed.source_map.inst(function, inst).unwrap_or_default();
+        let span = crate::Span::new(start, start);
+        let message = "a call of a debug intrinsic in a module that has debug records";
+        return Err(Box::new(ParseError::new(span, message)));
+    }
+    calls::upgrade(parsed);
+    Ok(())
 }
 
-/// Takes over what `!nvvm.annotations` says.
-pub(crate) fn annotations(module: &mut Module) {
-    let context = &*module.context;
-    let mut annotated: FxHashMap<GlobalName, Annotated> = FxHashMap::default();
-    for annotation in module.metadata.nvvm_annotations(context) {
-        let ConstKind::Global(name) = context.const_data(annotation.entity).kind else { continue };
-        let entry = annotated.entry(name).or_default();
-        match context.bytes(annotation.key) {
-            b"kernel" => entry.is_kernel |= annotation.value == 1,
-            b"maxntidx" => entry.max_threads[0] = Some(annotation.value),
-            b"maxntidy" => entry.max_threads[1] = Some(annotation.value),
-            b"maxntidz" => entry.max_threads[2] = Some(annotation.value),
-            b"reqntidx" => entry.required_threads[0] = Some(annotation.value),
-            b"reqntidy" => entry.required_threads[1] = Some(annotation.value),
-            b"reqntidz" => entry.required_threads[2] = Some(annotation.value),
-            _ => {}
+/// Takes out the declarations for which `old` holds, and their places.
+fn remove_declarations(parsed: &mut Parsed, old: impl Fn(&phalanx_ir::FunctionHeader) -> bool) {
+    let functions = std::mem::take(&mut parsed.module.functions);
+    let mut kept = Vec::with_capacity(functions.len());
+    let mut places = Vec::with_capacity(functions.len());
+    for function in functions {
+        let gone = function.is_declaration() && old(&function.header);
+        places.push(!gone);
+        if !gone {
+            kept.push(function);
         }
     }
-    if annotated.is_empty() {
-        return;
-    }
-    for function in &mut module.functions {
-        let Some(entry) = annotated.get(&function.header.name) else { continue };
-        if entry.is_kernel {
-            function.header.call_conv = CallConv::PTX_KERNEL;
-        }
-        let attributes = context.function_attrs(function.header.attributes);
-        let mut builder = AttrSetBuilder::from_set(attributes);
-        for (key, sizes) in
-            [("nvvm.maxntid", entry.max_threads), ("nvvm.reqntid", entry.required_threads)]
-        {
-            let Some(last) = sizes.iter().rposition(Option::is_some) else { continue };
-            let sizes: Vec<String> =
-                sizes[..=last].iter().map(|size| size.unwrap_or(1).to_string()).collect();
-            let value = context.symbol(sizes.join(",").as_bytes());
-            builder.add(Attribute::Text(context.symbol(key.as_bytes()), Some(value)));
-        }
-        let set = builder.finish(context);
-        function.header.attributes = context.with_function_attrs(function.header.attributes, set);
-    }
+    parsed.module.functions = kept;
+    parsed.source_map.retain_functions(&places);
 }

@@ -328,3 +328,88 @@ impl<'a> Machine<'a> {
         Some(next)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abstract_program::Block;
+
+    fn block(operations: Vec<(u32, Operation)>, terminator: Terminator) -> Block {
+        Block { operations, terminator }
+    }
+
+    fn run(blocks: Vec<Block>, value_count: u32) -> Observed {
+        let program = AbstractProgram { blocks, value_count };
+        let cycles = Cycles::new(&program.cfg());
+        observe(&program, &cycles, Effort::default())
+    }
+
+    fn divergent(observed: &Observed) -> Vec<usize> {
+        observed.values.iter().collect()
+    }
+
+    #[test]
+    fn threads_that_took_different_ways_meet_in_a_phi() {
+        let v = Operand::Value;
+        let c = Operand::Constant;
+        let n = Node::new;
+        let observed = run(
+            vec![
+                block(
+                    vec![(0, Operation::ThreadId), (1, Operation::Test(v(0)))],
+                    Terminator::Branch(v(1), [n(1), n(2)]),
+                ),
+                block(vec![(2, Operation::Uniform)], Terminator::Jump(n(2))),
+                block(
+                    vec![
+                        (3, Operation::Phi(vec![(n(0), c(1)), (n(1), c(2))])),
+                        (4, Operation::Phi(vec![(n(0), c(5)), (n(1), c(5))])),
+                        (5, Operation::Pure(9, [v(3), c(0)])),
+                    ],
+                    Terminator::Return,
+                ),
+            ],
+            6,
+        );
+        // The uniform operation is executed by some threads only, all of which see the same.
+        assert_eq!(divergent(&observed), [0, 1, 3, 5]);
+        assert_eq!(observed.terminators.iter().collect::<Vec<_>>(), [0]);
+        assert_eq!(observed.uses, [(1, 0), (5, 0)]);
+    }
+
+    #[test]
+    fn threads_that_left_a_loop_in_different_rounds_hold_different_values() {
+        let v = Operand::Value;
+        let n = Node::new;
+        let observed = run(
+            vec![
+                block(vec![], Terminator::Jump(n(1))),
+                block(
+                    vec![
+                        (0, Operation::Uniform),
+                        (1, Operation::Divergent),
+                        (2, Operation::Test(v(1))),
+                    ],
+                    Terminator::Branch(v(2), [n(1), n(2)]),
+                ),
+                block(vec![(3, Operation::Pure(7, [v(0), v(0)]))], Terminator::Return),
+            ],
+            4,
+        );
+        // Equal in each round where it is computed, not where it is read after the loop.
+        assert_eq!(divergent(&observed), [1, 2, 3]);
+        assert_eq!(observed.uses, [(2, 0), (3, 0), (3, 1)]);
+    }
+
+    #[test]
+    fn hierarchies_differ_only_inside_irreducible_cycles() {
+        let graph = |lists: &[&[usize]]| {
+            let lists = lists.iter().map(|l| l.iter().map(|&i| Node::new(i)).collect::<Vec<_>>());
+            Cfg::new(Node::new(0), lists)
+        };
+        let reducible = graph(&[&[1], &[2, 3], &[1], &[]]);
+        assert_eq!(hierarchies(&reducible, 1, 20).len(), 1);
+        let two_entries = graph(&[&[1, 2], &[2, 3], &[1, 3], &[]]);
+        assert_eq!(hierarchies(&two_entries, 1, 20).len(), 2);
+    }
+}

@@ -10,7 +10,7 @@
 use phalanx_graph::{Cfg, Dfs, DomTree, Node};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
-use rand::{Rng, SeedableRng};
+use rand::{Rng, RngCore, SeedableRng};
 
 use crate::abstract_program::{
     AbstractProgram, Block, Operand, Operation, Terminator, ValueNumber,
@@ -46,17 +46,23 @@ impl Default for Options {
 /// branch.
 #[must_use]
 pub fn program(seed: u64, options: Options) -> AbstractProgram {
-    let mut rng = SmallRng::seed_from_u64(seed);
+    program_from(&mut SmallRng::seed_from_u64(seed), options)
+}
+
+/// As [`program`], from any source of random bits. It has to be a source of random bits in the long run: draws that
+/// make no program are repeated.
+#[must_use]
+pub fn program_from(rng: &mut dyn RngCore, options: Options) -> AbstractProgram {
     loop {
         let shape = if rng.random() { Shape::Random } else { Shape::Structured };
         let shape = options.shape.unwrap_or(shape);
-        if let Some(program) = try_program(&mut rng, shape, options) {
+        if let Some(program) = try_program(rng, shape, options) {
             return program;
         }
     }
 }
 
-fn try_program(rng: &mut SmallRng, shape: Shape, options: Options) -> Option<AbstractProgram> {
+fn try_program(rng: &mut dyn RngCore, shape: Shape, options: Options) -> Option<AbstractProgram> {
     let count = rng.random_range(4..=options.blocks.max(5));
     let lists = match shape {
         Shape::Random => random_lists(rng, count),
@@ -78,7 +84,7 @@ fn try_program(rng: &mut SmallRng, shape: Shape, options: Options) -> Option<Abs
 }
 
 /// Successor lists at random: near ones mostly, some far, sometimes none.
-fn random_lists(rng: &mut SmallRng, count: usize) -> Vec<Vec<usize>> {
+fn random_lists(rng: &mut dyn RngCore, count: usize) -> Vec<Vec<usize>> {
     let (jump, branch) =
         *[(0.25, 0.65), (0.45, 0.5), (0.35, 0.5)].choose(rng).unwrap_or(&(0.3, 0.6));
     let steps = [-3i64, -2, -1, 1, 1, 1, 2, 2, 3];
@@ -97,7 +103,7 @@ fn random_lists(rng: &mut SmallRng, count: usize) -> Vec<Vec<usize>> {
             0
         };
         let near = rng.random_bool(0.6);
-        let pick = |rng: &mut SmallRng| {
+        let pick = |rng: &mut dyn RngCore| {
             if near {
                 let step = steps.choose(rng).copied().unwrap_or(1);
                 (i as i64 + step).clamp(1, count as i64 - 1) as usize
@@ -112,7 +118,7 @@ fn random_lists(rng: &mut SmallRng, count: usize) -> Vec<Vec<usize>> {
 
 /// Writes nested statements.
 struct Statements<'a> {
-    rng: &'a mut SmallRng,
+    rng: &'a mut dyn RngCore,
     lists: Vec<Vec<usize>>,
     limit: usize,
 }
@@ -244,7 +250,7 @@ struct Dials {
 
 /// Fills a graph with operations.
 struct Filler<'a> {
-    rng: &'a mut SmallRng,
+    rng: &'a mut dyn RngCore,
     dials: Dials,
     lists: Vec<Vec<usize>>,
     cfg: Cfg,
@@ -256,7 +262,7 @@ struct Filler<'a> {
 }
 
 impl<'a> Filler<'a> {
-    fn new(rng: &'a mut SmallRng, lists: &[Vec<usize>], dials: Dials) -> Self {
+    fn new(rng: &'a mut dyn RngCore, lists: &[Vec<usize>], dials: Dials) -> Self {
         let cfg = Cfg::new(
             Node::new(0),
             lists.iter().map(|list| list.iter().map(|&to| Node::new(to)).collect::<Vec<_>>()),

@@ -10,3 +10,4 @@ pub mod listing;
 pub mod lit;
 pub mod llvm_tools;
 pub mod mutate;
+pub mod verdict;

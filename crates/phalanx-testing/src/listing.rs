@@ -27,6 +27,16 @@ use crate::{
 /// Functions with more blocks are not executed: too few of them would be reached.
 const MAX_BLOCKS: usize = 4000;
 
+/// How branches go.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Branches {
+    /// As their conditions say.
+    Computed,
+    /// Each time anew, by chance, but the same way for lanes that are converged and hold the same condition. This is what
+    /// an analysis assumes that knows of a condition only whether it is divergent: no two branches are related.
+    Independent,
+}
+
 /// Runs the function and collects the places where lanes that are converged hold different values.
 ///
 /// `base` says what the instructions are and which are sources, as far as `other`, about the same function, agrees.
@@ -37,10 +47,14 @@ const MAX_BLOCKS: usize = 4000;
 pub fn observe(
     base: &Uniformity,
     other: &Uniformity,
+    branches: Branches,
     tries: usize,
     runs: u64,
 ) -> Result<BTreeSet<Place>, String> {
-    let translated = translate(base, other)?;
+    let mut translated = translate(base, other)?;
+    if branches == Branches::Independent {
+        make_independent(&mut translated.program);
+    }
     let cfg = translated.program.cfg();
     let blocks = translated.program.blocks.len() as u32;
     let effort = Effort { runs, threads: 6, fuel: (blocks * 6).max(48) };
@@ -109,6 +123,24 @@ pub fn translate(base: &Uniformity, other: &Uniformity) -> Result<Translated, St
     let mut program = AbstractProgram { blocks, value_count: translator.count };
     one_entry_per_predecessor(&mut program);
     Ok(Translated { program, places: translator.places })
+}
+
+/// Mixes a new number into each condition.
+fn make_independent(program: &mut AbstractProgram) {
+    for block in &mut program.blocks {
+        let (Terminator::Branch(condition, _) | Terminator::Switch(condition, _)) =
+            &mut block.terminator
+        else {
+            continue;
+        };
+        let (chance, mixed) = (program.value_count, program.value_count + 1);
+        program.value_count += 2;
+        block.operations.push((chance, Operation::Uniform));
+        block
+            .operations
+            .push((mixed, Operation::Pure(mixed, [*condition, Operand::Value(chance)])));
+        *condition = Operand::Value(mixed);
+    }
 }
 
 /// LLVM has a phi entry per edge, the abstract program one per predecessor.

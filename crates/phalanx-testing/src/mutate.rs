@@ -9,10 +9,12 @@ use rand::{Rng, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 /// The text with one change, which the seed chooses. The result may equal the original.
 #[must_use]
 pub fn mutant(source: &str, seed: u64) -> String {
-    mutate(source, &mut StdRng::seed_from_u64(seed))
+    mutant_from(source, &mut StdRng::seed_from_u64(seed))
 }
 
-fn mutate(source: &str, rng: &mut impl Rng) -> String {
+/// As [`mutant`], with the change chosen by a source of random bits.
+#[must_use]
+pub fn mutant_from(source: &str, rng: &mut impl Rng) -> String {
     let mut lines: Vec<String> = source.lines().map(str::to_owned).collect();
     // Comments and blank lines change nothing.
     let of_interest: Vec<usize> = (0..lines.len())

@@ -9,11 +9,12 @@ use std::{fs, path::PathBuf};
 use phalanx_testing::{
     llvm_tools::{Outcome, Program},
     mutate::mutant,
+    verdict::Verdict,
 };
 use rayon::prelude::*;
 
 use super::{
-    Tools,
+    Options, Tools,
     report::{Class, Entry, Section},
 };
 
@@ -47,7 +48,7 @@ pub(super) fn mutants(
     tools: &Tools,
     candidates: &[Candidate],
     count: usize,
-    seed: u64,
+    options: &Options,
 ) -> anyhow::Result<Section> {
     let mut section = Section::new("Mutants of the files accepted and refused");
     if candidates.is_empty() {
@@ -59,10 +60,19 @@ pub(super) fn mutants(
         .map(|number| {
             let candidate = &candidates[number % candidates.len()];
             let source = fs::read(&candidate.path)?;
-            let text = mutant(&String::from_utf8_lossy(&source), seed.wrapping_add(number as u64));
+            let text = mutant(
+                &String::from_utf8_lossy(&source),
+                options.seed.wrapping_mul(1 << 32).wrapping_add(number as u64),
+            );
             let place = format!("mutant {number} of {}", candidate.place);
             let mut section = Section::default();
             compare(tools, candidate, &place, text.as_bytes(), Strictness::Reader, &mut section)?;
+            if let Some(folder) =
+                options.keep.as_ref().filter(|_| section.of_class(Class::Unexplained) > 0)
+            {
+                fs::create_dir_all(folder)?;
+                fs::write(folder.join(format!("mutant.{}.{number}.ll", options.seed)), &text)?;
+            }
             Ok(section)
         })
         .collect();
@@ -114,24 +124,16 @@ fn compare(
             ));
         }
         (false, true) => {
-            let reason = reason(&theirs);
-            let by_reader = reason.is_err();
-            let text = reason.unwrap_or_else(|text| text);
-            let class = match (strictness, by_reader) {
-                (Strictness::Reader, false) => Class::Explained,
+            let verdict = Verdict::of(&theirs);
+            let class = match (strictness, &verdict) {
+                (Strictness::Reader, Verdict::Refused(_)) => Class::Explained,
                 _ => Class::Unexplained,
+            };
+            let (Verdict::Refused(text) | Verdict::RefusedByReader(text)) = verdict else {
+                return Ok(());
             };
             section.push(Entry::new(class, place, format!("only LLVM refuses it: {text}")));
         }
     }
     Ok(())
-}
-
-/// Why LLVM refused a text: `Err` if its reader did, `Ok` if its verifier did.
-fn reason(outcome: &Outcome) -> Result<String, String> {
-    let errors = outcome.errors();
-    let broken = errors.contains("error: input module is broken!");
-    let at_place = errors.lines().find(|line| line.contains(": error: "));
-    let first = errors.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    if broken { Ok(first.to_owned()) } else { Err(at_place.unwrap_or(first).to_owned()) }
 }

@@ -5,7 +5,9 @@
 //!
 //! - without fixes and refinements (`--exact-llvm`) our answer must be LLVM's, definition by definition;
 //! - the function is executed by the abstract oracle. A value that is seen to differ between lanes that execute it
-//!   together must be divergent in ours; a value that is uniform in ours only must never be seen to differ.
+//!   together must be divergent in ours; a value that is uniform in ours only must never be seen to differ. LLVM is
+//!   wrong, too, if the value differs only once branches on the same condition are made independent: its rules do not
+//!   look at what conditions are.
 //!
 //! What does not fit is unexplained.
 //!
@@ -16,9 +18,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use phalanx_testing::compare::{
-    PerFunction, pair_up,
-    uniformity::{self, Comparison, Place, Uniformity, ValueDifference},
+use phalanx_testing::{
+    compare::{
+        PerFunction, pair_up,
+        uniformity::{self, Comparison, Place, Uniformity, ValueDifference},
+    },
+    listing::Branches,
 };
 
 use super::report::{Class, Entry};
@@ -38,7 +43,7 @@ const MORE_RUNS: usize = 24;
 
 /// Executes a function that two listings describe; the places seen to differ.
 pub(super) type Oracle<'a> =
-    &'a (dyn Fn(&Uniformity, &Uniformity) -> Result<BTreeSet<Place>, String> + Sync);
+    &'a (dyn Fn(&Uniformity, &Uniformity, Branches) -> Result<BTreeSet<Place>, String> + Sync);
 
 /// All differences of a file, each with its class.
 pub(super) fn classify(file: &str, answers: &Answers<'_>, oracle: Oracle<'_>) -> Vec<Entry> {
@@ -148,8 +153,20 @@ impl Function<'_> {
         if !comparison.values.is_empty() {
             // A side that calls everything uniform lists nothing.
             let listing = if self.llvm.all_uniform { self.unmarked() } else { self.llvm.clone() };
-            match oracle(&listing, self.ours) {
-                Ok(seen) => out.extend(comparison.values.iter().map(|v| self.value(v, &seen))),
+            let run = |branches| oracle(&listing, self.ours, branches);
+            let seen = run(Branches::Computed).and_then(|seen| {
+                // The second question is only about values that are divergent in ours and were not seen to be.
+                let open = |v: &ValueDifference| !v.left_divergent && !seen.contains(&v.place);
+                let any = comparison.values.iter().any(open);
+                let independent = if any { run(Branches::Independent)? } else { BTreeSet::new() };
+                Ok((seen, independent))
+            });
+            match seen {
+                Ok((seen, independent)) => {
+                    out.extend(
+                        comparison.values.iter().map(|v| self.value(v, &seen, &independent)),
+                    );
+                }
                 Err(error) => {
                     let what = |v: &ValueDifference| {
                         unexplained(format!("{v}; the oracle cannot tell: {error}"))
@@ -175,12 +192,17 @@ impl Function<'_> {
         listing
     }
 
-    fn value(&self, value: &ValueDifference, seen: &BTreeSet<Place>) -> Entry {
-        let differs = seen.contains(&value.place);
-        let class = match (value.left_divergent, differs) {
+    fn value(
+        &self,
+        value: &ValueDifference,
+        seen: &BTreeSet<Place>,
+        independent: &BTreeSet<Place>,
+    ) -> Entry {
+        let class = match (value.left_divergent, seen.contains(&value.place)) {
             (true, true) => Class::Unexplained,
             (true, false) => Class::Finer,
             (false, true) => Class::LlvmWrong,
+            (false, false) if independent.contains(&value.place) => Class::LlvmLucky,
             (false, false) => Class::LlvmUnsafe,
         };
         let text = value.text.lines().next().unwrap_or_default();
@@ -252,7 +274,7 @@ END BLOCK
         let (llvm, ours, exact) = (facts(LLVM), facts(ours), facts(exact));
         let answers = Answers { llvm: &llvm, ours: &ours, exact: Some(&exact), again: &|| None };
         let seen: BTreeSet<Place> = seen.iter().cloned().collect();
-        classify("f.ll", &answers, &|_, _| Ok(seen.clone()))
+        classify("f.ll", &answers, &|_, _, _| Ok(seen.clone()))
             .into_iter()
             .map(|entry| entry.class)
             .collect()
@@ -283,6 +305,17 @@ END BLOCK
     }
 
     #[test]
+    fn wrong_but_for_related_branches() {
+        let (llvm, ours) = (facts(LLVM), facts(&flipped("%x")));
+        let answers = Answers { llvm: &llvm, ours: &ours, exact: Some(&llvm), again: &|| None };
+        let entries = classify("f.ll", &answers, &|_, _, branches| match branches {
+            Branches::Computed => Ok([T].into()),
+            Branches::Independent => Ok([T, X].into()),
+        });
+        assert_eq!(entries.iter().map(|entry| entry.class).collect::<Vec<_>>(), [Class::LlvmLucky]);
+    }
+
+    #[test]
     fn uniform_in_ours_only() {
         assert_eq!(classes(&flipped("%t"), LLVM, &[]), [Class::Finer]);
         assert_eq!(classes(&flipped("%t"), LLVM, &[T]), [Class::Unexplained]);
@@ -299,7 +332,7 @@ END BLOCK
     fn without_an_exact_mode_nothing_is_explained() {
         let (llvm, ours) = (facts(LLVM), facts(&flipped("%x")));
         let answers = Answers { llvm: &llvm, ours: &ours, exact: None, again: &|| None };
-        let entries = classify("f.ll", &answers, &|_, _| Ok([X].into()));
+        let entries = classify("f.ll", &answers, &|_, _, _| Ok([X].into()));
         assert!(
             entries.iter().all(|entry| entry.class == Class::Unexplained) && entries.len() == 1
         );
@@ -311,7 +344,7 @@ END BLOCK
         assert_eq!(classes(&LLVM.replace("'f'", "'g'"), LLVM, &[]), [Class::Unexplained; 2]);
         let (llvm, ours) = (facts(LLVM), facts(&flipped("%x")));
         let answers = Answers { llvm: &llvm, ours: &ours, exact: Some(&llvm), again: &|| None };
-        let entries = classify("f.ll", &answers, &|_, _| Err("too large".to_owned()));
+        let entries = classify("f.ll", &answers, &|_, _, _| Err("too large".to_owned()));
         assert_eq!(entries[0].class, Class::Unexplained);
     }
 
@@ -326,7 +359,7 @@ END BLOCK
         let (p, q) = (facts(&assumed("p q")), facts(&assumed("q p")));
         let classes = |llvm, ours, exact| -> Vec<Class> {
             let answers = Answers { llvm, ours, exact, again: &|| None };
-            let entries = classify("f.ll", &answers, &|_, _| Ok(BTreeSet::new()));
+            let entries = classify("f.ll", &answers, &|_, _, _| Ok(BTreeSet::new()));
             entries.into_iter().map(|entry| entry.class).collect()
         };
         assert!(classes(&p, &p, Some(&q)).is_empty());
@@ -346,7 +379,7 @@ END BLOCK
         let (one, other) = (assumed(LLVM), assumed(&flipped("%x")));
         let classes = |again: &(dyn Fn() -> Option<PerFunction<Uniformity>> + Sync)| -> Vec<Class> {
             let answers = Answers { llvm: &one, ours: &other, exact: None, again };
-            let entries = classify("f.ll", &answers, &|_, _| Ok(BTreeSet::new()));
+            let entries = classify("f.ll", &answers, &|_, _, _| Ok(BTreeSet::new()));
             entries.into_iter().map(|entry| entry.class).collect()
         };
         assert_eq!(classes(&|| Some(one.clone())), [Class::Unexplained]);

@@ -11,10 +11,10 @@ use std::{
 
 use phalanx_testing::{
     compare::{
-        self, Fact,
+        self, Fact, FormatError, PerFunction,
         uniformity::{self, Place, Uniformity},
     },
-    listing,
+    listing::{self, Branches},
     llvm_tools::{Outcome, Program},
 };
 use rayon::prelude::*;
@@ -24,6 +24,7 @@ use super::{
     classify::{Answers, classify},
     corpus::{CorpusFile, target_arguments},
     report::{Entry, Section},
+    spelling,
 };
 
 /// A file to ask about.
@@ -193,8 +194,16 @@ pub(super) fn compare_texts<'a>(
 }
 
 /// The oracle: execution under some of the cycle hierarchies that the function has.
-pub(super) fn observe(base: &Uniformity, other: &Uniformity) -> Result<BTreeSet<Place>, String> {
-    listing::observe(base, other, 8, 200)
+pub(super) fn observe(
+    base: &Uniformity,
+    other: &Uniformity,
+    branches: Branches,
+) -> Result<BTreeSet<Place>, String> {
+    listing::observe(base, other, branches, 8, 200)
+}
+
+fn parse(listing: &str) -> Result<PerFunction<Uniformity>, FormatError> {
+    uniformity::parse(&spelling::common(listing))
 }
 
 /// Compares uniformity value by value, and finds out why values differ.
@@ -206,7 +215,7 @@ fn compare_uniformity(
     section: &mut Section,
 ) -> anyhow::Result<()> {
     let Question { path, place, target, .. } = question;
-    let (llvm, ours) = match (uniformity::parse(truth), uniformity::parse(ours)) {
+    let (llvm, ours) = match (parse(truth), parse(ours)) {
         (Ok(llvm), Ok(ours)) => (llvm, ours),
         (Err(error), _) => {
             section.push(Entry::unexplained(place, format!("LLVM's uniformity: {error}")));
@@ -223,7 +232,7 @@ fn compare_uniformity(
         Some(exact) => {
             let outcome = print(exact, &[Fact::Uniformity], target, path)?;
             let parsed = if outcome.success() {
-                uniformity::parse(&outcome.errors()).map_err(|error| error.to_string())
+                parse(&outcome.errors()).map_err(|error| error.to_string())
             } else {
                 Err(outcome.summary())
             };
@@ -238,7 +247,7 @@ fn compare_uniformity(
     };
     let again = || {
         let outcome = print(&tools.opt, &[Fact::Uniformity], target, path).ok()?;
-        uniformity::parse(&outcome.errors()).ok()
+        parse(&outcome.errors()).ok()
     };
     let answers = Answers { llvm: &llvm, ours: &ours, exact: exact.as_ref(), again: &again };
     for entry in classify(place, &answers, &observe) {

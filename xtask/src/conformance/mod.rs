@@ -23,6 +23,7 @@ mod filecheck;
 mod random;
 mod report;
 mod roundtrip;
+mod spelling;
 
 use std::{env, path::PathBuf, time::Instant};
 
@@ -65,7 +66,7 @@ pub(crate) struct Options {
     /// How many explained differences to list per kind.
     #[arg(long, default_value_t = 10, value_name = "N")]
     show: usize,
-    /// Keep the files with random functions in this folder.
+    /// Keep the files with random functions, and mutants that are read differently, in this folder.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
     /// Use this binary instead of the workspace's.
@@ -209,7 +210,7 @@ fn sections(tools: &Tools, options: &Options) -> anyhow::Result<Vec<Section>> {
         progress("accepted and refused");
         out.push(acceptance::files(tools, &candidates)?);
         let count = options.mutants.unwrap_or(if options.quick { 200 } else { 3000 });
-        out.push(acceptance::mutants(tools, &candidates, count, options.seed)?);
+        out.push(acceptance::mutants(tools, &candidates, count, options)?);
     }
     if wanted(Part::Round) {
         progress("round trips");

@@ -2,19 +2,47 @@
 
 use super::*;
 
-/// With `opt-22` on both sides nothing may differ, and something must have been compared.
+fn options() -> Options {
+    Options {
+        quick: true,
+        mutants: Some(60),
+        random: Some(400),
+        seed: 1,
+        show: 5,
+        ..Options::default()
+    }
+}
+
+/// All sections together, and what they say.
+fn run(options: &Options) -> Option<(usize, String)> {
+    let tools = tools(options).expect("programs")?;
+    let sections = sections(&tools, options).expect("a run");
+    let unexplained = sections.iter().map(|section| section.of_class(Class::Unexplained)).sum();
+    Some((unexplained, sections.iter().map(|section| section.render(options.show)).collect()))
+}
+
+/// With `opt-22` on both sides nothing may differ, but that LLVM is wrong in executions of random functions.
 #[test]
 fn opt_agrees_with_itself() {
-    let options = Options {
-        quick: true,
-        self_test: true,
-        mutants: Some(20),
-        random: Some(200),
-        seed: 1,
-        ..Options::default()
-    };
-    let Some(tools) = tools(&options).expect("programs") else { return };
-    for section in sections(&tools, &options).expect("a run") {
-        assert_eq!(section.of_class(Class::Unexplained), 0, "{}", section.render(5));
-    }
+    let section = vec![Part::Facts, Part::Tests, Part::Accept, Part::Round];
+    let options = Options { self_test: true, mutants: Some(20), section, ..options() };
+    let Some((unexplained, report)) = run(&options) else { return };
+    assert_eq!(unexplained, 0, "{report}");
+    assert!(
+        report.contains("Facts about our kernels\n") && report.contains("Round trips\n"),
+        "{report}"
+    );
+}
+
+#[test]
+fn phalanx_agrees_with_opt() {
+    let Some((unexplained, report)) = run(&options()) else { return };
+    assert_eq!(unexplained, 0, "{report}");
+}
+
+#[test]
+fn by_llvms_rules_alone_phalanx_agrees_with_opt_on_random_functions() {
+    let options = Options { exact_llvm: true, section: vec![Part::Random], ..options() };
+    let Some((unexplained, report)) = run(&options) else { return };
+    assert_eq!(unexplained, 0, "{report}");
 }

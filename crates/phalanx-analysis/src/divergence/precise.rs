@@ -29,6 +29,7 @@ use crate::divergence::invariance::Invariance;
 use crate::divergence::liveout::LiveOuts;
 use crate::divergence::llvm::{Sources, merge};
 use crate::divergence::marks::Marks;
+use crate::divergence::naming::name_cycles;
 use crate::divergence::remaining::Remaining;
 use crate::divergence::result::{Divergence, TemporalUse};
 use crate::divergence::selection::{Keys, Selections};
@@ -97,6 +98,7 @@ pub(crate) fn solve_without(
         result.divergent_exits = control.left.list();
         result.temporal = merge(control.temporal);
         result.unlisted = merge(control.unlisted);
+        name_cycles(&mut result, flow.cycles, table);
     }
     result
 }

@@ -336,8 +336,10 @@ impl Rules for LlvmRules<'_> {
     }
 
     fn inst(&mut self, inst: InstId) -> Rule {
-        let is_terminator = self.code.body.inst(inst).opcode.is_terminator();
-        let uniformity = match self.all_uniform || is_terminator && self.exact {
+        let data = self.code.body.inst(inst);
+        // A terminator without a result is a value to nobody.
+        let no_value = data.opcode.is_terminator() && (self.exact || data.ty == Type::VOID);
+        let uniformity = match self.all_uniform || no_value {
             true => LlvmUniformity::AlwaysUniform,
             false => self.classify(inst),
         };

@@ -17,6 +17,7 @@
 
 use crate::dfs::NONE;
 use crate::node::Node;
+use crate::sync::reduced::Rows;
 
 /// The frontiers of all nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -41,7 +42,7 @@ impl Fringes {
 
 /// The nodes of one frontier.
 #[derive(Clone, Debug)]
-pub struct Fringe<'a> {
+pub(crate) struct Fringe<'a> {
     cells: &'a [Cell],
     next: u32,
 }
@@ -61,7 +62,7 @@ impl Iterator for Fringe<'_> {
 ///
 /// `preorder` and `parent` (by node) describe the level tree; `edges` are pairs of a node and a target
 /// that is not below it, in any order.
-pub(crate) fn fringes(preorder: &[Node], parent: &[u32], mut edges: Vec<(u32, u32)>) -> Fringes {
+pub(crate) fn fringes(preorder: &[Node], parent: &[u32], edges: &[(u32, u32)]) -> Fringes {
     let mut builder = Builder {
         parent,
         depth: vec![0; parent.len()],
@@ -74,11 +75,9 @@ pub(crate) fn fringes(preorder: &[Node], parent: &[u32], mut edges: Vec<(u32, u3
             builder.depth[node.index()] = builder.depth[up as usize] + 1;
         }
     }
-    // By source, and the targets of each source in the order of the lists.
-    edges.sort_unstable_by_key(|&(from, to)| (from, builder.key(Node::from_raw(to))));
-    edges.dedup();
+    let targets = Rows::from_pairs(parent.len(), edges);
     for &node in preorder.iter().rev() {
-        builder.add_edges(node, &edges);
+        builder.add_edges(node, targets.row(node.index()));
         builder.hand_up(node);
     }
     builder.fringes.cells.shrink_to_fit();
@@ -106,14 +105,18 @@ impl Builder<'_> {
     }
 
     /// Adds the targets of a node's own edges.
-    fn add_edges(&mut self, node: Node, edges: &[(u32, u32)]) {
-        let low = edges.partition_point(|&(from, _)| from < node.raw());
-        let high = low + edges[low..].partition_point(|&(from, _)| from == node.raw());
-        let mut list = NONE;
-        for &(_, to) in edges[low..high].iter().rev() {
-            list = self.cell(Node::from_raw(to), list);
-        }
+    fn add_edges(&mut self, node: Node, targets: &[u32]) {
         let known = self.fringes.first[node.index()];
+        let list = match *targets {
+            [] => return,
+            [to] => self.cell(Node::from_raw(to), NONE),
+            _ => {
+                let mut sorted: Vec<Node> = targets.iter().map(|&to| Node::from_raw(to)).collect();
+                sorted.sort_unstable_by_key(|&to| self.key(to));
+                sorted.dedup();
+                sorted.iter().rev().fold(NONE, |list, &to| self.cell(to, list))
+            }
+        };
         self.fringes.first[node.index()] = self.merge(known, list);
     }
 
@@ -136,6 +139,9 @@ impl Builder<'_> {
 
     /// The union of two lists; shares the end of one of them, and all of it if the other adds nothing.
     fn merge(&mut self, a: u32, b: u32) -> u32 {
+        if a == NONE || b == NONE {
+            return if a == NONE { b } else { a };
+        }
         let (mut x, mut y) = (a, b);
         self.taken.clear();
         let (mut only_a, mut only_b) = (true, true);
@@ -161,10 +167,10 @@ impl Builder<'_> {
             }
         };
         // What is left comes from one list, so the other must have had everything so far as well.
-        if only_a && (end == x || x == NONE && end == NONE) {
+        if only_a && end == x {
             return a;
         }
-        if only_b && (end == y || y == NONE && end == NONE) {
+        if only_b && end == y {
             return b;
         }
         let mut list = end;
@@ -172,5 +178,54 @@ impl Builder<'_> {
             list = self.cell(node, list);
         }
         list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree by parents, root 0, numbered in preorder.
+    fn fringes_of(parent: &[u32], edges: &[(u32, u32)]) -> Fringes {
+        let preorder: Vec<Node> = (0..parent.len()).map(Node::new).collect();
+        fringes(&preorder, parent, edges)
+    }
+
+    fn list(found: &Fringes, node: usize) -> Vec<u32> {
+        found.of(Node::new(node)).map(Node::raw).collect()
+    }
+
+    #[test]
+    fn a_row_that_jumps_far_shares_its_lists() {
+        // 0 - 1 - 2 - ... - n in a row; n jumps to one child of each of them.
+        let n = 50u32;
+        let mut parent: Vec<u32> = (0..=n).map(|i| i.wrapping_sub(1)).collect();
+        parent.extend(0..n);
+        let edges: Vec<(u32, u32)> = (0..n).map(|i| (n, n + 1 + i)).collect();
+        // Not a preorder, but parents come first and the row is in order, which is all that matters.
+        let found = fringes_of(&parent, &edges);
+        for i in 0..=n {
+            let expected: Vec<u32> = (0..i).rev().map(|j| n + 1 + j).collect();
+            assert_eq!(list(&found, i as usize), expected);
+        }
+        assert_eq!(found.cells.len(), n as usize);
+    }
+
+    #[test]
+    fn lists_are_unions_without_what_the_node_is_the_parent_of() {
+        //        0
+        //      / | \       5 and 6 are children of 0, 4 a child of 1
+        //     1  5  6
+        //    / \
+        //   2   4
+        //   |
+        //   3
+        let parent = [NONE, 0, 1, 2, 1, 0, 0];
+        let found = fringes_of(&parent, &[(3, 4), (3, 5), (2, 6), (4, 5), (3, 5)]);
+        assert_eq!(list(&found, 3), [4, 5]);
+        assert_eq!(list(&found, 2), [4, 5, 6]);
+        assert_eq!(list(&found, 4), [5]);
+        assert_eq!(list(&found, 1), [5, 6]);
+        assert_eq!(list(&found, 0), []);
     }
 }

@@ -18,6 +18,7 @@
 //! | `label` | LLVM's label propagation, with its faults repairable one by one |
 //! | `arrivals` | the slow twin: edge by edge, for branches in reducible cycles |
 //! | `reduced` | the graph with irreducible regions contracted, its levels and intervals |
+//! | `fringe` | dominance frontiers that share their tails |
 //! | `wave` | the fast algorithm on it: skips to the fringes, one level at a time |
 //! | `irreducible` | branches inside irreducible regions, right for every hierarchy |
 //! | `table` | the lazily filled table |
@@ -25,6 +26,7 @@
 //! Read first: [`Consequence`] (what there is to know), then the module docs of `wave`.
 
 pub mod arrivals;
+mod fringe;
 mod irreducible;
 pub mod label;
 pub mod order;

@@ -24,15 +24,16 @@
 //! lies in the subtree of `n`: an interval of positions. All tables below are sorted by position, so
 //! "the edges from what `n` dominates to `x`" and "the edges from there out of the level" are intervals too.
 //!
-//! **Size.** `O(n + m)`, except for the frontiers, which hold what the levels' dominance frontiers hold.
-//! Edges that leave the level are not part of these, which is what makes frontiers quadratic in nested
-//! loops and in loops with many exits.
+//! **Size.** `O(n + m)`, except for the dominance frontiers within levels; these share what they have in
+//! common, see [`fringe`](crate::sync::fringe). Edges that leave the level are not part of them, which
+//! is what makes frontiers quadratic in nested loops and in loops with many exits.
 
 use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
 use crate::dfs::{Dfs, NONE};
 use crate::dom::DomTree;
 use crate::node::Node;
+use crate::sync::fringe::{Fringes, fringes};
 use crate::threshold::Thresholds;
 
 /// An edge that leaves at least one canonical cycle, by its position in [`Reduced::leaving`].
@@ -68,7 +69,7 @@ pub(crate) struct Reduced {
     /// Topological order of each level.
     rank: Vec<u32>,
     /// Where the dominance of each node ends within its level.
-    pub(crate) frontier: Rows,
+    pub(crate) frontier: Fringes,
     /// Sources of edges: those into each node that go forward, then those of the edges that go back to the
     /// header of each canonical cycle. Each row sorted by position and number.
     pub(crate) sources: Rows,
@@ -84,7 +85,7 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// The rows that hold each pair's second number in the row of its first, in the order of the pairs.
-    fn from_pairs(rows: usize, pairs: &[(u32, u32)]) -> Self {
+    pub(crate) fn from_pairs(rows: usize, pairs: &[(u32, u32)]) -> Self {
         let mut start = vec![0u32; rows + 1];
         for (row, _) in pairs {
             start[*row as usize + 1] += 1;
@@ -163,13 +164,13 @@ impl Reduced {
             interval: vec![(NONE, 0); n],
             dominated,
             rank,
-            frontier: Rows::default(),
+            frontier: Fringes::default(),
             sources: Rows::default(),
             leaving: Leaving::default(),
         };
         let (order, parent) = reduced.level_tree(dom, cycles);
         reduced.collect_edges(cfg, cycles, &order);
-        reduced.frontier = reduced.frontiers(cycles, &parent);
+        reduced.frontier = fringes(&order, &parent, &reduced.far_edges(cycles));
         reduced
     }
 
@@ -367,12 +368,11 @@ impl Reduced {
         cycles.contains(cycle, from).then_some(cycle)
     }
 
-    /// The frontiers within levels: climbs from the source of each edge to what dominates its target, and
-    /// stops where another edge to the same target came by.
-    fn frontiers(&self, cycles: &Cycles, parent: &[u32]) -> Rows {
-        let mut pairs = Vec::new();
-        let mut met = vec![NONE; parent.len()];
-        for (node, &(first, end)) in self.interval.iter().enumerate() {
+    /// The forward edges that end outside of what their source dominates: in each level, from the node
+    /// that stands for the source to the target.
+    fn far_edges(&self, cycles: &Cycles) -> Vec<(u32, u32)> {
+        let mut edges = Vec::new();
+        for (node, &(first, _)) in self.interval.iter().enumerate() {
             let sources = self.sources.row(node);
             if sources.len() < 2 || first == NONE {
                 continue;
@@ -380,23 +380,17 @@ impl Reduced {
             let to = Node::new(node);
             for &source in sources {
                 let from = Node::from_raw(source);
-                let mut at = match self.left(cycles, from, to) {
+                let standing = match self.left(cycles, from, to) {
                     Some(cycle) => cycles.header(cycle),
                     None => self.representative(from),
                 };
-                loop {
-                    let (low, high) = self.interval(at);
-                    let contains = low <= first && end <= high;
-                    if contains || met[at.index()] == node as u32 {
-                        break;
-                    }
-                    met[at.index()] = node as u32;
-                    pairs.push((at.raw(), node as u32));
-                    at = Node::from_raw(parent[at.index()]);
+                let (low, high) = self.interval(standing);
+                if first < low || high <= first {
+                    edges.push((standing.raw(), to.raw()));
                 }
             }
         }
-        Rows::from_pairs(parent.len(), &pairs)
+        edges
     }
 }
 

@@ -338,9 +338,8 @@ impl<'a> SyncView<'a> {
     }
 
     /// Where the dominance of a node ends within its level.
-    #[must_use]
-    pub fn frontier(&self, node: Node) -> impl ExactSizeIterator<Item = Node> + use<'a> {
-        self.tables.graph.frontier.row(node.index()).iter().map(|&n| Node::from_raw(n))
+    pub fn frontier(&self, node: Node) -> impl Iterator<Item = Node> + use<'a> {
+        self.tables.graph.frontier.of(node)
     }
 
     /// The interval of a block in the dominator tree in which irreducible regions are single nodes: what a

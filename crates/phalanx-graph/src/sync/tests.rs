@@ -6,13 +6,12 @@ use crate::cfg::Cfg;
 use crate::cycles::Cycles;
 use crate::dom::DomTree;
 use crate::node::Node;
-use crate::sync::arrivals::arrivals;
 use crate::sync::{
-    Answer, Consequence, LabelPropagation, LabelSync, LeavingEdge, LlvmFixes, ModifiedPostOrder,
-    SyncDependence, SyncView,
+    Consequence, LabelPropagation, LabelSync, LlvmFixes, ModifiedPostOrder, SyncDependence,
+    SyncView,
 };
-use crate::testing::families;
 use crate::testing::random::{any_graph, with_fresh_entry};
+use crate::testing::{checks, families};
 
 fn n(i: usize) -> Node {
     Node::new(i)
@@ -50,125 +49,12 @@ fn order_puts_what_follows_a_cycle_below_it_and_what_is_inside_above() {
     }
 }
 
-/// Everything that follows from a branch, exits of exits included.
-#[derive(Default)]
-struct Closure {
-    joins: BTreeSet<Node>,
-    exits: BTreeSet<LeavingEdge>,
-    from: BTreeSet<Node>,
-    onward: BTreeSet<(crate::cycles::CycleId, Node)>,
-}
-
-impl Closure {
-    fn of(view: &mut SyncView<'_>, cycles: &Cycles, branch: Node) -> Self {
-        let mut all = Self::default();
-        let mut work = vec![view.branch(branch)];
-        while let Some(answer) = work.pop() {
-            all.add(view, cycles, &answer, &mut work);
-        }
-        all
-    }
-
-    fn add<'a>(
-        &mut self,
-        view: &mut SyncView<'a>,
-        cycles: &Cycles,
-        answer: &Answer<'a>,
-        work: &mut Vec<Answer<'a>>,
-    ) {
-        let mut from = Vec::new();
-        for &consequence in answer.iter() {
-            match consequence {
-                Consequence::Join(block) | Consequence::JoinOver(block, _) => {
-                    self.joins.insert(block);
-                }
-                Consequence::JoinBack(cycle, _) => {
-                    self.joins.insert(cycles.header(cycle));
-                }
-                Consequence::Exit(edge) => self.exit(view, edge, work),
-                Consequence::Exits { first, end, depth } => {
-                    self.exits(view, first, end, depth, work);
-                }
-                Consequence::ExitsFrom(node) => from.push(node),
-                Consequence::Onward(cycle, node) => {
-                    if self.onward.insert((cycle, node)) {
-                        work.push(view.onward(cycle, node));
-                    }
-                }
-                Consequence::Also(_) | Consequence::AlsoFrom(_) | Consequence::Reaches(_) => {}
-                Consequence::Assume(_) | Consequence::LiveOut(_) => {
-                    unreachable!("the graph is reducible")
-                }
-            }
-        }
-        while let Some(node) = from.pop() {
-            if self.from.insert(node)
-                && let Some((first, end, depth)) = view.exits_below(node)
-            {
-                self.exits(view, first, end, depth, work);
-                from.extend(view.frontier(node));
-            }
-        }
-    }
-
-    fn exits<'a>(
-        &mut self,
-        view: &mut SyncView<'a>,
-        first: u32,
-        end: u32,
-        depth: u32,
-        work: &mut Vec<Answer<'a>>,
-    ) {
-        for i in first..end {
-            if view.depth_kept(i as usize) < depth {
-                self.exit(view, LeavingEdge::from_raw(i), work);
-            }
-        }
-    }
-
-    fn exit<'a>(&mut self, view: &mut SyncView<'a>, edge: LeavingEdge, work: &mut Vec<Answer<'a>>) {
-        if self.exits.insert(edge) {
-            work.push(view.exit(edge));
-        }
-    }
-}
-
 #[test]
 fn meets_where_the_slow_twin_does() {
     let mut compared = 0;
     for seed in 0..6000 {
         let cfg = with_fresh_entry(&any_graph(seed, if seed % 10 == 0 { 40 } else { 14 }));
-        let cycles = Cycles::new(&cfg);
-        if !cycles.all_reducible() {
-            continue;
-        }
-        let dom = DomTree::new(&cfg);
-        let order = ModifiedPostOrder::new(&cfg, &cycles);
-        let sync = SyncDependence::new(&cfg, &dom, &cycles);
-        let mut view = SyncView::new(&sync, &cfg, &dom, &cycles);
-        for branch in cfg.nodes().filter(|b| cfg.is_branch(*b) && dom.is_reachable(*b)) {
-            let slow = arrivals(&cfg, &cycles, &order, branch);
-            let fast = Closure::of(&mut view, &cycles, branch);
-            // A divergent exit is an edge over which different labels arrive.
-            let is_divergent = |edge: &(Node, Node)| {
-                let labels: BTreeSet<_> = slow.edges[edge].iter().map(|a| a.label).collect();
-                labels.len() > 1
-            };
-            let slow_exits: BTreeSet<(Node, Node)> =
-                slow.edges.keys().copied().filter(is_divergent).collect();
-            let fast_exits: BTreeSet<(Node, Node)> =
-                fast.exits.iter().map(|&e| view.ends(e)).collect();
-            assert_eq!(fast_exits, slow_exits, "seed {seed}, exits of {branch}");
-            // Different labels over one edge are a join for the twin, not one of blocks for us.
-            let entered = fast_exits.iter().map(|&(_, to)| {
-                let inner = cycles.innermost(to);
-                let other = inner.and_then(|c| cycles.outermost_without(c, branch));
-                other.map_or(to, |c| cycles.header(c))
-            });
-            let fast_joins: BTreeSet<Node> = fast.joins.iter().copied().chain(entered).collect();
-            assert_eq!(fast_joins, slow.joins, "seed {seed}, joins of {branch}");
-            compared += 1;
-        }
+        compared += checks::sync(&cfg);
     }
     assert!(compared > 5000, "{compared}");
 }

@@ -276,8 +276,8 @@ impl<'a> Wave<'a> {
         self.rest = Some(self.graph.interval(header));
         self.meeting = meeting;
         let graph = self.graph;
-        for &node in graph.frontier.row(header.index()) {
-            self.visit(Node::from_raw(node));
+        for node in graph.frontier.of(header) {
+            self.visit(node);
         }
     }
 
@@ -489,8 +489,7 @@ impl<'a> Wave<'a> {
     fn pass_on(&mut self, node: Node, label: u32) {
         let graph = self.graph;
         let (first, end) = graph.interval(node);
-        for &next in graph.frontier.row(node.index()) {
-            let next = Node::from_raw(next);
+        for next in graph.frontier.of(node) {
             let (first, end) = graph.at_positions(graph.entering(next), first, end);
             self.arrive(next, label, EnteringEdges { first, end });
         }

@@ -1,6 +1,6 @@
 //! Graph families: one shape each, at any size.
 //!
-//! `size` counts repetitions of the shape, not nodes; [`all`] scales them to a node count. The entry is
+//! `size` counts repetitions of the shape, not nodes; [`ALL`] scales them to a node count. The entry is
 //! node 0 and has no predecessors.
 
 use crate::cfg::{Cfg, CfgBuilder};

@@ -6,6 +6,7 @@
 use phalanx_ir::{
     Const, ConstKind, InstFlags, Opcode, Type, TypeKind, Value,
     constant::{ConstExpr, Int},
+    fold::fold,
 };
 use rustc_hash::FxHashMap;
 
@@ -641,7 +642,11 @@ impl<'a> Parser<'a> {
             return Err(self.type_mismatch(self.span_from(start), ty, own_type));
         }
         self.constants.elements.truncate(base);
-        Ok(self.context.constant(own_type, kind))
+        let folded = match &kind {
+            ConstKind::Expr(expr) => fold(self.context, own_type, expr),
+            _ => None,
+        };
+        Ok(folded.unwrap_or_else(|| self.context.constant(own_type, kind)))
     }
 
     /// The result type of `extractelement`, `insertelement` or `shufflevector`.

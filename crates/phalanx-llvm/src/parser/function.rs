@@ -194,7 +194,7 @@ impl Parser<'_> {
                     return Err(self.unexpected("a metadata attachment"));
                 }
                 let attachment = self.parse_attachment()?;
-                self.func.attachments.push((inst, attachment));
+                self.attach(inst, attachment);
                 if !self.accept(TokenKind::Comma) {
                     break;
                 }
@@ -202,6 +202,16 @@ impl Parser<'_> {
             Self::keep_last_of_each_kind(&mut self.func.attachments, start);
         }
         Ok(())
+    }
+
+    /// Attaches a node to an instruction; of two of one kind the later one stays.
+    fn attach(&mut self, inst: InstId, attachment: Attachment) {
+        let attachments = &mut self.func.attachments;
+        let own = attachments.iter_mut().rev().take_while(|(at, _)| *at == inst);
+        match own.map(|(_, known)| known).find(|known| known.kind == attachment.kind) {
+            Some(known) => *known = attachment,
+            None => attachments.push((inst, attachment)),
+        }
     }
 
     /// Metadata as an operand, after the type `metadata`.

@@ -1,10 +1,10 @@
 //! What stands before the body of a function.
 
 use phalanx_ir::{
-    AttrList, AttrSet, CallConv, Function, FunctionHeader, GlobalName, Type, TypeKind,
+    AttrList, AttrSet, CallConv, Context, Function, FunctionHeader, GlobalName, Type, TypeKind,
     attributes::AttrListData,
     metadata::Attachment,
-    module::{GlobalIndex, Linkage},
+    module::{DllStorage, GlobalIndex, Linkage, UnnamedAddr, Visibility},
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -263,35 +263,11 @@ impl Parser<'_> {
 
     /// Declares an intrinsic that is called without a declaration.
     pub(crate) fn declare_intrinsic(&mut self, name: GlobalName, ty: Type, mention: Span) {
-        let Some((ret, params, vararg)) = Function::split_type(self.context, ty) else { return };
-        let header = FunctionHeader {
-            name,
-            ty,
-            ret,
-            params: params.into(),
-            vararg,
-            call_conv: CallConv::C,
-            attributes: AttrList::EMPTY,
-            linkage: Linkage::External,
-            visibility: phalanx_ir::module::Visibility::Default,
-            dll: phalanx_ir::module::DllStorage::Default,
-            dso_local: None,
-            unnamed_addr: phalanx_ir::module::UnnamedAddr::No,
-            address_space: self.types.address_spaces.program,
-            section: None,
-            partition: None,
-            comdat: None,
-            align: None,
-            preferred_align: None,
-            gc: None,
-            prefix: None,
-            prologue: None,
-            personality: None,
-            metadata: Box::default(),
-        };
+        let space = self.types.address_spaces.program;
+        let Some(function) = intrinsic(self.context, name, ty, space) else { return };
         self.source_map
             .push_function(FunctionMap { name: mention.start, ..FunctionMap::default() });
-        self.module.functions.push(declaration(header));
+        self.module.functions.push(function);
     }
 
     /// At the end of the file: puts the attributes of groups where they are named.
@@ -352,6 +328,41 @@ pub(crate) fn trim(sets: &mut Vec<AttrSet>) {
     while sets.last() == Some(&AttrSet::EMPTY) {
         sets.pop();
     }
+}
+
+/// A declaration of this function type with nothing special about it; None when it is no function type.
+pub(crate) fn intrinsic(
+    context: &Context,
+    name: GlobalName,
+    ty: Type,
+    address_space: u32,
+) -> Option<Function> {
+    let (ret, params, vararg) = Function::split_type(context, ty)?;
+    Some(declaration(FunctionHeader {
+        name,
+        ty,
+        ret,
+        params: params.into(),
+        vararg,
+        call_conv: CallConv::C,
+        attributes: AttrList::EMPTY,
+        linkage: Linkage::External,
+        visibility: Visibility::Default,
+        dll: DllStorage::Default,
+        dso_local: None,
+        unnamed_addr: UnnamedAddr::No,
+        address_space,
+        section: None,
+        partition: None,
+        comdat: None,
+        align: None,
+        preferred_align: None,
+        gc: None,
+        prefix: None,
+        prologue: None,
+        personality: None,
+        metadata: Box::default(),
+    }))
 }
 
 fn declaration(header: FunctionHeader) -> Function {

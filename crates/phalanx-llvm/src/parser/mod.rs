@@ -37,7 +37,7 @@ mod debug;
 mod describe;
 mod function;
 mod globals;
-mod header;
+pub(crate) mod header;
 mod instructions;
 pub(crate) mod keyword;
 mod literal;

@@ -9,6 +9,7 @@ use crate::{
     error::{PResult, ParseError, Span},
     lexer::TokenKind,
     source_map::SourceMap,
+    upgrade::upgrade,
 };
 
 /// A module and where everything in it stands.
@@ -42,10 +43,12 @@ pub fn parse_module(context: Arc<Context>, source: &[u8]) -> Result<Parsed, Pars
     }
     let shared = Arc::clone(&context);
     let mut parser = Parser::new(&shared, Module::new(context), source);
-    match parser.parse_file() {
-        Ok(()) => Ok(parser.into_parsed()),
-        Err(error) => Err(*error),
-    }
+    let parsed = parser.parse_file().and_then(|()| {
+        let mut parsed = parser.into_parsed();
+        upgrade(&mut parsed)?;
+        Ok(parsed)
+    });
+    parsed.map_err(|error| *error)
 }
 
 impl Parser<'_> {
@@ -57,7 +60,6 @@ impl Parser<'_> {
         self.finish_globals()?;
         self.finish_metadata()?;
         self.finish_attributes();
-        crate::upgrade::annotations(&mut self.module);
         Ok(())
     }
 

@@ -53,7 +53,7 @@ pub fn print_postdom_tree(
 /// The dominance frontier of each reachable block, in block order; members in LLVM's order, which its tests read.
 ///
 /// That order comes from how LLVM collects a frontier: first the successors that a block does not immediately dominate,
-/// then, child by child in the tree, the members of the child's frontier that the block does not strictly dominate.
+/// then, child by child in the tree and the last child first, the members of the child's frontier that the block does not strictly dominate.
 /// O(blocks + edges + size of the frontiers).
 pub fn print_dom_frontier(
     name: &[u8],
@@ -78,7 +78,7 @@ pub fn print_dom_frontier(
                 add(successor);
             }
         }
-        for child in tree.children(node) {
+        for child in tree.children(node).collect::<Vec<_>>().into_iter().rev() {
             for &member in &frontiers[child.index()] {
                 if !tree.strictly_dominates(node, member) {
                     add(member);

@@ -60,7 +60,7 @@ fn seen(listing: &Uniformity) -> BTreeSet<String> {
         Place::Terminator(block) => listing.blocks[block].terminators[0].text.clone(),
     };
     let first_word = |text: String| text.split_whitespace().next().unwrap_or_default().to_owned();
-    observe(listing, listing, 4, 200)
+    observe(listing, listing, Branches::Computed, 4, 200)
         .expect("translatable")
         .iter()
         .map(|place| first_word(text(place)))
@@ -92,10 +92,51 @@ fn a_load_is_a_source_only_when_both_say_so() {
     let base = facts(&private.replace("               %u = ", "  DIVERGENT:   %u = "));
     let uniform = facts(&private);
     let u = Place::Definition(0, 1);
-    assert!(observe(&base, &base, 1, 200).expect("translatable").contains(&u));
-    assert!(!observe(&base, &uniform, 1, 200).expect("translatable").contains(&u));
+    assert!(observe(&base, &base, Branches::Computed, 1, 200).expect("translatable").contains(&u));
+    assert!(
+        !observe(&base, &uniform, Branches::Computed, 1, 200).expect("translatable").contains(&u)
+    );
     let shared = facts(&LOOP.replace("               %u = ", "  DIVERGENT:   %u = "));
-    assert!(!observe(&shared, &shared, 1, 200).expect("translatable").contains(&u));
+    assert!(
+        !observe(&shared, &shared, Branches::Computed, 1, 200).expect("translatable").contains(&u)
+    );
+}
+
+/// `%n` decides both branches of the loop, so lanes that go round once never leave by the first: `%how` is the same for
+/// all. If the branches were not related it would not be.
+#[test]
+fn branches_may_be_made_independent() {
+    let listing = facts(
+        "\
+UniformityInfo for function 'f':
+BLOCK head
+DEFINITIONS
+               %first = icmp eq i32 %n, 0
+TERMINATORS
+               br i1 %first, label %exit, label %body
+END BLOCK
+
+BLOCK body
+DEFINITIONS
+  DIVERGENT:   %lane = call i32 @llvm.amdgcn.workitem.id.x()
+TERMINATORS
+  DIVERGENT:   br i1 %lane, label %exit, label %head
+END BLOCK
+
+BLOCK exit
+DEFINITIONS
+               %how = phi i32 [ 1, %head ], [ 2, %body ]
+TERMINATORS
+               ret void
+END BLOCK
+",
+    );
+    let how = Place::Definition(2, 0);
+    let seen = |branches| {
+        observe(&listing, &listing, branches, 0, 200).expect("translatable").contains(&how)
+    };
+    assert!(!seen(Branches::Computed));
+    assert!(seen(Branches::Independent));
 }
 
 #[test]
@@ -147,7 +188,7 @@ fn listings_of_random_programs_behave_like_the_programs() {
         let effort = Effort { runs: 200, threads: 6, fuel: 96 };
         let cycles = phalanx_graph::Cycles::new(&program.cfg());
         let direct = abstract_oracle::observe(program, &cycles, effort);
-        let seen = observe(listing, listing, 0, 200).expect("translatable");
+        let seen = observe(listing, listing, Branches::Computed, 0, 200).expect("translatable");
         for (index, block) in program.blocks.iter().enumerate() {
             for (position, (value, _)) in block.operations.iter().enumerate() {
                 let by_listing = seen.contains(&Place::Definition(index, position));

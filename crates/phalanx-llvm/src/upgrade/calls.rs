@@ -1,0 +1,380 @@
+//! Which intrinsics are old, and what becomes of them.
+//!
+//! A rule says it for a name; how the calls are rewritten is the business of `rewrite`. A call whose operands do not have the
+//! types that the rule wants stays as it is, and so does the declaration then.
+
+use std::sync::Arc;
+
+use phalanx_ir::{
+    ConstKind, Context, Function, FunctionHeader, GlobalName, Module, Opcode, Symbol, Type,
+    TypeKind, Value, inst::RmwOp,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{mangle::remangled, rewrite::rewrite};
+use crate::{
+    parser::{Parsed, header::intrinsic},
+    source_map::FunctionMap,
+};
+
+/// An operand of a new call.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Arg {
+    /// The argument of the old call at this position.
+    Old(usize),
+    /// `i32 0`
+    Zero,
+    /// `i1 false`
+    False,
+    /// An argument, and a power of two to which it is known to be aligned by the constant argument at another position.
+    Aligned(usize, usize),
+}
+
+/// What becomes of the calls of an intrinsic.
+#[derive(Clone, Debug)]
+pub(super) enum Rule {
+    /// The same call of another name. Everything about it stays.
+    Rename(String),
+    /// A call with other operands. It keeps its name, and attributes of the operands that stay.
+    Call(String, Vec<Arg>),
+    /// A call of another intrinsic, which has nothing of the old one but the operands.
+    Replace(String, Vec<Arg>),
+    /// A conversion of the only argument.
+    Cast(Opcode),
+    /// A barrier that counts or combines a condition: `icmp ne`, the call, and a `zext` if its result is `i1`.
+    Reduction(&'static str, Type),
+    /// `load`, invariant, from global memory.
+    InvariantLoad,
+    /// `llvm.lifetime.*` with a size: without it for an allocation, gone otherwise.
+    Lifetime,
+    /// Rotation: both inputs of a funnel shift are the same.
+    Rotate(&'static str),
+    /// The distance of the rotation by half the width.
+    SwapHalves,
+    /// A conversion from `half` in an integer.
+    FromHalf,
+    /// A bit count whose result is narrower than its operand.
+    Count(&'static str, &'static [Arg]),
+    /// `x < 0 ? 0 - x : x`
+    Abs,
+    /// An address in another address space than the result's: the call, and a conversion.
+    Converted(u32),
+    /// `atomicrmw` at system scope.
+    Atomic(RmwOp),
+    /// `atomicrmw` at agent scope, as AMDGPU's intrinsics said it.
+    AgentAtomic(RmwOp),
+}
+
+/// A rule for the intrinsic of this name (without `llvm.`) and signature.
+fn rule(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<Rule> {
+    let found = if let Some(name) = name.strip_prefix("nvvm.") {
+        nvvm(name, ret, params.len())
+    } else if let Some(name) = name.strip_prefix("amdgcn.") {
+        amdgcn(name)
+    } else {
+        generic(context, name, params)
+    };
+    if found.is_some() {
+        return found;
+    }
+    let today = remangled(context, name, ret, params)?;
+    (today != name).then_some(Rule::Rename(today))
+}
+
+fn nvvm(name: &str, ret: Type, params: usize) -> Option<Rule> {
+    let old = |count: usize| (0..count).map(Arg::Old).collect();
+    let barrier =
+        |name: &str, args: Vec<Arg>| Some(Rule::Replace(format!("nvvm.barrier.cta.{name}"), args));
+    match (name, params) {
+        ("barrier0", 0) => return barrier("sync.aligned.all", vec![Arg::Zero]),
+        ("barrier.n" | "bar.sync", 1) => return barrier("sync.aligned.all", old(1)),
+        ("barrier", 2) => return barrier("sync.aligned.count", old(2)),
+        ("barrier.sync", 1) => return barrier("sync.all", old(1)),
+        ("barrier.sync.cnt", 2) => return barrier("sync.count", old(2)),
+        _ => {}
+    }
+    let rename = |name: &str| Some(Rule::Rename(name.to_string()));
+    let replace = |name: &str| Some(Rule::Replace(format!("nvvm.{name}"), old(1)));
+    match name {
+        "barrier0.popc" => Some(Rule::Reduction("popc", Type::I32)),
+        "barrier0.and" => Some(Rule::Reduction("and", Type::I1)),
+        "barrier0.or" => Some(Rule::Reduction("or", Type::I1)),
+        "brev32" => rename("bitreverse.i32"),
+        "brev64" => rename("bitreverse.i64"),
+        "popc.i" => rename("ctpop.i32"),
+        "popc.ll" => Some(Rule::Count("ctpop", &[Arg::Old(0)])),
+        "clz.i" => Some(Rule::Call("ctlz.i32".to_string(), vec![Arg::Old(0), Arg::False])),
+        "clz.ll" => Some(Rule::Count("ctlz", &[Arg::Old(0), Arg::False])),
+        "max.s" => rename("smax.i16"),
+        "max.i" => rename("smax.i32"),
+        "max.ll" => rename("smax.i64"),
+        "max.us" => rename("umax.i16"),
+        "max.ui" => rename("umax.i32"),
+        "max.ull" => rename("umax.i64"),
+        "min.s" => rename("smin.i16"),
+        "min.i" => rename("smin.i32"),
+        "min.ll" => rename("smin.i64"),
+        "min.us" => rename("umin.i16"),
+        "min.ui" => rename("umin.i32"),
+        "min.ull" => rename("umin.i64"),
+        "abs.i" | "abs.ll" => Some(Rule::Abs),
+        "abs.bf16" => replace("fabs.bf16"),
+        "abs.bf16x2" => replace("fabs.v2bf16"),
+        "h2f" => Some(Rule::FromHalf),
+        "fabs.f" => replace("fabs.f32"),
+        "fabs.ftz.f" => replace("fabs.ftz.f32"),
+        "fabs.d" => replace("fabs.f64"),
+        "ex2.approx.f" => replace("ex2.approx.f32"),
+        "ex2.approx.ftz.f" => replace("ex2.approx.ftz.f32"),
+        "ex2.approx.d" => replace("ex2.approx.f64"),
+        "rotate.b32" | "rotate.b64" => Some(Rule::Rotate("fshl")),
+        "rotate.right.b64" => Some(Rule::Rotate("fshr")),
+        "swap.lo.hi.b64" => Some(Rule::SwapHalves),
+        "bitcast.f2i" | "bitcast.i2f" | "bitcast.d2ll" | "bitcast.ll2d" => {
+            Some(Rule::Cast(Opcode::BitCast))
+        }
+        "mapa.shared.cluster" if ret == Type::PTR3 => Some(Rule::Converted(7)),
+        _ if name.starts_with("ldg.global.") => Some(Rule::InvariantLoad),
+        _ if name.starts_with("ptr.") && name.contains(".gen") => {
+            Some(Rule::Cast(Opcode::AddrSpaceCast))
+        }
+        _ => {
+            let atomic = name.strip_prefix("atomic.load.")?;
+            let op = match atomic.split('.').next()? {
+                "add" if atomic.starts_with("add.f") => RmwOp::FAdd,
+                "inc" => RmwOp::UIncWrap,
+                "dec" => RmwOp::UDecWrap,
+                _ => return None,
+            };
+            Some(Rule::Atomic(op))
+        }
+    }
+}
+
+fn amdgcn(name: &str) -> Option<Rule> {
+    if name == "alignbit" {
+        return Some(Rule::Rename("fshr.i32".to_string()));
+    }
+    const ATOMICS: &[(&str, RmwOp)] = &[
+        ("atomic.inc.", RmwOp::UIncWrap),
+        ("atomic.dec.", RmwOp::UDecWrap),
+        ("ds.fadd", RmwOp::FAdd),
+        ("ds.fmin", RmwOp::FMin),
+        ("ds.fmax", RmwOp::FMax),
+        ("global.atomic.fadd", RmwOp::FAdd),
+        ("global.atomic.fmin.", RmwOp::FMin),
+        ("global.atomic.fmax.", RmwOp::FMax),
+        ("flat.atomic.fadd", RmwOp::FAdd),
+        ("flat.atomic.fmin.", RmwOp::FMin),
+        ("flat.atomic.fmax.", RmwOp::FMax),
+    ];
+    let found = ATOMICS.iter().find(|(prefix, _)| name.starts_with(prefix))?;
+    Some(Rule::AgentAtomic(found.1))
+}
+
+fn generic(context: &Context, name: &str, params: &[Type]) -> Option<Rule> {
+    let first = name.split('.').next()?;
+    let types: Vec<Type> = params.to_vec();
+    let mangled = |base: &str, wanted: &[Type]| remangled(context, base, *wanted.first()?, wanted);
+    match (first, params.len()) {
+        ("lifetime", 2) => Some(Rule::Lifetime),
+        ("memcpy" | "memmove", 5) => {
+            let args = vec![Arg::Aligned(0, 3), Arg::Aligned(1, 3), Arg::Old(2), Arg::Old(4)];
+            Some(Rule::Call(mangled(first, &types)?, args))
+        }
+        ("memset", 5) => {
+            let args = vec![Arg::Aligned(0, 3), Arg::Old(1), Arg::Old(2), Arg::Old(4)];
+            Some(Rule::Call(mangled(first, &types)?, args))
+        }
+        ("masked", 4) => {
+            let (at, args) =
+                if name.starts_with("masked.load.") || name.starts_with("masked.gather.") {
+                    (1, vec![Arg::Aligned(0, 1), Arg::Old(2), Arg::Old(3)])
+                } else if name.starts_with("masked.store.") || name.starts_with("masked.scatter.") {
+                    (2, vec![Arg::Old(0), Arg::Aligned(1, 2), Arg::Old(3)])
+                } else {
+                    return None;
+                };
+            (params[at] == Type::I32).then(|| Rule::Call(name.to_string(), args))
+        }
+        ("ctlz" | "cttz", 1) => {
+            Some(Rule::Call(mangled(first, &types)?, vec![Arg::Old(0), Arg::False]))
+        }
+        ("objectsize", count @ 2..=3) => {
+            let given = (0..count).map(Arg::Old);
+            let args = given.chain([Arg::False, Arg::False]).take(4).collect();
+            Some(Rule::Call(name.to_string(), args))
+        }
+        ("flt", 0) if name == "flt.rounds" => Some(Rule::Rename("get.rounding".to_string())),
+        ("invariant", 1) if name.starts_with("invariant.group.barrier") => {
+            Some(Rule::Rename(mangled("launder.invariant.group", &types)?))
+        }
+        ("experimental", _) => {
+            if let Some(rest) = name.strip_prefix("experimental.stepvector.") {
+                return Some(Rule::Rename(format!("stepvector.{rest}")));
+            }
+            let rest = name.strip_prefix("experimental.vector.")?;
+            if let Some(ordered) = rest.strip_prefix("reduce.v2.") {
+                let base = format!("vector.reduce.{}", ordered.split('.').next()?);
+                return Some(Rule::Rename(mangled(&base, &types)?));
+            }
+            let known =
+                ["reduce.", "reverse.", "extract.", "insert.", "interleave2.", "deinterleave2."];
+            let same = known.iter().any(|prefix| rest.starts_with(prefix));
+            same.then(|| Rule::Rename(format!("vector.{rest}")))
+        }
+        _ => None,
+    }
+}
+
+/// An old intrinsic: its declaration, and what becomes of its calls.
+pub(super) struct Old {
+    /// Place of the declaration in the module.
+    pub(super) order: usize,
+    name: GlobalName,
+    address_space: u32,
+    pub(super) rule: Rule,
+}
+
+/// Declarations by name, and the ones to be added.
+pub(super) struct Declarations<'a> {
+    pub(super) context: &'a Context,
+    /// Functions that are there and stay.
+    known: FxHashSet<Symbol>,
+    /// New ones, with the place of the old one that they are for.
+    added: Vec<(usize, Function)>,
+    /// Old ones of which a call had to stay.
+    kept: FxHashSet<GlobalName>,
+}
+
+impl Declarations<'_> {
+    /// The intrinsic of this name (without `llvm.`) and type, declared if need be for an old one.
+    pub(super) fn intrinsic(&mut self, old: &Old, name: &str, ty: Type) -> Value {
+        let symbol = self.context.symbol(format!("llvm.{name}").as_bytes());
+        let global = GlobalName::Named(symbol);
+        if self.known.insert(symbol) {
+            let function = intrinsic(self.context, global, ty, old.address_space);
+            self.added.extend(function.map(|function| (old.order, function)));
+        }
+        let ptr = self.context.ptr_type(old.address_space);
+        self.context.constant(ptr, ConstKind::Global(global)).into()
+    }
+
+    /// The name of an old intrinsic without `llvm.`
+    pub(super) fn base_name(&self, old: &Old) -> Option<String> {
+        let name = self.context.text(old.name.symbol()?);
+        name.strip_prefix("llvm.").map(str::to_string)
+    }
+
+    /// `lifetime.start` or `lifetime.end`
+    pub(super) fn lifetime(&self, old: &Old) -> Option<String> {
+        let name = self.base_name(old)?;
+        let end = name.match_indices('.').nth(1).map_or(name.len(), |(at, _)| at);
+        Some(name[..end].to_string())
+    }
+
+    /// A call stays as it is, so its declaration does.
+    pub(super) fn keep(&mut self, old: &Old) {
+        self.kept.insert(old.name);
+    }
+}
+
+/// The old intrinsics of a module, by callee.
+fn old_intrinsics(module: &Module) -> FxHashMap<Value, Old> {
+    let context = &*module.context;
+    let mut found = FxHashMap::default();
+    for (order, function) in module.functions.iter().enumerate() {
+        let FunctionHeader { name, address_space, ret, ref params, .. } = function.header;
+        let Some(symbol) = name.symbol().filter(|_| function.is_declaration()) else { continue };
+        let Some(text) = context.bytes(symbol).strip_prefix(b"llvm.") else { continue };
+        let Ok(text) = std::str::from_utf8(text) else { continue };
+        if let Some(rule) = rule(context, text, ret, params) {
+            let ty = context.ptr_type(address_space);
+            let callee = context.constant(ty, ConstKind::Global(name));
+            found.insert(callee.into(), Old { order, name, address_space, rule });
+        }
+    }
+    found
+}
+
+/// Rewrites the calls of all old intrinsics.
+pub(super) fn upgrade(parsed: &mut Parsed) {
+    let context = Arc::clone(&parsed.module.context);
+    let olds = old_intrinsics(&parsed.module);
+    if olds.is_empty() {
+        return;
+    }
+    let old_names: FxHashSet<GlobalName> = olds.values().map(|old| old.name).collect();
+    let staying = parsed.module.functions.iter().map(|function| function.header.name);
+    let staying = staying.filter(|name| !old_names.contains(name));
+    let mut declarations = Declarations {
+        context: &context,
+        known: staying.filter_map(GlobalName::symbol).collect(),
+        added: Vec::new(),
+        kept: FxHashSet::default(),
+    };
+    let mut in_order: Vec<&Old> = olds.values().collect();
+    in_order.sort_by_key(|old| old.order);
+    for old in in_order {
+        let ty = parsed.module.functions[old.order].header.ty;
+        match &old.rule {
+            Rule::Rename(name) => {
+                declarations.intrinsic(old, name, ty);
+            }
+            // LLVM leaves a declaration behind that takes only the size. So do we: texts stay alike.
+            Rule::Lifetime => {
+                if let Some(name) = declarations.lifetime(old) {
+                    let kind = TypeKind::Function {
+                        ret: Type::VOID,
+                        params: [Type::I64].into(),
+                        vararg: false,
+                    };
+                    let size_only = context.type_of_kind(&kind);
+                    declarations.intrinsic(old, &format!("{name}.i64"), size_only);
+                }
+            }
+            _ => {}
+        }
+    }
+    let Parsed { module, source_map } = parsed;
+    for (index, function) in module.functions.iter_mut().enumerate() {
+        let places = rewrite(function, &olds, &mut declarations, &mut module.metadata);
+        if !places.is_empty() {
+            source_map.extend_from(index, &places);
+        }
+    }
+    let Declarations { mut added, kept, .. } = declarations;
+    super::remove_declarations(parsed, |header| {
+        old_names.contains(&header.name) && !kept.contains(&header.name)
+    });
+    added.sort_by_key(|&(order, _)| order);
+    for (_, function) in added {
+        // Of two with one name, an old one of which a call had to stay comes first.
+        if !kept.contains(&function.header.name) {
+            parsed.source_map.push_function(FunctionMap::default());
+            parsed.module.functions.push(function);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_today_have_no_rule() {
+        let context = Context::new();
+        for name in [
+            "amdgcn.workitem.id.x",
+            "amdgcn.s.barrier",
+            "nvvm.barrier.cta.sync.aligned.all",
+            "nvvm.ldu.global.i.i32.p1",
+            "lifetime.start.p0",
+            "unknown.thing",
+        ] {
+            let params: &[Type] =
+                if name.starts_with("lifetime") { &[Type::PTR] } else { &[Type::PTR1] };
+            assert!(rule(&context, name, Type::I32, params).is_none(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,529 @@
+//! How the calls of one function are rewritten.
+//!
+//! The last instruction of what a call becomes takes the place of the call, id included, so uses of the result need no
+//! change; instructions before it are new. Whatever a new instruction is, it has the call's place in the source program
+//! (`!dbg`). A function costs O(instructions) if it has an old call at all.
+
+use phalanx_ir::{
+    AttrSet, BlockId, Body, CallConv, CallInfo, ConstKind, Context, Extras, Function, InstData,
+    InstFlags, InstId, MemInfo, Opcode, SyncScope, Type, TypeKind, Value, ValueKind,
+    attributes::{AttrKind, AttrListData, AttrSetBuilder, Attribute},
+    inst::{IntPredicate, OperandRange, Ordering, RmwOp},
+    metadata::{Attachment, Metadata, MetadataId, MetadataValue, NodeBuilder, kind},
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::calls::{Arg, Declarations, Old, Rule};
+
+/// Rewrites a function. Returns for each new instruction, in order, the call it is for.
+pub(super) fn rewrite(
+    function: &mut Function,
+    olds: &FxHashMap<Value, Old>,
+    declarations: &mut Declarations<'_>,
+    metadata: &mut Metadata,
+) -> Vec<InstId> {
+    let Function { header, flow, body, extras, .. } = function;
+    let mut calls: Vec<InstId> = body
+        .all_ids()
+        .filter(|&inst| {
+            body.inst(inst).opcode.is_call()
+                && olds.contains_key(&body.callee(inst))
+                && body.block_of(inst).is_some()
+        })
+        .collect();
+    if calls.is_empty() {
+        return Vec::new();
+    }
+    // LLVM goes through the declarations and from the last use of each to the first; names that are made on the way depend on
+    // it.
+    calls.sort_by_key(|&call| (olds[&body.callee(call)].order, std::cmp::Reverse(call)));
+    let mut site = Site {
+        context: declarations.context,
+        params: &header.params,
+        body,
+        extras,
+        metadata,
+        inst: calls[0],
+        stripped: FxHashSet::default(),
+        removed: FxHashSet::default(),
+        attached: Vec::new(),
+        made_for: Vec::new(),
+        empty: None,
+        shapes: FxHashMap::default(),
+        blocks: flow.order(),
+        taken: None,
+        last_unique: 0,
+    };
+    for &call in &calls {
+        site.inst = call;
+        let old = &olds[&site.body.callee(call)];
+        let given = site.extras.names.inst(call).map(Box::<[u8]>::from);
+        if site.apply(old, declarations).is_none() {
+            declarations.keep(old);
+        }
+        let after = site.extras.names.inst(call);
+        if let (Some(taken), Some(given)) = (&mut site.taken, given)
+            && after != Some(&*given)
+        {
+            taken.remove(&given);
+        }
+    }
+    let Site { stripped, removed, attached, made_for, .. } = site;
+    extras.attachments.retain(|(at, attachment)| {
+        !removed.contains(at) && (attachment.kind == kind::DBG || !stripped.contains(at))
+    });
+    extras.attachments.extend(attached);
+    extras.attachments.sort_by_key(|&(at, _)| at);
+    made_for
+}
+
+/// A call that is being rewritten, and what has been done in its function.
+struct Site<'a> {
+    context: &'a Context,
+    params: &'a [Type],
+    body: &'a mut Body,
+    extras: &'a mut Extras,
+    metadata: &'a mut Metadata,
+    inst: InstId,
+    /// Instructions that lose all attachments but their place in the source program.
+    stripped: FxHashSet<InstId>,
+    /// Instructions that are in no block any more.
+    removed: FxHashSet<InstId>,
+    attached: Vec<(InstId, Attachment)>,
+    made_for: Vec<InstId>,
+    /// `!{}`, once it is needed.
+    empty: Option<MetadataId>,
+    shapes: FxHashMap<CallInfo, u32>,
+    blocks: &'a [BlockId],
+    /// Names that are in use, once one has to be made.
+    taken: Option<FxHashSet<Box<[u8]>>>,
+    /// The last number that was appended to a name.
+    last_unique: u32,
+}
+
+fn data(opcode: Opcode, ty: Type) -> InstData {
+    InstData {
+        opcode,
+        sub: 0,
+        flags: InstFlags::NONE,
+        ty,
+        operands: OperandRange::default(),
+        words: [0; 2],
+    }
+}
+
+impl Site<'_> {
+    /// None when the rule does not fit the call, which is left alone then.
+    fn apply(&mut self, old: &Old, declarations: &mut Declarations<'_>) -> Option<()> {
+        let ret = self.body.inst(self.inst).ty;
+        match &old.rule {
+            Rule::Rename(name) => {
+                let ty = self.body.call_info(self.inst).function_type;
+                let callee = declarations.intrinsic(old, name, ty);
+                let last = self.body.operands(self.inst).len() - 1;
+                self.body.operands_mut(self.inst)[last] = callee;
+                return Some(());
+            }
+            Rule::Call(name, args) => return self.change_call(old, declarations, name, args),
+            _ => {}
+        }
+        // The rest becomes something else, which cannot be done for an `invoke` or with operand bundles.
+        let info = self.body.call_info(self.inst);
+        if self.body.inst(self.inst).opcode != Opcode::Call || !info.bundles.is_empty() {
+            return None;
+        }
+        match &old.rule {
+            Rule::Rename(_) | Rule::Call(..) => None,
+            Rule::Replace(name, args) => {
+                let operands = self.pick(args)?;
+                self.become_call(old, declarations, name, ret, &operands)
+            }
+            Rule::Cast(opcode) => {
+                let value = self.arg(0)?;
+                self.become_inst(data(*opcode, ret), &[value])
+            }
+            Rule::Reduction(name, ty) => self.reduction(old, declarations, name, *ty),
+            Rule::InvariantLoad => self.invariant_load(ret),
+            Rule::Lifetime => self.lifetime(old, declarations),
+            Rule::Rotate(name) => {
+                let (value, mut distance) = (self.arg(0)?, self.arg(1)?);
+                if self.ty(distance) != ret {
+                    distance = self.before(data(Opcode::ZExt, ret), &[distance]);
+                }
+                let name = format!("{name}.{}", self.int_suffix(ret)?);
+                self.become_call(old, declarations, &name, ret, &[value, value, distance])
+            }
+            Rule::SwapHalves => {
+                let (value, half) = (self.arg(0)?, self.context.int_const(Type::I64, 32));
+                self.become_call(old, declarations, "fshl.i64", ret, &[value, value, half.into()])
+            }
+            Rule::Count(name, args) => {
+                let operands = self.pick(args)?;
+                let wide = self.ty(operands[0]);
+                let name = format!("{name}.{}", self.int_suffix(wide)?);
+                let base = name.split('.').next().unwrap_or_default().to_string();
+                let count = self.call_before(old, declarations, &name, wide, &operands);
+                self.name(count, &base);
+                self.become_inst(data(Opcode::Trunc, ret), &[count])?;
+                self.name(self.inst.into(), &format!("{base}.trunc"));
+                Some(())
+            }
+            Rule::Abs => {
+                let (value, zero) = (self.arg(0)?, self.context.int_const(ret, 0).into());
+                let negated = self.before(data(Opcode::Sub, ret), &[zero, value]);
+                self.name(negated, "neg");
+                let mut compare = data(Opcode::ICmp, Type::I1);
+                compare.sub = IntPredicate::Sge as u8;
+                let condition = self.before(compare, &[value, zero]);
+                self.name(condition, "abs.cond");
+                self.become_inst(data(Opcode::Select, ret), &[condition, value, negated])?;
+                self.name(self.inst.into(), "abs");
+                Some(())
+            }
+            Rule::FromHalf => {
+                let value = self.arg(0)?;
+                self.become_call(old, declarations, "convert.from.fp16.f32", ret, &[value])?;
+                self.name(self.inst.into(), "h2f");
+                Some(())
+            }
+            Rule::Converted(space) => {
+                let operands = self.body.call_args(self.inst).to_vec();
+                let (name, ty) = (declarations.base_name(old)?, self.context.ptr_type(*space));
+                let address = self.call_before(old, declarations, &name, ty, &operands);
+                let given = self.extras.names.inst(self.inst).map(<[u8]>::to_vec);
+                if let (Some(given), Some(address)) = (given, address.as_inst()) {
+                    self.extras.names.set_inst(address, &given);
+                }
+                self.become_inst(data(Opcode::AddrSpaceCast, ret), &[address])
+            }
+            Rule::Atomic(op) => self.atomic(*op, SyncScope::SYSTEM, Ordering::SeqCst, false),
+            Rule::AgentAtomic(op) => self.agent_atomic(*op),
+        }
+    }
+
+    /// Names a result; a number is appended when the function has the name already.
+    fn name(&mut self, value: Value, base: &str) {
+        let Some(inst) = value.as_inst() else { return };
+        let names = &mut self.extras.names;
+        let taken = self.taken.get_or_insert_with(|| {
+            let insts = self.body.all_ids().filter_map(|inst| names.inst(inst));
+            let args = (0..self.params.len() as u32).filter_map(|at| names.arg(at));
+            let blocks = self.blocks.iter().filter_map(|&block| names.block(block));
+            insts.chain(args).chain(blocks).map(Box::from).collect()
+        });
+        let mut name: Box<[u8]> = base.as_bytes().into();
+        while !taken.insert(name.clone()) {
+            self.last_unique += 1;
+            name = format!("{base}{}", self.last_unique).into_bytes().into();
+        }
+        names.set_inst(inst, &name);
+    }
+
+    fn arg(&self, at: usize) -> Option<Value> {
+        self.body.call_args(self.inst).get(at).copied()
+    }
+
+    fn ty(&self, value: Value) -> Type {
+        match value.kind() {
+            ValueKind::Inst(inst) => self.body.inst(inst).ty,
+            ValueKind::Arg(at) => self.params[at as usize],
+            ValueKind::Const(constant) => self.context.const_data(constant).ty,
+            ValueKind::Block(_) => Type::LABEL,
+            ValueKind::Metadata(_) => Type::METADATA,
+        }
+    }
+
+    fn int_suffix(&self, ty: Type) -> Option<String> {
+        match self.context.type_kind(ty) {
+            TypeKind::Int(bits) => Some(format!("i{bits}")),
+            _ => None,
+        }
+    }
+
+    /// The value of a constant argument.
+    fn constant_arg(&self, at: usize) -> Option<u64> {
+        match &self.context.const_data(self.arg(at)?.as_const()?).kind {
+            ConstKind::Int(int) => int.to_u64(),
+            _ => None,
+        }
+    }
+
+    fn pick(&self, args: &[Arg]) -> Option<Vec<Value>> {
+        args.iter()
+            .map(|arg| match *arg {
+                Arg::Old(at) | Arg::Aligned(at, _) => self.arg(at),
+                Arg::Zero => Some(self.context.int_const(Type::I32, 0).into()),
+                Arg::False => Some(self.context.int_const(Type::I1, 0).into()),
+            })
+            .collect()
+    }
+
+    /// A new instruction before the call.
+    fn before(&mut self, data: InstData, operands: &[Value]) -> Value {
+        let new = self.body.create(data, operands);
+        self.body.insert_before(new, self.inst);
+        let place = self.extras.attachments_of(self.inst).find(|a| a.kind == kind::DBG);
+        self.attached.extend(place.map(|place| (new, place)));
+        self.made_for.push(self.inst);
+        new.into()
+    }
+
+    /// Puts an instruction in the place of the call. Its name and attachments are gone.
+    fn become_inst(&mut self, mut data: InstData, operands: &[Value]) -> Option<()> {
+        data.operands = self.body.inst(self.inst).operands;
+        *self.body.inst_mut(self.inst) = data;
+        self.body.set_operands(self.inst, operands);
+        self.extras.names.set_inst(self.inst, b"");
+        self.stripped.insert(self.inst);
+        Some(())
+    }
+
+    /// A call of an intrinsic: its record and operands.
+    fn call(
+        &mut self,
+        old: &Old,
+        declarations: &mut Declarations<'_>,
+        name: &str,
+        ret: Type,
+        args: &[Value],
+    ) -> (InstData, Vec<Value>) {
+        let params = args.iter().map(|&arg| self.ty(arg)).collect();
+        let function_type =
+            self.context.type_of_kind(&TypeKind::Function { ret, params, vararg: false });
+        let callee = declarations.intrinsic(old, name, function_type);
+        let mut data = data(Opcode::Call, ret);
+        data.words[0] = self.shape(CallInfo {
+            function_type,
+            call_conv: CallConv::C,
+            attributes: phalanx_ir::AttrList::EMPTY,
+            args: args.len() as u32,
+            bundles: Box::default(),
+        });
+        (data, args.iter().copied().chain([callee]).collect())
+    }
+
+    fn shape(&mut self, info: CallInfo) -> u32 {
+        let body = &mut *self.body;
+        *self.shapes.entry(info).or_insert_with_key(|info| body.add_call_info(info.clone()))
+    }
+
+    fn call_before(
+        &mut self,
+        old: &Old,
+        declarations: &mut Declarations<'_>,
+        name: &str,
+        ret: Type,
+        args: &[Value],
+    ) -> Value {
+        let (data, operands) = self.call(old, declarations, name, ret, args);
+        self.before(data, &operands)
+    }
+
+    fn become_call(
+        &mut self,
+        old: &Old,
+        declarations: &mut Declarations<'_>,
+        name: &str,
+        ret: Type,
+        args: &[Value],
+    ) -> Option<()> {
+        let (data, operands) = self.call(old, declarations, name, ret, args);
+        self.become_inst(data, &operands)
+    }
+
+    /// Other operands for the same call.
+    fn change_call(
+        &mut self,
+        old: &Old,
+        declarations: &mut Declarations<'_>,
+        name: &str,
+        args: &[Arg],
+    ) -> Option<()> {
+        let mut operands = self.pick(args)?;
+        let info = self.body.call_info(self.inst).clone();
+        let sets = self.context.attr_list_data(info.attributes).clone();
+        let mut params = Vec::new();
+        for arg in args {
+            let set = match *arg {
+                Arg::Old(at) | Arg::Aligned(at, _) => {
+                    sets.params.get(at).copied().unwrap_or(AttrSet::EMPTY)
+                }
+                Arg::Zero | Arg::False => AttrSet::EMPTY,
+            };
+            let align = match *arg {
+                Arg::Aligned(_, at) => self.constant_arg(at)?,
+                _ => 0,
+            };
+            params.push(if align.is_power_of_two() {
+                let mut builder = AttrSetBuilder::from_set(self.context.attr_set_data(set));
+                builder.add(Attribute::Int(AttrKind::Align, align));
+                builder.finish(self.context)
+            } else {
+                set
+            });
+        }
+        let types: Box<[Type]> = operands.iter().map(|&value| self.ty(value)).collect();
+        let ret = self.body.inst(self.inst).ty;
+        let function_type =
+            self.context.type_of_kind(&TypeKind::Function { ret, params: types, vararg: false });
+        let callee = declarations.intrinsic(old, name, function_type);
+        let list = AttrListData::new(sets.function, sets.ret, &params);
+        let shape = self.shape(CallInfo {
+            function_type,
+            attributes: self.context.attr_list(&list),
+            args: operands.len() as u32,
+            ..info.clone()
+        });
+        let all = self.body.operands(self.inst);
+        operands.extend_from_slice(&all[info.args as usize..all.len() - 1]);
+        operands.push(callee);
+        self.body.inst_mut(self.inst).words[0] = shape;
+        self.body.set_operands(self.inst, &operands);
+        Some(())
+    }
+
+    fn reduction(
+        &mut self,
+        old: &Old,
+        declarations: &mut Declarations<'_>,
+        name: &str,
+        ty: Type,
+    ) -> Option<()> {
+        let (value, zero) = (self.arg(0)?, self.context.int_const(Type::I32, 0).into());
+        if self.ty(value) != Type::I32 {
+            return None;
+        }
+        let name = format!("nvvm.barrier.cta.red.{name}.aligned.all");
+        let mut compare = data(Opcode::ICmp, Type::I1);
+        compare.sub = IntPredicate::Ne as u8;
+        let condition = self.before(compare, &[value, zero]);
+        if ty == Type::I32 {
+            return self.become_call(old, declarations, &name, ty, &[zero, condition]);
+        }
+        let result = self.call_before(old, declarations, &name, ty, &[zero, condition]);
+        self.become_inst(data(Opcode::ZExt, Type::I32), &[result])
+    }
+
+    fn invariant_load(&mut self, ret: Type) -> Option<()> {
+        let (mut address, align) = (self.arg(0)?, self.constant_arg(1)?);
+        match self.context.type_kind(self.ty(address)).address_space()? {
+            1 => {}
+            0 => address = self.before(data(Opcode::AddrSpaceCast, Type::PTR1), &[address]),
+            _ => return None,
+        }
+        let mut load = data(Opcode::Load, ret);
+        load.words[1] = MemInfo::PLAIN.with_align(align.is_power_of_two().then_some(align)).raw();
+        self.attach_empty(kind::INVARIANT_LOAD)?;
+        self.become_inst(load, &[address])
+    }
+
+    /// Attaches `!{}` to what the call becomes.
+    fn attach_empty(&mut self, kind: phalanx_ir::Symbol) -> Option<()> {
+        let node = match self.empty {
+            Some(node) => node,
+            None => self.metadata.add(NodeBuilder::tuple(false, [])).ok()?,
+        };
+        self.empty = Some(node);
+        self.attached.push((self.inst, Attachment { kind, node }));
+        self.metadata.use_kind(kind);
+        Some(())
+    }
+
+    fn lifetime(&mut self, old: &Old, declarations: &mut Declarations<'_>) -> Option<()> {
+        let Some(allocation) = self.allocation(self.arg(1)?) else {
+            self.removed.insert(self.inst);
+            self.body.unlink(self.inst);
+            return Some(());
+        };
+        let space = self.context.type_kind(self.ty(allocation)).address_space()?;
+        let name = format!("{}.p{space}", declarations.lifetime(old)?);
+        self.become_call(old, declarations, &name, Type::VOID, &[allocation])
+    }
+
+    /// The `alloca` whose address this is, seen through conversions.
+    fn allocation(&self, address: Value) -> Option<Value> {
+        const STEPS: usize = 32;
+        let mut address = address;
+        for _ in 0..STEPS {
+            let inst = address.as_inst()?;
+            let operands = self.body.operands(inst);
+            match self.body.inst(inst).opcode {
+                Opcode::Alloca => return Some(address),
+                Opcode::AddrSpaceCast | Opcode::BitCast => address = operands[0],
+                Opcode::GetElementPtr if operands[1..].iter().all(|&at| self.is_zero(at)) => {
+                    address = operands[0];
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    fn is_zero(&self, value: Value) -> bool {
+        let constant = value.as_const().map(|constant| &self.context.const_data(constant).kind);
+        matches!(constant, Some(ConstKind::Int(int)) if int.to_u64() == Some(0))
+    }
+
+    fn atomic(
+        &mut self,
+        op: RmwOp,
+        scope: SyncScope,
+        ordering: Ordering,
+        volatile: bool,
+    ) -> Option<()> {
+        let (address, value) = (self.arg(0)?, self.arg(1)?);
+        let ty = self.ty(value);
+        let kind = self.context.type_kind(ty);
+        let is_good = match op {
+            RmwOp::FAdd | RmwOp::FMin | RmwOp::FMax => {
+                kind.is_float() || matches!(kind, TypeKind::Vector { .. })
+            }
+            _ => matches!(kind, TypeKind::Int(_)),
+        };
+        self.context.type_kind(self.ty(address)).address_space()?;
+        if !is_good || ty != self.body.inst(self.inst).ty {
+            return None;
+        }
+        let mut rmw = data(Opcode::AtomicRmw, ty);
+        rmw.sub = op as u8;
+        if volatile {
+            rmw.flags = InstFlags::VOLATILE;
+        }
+        let info = MemInfo::PLAIN.with_orderings(ordering, Ordering::NotAtomic);
+        rmw.words[1] = info.with_scope(scope)?.raw();
+        self.become_inst(rmw, &[address, value])
+    }
+
+    fn agent_atomic(&mut self, op: RmwOp) -> Option<()> {
+        let (address, value) = (self.arg(0)?, self.arg(1)?);
+        let scope = SyncScope(self.context.symbol(b"agent"));
+        let space = self.context.type_kind(self.ty(address)).address_space()?;
+        let ordering = match self.constant_arg(2) {
+            Some(4) => Ordering::Acquire,
+            Some(5) => Ordering::Release,
+            Some(6) => Ordering::AcqRel,
+            Some(2) => Ordering::Monotonic,
+            _ => Ordering::SeqCst,
+        };
+        // An argument that is not a constant may say that it is volatile.
+        let volatile = match self.arg(4) {
+            None => false,
+            Some(_) => self.constant_arg(4) != Some(0),
+        };
+        self.atomic(op, scope, ordering, volatile)?;
+        if space == 3 {
+            return Some(());
+        }
+        if space == 0 {
+            let bound = |space| MetadataValue::Const(self.context.int_const(Type::I32, space));
+            let bounds = NodeBuilder::tuple(false, [bound(5), bound(6)]);
+            let node = self.metadata.add(bounds).ok()?;
+            self.attached.push((self.inst, Attachment { kind: kind::NOALIAS_ADDRSPACE, node }));
+        }
+        self.attach_empty(self.context.symbol(b"amdgpu.no.fine.grained.memory"))?;
+        if op == RmwOp::FAdd && self.ty(value) == Type::FLOAT {
+            self.attach_empty(self.context.symbol(b"amdgpu.ignore.denormal.mode"))?;
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,43 @@
+//! What the fuzz targets check, one function of bytes for each.
+//!
+//! A target takes any bytes and panics when something is wrong; [`Target::ALL`] names them. libFuzzer drives them
+//! (`cargo xtask fuzz`, targets in `fuzz/`), and `cargo test` replays every input under `corpus/` and `regressions/`.
+//! An input that once failed is kept under `regressions/<target>/` with a name that says what it was about.
+//!
+//! Bytes mean what is most useful to mutate: text for the reader, edges for graphs, and for random programs the
+//! *choices* of the generator ([`Entropy`]), so that a small change of the input is a small change of the program.
+//! Targets that ask LLVM do nothing but say so where it is not installed.
+
+mod entropy;
+mod graphs;
+mod text;
+mod uniformity;
+mod verdict;
+
+pub use entropy::Entropy;
+pub use graphs::graphs;
+pub use text::{reader, round_trip};
+pub use uniformity::uniformity;
+pub use verdict::verdict;
+
+/// One thing to check.
+#[derive(Copy, Clone, Debug)]
+pub struct Target {
+    /// Name of the libFuzzer target and of the folders with its inputs.
+    pub name: &'static str,
+    /// Panics when something is wrong.
+    pub run: fn(&[u8]),
+    /// Whether each input starts a process, so that few can be run per second.
+    pub is_slow: bool,
+}
+
+impl Target {
+    /// All targets.
+    pub const ALL: &[Target] = &[
+        Target { name: "reader", run: reader, is_slow: false },
+        Target { name: "round_trip", run: round_trip, is_slow: false },
+        Target { name: "graphs", run: graphs, is_slow: false },
+        Target { name: "verdict", run: verdict, is_slow: true },
+        Target { name: "uniformity", run: uniformity, is_slow: true },
+    ];
+}
