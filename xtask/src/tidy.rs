@@ -89,7 +89,8 @@ fn layering(metadata: &Metadata, findings: &mut Vec<String>) {
     let rank = |name: &str| LAYERS.iter().position(|&layer| layer == name);
     for package in &metadata.packages {
         let name = package.name.as_str();
-        let exempt = matches!(name, "xtask" | "phalanx-testing" | "phalanx-test-suite" | "phalanx-fuzz");
+        let exempt =
+            matches!(name, "xtask" | "phalanx-testing" | "phalanx-test-suite" | "phalanx-fuzz");
         if rank(name).is_none() && !exempt {
             findings.push(format!("{name}: not in the table of layers"));
         }

@@ -74,7 +74,7 @@ fn report(
         &entries,
         (terminal, "analyzing"),
         |db, entry| report_function(db, entry, &printer, &source.text, (scope, sections)),
-        |function| {
+        |_, function| {
             report.functions.extend(function);
             Ok(())
         },

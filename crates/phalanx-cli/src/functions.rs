@@ -47,7 +47,7 @@ pub(crate) fn for_each<T: Send>(
     entries: &[FunctionEntry],
     (terminal, what): (&Terminal, &str),
     work: impl Fn(&Database, FunctionEntry) -> T + Sync,
-    mut done: impl FnMut(T) -> anyhow::Result<()>,
+    mut done: impl FnMut(FunctionEntry, T) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let bar = terminal.progress(what, entries.len());
     for chunk in entries.chunks(CHUNK) {
@@ -59,8 +59,8 @@ pub(crate) fn for_each<T: Send>(
                 .map_with(session.database().clone(), |db, entry| work(db, *entry))
                 .collect()
         };
-        for result in results {
-            done(result)?;
+        for (entry, result) in chunk.iter().zip(results) {
+            done(*entry, result)?;
             bar.inc(1);
         }
     }

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &GraphArgs, terminal: &Terminal) -> anyhow::Result<Statu
         &entries,
         (terminal, "drawing"),
         |db, entry| draw(db, entry, &printer, args.kind),
-        |text| Ok(terminal.out(&text.unwrap_or_default())?),
+        |_, text| Ok(terminal.out(&text.unwrap_or_default())?),
     )?;
     Ok(Status::Fine)
 }

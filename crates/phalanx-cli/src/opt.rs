@@ -9,7 +9,8 @@ use phalanx::{
     ir::flow::node_of,
     llvm::ModulePrinter,
     report::llvm::{
-        print_cycles, print_dom_frontier, print_dom_tree, print_postdom_tree, print_uniformity,
+        Text, print_cycles, print_dom_frontier, print_dom_tree, print_postdom_tree,
+        print_uniformity,
     },
     target::{LaunchFacts, Scope, varying},
 };
@@ -71,19 +72,54 @@ fn print_facts(
     let printer = ModulePrinter::with_functions(module.shell(db), views);
     let entries = functions::select(session, module, &[])?;
     let mut stderr = std::io::stderr().lock();
+    let print = |db: &Database, entry: FunctionEntry, out: &mut Text<'_>| {
+        for &pass in passes {
+            print_pass(db, entry, &printer, (pass, exact), out);
+        }
+    };
     functions::for_each(
         session,
         &entries,
         (terminal, "printing"),
         |db, entry| {
-            let mut out = Vec::new();
-            for &pass in passes {
-                print_pass(db, entry, &printer, (pass, exact), &mut out);
+            if entry.input.flow(db).order().len() > FEW_BLOCKS {
+                ask(db, entry, passes, exact);
+                return None;
             }
-            out
+            let mut out = Text::new();
+            print(db, entry, &mut out);
+            out.finish().ok()
         },
-        |out| stderr.write_all(&out).context("cannot write to standard error"),
+        |entry, out| {
+            let written = match out {
+                Some(out) => stderr.write_all(&out),
+                None => {
+                    let mut out = Text::to(&mut stderr);
+                    print(session.database(), entry, &mut out);
+                    out.finish().map(drop)
+                }
+            };
+            written.context("cannot write to standard error")
+        },
     )
+}
+
+/// The text of larger functions may be quadratic: it is not held in memory but written when its turn comes.
+const FEW_BLOCKS: usize = 512;
+
+/// Computes what the passes print, so that this is done in parallel even if the printing is not.
+fn ask(db: &Database, entry: FunctionEntry, passes: &[FunctionPass], exact: bool) {
+    let input = entry.input;
+    for pass in passes {
+        match pass {
+            FunctionPass::Uniformity if exact => {}
+            FunctionPass::Uniformity => drop(queries::uniformity(db, input)),
+            FunctionPass::Cycles => drop(queries::cycles(db, input)),
+            FunctionPass::DomTree => drop(queries::dom_tree(db, input)),
+            FunctionPass::PostDomTree => drop(queries::postdom_tree(db, input)),
+            FunctionPass::DomFrontier => drop(queries::dom_frontier(db, input)),
+        }
+    }
 }
 
 fn print_pass(
@@ -91,7 +127,7 @@ fn print_pass(
     entry: FunctionEntry,
     printer: &ModulePrinter<'_>,
     (pass, exact): (FunctionPass, bool),
-    out: &mut Vec<u8>,
+    out: &mut Text<'_>,
 ) -> Option<()> {
     let input = entry.input;
     let view = input.view(db);
@@ -128,7 +164,8 @@ fn print_pass(
             let order: Vec<_> = view.flow.order().iter().map(|&block| node_of(block)).collect();
             let (cfg, tree) =
                 (queries::cfg(db, input).as_ref()?, queries::dom_tree(db, input).as_ref()?);
-            print_dom_frontier(name, (cfg, tree), &order, &names, out);
+            let frontiers = queries::dom_frontier(db, input).as_ref()?;
+            print_dom_frontier(name, (cfg, tree, frontiers), &order, &names, out);
         }
     }
     Some(())

@@ -4,10 +4,10 @@ use std::io::Write as _;
 
 use phalanx_graph::{CycleId, Cycles};
 
-use super::BlockNames;
+use super::{BlockNames, Text};
 
 /// The cycle hierarchy, depth first. Its size is quadratic for deep nests, as every cycle lists all its blocks.
-pub fn print_cycles(name: &[u8], cycles: &Cycles, names: &dyn BlockNames, out: &mut Vec<u8>) {
+pub fn print_cycles(name: &[u8], cycles: &Cycles, names: &dyn BlockNames, out: &mut Text<'_>) {
     out.extend_from_slice(b"CycleInfo for function: ");
     out.extend_from_slice(name);
     out.push(b'\n');
@@ -15,9 +15,10 @@ pub fn print_cycles(name: &[u8], cycles: &Cycles, names: &dyn BlockNames, out: &
     pending.reverse();
     while let Some(cycle) = pending.pop() {
         let indent = 4 * cycles.depth(cycle) as usize;
-        out.resize(out.len() + indent, b' ');
+        out.extend(std::iter::repeat_n(b' ', indent));
         print_cycle(cycles, cycle, names, out);
         out.push(b'\n');
+        out.end_of_line();
         let first = pending.len();
         pending.extend(cycles.children(cycle));
         pending[first..].reverse();

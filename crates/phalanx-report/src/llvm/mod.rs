@@ -5,10 +5,12 @@
 
 mod cycles;
 mod dominators;
+mod text;
 mod uniformity;
 
 pub use cycles::{print_cycle, print_cycles};
 pub use dominators::{print_dom_frontier, print_dom_tree, print_postdom_tree};
+pub use text::Text;
 pub use uniformity::print_uniformity;
 
 use phalanx_graph::Node;

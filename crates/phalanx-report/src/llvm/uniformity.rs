@@ -10,7 +10,7 @@ use phalanx_ir::{InstId, function::FunctionRef};
 use phalanx_llvm::FunctionPrinter;
 use phalanx_target::SourceSet;
 
-use super::{BlockNames, print_cycle};
+use super::{BlockNames, Text, print_cycle};
 
 /// The uniformity of a function as LLVM prints it: `varying` are the sources that vary within the scope.
 ///
@@ -22,7 +22,7 @@ pub fn print_uniformity(
     (cycles, divergence): (&Cycles, &Divergence),
     varying: SourceSet,
     printer: &FunctionPrinter<'_>,
-    out: &mut Vec<u8>,
+    out: &mut Text<'_>,
 ) {
     let numbering = Numbering::new(function.header);
     let is_divergent = |sources: SourceSet| sources.intersects(varying);
@@ -94,6 +94,7 @@ pub fn print_uniformity(
             out.extend_from_slice(b"Outside cycle :");
             print_cycle(cycles, entry.cycle, printer, out);
             out.extend_from_slice(b"\n\n");
+            out.end_of_line();
         }
     }
     for &block in function.flow.order() {
@@ -110,20 +111,23 @@ pub fn print_uniformity(
             marked_line(terminator, is_divergent(sources), printer, out);
         }
         out.extend_from_slice(b"END BLOCK\n");
+        out.end_of_line();
     }
 }
 
-fn cycle_lines(cycles: &Cycles, list: &[CycleId], names: &dyn BlockNames, out: &mut Vec<u8>) {
+fn cycle_lines(cycles: &Cycles, list: &[CycleId], names: &dyn BlockNames, out: &mut Text<'_>) {
     for &cycle in list {
         out.extend_from_slice(b"  ");
         print_cycle(cycles, cycle, names, out);
         out.push(b'\n');
+        out.end_of_line();
     }
 }
 
-fn marked_line(inst: InstId, divergent: bool, printer: &FunctionPrinter<'_>, out: &mut Vec<u8>) {
+fn marked_line(inst: InstId, divergent: bool, printer: &FunctionPrinter<'_>, out: &mut Text<'_>) {
     out.extend_from_slice(if divergent { b"  DIVERGENT: " } else { b"             " });
     inst_line(inst, printer, out);
+    out.end_of_line();
 }
 
 fn inst_line(inst: InstId, printer: &FunctionPrinter<'_>, out: &mut Vec<u8>) {
