@@ -104,11 +104,12 @@ fn exact(
                 let both = other
                     .into_iter()
                     .any(|(_, f)| f.is_divergent(&value.place) != value.left_divergent);
-                if both {
-                    let what = format!(
-                        "LLVM answers both from run to run: block {}: {}",
-                        value.block, value.text
-                    );
+                if both || has_fixed_in_assumed(llvm, ours) {
+                    let why = match both {
+                        true => "LLVM answers both from run to run",
+                        false => "LLVM's answer depends on what it finds first",
+                    };
+                    let what = format!("{why}: block {}: {}", value.block, value.text);
                     out.push(Entry::new(Class::Explained, place.clone(), what));
                 } else {
                     comparison.values.push(value);
@@ -124,6 +125,19 @@ fn exact(
 /// Does LLVM's answer depend on the order of its work list?
 fn order_matters(left: &Uniformity, right: &Uniformity) -> bool {
     !left.assumed.is_empty() || !right.assumed.is_empty()
+}
+
+/// Does an operation that is always uniform stand in a cycle that both assume divergent?
+///
+/// Uses outside of the cycle diverge exactly if LLVM notices the cycle's divergent exits before it assumes the cycle
+/// divergent, and that depends on the order of its work list.
+fn has_fixed_in_assumed(llvm: &Uniformity, ours: &Uniformity) -> bool {
+    let is_in = |side: &Uniformity, block: &str| {
+        side.assumed.iter().any(|cycle| cycle.blocks.contains(block))
+    };
+    let mut blocks = llvm.blocks.iter().filter(|b| is_in(llvm, &b.name) && is_in(ours, &b.name));
+    let is_fixed = |item: &uniformity::Item| item.text.contains("@llvm.amdgcn.readfirstlane");
+    blocks.any(|block| block.definitions.iter().any(is_fixed))
 }
 
 struct Function<'a> {

@@ -1,4 +1,4 @@
-//! What a file is made of: entities of the module level, in any order, and the checks at the end.
+//! What a file is made of: its headings, entities of the module level in any order, and the checks at the end.
 
 use std::sync::Arc;
 
@@ -53,6 +53,10 @@ pub fn parse_module(context: Arc<Context>, source: &[u8]) -> Result<Parsed, Pars
 
 impl Parser<'_> {
     fn parse_file(&mut self) -> PResult<()> {
+        // What the file is about and for comes first: what follows may depend on it.
+        while matches!(self.token.keyword, Keyword::Target | Keyword::SourceFilename) {
+            self.parse_heading()?;
+        }
         while !self.at(TokenKind::Eof) {
             self.parse_entity()?;
         }
@@ -77,12 +81,10 @@ impl Parser<'_> {
             Keyword::Define => self.parse_definition(),
             Keyword::Declare => self.parse_declaration(),
             Keyword::Attributes => self.parse_attribute_group(),
-            Keyword::Target => self.parse_target_line(),
-            Keyword::SourceFilename => {
-                self.bump();
-                self.expect(TokenKind::Equal)?;
-                self.module.source_filename = Some(self.string_symbol()?);
-                Ok(())
+            Keyword::Target | Keyword::SourceFilename => {
+                let what =
+                    format!("`{}` must come before everything else", self.token.keyword.text());
+                Err(self.error(self.span(), what))
             }
             Keyword::Module => {
                 self.bump();
@@ -97,6 +99,17 @@ impl Parser<'_> {
                 "a top-level entity: a function, global, type, metadata or attribute group",
             )),
         }
+    }
+
+    /// `target ...` or `source_filename = ...`
+    fn parse_heading(&mut self) -> PResult<()> {
+        if self.token.keyword == Keyword::Target {
+            return self.parse_target_line();
+        }
+        self.bump();
+        self.expect(TokenKind::Equal)?;
+        self.module.source_filename = Some(self.string_symbol()?);
+        Ok(())
     }
 
     fn parse_target_line(&mut self) -> PResult<()> {

@@ -1,0 +1,358 @@
+//! Which executions of an instruction are converged.
+//!
+//! Maximal convergence after LLVM's *Convergence And Uniformity* document, in closed form. Let `L(X)` be the latest
+//! execution, strictly before an execution of block `X` in the same call, of the header of any cycle that contains `X`.
+//! Then the [`Key`] of an execution is
+//!
+//! ```text
+//! key(X) = (X, key(L(X)))   or   (X, the call)   if there is no L(X)
+//! ```
+//!
+//! and two threads are converged where their keys are equal. What a cycle is depends on the hierarchy only in irreducible
+//! parts of the graph; the program holds one per function. The key of a call is that of the calling instruction, so
+//! threads that make the same call together are together in it.
+//!
+//! In functions with convergence control tokens, operations that use a token are converged where their tokens are: a
+//! token of `entry` is one per call, of `anchor` one per converged execution, of `loop` one per token it is given and
+//! number of its execution with that token.
+//!
+//! A thread *can reach* an instance if some path from where it is now leads there; a group is complete when nobody else
+//! can. Paths that leave a cycle and come back make another instance, so a path to a block avoids the headers of the
+//! cycles around it. Cost: O(cycles around the block) per execution of a block; a search of the graph, once per block
+//! that threads wait in, for the paths.
+
+use phalanx_graph::{BitSet, Cfg, CycleId, Cycles, Node};
+use phalanx_ir::{InstId, flow::node_of};
+use rustc_hash::FxHashMap;
+
+use crate::{
+    intrinsic::Token,
+    program::Program,
+    thread::{Frame, Thread},
+    value::Value,
+};
+
+/// An equivalence class of converged executions.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Key(u32);
+
+impl Key {
+    /// The launch: where all threads start together.
+    pub const ROOT: Key = Key(0);
+
+    /// The number of the class, in order of discovery.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// What a key stands for.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Instance {
+    /// The launch.
+    Root,
+    /// Executions of a block.
+    Block {
+        /// Number of the function in the program.
+        function: usize,
+        /// The block.
+        node: Node,
+        /// The latest header before it, or the call.
+        parent: Key,
+    },
+    /// Calls made by an instruction.
+    Call {
+        /// The instruction.
+        inst: InstId,
+        /// The execution of its block.
+        at: Key,
+    },
+    /// Tokens of an `entry` or `anchor`.
+    Token {
+        /// The instruction.
+        inst: InstId,
+        /// The call, or the execution of its block.
+        of: Key,
+    },
+    /// Tokens of a `loop`.
+    Heart {
+        /// The instruction.
+        inst: InstId,
+        /// The token that it is given.
+        of: Key,
+        /// How many executions with that token came before.
+        round: u32,
+    },
+}
+
+/// All keys of a launch.
+#[derive(Debug)]
+pub struct Keys {
+    numbers: FxHashMap<Instance, Key>,
+    instances: Vec<Instance>,
+    /// Blocks with a path to a block that avoids the headers of the cycles around it.
+    ways: FxHashMap<(usize, Node), BitSet>,
+    /// Blocks with any path to a block.
+    any_ways: FxHashMap<(usize, Node), BitSet>,
+}
+
+/// The latest executions of headers in a call, and of hearts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Latest {
+    /// By cycle: when, and which execution.
+    headers: Vec<Option<(u32, Key)>>,
+    time: u32,
+    /// Executions of a heart so far, with each token.
+    rounds: FxHashMap<(InstId, Key), u32>,
+}
+
+impl Default for Keys {
+    fn default() -> Keys {
+        Keys {
+            numbers: FxHashMap::default(),
+            instances: vec![Instance::Root],
+            ways: FxHashMap::default(),
+            any_ways: FxHashMap::default(),
+        }
+    }
+}
+
+impl Keys {
+    /// The key of an instance.
+    pub fn intern(&mut self, instance: Instance) -> Key {
+        let next = Key(self.instances.len() as u32);
+        let key = *self.numbers.entry(instance).or_insert(next);
+        if key == next {
+            self.instances.push(instance);
+        }
+        key
+    }
+
+    /// What a key stands for.
+    #[must_use]
+    pub fn instance(&self, key: Key) -> Instance {
+        self.instances[key.0 as usize]
+    }
+
+    /// The call that an instance is part of.
+    fn context(&self, mut key: Key) -> Key {
+        loop {
+            match self.instance(key) {
+                Instance::Root | Instance::Call { .. } => return key,
+                Instance::Block { parent, .. } => key = parent,
+                Instance::Token { of, .. } | Instance::Heart { of, .. } => key = of,
+            }
+        }
+    }
+
+    /// A thread enters the block in which its innermost frame stands.
+    pub(crate) fn enter(&mut self, program: &Program<'_>, frame: &mut Frame) {
+        let Some((_, cycles)) = program.graph(frame.code) else { return };
+        let node = frame.node();
+        let parent = frame.latest.parent(cycles, node, frame.context);
+        let key = self.intern(Instance::Block { function: frame.code, node, parent });
+        frame.now = key;
+        frame.latest.pass(cycles, node, key);
+    }
+
+    /// The call that a thread's latest frame is in, made by the frame below it.
+    pub(crate) fn enter_call(&mut self, program: &Program<'_>, frames: &mut [Frame]) {
+        let [.., caller, callee] = frames else { return };
+        callee.context = self.intern(Instance::Call { inst: caller.inst, at: caller.now });
+        self.enter(program, callee);
+    }
+
+    /// The token that an intrinsic gives.
+    pub(crate) fn token(
+        &mut self,
+        frame: &mut Frame,
+        token: Token,
+        given: Option<&Value>,
+    ) -> Value {
+        let inst = frame.inst;
+        let key = match (token, given) {
+            (Token::Entry, _) => self.intern(Instance::Token { inst, of: frame.context }),
+            (Token::Loop, Some(Value::Bits(of))) => {
+                let of = Key(*of as u32);
+                let rounds = frame.latest.rounds.entry((inst, of)).or_default();
+                let round = *rounds;
+                *rounds += 1;
+                self.intern(Instance::Heart { inst, of, round })
+            }
+            (Token::Anchor | Token::Loop, _) => {
+                self.intern(Instance::Token { inst, of: frame.now })
+            }
+        };
+        Value::Bits(key.0.into())
+    }
+
+    /// The key of the token that a value is.
+    pub(crate) fn of_token(&self, value: &Value) -> Option<Key> {
+        let number = u32::try_from(value.bits()?).ok()?;
+        ((number as usize) < self.instances.len()).then_some(Key(number))
+    }
+
+    /// Whether a thread can still execute an instruction in an instance: of its block, or with a token.
+    pub(crate) fn can_reach(
+        &mut self,
+        program: &Program<'_>,
+        thread: &Thread,
+        key: Key,
+        inst: InstId,
+    ) -> bool {
+        match self.instance(key) {
+            Instance::Root => false,
+            Instance::Block { .. } => self.can_reach_point(program, thread, key, inst),
+            Instance::Call { inst, at } => self.can_reach_point(program, thread, at, inst),
+            Instance::Token { .. } | Instance::Heart { .. } => {
+                self.can_reach_with(program, thread, key, inst)
+            }
+        }
+    }
+
+    /// Whether a thread can still come to an instruction in an instance of its block.
+    fn can_reach_point(
+        &mut self,
+        program: &Program<'_>,
+        thread: &Thread,
+        key: Key,
+        inst: InstId,
+    ) -> bool {
+        let here = thread.frames.iter().position(|frame| frame.now == key);
+        if let Some(position) = here {
+            let frame = &thread.frames[position];
+            let is_top = position + 1 == thread.frames.len();
+            // A frame below the top is in the middle of its instruction.
+            let body = &program.functions[frame.code].function.body;
+            let mut next = if is_top { Some(frame.inst) } else { body.next(frame.inst) };
+            while let Some(at) = next {
+                if at == inst {
+                    return true;
+                }
+                next = body.next(at);
+            }
+        }
+        self.can_reach_block(program, thread, key)
+    }
+
+    /// Whether a thread can still begin an instance of a block.
+    fn can_reach_block(&mut self, program: &Program<'_>, thread: &Thread, mut key: Key) -> bool {
+        loop {
+            let Instance::Block { function, node, parent } = self.instance(key) else {
+                return false;
+            };
+            let context = self.context(key);
+            let Some(frame) = thread.frames.iter().find(|frame| frame.context == context) else {
+                // Not in that call: can it still be made?
+                return match self.instance(context) {
+                    Instance::Call { inst, at } => self.can_reach_point(program, thread, at, inst),
+                    _ => false,
+                };
+            };
+            let Some((cfg, cycles)) = program.graph(function) else { return false };
+            if frame.latest.parent(cycles, node, frame.context) == parent {
+                let ways = self
+                    .ways
+                    .entry((function, node))
+                    .or_insert_with(|| ways_to(cfg, node, |n| heads_around(cycles, n, node)));
+                return ways.contains(frame.node().index());
+            }
+            if parent == context {
+                return false;
+            }
+            key = parent;
+        }
+    }
+
+    /// Whether a thread can still execute an instruction with a token. May say yes too often.
+    fn can_reach_with(
+        &mut self,
+        program: &Program<'_>,
+        thread: &Thread,
+        token: Key,
+        inst: InstId,
+    ) -> bool {
+        let context = self.context(token);
+        let Some(position) = thread.frames.iter().position(|frame| frame.context == context) else {
+            return match self.instance(context) {
+                Instance::Call { inst, at } => self.can_reach_point(program, thread, at, inst),
+                _ => false,
+            };
+        };
+        let frame = &thread.frames[position];
+        let is_top = position + 1 == thread.frames.len();
+        let body = &program.functions[frame.code].function.body;
+        let (Some(block), Some((cfg, _))) = (body.block_of(inst), program.graph(frame.code)) else {
+            return false;
+        };
+        let mut next = if is_top { Some(frame.inst) } else { body.next(frame.inst) };
+        let mut follows = false;
+        while let Some(at) = next {
+            follows |= at == inst;
+            next = body.next(at);
+        }
+        let ways = self
+            .any_ways
+            .entry((frame.code, node_of(block)))
+            .or_insert_with(|| ways_to(cfg, node_of(block), |_| false));
+        if !follows && !ways.contains(frame.node().index()) {
+            return false;
+        }
+        let holds = |def: InstId| *frame.result(def) == Value::Bits(token.0.into());
+        match self.instance(token) {
+            Instance::Token { inst: def, of } => {
+                holds(def)
+                    || match self.instance(of) {
+                        Instance::Block { .. } => self.can_reach_point(program, thread, of, def),
+                        _ => *frame.result(def) == Value::Unit,
+                    }
+            }
+            Instance::Heart { inst: def, of, round } => {
+                let done = frame.latest.rounds.get(&(def, of)).copied().unwrap_or(0);
+                holds(def) || done <= round
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Latest {
+    /// The latest header of a cycle around a block, or the call.
+    fn parent(&self, cycles: &Cycles, node: Node, context: Key) -> Key {
+        let Some(inner) = cycles.innermost(node) else { return context };
+        let around = cycles.ancestors(inner);
+        let of = |cycle: CycleId| self.headers.get(cycle.index()).copied().flatten();
+        around.filter_map(of).max().map_or(context, |(_, key)| key)
+    }
+
+    fn pass(&mut self, cycles: &Cycles, node: Node, key: Key) {
+        if !cycles.is_header(node) {
+            return;
+        }
+        if let Some(cycle) = cycles.innermost(node) {
+            if self.headers.is_empty() {
+                self.headers.resize(cycles.len(), None);
+            }
+            self.time += 1;
+            self.headers[cycle.index()] = Some((self.time, key));
+        }
+    }
+}
+
+/// Whether a block heads a cycle that contains another block.
+fn heads_around(cycles: &Cycles, header: Node, node: Node) -> bool {
+    cycles.is_header(header) && cycles.innermost(header).is_some_and(|c| cycles.contains(c, node))
+}
+
+/// Blocks with a path of at least one edge to a block, on which no other block is stopped at.
+fn ways_to(cfg: &Cfg, to: Node, is_stopped: impl Fn(Node) -> bool) -> BitSet {
+    let mut found = BitSet::new(cfg.node_count());
+    let mut pending: Vec<Node> = cfg.predecessors(to).to_vec();
+    while let Some(node) = pending.pop() {
+        if found.insert(node.index()) && !is_stopped(node) {
+            pending.extend(cfg.predecessors(node));
+        }
+    }
+    found
+}

@@ -1,0 +1,849 @@
+//! Intrinsics: which there are, and what those compute that concern one thread alone.
+//!
+//! Names are read without their type suffixes. Mathematical functions of the targets that are approximations are computed
+//! exactly rounded or nearly so: a program may not rely on more.
+
+use phalanx_ir::Type;
+
+use crate::{
+    collective::Collective,
+    fault::FaultKind,
+    float, ops,
+    shape::{Shape, Shapes},
+    value::{Value, mask, signed},
+};
+
+/// What an intrinsic does.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub(crate) enum Intrinsic {
+    /// Nothing, and gives nothing.
+    Nothing,
+    /// Gives its first argument.
+    First,
+    /// Gives this number.
+    Number(u64),
+    /// A function of its arguments.
+    Pure(Pure),
+    /// What a thread knows of itself and of the launch.
+    Place(Place),
+    /// `memcpy`, `memmove`
+    Copy,
+    /// `memset`
+    Set,
+    /// A load that is cached differently.
+    Load,
+    /// Whether a generic address is in shared memory.
+    IsShared,
+    /// Whether a generic address is in private memory.
+    IsPrivate,
+    /// Whether a generic address is in global memory.
+    IsGlobal,
+    /// A time that goes on.
+    Clock,
+    /// Stops everything.
+    Trap,
+    /// Concerns the threads converged with this one.
+    Collective(Collective),
+    /// Waits for the workgroup.
+    Barrier(Barrier),
+    /// `llvm.experimental.convergence.entry`, `.anchor`, `.loop`
+    Token(Token),
+}
+
+/// A barrier, and what it gives back.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Barrier {
+    /// All threads of the workgroup.
+    All,
+    /// Barrier number in the first argument, all threads.
+    Numbered,
+    /// Barrier number and count of threads.
+    Counted,
+    /// With the number of threads whose predicate holds.
+    Count,
+    /// With whether all predicates hold.
+    And,
+    /// With whether some predicate holds.
+    Or,
+}
+
+/// How a convergence control token comes to be.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Token {
+    Entry,
+    Anchor,
+    Loop,
+}
+
+/// What a thread knows of itself and of the launch.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    Thread(usize),
+    Block(usize),
+    /// Extent of a workgroup.
+    BlockSize(usize),
+    /// Number of workgroups.
+    GridSize(usize),
+    Lane,
+    Wave,
+    WaveSize,
+    WaveCount,
+    LanesEqual,
+    LanesBelow,
+    LanesUpTo,
+    LanesAbove,
+    LanesFrom,
+    /// `llvm.amdgcn.mbcnt.lo`: lanes below this one in the low half of a mask, plus a number.
+    CountLow,
+    /// `llvm.amdgcn.mbcnt.hi`
+    CountHigh,
+    DispatchPacket,
+    ImplicitArguments,
+}
+
+/// A function of its arguments.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Pure {
+    Abs,
+    SMax,
+    SMin,
+    UMax,
+    UMin,
+    CtPop,
+    CtLz,
+    CtTz,
+    BSwap,
+    BitReverse,
+    FunnelLeft,
+    FunnelRight,
+    SAddOverflow,
+    UAddOverflow,
+    SSubOverflow,
+    USubOverflow,
+    SMulOverflow,
+    UMulOverflow,
+    SAddSat,
+    UAddSat,
+    SSubSat,
+    USubSat,
+    Fma,
+    MulAdd,
+    MinNum,
+    MaxNum,
+    Minimum,
+    Maximum,
+    CopySign,
+    Unary(Unary),
+    Pow,
+    PowI,
+    ToSignedSat,
+    ToUnsignedSat,
+    Reduce(Reduce),
+    PtrMask,
+    /// Sum of differences of bytes.
+    SumOfDifferences,
+    /// Bits from a place on, unsigned or signed.
+    Field(bool),
+    MulLow24(bool),
+    MulHigh(bool),
+    FMed3,
+}
+
+/// Mathematical functions of one argument.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Unary {
+    Sqrt,
+    RSqrt,
+    Rcp,
+    Abs,
+    Floor,
+    Ceil,
+    Trunc,
+    RoundEven,
+    Round,
+    Exp,
+    Exp2,
+    Exp10,
+    Log,
+    Log2,
+    Log10,
+    Sin,
+    Cos,
+    Tan,
+    /// The part behind the point.
+    Fract,
+    Canonicalize,
+}
+
+/// How lanes of a vector become one.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Reduce {
+    Add,
+    Mul,
+    And,
+    Or,
+    Xor,
+    SMax,
+    SMin,
+    UMax,
+    UMin,
+    FAdd,
+    FMul,
+    FMax,
+    FMin,
+}
+
+impl Intrinsic {
+    pub(crate) fn is_token(self) -> bool {
+        matches!(self, Intrinsic::Token(_))
+    }
+
+    /// The intrinsic of a name; none for one that is not interpreted.
+    pub(crate) fn from_name(name: &str) -> Option<Intrinsic> {
+        let name = name.strip_prefix("llvm.")?;
+        if let Some(name) = name.strip_prefix("amdgcn.") {
+            return amdgcn(name);
+        }
+        if let Some(name) = name.strip_prefix("nvvm.") {
+            return nvvm(name);
+        }
+        generic(without_types(name))
+    }
+}
+
+/// A name without the suffixes that spell types.
+fn without_types(mut name: &str) -> &str {
+    let is_type = |part: &str| {
+        let part = part
+            .strip_prefix("nxv")
+            .or_else(|| part.strip_prefix('v'))
+            .map_or(part, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+        let digits = part.trim_start_matches(|c: char| c.is_ascii_lowercase());
+        let kind = &part[..part.len() - digits.len()];
+        matches!(kind, "i" | "f" | "bf" | "p" | "isVoid")
+            && (kind == "isVoid" || !digits.is_empty())
+            && digits.bytes().all(|b| b.is_ascii_digit())
+    };
+    while let Some((rest, _)) = name.rsplit_once('.').filter(|(_, last)| is_type(last)) {
+        name = rest;
+    }
+    name
+}
+
+fn generic(name: &str) -> Option<Intrinsic> {
+    use Intrinsic as I;
+    let unary = |unary| Some(I::Pure(Pure::Unary(unary)));
+    Some(match name {
+        "lifetime.start"
+        | "lifetime.end"
+        | "assume"
+        | "donothing"
+        | "sideeffect"
+        | "prefetch"
+        | "experimental.noalias.scope.decl"
+        | "invariant.end"
+        | "var.annotation"
+        | "dbg.value"
+        | "dbg.declare"
+        | "dbg.label"
+        | "dbg.assign"
+        | "pseudoprobe" => I::Nothing,
+        "expect"
+        | "expect.with.probability"
+        | "launder.invariant.group"
+        | "strip.invariant.group"
+        | "annotation"
+        | "ptr.annotation"
+        | "ssa.copy"
+        | "arithmetic.fence"
+        | "threadlocal.address" => I::First,
+        "is.constant" => I::Number(0),
+        "objectsize" => I::Number(u64::MAX),
+        "trap" | "debugtrap" | "ubsantrap" => I::Trap,
+        "readcyclecounter" | "readsteadycounter" => I::Clock,
+        "memcpy" | "memmove" | "memcpy.inline" => I::Copy,
+        "memset" | "memset.inline" => I::Set,
+        "experimental.convergence.entry" => I::Token(Token::Entry),
+        "experimental.convergence.anchor" => I::Token(Token::Anchor),
+        "experimental.convergence.loop" => I::Token(Token::Loop),
+        "sqrt" => return unary(Unary::Sqrt),
+        "fabs" => return unary(Unary::Abs),
+        "floor" => return unary(Unary::Floor),
+        "ceil" => return unary(Unary::Ceil),
+        "trunc" => return unary(Unary::Trunc),
+        "rint" | "nearbyint" | "roundeven" => return unary(Unary::RoundEven),
+        "round" => return unary(Unary::Round),
+        "exp" => return unary(Unary::Exp),
+        "exp2" => return unary(Unary::Exp2),
+        "exp10" => return unary(Unary::Exp10),
+        "log" => return unary(Unary::Log),
+        "log2" => return unary(Unary::Log2),
+        "log10" => return unary(Unary::Log10),
+        "sin" => return unary(Unary::Sin),
+        "cos" => return unary(Unary::Cos),
+        "tan" => return unary(Unary::Tan),
+        "canonicalize" => return unary(Unary::Canonicalize),
+        _ => I::Pure(match name {
+            "abs" => Pure::Abs,
+            "smax" => Pure::SMax,
+            "smin" => Pure::SMin,
+            "umax" => Pure::UMax,
+            "umin" => Pure::UMin,
+            "ctpop" => Pure::CtPop,
+            "ctlz" => Pure::CtLz,
+            "cttz" => Pure::CtTz,
+            "bswap" => Pure::BSwap,
+            "bitreverse" => Pure::BitReverse,
+            "fshl" => Pure::FunnelLeft,
+            "fshr" => Pure::FunnelRight,
+            "sadd.with.overflow" => Pure::SAddOverflow,
+            "uadd.with.overflow" => Pure::UAddOverflow,
+            "ssub.with.overflow" => Pure::SSubOverflow,
+            "usub.with.overflow" => Pure::USubOverflow,
+            "smul.with.overflow" => Pure::SMulOverflow,
+            "umul.with.overflow" => Pure::UMulOverflow,
+            "sadd.sat" => Pure::SAddSat,
+            "uadd.sat" => Pure::UAddSat,
+            "ssub.sat" => Pure::SSubSat,
+            "usub.sat" => Pure::USubSat,
+            "fma" => Pure::Fma,
+            "fmuladd" => Pure::MulAdd,
+            "minnum" | "minimumnum" => Pure::MinNum,
+            "maxnum" | "maximumnum" => Pure::MaxNum,
+            "minimum" => Pure::Minimum,
+            "maximum" => Pure::Maximum,
+            "copysign" => Pure::CopySign,
+            "pow" => Pure::Pow,
+            "powi" => Pure::PowI,
+            "fptosi.sat" => Pure::ToSignedSat,
+            "fptoui.sat" => Pure::ToUnsignedSat,
+            "ptrmask" => Pure::PtrMask,
+            _ => Pure::Reduce(match name.strip_prefix("vector.reduce.")? {
+                "add" => Reduce::Add,
+                "mul" => Reduce::Mul,
+                "and" => Reduce::And,
+                "or" => Reduce::Or,
+                "xor" => Reduce::Xor,
+                "smax" => Reduce::SMax,
+                "smin" => Reduce::SMin,
+                "umax" => Reduce::UMax,
+                "umin" => Reduce::UMin,
+                "fadd" => Reduce::FAdd,
+                "fmul" => Reduce::FMul,
+                "fmax" => Reduce::FMax,
+                "fmin" => Reduce::FMin,
+                _ => return None,
+            }),
+        }),
+    })
+}
+
+fn dimension(name: &str) -> Option<usize> {
+    ["x", "y", "z"].iter().position(|&d| d == name)
+}
+
+fn amdgcn(name: &str) -> Option<Intrinsic> {
+    use Intrinsic as I;
+    if let Some(d) = name.strip_prefix("workitem.id.") {
+        return Some(I::Place(Place::Thread(dimension(d)?)));
+    }
+    if let Some(d) = name.strip_prefix("workgroup.id.") {
+        return Some(I::Place(Place::Block(dimension(d)?)));
+    }
+    let unary = |unary| Some(I::Pure(Pure::Unary(unary)));
+    Some(match without_types(name) {
+        "dispatch.ptr" => I::Place(Place::DispatchPacket),
+        "implicitarg.ptr" => I::Place(Place::ImplicitArguments),
+        "mbcnt.lo" => I::Place(Place::CountLow),
+        "mbcnt.hi" => I::Place(Place::CountHigh),
+        "wavefrontsize" => I::Place(Place::WaveSize),
+        "wave.id" => I::Place(Place::Wave),
+        "is.shared" => I::IsShared,
+        "is.private" => I::IsPrivate,
+        "s.memtime" | "s.memrealtime" | "s.getreg" => I::Clock,
+        "s.sleep"
+        | "s.waitcnt"
+        | "sched.barrier"
+        | "sched.group.barrier"
+        | "s.setprio"
+        | "s.nop"
+        | "s.wait.asynccnt"
+        | "iglp.opt"
+        | "s.barrier.signal" => I::Nothing,
+        "s.barrier" | "s.barrier.wait" => I::Barrier(Barrier::All),
+        "wave.barrier" => I::Collective(Collective::Meet),
+        "endpgm" | "s.trap" => I::Trap,
+        "ballot" => I::Collective(Collective::Ballot),
+        "readfirstlane" => I::Collective(Collective::First),
+        "readlane" => I::Collective(Collective::ReadLane),
+        "ds.bpermute" => I::Collective(Collective::Pull),
+        "ds.permute" => I::Collective(Collective::Push),
+        "ds.swizzle" => I::Collective(Collective::Swizzle),
+        "update.dpp" => I::Collective(Collective::Dpp { keeps_old: true }),
+        "mov.dpp" => I::Collective(Collective::Dpp { keeps_old: false }),
+        "wave.reduce.add" => I::Collective(Collective::Reduce(Reduce::Add)),
+        "wave.reduce.and" => I::Collective(Collective::Reduce(Reduce::And)),
+        "wave.reduce.or" => I::Collective(Collective::Reduce(Reduce::Or)),
+        "wave.reduce.xor" => I::Collective(Collective::Reduce(Reduce::Xor)),
+        "wave.reduce.max" => I::Collective(Collective::Reduce(Reduce::SMax)),
+        "wave.reduce.min" => I::Collective(Collective::Reduce(Reduce::SMin)),
+        "wave.reduce.umax" => I::Collective(Collective::Reduce(Reduce::UMax)),
+        "wave.reduce.umin" => I::Collective(Collective::Reduce(Reduce::UMin)),
+        "fract" => return unary(Unary::Fract),
+        "rcp" => return unary(Unary::Rcp),
+        "rsq" => return unary(Unary::RSqrt),
+        "sqrt" => return unary(Unary::Sqrt),
+        "exp2" => return unary(Unary::Exp2),
+        "log" => return unary(Unary::Log2),
+        "sad.u8" => I::Pure(Pure::SumOfDifferences),
+        "ubfe" => I::Pure(Pure::Field(false)),
+        "sbfe" => I::Pure(Pure::Field(true)),
+        "mul.u24" => I::Pure(Pure::MulLow24(false)),
+        "mul.i24" => I::Pure(Pure::MulLow24(true)),
+        "fmed3" => I::Pure(Pure::FMed3),
+        "inverse.ballot" => I::Collective(Collective::InverseBallot),
+        _ => return None,
+    })
+}
+
+fn nvvm(name: &str) -> Option<Intrinsic> {
+    use Intrinsic as I;
+    if let Some(register) = name.strip_prefix("read.ptx.sreg.") {
+        let (base, last) = register.rsplit_once('.').unwrap_or((register, ""));
+        let place = match (base, dimension(last)) {
+            ("tid", Some(d)) => Place::Thread(d),
+            ("ctaid", Some(d)) => Place::Block(d),
+            ("ntid", Some(d)) => Place::BlockSize(d),
+            ("nctaid", Some(d)) => Place::GridSize(d),
+            ("lanemask", None) => match last {
+                "eq" => Place::LanesEqual,
+                "lt" => Place::LanesBelow,
+                "le" => Place::LanesUpTo,
+                "gt" => Place::LanesAbove,
+                "ge" => Place::LanesFrom,
+                _ => return None,
+            },
+            _ => match register {
+                "laneid" => Place::Lane,
+                "warpid" => Place::Wave,
+                "warpsize" => Place::WaveSize,
+                "nwarpid" => Place::WaveCount,
+                "clock" | "clock64" | "globaltimer" | "globaltimer.lo" => return Some(I::Clock),
+                "smid" | "gridid" => return Some(I::Number(0)),
+                "nsmid" => return Some(I::Number(1)),
+                _ => return None,
+            },
+        };
+        return Some(I::Place(place));
+    }
+    if let Some(rest) = name.strip_prefix("shfl.sync.") {
+        let (mode, kind) = rest.split_once('.')?;
+        let with_predicate = kind.ends_with('p');
+        let mode = match mode {
+            "idx" => crate::collective::Shuffle::Index,
+            "up" => crate::collective::Shuffle::Up,
+            "down" => crate::collective::Shuffle::Down,
+            "bfly" => crate::collective::Shuffle::Xor,
+            _ => return None,
+        };
+        return Some(I::Collective(Collective::Shuffle { mode, with_predicate }));
+    }
+    if let Some(rest) = name.strip_prefix("redux.sync.") {
+        let reduce = match rest {
+            "add" => Reduce::Add,
+            "and" => Reduce::And,
+            "or" => Reduce::Or,
+            "xor" => Reduce::Xor,
+            "max" => Reduce::SMax,
+            "min" => Reduce::SMin,
+            "umax" => Reduce::UMax,
+            "umin" => Reduce::UMin,
+            _ => return None,
+        };
+        return Some(I::Collective(Collective::ReduceMasked(reduce)));
+    }
+    if name.starts_with("ldu.global.") {
+        return Some(I::Load);
+    }
+    if name.starts_with("membar.") || name.starts_with("fence.") {
+        return Some(I::Nothing);
+    }
+    let unary = |unary| Some(I::Pure(Pure::Unary(unary)));
+    Some(match name {
+        "activemask" => I::Collective(Collective::Active),
+        "bar.warp.sync" => I::Collective(Collective::MeetMasked),
+        "vote.all.sync" => I::Collective(Collective::All),
+        "vote.any.sync" => I::Collective(Collective::Any),
+        "vote.uni.sync" => I::Collective(Collective::Same),
+        "vote.ballot.sync" => I::Collective(Collective::BallotMasked),
+        "match.any.sync.i32" | "match.any.sync.i64" => I::Collective(Collective::MatchAny),
+        "match.all.sync.i32p" | "match.all.sync.i64p" => I::Collective(Collective::MatchAll),
+        "elect.sync" => I::Collective(Collective::Elect),
+        "barrier.cta.sync.aligned.all" | "barrier.cta.sync.all" => I::Barrier(Barrier::Numbered),
+        "barrier.cta.sync.aligned.count" | "barrier.cta.sync.count" => I::Barrier(Barrier::Counted),
+        "barrier.cta.red.popc.aligned.all" | "barrier.cta.red.popc.all" => {
+            I::Barrier(Barrier::Count)
+        }
+        "barrier.cta.red.and.aligned.all" | "barrier.cta.red.and.all" => I::Barrier(Barrier::And),
+        "barrier.cta.red.or.aligned.all" | "barrier.cta.red.or.all" => I::Barrier(Barrier::Or),
+        "isspacep.shared" => I::IsShared,
+        "isspacep.local" => I::IsPrivate,
+        "isspacep.global" => I::IsGlobal,
+        "rsqrt.approx.f" | "rsqrt.approx.d" | "rsqrt.approx.ftz.f" => return unary(Unary::RSqrt),
+        "rcp.approx.ftz.f" | "rcp.rn.f" | "rcp.rn.d" => return unary(Unary::Rcp),
+        "sqrt.rn.f" | "sqrt.approx.f" | "sqrt.rn.d" | "sqrt.f" => return unary(Unary::Sqrt),
+        "ex2.approx.f" | "ex2.approx.ftz.f" => return unary(Unary::Exp2),
+        "lg2.approx.f" | "lg2.approx.ftz.f" => return unary(Unary::Log2),
+        "sin.approx.f" => return unary(Unary::Sin),
+        "cos.approx.f" => return unary(Unary::Cos),
+        "floor.f" | "floor.d" => return unary(Unary::Floor),
+        "fabs.f" | "fabs.d" => return unary(Unary::Abs),
+        "mulhi.i" | "mulhi.ll" => I::Pure(Pure::MulHigh(true)),
+        "mulhi.ui" | "mulhi.ull" => I::Pure(Pure::MulHigh(false)),
+        "mul24.i" => I::Pure(Pure::MulLow24(true)),
+        "mul24.ui" => I::Pure(Pure::MulLow24(false)),
+        _ => return None,
+    })
+}
+
+/// What a function of its arguments gives. `ty` is the type of the result, `types` those of the arguments.
+pub(crate) fn pure(
+    op: Pure,
+    shapes: &Shapes,
+    ty: Type,
+    types: &[Type],
+    args: &[Value],
+) -> Result<Value, FaultKind> {
+    let arg = |i: usize| args.get(i).cloned().unwrap_or(Value::Poison);
+    let arg_type = |i: usize| types.get(i).copied().unwrap_or(Type::VOID);
+    let bits = || ops::int_bits(shapes, arg_type(0));
+    match op {
+        Pure::Abs | Pure::CtLz | Pure::CtTz => {
+            let bits = bits()?;
+            let strict = arg(1).bits() == Some(1);
+            ops::lanes1(&arg(0), |a| Ok(one_integer(op, bits, a, strict)))
+        }
+        Pure::CtPop | Pure::BSwap | Pure::BitReverse => {
+            let bits = bits()?;
+            ops::lanes1(&arg(0), |a| Ok(one_integer(op, bits, a, false)))
+        }
+        Pure::SMax
+        | Pure::SMin
+        | Pure::UMax
+        | Pure::UMin
+        | Pure::SAddSat
+        | Pure::UAddSat
+        | Pure::SSubSat
+        | Pure::USubSat
+        | Pure::MulHigh(_)
+        | Pure::MulLow24(_) => {
+            let bits = bits()?;
+            ops::lanes2(&arg(0), &arg(1), |a, b| Ok(two_integers(op, bits, a, b)))
+        }
+        Pure::SAddOverflow
+        | Pure::UAddOverflow
+        | Pure::SSubOverflow
+        | Pure::USubOverflow
+        | Pure::SMulOverflow
+        | Pure::UMulOverflow => {
+            let bits = bits()?;
+            let result = ops::lanes2(&arg(0), &arg(1), |a, b| Ok(overflowing(op, bits, a, b).0))?;
+            let over = ops::lanes2(&arg(0), &arg(1), |a, b| Ok(overflowing(op, bits, a, b).1))?;
+            Ok(Value::Many([result, over].into()))
+        }
+        Pure::FunnelLeft | Pure::FunnelRight => {
+            let bits = bits()?;
+            let shifted = |a: u128, b: u128, by: u128| {
+                let by = (by % u128::from(bits)) as u32;
+                let left = if op == Pure::FunnelLeft { by } else { bits - by };
+                // The high half of `a` and `b` side by side, shifted left.
+                let result = match left {
+                    0 => a,
+                    left if left == bits => b,
+                    left => a << left | b >> (bits - left),
+                };
+                Value::Bits(result & mask(bits))
+            };
+            lanes3(&arg(0), &arg(1), &arg(2), &shifted)
+        }
+        Pure::PtrMask => ops::lanes2(&arg(0), &arg(1), |a, m| {
+            let index = shapes.bits(ops::lane(shapes, arg_type(1))).unwrap_or(64);
+            Ok(Value::Bits(a & (m | !mask(index))))
+        }),
+        Pure::SumOfDifferences => {
+            let sum = |a: u128, b: u128, c: u128| {
+                let byte = |x: u128, i: u32| (x >> (8 * i) & 255) as i32;
+                let total: i32 = (0..4).map(|i| (byte(a, i) - byte(b, i)).abs()).sum();
+                Value::Bits((c + total as u128) & mask(32))
+            };
+            lanes3(&arg(0), &arg(1), &arg(2), &sum)
+        }
+        Pure::Field(is_signed) => {
+            let bits = bits()?;
+            let field = |a: u128, offset: u128, width: u128| {
+                let all = u128::from(bits) - 1;
+                let (offset, width) = ((offset & all) as u32, (width & all) as u32);
+                if width == 0 {
+                    return Value::Bits(0);
+                }
+                let value = a >> offset & mask(width);
+                match is_signed {
+                    false => Value::Bits(value),
+                    true => Value::Bits(signed(value, width) as u128 & mask(bits)),
+                }
+            };
+            lanes3(&arg(0), &arg(1), &arg(2), &field)
+        }
+        Pure::Fma | Pure::MulAdd | Pure::FMed3 => {
+            let kind = ops::float_kind(shapes, ty)?;
+            let compute = |a: u128, b: u128, c: u128| {
+                let (a, b, c) =
+                    (float::to_f64(kind, a), float::to_f64(kind, b), float::to_f64(kind, c));
+                let single = kind != crate::shape::FloatKind::Double;
+                let result = match op {
+                    Pure::Fma if single => (a as f32).mul_add(b as f32, c as f32).into(),
+                    Pure::Fma => a.mul_add(b, c),
+                    Pure::FMed3 => a.max(b).min(a.min(b).max(c)),
+                    _ if single => f64::from((a as f32) * (b as f32) + c as f32),
+                    _ => a * b + c,
+                };
+                Value::Bits(float::from_f64(kind, result))
+            };
+            lanes3(&arg(0), &arg(1), &arg(2), &compute)
+        }
+        Pure::MinNum
+        | Pure::MaxNum
+        | Pure::Minimum
+        | Pure::Maximum
+        | Pure::CopySign
+        | Pure::Pow => {
+            let kind = ops::float_kind(shapes, ty)?;
+            ops::lanes2(&arg(0), &arg(1), |a, b| {
+                let (a, b) = (float::to_f64(kind, a), float::to_f64(kind, b));
+                let result = match op {
+                    Pure::MinNum => float::min_num(a, b),
+                    Pure::MaxNum => float::max_num(a, b),
+                    Pure::Minimum => float::minimum(a, b),
+                    Pure::Maximum => float::maximum(a, b),
+                    Pure::CopySign => a.copysign(b),
+                    _ => a.powf(b),
+                };
+                Ok(Value::Bits(float::from_f64(kind, result)))
+            })
+        }
+        Pure::PowI => {
+            let kind = ops::float_kind(shapes, ty)?;
+            let Some(power) = arg(1).bits() else { return Ok(Value::Poison) };
+            let power = signed(power, ops::int_bits(shapes, arg_type(1))?) as i32;
+            ops::lanes1(&arg(0), |a| {
+                Ok(Value::Bits(float::from_f64(kind, float::to_f64(kind, a).powi(power))))
+            })
+        }
+        Pure::Unary(unary) => {
+            let kind = ops::float_kind(shapes, ty)?;
+            ops::lanes1(&arg(0), |a| {
+                // Clearing the sign keeps the payload of a NaN.
+                if unary == Unary::Abs {
+                    return Ok(Value::Bits(a & mask(kind.bits() - 1)));
+                }
+                let result = one_float(unary, float::to_f64(kind, a));
+                Ok(Value::Bits(float::from_f64(kind, result)))
+            })
+        }
+        Pure::ToSignedSat | Pure::ToUnsignedSat => {
+            let (kind, bits) = (ops::float_kind(shapes, arg_type(0))?, ops::int_bits(shapes, ty)?);
+            ops::lanes1(&arg(0), |a| {
+                let value = float::to_f64(kind, a);
+                Ok(Value::Bits(if op == Pure::ToUnsignedSat {
+                    (value as u128).min(mask(bits))
+                } else {
+                    let limit = (mask(bits - 1)) as i128;
+                    (value as i128).clamp(-limit - 1, limit) as u128 & mask(bits)
+                }))
+            })
+        }
+        Pure::Reduce(reduce) => {
+            let (start, vector, vector_type) = match reduce {
+                Reduce::FAdd | Reduce::FMul => (Some(arg(0)), arg(1), arg_type(1)),
+                _ => (None, arg(0), arg_type(0)),
+            };
+            let Shape::Vector { elem, .. } = *shapes.of(vector_type) else {
+                return Err(FaultKind::unsupported("a reduction of this type"));
+            };
+            let Value::Many(lanes) = vector else { return Ok(Value::Poison) };
+            reduce_all(reduce, shapes, elem, start.into_iter().chain(lanes.iter().cloned()))
+        }
+    }
+}
+
+/// All values as one, from the left.
+pub(crate) fn reduce_all(
+    op: Reduce,
+    shapes: &Shapes,
+    ty: Type,
+    values: impl Iterator<Item = Value>,
+) -> Result<Value, FaultKind> {
+    let combine = |a: Value, b: Value| -> Result<Value, FaultKind> {
+        ops::lanes2(&a, &b, |a, b| {
+            if let Shape::Float(kind) = *shapes.of(ty) {
+                let (x, y) = (float::to_f64(kind, a), float::to_f64(kind, b));
+                return Ok(match op {
+                    Reduce::FAdd => float::binary(phalanx_ir::Opcode::FAdd, kind, a, b)
+                        .map_or(Value::Poison, Value::Bits),
+                    Reduce::FMul => float::binary(phalanx_ir::Opcode::FMul, kind, a, b)
+                        .map_or(Value::Poison, Value::Bits),
+                    Reduce::FMax => Value::Bits(float::from_f64(kind, float::max_num(x, y))),
+                    _ => Value::Bits(float::from_f64(kind, float::min_num(x, y))),
+                });
+            }
+            let bits = ops::int_bits(shapes, ty)?;
+            let (sa, sb) = (signed(a, bits), signed(b, bits));
+            Ok(Value::Bits(match op {
+                Reduce::Add => a.wrapping_add(b) & mask(bits),
+                Reduce::Mul => a.wrapping_mul(b) & mask(bits),
+                Reduce::And => a & b,
+                Reduce::Or => a | b,
+                Reduce::Xor => a ^ b,
+                Reduce::SMax => {
+                    if sa >= sb {
+                        a
+                    } else {
+                        b
+                    }
+                }
+                Reduce::SMin => {
+                    if sa <= sb {
+                        a
+                    } else {
+                        b
+                    }
+                }
+                Reduce::UMax => a.max(b),
+                _ => a.min(b),
+            }))
+        })
+    };
+    let mut all: Option<Value> = None;
+    for value in values {
+        all = Some(match all {
+            None => value,
+            Some(before) => combine(before, value)?,
+        });
+    }
+    Ok(all.unwrap_or(Value::Poison))
+}
+
+fn lanes3(
+    a: &Value,
+    b: &Value,
+    c: &Value,
+    op: &dyn Fn(u128, u128, u128) -> Value,
+) -> Result<Value, FaultKind> {
+    match (a, b, c) {
+        (Value::Bits(a), Value::Bits(b), Value::Bits(c)) => Ok(op(*a, *b, *c)),
+        (Value::Many(x), Value::Many(y), Value::Many(z)) => {
+            let lanes = x.iter().zip(y.iter()).zip(z.iter()).map(|((a, b), c)| lanes3(a, b, c, op));
+            Ok(Value::Many(lanes.collect::<Result<_, _>>()?))
+        }
+        _ => Ok(Value::Poison),
+    }
+}
+
+fn one_integer(op: Pure, bits: u32, a: u128, strict: bool) -> Value {
+    let unused = 128 - bits;
+    Value::Bits(match op {
+        Pure::Abs => {
+            let value = signed(a, bits);
+            if strict && a == 1 << (bits - 1) {
+                return Value::Poison;
+            }
+            value.unsigned_abs() & mask(bits)
+        }
+        Pure::CtLz | Pure::CtTz if a == 0 && strict => return Value::Poison,
+        Pure::CtLz => (a.leading_zeros() - unused).into(),
+        Pure::CtTz => a.trailing_zeros().min(bits).into(),
+        Pure::CtPop => a.count_ones().into(),
+        Pure::BSwap => a.swap_bytes() >> unused,
+        _ => a.reverse_bits() >> unused,
+    })
+}
+
+fn two_integers(op: Pure, bits: u32, a: u128, b: u128) -> Value {
+    let (sa, sb) = (signed(a, bits), signed(b, bits));
+    let (all, most) = (mask(bits), mask(bits - 1) as i128);
+    let clamp = |exact: Option<i128>, negative: bool| {
+        let limit = if negative { -most - 1 } else { most };
+        exact.unwrap_or(limit).clamp(-most - 1, most) as u128 & all
+    };
+    Value::Bits(match op {
+        Pure::SMax => {
+            if sa >= sb {
+                a
+            } else {
+                b
+            }
+        }
+        Pure::SMin => {
+            if sa <= sb {
+                a
+            } else {
+                b
+            }
+        }
+        Pure::UMax => a.max(b),
+        Pure::UMin => a.min(b),
+        Pure::SAddSat => clamp(sa.checked_add(sb), sa < 0),
+        Pure::SSubSat => clamp(sa.checked_sub(sb), sa < 0),
+        Pure::UAddSat => a.checked_add(b).map_or(all, |sum| sum.min(all)),
+        Pure::USubSat => a.saturating_sub(b),
+        // Operands have at most 64 bits.
+        Pure::MulHigh(true) => (sa.wrapping_mul(sb) >> bits) as u128 & all,
+        Pure::MulHigh(false) => a.wrapping_mul(b) >> bits & all,
+        Pure::MulLow24(is_signed) => {
+            let low =
+                |x: u128| if is_signed { signed(x & mask(24), 24) } else { (x & mask(24)) as i128 };
+            low(a).wrapping_mul(low(b)) as u128 & all
+        }
+        _ => return Value::Poison,
+    })
+}
+
+fn overflowing(op: Pure, bits: u32, a: u128, b: u128) -> (Value, Value) {
+    let (sa, sb) = (signed(a, bits), signed(b, bits));
+    let all = mask(bits);
+    let fits = |exact: Option<i128>| exact.is_some_and(|r| signed(r as u128 & all, bits) == r);
+    let (result, over) = match op {
+        Pure::SAddOverflow => (a.wrapping_add(b), !fits(sa.checked_add(sb))),
+        Pure::UAddOverflow => (a.wrapping_add(b), a.checked_add(b).is_none_or(|r| r > all)),
+        Pure::SSubOverflow => (a.wrapping_sub(b), !fits(sa.checked_sub(sb))),
+        Pure::USubOverflow => (a.wrapping_sub(b), b > a),
+        Pure::SMulOverflow => (a.wrapping_mul(b), !fits(sa.checked_mul(sb))),
+        _ => (a.wrapping_mul(b), a.checked_mul(b).is_none_or(|r| r > all)),
+    };
+    (Value::Bits(result & all), Value::bool(over))
+}
+
+fn one_float(op: Unary, a: f64) -> f64 {
+    match op {
+        Unary::Sqrt => a.sqrt(),
+        Unary::RSqrt => 1.0 / a.sqrt(),
+        Unary::Rcp => 1.0 / a,
+        Unary::Abs => a.abs(),
+        Unary::Floor => a.floor(),
+        Unary::Ceil => a.ceil(),
+        Unary::Trunc => a.trunc(),
+        Unary::RoundEven => a.round_ties_even(),
+        Unary::Round => a.round(),
+        Unary::Exp => a.exp(),
+        Unary::Exp2 => a.exp2(),
+        Unary::Exp10 => 10f64.powf(a),
+        Unary::Log => a.ln(),
+        Unary::Log2 => a.log2(),
+        Unary::Log10 => a.log10(),
+        Unary::Sin => a.sin(),
+        Unary::Cos => a.cos(),
+        Unary::Tan => a.tan(),
+        Unary::Fract => (a - a.floor()).min(1.0 - f64::EPSILON / 2.0),
+        Unary::Canonicalize => a,
+    }
+}

@@ -1,0 +1,247 @@
+//! A launch: geometry, arguments, and what came of it.
+
+use phalanx_ir::attributes::AttrKind;
+
+use crate::{
+    fault::{Failure, Fault, FaultKind},
+    memory::{Memory, Region},
+    observe::Observer,
+    program::Program,
+    schedule,
+    thread::Coordinates,
+    value::Value,
+};
+
+/// An argument of a kernel.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Arg {
+    /// A value of the parameter's type; for pointers to global memory, an address.
+    Value(Value),
+    /// So many bytes of workgroup memory, for a pointer to it.
+    Shared(u64),
+}
+
+impl Arg {
+    /// An integer, a floating-point number's bits, or an address.
+    #[must_use]
+    pub fn bits(bits: impl Into<u128>) -> Arg {
+        Arg::Value(Value::Bits(bits.into()))
+    }
+}
+
+/// In which order threads advance. All are fair.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Order {
+    /// One instruction each, in turn.
+    #[default]
+    Lockstep,
+    /// So many instructions each, in turn.
+    Turns(u32),
+    /// Threads and lengths of turns at random.
+    Random(u64),
+}
+
+/// How a kernel is launched.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Launch {
+    /// Workgroups in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a workgroup in each dimension.
+    pub block: [u32; 3],
+    /// Lanes of a wave: 32 or 64, or any number up to 64 for experiments.
+    pub wave: u32,
+    /// Arguments.
+    pub args: Vec<Arg>,
+    /// Bytes of workgroup memory for variables without a size.
+    pub shared: u64,
+    /// How many instructions all threads together may execute.
+    pub fuel: u64,
+    /// In which order threads advance.
+    pub order: Order,
+    /// Chooses bits of memory that nobody wrote.
+    pub seed: u64,
+}
+
+impl Default for Launch {
+    fn default() -> Launch {
+        Launch {
+            grid: [1; 3],
+            block: [1; 3],
+            wave: 32,
+            args: Vec::new(),
+            shared: 0,
+            fuel: 100_000_000,
+            order: Order::default(),
+            seed: 0,
+        }
+    }
+}
+
+/// What a launch did.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// Instructions executed by all threads together.
+    pub steps: u64,
+    /// Group operations, each counted once for its group.
+    pub groups: u64,
+    /// Barriers that were passed.
+    pub barriers: u64,
+}
+
+/// Threads, waves and workgroups of a launch.
+///
+/// Threads of a workgroup are numbered along x, then y, then z; consecutive ones form waves, the last of which may not
+/// be full.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Geometry {
+    grid: [u32; 3],
+    block: [u32; 3],
+    wave: u32,
+}
+
+/// More threads are refused.
+const THREADS: u64 = 1 << 20;
+
+impl Geometry {
+    /// The geometry of a launch.
+    ///
+    /// # Errors
+    /// An extent is zero, a wave is empty or larger than 64, or there are more than a million threads.
+    pub fn new(grid: [u32; 3], block: [u32; 3], wave: u32) -> Result<Geometry, Failure> {
+        let refuse = |what: &str| Err(Failure::Launch(what.to_owned()));
+        if grid.iter().chain(&block).any(|&extent| extent == 0) {
+            return refuse("an extent of the launch is zero");
+        }
+        if wave == 0 || wave > 64 {
+            return refuse("a wave has between 1 and 64 lanes");
+        }
+        let product = grid.iter().chain(&block).try_fold(1u64, |all, &n| all.checked_mul(n.into()));
+        match product {
+            Some(threads) if threads <= THREADS => Ok(Geometry { grid, block, wave }),
+            _ => refuse("a launch has at most 2^20 threads"),
+        }
+    }
+
+    /// Workgroups.
+    #[must_use]
+    pub fn blocks(&self) -> u32 {
+        self.grid.iter().product()
+    }
+
+    /// Threads of a workgroup.
+    #[must_use]
+    pub fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// Where thread `index` of workgroup `block` is.
+    #[must_use]
+    pub fn coordinates(&self, block: u32, index: u32) -> Coordinates {
+        let split = |n: u32, e: [u32; 3]| [n % e[0], n / e[0] % e[1], n / e[0] / e[1]];
+        Coordinates {
+            number: block * self.threads() + index,
+            thread: split(index, self.block),
+            block: split(block, self.grid),
+            block_size: self.block,
+            grid_size: self.grid,
+            wave_size: self.wave,
+            lane: index % self.wave,
+            wave: index / self.wave,
+        }
+    }
+}
+
+/// Runs a kernel to its end.
+///
+/// # Errors
+/// A thread cannot go on, threads hang at barriers, the fuel is spent, or the launch makes no sense.
+pub fn run(
+    program: &Program<'_>,
+    function: &str,
+    launch: &Launch,
+    memory: &mut Memory,
+    observer: &mut dyn Observer,
+) -> Result<Report, Failure> {
+    let refuse = |what: String| Err(Failure::Launch(what));
+    let Some(code) = program.function(function) else {
+        return refuse(format!("no function @{function}"));
+    };
+    let header = &program.code(code).header;
+    if program.code(code).is_declaration() {
+        return refuse(format!("@{function} has no body"));
+    }
+    if header.params.len() != launch.args.len() {
+        let (wants, given) = (header.params.len(), launch.args.len());
+        return refuse(format!("@{function} has {wants} parameters, {given} arguments are given"));
+    }
+    let geometry = Geometry::new(launch.grid, launch.block, launch.wave)?;
+    let setup = |kind| Failure::Fault(Fault { kind, thread: 0, site: None });
+    // Workgroup memory begins with the variables; arguments come after.
+    let mut shared = program.workgroup_memory(launch.shared).map_err(setup)?;
+    let mut args = Vec::with_capacity(launch.args.len());
+    for (position, arg) in launch.args.iter().enumerate() {
+        let ty = header.params[position];
+        let attributes = program.param_attributes(header.attributes, position);
+        args.push(match arg {
+            Arg::Shared(size) => {
+                if program.region(ty).ok() != Some(Region::Shared) {
+                    return refuse(format!(
+                        "argument {position} of @{function} is no pointer to workgroup memory"
+                    ));
+                }
+                Value::Bits(shared.allocate(*size, 16).map_err(setup)?.into())
+            }
+            Arg::Value(value) => {
+                // What the caller points to is passed by value: it lies in memory that all threads read.
+                match attributes.type_of(AttrKind::ByVal).or(attributes.type_of(AttrKind::ByRef)) {
+                    Some(inner) if value.elements().is_some() => {
+                        let size = program.shapes.store_size(inner);
+                        let address = memory.global.allocate(size, 16).map_err(setup)?;
+                        let mut bytes = vec![0; size as usize];
+                        let mut poison = vec![false; size as usize];
+                        crate::memory::encode(
+                            &program.shapes,
+                            inner,
+                            value,
+                            &mut bytes,
+                            &mut poison,
+                        )
+                        .map_err(setup)?;
+                        memory.global.write_raw(address, &bytes, &poison).map_err(setup)?;
+                        Value::Bits(address.into())
+                    }
+                    _ => value.clone(),
+                }
+            }
+        });
+    }
+    let packets = packets(&geometry, memory).map_err(setup)?;
+    schedule::run(program, code, launch, geometry, &args, &shared, packets, memory, observer)
+}
+
+/// The dispatch packet and the implicit arguments of AMDGPU kernels (code object version 5), where extents are read from.
+fn packets(geometry: &Geometry, memory: &mut Memory) -> Result<[u64; 2], FaultKind> {
+    let (grid, block) = (geometry.grid, geometry.block);
+    let mut packet = [0u8; 64];
+    let mut implicit = [0u8; 256];
+    let dimensions = if grid[2] * block[2] > 1 {
+        3
+    } else if grid[1] * block[1] > 1 {
+        2
+    } else {
+        1
+    };
+    packet[2] = dimensions;
+    implicit[64] = dimensions;
+    for d in 0..3 {
+        packet[4 + 2 * d..][..2].copy_from_slice(&(block[d] as u16).to_le_bytes());
+        packet[12 + 4 * d..][..4].copy_from_slice(&(grid[d] * block[d]).to_le_bytes());
+        implicit[4 * d..][..4].copy_from_slice(&grid[d].to_le_bytes());
+        implicit[12 + 2 * d..][..2].copy_from_slice(&(block[d] as u16).to_le_bytes());
+    }
+    let addresses = [memory.buffer(&packet)?, memory.buffer(&implicit)?];
+    for address in addresses {
+        memory.global.make_constant(address);
+    }
+    Ok(addresses)
+}

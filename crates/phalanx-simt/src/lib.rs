@@ -1,0 +1,45 @@
+//! The executable semantics of SIMT code: an interpreter for kernels under maximal convergence.
+//!
+//! Threads run one by one; what ties them together are *dynamic instances*. Each time a thread executes a block, the
+//! instance has a [`convergence`] key, and two threads are converged there when their keys are equal (the closed form of
+//! LLVM's *Convergence And Uniformity* document). Operations that concern a group (ballots, shuffles, barriers) wait until
+//! no other thread can join it. So the result does not depend on how fast threads run, and every claim that an analysis
+//! makes about uniform values, uses and branches can be checked by watching ([`Observer`]).
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`value`] | what a thread computes with: bits, poison, vectors and aggregates |
+//! | [`shape`] | sizes, offsets and address spaces of types |
+//! | [`memory`] | global, shared and private memory, bounds, undefined and poison bytes |
+//! | [`program`] | a module made ready to run |
+//! | [`fault`] | what can go wrong, and where |
+//! | `ops`, `float`, `intrinsic`, `collective` | what instructions compute |
+//! | [`thread`] | one thread: frames and steps |
+//! | [`convergence`] | cycle hierarchies, keys, tokens |
+//! | [`launch`], `schedule` | a launch: geometry, arguments, groups, barriers, hangs |
+//! | [`observe`], [`trace`] | watching, and the table of converged dynamic instances |
+//!
+//! The interpreter knows no analysis: it is what they are held against.
+
+mod collective;
+pub mod convergence;
+pub mod fault;
+mod float;
+mod intrinsic;
+pub mod launch;
+pub mod memory;
+pub mod observe;
+mod ops;
+pub mod program;
+mod schedule;
+pub mod shape;
+pub mod thread;
+pub mod trace;
+pub mod value;
+
+pub use fault::{Failure, Fault, FaultKind};
+pub use launch::{Arg, Geometry, Launch, Report, run};
+pub use memory::Memory;
+pub use observe::{Observer, Silent};
+pub use program::Program;
+pub use value::Value;

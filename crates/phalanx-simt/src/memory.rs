@@ -1,0 +1,495 @@
+//! Memory: one segment that all threads share, one per workgroup, one per thread.
+//!
+//! A [`Segment`] is a range of addresses with allocations in it; an access must lie inside one of them. Bytes that were
+//! never written hold bits that depend on the seed of the segment: reading them is reading `undef`, for which any bits may
+//! be chosen. Poison is remembered byte by byte.
+//!
+//! Generic addresses reach all three: shared and private memory appear in *apertures*, ranges of the generic space that no
+//! global address lies in. A pointer that moves between a specific and the generic space changes its number, so memory
+//! that aliases does alias.
+
+use phalanx_target::{
+    Architecture,
+    address_space::{AddressSpace, SpaceKind},
+};
+
+use crate::{
+    fault::FaultKind,
+    shape::{Shape, Shapes},
+    value::{Value, mask},
+};
+use phalanx_ir::Type;
+
+/// Where an address leads.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Region {
+    /// All threads.
+    Global,
+    /// The threads of a workgroup.
+    Shared,
+    /// A thread.
+    Private,
+    /// Any of these, by the address.
+    Generic,
+}
+
+impl Region {
+    /// The region of an address space; none when the space is not interpreted.
+    #[must_use]
+    pub fn of(architecture: Architecture, space: u32) -> Option<Region> {
+        Some(match AddressSpace::of(architecture, space).kind() {
+            SpaceKind::Generic => Region::Generic,
+            SpaceKind::Global | SpaceKind::Constant | SpaceKind::Parameter => Region::Global,
+            SpaceKind::Workgroup | SpaceKind::Cluster => Region::Shared,
+            SpaceKind::Private => Region::Private,
+            SpaceKind::Region | SpaceKind::Buffer | SpaceKind::Input | SpaceKind::Unknown => {
+                // Without a target there is one memory.
+                return (space == 0).then_some(Region::Generic);
+            }
+        })
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Region::Global => "global",
+            Region::Shared => "shared",
+            Region::Private => "private",
+            Region::Generic => "generic",
+        }
+    }
+}
+
+/// Where shared and private memory appear among generic addresses.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Apertures {
+    shared: u64,
+    private: u64,
+    size: u64,
+}
+
+impl Apertures {
+    /// For generic pointers of this many bits.
+    #[must_use]
+    pub fn new(bits: u32) -> Apertures {
+        match bits {
+            0..=32 => Apertures { shared: 0xa000_0000, private: 0xc000_0000, size: 0x1000_0000 },
+            _ => Apertures { shared: 1 << 48, private: 2 << 48, size: 1 << 32 },
+        }
+    }
+
+    /// The generic form of an address. Null stays null.
+    #[must_use]
+    pub fn generic(self, region: Region, address: u64) -> u64 {
+        match region {
+            _ if address == 0 => 0,
+            Region::Shared => self.shared.wrapping_add(address),
+            Region::Private => self.private.wrapping_add(address),
+            Region::Global | Region::Generic => address,
+        }
+    }
+
+    /// Where a generic address leads.
+    #[must_use]
+    pub fn resolve(self, address: u64) -> (Region, u64) {
+        for (region, start) in [(Region::Shared, self.shared), (Region::Private, self.private)] {
+            if let Some(offset) = address.checked_sub(start).filter(|&offset| offset < self.size) {
+                return (region, offset);
+            }
+        }
+        (Region::Global, address)
+    }
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct Allocation {
+    start: u64,
+    end: u64,
+    is_constant: bool,
+}
+
+/// A range of memory.
+#[derive(Clone, Debug)]
+pub struct Segment {
+    region: Region,
+    bytes: Vec<u8>,
+    poison: Vec<bool>,
+    /// By address.
+    allocations: Vec<Allocation>,
+    seed: u64,
+}
+
+/// Addresses below are in no allocation, so that null and small offsets from it are caught.
+const FIRST: u64 = 64;
+
+/// More than this in one segment is refused.
+const LIMIT: u64 = 1 << 31;
+
+impl Segment {
+    /// An empty segment whose unwritten bytes depend on `seed`.
+    #[must_use]
+    pub fn new(region: Region, seed: u64) -> Segment {
+        Segment { region, bytes: Vec::new(), poison: Vec::new(), allocations: Vec::new(), seed }
+    }
+
+    /// Makes room; the address of the first byte. A gap follows, so that overruns are caught.
+    ///
+    /// # Errors
+    /// The segment would grow too large.
+    pub fn allocate(&mut self, size: u64, align: u64) -> Result<u64, FaultKind> {
+        let start = self.end().next_multiple_of(align.max(16));
+        let end = start.checked_add(size).filter(|&end| end <= LIMIT);
+        let Some(end) = end else {
+            return Err(FaultKind::unsupported(format!("an allocation of {size} bytes")));
+        };
+        let used = (end - FIRST) as usize;
+        let (mut at, seed) = (self.bytes.len() as u64, self.seed);
+        self.bytes.resize_with(used, || {
+            at += 1;
+            undefined(seed, at)
+        });
+        self.poison.resize(used, false);
+        self.allocations.push(Allocation { start, end, is_constant: false });
+        Ok(start)
+    }
+
+    fn end(&self) -> u64 {
+        // One byte more than the last, so that neighbours do not touch.
+        self.allocations.last().map_or(FIRST, |last| last.end + 1)
+    }
+
+    /// Forbids stores to the allocation that starts at an address.
+    pub fn make_constant(&mut self, start: u64) {
+        if let Some(found) = self.allocations.iter_mut().find(|a| a.start == start) {
+            found.is_constant = true;
+        }
+    }
+
+    /// How many allocations there are; see [`Segment::release`].
+    #[must_use]
+    pub fn mark(&self) -> usize {
+        self.allocations.len()
+    }
+
+    /// Frees all allocations made since a mark.
+    pub fn release(&mut self, mark: usize) {
+        self.allocations.truncate(mark);
+        let used = (self.allocations.last().map_or(FIRST, |last| last.end) - FIRST) as usize;
+        self.bytes.truncate(used);
+        self.poison.truncate(used);
+    }
+
+    fn place(
+        &self,
+        access: &'static str,
+        address: u64,
+        size: u64,
+        writes: bool,
+    ) -> Result<usize, FaultKind> {
+        let fault =
+            |reason| FaultKind::Memory { access, space: self.region.text(), address, size, reason };
+        let after = self.allocations.partition_point(|a| a.start <= address);
+        let found = after.checked_sub(1).map(|i| self.allocations[i]);
+        match found {
+            Some(a) if address.checked_add(size).is_some_and(|end| end <= a.end) => {
+                if writes && a.is_constant {
+                    return Err(fault("the memory is constant"));
+                }
+                Ok((address - FIRST) as usize)
+            }
+            _ if address < FIRST => Err(fault("the address is null")),
+            _ => Err(fault("out of bounds")),
+        }
+    }
+
+    /// Bytes, and which of them are poison.
+    ///
+    /// # Errors
+    /// They are not all in one allocation.
+    pub fn read(
+        &self,
+        access: &'static str,
+        address: u64,
+        size: u64,
+    ) -> Result<(&[u8], &[bool]), FaultKind> {
+        let at = self.place(access, address, size, false)?;
+        let range = at..at + size as usize;
+        Ok((&self.bytes[range.clone()], &self.poison[range]))
+    }
+
+    /// Writes bytes that are not poison.
+    ///
+    /// # Errors
+    /// They are not all in one allocation, or it is constant.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), FaultKind> {
+        let at = self.place("store", address, bytes.len() as u64, true)?;
+        self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+        self.poison[at..at + bytes.len()].fill(false);
+        Ok(())
+    }
+
+    /// Writes bytes with their poison.
+    ///
+    /// # Errors
+    /// As [`Segment::write`].
+    pub fn write_raw(
+        &mut self,
+        address: u64,
+        bytes: &[u8],
+        poison: &[bool],
+    ) -> Result<(), FaultKind> {
+        let at = self.place("store", address, bytes.len() as u64, true)?;
+        self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+        self.poison[at..at + bytes.len()].copy_from_slice(poison);
+        Ok(())
+    }
+}
+
+/// Bits for a byte that nobody wrote.
+fn undefined(seed: u64, at: u64) -> u8 {
+    let x = (seed ^ at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (x >> 56) as u8
+}
+
+/// The memory that outlives a launch.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    pub(crate) global: Segment,
+}
+
+impl Default for Memory {
+    fn default() -> Memory {
+        Memory::new(0)
+    }
+}
+
+impl Memory {
+    /// Empty memory; bits of unwritten bytes depend on the seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Memory {
+        Memory { global: Segment::new(Region::Global, seed) }
+    }
+
+    /// A buffer with these contents; its address.
+    ///
+    /// # Errors
+    /// Too much memory is asked for.
+    pub fn buffer(&mut self, contents: &[u8]) -> Result<u64, FaultKind> {
+        let address = self.global.allocate(contents.len() as u64, 256)?;
+        self.global.write(address, contents)?;
+        Ok(address)
+    }
+
+    /// Bytes of a buffer.
+    ///
+    /// # Errors
+    /// There is no such memory.
+    pub fn bytes(&self, address: u64, size: u64) -> Result<&[u8], FaultKind> {
+        Ok(self.global.read("read", address, size)?.0)
+    }
+}
+
+/// All memory that one thread sees.
+#[derive(Debug)]
+pub struct View<'a> {
+    pub(crate) global: &'a mut Segment,
+    pub(crate) shared: &'a mut Segment,
+    pub(crate) private: &'a mut Segment,
+    pub(crate) apertures: Apertures,
+}
+
+impl View<'_> {
+    /// The region that an address really is in, and the address there.
+    pub(crate) fn resolve(&self, region: Region, address: u64) -> (Region, u64) {
+        match region {
+            Region::Generic => self.apertures.resolve(address),
+            _ => (region, address),
+        }
+    }
+
+    pub(crate) fn segment(&mut self, region: Region) -> &mut Segment {
+        match region {
+            Region::Shared => self.shared,
+            Region::Private => self.private,
+            Region::Global | Region::Generic => self.global,
+        }
+    }
+
+    /// Loads a value of a type.
+    pub(crate) fn load(
+        &mut self,
+        shapes: &Shapes,
+        ty: Type,
+        (region, address): (Region, u64),
+    ) -> Result<Value, FaultKind> {
+        let (region, address) = self.resolve(region, address);
+        let size = shapes.store_size(ty);
+        let (bytes, poison) = self.segment(region).read("load", address, size)?;
+        decode(shapes, ty, bytes, poison)
+    }
+
+    /// Stores a value of a type.
+    pub(crate) fn store(
+        &mut self,
+        shapes: &Shapes,
+        ty: Type,
+        value: &Value,
+        (region, address): (Region, u64),
+    ) -> Result<(), FaultKind> {
+        let (region, address) = self.resolve(region, address);
+        let size = shapes.store_size(ty) as usize;
+        let segment = self.segment(region);
+        if let (Value::Bits(bits), true) = (value, size <= 16) {
+            return segment.write(address, &bits.to_le_bytes()[..size]);
+        }
+        let (mut bytes, mut poison) = (vec![0; size], vec![false; size]);
+        encode(shapes, ty, value, &mut bytes, &mut poison)?;
+        segment.write_raw(address, &bytes, &poison)
+    }
+}
+
+/// The value of bytes in memory.
+pub(crate) fn decode(
+    shapes: &Shapes,
+    ty: Type,
+    bytes: &[u8],
+    poison: &[bool],
+) -> Result<Value, FaultKind> {
+    let part = |elem: Type, at: u64| {
+        let (at, size) = (at as usize, shapes.store_size(elem) as usize);
+        decode(shapes, elem, &bytes[at..at + size], &poison[at..at + size])
+    };
+    Ok(match shapes.of(ty) {
+        Shape::Int(_) | Shape::Float(_) | Shape::Ptr { .. } => {
+            if poison.contains(&true) {
+                return Ok(Value::Poison);
+            }
+            let bits = shapes.bits(ty).unwrap_or(128);
+            Value::Bits(number(bytes, bits)? & mask(bits))
+        }
+        &Shape::Vector { elem, len } => {
+            let bits = shapes.bits(elem).unwrap_or(8);
+            if bits.is_multiple_of(8) {
+                let lane = |i| part(elem, u64::from(i) * u64::from(bits / 8));
+                Value::Many((0..len).map(lane).collect::<Result<_, _>>()?)
+            } else if poison.contains(&true) {
+                Value::Poison
+            } else {
+                let all = number(bytes, bits * len)?;
+                let lane = |i| Value::Bits(all >> (i * bits) & mask(bits));
+                Value::Many((0..len).map(lane).collect())
+            }
+        }
+        &Shape::Array { elem, len, stride } => {
+            Value::Many((0..len).map(|i| part(elem, i * stride)).collect::<Result<_, _>>()?)
+        }
+        Shape::Struct(members) => {
+            Value::Many(members.iter().map(|&(ty, at)| part(ty, at)).collect::<Result<_, _>>()?)
+        }
+        Shape::None => return Err(FaultKind::unsupported("memory of a type without a size")),
+    })
+}
+
+fn number(bytes: &[u8], bits: u32) -> Result<u128, FaultKind> {
+    if bits > 128 {
+        return Err(FaultKind::unsupported(format!("numbers of {bits} bits")));
+    }
+    let mut words = [0; 16];
+    words[..bytes.len()].copy_from_slice(bytes);
+    Ok(u128::from_le_bytes(words))
+}
+
+/// The bytes of a value in memory.
+pub(crate) fn encode(
+    shapes: &Shapes,
+    ty: Type,
+    value: &Value,
+    bytes: &mut [u8],
+    poison: &mut [bool],
+) -> Result<(), FaultKind> {
+    if *value == Value::Poison {
+        poison.fill(true);
+        return Ok(());
+    }
+    let mut part = |elem: Type, at: u64, value: &Value| {
+        let (at, size) = (at as usize, shapes.store_size(elem) as usize);
+        encode(shapes, elem, value, &mut bytes[at..at + size], &mut poison[at..at + size])
+    };
+    match shapes.of(ty) {
+        Shape::Int(_) | Shape::Float(_) | Shape::Ptr { .. } => {
+            let bits = value.bits().unwrap_or(0);
+            if bytes.len() > 16 {
+                return Err(FaultKind::unsupported("numbers of more than 128 bits"));
+            }
+            let size = bytes.len();
+            bytes.copy_from_slice(&bits.to_le_bytes()[..size]);
+        }
+        &Shape::Vector { elem, len } => {
+            let bits = shapes.bits(elem).unwrap_or(8);
+            if bits.is_multiple_of(8) {
+                for i in 0..len {
+                    part(elem, u64::from(i * (bits / 8)), &value.element(i as usize))?;
+                }
+            } else {
+                let mut all = 0u128;
+                for i in 0..len.min(128 / bits.max(1)) {
+                    match value.element(i as usize) {
+                        Value::Bits(lane) => all |= lane << (i * bits),
+                        _ => poison.fill(true),
+                    }
+                }
+                let size = bytes.len().min(16);
+                bytes[..size].copy_from_slice(&all.to_le_bytes()[..size]);
+            }
+        }
+        &Shape::Array { elem, len, stride } => {
+            for i in 0..len {
+                part(elem, i * stride, &value.element(i as usize))?;
+            }
+        }
+        Shape::Struct(members) => {
+            for (i, &(ty, at)) in members.iter().enumerate() {
+                part(ty, at, &value.element(i))?;
+            }
+        }
+        Shape::None => return Err(FaultKind::unsupported("memory of a type without a size")),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accesses_stay_inside_allocations() {
+        let mut memory = Segment::new(Region::Shared, 1);
+        let (a, b) = (memory.allocate(8, 4).unwrap(), memory.allocate(4, 4).unwrap());
+        assert!(b >= a + 9 && memory.write(a + 4, &[1; 4]).is_ok());
+        let fault = memory.write(a + 6, &[0; 4]).unwrap_err().to_string();
+        assert_eq!(
+            fault,
+            format!("store of 4 bytes at shared address {:#x}: out of bounds", a + 6)
+        );
+        assert!(memory.read("load", 0, 1).unwrap_err().to_string().ends_with("is null"));
+        memory.make_constant(b);
+        assert!(memory.write(b, &[0]).unwrap_err().to_string().ends_with("is constant"));
+        assert!(memory.read("load", b, 4).is_ok());
+        let mark = memory.mark();
+        let c = memory.allocate(4, 64).unwrap();
+        assert_eq!(c % 64, 0);
+        memory.release(mark);
+        assert!(memory.read("load", c, 1).is_err());
+    }
+
+    #[test]
+    fn apertures_alias() {
+        for bits in [32, 64] {
+            let apertures = Apertures::new(bits);
+            for region in [Region::Global, Region::Shared, Region::Private] {
+                let generic = apertures.generic(region, 0x1234);
+                assert_eq!(apertures.resolve(generic), (region, 0x1234));
+                assert_eq!(apertures.generic(region, 0), 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! What the operations on numbers compute, lane by lane.
+//!
+//! The meaning is that of LLVM 22's Language Reference: an operation whose flags or ranges are broken gives poison, poison
+//! operands give poison, and a division that cannot be done is undefined behaviour.
+
+use phalanx_ir::{
+    InstData, InstFlags, Opcode, Type,
+    inst::{IntPredicate, RmwOp},
+};
+
+use crate::{
+    fault::FaultKind,
+    float,
+    shape::{FloatKind, Shape, Shapes},
+    value::{Value, mask, signed},
+};
+
+type Result<T> = std::result::Result<T, FaultKind>;
+
+/// Applies an operation to each lane of two operands of one type.
+pub(crate) fn lanes2(
+    a: &Value,
+    b: &Value,
+    mut op: impl FnMut(u128, u128) -> Result<Value>,
+) -> Result<Value> {
+    match (a, b) {
+        (Value::Bits(a), Value::Bits(b)) => op(*a, *b),
+        (Value::Many(left), Value::Many(right)) => {
+            let lane = |(a, b): (&Value, &Value)| match (a, b) {
+                (Value::Bits(a), Value::Bits(b)) => op(*a, *b),
+                _ => Ok(Value::Poison),
+            };
+            Ok(Value::Many(left.iter().zip(right.iter()).map(lane).collect::<Result<_>>()?))
+        }
+        (Value::Many(lanes), _) | (_, Value::Many(lanes)) => {
+            Ok(Value::Many(vec![Value::Poison; lanes.len()].into()))
+        }
+        _ => Ok(Value::Poison),
+    }
+}
+
+/// Applies an operation to each lane of an operand.
+pub(crate) fn lanes1(a: &Value, mut op: impl FnMut(u128) -> Result<Value>) -> Result<Value> {
+    match a {
+        Value::Bits(a) => op(*a),
+        Value::Many(lanes) => {
+            let lanes = lanes.iter().map(|lane| match lane {
+                Value::Bits(bits) => op(*bits),
+                _ => Ok(Value::Poison),
+            });
+            Ok(Value::Many(lanes.collect::<Result<_>>()?))
+        }
+        _ => Ok(Value::Poison),
+    }
+}
+
+/// The type of a lane.
+pub(crate) fn lane(shapes: &Shapes, ty: Type) -> Type {
+    match *shapes.of(ty) {
+        Shape::Vector { elem, .. } => elem,
+        _ => ty,
+    }
+}
+
+pub(crate) fn float_kind(shapes: &Shapes, ty: Type) -> Result<FloatKind> {
+    match shapes.of(lane(shapes, ty)) {
+        Shape::Float(kind) => Ok(*kind),
+        _ => Err(FaultKind::unsupported("this floating-point format")),
+    }
+}
+
+pub(crate) fn int_bits(shapes: &Shapes, ty: Type) -> Result<u32> {
+    match shapes.bits(lane(shapes, ty)) {
+        Some(bits) if bits <= 128 => Ok(bits),
+        Some(bits) => Err(FaultKind::unsupported(format!("integers of {bits} bits"))),
+        None => Err(FaultKind::unsupported("integers of this type")),
+    }
+}
+
+/// An operation with two operands of the result's type.
+pub(crate) fn binary(shapes: &Shapes, data: &InstData, a: &Value, b: &Value) -> Result<Value> {
+    match data.opcode {
+        Opcode::FAdd | Opcode::FSub | Opcode::FMul | Opcode::FDiv | Opcode::FRem => {
+            let kind = float_kind(shapes, data.ty)?;
+            lanes2(a, b, |a, b| {
+                let result =
+                    float::binary(data.opcode, kind, a, b).map_or(Value::Poison, Value::Bits);
+                Ok(checked_float(kind, data.flags, &[a, b], result))
+            })
+        }
+        opcode => {
+            let bits = int_bits(shapes, data.ty)?;
+            // Poison divided is poison; dividing by poison is undefined.
+            if matches!(opcode, Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem)
+                && b.has_poison()
+            {
+                return Err(FaultKind::undefined("division by poison"));
+            }
+            lanes2(a, b, |a, b| integer(opcode, data.flags, bits, a, b))
+        }
+    }
+}
+
+/// Poison where fast-math flags promise what is not so.
+fn checked_float(kind: FloatKind, flags: InstFlags, operands: &[u128], result: Value) -> Value {
+    let broken = |bits: u128| {
+        let value = float::to_f64(kind, bits);
+        value.is_nan() && flags.contains(InstFlags::NNAN)
+            || value.is_infinite() && flags.contains(InstFlags::NINF)
+    };
+    let any = operands.iter().copied().any(broken) || result.bits().is_some_and(broken);
+    if any { Value::Poison } else { result }
+}
+
+/// An integer operation on numbers of `bits` bits.
+pub(crate) fn integer(
+    opcode: Opcode,
+    flags: InstFlags,
+    bits: u32,
+    a: u128,
+    b: u128,
+) -> Result<Value> {
+    let (all, least) = (mask(bits), 1u128 << (bits - 1));
+    let (sa, sb) = (signed(a, bits), signed(b, bits));
+    // The exact result fits 128 bits with its sign unless the operands have as many.
+    let fits = |exact: Option<i128>| exact.is_some_and(|r| signed(r as u128 & all, bits) == r);
+    let (nuw, nsw) = (flags.contains(InstFlags::NUW), flags.contains(InstFlags::NSW));
+    let exact = flags.contains(InstFlags::EXACT);
+    let (result, broken) = match opcode {
+        Opcode::Add => {
+            let (sum, carry) = a.overflowing_add(b);
+            let over = carry || sum > all;
+            (sum, nuw && over || nsw && !fits(sa.checked_add(sb)))
+        }
+        Opcode::Sub => (a.wrapping_sub(b), nuw && b > a || nsw && !fits(sa.checked_sub(sb))),
+        Opcode::Mul => {
+            let (product, carry) = a.overflowing_mul(b);
+            let over = carry || product > all;
+            (a.wrapping_mul(b), nuw && over || nsw && !fits(sa.checked_mul(sb)))
+        }
+        Opcode::UDiv | Opcode::URem | Opcode::SDiv | Opcode::SRem if b == 0 => {
+            return Err(FaultKind::undefined("division by zero"));
+        }
+        Opcode::UDiv => (a / b, exact && !a.is_multiple_of(b)),
+        Opcode::URem => (a % b, false),
+        Opcode::SDiv | Opcode::SRem if a == least && b == all => {
+            return Err(FaultKind::undefined("division that overflows"));
+        }
+        Opcode::SDiv => ((sa / sb) as u128, exact && sa % sb != 0),
+        Opcode::SRem => ((sa % sb) as u128, false),
+        Opcode::Shl | Opcode::LShr | Opcode::AShr if b >= u128::from(bits) => {
+            return Ok(Value::Poison);
+        }
+        Opcode::Shl => {
+            let result = a << b & all;
+            let lost = result >> b != a;
+            let sign = signed(result, bits) >> b != sa;
+            (result, nuw && lost || nsw && sign)
+        }
+        Opcode::LShr => (a >> b, exact && a >> b << b != a),
+        Opcode::AShr => ((sa >> b) as u128, exact && sa >> b << b != sa),
+        Opcode::And => (a & b, false),
+        Opcode::Or => (a | b, flags.contains(InstFlags::DISJOINT) && a & b != 0),
+        Opcode::Xor => (a ^ b, false),
+        _ => return Err(FaultKind::unsupported(opcode.text())),
+    };
+    Ok(if broken { Value::Poison } else { Value::Bits(result & all) })
+}
+
+/// A comparison of integers or addresses of `bits` bits.
+pub(crate) fn compare(predicate: IntPredicate, bits: u32, a: u128, b: u128) -> bool {
+    use IntPredicate as P;
+    let (sa, sb) = (signed(a, bits), signed(b, bits));
+    match predicate {
+        P::Eq => a == b,
+        P::Ne => a != b,
+        P::Ugt => a > b,
+        P::Uge => a >= b,
+        P::Ult => a < b,
+        P::Ule => a <= b,
+        P::Sgt => sa > sb,
+        P::Sge => sa >= sb,
+        P::Slt => sa < sb,
+        P::Sle => sa <= sb,
+    }
+}
+
+/// A conversion between numbers. Addresses are the caller's business.
+pub(crate) fn convert(shapes: &Shapes, data: &InstData, from: Type, a: &Value) -> Result<Value> {
+    let to = data.ty;
+    let flags = data.flags;
+    match data.opcode {
+        Opcode::Trunc => {
+            let (from, to) = (int_bits(shapes, from)?, int_bits(shapes, to)?);
+            lanes1(a, |a| {
+                let result = a & mask(to);
+                let broken = flags.contains(InstFlags::NUW) && result != a
+                    || flags.contains(InstFlags::NSW) && signed(result, to) != signed(a, from);
+                Ok(if broken { Value::Poison } else { Value::Bits(result) })
+            })
+        }
+        Opcode::ZExt => {
+            let from = int_bits(shapes, from)?;
+            int_bits(shapes, to)?;
+            lanes1(a, |a| {
+                let broken = flags.contains(InstFlags::NNEG) && signed(a, from) < 0;
+                Ok(if broken { Value::Poison } else { Value::Bits(a) })
+            })
+        }
+        Opcode::SExt => {
+            let (from, to) = (int_bits(shapes, from)?, int_bits(shapes, to)?);
+            lanes1(a, |a| Ok(Value::Bits(signed(a, from) as u128 & mask(to))))
+        }
+        Opcode::FpToUi | Opcode::FpToSi => {
+            let (kind, bits) = (float_kind(shapes, from)?, int_bits(shapes, to)?);
+            let is_signed = data.opcode == Opcode::FpToSi;
+            lanes1(a, |a| Ok(to_integer(float::to_f64(kind, a), bits, is_signed)))
+        }
+        Opcode::UiToFp | Opcode::SiToFp => {
+            let (bits, kind) = (int_bits(shapes, from)?, float_kind(shapes, to)?);
+            let is_signed = data.opcode == Opcode::SiToFp;
+            lanes1(a, |a| {
+                if flags.contains(InstFlags::NNEG) && signed(a, bits) < 0 {
+                    return Ok(Value::Poison);
+                }
+                // Rounded once: wide integers do not go through `f64`.
+                Ok(Value::Bits(match (kind, is_signed) {
+                    (FloatKind::Single, true) => (signed(a, bits) as f32).to_bits().into(),
+                    (FloatKind::Single, false) => (a as f32).to_bits().into(),
+                    (_, true) => float::from_f64(kind, signed(a, bits) as f64),
+                    (_, false) => float::from_f64(kind, a as f64),
+                }))
+            })
+        }
+        Opcode::FpTrunc | Opcode::FpExt => {
+            let (from, to) = (float_kind(shapes, from)?, float_kind(shapes, to)?);
+            lanes1(a, |a| Ok(Value::Bits(float::from_f64(to, float::to_f64(from, a)))))
+        }
+        opcode => Err(FaultKind::unsupported(opcode.text())),
+    }
+}
+
+/// Towards zero; poison when it does not fit.
+fn to_integer(value: f64, bits: u32, is_signed: bool) -> Value {
+    let whole = value.trunc();
+    let limit = 2f64.powi(bits as i32 - i32::from(is_signed));
+    let fits =
+        if is_signed { whole >= -limit && whole < limit } else { whole >= 0.0 && whole < limit };
+    match fits {
+        false => Value::Poison,
+        true if is_signed => Value::Bits(whole as i128 as u128 & mask(bits)),
+        true => Value::Bits(whole as u128),
+    }
+}
+
+/// What an atomic operation leaves in memory.
+pub(crate) fn atomic(
+    shapes: &Shapes,
+    op: RmwOp,
+    ty: Type,
+    old: &Value,
+    operand: &Value,
+) -> Result<Value> {
+    if let Shape::Float(kind) = *shapes.of(lane(shapes, ty))
+        && op != RmwOp::Xchg
+    {
+        return lanes2(old, operand, |a, b| {
+            Ok(float::atomic(op, kind, a, b).map_or(Value::Poison, Value::Bits))
+        });
+    }
+    let bits = int_bits(shapes, ty)?;
+    let all = mask(bits);
+    lanes2(old, operand, |a, b| {
+        let (sa, sb) = (signed(a, bits), signed(b, bits));
+        Ok(Value::Bits(match op {
+            RmwOp::Xchg => b,
+            RmwOp::Add => a.wrapping_add(b) & all,
+            RmwOp::Sub => a.wrapping_sub(b) & all,
+            RmwOp::And => a & b,
+            RmwOp::Nand => !(a & b) & all,
+            RmwOp::Or => a | b,
+            RmwOp::Xor => a ^ b,
+            RmwOp::Max => {
+                if sa >= sb {
+                    a
+                } else {
+                    b
+                }
+            }
+            RmwOp::Min => {
+                if sa <= sb {
+                    a
+                } else {
+                    b
+                }
+            }
+            RmwOp::UMax => a.max(b),
+            RmwOp::UMin => a.min(b),
+            RmwOp::UIncWrap => {
+                if a >= b {
+                    0
+                } else {
+                    a + 1
+                }
+            }
+            RmwOp::UDecWrap => {
+                if a == 0 || a > b {
+                    b
+                } else {
+                    a - 1
+                }
+            }
+            RmwOp::USubCond => {
+                if a >= b {
+                    a - b
+                } else {
+                    a
+                }
+            }
+            RmwOp::USubSat => a.saturating_sub(b),
+            _ => return Err(FaultKind::unsupported(op.text())),
+        }))
+    })
+}
+
+/// The same bits as another type: numbers and vectors of numbers, lowest lane first.
+pub(crate) fn bitcast(shapes: &Shapes, from: Type, to: Type, a: &Value) -> Result<Value> {
+    if from == to {
+        return Ok(a.clone());
+    }
+    let (mut bits, mut poison) = (Vec::new(), false);
+    let width = int_bits(shapes, from)?;
+    let lanes = match a {
+        Value::Many(lanes) => lanes.to_vec(),
+        other => vec![other.clone()],
+    };
+    for lane in &lanes {
+        let value = lane.bits();
+        poison |= value.is_none();
+        bits.extend((0..width).map(|i| value.unwrap_or(0) >> i & 1 == 1));
+    }
+    let number = |bits: &[bool]| {
+        Value::Bits(bits.iter().rev().fold(0, |all, &bit| all << 1 | u128::from(bit)))
+    };
+    match *shapes.of(to) {
+        Shape::Vector { elem, len } => {
+            let width = int_bits(shapes, elem)? as usize;
+            if poison && lanes.len() == len as usize {
+                return Ok(a.clone());
+            }
+            let part =
+                |i: usize| if poison { Value::Poison } else { number(&bits[i * width..][..width]) };
+            Ok(Value::Many((0..len as usize).map(part).collect()))
+        }
+        _ if poison => Ok(Value::Poison),
+        _ => {
+            int_bits(shapes, to)?;
+            Ok(number(&bits))
+        }
+    }
+}

@@ -1,0 +1,510 @@
+//! A module made ready to run.
+//!
+//! Constants are evaluated once, variables get their addresses, callees are resolved to functions and intrinsics, and each
+//! function gets its graph and cycle hierarchy. What cannot be interpreted is an error only when a thread reaches it.
+
+use phalanx_graph::{Cfg, Cycles};
+use phalanx_ir::{
+    Const, ConstKind, Context, Function, GlobalName, InstData, InstFlags, InstId, Module, Opcode,
+    Type, ValueKind, attributes::AttrList, constant::ConstExpr, inst::OperandRange,
+};
+use phalanx_target::{Architecture, Target};
+use rustc_hash::FxHashMap;
+
+use crate::{
+    fault::FaultKind,
+    intrinsic::Intrinsic,
+    memory::{Apertures, Memory, Region, Segment, encode},
+    ops,
+    shape::{Shape, Shapes},
+    value::Value,
+};
+
+/// A module made ready to run.
+pub struct Program<'m> {
+    pub(crate) module: &'m Module,
+    pub(crate) shapes: Shapes,
+    pub(crate) architecture: Architecture,
+    pub(crate) apertures: Apertures,
+    pub(crate) functions: Vec<Code<'m>>,
+    by_name: FxHashMap<GlobalName, usize>,
+    constants: Vec<Option<Value>>,
+    /// Addresses of variables, generic for functions.
+    addresses: FxHashMap<GlobalName, u64>,
+    /// Variables in workgroup memory.
+    pub(crate) shared: Segment,
+    /// Where workgroup memory goes that a launch sizes.
+    dynamic: u64,
+    global_variables: Vec<usize>,
+}
+
+/// A function made ready to run.
+pub(crate) struct Code<'m> {
+    pub(crate) function: &'m Function,
+    pub(crate) cfg: Option<Cfg>,
+    pub(crate) cycles: Option<Cycles>,
+    /// By instruction number.
+    pub(crate) callees: FxHashMap<InstId, Callee>,
+    /// Convergence control tokens are used.
+    pub(crate) is_controlled: bool,
+}
+
+/// What a call calls.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub(crate) enum Callee {
+    Function(usize),
+    Intrinsic(Intrinsic),
+    /// Empty inline assembly: nothing happens.
+    Nothing,
+    Indirect,
+    Unknown,
+}
+
+/// Addresses of functions start here, so that they are in no memory.
+const CODE: u64 = 0x7f00_0000_0000;
+
+/// Constants nest no deeper than this.
+const DEPTH: usize = 100;
+
+impl<'m> Program<'m> {
+    /// Makes a module ready. O(module).
+    ///
+    /// # Errors
+    /// Variables need too much memory.
+    pub fn new(module: &'m Module, target: &Target) -> Result<Program<'m>, FaultKind> {
+        let context = &*module.context;
+        let shapes = Shapes::new(module);
+        let architecture = target.architecture();
+        let bits = match shapes.of(Type::PTR) {
+            Shape::Ptr { bits, .. } => *bits,
+            _ => 64,
+        };
+        let mut program = Program {
+            module,
+            shapes,
+            architecture,
+            apertures: Apertures::new(bits),
+            functions: Vec::new(),
+            by_name: FxHashMap::default(),
+            constants: Vec::new(),
+            addresses: FxHashMap::default(),
+            shared: Segment::new(Region::Shared, 0),
+            dynamic: 0,
+            global_variables: Vec::new(),
+        };
+        program.place_variables()?;
+        for (number, function) in module.functions.iter().enumerate() {
+            program.by_name.insert(function.header.name, number);
+            program.addresses.insert(function.header.name, CODE + 16 * number as u64);
+        }
+        for alias in &module.aliases {
+            if let Some(value) = program.constant_of(alias.target, 0).ok().and_then(|v| v.bits()) {
+                program.addresses.insert(alias.name, value as u64);
+            }
+        }
+        program.constants = (0..context.const_count())
+            .map(|number| program.constant_of(Const::from_raw(number as u32), 0).ok())
+            .collect();
+        program.functions = module.functions.iter().map(|f| program.prepare(f)).collect();
+        Ok(program)
+    }
+
+    /// Memory with the variables of the program in it; a launch adds to it. Unwritten bytes depend on the seed.
+    ///
+    /// # Errors
+    /// Variables need too much memory, or an initial value is not interpreted.
+    pub fn memory(&self, seed: u64) -> Result<Memory, FaultKind> {
+        let mut memory = Memory::new(seed);
+        for &number in &self.global_variables {
+            let variable = &self.module.variables[number];
+            let size = self.shapes.alloc_size(variable.ty);
+            let align = variable.align.unwrap_or(1).max(self.shapes.align(variable.ty));
+            let address = memory.global.allocate(size, align)?;
+            if let Some(initializer) = variable.initializer {
+                let value = self.constant(initializer)?;
+                let (mut bytes, mut poison) = (vec![0; size as usize], vec![false; size as usize]);
+                let stored = self.shapes.store_size(variable.ty) as usize;
+                encode(
+                    &self.shapes,
+                    variable.ty,
+                    &value,
+                    &mut bytes[..stored],
+                    &mut poison[..stored],
+                )?;
+                memory.global.write_raw(address, &bytes, &poison)?;
+            }
+            if variable.is_constant {
+                memory.global.make_constant(address);
+            }
+        }
+        Ok(memory)
+    }
+
+    /// The address and size in bytes of a variable in global memory.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
+        let context = &*self.module.context;
+        let found = self.global_variables.iter().map(|&number| &self.module.variables[number]);
+        let is_it = |n: GlobalName| n.symbol().is_some_and(|s| context.bytes(s) == name.as_bytes());
+        let variable = found.into_iter().find(|v| is_it(v.name))?;
+        Some((self.addresses[&variable.name], self.shapes.store_size(variable.ty)))
+    }
+
+    /// Sizes and offsets of the types of the module.
+    #[must_use]
+    pub fn shapes(&self) -> &Shapes {
+        &self.shapes
+    }
+
+    /// The module.
+    #[must_use]
+    pub fn module(&self) -> &'m Module {
+        self.module
+    }
+
+    /// The number of a function, by name.
+    #[must_use]
+    pub fn function(&self, name: &str) -> Option<usize> {
+        let symbol = self.module.context.find_symbol(name.as_bytes())?;
+        self.by_name.get(&GlobalName::Named(symbol)).copied()
+    }
+
+    /// A function by number.
+    #[must_use]
+    pub fn code(&self, number: usize) -> &'m Function {
+        self.functions[number].function
+    }
+
+    /// The graph and cycle hierarchy of a function that has a body.
+    #[must_use]
+    pub fn graph(&self, number: usize) -> Option<(&Cfg, &Cycles)> {
+        let code = self.functions.get(number)?;
+        Some((code.cfg.as_ref()?, code.cycles.as_ref()?))
+    }
+
+    /// Replaces the cycle hierarchy under which threads of a function converge; it has to be one of its graph.
+    pub fn set_hierarchy(&mut self, number: usize, cycles: Cycles) {
+        self.functions[number].cycles = Some(cycles);
+    }
+
+    pub(crate) fn context(&self) -> &'m Context {
+        &self.module.context
+    }
+
+    /// Workgroup memory for a launch that asks for so many bytes beyond the variables.
+    pub(crate) fn workgroup_memory(&self, dynamic: u64) -> Result<Segment, FaultKind> {
+        let mut shared = self.shared.clone();
+        let at = shared.allocate(dynamic, 16)?;
+        debug_assert_eq!(at, self.dynamic);
+        Ok(shared)
+    }
+
+    /// The value of a constant.
+    pub(crate) fn constant(&self, constant: Const) -> Result<Value, FaultKind> {
+        match self.constants.get(constant.raw() as usize) {
+            Some(Some(value)) => Ok(value.clone()),
+            _ => self.constant_of(constant, 0),
+        }
+    }
+
+    pub(crate) fn function_at(&self, address: u64) -> Option<usize> {
+        let offset = address.checked_sub(CODE)?;
+        let number = (offset / 16) as usize;
+        (offset % 16 == 0 && number < self.functions.len()).then_some(number)
+    }
+
+    fn place_variables(&mut self) -> Result<(), FaultKind> {
+        let mut global = Segment::new(Region::Global, 0);
+        let mut dynamic = Vec::new();
+        for (number, variable) in self.module.variables.iter().enumerate() {
+            let size = self.shapes.alloc_size(variable.ty);
+            let align = variable.align.unwrap_or(1).max(self.shapes.align(variable.ty));
+            let address = match Region::of(self.architecture, variable.address_space) {
+                Some(Region::Shared) if size == 0 => {
+                    dynamic.push(variable.name);
+                    continue;
+                }
+                Some(Region::Shared) => self.shared.allocate(size, align)?,
+                // `llvm.used` and the like are no memory.
+                _ if variable.linkage == phalanx_ir::module::Linkage::Appending => continue,
+                Some(_) => {
+                    self.global_variables.push(number);
+                    global.allocate(size, align)?
+                }
+                None => continue,
+            };
+            self.addresses.insert(variable.name, address);
+        }
+        self.dynamic = self.shared.clone().allocate(0, 16)?;
+        for name in dynamic {
+            self.addresses.insert(name, self.dynamic);
+        }
+        Ok(())
+    }
+
+    fn constant_of(&self, constant: Const, depth: usize) -> Result<Value, FaultKind> {
+        if depth > DEPTH {
+            return Err(FaultKind::unsupported("constants that nest so deep"));
+        }
+        let data = self.context().const_data(constant);
+        let each = |elements: &[Const]| -> Result<Value, FaultKind> {
+            let values = elements.iter().map(|&e| self.constant_of(e, depth + 1));
+            Ok(Value::Many(values.collect::<Result<_, _>>()?))
+        };
+        Ok(match &data.kind {
+            ConstKind::Int(int) => match *int.words() {
+                [low] => Value::Bits(low.into()),
+                [low, high] => Value::Bits(u128::from(high) << 64 | u128::from(low)),
+                _ => return Err(FaultKind::unsupported("integers of more than 128 bits")),
+            },
+            ConstKind::Float(bits) => Value::Bits(*bits),
+            ConstKind::Null => Value::Bits(0),
+            ConstKind::NoneToken => Value::Unit,
+            // Any bits will do for `undef`.
+            ConstKind::Zero | ConstKind::Undef => self.zero(data.ty, depth)?,
+            ConstKind::Poison => self.poison(data.ty, depth)?,
+            ConstKind::Aggregate(elements) => each(elements)?,
+            ConstKind::Bytes(bytes) => {
+                Value::Many(bytes.iter().map(|&byte| Value::Bits(byte.into())).collect())
+            }
+            ConstKind::Splat(element) => {
+                let element = self.constant_of(*element, depth + 1)?;
+                match *self.shapes.of(data.ty) {
+                    Shape::Vector { len, .. } => Value::Many(vec![element; len as usize].into()),
+                    _ => return Err(FaultKind::unsupported("scalable vectors")),
+                }
+            }
+            ConstKind::Global(name)
+            | ConstKind::DsoLocalEquivalent(name)
+            | ConstKind::NoCfi(name) => match self.addresses.get(name) {
+                Some(&address) => Value::Bits(address.into()),
+                None => return Err(FaultKind::unsupported("the address of this global")),
+            },
+            ConstKind::Expr(expr) => self.expression(expr, data.ty, depth)?,
+            ConstKind::BlockAddress { .. } | ConstKind::PtrAuth(_) | ConstKind::InlineAsm(_) => {
+                return Err(FaultKind::unsupported("a constant of this kind"));
+            }
+        })
+    }
+
+    fn zero(&self, ty: Type, depth: usize) -> Result<Value, FaultKind> {
+        self.uniform(ty, &Value::Bits(0), depth)
+    }
+
+    /// Poison of a type, lane by lane.
+    fn poison(&self, ty: Type, depth: usize) -> Result<Value, FaultKind> {
+        self.uniform(ty, &Value::Poison, depth)
+    }
+
+    fn uniform(&self, ty: Type, scalar: &Value, depth: usize) -> Result<Value, FaultKind> {
+        if depth > DEPTH {
+            return Err(FaultKind::unsupported("constants that nest so deep"));
+        }
+        Ok(match self.shapes.of(ty) {
+            &Shape::Vector { elem, len } => {
+                Value::Many(vec![self.uniform(elem, scalar, depth + 1)?; len as usize].into())
+            }
+            &Shape::Array { elem, len, .. } if len <= 1 << 24 => {
+                Value::Many(vec![self.uniform(elem, scalar, depth + 1)?; len as usize].into())
+            }
+            Shape::Array { .. } => return Err(FaultKind::unsupported("an array so long")),
+            Shape::Struct(members) => {
+                let members = members.iter().map(|&(ty, _)| self.uniform(ty, scalar, depth + 1));
+                Value::Many(members.collect::<Result<_, _>>()?)
+            }
+            _ => scalar.clone(),
+        })
+    }
+
+    fn expression(&self, expr: &ConstExpr, ty: Type, depth: usize) -> Result<Value, FaultKind> {
+        let operands: Vec<Value> = expr
+            .operands
+            .iter()
+            .map(|&operand| self.constant_of(operand, depth + 1))
+            .collect::<Result<_, _>>()?;
+        let type_of = |i: usize| self.context().const_data(expr.operands[i]).ty;
+        let data = InstData {
+            opcode: expr.opcode,
+            sub: 0,
+            flags: InstFlags::NONE,
+            ty,
+            operands: OperandRange::default(),
+            words: [0; 2],
+        };
+        match (expr.opcode, operands.as_slice()) {
+            (Opcode::GetElementPtr, [base, indices @ ..]) => {
+                let types: Vec<Type> = (1..operands.len()).map(type_of).collect();
+                let source = expr.source_type.unwrap_or(Type::I8);
+                self.address(source, base, type_of(0), indices.iter().zip(types))
+            }
+            (opcode, [operand]) if opcode.is_cast() => self.cast(&data, type_of(0), operand),
+            (opcode, [a, b]) if opcode.is_binary() => ops::binary(&self.shapes, &data, a, b),
+            _ => Err(FaultKind::unsupported("a constant expression of this kind")),
+        }
+    }
+
+    /// A conversion, addresses included.
+    pub(crate) fn cast(&self, data: &InstData, from: Type, a: &Value) -> Result<Value, FaultKind> {
+        let shapes = &self.shapes;
+        match data.opcode {
+            Opcode::BitCast => ops::bitcast(shapes, from, data.ty, a),
+            Opcode::PtrToInt | Opcode::IntToPtr | Opcode::PtrToAddr => {
+                let bits = ops::int_bits(shapes, data.ty)?;
+                ops::lanes1(a, |a| Ok(Value::Bits(a & crate::value::mask(bits))))
+            }
+            Opcode::AddrSpaceCast => {
+                let (from, to) = (self.region(from)?, self.region(data.ty)?);
+                ops::lanes1(a, |a| Ok(self.convert_address(a as u64, from, to)))
+            }
+            _ => ops::convert(shapes, data, from, a),
+        }
+    }
+
+    /// An address in another space; poison where it leads elsewhere.
+    fn convert_address(&self, address: u64, from: Region, to: Region) -> Value {
+        if from == to {
+            return Value::Bits(address.into());
+        }
+        let generic = self.apertures.generic(from, address);
+        if to == Region::Generic || generic == 0 {
+            return Value::Bits(generic.into());
+        }
+        let (region, offset) = self.apertures.resolve(generic);
+        if region == to { Value::Bits(offset.into()) } else { Value::Poison }
+    }
+
+    /// The memory that pointers of a type (or lanes of it) lead to.
+    pub(crate) fn region(&self, ty: Type) -> Result<Region, FaultKind> {
+        match *self.shapes.of(ops::lane(&self.shapes, ty)) {
+            Shape::Ptr { space, .. } => Region::of(self.architecture, space)
+                .ok_or_else(|| FaultKind::unsupported(format!("address space {space}"))),
+            _ => Err(FaultKind::unsupported("an address of this type")),
+        }
+    }
+
+    /// What `getelementptr` computes. Offsets wrap; flags are not checked.
+    pub(crate) fn address<'v>(
+        &self,
+        source: Type,
+        base: &Value,
+        base_type: Type,
+        indices: impl Iterator<Item = (&'v Value, Type)> + Clone,
+    ) -> Result<Value, FaultKind> {
+        // Lanes: those of the base or of an index.
+        let lanes = std::iter::once(base).chain(indices.clone().map(|(value, _)| value));
+        let count = lanes.clone().find_map(Value::elements).map(<[Value]>::len);
+        if let Some(count) = count {
+            let of = |value: &Value, i: usize| match value {
+                Value::Many(lanes) => lanes.get(i).cloned().unwrap_or_default(),
+                other => other.clone(),
+            };
+            let base_type = ops::lane(&self.shapes, base_type);
+            let lane = |i: usize| {
+                let indices: Vec<(Value, Type)> = indices
+                    .clone()
+                    .map(|(v, ty)| (of(v, i), ops::lane(&self.shapes, ty)))
+                    .collect();
+                let indices = indices.iter().map(|(value, ty)| (value, *ty));
+                self.scalar_address(source, &of(base, i), base_type, indices)
+            };
+            return Ok(Value::Many((0..count).map(lane).collect::<Result<_, _>>()?));
+        }
+        self.scalar_address(source, base, base_type, indices)
+    }
+
+    fn scalar_address<'v>(
+        &self,
+        source: Type,
+        base: &Value,
+        base_type: Type,
+        indices: impl Iterator<Item = (&'v Value, Type)>,
+    ) -> Result<Value, FaultKind> {
+        let Value::Bits(base) = *base else { return Ok(Value::Poison) };
+        let &Shape::Ptr { index_bits, bits, .. } = self.shapes.of(base_type) else {
+            return Err(FaultKind::unsupported("an address of this type"));
+        };
+        let mut address = base as i128;
+        let mut inside = source;
+        for (position, (index, index_type)) in indices.enumerate() {
+            let Value::Bits(index) = *index else { return Ok(Value::Poison) };
+            let index = crate::value::signed(index, ops::int_bits(&self.shapes, index_type)?);
+            if position == 0 {
+                address += index.wrapping_mul(self.shapes.alloc_size(source).into());
+                continue;
+            }
+            match self.shapes.of(inside) {
+                &Shape::Array { elem, stride, .. } => {
+                    address = address.wrapping_add(index.wrapping_mul(stride.into()));
+                    inside = elem;
+                }
+                &Shape::Vector { elem, .. } => {
+                    address += index.wrapping_mul(self.shapes.alloc_size(elem).into());
+                    inside = elem;
+                }
+                Shape::Struct(members) => {
+                    let Some(&(ty, offset)) = members.get(index as usize) else {
+                        return Err(FaultKind::unsupported("an index beyond a structure"));
+                    };
+                    address += i128::from(offset);
+                    inside = ty;
+                }
+                _ => return Err(FaultKind::unsupported("an index into a type without parts")),
+            }
+        }
+        // Offsets are as wide as an index; bits of the pointer above that stay.
+        let all = crate::value::mask(index_bits.min(bits));
+        Ok(Value::Bits(base & !all & crate::value::mask(bits) | address as u128 & all))
+    }
+
+    fn prepare(&self, function: &'m Function) -> Code<'m> {
+        let cfg = function.flow.cfg();
+        let cycles = cfg.as_ref().map(Cycles::new);
+        let mut callees = FxHashMap::default();
+        let mut is_controlled = false;
+        for &block in function.flow.order() {
+            for inst in function.body.block_insts(block) {
+                if function.body.inst(inst).opcode.is_call() {
+                    let callee = self.callee(function, inst);
+                    is_controlled |= matches!(callee, Callee::Intrinsic(i) if i.is_token());
+                    callees.insert(inst, callee);
+                }
+            }
+        }
+        Code { function, cfg, cycles, callees, is_controlled }
+    }
+
+    fn callee(&self, function: &Function, call: InstId) -> Callee {
+        let context = self.context();
+        let ValueKind::Const(callee) = function.body.callee(call).kind() else {
+            return Callee::Indirect;
+        };
+        match &context.const_data(callee).kind {
+            ConstKind::Global(name) => match self.by_name.get(name) {
+                Some(&number) if !self.module.functions[number].is_declaration() => {
+                    Callee::Function(number)
+                }
+                Some(_) => {
+                    let text = name.symbol().map(|s| context.text(s)).unwrap_or_default();
+                    Intrinsic::from_name(&text).map_or(Callee::Unknown, Callee::Intrinsic)
+                }
+                // An alias of a function.
+                None => self
+                    .addresses
+                    .get(name)
+                    .and_then(|&address| self.function_at(address))
+                    .map_or(Callee::Unknown, Callee::Function),
+            },
+            ConstKind::InlineAsm(asm) if context.bytes(asm.template).is_empty() => Callee::Nothing,
+            ConstKind::InlineAsm(_) => Callee::Unknown,
+            _ => Callee::Indirect,
+        }
+    }
+
+    pub(crate) fn param_attributes(
+        &self,
+        list: AttrList,
+        position: usize,
+    ) -> &phalanx_ir::attributes::AttrSetData {
+        self.context().param_attrs(list, position)
+    }
+}

@@ -1,0 +1,459 @@
+//! Who advances when, which groups are complete, and which barriers are satisfied.
+//!
+//! Threads advance in turns until they stand before an operation that concerns others. The threads of a wave that stand
+//! before the same operation in the same converged execution are a *group*; it is complete, and performs the operation,
+//! when no other live thread of the wave can still come there ([`Keys::can_reach`]). What happens before what in terms of
+//! convergence has no cycles, so some group is complete unless threads wait for a barrier.
+//!
+//! A barrier is passed when all threads of the workgroup that have not ended wait at it, by number, wherever it stands in
+//! the code; with a count, when so many do. When nobody can advance and no group is complete, threads hang.
+
+use phalanx_ir::{InstId, ValueKind};
+use rand_like::Sequence;
+use rustc_hash::FxHashMap;
+
+use crate::{
+    collective::{self, Lane},
+    convergence::{Key, Keys},
+    fault::{Failure, Fault, FaultKind, Site, Waiting},
+    intrinsic::Barrier,
+    launch::{Geometry, Launch, Order, Report},
+    memory::{Memory, Region, Segment, View},
+    observe::{Moment, Observer},
+    program::Program,
+    thread::{Group, Step, Thread, World},
+    value::Value,
+};
+
+mod rand_like {
+    //! A sequence of numbers that looks random (splitmix64).
+
+    #[derive(Clone, Debug)]
+    pub(super) struct Sequence(pub(super) u64);
+
+    impl Sequence {
+        pub(super) fn below(&mut self, limit: u64) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = self.0;
+            z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (z ^ z >> 31) % limit.max(1)
+        }
+    }
+}
+
+/// What a thread is doing.
+#[derive(Clone, Debug)]
+enum State {
+    Running,
+    /// Stands before an operation.
+    Waiting {
+        group: Group,
+        key: Key,
+        inst: InstId,
+    },
+    Ended,
+}
+
+struct Seat {
+    thread: Thread,
+    state: State,
+    private: Segment,
+}
+
+struct Run<'a, 'o> {
+    program: &'a Program<'a>,
+    keys: Keys,
+    memory: &'a mut Memory,
+    observer: &'o mut dyn Observer,
+    wants_operands: bool,
+    packets: [u64; 2],
+    report: Report,
+    fuel: u64,
+}
+
+#[allow(clippy::too_many_arguments, reason = "called once, by the launch that owns all of it")]
+pub(crate) fn run(
+    program: &Program<'_>,
+    code: usize,
+    launch: &Launch,
+    geometry: Geometry,
+    args: &[Value],
+    shared: &Segment,
+    packets: [u64; 2],
+    memory: &mut Memory,
+    observer: &mut dyn Observer,
+) -> Result<Report, Failure> {
+    let wants_operands = observer.wants_operands();
+    let mut run = Run {
+        program,
+        keys: Keys::default(),
+        memory,
+        observer,
+        wants_operands,
+        packets,
+        report: Report::default(),
+        fuel: launch.fuel,
+    };
+    let mut groups: Vec<(Vec<Seat>, Segment)> = Vec::new();
+    for block in 0..geometry.blocks() {
+        let mut seats = Vec::new();
+        for index in 0..geometry.threads() {
+            let at = geometry.coordinates(block, index);
+            let Some(thread) = Thread::start(program, at, code, args.to_vec()) else {
+                return Err(Failure::Launch("the kernel has no code".to_owned()));
+            };
+            let seed = launch.seed ^ u64::from(at.number).wrapping_mul(0x9e37_79b9);
+            let mut seat = Seat {
+                thread,
+                state: State::Running,
+                private: Segment::new(Region::Private, seed),
+            };
+            run.begin(&mut seat);
+            seats.push(seat);
+        }
+        groups.push((seats, shared.clone()));
+    }
+    let mut random = Sequence(match launch.order {
+        Order::Random(seed) => seed,
+        _ => 0,
+    });
+    loop {
+        let mut progress = false;
+        let mut live = false;
+        for (seats, shared) in &mut groups {
+            let before = run.report;
+            run.turn(seats, shared, launch.order, &mut random)?;
+            run.release(seats, launch.wave as usize)?;
+            progress |= run.report != before;
+            live |= seats.iter().any(|seat| !matches!(seat.state, State::Ended));
+        }
+        if !live {
+            return Ok(run.report);
+        }
+        if !progress {
+            return Err(Failure::Hang(hanging(program, &groups)));
+        }
+    }
+}
+
+impl Run<'_, '_> {
+    fn begin(&mut self, seat: &mut Seat) {
+        if let Some(frame) = seat.thread.frames.last_mut() {
+            self.keys.enter(self.program, frame);
+        }
+        self.tell_block(seat, None);
+    }
+
+    fn tell_block(&mut self, seat: &Seat, from: Option<phalanx_ir::BlockId>) {
+        let Some(frame) = seat.thread.top() else { return };
+        let (function, key) = (frame.code, frame.now);
+        let at = Moment { thread: &seat.thread.at, function, inst: frame.inst, key };
+        self.observer.block(at, frame.block, from);
+        let body = &self.program.functions[function].function.body;
+        for phi in body.phis(frame.block) {
+            let at = Moment { inst: phi, ..at };
+            self.observer.value(at, frame.result(phi));
+        }
+    }
+
+    /// Every running thread of a workgroup advances.
+    fn turn(
+        &mut self,
+        seats: &mut [Seat],
+        shared: &mut Segment,
+        order: Order,
+        random: &mut Sequence,
+    ) -> Result<(), Failure> {
+        for index in 0..seats.len() {
+            let (index, steps) = match order {
+                Order::Lockstep => (index, 1),
+                Order::Turns(steps) => (index, steps.max(1)),
+                Order::Random(_) => {
+                    (random.below(seats.len() as u64) as usize, 1 + random.below(40) as u32)
+                }
+            };
+            let seat = &mut seats[index];
+            for _ in 0..steps {
+                if !matches!(seat.state, State::Running) {
+                    break;
+                }
+                self.step(seat, shared)?;
+            }
+        }
+        // A random turn may miss the only thread that runs.
+        if matches!(order, Order::Random(_))
+            && let Some(seat) = seats.iter_mut().find(|s| matches!(s.state, State::Running))
+        {
+            self.step(seat, shared)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, seat: &mut Seat, shared: &mut Segment) -> Result<(), Failure> {
+        if self.report.steps >= self.fuel {
+            return Err(Failure::Fuel(self.fuel));
+        }
+        self.report.steps += 1;
+        let Some(frame) = seat.thread.top() else {
+            seat.state = State::Ended;
+            return Ok(());
+        };
+        let (function, inst, key) = (frame.code, frame.inst, frame.now);
+        if self.wants_operands {
+            self.tell_operands(seat);
+        }
+        let mut world = World {
+            program: self.program,
+            view: View {
+                global: &mut self.memory.global,
+                shared,
+                private: &mut seat.private,
+                apertures: self.program.apertures,
+            },
+            packets: self.packets,
+            clock: self.report.steps,
+        };
+        let site = seat.thread.site(self.program);
+        let thread = seat.thread.at.number;
+        let fault = |kind| Failure::Fault(Fault { kind, thread, site });
+        let step = seat.thread.step(&mut world).map_err(fault)?;
+        match step {
+            Step::Done => self.tell_value(seat, function, inst, key),
+            Step::Branch { from } => self.branch(seat, function, inst, key, from),
+            Step::Call => {
+                self.keys.enter_call(self.program, &mut seat.thread.frames);
+                self.tell_block(seat, None);
+            }
+            Step::Return { call, from } => {
+                if let Some(frame) = seat.thread.top() {
+                    let (function, key) = (frame.code, frame.now);
+                    self.tell_value(seat, function, call, key);
+                    if let Some(from) = from {
+                        self.branch(seat, function, call, key, from);
+                    }
+                }
+            }
+            Step::Exit => seat.state = State::Ended,
+            Step::Group(Group::Token(token)) => {
+                let given = self.control_token(&seat.thread).map_err(fault)?;
+                if let Some(frame) = seat.thread.frames.last_mut() {
+                    let value = self.keys.token(frame, token, given.as_ref());
+                    seat.thread.finish(self.program, value);
+                }
+            }
+            Step::Group(group) => {
+                let token = self.control_token(&seat.thread).map_err(fault)?;
+                let key = token.and_then(|token| self.keys.of_token(&token)).unwrap_or(key);
+                seat.state = State::Waiting { group, key, inst };
+            }
+        }
+        Ok(())
+    }
+
+    fn branch(
+        &mut self,
+        seat: &mut Seat,
+        function: usize,
+        inst: InstId,
+        key: Key,
+        from: phalanx_ir::BlockId,
+    ) {
+        let Some(frame) = seat.thread.frames.last_mut() else { return };
+        let at = Moment { thread: &seat.thread.at, function, inst, key };
+        self.observer.branch(at, frame.block);
+        self.keys.enter(self.program, frame);
+        self.tell_block(seat, Some(from));
+    }
+
+    /// The token in the `convergencectrl` bundle of the call that a thread stands before.
+    fn control_token(&self, thread: &Thread) -> Result<Option<Value>, FaultKind> {
+        let Some(frame) = thread.top() else { return Ok(None) };
+        let code = &self.program.functions[frame.code];
+        if !code.is_controlled {
+            return Ok(None);
+        }
+        let body = &code.function.body;
+        let context = self.program.context();
+        for (tag, operands) in body.bundles(frame.inst) {
+            if context.bytes(tag) == b"convergencectrl"
+                && let [token] = operands
+            {
+                return thread.operand(self.program, *token).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn tell_value(&mut self, seat: &Seat, function: usize, inst: InstId, key: Key) {
+        let Some(frame) = seat.thread.top().filter(|frame| frame.code == function) else { return };
+        let at = Moment { thread: &seat.thread.at, function, inst, key };
+        self.observer.value(at, frame.result(inst));
+    }
+
+    fn tell_operands(&mut self, seat: &Seat) {
+        let Some(frame) = seat.thread.top() else { return };
+        let body = &self.program.functions[frame.code].function.body;
+        let (function, inst, key) = (frame.code, frame.inst, frame.now);
+        let at = Moment { thread: &seat.thread.at, function, inst, key };
+        for (position, operand) in body.operands(inst).iter().enumerate() {
+            if let ValueKind::Inst(of) = operand.kind() {
+                self.observer.operand(at, position, of, frame.result(of));
+            }
+        }
+    }
+
+    /// Lets complete groups perform their operations, and satisfied barriers open.
+    fn release(&mut self, seats: &mut [Seat], wave: usize) -> Result<(), Failure> {
+        for seats in seats.chunks_mut(wave) {
+            self.release_groups(seats)?;
+        }
+        self.release_barriers(seats)
+    }
+
+    fn release_groups(&mut self, seats: &mut [Seat]) -> Result<(), Failure> {
+        // By execution and instruction, in order, so that results do not depend on hashing.
+        let mut groups: Vec<((Key, InstId), Vec<usize>)> = Vec::new();
+        for (index, seat) in seats.iter().enumerate() {
+            let State::Waiting { group: Group::Collective(_), key, inst } = seat.state else {
+                continue;
+            };
+            match groups.iter_mut().find(|(of, _)| *of == (key, inst)) {
+                Some((_, members)) => members.push(index),
+                None => groups.push(((key, inst), vec![index])),
+            }
+        }
+        for ((key, inst), members) in groups {
+            let mut others = seats.iter().enumerate().filter(|(index, seat)| {
+                !members.contains(index) && !matches!(seat.state, State::Ended)
+            });
+            if others.any(|(_, seat)| self.keys.can_reach(self.program, &seat.thread, key, inst)) {
+                continue;
+            }
+            self.perform(seats, &members)?;
+        }
+        Ok(())
+    }
+
+    fn perform(&mut self, seats: &mut [Seat], members: &[usize]) -> Result<(), Failure> {
+        let first = &seats[members[0]];
+        let State::Waiting { group: Group::Collective(kind), .. } = first.state else {
+            return Ok(());
+        };
+        let (site, thread) = (first.thread.site(self.program), first.thread.at.number);
+        let width = first.thread.at.wave_size;
+        let fault = |kind| Failure::Fault(Fault { kind, thread, site });
+        let mut lanes = Vec::with_capacity(members.len());
+        let mut types = Vec::new();
+        for &member in members {
+            let thread = &seats[member].thread;
+            let (args, arg_types) = thread.call_arguments(self.program).map_err(fault)?;
+            lanes.push(Lane { number: thread.at.lane, args });
+            types = arg_types;
+        }
+        let results = collective::perform(kind, &self.program.shapes, &types, width, &lanes)
+            .map_err(fault)?;
+        self.report.groups += 1;
+        for (&member, result) in members.iter().zip(results) {
+            self.resume(&mut seats[member], result);
+        }
+        Ok(())
+    }
+
+    /// A thread that waited goes on with what it waited for.
+    fn resume(&mut self, seat: &mut Seat, result: Value) {
+        seat.state = State::Running;
+        let Some(frame) = seat.thread.top() else { return };
+        let (function, inst, key) = (frame.code, frame.inst, frame.now);
+        seat.thread.finish(self.program, result);
+        self.tell_value(seat, function, inst, key);
+    }
+
+    fn release_barriers(&mut self, seats: &mut [Seat]) -> Result<(), Failure> {
+        let live = seats.iter().filter(|seat| !matches!(seat.state, State::Ended)).count();
+        let mut barriers: FxHashMap<u128, Vec<usize>> = FxHashMap::default();
+        for (index, seat) in seats.iter().enumerate() {
+            let State::Waiting { group: Group::Barrier(barrier), .. } = seat.state else {
+                continue;
+            };
+            let number = match barrier {
+                Barrier::All => 0,
+                _ => self.argument(seat, 0)?,
+            };
+            barriers.entry(number).or_default().push(index);
+        }
+        let mut barriers: Vec<(u128, Vec<usize>)> = barriers.into_iter().collect();
+        barriers.sort();
+        for (_, members) in barriers {
+            let first = &seats[members[0]];
+            let State::Waiting { group: Group::Barrier(barrier), .. } = first.state else {
+                continue;
+            };
+            let needed = match barrier {
+                Barrier::Counted => self.argument(first, 1)? as usize,
+                _ => live,
+            };
+            if members.len() < needed {
+                continue;
+            }
+            self.report.barriers += 1;
+            self.open(seats, &members, barrier)?;
+        }
+        Ok(())
+    }
+
+    fn open(
+        &mut self,
+        seats: &mut [Seat],
+        members: &[usize],
+        barrier: Barrier,
+    ) -> Result<(), Failure> {
+        let mut count = 0u128;
+        if matches!(barrier, Barrier::Count | Barrier::And | Barrier::Or) {
+            for &member in members {
+                count += self.argument(&seats[member], 1)?;
+            }
+        }
+        for &member in members {
+            let State::Waiting { group: Group::Barrier(own), .. } = seats[member].state else {
+                continue;
+            };
+            let result = match own {
+                Barrier::All | Barrier::Numbered | Barrier::Counted => Value::Unit,
+                Barrier::Count => Value::Bits(count),
+                Barrier::And => Value::bool(count == members.len() as u128),
+                Barrier::Or => Value::bool(count > 0),
+            };
+            self.resume(&mut seats[member], result);
+        }
+        Ok(())
+    }
+
+    fn argument(&self, seat: &Seat, position: usize) -> Result<u128, Failure> {
+        let fault = |kind| {
+            let (thread, site) = (seat.thread.at.number, seat.thread.site(self.program));
+            Failure::Fault(Fault { kind, thread, site })
+        };
+        let (args, _) = seat.thread.call_arguments(self.program).map_err(fault)?;
+        match args.get(position).and_then(Value::bits) {
+            Some(bits) => Ok(bits),
+            None => Err(fault(FaultKind::undefined("an argument of a barrier is poison"))),
+        }
+    }
+}
+
+/// Who waits where, in order.
+fn hanging(program: &Program<'_>, groups: &[(Vec<Seat>, Segment)]) -> Vec<Waiting> {
+    let mut out: Vec<(Site, Vec<u32>)> = Vec::new();
+    for seat in groups.iter().flat_map(|(seats, _)| seats) {
+        if matches!(seat.state, State::Ended) {
+            continue;
+        }
+        let Some(site) = seat.thread.site(program) else { continue };
+        match out.iter_mut().find(|(at, _)| *at == site) {
+            Some((_, threads)) => threads.push(seat.thread.at.number),
+            None => out.push((site, vec![seat.thread.at.number])),
+        }
+    }
+    out.into_iter().map(|(site, threads)| Waiting { site, threads }).collect()
+}

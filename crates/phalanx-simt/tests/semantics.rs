@@ -1,0 +1,186 @@
+//! The examples of `test-suite/semantics`: tables of converged dynamic instances, and ballots.
+#![allow(clippy::disallowed_methods, reason = "tests read files")]
+
+use std::{fs, sync::Arc};
+
+use expect_test::{Expect, expect};
+use phalanx_graph::{Cfg, Cycles, Dfs, Node};
+use phalanx_ir::{Context, InstId, flow::node_of};
+use phalanx_simt::{Launch, Observer, Program, Silent, Value, observe::Moment, run, trace::Trace};
+use phalanx_target::Target;
+use phalanx_testing::llvm_tools::workspace_root;
+
+fn module(name: &str) -> phalanx_ir::Module {
+    let path = workspace_root().join(format!("test-suite/semantics/{name}.ll"));
+    let text = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    phalanx_llvm::parse_module(Arc::new(Context::new()), &text)
+        .unwrap_or_else(|e| panic!("{name}: {e}"))
+        .module
+}
+
+/// The hierarchy that a search finds which visits blocks in the order of these names first.
+fn hierarchy(function: &phalanx_ir::Function, cfg: &Cfg, headers: &[&str]) -> Cycles {
+    let name = |node: Node| {
+        let block = function.flow.order().iter().find(|&&block| node_of(block) == node).unwrap();
+        String::from_utf8_lossy(function.extras.names.block(*block).unwrap_or_default())
+            .into_owned()
+    };
+    let dfs = [Dfs::new(cfg), Dfs::last_successor_first(cfg)];
+    let found = dfs.iter().map(|dfs| Cycles::with_dfs(cfg, dfs)).find(|cycles| {
+        let mut found: Vec<String> = cycles.iter().map(|c| name(cycles.header(c))).collect();
+        found.sort();
+        found == headers
+    });
+    found.unwrap_or_else(|| panic!("no search of the two finds the headers {headers:?}"))
+}
+
+#[track_caller]
+fn table(name: &str, threads: u32, headers: &[&str], expected: &Expect) {
+    let module = module(name);
+    let mut program = Program::new(&module, &Target::new("amdgcn-amd-amdhsa", "")).unwrap();
+    let number = program.function(name).unwrap();
+    let cycles = hierarchy(program.code(number), program.graph(number).unwrap().0, headers);
+    program.set_hierarchy(number, cycles);
+    let launch = Launch { block: [threads, 1, 1], ..Launch::default() };
+    let mut trace = Trace::new(1000);
+    let mut memory = program.memory(0).unwrap();
+    run(&program, name, &launch, &mut memory, &mut trace).unwrap();
+    let block_name = |function: usize, block| {
+        let names = &program.code(function).extras.names;
+        String::from_utf8_lossy(names.block(block).unwrap_or_default()).into_owned()
+    };
+    expected.assert_eq(&trace.table(&block_name));
+}
+
+#[test]
+fn natural_loop() {
+    table(
+        "natural_loop",
+        2,
+        &["H"],
+        &expect![[r#"
+                      1   2   3   4   5   6   7   8   9  10    11
+        thread 0  Entry  H   B   L   H       L               Exit
+        thread 1  Entry  H       L   H   B   L   H   B   L   Exit
+    "#]],
+    );
+}
+
+#[test]
+fn nested_irreducible() {
+    table(
+        "nested_irreducible",
+        3,
+        &["R", "S"],
+        &expect![[r#"
+                      1   2   3   4   5   6   7   8     9
+        thread 0  Entry  P   Q   S   P   Q   R   S   Exit
+        thread 1  Entry  P   Q               R   S   Exit
+        thread 2  Entry                      R   S   Exit
+    "#]],
+    );
+}
+
+#[test]
+fn diverged_entry_with_header_r() {
+    table(
+        "diverged_entry",
+        2,
+        &["R", "S"],
+        &expect![[r#"
+                      1   2   3   4   5   6   7   8   9  10  11    12
+        thread 0  Entry  P   Q               R   S   P   Q   S   Exit
+        thread 1  Entry  P   Q   S   P   Q   R   S               Exit
+    "#]],
+    );
+}
+
+#[test]
+fn diverged_entry_with_header_p() {
+    table(
+        "diverged_entry_p",
+        2,
+        &["P"],
+        &expect![[r#"
+                      1   2   3   4   5   6   7   8   9    10
+        thread 0  Entry  P   Q   R   S   P   Q   R   S   Exit
+        thread 1  Entry  P   Q       S   P   Q   R   S   Exit
+    "#]],
+    );
+}
+
+#[test]
+fn diverged_outside_with_header_p() {
+    table(
+        "diverged_outside_p",
+        2,
+        &["P"],
+        &expect![[r#"
+                      1   2   3   4   5   6   7   8   9  10  11    12
+        thread 0  Entry          P   Q   R   S   P   Q       S   Exit
+        thread 1  Entry  R   S   P   Q       S   P   Q   R   S   Exit
+    "#]],
+    );
+}
+
+#[test]
+fn diverged_outside_with_header_r() {
+    table(
+        "diverged_outside_r",
+        2,
+        &["R", "S"],
+        &expect![[r#"
+                      1   2   3   4   5   6   7   8   9  10  11    12
+        thread 0  Entry  P   Q   R   S   P   Q   S               Exit
+        thread 1  Entry          R   S   P   Q   S   P   Q   S   Exit
+    "#]],
+    );
+}
+
+/// Results of ballots, each once for its group.
+#[derive(Default)]
+struct Ballots {
+    of: Vec<InstId>,
+    seen: Vec<(u32, InstId, u128)>,
+}
+
+impl Observer for Ballots {
+    fn value(&mut self, at: Moment<'_>, value: &Value) {
+        let entry = (at.key.number(), at.inst, value.bits().unwrap_or(0));
+        if self.of.contains(&at.inst) && !self.seen.contains(&entry) {
+            self.seen.push(entry);
+        }
+    }
+}
+
+fn ballots(name: &str) -> String {
+    let module = module(name);
+    let program = Program::new(&module, &Target::new("amdgcn-amd-amdhsa", "")).unwrap();
+    let body = &module.function(name).unwrap().body;
+    let is_call = |&inst: &InstId| body.inst(inst).opcode == phalanx_ir::Opcode::Call;
+    // All calls but that of the id.
+    let of = body.all_ids().filter(is_call).skip(1).collect();
+    let mut watch = Ballots { of, seen: Vec::new() };
+    let launch = Launch { block: [2, 1, 1], ..Launch::default() };
+    run(&program, name, &launch, &mut program.memory(0).unwrap(), &mut watch).unwrap();
+    watch.seen.iter().map(|(_, _, bits)| format!("{bits:02b}")).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn ballots_with_a_block_to_continue_at() {
+    expect!["11 10 11 10"].assert_eq(&ballots("ballot_continue"));
+}
+
+#[test]
+fn ballots_of_the_same_loop_nested() {
+    expect!["11 01 10 10 10"].assert_eq(&ballots("ballot_nested"));
+}
+
+#[test]
+fn a_missing_function_is_an_error() {
+    let module = module("ballot_nested");
+    let program = Program::new(&module, &Target::new("amdgcn-amd-amdhsa", "")).unwrap();
+    let mut memory = program.memory(0).unwrap();
+    let error = run(&program, "f", &Launch::default(), &mut memory, &mut Silent).unwrap_err();
+    expect!["no function @f"].assert_eq(&error.to_string());
+}
