@@ -1,10 +1,11 @@
-//! Chores of the workspace: `cargo xtask tidy | ci | conformance | fuzz`.
+//! Chores of the workspace: `cargo xtask tidy | ci | conformance | fuzz | oracle`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 #![allow(clippy::disallowed_methods, reason = "chores read files and start programs")]
 
 mod ci;
 mod conformance;
 mod fuzz;
+mod oracle;
 mod tidy;
 
 use clap::{Parser, Subcommand};
@@ -27,6 +28,8 @@ enum Chore {
     Conformance(conformance::Options),
     /// libFuzzer on every target for a while each.
     Fuzz(fuzz::Options),
+    /// Claims of uniformity against execution, on random programs.
+    Oracle(oracle::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -35,5 +38,6 @@ fn main() -> anyhow::Result<()> {
         Chore::Ci => ci::run(),
         Chore::Conformance(options) => conformance::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
+        Chore::Oracle(options) => oracle::run(&options),
     }
 }

@@ -35,6 +35,7 @@ Examples:
   phalanx analyze --format json kernel.ll             the same for a program
   phalanx opt -passes='print<uniformity>' kernel.ll   in LLVM's format
   phalanx graph --kind cycles kernel.ll | dot -Tsvg   a picture
+  phalanx run kernel.ll @f --block 64 --arg i32:5     execute it
 
 Exit status: 0 fine, 1 findings (verifier errors), 2 bad usage or bad input.";
 
@@ -58,6 +59,64 @@ pub(crate) enum Command {
     Opt(OptArgs),
     /// Graphs of a function in DOT.
     Graph(GraphArgs),
+    /// Executes a kernel under the maximal-convergence semantics.
+    Run(RunArgs),
+}
+
+/// Options of `phalanx run`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Arguments of the kernel, in order, each with --arg:
+  i32:5  i64:-1  f32:1.5  f64:0.5     a number
+  buf:f32:1,2,3                       a buffer in global memory with these elements
+  buf:i32:zero*64  buf:i32:iota*64    64 zeros; 0, 1, 2 ... 63
+  shared:256                          256 bytes of workgroup memory
+
+Examples:
+  phalanx run kernel.ll @saxpy --grid 2 --block 64 --arg f32:2 --arg buf:f32:iota*128 --arg buf:f32:zero*128
+  phalanx run --trace --block 4 kernel.ll @f     the table of converged dynamic instances
+  phalanx run --order random:7 kernel.ll @f      another schedule; results must not depend on it
+
+Exit status: 0 fine, 1 the kernel faults, hangs or runs out of fuel, 2 bad usage or bad input.")]
+pub(crate) struct RunArgs {
+    /// LLVM IR file; `-` is standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The kernel, with or without `@`.
+    #[arg(value_name = "FUNCTION")]
+    pub(crate) function: String,
+    /// Workgroups: `4`, `4x2` or `4x2x1`.
+    #[arg(long, default_value = "1", value_name = "N[xN[xN]]")]
+    pub(crate) grid: String,
+    /// Threads of a workgroup, likewise.
+    #[arg(long, default_value = "1", value_name = "N[xN[xN]]")]
+    pub(crate) block: String,
+    /// Lanes of a wave.
+    #[arg(long, default_value_t = 32, value_name = "N")]
+    pub(crate) wave: u32,
+    /// An argument of the kernel; see below.
+    #[arg(long = "arg", value_name = "ARG", allow_hyphen_values = true)]
+    pub(crate) args: Vec<String>,
+    /// Bytes of workgroup memory for variables without a size.
+    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    pub(crate) shared: u64,
+    /// How many instructions all threads together may execute.
+    #[arg(long, default_value_t = 100_000_000, value_name = "N")]
+    pub(crate) fuel: u64,
+    /// In which order threads advance: `lockstep`, `turns:N` or `random:SEED`.
+    #[arg(long, default_value = "lockstep", value_name = "ORDER")]
+    pub(crate) order: String,
+    /// Chooses what memory holds that nobody wrote.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) seed: u64,
+    /// Print the table of converged dynamic instances: threads as rows, a column per converged execution of a block.
+    #[arg(long)]
+    pub(crate) trace: bool,
+    /// Text for people or JSON for programs.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
 }
 
 /// Options that say what the code runs on.

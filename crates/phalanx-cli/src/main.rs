@@ -8,6 +8,7 @@ mod graph;
 mod input;
 mod opt;
 mod pipeline;
+mod run;
 mod terminal;
 
 use std::process::ExitCode;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Analyze(args) => analyze::run(args, &terminal),
         Command::Opt(args) => opt::run(args, &terminal),
         Command::Graph(args) => graph::run(args, &terminal),
+        Command::Run(args) => run::run(args, &terminal),
     };
     let status = result.unwrap_or_else(|error| {
         // A reader that went away (`| head`) is no error of ours.

@@ -45,6 +45,31 @@ pub fn render_parse_error(source: SourceText<'_>, error: &ParseError) -> String 
     out
 }
 
+/// Renders an error about what begins at an offset of the text, or about the text as a whole, with ANSI colours.
+pub fn render_error(source: SourceText<'_>, offset: Option<u32>, message: &str) -> String {
+    render(source, offset, ("error", ERROR), message)
+}
+
+/// Renders a remark on an error, with ANSI colours.
+pub fn render_note(source: SourceText<'_>, offset: Option<u32>, message: &str) -> String {
+    render(source, offset, ("note", NOTE), message)
+}
+
+fn render(
+    source: SourceText<'_>,
+    offset: Option<u32>,
+    (level, style): (&str, Style),
+    message: &str,
+) -> String {
+    let mut out = String::new();
+    let span = offset.map(|offset| line_span(source, offset));
+    head(source, span, level, style, message, &mut out);
+    if let Some(span) = span {
+        snippet(source, span, None, &mut out);
+    }
+    out
+}
+
 /// Renders what the verifier found, with ANSI colours. Places come from the source map where there is one.
 pub fn render_verify_errors(
     source: SourceText<'_>,

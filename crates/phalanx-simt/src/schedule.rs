@@ -59,6 +59,9 @@ struct Seat {
     thread: Thread,
     state: State,
     private: Segment,
+    /// Whether it went to another block, call or state since groups were looked at: only that changes what it can
+    /// still reach.
+    has_moved: bool,
 }
 
 struct Run<'a, 'o> {
@@ -108,6 +111,7 @@ pub(crate) fn run(
                 thread,
                 state: State::Running,
                 private: Segment::new(Region::Private, seed),
+                has_moved: true,
             };
             run.begin(&mut seat);
             seats.push(seat);
@@ -218,6 +222,7 @@ impl Run<'_, '_> {
         let thread = seat.thread.at.number;
         let fault = |kind| Failure::Fault(Fault { kind, thread, site });
         let step = seat.thread.step(&mut world).map_err(fault)?;
+        seat.has_moved |= step != Step::Done;
         match step {
             Step::Done => self.tell_value(seat, function, inst, key),
             Step::Branch { from } => self.branch(seat, function, inst, key, from),
@@ -312,6 +317,10 @@ impl Run<'_, '_> {
     }
 
     fn release_groups(&mut self, seats: &mut [Seat]) -> Result<(), Failure> {
+        if !seats.iter().any(|seat| seat.has_moved) {
+            return Ok(());
+        }
+        seats.iter_mut().for_each(|seat| seat.has_moved = false);
         // By execution and instruction, in order, so that results do not depend on hashing.
         let mut groups: Vec<((Key, InstId), Vec<usize>)> = Vec::new();
         for (index, seat) in seats.iter().enumerate() {
@@ -363,6 +372,7 @@ impl Run<'_, '_> {
     /// A thread that waited goes on with what it waited for.
     fn resume(&mut self, seat: &mut Seat, result: Value) {
         seat.state = State::Running;
+        seat.has_moved = true;
         let Some(frame) = seat.thread.top() else { return };
         let (function, inst, key) = (frame.code, frame.inst, frame.now);
         seat.thread.finish(self.program, result);

@@ -41,6 +41,7 @@
 //! | ask the graph | [`Session::cfg`], [`Session::dom_tree`], [`Session::postdom_tree`], [`Session::cycles`] ... |
 //! | ask what diverges | [`Session::divergence`], a [`DivergenceView`] |
 //! | render | [`report`] |
+//! | run a kernel | [`simt::run`] |
 //!
 //! The crates below are re-exported whole, for drivers that want a part by itself.
 
@@ -52,6 +53,7 @@ pub use phalanx_graph as graph;
 pub use phalanx_ir as ir;
 pub use phalanx_llvm as llvm;
 pub use phalanx_report as report;
+pub use phalanx_simt as simt;
 pub use phalanx_target as target;
 pub use session::{DivergenceView, FunctionId, Invalid, ModuleId, ReadError, Session};
 

@@ -10,6 +10,7 @@
 
 mod entropy;
 mod graphs;
+pub mod oracle;
 mod text;
 mod uniformity;
 mod verdict;

@@ -1,0 +1,415 @@
+//! `phalanx run`: a kernel, executed.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use anyhow::{Context as _, bail};
+use phalanx::{
+    Session,
+    ir::{self, Context},
+    llvm::{ModulePrinter, SourceMap, parse_module},
+    report::diagnostics::{SourceText, render_error, render_note},
+    simt::{
+        self, Arg, Failure, Launch, Memory, Observer, Program, Silent, launch::Order, trace::Trace,
+    },
+};
+use serde_json::json;
+
+use crate::{
+    Status,
+    analyze::overrides,
+    args::{Format, RunArgs},
+    input::{self, Source},
+    terminal::Terminal,
+};
+
+/// Columns of a trace beyond this are left out.
+const COLUMNS: usize = 10_000;
+
+/// A buffer that an argument points to.
+struct Buffer {
+    argument: usize,
+    element: Element,
+    address: u64,
+    bytes: u64,
+}
+
+/// Types of elements, as they are written.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Element {
+    Int(u32),
+    F32,
+    F64,
+}
+
+impl Element {
+    fn parse(text: &str) -> anyhow::Result<Element> {
+        Ok(match text {
+            "i1" | "i8" => Element::Int(8),
+            "i16" => Element::Int(16),
+            "i32" => Element::Int(32),
+            "i64" => Element::Int(64),
+            "f32" | "float" => Element::F32,
+            "f64" | "double" => Element::F64,
+            _ => bail!("unknown type `{text}` (known: i8, i16, i32, i64, f32, f64)"),
+        })
+    }
+
+    fn size(self) -> usize {
+        match self {
+            Element::Int(bits) => bits as usize / 8,
+            Element::F32 => 4,
+            Element::F64 => 8,
+        }
+    }
+
+    fn name(self) -> String {
+        match self {
+            Element::Int(bits) => format!("i{bits}"),
+            Element::F32 => "f32".to_owned(),
+            Element::F64 => "f64".to_owned(),
+        }
+    }
+
+    /// The bits of a number as it is written.
+    fn bits(self, text: &str) -> anyhow::Result<u128> {
+        let text = text.trim();
+        Ok(match self {
+            Element::Int(bits) => {
+                let value: i128 = match text.strip_prefix("0x") {
+                    Some(digits) => i128::from_str_radix(digits, 16),
+                    None => text.parse(),
+                }
+                .with_context(|| format!("`{text}` is no integer"))?;
+                let limit = 1i128 << bits;
+                if value < -(limit / 2) || value >= limit {
+                    bail!("{value} does not fit {bits} bits");
+                }
+                value as u128 & (limit as u128 - 1)
+            }
+            Element::F32 => {
+                let value: f32 = text.parse().with_context(|| format!("`{text}` is no number"))?;
+                value.to_bits().into()
+            }
+            Element::F64 => {
+                let value: f64 = text.parse().with_context(|| format!("`{text}` is no number"))?;
+                value.to_bits().into()
+            }
+        })
+    }
+
+    fn of_number(self, number: u64) -> u128 {
+        match self {
+            Element::Int(bits) => u128::from(number) & ((1 << bits) - 1),
+            Element::F32 => (number as f32).to_bits().into(),
+            Element::F64 => (number as f64).to_bits().into(),
+        }
+    }
+
+    fn show(self, bytes: &[u8]) -> serde_json::Value {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        let word = u64::from_le_bytes(word);
+        match self {
+            Element::Int(bits) => json!(((word << (64 - bits)) as i64) >> (64 - bits)),
+            Element::F32 => float(f32::from_bits(word as u32).into(), &f32::from_bits(word as u32)),
+            Element::F64 => float(f64::from_bits(word), &f64::from_bits(word)),
+        }
+    }
+}
+
+/// A number as JSON, which has no infinities; with the digits of its own type.
+fn float(value: f64, text: &dyn std::fmt::Display) -> serde_json::Value {
+    match value.is_finite() {
+        true => text.to_string().parse().map_or(serde_json::Value::Null, |n: f64| json!(n)),
+        false => json!(text.to_string()),
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status> {
+    let source = input::read(&args.file)?;
+    let mut session = Session::new();
+    // The session verifies; the interpreter needs the module itself.
+    let module_id = match session.read_for(&source.text, overrides(&args.target)) {
+        Ok(module) => module,
+        Err(error) => {
+            terminal.err(&error.render(&source.name, &source.text));
+            return Ok(Status::Bad);
+        }
+    };
+    let parsed = parse_module(Arc::new(Context::new()), &source.text)
+        .map_err(|error| anyhow::anyhow!("{error}"))?;
+    let program = Program::new(&parsed.module, session.target(module_id))?;
+    let name = args.function.strip_prefix('@').unwrap_or(&args.function);
+    let mut memory = program.memory(args.seed)?;
+    let mut buffers = Vec::new();
+    let launch = Launch {
+        grid: extents(&args.grid).context("in --grid")?,
+        block: extents(&args.block).context("in --block")?,
+        wave: args.wave,
+        args: args
+            .args
+            .iter()
+            .enumerate()
+            .map(|(i, text)| {
+                argument(i, text, &mut memory, &mut buffers)
+                    .with_context(|| format!("in --arg {text}"))
+            })
+            .collect::<anyhow::Result<_>>()?,
+        shared: args.shared,
+        fuel: args.fuel,
+        order: order(&args.order)?,
+        seed: args.seed,
+    };
+    let mut trace = Trace::new(COLUMNS);
+    let observer: &mut dyn Observer = if args.trace { &mut trace } else { &mut Silent };
+    let result = simt::run(&program, name, &launch, &mut memory, observer);
+    if let Err(Failure::Launch(what)) = &result {
+        bail!("{what}");
+    }
+    let table = args.trace.then(|| {
+        let printer = ModulePrinter::new(&parsed.module);
+        trace.table(&|function, block| {
+            let mut name = Vec::new();
+            printer.function(program.code(function).view()).block_name(block, &mut name);
+            String::from_utf8_lossy(&name).into_owned()
+        })
+    });
+    match args.format {
+        Format::Text => {
+            let text = text(&result, &buffers, &memory, table.as_deref())?;
+            terminal.out(&text)?;
+        }
+        Format::Json => {
+            let text = serde_json::to_string_pretty(&json(&result, &buffers, &memory, table)?)?;
+            terminal.out(&(text + "\n"))?;
+        }
+    }
+    match result {
+        Ok(_) => Ok(Status::Fine),
+        Err(failure) => {
+            terminal.err(&explain(&failure, &source, &parsed.module, &parsed.source_map));
+            Ok(Status::Findings)
+        }
+    }
+}
+
+fn extents(text: &str) -> anyhow::Result<[u32; 3]> {
+    let mut out = [1; 3];
+    let parts: Vec<&str> = text.split('x').collect();
+    if parts.len() > 3 {
+        bail!("`{text}` has more than three dimensions");
+    }
+    for (extent, part) in out.iter_mut().zip(parts) {
+        *extent = part.parse().with_context(|| format!("`{part}` is no extent"))?;
+    }
+    Ok(out)
+}
+
+fn order(text: &str) -> anyhow::Result<Order> {
+    let number = |text: &str| text.parse().with_context(|| format!("`{text}` is no number"));
+    Ok(match text.split_once(':') {
+        None if text == "lockstep" => Order::Lockstep,
+        Some(("turns", steps)) => Order::Turns(u32::try_from(number(steps)?)?),
+        Some(("random", seed)) => Order::Random(number(seed)?),
+        _ => bail!("unknown order `{text}` (known: lockstep, turns:N, random:SEED)"),
+    })
+}
+
+fn argument(
+    position: usize,
+    text: &str,
+    memory: &mut Memory,
+    buffers: &mut Vec<Buffer>,
+) -> anyhow::Result<Arg> {
+    let Some((kind, rest)) = text.split_once(':') else {
+        bail!("expected `type:value`, `buf:type:elements` or `shared:bytes`");
+    };
+    match kind {
+        "shared" => Ok(Arg::Shared(rest.parse().context("expected a number of bytes")?)),
+        "buf" => {
+            let Some((ty, elements)) = rest.split_once(':') else {
+                bail!("expected `buf:type:elements`");
+            };
+            let element = Element::parse(ty)?;
+            let all: Vec<u128> = match elements.split_once('*') {
+                Some((fill, count)) => {
+                    let count: u64 = count.parse().context("expected a count after `*`")?;
+                    if count > 1 << 26 {
+                        bail!("a buffer has at most 2^26 elements");
+                    }
+                    match fill {
+                        "zero" => vec![0; count as usize],
+                        "iota" => (0..count).map(|n| element.of_number(n)).collect(),
+                        number => vec![element.bits(number)?; count as usize],
+                    }
+                }
+                None => elements.split(',').map(|e| element.bits(e)).collect::<Result<_, _>>()?,
+            };
+            let bytes: Vec<u8> =
+                all.iter().flat_map(|b| b.to_le_bytes().into_iter().take(element.size())).collect();
+            let address = memory.buffer(&bytes)?;
+            let bytes = bytes.len() as u64;
+            buffers.push(Buffer { argument: position, element, address, bytes });
+            Ok(Arg::bits(address))
+        }
+        ty => Ok(Arg::bits(Element::parse(ty)?.bits(rest)?)),
+    }
+}
+
+/// What a buffer holds now.
+fn contents(buffer: &Buffer, memory: &Memory) -> anyhow::Result<Vec<serde_json::Value>> {
+    let bytes = memory.bytes(buffer.address, buffer.bytes)?;
+    Ok(bytes.chunks_exact(buffer.element.size()).map(|b| buffer.element.show(b)).collect())
+}
+
+fn text(
+    result: &Result<simt::Report, Failure>,
+    buffers: &[Buffer],
+    memory: &Memory,
+    table: Option<&str>,
+) -> anyhow::Result<String> {
+    let mut out = String::new();
+    if let Some(table) = table {
+        out.push_str(table);
+    }
+    for buffer in buffers {
+        let values = contents(buffer, memory)?;
+        let (position, ty) = (buffer.argument, buffer.element.name());
+        writeln!(out, "argument {position}: {} x {ty}", values.len())?;
+        let words: Vec<String> = values.iter().map(show).collect();
+        let width = words.iter().map(String::len).max().unwrap_or(1);
+        for (row, words) in words.chunks(8).enumerate() {
+            let words: Vec<String> = words.iter().map(|w| format!("{w:>width$}")).collect();
+            writeln!(out, "{:>6}: {}", 8 * row, words.join(" "))?;
+        }
+    }
+    if let Ok(report) = result {
+        let simt::Report { steps, groups, barriers } = report;
+        writeln!(out, "{steps} instructions, {groups} group operations, {barriers} barriers")?;
+    }
+    Ok(out)
+}
+
+fn show(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn json(
+    result: &Result<simt::Report, Failure>,
+    buffers: &[Buffer],
+    memory: &Memory,
+    table: Option<String>,
+) -> anyhow::Result<serde_json::Value> {
+    let mut list = Vec::new();
+    for buffer in buffers {
+        list.push(json!({
+            "argument": buffer.argument,
+            "type": buffer.element.name(),
+            "values": contents(buffer, memory)?,
+        }));
+    }
+    let mut out = match result {
+        Ok(report) => json!({
+            "status": "ended",
+            "instructions": report.steps,
+            "group_operations": report.groups,
+            "barriers": report.barriers,
+        }),
+        Err(failure) => json!({
+            "status": match failure {
+                Failure::Hang(_) => "hang",
+                Failure::Fuel(_) => "out of fuel",
+                _ => "fault",
+            },
+            "message": failure.to_string(),
+        }),
+    };
+    out["buffers"] = json!(list);
+    if let Some(table) = table {
+        out["trace"] = json!(table.lines().collect::<Vec<_>>());
+    }
+    Ok(out)
+}
+
+/// A failure with the lines it is about.
+fn explain(failure: &Failure, source: &Source, module: &ir::Module, map: &SourceMap) -> String {
+    let text = SourceText { name: &source.name, text: &source.text };
+    let place = |site: &simt::fault::Site| {
+        let function = module.functions.iter().position(|f| f.header.name == site.function)?;
+        map.inst(function, site.inst)
+    };
+    match failure {
+        Failure::Fault(fault) => {
+            render_error(text, fault.site.as_ref().and_then(place), &fault.to_string())
+        }
+        Failure::Hang(waiting) => {
+            let mut out = render_error(text, None, &failure.to_string());
+            for group in waiting {
+                let threads = ranges(&group.threads);
+                out += &render_note(text, place(&group.site), &format!("here: {threads}"));
+            }
+            out
+        }
+        Failure::Fuel(_) | Failure::Launch(_) => render_error(text, None, &failure.to_string()),
+    }
+}
+
+/// `thread 3`, `threads 0-7, 9`
+fn ranges(threads: &[u32]) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for &thread in threads {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == thread => *last = thread,
+            _ => parts.push((thread, thread)),
+        }
+    }
+    let list: Vec<String> = parts
+        .iter()
+        .map(
+            |&(first, last)| {
+                if first == last { first.to_string() } else { format!("{first}-{last}") }
+            },
+        )
+        .collect();
+    format!("thread{} {}", if threads.len() == 1 { "" } else { "s" }, list.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments() {
+        let mut memory = Memory::new(0);
+        let mut buffers = Vec::new();
+        let mut parse = |text: &str| argument(0, text, &mut memory, &mut buffers);
+        assert_eq!(parse("i32:-1").unwrap(), Arg::bits(0xffff_ffffu32));
+        assert_eq!(parse("i8:0xff").unwrap(), Arg::bits(255u32));
+        assert_eq!(parse("f32:1.5").unwrap(), Arg::bits(0x3fc0_0000u32));
+        assert_eq!(parse("shared:64").unwrap(), Arg::Shared(64));
+        assert!(parse("buf:f32:iota*3").is_ok() && parse("buf:i16:1,2,-3").is_ok());
+        for bad in ["5", "i32:x", "i8:256", "u32:1", "buf:i32", "buf:i32:1,,2", "shared:-1"] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+        let shown: Vec<Vec<String>> = buffers
+            .iter()
+            .map(|b| contents(b, &memory).unwrap().iter().map(show).collect())
+            .collect();
+        assert_eq!(shown, [vec!["0.0", "1.0", "2.0"], vec!["1", "2", "-3"]]);
+    }
+
+    #[test]
+    fn extents_and_orders() {
+        assert_eq!(extents("4x2").unwrap(), [4, 2, 1]);
+        assert!(extents("1x2x3x4").is_err() && extents("x").is_err());
+        assert_eq!(order("turns:3").unwrap(), Order::Turns(3));
+        assert!(order("fast").is_err());
+    }
+
+    #[test]
+    fn threads_are_listed_as_ranges() {
+        assert_eq!(ranges(&[0, 1, 2, 5]), "threads 0-2, 5");
+        assert_eq!(ranges(&[7]), "thread 7");
+    }
+}

@@ -1,0 +1,190 @@
+//! Toy programs as kernels that run.
+//!
+//! Where a toy program says "fresh for each thread" or "fresh for each group" the kernel computes something that is: a
+//! generator of numbers in private memory, an atomic counter, a ballot. Pure functions become arithmetic, chosen by the
+//! value's number.
+
+use std::fmt::Write as _;
+
+use phalanx_testing::abstract_program::{AbstractProgram, Operand, Operation, Terminator};
+
+/// For which target.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// AMDGPU.
+    Amdgcn,
+    /// NVPTX.
+    Nvptx,
+}
+
+const AMDGCN: &str = r#"target triple = "amdgcn-amd-amdhsa"
+@counter = addrspace(1) global i32 0
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workitem.id.y()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+declare i32 @llvm.amdgcn.mbcnt.lo(i32, i32)
+declare i64 @llvm.amdgcn.ballot.i64(i1)
+declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
+define internal i32 @next(ptr addrspace(5) %state) {
+  %old = load i32, ptr addrspace(5) %state, align 4
+  %scaled = mul i32 %old, 1664525
+  %new = add i32 %scaled, 1013904223
+  store i32 %new, ptr addrspace(5) %state, align 4
+  %out = lshr i32 %new, 13
+  ret i32 %out
+}
+define amdgpu_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {
+b0:
+  %state = alloca i32, align 4, addrspace(5)
+  %seed.x = call i32 @llvm.amdgcn.workitem.id.x()
+  %seed.y = call i32 @llvm.amdgcn.workitem.id.y()
+  %seed.xy = mul i32 %seed.y, 7919
+  %seed.0 = add i32 %seed.x, %seed.xy
+  %seed = mul i32 %seed.0, 747796405
+  store i32 %seed, ptr addrspace(5) %state, align 4
+"#;
+
+const NVPTX: &str = r#"target triple = "nvptx64-nvidia-cuda"
+@counter = addrspace(1) global i32 0
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.y()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.laneid()
+declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
+declare i32 @llvm.nvvm.redux.sync.umin(i32, i32)
+define internal i32 @next(ptr %state) {
+  %old = load i32, ptr %state, align 4
+  %scaled = mul i32 %old, 1664525
+  %new = add i32 %scaled, 1013904223
+  store i32 %new, ptr %state, align 4
+  %out = lshr i32 %new, 13
+  ret i32 %out
+}
+define ptx_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {
+b0:
+  %state = alloca i32, align 4
+  %seed.x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %seed.y = call i32 @llvm.nvvm.read.ptx.sreg.tid.y()
+  %seed.xy = mul i32 %seed.y, 7919
+  %seed.0 = add i32 %seed.x, %seed.xy
+  %seed = mul i32 %seed.0, 747796405
+  store i32 %seed, ptr %state, align 4
+"#;
+
+/// The program as a module whose kernel is `@f`.
+#[must_use]
+pub fn runnable(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
+    let mut text = String::from(if kind == Kind::Amdgcn { AMDGCN } else { NVPTX });
+    let cfg = program.cfg();
+    for (number, block) in program.blocks.iter().enumerate() {
+        if number > 0 {
+            let _ = writeln!(text, "b{number}:");
+        }
+        let mut rest = String::new();
+        for (value, operation) in &block.operations {
+            if let Operation::Phi(entries) = operation {
+                let mut incoming = Vec::new();
+                for pred in cfg.predecessors(phalanx_graph::Node::new(number)) {
+                    if let Some((_, operand)) = entries.iter().find(|entry| entry.0 == *pred) {
+                        incoming.push(format!("[ {operand}, %b{pred} ]"));
+                    }
+                }
+                let _ = writeln!(text, "  %v{value} = phi i32 {}", incoming.join(", "));
+            } else {
+                operation_text(&mut rest, kind, *value, operation, seed);
+            }
+        }
+        text.push_str(&rest);
+        let _ = match &block.terminator {
+            Terminator::Return => writeln!(text, "  ret void"),
+            Terminator::Jump(to) => writeln!(text, "  br label %b{to}"),
+            Terminator::Branch(condition, [yes, no]) => {
+                writeln!(text, "  br i1 {condition}, label %b{yes}, label %b{no}")
+            }
+            Terminator::Switch(condition, to) => {
+                let cases: Vec<String> = to[1..]
+                    .iter()
+                    .enumerate()
+                    .map(|(i, to)| format!("i32 {i}, label %b{to}"))
+                    .collect();
+                // Few different values, so that all ways are taken.
+                let _ = writeln!(text, "  %s{number} = and i32 {condition}, 3");
+                writeln!(text, "  switch i32 %s{number}, label %b{} [ {} ]", to[0], cases.join(" "))
+            }
+        };
+    }
+    text.push_str("}\n");
+    text
+}
+
+fn operation_text(out: &mut String, kind: Kind, value: u32, operation: &Operation, seed: u64) {
+    let pick = |choices: u64| {
+        let mixed = seed ^ u64::from(value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % choices
+    };
+    let amd = kind == Kind::Amdgcn;
+    let v = format!("%v{value}");
+    let _ = match operation {
+        Operation::Phi(_) => Ok(()),
+        Operation::Argument(number) => writeln!(out, "  {v} = add i32 %a{number}, 0"),
+        Operation::ThreadId => {
+            let call = match (pick(4), amd) {
+                (0, true) => "@llvm.amdgcn.workitem.id.y()",
+                (0, false) => "@llvm.nvvm.read.ptx.sreg.tid.y()",
+                (1, true) => "@llvm.amdgcn.workgroup.id.x()",
+                (1, false) => "@llvm.nvvm.read.ptx.sreg.ctaid.x()",
+                (2, true) => "@llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)",
+                (2, false) => "@llvm.nvvm.read.ptx.sreg.laneid()",
+                (_, true) => "@llvm.amdgcn.workitem.id.x()",
+                (_, false) => "@llvm.nvvm.read.ptx.sreg.tid.x()",
+            };
+            writeln!(out, "  {v} = call i32 {call}")
+        }
+        Operation::Uniform => match pick(3) {
+            0 => writeln!(out, "  {v} = load volatile i32, ptr addrspace(1) %gp, align 4"),
+            1 => {
+                let at = format!("%v{value}.at");
+                let _ = writeln!(
+                    out,
+                    "  {at} = getelementptr i32, ptr addrspace(1) %gp, i32 {}",
+                    value % 16
+                );
+                writeln!(out, "  {v} = load i32, ptr addrspace(1) {at}, align 4")
+            }
+            _ => {
+                let bit = format!("%v{value}.bit");
+                let _ = writeln!(out, "  {bit} = trunc i32 %seed.0 to i1");
+                if amd {
+                    let _ = writeln!(out, "  {v}.b = call i64 @llvm.amdgcn.ballot.i64(i1 {bit})");
+                    writeln!(out, "  {v} = trunc i64 {v}.b to i32")
+                } else {
+                    writeln!(out, "  {v} = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 {bit})")
+                }
+            }
+        },
+        Operation::AlwaysUniform(a) if amd => {
+            writeln!(out, "  {v} = call i32 @llvm.amdgcn.readfirstlane.i32(i32 {a})")
+        }
+        Operation::AlwaysUniform(a) => {
+            writeln!(out, "  {v} = call i32 @llvm.nvvm.redux.sync.umin(i32 {a}, i32 -1)")
+        }
+        Operation::Divergent => match pick(3) {
+            0 => writeln!(
+                out,
+                "  {v} = atomicrmw add ptr addrspace(1) @counter, i32 1 monotonic, align 4"
+            ),
+            _ if amd => writeln!(out, "  {v} = call i32 @next(ptr addrspace(5) %state)"),
+            _ => writeln!(out, "  {v} = call i32 @next(ptr %state)"),
+        },
+        Operation::Pure(_, [a, b]) => {
+            let operation = ["add", "xor", "sub", "mul", "add", "or"][pick(6) as usize];
+            writeln!(out, "  {v} = {operation} i32 {a}, {b}")
+        }
+        Operation::Test(a) => {
+            // A bit, so that both ways are taken.
+            let bit = if let Operand::Constant(_) = a { 0 } else { pick(3) };
+            let _ = writeln!(out, "  {v}.s = lshr i32 {a}, {bit}");
+            writeln!(out, "  {v} = trunc i32 {v}.s to i1")
+        }
+    };
+}
