@@ -14,6 +14,8 @@
 use phalanx_graph::{Cfg, Node, PostDomTree};
 use phalanx_target::SourceSet;
 
+use crate::divergence::SourceSets;
+
 /// The sources that each block's execution depends on, by block number.
 ///
 /// `terminators` are the sources of the direction of each block's terminator.
@@ -21,7 +23,7 @@ use phalanx_target::SourceSet;
 pub fn control_divergence(
     cfg: &Cfg,
     postdom: &PostDomTree,
-    terminators: &[SourceSet],
+    terminators: &SourceSets,
 ) -> Vec<SourceSet> {
     let mut result = vec![SourceSet::EMPTY; cfg.node_count()];
     let all: SourceSet = terminators.iter().copied().collect();
@@ -126,7 +128,7 @@ mod tests {
         let graph = cfg(&[&[1, 2], &[3], &[3], &[]]);
         let mut terminators = vec![SourceSet::EMPTY; 4];
         terminators[0] = SourceSet::X;
-        let found = control_divergence(&graph, &PostDomTree::new(&graph), &terminators);
+        let found = control_divergence(&graph, &PostDomTree::new(&graph), &terminators.into());
         assert_eq!(found, [SourceSet::EMPTY, SourceSet::X, SourceSet::X, SourceSet::EMPTY]);
     }
 
@@ -135,7 +137,7 @@ mod tests {
         let graph = cfg(&[&[1], &[2], &[1, 3], &[]]);
         let mut terminators = vec![SourceSet::EMPTY; 4];
         terminators[2] = SourceSet::Y;
-        let found = control_divergence(&graph, &PostDomTree::new(&graph), &terminators);
+        let found = control_divergence(&graph, &PostDomTree::new(&graph), &terminators.into());
         assert_eq!(found, [SourceSet::EMPTY, SourceSet::Y, SourceSet::Y, SourceSet::EMPTY]);
     }
 
@@ -164,7 +166,8 @@ mod tests {
                 })
                 .collect();
             let expected = twin(&graph, &postdom, &terminators);
-            assert_eq!(control_divergence(&graph, &postdom, &terminators), expected, "{lists:?}");
+            let found = control_divergence(&graph, &postdom, &terminators.into());
+            assert_eq!(found, expected, "{lists:?}");
         }
     }
 }

@@ -49,8 +49,10 @@ mod liveout;
 mod llvm;
 mod marks;
 mod naming;
+mod pages;
 mod precise;
 mod remaining;
+pub mod repair;
 mod result;
 mod selection;
 mod table;
@@ -64,6 +66,7 @@ use phalanx_graph::{Cfg, Cycles, DomTree};
 use phalanx_target::SourceSet;
 
 pub use crate::affect::{AffectMap, User, UserKind, Value};
+pub use pages::{SourceSets, TemporalUses};
 #[cfg(any(test, feature = "testing"))]
 pub use precise::Omitted;
 pub use result::{Divergence, TemporalUse};

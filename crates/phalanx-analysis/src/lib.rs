@@ -8,6 +8,7 @@
 pub mod affect;
 pub mod control;
 pub mod divergence;
+pub mod follow;
 pub mod launch;
 pub mod lower;
 

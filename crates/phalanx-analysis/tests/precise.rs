@@ -269,8 +269,8 @@ fn masks_are_unions_of_single_sources() {
                     ends[block.index()] |= single.terminator(block);
                 }
             }
-            assert_eq!(joint.values(), union, "seed {seed}, {rules:?}");
-            assert_eq!(joint.terminators(), ends, "seed {seed}, {rules:?}");
+            assert_eq!(*joint.values(), union.into(), "seed {seed}, {rules:?}");
+            assert_eq!(*joint.terminators(), ends.into(), "seed {seed}, {rules:?}");
         }
     }
 }

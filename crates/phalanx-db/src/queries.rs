@@ -14,11 +14,14 @@
 //! no flow, and these queries return `None` for it.
 //!
 //! Divergence: [`affect_map`] and [`divergence()`] hold what we know to be true; [`llvm_affect_map`] and [`uniformity`]
-//! answer the same questions from LLVM 22's sources. Both read [`target`], [`launch_facts`] and [`callees`], small
-//! projections that stay equal when what they leave out changes.
+//! answer the same questions from LLVM 22's sources. Both read [`target`] and [`launch_facts`], LLVM's also [`callees`]: small
+//! projections that stay equal when what they leave out changes. [`follow()`] gives the same answers by repair, to whoever has
+//! a record of what was edited.
 
 mod facts;
+mod follow;
 mod graph;
 
 pub use facts::*;
+pub use follow::*;
 pub use graph::*;

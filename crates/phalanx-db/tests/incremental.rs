@@ -135,13 +135,11 @@ fn divergence_asks_for_what_it_needs_only() {
     queries::divergence(&fixture.db, fixture.function("first"));
     expect![[r#"
         affect_map(first)
-        callees(first)
         cfg(first)
         cycles(first)
         divergence(first)
         dom_tree(first)
         launch_facts(first)
-        symbols(module)
         sync_dependence(first)
         target(module)"#]]
     .assert_eq(&fixture.ran());

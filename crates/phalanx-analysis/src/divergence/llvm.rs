@@ -132,9 +132,9 @@ impl<'a> Rules<'a> {
     pub(crate) fn finish(self) -> Divergence {
         let mut result = self.marks.finish();
         result.assumed = self.assumed.list();
-        result.divergent_exits = self.exits.list();
-        result.temporal = merge(self.temporal);
-        result.unlisted = merge(self.unlisted);
+        result.divergent_exits = self.exits.list().into();
+        result.temporal = merge(self.temporal).into();
+        result.unlisted = merge(self.unlisted).into();
         result
     }
 

@@ -133,6 +133,10 @@ impl<'a> Marks<'a> {
     }
 
     pub(crate) fn finish(self) -> Divergence {
-        Divergence { values: self.values, terminators: self.terminators, ..Divergence::default() }
+        Divergence {
+            values: self.values.into(),
+            terminators: self.terminators.into(),
+            ..Divergence::default()
+        }
     }
 }

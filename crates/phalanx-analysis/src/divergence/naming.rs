@@ -9,23 +9,24 @@
 use phalanx_graph::{CycleId, Cycles};
 use phalanx_target::SourceSet;
 
-use crate::divergence::{
-    llvm::merge,
-    result::{Divergence, TemporalUse},
-    table::ValueTable,
-};
+use crate::divergence::{llvm::merge, result::TemporalUse, table::ValueTable};
 
 /// Renames the cycles of temporal uses whose own exits do not diverge.
-pub(crate) fn name_cycles(result: &mut Divergence, cycles: &Cycles, table: &ValueTable) {
-    if result.temporal.is_empty() {
+pub(crate) fn name_cycles(
+    temporal: &mut Vec<TemporalUse>,
+    divergent_exits: &[(CycleId, SourceSet)],
+    cycles: &Cycles,
+    table: &ValueTable,
+) {
+    if temporal.is_empty() {
         return;
     }
     let mut exits = vec![SourceSet::EMPTY; cycles.len()];
-    for &(cycle, sources) in &result.divergent_exits {
+    for &(cycle, sources) in divergent_exits {
         exits[cycle.index()] |= sources;
     }
     let is_named_well = |t: &TemporalUse| t.sources.difference(exits[t.cycle.index()]).is_empty();
-    if result.temporal.iter().all(is_named_well) {
+    if temporal.iter().all(is_named_well) {
         return;
     }
     // The closest cycle around each, itself included, that has a divergent exit.
@@ -37,23 +38,32 @@ pub(crate) fn name_cycles(result: &mut Divergence, cycles: &Cycles, table: &Valu
     let around = |cycle: CycleId| {
         std::iter::successors(listed[cycle.index()], |&c| listed[cycles.parent(c)?.index()])
     };
-    for use_ in &mut result.temporal {
+    for use_ in &mut *temporal {
         if is_named_well(use_) {
             continue;
         }
         let Some(inner) = cycles.innermost(table.block(use_.value)) else { continue };
         let within = around(inner).take_while(|&c| cycles.contains_cycle(use_.cycle, c));
-        // The outermost that leaves nothing unsaid, or else that says something.
-        let mut best: Option<(bool, CycleId)> = None;
-        for cycle in within.filter(|&c| exits[c.index()].intersects(use_.sources)) {
-            let full = use_.sources.difference(exits[cycle.index()]).is_empty();
-            if full || best.is_none_or(|(was_full, _)| !was_full) {
-                best = Some((full, cycle));
-            }
-        }
-        if let Some((_, cycle)) = best {
+        let sources = use_.sources;
+        if let Some(cycle) = choose(within.map(|c| (c, exits[c.index()])), sources) {
             use_.cycle = cycle;
         }
     }
-    result.temporal = merge(std::mem::take(&mut result.temporal));
+    *temporal = merge(std::mem::take(temporal));
+}
+
+/// Of cycles from the inside out with the sources of their divergent exits: the outermost that leaves nothing of a use
+/// unsaid, or else that says something.
+pub(crate) fn choose(
+    cycles: impl Iterator<Item = (CycleId, SourceSet)>,
+    sources: SourceSet,
+) -> Option<CycleId> {
+    let mut best: Option<(bool, CycleId)> = None;
+    for (cycle, exits) in cycles.filter(|(_, exits)| exits.intersects(sources)) {
+        let full = sources.difference(exits).is_empty();
+        if full || best.is_none_or(|(was_full, _)| !was_full) {
+            best = Some((full, cycle));
+        }
+    }
+    best.map(|(_, cycle)| cycle)
 }

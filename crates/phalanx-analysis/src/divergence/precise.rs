@@ -95,10 +95,14 @@ pub(crate) fn solve_without(
     let mut result = marks.finish();
     if let Some(control) = control {
         result.assumed = control.assumed.list();
-        result.divergent_exits = control.left.list();
-        result.temporal = merge(control.temporal);
-        result.unlisted = merge(control.unlisted);
-        name_cycles(&mut result, flow.cycles, table);
+        let mut exits = control.left.list();
+        // The order of discovery is that of an algorithm; others find the same in another.
+        exits.sort_unstable_by_key(|entry| entry.0);
+        let mut temporal = merge(control.temporal);
+        name_cycles(&mut temporal, &exits, flow.cycles, table);
+        result.divergent_exits = exits.into();
+        result.temporal = temporal.into();
+        result.unlisted = merge(control.unlisted).into();
     }
     result
 }

@@ -1,9 +1,12 @@
 //! The answer of the divergence analysis and the questions that it answers.
 
+use std::sync::Arc;
+
 use phalanx_graph::{CycleId, Cycles, Node};
 use phalanx_target::SourceSet;
 
 use crate::affect::{User, Value};
+use crate::divergence::pages::{SourceSets, TemporalUses};
 
 /// A use at which a value is not what it was where it was computed.
 ///
@@ -24,17 +27,25 @@ pub struct TemporalUse {
 /// Sources of divergence of everything in a function.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Divergence {
-    pub(crate) values: Vec<SourceSet>,
-    pub(crate) terminators: Vec<SourceSet>,
+    pub(crate) values: SourceSets,
+    pub(crate) terminators: SourceSets,
     /// Sorted by value, user, cycle.
-    pub(crate) temporal: Vec<TemporalUse>,
+    pub(crate) temporal: TemporalUses,
     /// The same for uses that LLVM knows of but does not list. Sorted likewise.
-    pub(crate) unlisted: Vec<TemporalUse>,
+    pub(crate) unlisted: TemporalUses,
     pub(crate) assumed: Vec<(CycleId, SourceSet)>,
-    pub(crate) divergent_exits: Vec<(CycleId, SourceSet)>,
+    /// Sorted by cycle if found by the precise rules.
+    pub(crate) divergent_exits: Arc<Vec<(CycleId, SourceSet)>>,
 }
 
 impl Divergence {
+    /// Makes it cheap to copy. There must be at most one entry of each use in a list.
+    pub(crate) fn share(&mut self) {
+        self.values.share();
+        self.terminators.share();
+        self.temporal.share();
+    }
+
     /// The sources that a value depends on where it is computed. Empty: a launch constant.
     #[inline]
     #[must_use]
@@ -54,7 +65,7 @@ impl Divergence {
     #[must_use]
     pub fn at_use(&self, value: Value, user: User) -> SourceSet {
         let listed = self.temporal_at(value, user);
-        let unlisted = find(&self.unlisted, value, user);
+        let unlisted = self.unlisted.of(value, user);
         let temporal = listed.iter().chain(unlisted);
         temporal.fold(self.value(value), |all, entry| all | entry.sources)
     }
@@ -62,13 +73,13 @@ impl Divergence {
     /// The temporal divergence of one use, per cycle.
     #[must_use]
     pub fn temporal_at(&self, value: Value, user: User) -> &[TemporalUse] {
-        find(&self.temporal, value, user)
+        self.temporal.of(value, user)
     }
 
     /// All uses with temporal divergence, sorted by value, user and cycle. By LLVM's rules: those that LLVM
     /// lists, which are not those of phis behind a cycle that need not be entered.
     #[must_use]
-    pub fn temporal_uses(&self) -> &[TemporalUse] {
+    pub fn temporal_uses(&self) -> &TemporalUses {
         &self.temporal
     }
 
@@ -80,7 +91,7 @@ impl Divergence {
     }
 
     /// The cycles that threads leave in different iterations: of each divergent exit, the outermost
-    /// cycle that it leaves; in order of discovery.
+    /// cycle that it leaves. By the precise rules in the order of their numbers, else in order of discovery.
     #[must_use]
     pub fn cycles_with_divergent_exit(&self) -> &[(CycleId, SourceSet)] {
         &self.divergent_exits
@@ -95,13 +106,13 @@ impl Divergence {
 
     /// Every value's sources, by value number.
     #[must_use]
-    pub fn values(&self) -> &[SourceSet] {
+    pub fn values(&self) -> &SourceSets {
         &self.values
     }
 
     /// Every terminator's sources, by block number.
     #[must_use]
-    pub fn terminators(&self) -> &[SourceSet] {
+    pub fn terminators(&self) -> &SourceSets {
         &self.terminators
     }
 
@@ -112,12 +123,4 @@ impl Divergence {
         let hit = |s: &SourceSet| s.intersects(varying);
         !self.values.iter().any(hit) && !self.terminators.iter().any(hit)
     }
-}
-
-/// The entries of one use in a sorted list.
-fn find(list: &[TemporalUse], value: Value, user: User) -> &[TemporalUse] {
-    let key = |t: &TemporalUse| (t.value, t.user);
-    let first = list.partition_point(|t| key(t) < (value, user));
-    let len = list[first..].partition_point(|t| key(t) == (value, user));
-    &list[first..first + len]
 }

@@ -99,35 +99,35 @@ pub struct Incoming {
 /// The tables of one function. Made by a [`ValueTableBuilder`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueTable {
-    block: Vec<Node>,
-    seed: Vec<SourceSet>,
+    pub(in crate::divergence) block: Vec<Node>,
+    pub(in crate::divergence) seed: Vec<SourceSet>,
     /// See `flag`.
-    flags: Vec<u8>,
+    pub(in crate::divergence) flags: Vec<u8>,
     /// Image number by value; empty when no value has one.
-    image_of: Vec<u8>,
-    images: Vec<[SourceSet; SourceSet::COUNT]>,
-    phis: PhiTable,
-    affects: AffectMap,
-    fixed_terminators: BitSet,
-    seeded_terminators: Vec<(Node, SourceSet)>,
+    pub(in crate::divergence) image_of: Vec<u8>,
+    pub(in crate::divergence) images: Vec<[SourceSet; SourceSet::COUNT]>,
+    pub(in crate::divergence) phis: PhiTable,
+    pub(in crate::divergence) affects: AffectMap,
+    pub(in crate::divergence) fixed_terminators: BitSet,
+    pub(in crate::divergence) seeded_terminators: Vec<(Node, SourceSet)>,
 }
 
 /// Phis by block.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-struct PhiTable {
+pub(in crate::divergence) struct PhiTable {
     /// First phi of each block, and the end.
-    of_block: Vec<u32>,
-    values: Vec<Value>,
-    start: Vec<u32>,
-    incoming: Vec<Incoming>,
+    pub(in crate::divergence) of_block: Vec<u32>,
+    pub(in crate::divergence) values: Vec<Value>,
+    pub(in crate::divergence) start: Vec<u32>,
+    pub(in crate::divergence) incoming: Vec<Incoming>,
 }
 
-mod flag {
-    pub(super) const FIXED: u8 = 1;
-    pub(super) const PURE: u8 = 2;
-    pub(super) const PHI: u8 = 4;
-    pub(super) const JOINABLE: u8 = 8;
-    pub(super) const IMAGE: u8 = 16;
+pub(in crate::divergence) mod flag {
+    pub(in crate::divergence) const FIXED: u8 = 1;
+    pub(in crate::divergence) const PURE: u8 = 2;
+    pub(in crate::divergence) const PHI: u8 = 4;
+    pub(in crate::divergence) const JOINABLE: u8 = 8;
+    pub(in crate::divergence) const IMAGE: u8 = 16;
 }
 
 /// One phi of a [`ValueTable`].

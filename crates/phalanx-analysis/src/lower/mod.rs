@@ -10,8 +10,8 @@ mod full;
 mod llvm;
 mod numbering;
 mod results;
+mod update;
 
-use phalanx_graph::Node;
 use phalanx_ir::{
     Body, Const, Context, Flow, FunctionHeader, GlobalName, InstId, Opcode, Symbol, ValueKind,
     attributes::AttrList, constant::ConstKind, flow::node_of, metadata::MetadataId,
@@ -21,6 +21,7 @@ use phalanx_target::{LaunchFacts, SourceSet};
 pub use full::FullRules;
 pub use llvm::LlvmRules;
 pub use numbering::{Definition, Numbering};
+pub use update::Neighbours;
 
 use crate::{
     affect::Value,
@@ -141,28 +142,20 @@ fn lower(code: Code<'_>, rules: &mut dyn Rules) -> ValueTable {
     // Values first, in id order, which is their numbering.
     let mut reads = vec![Reads::All; body.id_count()];
     for inst in body.all_ids() {
-        let data = body.inst(inst);
         let Some(block) = body.block_of(inst).map(node_of) else {
             table.value(entry, divergence::Definition::IMPURE);
             continue;
         };
-        if data.opcode == Opcode::Phi {
+        if body.inst(inst).opcode == Opcode::Phi {
             table.phi(block, divergence::Definition::PURE);
             continue;
         }
-        let rule = match data.opcode {
-            opcode if opcode.is_terminator() && !opcode.is_call() => Rule::IMPURE,
-            _ => rules.inst(inst),
-        };
+        let rule = rule_of(body, rules, inst);
         let mut definition = rule.definition;
         if let Some(image) = rule.image {
             definition.transfer = table.image(image);
         }
-        // What is fixed ignores its operands, but they are uses all the same, and can be temporally divergent.
-        reads[inst.into_raw().into_u32() as usize] = match definition.transfer {
-            Transfer::Fixed => Reads::All,
-            _ => rule.reads,
-        };
+        reads[inst.into_raw().into_u32() as usize] = rule.reads;
         table.value(block, definition);
     }
     // Then uses, block by block.
@@ -170,35 +163,62 @@ fn lower(code: Code<'_>, rules: &mut dyn Rules) -> ValueTable {
         let node = node_of(block);
         for inst in body.block_insts(block) {
             let opcode = body.inst(inst).opcode;
+            let user = numbering.inst(inst);
             if opcode == Opcode::Phi {
-                incoming(context, body, numbering, inst, &mut table);
+                for entry in incoming(context, body, numbering, inst) {
+                    table.incoming(user, entry);
+                }
                 continue;
             }
-            if !opcode.is_terminator() || opcode.is_call() {
-                operands(
-                    body,
-                    numbering,
-                    inst,
-                    reads[inst.into_raw().into_u32() as usize],
-                    &mut table,
-                );
+            if has_operands(opcode) {
+                let reads = reads[inst.into_raw().into_u32() as usize];
+                operands(body, numbering, inst, reads, |operand| table.operand(operand, user));
             }
             if opcode.is_terminator() {
-                terminator(body, numbering, (inst, node), rules.terminator(inst), &mut table);
+                match rules.terminator(inst) {
+                    TerminatorRule::Fixed => {
+                        table.fix_terminator(node);
+                        continue;
+                    }
+                    TerminatorRule::Source(sources) => table.seed_terminator(node, sources),
+                    TerminatorRule::Operands => {}
+                }
+                let operands = body.operands(inst).iter();
+                operands
+                    .filter_map(|&operand| numbering.operand(operand))
+                    .for_each(|operand| table.terminator_operand(operand, node));
             }
         }
     }
     table.finish()
 }
 
+/// What the definition of an instruction is that is no phi. The transfer of an image is in `image`.
+fn rule_of(body: &Body, rules: &mut dyn Rules, inst: InstId) -> Rule {
+    let rule = match body.inst(inst).opcode {
+        opcode if !has_operands(opcode) => Rule::IMPURE,
+        _ => rules.inst(inst),
+    };
+    // What is fixed ignores its operands, but they are uses all the same, and can be temporally divergent.
+    match rule.definition.transfer {
+        Transfer::Fixed => Rule { reads: Reads::All, image: None, ..rule },
+        _ => rule,
+    }
+}
+
+/// Whether operands of an instruction are operands of a value: those of a terminator decide where it goes.
+fn has_operands(opcode: Opcode) -> bool {
+    !opcode.is_terminator() || opcode.is_call()
+}
+
+/// The values that the definition of an instruction reads.
 fn operands(
     body: &Body,
     numbering: Numbering,
     inst: InstId,
     reads: Reads,
-    table: &mut ValueTableBuilder,
+    mut call: impl FnMut(Value),
 ) {
-    let user = numbering.inst(inst);
     let (of, mask) = match reads {
         Reads::All => (inst, u64::MAX),
         Reads::Some(mask) => (inst, mask),
@@ -211,51 +231,22 @@ fn operands(
         match operand.kind() {
             ValueKind::Metadata(id) => {
                 for &value in body.local_metadata(id).values() {
-                    if let Some(value) = numbering.operand(value) {
-                        table.operand(value, user);
-                    }
+                    numbering.operand(value).into_iter().for_each(&mut call);
                 }
             }
-            _ => {
-                if let Some(value) = numbering.operand(operand) {
-                    table.operand(value, user);
-                }
-            }
+            _ => numbering.operand(operand).into_iter().for_each(&mut call),
         }
     }
 }
 
-fn terminator(
-    body: &Body,
-    numbering: Numbering,
-    (inst, block): (InstId, Node),
-    rule: TerminatorRule,
-    table: &mut ValueTableBuilder,
-) {
-    match rule {
-        TerminatorRule::Fixed => {
-            table.fix_terminator(block);
-            return;
-        }
-        TerminatorRule::Source(sources) => table.seed_terminator(block, sources),
-        TerminatorRule::Operands => {}
-    }
-    for &operand in body.operands(inst) {
-        if let Some(value) = numbering.operand(operand) {
-            table.terminator_operand(value, block);
-        }
-    }
-}
-
-fn incoming(
-    context: &Context,
-    body: &Body,
+/// The entries of a phi.
+fn incoming<'a>(
+    context: &'a Context,
+    body: &'a Body,
     numbering: Numbering,
     phi: InstId,
-    table: &mut ValueTableBuilder,
-) {
-    let user = numbering.inst(phi);
-    for (operand, block) in body.phi_incoming(phi) {
+) -> impl Iterator<Item = Incoming> + 'a {
+    body.phi_incoming(phi).map(move |(operand, block)| {
         let value: Option<Value> = numbering.operand(operand);
         let key = match (value, operand.as_const()) {
             (Some(value), _) => PhiKey::value(value),
@@ -263,8 +254,8 @@ fn incoming(
             // Blocks and metadata are no incoming values; a number that no constant has keeps them apart.
             (None, None) => PhiKey::constant((1 << 30) + block.into_raw().into_u32()),
         };
-        table.incoming(user, Incoming { pred: node_of(block), value, key });
-    }
+        Incoming { pred: node_of(block), value, key }
+    })
 }
 
 fn constant_key(context: &Context, constant: Const) -> PhiKey {

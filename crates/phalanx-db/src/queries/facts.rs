@@ -84,9 +84,15 @@ pub fn is_kernel(db: &dyn Db, function: FunctionInput) -> bool {
     calling_convention::entry(function.header(db).call_conv, architecture) != Entry::Call
 }
 
-fn with_code<R>(
+/// Our own rules look at no attributes of callees.
+pub(super) const NO_CALLEES: &[(GlobalName, AttrList)] = &[];
+
+/// Gives the code of a function and what is around it. `callees` are the attributes of functions that it calls, of those that
+/// matter, sorted.
+pub(super) fn with_code<R>(
     db: &dyn Db,
     function: FunctionInput,
+    callees: &[(GlobalName, AttrList)],
     run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
 ) -> Option<R> {
     cfg(db, function).as_ref()?;
@@ -96,7 +102,6 @@ fn with_code<R>(
     let target = target(db, module);
     let processor = context.function_attr_text(header.attributes, "target-cpu").unwrap_or_default();
     let processor = std::str::from_utf8(processor).unwrap_or_default();
-    let callees = callees(db, function);
     let callee = |name: GlobalName| {
         let found = callees.binary_search_by_key(&name, |&(name, _)| name).ok()?;
         Some(callees[found].1)
@@ -119,19 +124,19 @@ fn with_code<R>(
 
 /// The affect map, and what each definition contributes by itself.
 ///
-/// *Reads* `header`, `flow`, `body`, [`target`], [`launch_facts`], [`callees`]. *Changes when* an instruction does.
+/// *Reads* `header`, `flow`, `body`, [`target`], [`launch_facts`]. *Changes when* an instruction does.
 /// *Cost* O(instructions + operands).
 #[salsa::tracked(returns(ref))]
 pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
-    with_code(db, function, lower::full)
+    with_code(db, function, NO_CALLEES, lower::full)
 }
 
 /// As [`affect_map`], with LLVM 22's sources and always-uniform values.
 ///
-/// *Reads*, *changes*, *costs* as [`affect_map`].
+/// *Reads*, *changes*, *costs* as [`affect_map`]; reads [`callees`] as well.
 #[salsa::tracked(returns(ref))]
 pub fn llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
-    with_code(db, function, lower::as_llvm)
+    with_code(db, function, callees(db, function), lower::as_llvm)
 }
 
 /// Sources of divergence of every value, terminator, use and cycle.
@@ -153,7 +158,7 @@ pub fn uniformity(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
 
 /// LLVM 22's own answer, its unsound results included: for comparisons only. Not a query.
 pub fn exact_llvm_uniformity(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
-    let table = with_code(db, function, lower::as_exact_llvm)?;
+    let table = with_code(db, function, callees(db, function), lower::as_exact_llvm)?;
     solve(db, function, &table, Rules::Llvm(LlvmFixes::NONE))
 }
 
@@ -163,9 +168,14 @@ fn solve(
     values: &ValueTable,
     rules: Rules,
 ) -> Option<Divergence> {
+    Some(solver::solve(flow_facts(db, function)?, values, rules))
+}
+
+/// What the solver needs to know of the control flow.
+pub(super) fn flow_facts(db: &dyn Db, function: FunctionInput) -> Option<solver::Flow<'_>> {
     let (cfg, cycles) = (cfg(db, function).as_ref()?, cycles(db, function).as_ref()?);
     let (dom, sync) = (dom_tree(db, function).as_ref()?, sync_dependence(db, function).as_ref()?);
-    Some(solver::solve(solver::Flow { cfg, dom, cycles, sync }, values, rules))
+    Some(solver::Flow { cfg, dom, cycles, sync })
 }
 
 /// Sources that the execution of each block depends on, by block number.

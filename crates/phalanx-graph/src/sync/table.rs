@@ -137,7 +137,8 @@ pub struct SyncView<'a> {
     dom: &'a DomTree,
     cycles: &'a Cycles,
     tables: &'a Tables,
-    wave: Wave<'a>,
+    /// Made when an answer is computed: whoever only looks at the graph does not pay for scratch tables.
+    wave: Option<Box<Wave<'a>>>,
     irreducible: Option<Box<Irreducible<'a>>>,
     targets: Vec<Node>,
 }
@@ -152,8 +153,12 @@ impl<'a> SyncView<'a> {
         cycles: &'a Cycles,
     ) -> Self {
         let tables = sync.tables(cfg, dom, cycles);
-        let wave = Wave::new(cfg, cycles, &tables.graph);
-        Self { cfg, dom, cycles, tables, wave, irreducible: None, targets: Vec::new() }
+        Self { cfg, dom, cycles, tables, wave: None, irreducible: None, targets: Vec::new() }
+    }
+
+    fn wave(&mut self) -> &mut Wave<'a> {
+        let &mut Self { cfg, cycles, tables, ref mut wave, .. } = self;
+        wave.get_or_insert_with(|| Box::new(Wave::new(cfg, cycles, &tables.graph)))
     }
 
     /// What follows when threads separate at the end of a block. Nothing unless it is a branch.
@@ -173,16 +178,20 @@ impl<'a> SyncView<'a> {
         self.targets.extend_from_slice(self.cfg.successors(block));
         self.targets.sort_unstable();
         self.targets.dedup();
-        let edges = self.targets.iter().enumerate().map(|(i, &to)| (block, to, i as u32));
-        keep(tables, slot, self.wave.separate(tables.graph.inner(block), edges))
+        let targets = std::mem::take(&mut self.targets);
+        let edges = targets.iter().enumerate().map(|(i, &to)| (block, to, i as u32));
+        let answer = keep(tables, slot, self.wave().separate(tables.graph.inner(block), edges));
+        self.targets = targets;
+        answer
     }
 
     fn branch_in(&mut self, region: CycleId, block: Node) -> Vec<Consequence> {
-        let irreducible = self.irreducible.get_or_insert_with(|| {
-            Box::new(Irreducible::new(self.cfg, self.dom, self.cycles, &self.tables.graph))
-        });
-        let facts = self.tables.facts[region.index()].get_or_init(|| irreducible.facts(region));
-        irreducible.branch(&mut self.wave, region, facts, block)
+        let &mut Self { cfg, dom, cycles, tables, ref mut wave, ref mut irreducible, .. } = self;
+        let wave = wave.get_or_insert_with(|| Box::new(Wave::new(cfg, cycles, &tables.graph)));
+        let irreducible = irreducible
+            .get_or_insert_with(|| Box::new(Irreducible::new(cfg, dom, cycles, &tables.graph)));
+        let facts = tables.facts[region.index()].get_or_init(|| irreducible.facts(region));
+        irreducible.branch(wave, region, facts, block)
     }
 
     /// What follows when threads leave by an edge at different times.
@@ -193,12 +202,13 @@ impl<'a> SyncView<'a> {
             return Answer::Kept(kept.list());
         }
         let meeting = self.meeting_behind(tables.graph.leaving.owner(edge));
-        keep(tables, slot, self.wave.leave(edge, meeting))
+        keep(tables, slot, self.wave().leave(edge, meeting))
     }
 
     fn meeting_behind(&mut self, cycle: CycleId) -> Option<Node> {
-        let slot = &self.tables.meetings[cycle.index()];
-        *slot.get_or_init(|| self.wave.meeting_behind(cycle))
+        let tables = self.tables;
+        let slot = &tables.meetings[cycle.index()];
+        *slot.get_or_init(|| self.wave().meeting_behind(cycle))
     }
 
     /// What follows when threads that left the cycle by divergent exits have met in a node, from
@@ -211,7 +221,7 @@ impl<'a> SyncView<'a> {
             return Answer::Shared(Arc::clone(known));
         }
         let meeting = self.meeting_behind(cycle);
-        let found = self.wave.go_on(cycle, node, meeting);
+        let found = self.wave().go_on(cycle, node, meeting);
         if !reserve(tables, found) {
             return Answer::Computed(found.to_vec());
         }
@@ -240,7 +250,8 @@ impl<'a> SyncView<'a> {
         if is_common && let Some(kept) = slot.get() {
             return Answer::Kept(kept.list());
         }
-        let found = self.wave.separate(self.cycles.parent(region), edges);
+        let around = self.cycles.parent(region);
+        let found = self.wave().separate(around, edges);
         if is_common { keep(tables, slot, found) } else { Answer::Computed(found.to_vec()) }
     }
 

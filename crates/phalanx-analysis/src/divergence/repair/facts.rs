@@ -1,0 +1,154 @@
+//! Derived facts with the order in which they were derived.
+//!
+//! A fact is a subject and one bit: value 7 has source x. The bits of a subject stand together in one word. Every fact
+//! has a *rank*, the number of the derivation that brought it; bits that came together share one. A fact that is no
+//! axiom has a support of lower rank: so what supports what, down the ranks, has no cycle, and no facts hold one
+//! another up (Gupta, Mumick, Subrahmanian, *Maintaining Views Incrementally*, 1993, for deletion and rederivation; ranks
+//! are our way to stop deleting early).
+//!
+//! **Representation.** Most subjects get all their bits at once: one number per subject, and a list aside for the others.
+
+use rustc_hash::FxHashMap;
+
+/// What a fact is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Subject {
+    /// A value, by number.
+    Value(u32),
+    /// The terminator of a block.
+    Branch(u32),
+    /// Something about control flow, by number.
+    Control(u32),
+}
+
+/// Facts about subjects of one kind.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Column {
+    bits: Vec<u16>,
+    /// The rank of all bits, or [`SEVERAL`].
+    ranks: Vec<u32>,
+    /// Bits that came together, with their rank, for the subjects with several ranks.
+    several: FxHashMap<u32, Vec<(u16, u32)>>,
+}
+
+/// In place of a rank.
+const SEVERAL: u32 = u32::MAX;
+
+/// Ranks that are given out when nothing has gone beyond this stay below [`SEVERAL`]: there are fewer uses than 2^31.
+pub(super) const LAST_RANK: u32 = 1 << 31;
+
+impl Column {
+    pub(super) fn grow(&mut self, n: usize) {
+        if self.bits.len() < n {
+            self.bits.resize(n, 0);
+            self.ranks.resize(n, 0);
+        }
+    }
+
+    pub(super) fn all(&self) -> &[u16] {
+        &self.bits
+    }
+
+    #[inline]
+    pub(super) fn get(&self, i: u32) -> u16 {
+        self.bits[i as usize]
+    }
+
+    /// The bits that have a rank below the limit.
+    #[inline]
+    pub(super) fn below(&self, i: u32, limit: u32) -> u16 {
+        let bits = self.bits[i as usize];
+        if bits == 0 {
+            return 0;
+        }
+        match self.ranks[i as usize] {
+            SEVERAL => {
+                let earlier = self.several[&i].iter().filter(|group| group.1 < limit);
+                earlier.fold(0, |all, group| all | group.0)
+            }
+            rank if rank < limit => bits,
+            _ => 0,
+        }
+    }
+
+    /// The `n`-th group of bits that came together, with its rank.
+    #[inline]
+    pub(super) fn group(&self, i: u32, n: usize) -> Option<(u16, u32)> {
+        match self.ranks[i as usize] {
+            SEVERAL => self.several[&i].get(n).copied(),
+            rank => (n == 0 && self.bits[i as usize] != 0).then(|| (self.bits[i as usize], rank)),
+        }
+    }
+
+    /// Adds bits that the subject has not.
+    pub(super) fn add(&mut self, i: u32, new: u16, rank: u32) {
+        let at = i as usize;
+        if self.bits[at] == 0 {
+            self.ranks[at] = rank;
+        } else if self.ranks[at] == SEVERAL {
+            self.several.entry(i).or_default().push((new, rank));
+        } else {
+            self.several.insert(i, vec![(self.bits[at], self.ranks[at]), (new, rank)]);
+            self.ranks[at] = SEVERAL;
+        }
+        self.bits[at] |= new;
+    }
+
+    /// Takes bits away.
+    pub(super) fn remove(&mut self, i: u32, lost: u16) {
+        let at = i as usize;
+        self.bits[at] &= !lost;
+        if self.ranks[at] != SEVERAL {
+            return;
+        }
+        let Some(groups) = self.several.get_mut(&i) else { return };
+        groups.retain_mut(|group| {
+            group.0 &= !lost;
+            group.0 != 0
+        });
+        if groups.len() < 2 {
+            self.ranks[at] = groups.first().map_or(0, |group| group.1);
+            self.several.remove(&i);
+        }
+    }
+}
+
+/// All facts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    pub(super) values: Column,
+    pub(super) branches: Column,
+    pub(super) controls: Column,
+}
+
+impl Facts {
+    #[inline]
+    pub(super) fn column(&self, of: Subject) -> (&Column, u32) {
+        match of {
+            Subject::Value(i) => (&self.values, i),
+            Subject::Branch(i) => (&self.branches, i),
+            Subject::Control(i) => (&self.controls, i),
+        }
+    }
+
+    #[inline]
+    pub(super) fn column_mut(&mut self, of: Subject) -> (&mut Column, u32) {
+        match of {
+            Subject::Value(i) => (&mut self.values, i),
+            Subject::Branch(i) => (&mut self.branches, i),
+            Subject::Control(i) => (&mut self.controls, i),
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, of: Subject) -> u16 {
+        let (column, i) = self.column(of);
+        column.get(i)
+    }
+
+    #[inline]
+    pub(super) fn below(&self, of: Subject, limit: u32) -> u16 {
+        let (column, i) = self.column(of);
+        column.below(i, limit)
+    }
+}

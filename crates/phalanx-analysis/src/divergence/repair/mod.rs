@@ -1,0 +1,458 @@
+//! Divergence that follows edits of instructions: the answer of [`solve`](super::solve), at the price of what changed.
+//!
+//! # What
+//!
+//! [`Retained`] holds tables that can be edited, everything that is known with the order in which it was derived, and
+//! the answer. After instructions have changed, the caller states what they are now ([`EditableTable`]) and asks for
+//! [`Retained::repair`]. The answer is equal to the one from scratch, always: the analysis has a unique least solution,
+//! and what is retained only changes how fast it is found.
+//!
+//! # How
+//!
+//! Delete and rederive with ranks, see [`engine`], over the rules of [`precise`](super::precise) in both directions:
+//!
+//! | module | what |
+//! |---|---|
+//! | [`table`] | what values are and read, editable |
+//! | [`facts`] | what is known, and since when |
+//! | [`engine`] | retracting and deriving |
+//! | [`agenda`] | what is to be told on, in the order of the program |
+//! | [`control`] | consequences of branches and divergent exits: of the graph alone, never retracted |
+//! | [`levels`] | what varies in which cycles |
+//! | [`outside`] | uses outside of cycles |
+//! | [`rules`] | divergence |
+//!
+//! **Bounds.** When a quarter of the values has been visited, or too many supports have been looked at, repair gives up and derives
+//! everything again from the edited tables. So it is never worse than from scratch by more than a factor.
+//!
+//! **Irreducible regions.** While a branch inside one is divergent, or one must be assumed divergent, nothing can be retained
+//! ([`Unfit`]): there [`precise`](super::precise) leaves out what it knows to be covered at the moment, so its answer is not
+//! that of rules alone. Whoever asks solves from scratch then.
+
+mod agenda;
+mod control;
+mod engine;
+mod facts;
+mod levels;
+mod outside;
+mod rows;
+mod rules;
+mod table;
+
+use std::sync::Arc;
+
+use phalanx_graph::sync::SyncView;
+use phalanx_graph::{CycleId, Node};
+use phalanx_target::SourceSet;
+use rustc_hash::FxHashMap;
+
+use self::control::{Control, ControlGraph};
+use self::engine::{Engine, GivenUp};
+use self::facts::{Facts, Subject};
+use self::levels::{DEEPEST, Levels};
+use self::outside::{Outside, Scene};
+use self::rules::DivergenceRules;
+use self::table::Edited;
+pub use self::table::{EditableTable, Image};
+use crate::affect::{User, UserKind, Value};
+use crate::divergence::naming::choose;
+use crate::divergence::selection::Selections;
+use crate::divergence::{Divergence, Flow, TemporalUse, ValueTable};
+
+/// How an answer was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Repaired, visiting so many values and other subjects.
+    Repaired {
+        /// Subjects whose consequences were drawn or withdrawn.
+        visited: usize,
+    },
+    /// Derived again, since repair was too much.
+    Rebuilt,
+}
+
+/// What is kept of a function between edits.
+#[derive(Debug)]
+pub struct Retained {
+    table: EditableTable,
+    state: State,
+    answer: Divergence,
+}
+
+/// Why nothing can be retained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// Something in an irreducible region is divergent. May end when instructions change.
+    Irregular,
+    /// Cycles are nested too deep, or there is too much to keep. As long as the control flow is the same.
+    TooLarge,
+    /// The tables have met more kinds of operations than they can hold. New ones may do.
+    Full,
+}
+
+#[derive(Debug)]
+struct State {
+    facts: Facts,
+    engine: Engine,
+    graph: ControlGraph,
+    /// None without cycles.
+    levels: Option<Levels>,
+    outside: Outside,
+    selections: FxHashMap<Value, Selections>,
+    room: usize,
+}
+
+impl Retained {
+    /// Solves and keeps what it takes to follow edits. A few times the price of [`solve`](super::solve).
+    ///
+    /// # Errors
+    /// When the function cannot be followed.
+    pub fn new(flow: Flow<'_>, table: ValueTable) -> Result<Self, Unfit> {
+        Self::build(flow, EditableTable::new(table))
+    }
+
+    fn build(flow: Flow<'_>, mut table: EditableTable) -> Result<Self, Unfit> {
+        table.grow(0, flow.cfg.node_count());
+        table.take_log();
+        let mut state = State::new(flow, &table)?;
+        let answer = state.whole_answer(flow, &table);
+        Ok(Self { table, state, answer })
+    }
+
+    /// Whether a function with this answer can be followed, as far as its irreducible regions are concerned. Cheap.
+    #[must_use]
+    pub fn is_possible(flow: Flow<'_>, answer: &Divergence) -> bool {
+        flow.cycles.all_reducible() || is_regular(flow, answer)
+    }
+
+    /// The answer as of the last repair.
+    #[must_use]
+    pub fn answer(&self) -> &Divergence {
+        &self.answer
+    }
+
+    /// The tables, to state what has changed. The answer is out of date until the next repair.
+    pub fn table(&mut self) -> &mut EditableTable {
+        &mut self.table
+    }
+
+    /// Derives everything from the tables: after the control flow has changed, with the new one.
+    ///
+    /// # Errors
+    /// When the function can be followed no longer; then this is of no use any more.
+    pub fn rebuild(&mut self, flow: Flow<'_>) -> Result<Outcome, Unfit> {
+        if self.table.is_full() {
+            return Err(Unfit::Full);
+        }
+        self.table.grow(0, flow.cfg.node_count());
+        self.table.take_log();
+        self.state = State::new(flow, &self.table)?;
+        self.answer = self.state.whole_answer(flow, &self.table);
+        Ok(Outcome::Rebuilt)
+    }
+
+    /// Follows what has been stated since the last repair. The control flow must be the one that everything was built on.
+    ///
+    /// # Errors
+    /// As [`rebuild`](Self::rebuild).
+    pub fn repair(&mut self, flow: Flow<'_>) -> Result<Outcome, Unfit> {
+        let log = self.table.take_log();
+        match self.state.repair(flow, &self.table, &log, &mut self.answer) {
+            Ok(visited) => Ok(Outcome::Repaired { visited }),
+            Err(GivenUp) => self.rebuild(flow),
+        }
+    }
+}
+
+/// Whether nothing is divergent in irreducible regions.
+fn is_regular(flow: Flow<'_>, answer: &Divergence) -> bool {
+    let cycles = flow.cycles;
+    // Parents come first.
+    let mut in_region = vec![false; cycles.len()];
+    for cycle in cycles.iter() {
+        let around = cycles.parent(cycle).is_some_and(|parent| in_region[parent.index()]);
+        in_region[cycle.index()] = around || !cycles.is_reducible(cycle);
+    }
+    let is_divergent_inside = |block: Node| {
+        !answer.terminator(block).is_empty()
+            && flow.cfg.is_branch(block)
+            && cycles.innermost(block).is_some_and(|inner| in_region[inner.index()])
+    };
+    answer.assumed.is_empty() && !flow.cfg.nodes().any(is_divergent_inside)
+}
+
+impl State {
+    fn new(flow: Flow<'_>, table: &EditableTable) -> Result<Self, Unfit> {
+        let cycles = flow.cycles;
+        if cycles.iter().any(|cycle| cycles.depth(cycle) > DEEPEST) {
+            return Err(Unfit::TooLarge);
+        }
+        let levels = (!cycles.is_empty()).then(|| Levels::new(cycles, table));
+        let mut state = Self {
+            facts: Facts::default(),
+            engine: Engine::new(),
+            graph: ControlGraph::default(),
+            levels,
+            outside: Outside::default(),
+            selections: FxHashMap::default(),
+            room: 4096 + 8 * (flow.cfg.node_count() + flow.cfg.edge_count()),
+        };
+        state.engine.grow(&mut state.facts, table.len(), table.block_count());
+        if let Some(levels) = &state.levels {
+            let view = SyncView::new(flow.sync, flow.cfg, flow.dom, cycles);
+            let scene = Scene { view: &view, cycles, table, levels };
+            state.outside = Outside::new(&scene);
+        }
+        let mut engine = std::mem::take(&mut state.engine);
+        engine.before = None;
+        // Far more than what ordinary functions need.
+        engine.bounds = (usize::MAX, 64 * (table.len() + state.room));
+        let mut rules = state.rules(flow, table);
+        rules.remaining = Some(vec![None; SourceSet::COUNT]);
+        for value in (0..table.len() as u32).map(Value::from_raw) {
+            let seed = table.seed(value).bits();
+            if seed != 0 {
+                engine.add(&mut rules, Subject::Value(value.raw()), seed);
+            }
+        }
+        for block in table.seeded_terminators() {
+            let seed = table.terminator_seed(block).bits();
+            engine.add(&mut rules, Subject::Branch(block.raw()), seed);
+        }
+        let result = engine.run(&mut rules);
+        state.engine = engine;
+        match (state.graph.is_irregular, result) {
+            (true, _) => Err(Unfit::Irregular),
+            (false, Err(GivenUp)) => Err(Unfit::TooLarge),
+            (false, Ok(())) => Ok(state),
+        }
+    }
+
+    fn rules<'r, 'f>(
+        &'r mut self,
+        flow: Flow<'f>,
+        table: &'r EditableTable,
+    ) -> DivergenceRules<'r, 'f> {
+        DivergenceRules {
+            flow,
+            view: SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles),
+            table,
+            facts: &mut self.facts,
+            graph: &mut self.graph,
+            levels: self.levels.as_ref(),
+            outside: &self.outside,
+            selections: &mut self.selections,
+            work: 0,
+            room: self.room,
+            remaining: None,
+        }
+    }
+
+    /// The answer from the facts.
+    fn whole_answer(&mut self, flow: Flow<'_>, table: &EditableTable) -> Divergence {
+        let sets = |bits: &[u16]| -> Vec<SourceSet> {
+            bits.iter().map(|b| SourceSet::from_bits(*b)).collect()
+        };
+        let mut answer = Divergence {
+            values: sets(self.facts.values.all()).into(),
+            terminators: sets(self.facts.branches.all()).into(),
+            ..Divergence::default()
+        };
+        answer.divergent_exits = exits(&self.graph, &self.facts).into();
+        let mut rules = self.rules(flow, table);
+        let mut uses: Vec<(Value, User)> = Vec::new();
+        for (number, control) in rules.graph.kinds.clone().into_iter().enumerate() {
+            if rules.facts.controls.get(number as u32) != 0 {
+                uses.extend(rules.uses_of(control));
+            }
+        }
+        uses.sort_unstable();
+        uses.dedup();
+        let exits = &answer.divergent_exits;
+        let temporal = uses.into_iter().filter_map(|of| temporal_use(&mut rules, exits, of));
+        answer.temporal = temporal.collect::<Vec<_>>().into();
+        answer.share();
+        answer
+    }
+
+    fn repair(
+        &mut self,
+        flow: Flow<'_>,
+        table: &EditableTable,
+        log: &[Edited],
+        answer: &mut Divergence,
+    ) -> Result<usize, GivenUp> {
+        if table.is_full() || log.len() > table.len() / 8 + 64 {
+            return Err(GivenUp);
+        }
+        let bounds = (table.len() / 4 + 256, 8 * table.len() + 4096);
+        self.engine.grow(&mut self.facts, table.len(), table.block_count());
+        answer.values.grow(table.len());
+        answer.terminators.grow(table.block_count());
+        let mut changed: Vec<Subject> = Vec::with_capacity(log.len());
+        for edited in log {
+            changed.push(subject(edited.user));
+            if let UserKind::Value(value) = edited.user.kind() {
+                self.selections.remove(&value);
+            }
+        }
+        let (uses, mut visited) = self.follow_levels(flow, table, log, &mut changed, bounds)?;
+        changed.sort_unstable();
+        changed.dedup();
+        let mut engine = std::mem::take(&mut self.engine);
+        engine.bounds = bounds;
+        engine.before = Some(FxHashMap::default());
+        let mut rules = self.rules(flow, table);
+        let result = engine.repair(&mut rules, &changed);
+        visited += engine.visited;
+        let before = engine.before.take().unwrap_or_default();
+        let result = match rules.graph.is_irregular {
+            true => Err(GivenUp),
+            false => result,
+        };
+        if result.is_ok() {
+            update(&mut rules, before, uses, answer);
+        }
+        self.engine = engine;
+        result.map(|()| visited)
+    }
+}
+
+impl State {
+    /// Repairs what varies in which cycles. Adds the subjects to `changed` whose uses count otherwise than before; returns the
+    /// uses that may.
+    fn follow_levels(
+        &mut self,
+        flow: Flow<'_>,
+        table: &EditableTable,
+        log: &[Edited],
+        changed: &mut Vec<Subject>,
+        bounds: (usize, usize),
+    ) -> Result<(Vec<(Value, User)>, usize), GivenUp> {
+        let Some(levels) = &mut self.levels else { return Ok((Vec::new(), 0)) };
+        let mut uses = Vec::new();
+        let mut moved = Vec::new();
+        for edited in log {
+            let old = edited.old.iter().flatten();
+            uses.extend(old.chain(table.operands(edited.user)).map(|v| (*v, edited.user)));
+            if let UserKind::Value(value) = edited.user.kind()
+                && edited.is_moved
+            {
+                moved.push(value);
+                table.each_user(value, |user| changed.push(subject(user)));
+            }
+        }
+        let (varied, visited) = levels.repair(flow.cycles, table, changed, bounds)?;
+        for value in varied.into_iter().chain(moved) {
+            table.each_user(value, |user| {
+                uses.push((value, user));
+                changed.push(subject(user));
+            });
+        }
+        let view = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
+        let scene = Scene { view: &view, cycles: flow.cycles, table, levels };
+        for &(value, user) in &uses {
+            if table.reads(user, value) {
+                self.outside.add(&scene, value, user);
+            }
+        }
+        if self.outside.added() > table.len() / 8 + 64 {
+            self.outside = Outside::new(&scene);
+        }
+        Ok((uses, visited))
+    }
+}
+
+fn subject(user: User) -> Subject {
+    match user.kind() {
+        UserKind::Value(value) => Subject::Value(value.raw()),
+        UserKind::Terminator(block) => Subject::Branch(block.raw()),
+    }
+}
+
+/// Brings an answer up to date with what has changed since `before`, and with these uses.
+fn update(
+    rules: &mut DivergenceRules<'_, '_>,
+    before: FxHashMap<Subject, u16>,
+    mut uses: Vec<(Value, User)>,
+    answer: &mut Divergence,
+) {
+    for (subject, old) in before {
+        let bits = rules.facts.get(subject);
+        if bits == old {
+            continue;
+        }
+        let sources = SourceSet::from_bits(bits);
+        match subject {
+            Subject::Value(value) => answer.values.set(value as usize, sources),
+            Subject::Branch(block) => answer.terminators.set(block as usize, sources),
+            Subject::Control(number) => match rules.graph.kinds[number as usize] {
+                Control::Left(cycle) => {
+                    set_exit(Arc::make_mut(&mut answer.divergent_exits), cycle, sources);
+                    // They may be blamed on another cycle now.
+                    uses.extend(rules.uses_leaving(cycle));
+                }
+                control => uses.extend(rules.uses_of(control)),
+            },
+        }
+    }
+    uses.sort_unstable();
+    uses.dedup();
+    for of in uses {
+        let is_read = rules.table.reads(of.1, of.0);
+        let exits = &answer.divergent_exits;
+        let entry = if is_read { temporal_use(rules, exits, of) } else { None };
+        answer.temporal.set(of, entry);
+    }
+}
+
+/// The cycles that threads leave at different times.
+fn exits(graph: &ControlGraph, facts: &Facts) -> Vec<(CycleId, SourceSet)> {
+    let mut left = Vec::new();
+    for (number, control) in graph.kinds.iter().enumerate() {
+        if let Control::Left(cycle) = control {
+            let sources = SourceSet::from_bits(facts.controls.get(number as u32));
+            if !sources.is_empty() {
+                left.push((*cycle, sources));
+            }
+        }
+    }
+    left.sort_unstable_by_key(|entry| entry.0);
+    left
+}
+
+/// Brings the sources of one cycle up to date in a sorted list.
+fn set_exit(list: &mut Vec<(CycleId, SourceSet)>, cycle: CycleId, sources: SourceSet) {
+    match list.binary_search_by_key(&cycle, |entry| entry.0) {
+        Ok(at) if sources.is_empty() => {
+            list.remove(at);
+        }
+        Ok(at) => list[at].1 = sources,
+        Err(at) => list.insert(at, (cycle, sources)),
+    }
+}
+
+/// The temporal divergence of a use, if it has any.
+fn temporal_use(
+    rules: &mut DivergenceRules<'_, '_>,
+    exits: &[(CycleId, SourceSet)],
+    (value, user): (Value, User),
+) -> Option<TemporalUse> {
+    let sources = SourceSet::from_bits(rules.temporal(value, user, u32::MAX));
+    if sources.is_empty() {
+        return None;
+    }
+    let cycles = rules.flow.cycles;
+    let inner = cycles.innermost(rules.table.block(value))?;
+    let outermost = cycles.outermost_without(inner, rules.table.block_of(user))?;
+    let of = |cycle: CycleId| {
+        let found = exits.binary_search_by_key(&cycle, |entry| entry.0);
+        found.map_or(SourceSet::EMPTY, |at| exits[at].1)
+    };
+    let mut cycle = outermost;
+    if !sources.difference(of(outermost)).is_empty() {
+        let within = cycles.ancestors(inner).take_while(|c| cycles.contains_cycle(outermost, *c));
+        cycle = choose(within.map(|c| (c, of(c))), sources).unwrap_or(outermost);
+    }
+    Some(TemporalUse { value, user, cycle, sources })
+}

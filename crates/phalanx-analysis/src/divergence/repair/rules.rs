@@ -1,0 +1,352 @@
+//! The rules of divergence in both directions: what follows from a fact, and what supports one.
+
+use phalanx_graph::sync::{LeavingEdge, SyncView};
+use phalanx_graph::{CycleId, Node};
+use phalanx_target::SourceSet;
+use rustc_hash::FxHashMap;
+
+use super::control::{Control, ControlGraph};
+use super::engine::Rules;
+use super::facts::{Facts, Subject};
+use super::levels::Levels;
+use super::outside::{Attachment, Outside, Scene};
+use super::table::EditableTable;
+use crate::affect::{User, UserKind, Value};
+use crate::divergence::Flow;
+use crate::divergence::remaining::Remaining;
+use crate::divergence::selection::{Keys, Selections};
+
+/// What is known, and what it is known from.
+pub(super) struct DivergenceRules<'r, 'f> {
+    pub(super) flow: Flow<'f>,
+    pub(super) view: SyncView<'f>,
+    pub(super) table: &'r EditableTable,
+    pub(super) facts: &'r mut Facts,
+    pub(super) graph: &'r mut ControlGraph,
+    pub(super) levels: Option<&'r Levels>,
+    pub(super) outside: &'r Outside,
+    pub(super) selections: &'r mut FxHashMap<Value, Selections>,
+    pub(super) work: usize,
+    /// How large the graph of consequences may become.
+    pub(super) room: usize,
+    /// While facts only grow: by source, the exits that are not known to have it.
+    pub(super) remaining: Option<Vec<Option<Remaining>>>,
+}
+
+fn subject(user: User) -> Subject {
+    match user.kind() {
+        UserKind::Value(value) => Subject::Value(value.raw()),
+        UserKind::Terminator(block) => Subject::Branch(block.raw()),
+    }
+}
+
+impl<'f> DivergenceRules<'_, 'f> {
+    /// What a user makes of sources of an operand.
+    #[inline]
+    fn transfer(&self, user: User, bits: u16) -> u16 {
+        match user.kind() {
+            UserKind::Value(value) => self.table.transfer(value, SourceSet::from_bits(bits)).bits(),
+            UserKind::Terminator(block) if self.table.is_fixed_terminator(block) => 0,
+            UserKind::Terminator(_) => bits,
+        }
+    }
+
+    /// Whether a phi tells threads apart that meet as a join says.
+    fn selects(&mut self, control: Control, phi: Value) -> bool {
+        if !self.table.is_joinable(phi) {
+            return false;
+        }
+        let (edges, row) = match control {
+            Control::Join(_) => return true,
+            Control::JoinOver(block, edges) => (edges, self.view.entering(block)),
+            Control::JoinBack(cycle, edges) => (edges, self.view.back_edges(cycle)),
+            _ => return false,
+        };
+        let edges = &self.graph.edges[edges as usize];
+        let phi = self.table.phi(phi);
+        self.work += phi.incoming.len().min(16) + edges.ranges.len();
+        let known = self.selections.entry(phi.value).or_default();
+        let mut keys = known.over(&self.view, row, &phi, &edges.ranges);
+        if let Control::JoinBack(cycle, _) = control {
+            for &node in &edges.late {
+                if keys != Keys::Many {
+                    keys = keys.and(known.back_from(&self.view, cycle, &phi, node));
+                }
+            }
+        }
+        keys == Keys::Many
+    }
+
+    /// Tells the phis of a block.
+    fn join(&mut self, control: Control, block: Node, bits: u16, to: &mut Vec<(Subject, u16)>) {
+        let table = self.table;
+        for &phi in table.phis(block) {
+            self.work += 1;
+            if !table.is_fixed(phi) && self.selects(control, phi) {
+                to.push((Subject::Value(phi.raw()), bits));
+            }
+        }
+    }
+
+    /// Uses whose moment depends on a fact about control flow.
+    pub(super) fn uses_of(&mut self, control: Control) -> Vec<(Value, User)> {
+        let Some(levels) = self.levels else { return Vec::new() };
+        let scene = Scene { view: &self.view, cycles: self.flow.cycles, table: self.table, levels };
+        let mut found = Vec::new();
+        let mut check = |value: Value, user: User, holds: &dyn Fn(Attachment) -> bool| {
+            let mut is_there = false;
+            if scene.table.reads(user, value) {
+                scene.attachments(value, user, |attachment| is_there |= holds(attachment));
+            }
+            if is_there {
+                found.push((value, user));
+            }
+        };
+        match control {
+            Control::Exit(edge) => {
+                for (value, user) in self.outside.on(edge) {
+                    check(value, user, &|a| a == Attachment::Edge(edge));
+                }
+            }
+            Control::Reach(cycle, node) => {
+                let (first, end) = self.view.dominated(node);
+                for (value, user) in self.outside.behind(cycle, first, end) {
+                    check(
+                        value,
+                        user,
+                        &|a| matches!(a, Attachment::Cycle(c, at) if c == cycle && first <= at && at < end),
+                    );
+                }
+            }
+            _ => {}
+        }
+        self.work += found.len();
+        found
+    }
+
+    /// Uses that may be outside of a cycle of what is computed inside.
+    pub(super) fn uses_leaving(&self, cycle: CycleId) -> Vec<(Value, User)> {
+        let behind = self.outside.behind(cycle, 0, u32::MAX);
+        let edges = self.flow.cycles.exit_edges(cycle);
+        let edges = edges.filter_map(|(from, to)| self.view.leaving_edge(from, to));
+        behind.chain(edges.flat_map(|edge| self.outside.on(edge))).collect()
+    }
+
+    /// What the moment of a use depends on, as far as facts with ranks below a limit tell.
+    pub(super) fn temporal(&mut self, value: Value, user: User, limit: u32) -> u16 {
+        let Some(levels) = self.levels else { return 0 };
+        let scene = Scene { view: &self.view, cycles: self.flow.cycles, table: self.table, levels };
+        let (graph, controls) = (&mut *self.graph, &self.facts.controls);
+        let (mut found, mut work) = (0, 1);
+        scene.attachments(value, user, |attachment| match attachment {
+            Attachment::Edge(edge) => {
+                work += 1;
+                if let Some(exit) = graph.exit_number(edge) {
+                    found |= controls.below(exit, limit);
+                }
+            }
+            Attachment::Cycle(cycle, at) => {
+                graph.prepare_reached(cycle);
+                for reached in graph.reached(cycle, at) {
+                    work += 1;
+                    found |= controls.below(reached, limit);
+                }
+            }
+        });
+        self.work += work;
+        found
+    }
+
+    /// Tells the edges of a range that leave cycles of a depth.
+    fn exits(
+        &mut self,
+        (first, end, depth): (u32, u32, u32),
+        bits: u16,
+        to: &mut Vec<(Subject, u16)>,
+    ) {
+        let Self { view, graph, remaining, .. } = self;
+        let mut exit = |edge: u32, bits: u16| {
+            let exit = graph.exit(view, LeavingEdge::from_raw(edge));
+            to.push((Subject::Control(exit), bits));
+        };
+        let Some(remaining) = remaining else {
+            self.work += (end - first) as usize;
+            for edge in first..end {
+                if view.depth_kept(edge as usize) < depth {
+                    exit(edge, bits);
+                }
+            }
+            return;
+        };
+        for source in SourceSet::from_bits(bits).iter() {
+            let number = source.bits().trailing_zeros() as usize;
+            let left = remaining[number].get_or_insert_with(|| {
+                Remaining::new((0..view.leaving_edges()).map(|i| view.depth_kept(i)))
+            });
+            while let Some(edge) = left.take(first, end, depth) {
+                exit(edge, source.bits());
+            }
+        }
+    }
+
+    fn of_user(&mut self, user: User, want: u16, limit: u32) -> u16 {
+        let mut found = match user.kind() {
+            UserKind::Value(value) => self.table.seed(value).bits(),
+            UserKind::Terminator(block) => self.table.terminator_seed(block).bits(),
+        } & want;
+        let is_fixed = match user.kind() {
+            UserKind::Value(value) => self.table.is_fixed(value),
+            UserKind::Terminator(block) => self.table.is_fixed_terminator(block),
+        };
+        if is_fixed {
+            return found;
+        }
+        let table = self.table;
+        let operands = table.operands(user);
+        for &operand in operands {
+            if found == want {
+                return found;
+            }
+            self.work += 1;
+            let bits = self.facts.values.below(operand.raw(), limit);
+            if bits != 0 {
+                found |= self.transfer(user, bits) & want;
+            }
+        }
+        if let UserKind::Value(phi) = user.kind()
+            && table.is_joinable(phi)
+        {
+            let mut others: Vec<u32> = Vec::new();
+            for join in self.graph.joins(table.block(phi)) {
+                self.work += 1;
+                let bits = self.facts.controls.below(join, limit) & want & !found;
+                match self.graph.kinds[join as usize] {
+                    Control::Join(_) => found |= bits,
+                    _ if bits != 0 => others.push(join),
+                    _ => {}
+                }
+                if found == want {
+                    return found;
+                }
+            }
+            for join in others {
+                let bits = self.facts.controls.below(join, limit) & want & !found;
+                if bits != 0 && self.selects(self.graph.kinds[join as usize], phi) {
+                    found |= bits;
+                }
+            }
+        }
+        if self.levels.is_some() {
+            for &operand in operands {
+                if found == want {
+                    return found;
+                }
+                let bits = self.temporal(operand, user, limit);
+                if bits != 0 {
+                    found |= self.transfer(user, bits) & want;
+                }
+            }
+        }
+        found
+    }
+
+    fn of_control(&mut self, number: u32, want: u16, limit: u32) -> u16 {
+        let mut found = 0;
+        for &cause in &self.graph.supports[number as usize] {
+            if found == want {
+                return found;
+            }
+            self.work += 1;
+            found |= self.facts.below(cause, limit) & want;
+        }
+        if let Control::Exit(edge) = self.graph.kinds[number as usize] {
+            let kept = self.view.depth_kept(edge.index());
+            for &range in &self.graph.ranges {
+                if found == want {
+                    return found;
+                }
+                self.work += 1;
+                if let Control::Exits { first, end, depth } = self.graph.kinds[range as usize]
+                    && (first..end).contains(&(edge.index() as u32))
+                    && kept < depth
+                {
+                    found |= self.facts.controls.below(range, limit) & want;
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Rules for DivergenceRules<'_, '_> {
+    fn facts(&self) -> &Facts {
+        self.facts
+    }
+
+    fn facts_mut(&mut self) -> &mut Facts {
+        self.facts
+    }
+
+    fn supported(&mut self, subject: Subject, want: u16, limit: u32) -> u16 {
+        match subject {
+            Subject::Value(value) => self.of_user(User::value(Value::from_raw(value)), want, limit),
+            Subject::Branch(block) => {
+                self.of_user(User::terminator(Node::from_raw(block)), want, limit)
+            }
+            Subject::Control(number) => self.of_control(number, want, limit),
+        }
+    }
+
+    fn consequences(&mut self, of: Subject, bits: u16, to: &mut Vec<(Subject, u16)>) {
+        let before = to.len();
+        match of {
+            Subject::Value(value) => self.table.each_user(Value::from_raw(value), |user| {
+                let bits = self.transfer(user, bits);
+                if bits != 0 {
+                    to.push((subject(user), bits));
+                }
+            }),
+            Subject::Branch(block) => {
+                let block = Node::from_raw(block);
+                if self.flow.cfg.is_branch(block) {
+                    let next = self.graph.of_branch(&mut self.view, self.flow.cycles, block);
+                    to.extend(next.iter().map(|next| (Subject::Control(*next), bits)));
+                }
+            }
+            Subject::Control(number) => {
+                let control = self.graph.kinds[number as usize];
+                match control {
+                    Control::Join(block) | Control::JoinOver(block, _) => {
+                        self.join(control, block, bits, to);
+                    }
+                    Control::JoinBack(cycle, _) => {
+                        self.join(control, self.flow.cycles.header(cycle), bits, to);
+                    }
+                    Control::Exits { first, end, depth } => {
+                        self.exits((first, end, depth), bits, to);
+                    }
+                    Control::Reach(..) | Control::Exit(_) => {
+                        for (_, user) in self.uses_of(control) {
+                            let bits = self.transfer(user, bits);
+                            if bits != 0 {
+                                to.push((subject(user), bits));
+                            }
+                        }
+                    }
+                    Control::ExitsFrom(_) | Control::Onward(..) | Control::Left(_) => {}
+                }
+                let next = self.graph.of_control(&mut self.view, self.flow.cycles, number);
+                to.extend(next.iter().map(|next| (Subject::Control(*next), bits)));
+            }
+        }
+        self.facts.controls.grow(self.graph.len());
+        self.work += to.len() - before;
+    }
+
+    fn work(&self) -> usize {
+        match self.graph.is_irregular || self.graph.size > self.room {
+            true => usize::MAX,
+            false => self.work,
+        }
+    }
+}

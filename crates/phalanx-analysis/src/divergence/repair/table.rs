@@ -1,0 +1,534 @@
+//! A [`ValueTable`] that can be edited.
+//!
+//! It knows operands as well as users, since repair asks what may support a value. Whoever edits says what
+//! a value or a terminator is now; the difference to what it was is kept until the next repair.
+//!
+//! **Users** are the compressed rows of the [`AffectMap`] and a list aside of those that were added. What was removed stays
+//! listed; the users of a value that was touched are checked against their operands. When an eighth is aside, the rows
+//! are made anew.
+
+use phalanx_graph::{BitSet, Node};
+use phalanx_target::SourceSet;
+use rustc_hash::FxHashMap;
+
+use super::rows::Rows;
+use crate::affect::{AffectMap, User, UserKind, Value};
+#[cfg(any(test, feature = "testing"))]
+use crate::divergence::ValueTableBuilder;
+use crate::divergence::table::{differ, flag};
+use crate::divergence::{Definition, Incoming, Phi, Transfer, ValueTable};
+
+/// What each source of an operand becomes, by bit number.
+pub type Image = [SourceSet; SourceSet::COUNT];
+
+/// What a value or terminator was before it was edited.
+#[derive(Clone, Debug)]
+pub(super) struct Edited {
+    pub(super) user: User,
+    /// The operands that it had, or `None` if they are the same.
+    pub(super) old: Option<Vec<Value>>,
+    /// Whether it is in another block now.
+    pub(super) is_moved: bool,
+}
+
+/// Tables of a function that follow its edits.
+#[derive(Clone, Debug)]
+pub struct EditableTable {
+    block: Vec<Node>,
+    seed: Vec<SourceSet>,
+    flags: Vec<u8>,
+    /// By value, once there are any.
+    image_of: Vec<u8>,
+    images: Vec<Image>,
+    /// Operands by value, sorted, each once.
+    operands: Rows<Value>,
+    terminator_operands: Rows<Value>,
+    /// Entries by phi, and where to find them.
+    incoming: Rows<Incoming>,
+    incoming_of: FxHashMap<Value, u32>,
+    phis: Rows<Value>,
+    users: AffectMap,
+    more_users: FxHashMap<Value, Vec<User>>,
+    more: usize,
+    /// Values whose users are not exactly those in `users`.
+    touched: BitSet,
+    /// Terminators that are not decided by their operands alone: whether they are fixed, and their seeds.
+    terminators: FxHashMap<Node, (bool, SourceSet)>,
+    log: Vec<Edited>,
+    is_full: bool,
+}
+
+impl EditableTable {
+    /// The same as a table, to be edited. O(values + uses).
+    #[must_use]
+    pub fn new(table: ValueTable) -> Self {
+        let (values, blocks) = (table.len(), table.block_count());
+        let nothing = Value::from_raw(0);
+        let used = || {
+            let of = |value: Value| table.affects.users(value).iter().map(move |u| (*u, value));
+            (0..values as u32).map(Value::from_raw).flat_map(of)
+        };
+        let by_value = used().filter_map(|(user, value)| match user.kind() {
+            UserKind::Value(user) => Some((user.index(), value)),
+            UserKind::Terminator(_) => None,
+        });
+        let by_block = used().filter_map(|(user, value)| match user.kind() {
+            UserKind::Value(_) => None,
+            UserKind::Terminator(block) => Some((block.index(), value)),
+        });
+        // In order of values already.
+        let mut operands = Rows::new(values, nothing, by_value);
+        let mut terminator_operands = Rows::new(blocks, nothing, by_block);
+        operands.normalize(dedup);
+        terminator_operands.normalize(dedup);
+        let empty =
+            Incoming { pred: Node::default(), value: None, key: crate::divergence::PhiKey::UNDEF };
+        let entries = || table.all_phis().enumerate();
+        let incoming = Rows::new(
+            table.phis.values.len(),
+            empty,
+            entries()
+                .flat_map(|(row, phi)| phi.incoming.iter().map(move |entry| (row, *entry)))
+                .collect::<Vec<_>>()
+                .into_iter(),
+        );
+        let incoming_of = entries().map(|(row, phi)| (phi.value, row as u32)).collect();
+        let phis = Rows::new(
+            blocks,
+            nothing,
+            table.phis.values.iter().map(|phi| (table.block(*phi).index(), *phi)),
+        );
+        let mut terminators: FxHashMap<Node, (bool, SourceSet)> = FxHashMap::default();
+        for block in table.fixed_terminators.iter() {
+            terminators.entry(Node::new(block)).or_default().0 = true;
+        }
+        for &(block, seed) in &table.seeded_terminators {
+            terminators.entry(block).or_default().1 |= seed;
+        }
+        Self {
+            touched: BitSet::new(values),
+            block: table.block,
+            seed: table.seed,
+            flags: table.flags,
+            image_of: table.image_of,
+            images: table.images,
+            operands,
+            terminator_operands,
+            incoming,
+            incoming_of,
+            phis,
+            users: table.affects,
+            more_users: FxHashMap::default(),
+            more: 0,
+            terminators,
+            log: Vec::new(),
+            is_full: false,
+        }
+    }
+
+    /// How many values there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.block.len()
+    }
+
+    /// Whether there are no values.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.block.is_empty()
+    }
+
+    /// How many blocks there are.
+    #[must_use]
+    pub fn block_count(&self) -> usize {
+        self.phis.len()
+    }
+
+    #[inline]
+    pub(crate) fn block(&self, value: Value) -> Node {
+        self.block[value.index()]
+    }
+
+    #[inline]
+    pub(super) fn block_of(&self, user: User) -> Node {
+        match user.kind() {
+            UserKind::Value(value) => self.block(value),
+            UserKind::Terminator(block) => block,
+        }
+    }
+
+    #[inline]
+    pub(super) fn seed(&self, value: Value) -> SourceSet {
+        self.seed[value.index()]
+    }
+
+    #[inline]
+    pub(super) fn is_fixed(&self, value: Value) -> bool {
+        self.flags[value.index()] & flag::FIXED != 0
+    }
+
+    #[inline]
+    pub(super) fn is_pure(&self, value: Value) -> bool {
+        self.flags[value.index()] & (flag::PURE | flag::PHI) == flag::PURE
+    }
+
+    #[inline]
+    pub(super) fn is_phi(&self, value: Value) -> bool {
+        self.flags[value.index()] & flag::PHI != 0
+    }
+
+    /// Whether a value is a phi that selects anything.
+    #[inline]
+    pub(super) fn is_joinable(&self, value: Value) -> bool {
+        self.flags[value.index()] & flag::JOINABLE != 0
+    }
+
+    #[inline]
+    pub(super) fn transfer(&self, value: Value, operand: SourceSet) -> SourceSet {
+        match self.flags[value.index()] & (flag::FIXED | flag::IMAGE) {
+            0 => operand,
+            flag::IMAGE => {
+                let image = &self.images[self.image_of[value.index()] as usize];
+                let bit = |s: SourceSet| image[s.bits().trailing_zeros() as usize];
+                operand.iter().fold(SourceSet::EMPTY, |all, s| all | bit(s))
+            }
+            _ => SourceSet::EMPTY,
+        }
+    }
+
+    pub(super) fn is_fixed_terminator(&self, block: Node) -> bool {
+        self.terminators.get(&block).is_some_and(|rule| rule.0)
+    }
+
+    pub(super) fn terminator_seed(&self, block: Node) -> SourceSet {
+        match self.terminators.get(&block) {
+            Some(&(false, seed)) => seed,
+            _ => SourceSet::EMPTY,
+        }
+    }
+
+    pub(super) fn seeded_terminators(&self) -> Vec<Node> {
+        let mut blocks: Vec<Node> = self.terminators.keys().copied().collect();
+        blocks.sort_unstable();
+        blocks
+    }
+
+    /// What a value or terminator reads, sorted, each once.
+    #[inline]
+    pub(super) fn operands(&self, user: User) -> &[Value] {
+        match user.kind() {
+            UserKind::Value(value) => self.operands.of(value.index()),
+            UserKind::Terminator(block) => self.terminator_operands.of(block.index()),
+        }
+    }
+
+    #[inline]
+    pub(super) fn reads(&self, user: User, value: Value) -> bool {
+        self.operands(user).binary_search(&value).is_ok()
+    }
+
+    pub(super) fn phi(&self, value: Value) -> Phi<'_> {
+        let incoming =
+            self.incoming_of.get(&value).map_or(&[][..], |row| self.incoming.of(*row as usize));
+        Phi { value, incoming, is_joinable: self.is_joinable(value) }
+    }
+
+    pub(super) fn phis(&self, block: Node) -> &[Value] {
+        self.phis.of(block.index())
+    }
+
+    /// Calls for every user of a value, possibly several times.
+    #[inline]
+    pub(super) fn each_user(&self, value: Value, mut call: impl FnMut(User)) {
+        let known: &[User] = match value.index() < self.users.value_count() {
+            true => self.users.users(value),
+            false => &[],
+        };
+        if !self.touched.contains(value.index()) {
+            known.iter().for_each(|user| call(*user));
+            return;
+        }
+        let more = self.more_users.get(&value).map_or(&[][..], Vec::as_slice);
+        for &user in known.iter().chain(more) {
+            if self.reads(user, value) {
+                call(user);
+            }
+        }
+    }
+
+    /// The edits since the last call.
+    pub(super) fn take_log(&mut self) -> Vec<Edited> {
+        std::mem::take(&mut self.log)
+    }
+
+    /// Whether more than 256 images were met: the table can no longer say what is true.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Makes room for values and blocks. New values are unknown, of the entry block, and read nothing.
+    pub fn grow(&mut self, values: usize, blocks: usize) {
+        if self.block.len() < values {
+            self.block.resize(values, Node::default());
+            self.seed.resize(values, SourceSet::EMPTY);
+            self.flags.resize(values, 0);
+            if !self.image_of.is_empty() {
+                self.image_of.resize(values, 0);
+            }
+            self.operands.grow(values);
+        }
+        self.phis.grow(blocks);
+        self.terminator_operands.grow(blocks);
+    }
+
+    /// States what a value that is no phi is now.
+    pub fn set_value(
+        &mut self,
+        value: Value,
+        block: Node,
+        definition: Definition,
+        image: Option<&Image>,
+        operands: &[Value],
+    ) {
+        self.define(value, block, definition, image, operands, None);
+    }
+
+    /// States what a phi is now.
+    pub fn set_phi(
+        &mut self,
+        phi: Value,
+        block: Node,
+        definition: Definition,
+        incoming: &[Incoming],
+    ) {
+        let operands: Vec<Value> = incoming.iter().filter_map(|entry| entry.value).collect();
+        self.define(phi, block, definition, None, &operands, Some(incoming));
+    }
+
+    /// States what a terminator is now: whether it goes one way for all threads, the sources that it has itself, and what
+    /// it reads.
+    pub fn set_terminator(
+        &mut self,
+        block: Node,
+        is_fixed: bool,
+        seed: SourceSet,
+        operands: &[Value],
+    ) {
+        self.grow(0, block.index() + 1);
+        let rule = match (is_fixed, seed) {
+            (false, SourceSet::EMPTY) => None,
+            rule => Some(rule),
+        };
+        let old = match rule {
+            None => self.terminators.remove(&block),
+            Some(rule) => self.terminators.insert(block, rule),
+        };
+        let user = User::terminator(block);
+        let replaced = self.set_operands(user, operands);
+        if replaced.is_some() || old != rule {
+            self.log.push(Edited { user, old: replaced, is_moved: false });
+        }
+    }
+
+    fn define(
+        &mut self,
+        value: Value,
+        block: Node,
+        definition: Definition,
+        image: Option<&Image>,
+        operands: &[Value],
+        incoming: Option<&[Incoming]>,
+    ) {
+        self.grow(value.index() + 1, block.index() + 1);
+        let i = value.index();
+        let mut flags = if definition.is_pure { flag::PURE } else { 0 };
+        let number = image.and_then(|image| self.image_number(image));
+        match (definition.transfer, number) {
+            (Transfer::Fixed, _) => flags |= flag::FIXED,
+            (_, Some(_)) => flags |= flag::IMAGE,
+            (Transfer::Image(_) | Transfer::Propagate, None) => {}
+        }
+        let mut has_other_entries = false;
+        if let Some(incoming) = incoming {
+            flags |= flag::PHI;
+            if differ(value, incoming.iter().map(|entry| entry.key)) {
+                flags |= flag::JOINABLE;
+            }
+            has_other_entries = self.phi(value).incoming != incoming;
+        }
+        let is_moved = self.block[i] != block;
+        let (was_phi, is_phi) = (self.is_phi(value), incoming.is_some());
+        let has_other_image =
+            number.is_some_and(|n| self.image_of.get(i).is_none_or(|old| *old != n));
+        let replaced = self.set_operands(User::value(value), operands);
+        let is_same = !is_moved
+            && self.flags[i] == flags
+            && self.seed[i] == definition.seed
+            && !has_other_image
+            && !has_other_entries
+            && replaced.is_none();
+        if is_same {
+            return;
+        }
+        self.log.push(Edited { user: User::value(value), old: replaced, is_moved });
+        if was_phi && (is_moved || !is_phi) {
+            let left: Vec<Value> =
+                self.phis(self.block[i]).iter().copied().filter(|phi| *phi != value).collect();
+            self.phis.replace(self.block[i].index(), &left);
+        }
+        if is_phi && (is_moved || !was_phi) {
+            let mut all = self.phis(block).to_vec();
+            all.push(value);
+            self.phis.replace(block.index(), &all);
+        }
+        if is_phi || was_phi {
+            let next = self.incoming.len() as u32;
+            let row = *self.incoming_of.entry(value).or_insert(next) as usize;
+            self.incoming.grow(row + 1);
+            self.incoming.replace(row, incoming.unwrap_or(&[]));
+        }
+        if let Some(number) = number {
+            self.image_of.resize(self.block.len(), 0);
+            self.image_of[i] = number;
+        }
+        self.block[i] = block;
+        self.flags[i] = flags;
+        self.seed[i] = definition.seed;
+    }
+
+    fn image_number(&mut self, image: &Image) -> Option<u8> {
+        if let Some(i) = self.images.iter().position(|known| known == image) {
+            return Some(i as u8);
+        }
+        let number = u8::try_from(self.images.len()).ok();
+        match number {
+            Some(_) => self.images.push(*image),
+            None => self.is_full = true,
+        }
+        number
+    }
+
+    /// Replaces operands and keeps users in step. The old operands, if they were others.
+    fn set_operands(&mut self, user: User, operands: &[Value]) -> Option<Vec<Value>> {
+        let mut new = operands.to_vec();
+        new.sort_unstable();
+        new.dedup();
+        if self.operands(user) == new {
+            return None;
+        }
+        if let Some(last) = new.last() {
+            self.grow(last.index() + 1, 0);
+        }
+        let old = self.operands(user).to_vec();
+        for &value in &new {
+            if old.binary_search(&value).is_err() {
+                self.touch(value);
+                self.more_users.entry(value).or_default().push(user);
+                self.more += 1;
+            }
+        }
+        for &value in &old {
+            if new.binary_search(&value).is_err() {
+                self.touch(value);
+            }
+        }
+        match user.kind() {
+            UserKind::Value(value) => self.operands.replace(value.index(), &new),
+            UserKind::Terminator(block) => self.terminator_operands.replace(block.index(), &new),
+        }
+        if self.more > self.block.len() / 8 + 64 {
+            self.collect_users();
+        }
+        Some(old)
+    }
+
+    fn touch(&mut self, value: Value) {
+        if self.touched.universe() <= value.index() {
+            let mut larger = BitSet::new(self.block.len().max(value.index() + 1) * 9 / 8 + 64);
+            for known in self.touched.iter() {
+                larger.insert(known);
+            }
+            self.touched = larger;
+        }
+        self.touched.insert(value.index());
+    }
+
+    /// Makes the rows of users anew.
+    fn collect_users(&mut self) {
+        let mut uses = Vec::new();
+        for user in 0..self.block.len() as u32 {
+            let user = Value::from_raw(user);
+            let of = self.operands.of(user.index()).iter();
+            uses.extend(of.map(|value| (*value, User::value(user))));
+        }
+        for block in 0..self.terminator_operands.len() {
+            let of = self.terminator_operands.of(block).iter();
+            uses.extend(of.map(|value| (*value, User::terminator(Node::new(block)))));
+        }
+        self.users = AffectMap::from_edges(self.block.len(), &uses);
+        self.more_users = FxHashMap::default();
+        self.more = 0;
+        self.touched = BitSet::new(self.block.len());
+    }
+
+    /// The table as it is now, for tests that solve from scratch.
+    #[cfg(any(test, feature = "testing"))]
+    #[must_use]
+    pub fn freeze(&self) -> ValueTable {
+        let mut table = ValueTableBuilder::with_capacity(self.block_count(), self.len());
+        for image in &self.images {
+            table.image(*image);
+        }
+        let values = || (0..self.block.len() as u32).map(Value::from_raw);
+        for value in values() {
+            let flags = self.flags[value.index()];
+            let transfer = match flags & (flag::FIXED | flag::IMAGE) {
+                0 => Transfer::Propagate,
+                flag::IMAGE => Transfer::Image(self.image_of[value.index()]),
+                _ => Transfer::Fixed,
+            };
+            let is_pure = flags & flag::PURE != 0;
+            let definition = Definition { seed: self.seed(value), transfer, is_pure };
+            match self.is_phi(value) {
+                true => table.phi(self.block(value), definition),
+                false => table.value(self.block(value), definition),
+            };
+        }
+        for value in values() {
+            if self.is_phi(value) {
+                for &entry in self.phi(value).incoming {
+                    table.incoming(value, entry);
+                }
+                continue;
+            }
+            for &operand in self.operands.of(value.index()) {
+                table.operand(operand, value);
+            }
+        }
+        for block in (0..self.block_count()).map(Node::new) {
+            for &operand in self.operands(User::terminator(block)) {
+                table.terminator_operand(operand, block);
+            }
+        }
+        for block in self.seeded_terminators() {
+            match self.is_fixed_terminator(block) {
+                true => table.fix_terminator(block),
+                false => table.seed_terminator(block, self.terminator_seed(block)),
+            }
+        }
+        table.finish()
+    }
+}
+
+/// Drops repetitions of sorted items; returns how many are left.
+fn dedup(items: &mut [Value]) -> usize {
+    let mut kept = 0;
+    for at in 0..items.len() {
+        if kept == 0 || items[kept - 1] != items[at] {
+            items[kept] = items[at];
+            kept += 1;
+        }
+    }
+    kept
+}

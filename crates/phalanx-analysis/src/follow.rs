@@ -1,0 +1,235 @@
+//! Divergence of a function that is being edited: from scratch, or by repair of what is kept.
+//!
+//! A [`Follower`] is asked after every edit. The first time it solves and keeps nothing, so a function that is analysed
+//! once costs what it costs. When it is asked again after a change, and the function is large, it keeps a
+//! [`Retained`], which it repairs from then on.
+//!
+//! **Soundness.** The answer is a function of code, surroundings and control flow alone; what is kept only changes how fast
+//! it is found. It is used only for the very inputs that it was brought up to: a [`Stamp`] identifies
+//! them. Whoever holds a follower takes it out of its place while it works and puts it back afterwards, so that work that is
+//! broken off loses it instead of leaving it half done.
+//!
+//! | what changed | what happens |
+//! |---|---|
+//! | nothing | the answer again |
+//! | instructions | these are lowered again, the answer is repaired |
+//! | control flow | the same, blocks and terminators are looked at, and the facts are derived from the tables with the new flow facts |
+//! | surroundings, or the history does not reach back | from scratch, and kept again |
+
+use phalanx_ir::InstId;
+
+use crate::divergence::{
+    Divergence, Flow, Rules,
+    repair::{Outcome, Retained, Unfit},
+    solve,
+};
+use crate::lower::{self, Code, Neighbours, Surroundings};
+
+/// Functions with fewer instructions are always solved from scratch.
+pub const LARGE: usize = 256;
+
+/// Which inputs an answer is for. Equal numbers must mean equal inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Position in the history of the body.
+    pub position: u64,
+    /// Identity of the flow facts.
+    pub flow: u64,
+    /// Identity of everything else: header, target, launch facts, attributes of callees.
+    pub around: u64,
+}
+
+/// What happened to a body since some position of its history.
+#[derive(Clone, Copy, Debug)]
+pub struct Changes<'a> {
+    /// Instructions that were inserted, removed, moved, or are another operation or read other operands.
+    pub insts: &'a [InstId],
+    /// Whether blocks or edges changed.
+    pub flow: bool,
+}
+
+/// Whose rules decide what an instruction contributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sources {
+    /// What we hold to be true.
+    Full,
+    /// What LLVM 22 takes for granted.
+    Llvm,
+}
+
+/// The function as it is.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// Its code.
+    pub code: Code<'a>,
+    /// What is around it.
+    pub around: Surroundings<'a>,
+    /// Facts about its control flow.
+    pub flow: Flow<'a>,
+    /// Identifies all three.
+    pub stamp: Stamp,
+}
+
+/// How an answer was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// From scratch.
+    Solved,
+    /// From scratch, and from now on it is kept.
+    Kept,
+    /// By repair, visiting so many subjects.
+    Repaired {
+        /// See [`Outcome::Repaired`].
+        visited: usize,
+    },
+    /// Derived again from tables that were kept.
+    Rebuilt,
+}
+
+/// Follows one function.
+#[derive(Debug)]
+pub struct Follower {
+    sources: Sources,
+    state: State,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// Never asked.
+    #[default]
+    New,
+    /// Asked, nothing kept.
+    Seen(Stamp),
+    /// As `Seen`, and nothing can be kept while the control flow is the same.
+    Unfit(Stamp),
+    Kept(Box<Kept>),
+}
+
+#[derive(Debug)]
+struct Kept {
+    stamp: Stamp,
+    neighbours: Neighbours,
+    retained: Retained,
+}
+
+impl Follower {
+    /// A follower that has not been asked.
+    #[must_use]
+    pub fn new(sources: Sources) -> Self {
+        Self { sources, state: State::New }
+    }
+
+    /// The divergence of the function as it is now.
+    ///
+    /// `since` says what happened to the body since an earlier position, `None` if that is not known; `scratch` solves from
+    /// scratch by the precise rules.
+    pub fn answer<'h>(
+        &mut self,
+        subject: Subject<'_>,
+        since: impl FnOnce(u64) -> Option<Changes<'h>>,
+        scratch: impl FnOnce() -> Divergence,
+    ) -> (Divergence, Found) {
+        let stamp = subject.stamp;
+        let is_large = subject.code.body.id_count() >= LARGE;
+        match std::mem::take(&mut self.state) {
+            State::Kept(kept) if kept.stamp.around == stamp.around => {
+                if let Some((kept, found)) = self.follow(kept, subject, since) {
+                    let answer = kept.retained.answer().clone();
+                    self.state = State::Kept(kept);
+                    return (answer, found);
+                }
+            }
+            State::Kept(_) => {}
+            State::Seen(seen) if seen != stamp && is_large => {}
+            State::Unfit(seen) if seen.flow != stamp.flow && is_large => {}
+            State::Unfit(_) => {
+                self.state = State::Unfit(stamp);
+                return (scratch(), Found::Solved);
+            }
+            State::New | State::Seen(_) => {
+                self.state = State::Seen(stamp);
+                return (scratch(), Found::Solved);
+            }
+        }
+        if let State::Unfit(_) = self.state {
+            return (scratch(), Found::Solved);
+        }
+        self.keep(subject)
+    }
+
+    /// Brings what is kept up to date. `None` if that cannot be done.
+    fn follow<'h>(
+        &mut self,
+        mut kept: Box<Kept>,
+        Subject { code, around, flow, stamp }: Subject<'_>,
+        since: impl FnOnce(u64) -> Option<Changes<'h>>,
+    ) -> Option<(Box<Kept>, Found)> {
+        let changes = match kept.stamp.position == stamp.position {
+            true => Changes { insts: &[], flow: false },
+            false => since(kept.stamp.position)?,
+        };
+        // More than that is cheaper to lower as a whole.
+        if changes.insts.len() > code.body.id_count() / 8 {
+            return None;
+        }
+        let is_other_flow = changes.flow || kept.stamp.flow != stamp.flow;
+        let mut insts = changes.insts.to_vec();
+        if is_other_flow {
+            insts.extend(Neighbours::moved(code, kept.retained.table()));
+        }
+        let table = kept.retained.table();
+        match self.sources {
+            Sources::Full => kept.neighbours.update_full(code, around, &insts, table),
+            Sources::Llvm => kept.neighbours.update_as_llvm(code, around, &insts, table),
+        }
+        let outcome = if is_other_flow {
+            let as_llvm = self.sources == Sources::Llvm;
+            Neighbours::update_terminators(code, around, as_llvm, kept.retained.table());
+            kept.retained.rebuild(flow)
+        } else {
+            kept.retained.repair(flow)
+        };
+        kept.stamp = stamp;
+        match outcome {
+            Ok(Outcome::Repaired { visited }) => Some((kept, Found::Repaired { visited })),
+            Ok(Outcome::Rebuilt) => Some((kept, Found::Rebuilt)),
+            Err(unfit) => {
+                self.state = Self::unfit(unfit, stamp);
+                None
+            }
+        }
+    }
+
+    fn unfit(reason: Unfit, stamp: Stamp) -> State {
+        match reason {
+            // May be over with the next edit; the answer from scratch will tell.
+            Unfit::Irregular | Unfit::Full => State::Seen(stamp),
+            Unfit::TooLarge => State::Unfit(stamp),
+        }
+    }
+
+    /// Solves from scratch and keeps what it can.
+    fn keep(&mut self, Subject { code, around, flow, stamp }: Subject<'_>) -> (Divergence, Found) {
+        let table = match self.sources {
+            Sources::Full => lower::full(code, around),
+            Sources::Llvm => lower::as_llvm(code, around),
+        };
+        let answer = solve(flow, &table, Rules::Precise);
+        if !Retained::is_possible(flow, &answer) {
+            self.state = State::Seen(stamp);
+            return (answer, Found::Solved);
+        }
+        match Retained::new(flow, table) {
+            Ok(retained) => {
+                let neighbours = Neighbours::new(code.body);
+                let answer = retained.answer().clone();
+                self.state = State::Kept(Box::new(Kept { stamp, neighbours, retained }));
+                (answer, Found::Kept)
+            }
+            Err(unfit) => {
+                self.state = Self::unfit(unfit, stamp);
+                (answer, Found::Solved)
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Lowering of the instructions that changed.
+//!
+//! Most rules look at an instruction and at the types of its operands, which never change. A few look at what an
+//! operand is: a member of a call's result at the call, a shift or mask at whether it drops the lane's part of the thread
+//! index. [`Neighbours`] knows who looks at whom, so that whoever looks at a changed instruction is lowered again too.
+//!
+//! O(changed instructions, their operands, and who looks at them).
+
+use phalanx_graph::Node;
+use phalanx_ir::{Body, InstId, Opcode, flow::node_of};
+use phalanx_target::SourceSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    Code, FullRules, LlvmRules, Numbering, Rules, Surroundings, TerminatorRule, has_operands,
+    incoming, operands, rule_of,
+};
+use crate::{
+    affect::Value,
+    divergence::{self, Incoming, repair::EditableTable},
+};
+
+/// Who looks at the definitions of whose operands.
+#[derive(Clone, Debug, Default)]
+pub struct Neighbours {
+    /// By instruction that is looked at. May list those that do no longer.
+    watchers: FxHashMap<InstId, FxHashSet<InstId>>,
+    /// How many have been added since the lists were made.
+    added: usize,
+}
+
+impl Neighbours {
+    /// Those of a function. O(instructions).
+    #[must_use]
+    pub fn new(body: &Body) -> Self {
+        let mut neighbours = Self::default();
+        for inst in body.all_ids().filter(|&inst| body.block_of(inst).is_some()) {
+            neighbours.watch(body, inst);
+        }
+        neighbours.added = 0;
+        neighbours
+    }
+
+    fn watch(&mut self, body: &Body, inst: InstId) {
+        let looks = matches!(
+            body.inst(inst).opcode,
+            Opcode::ExtractValue | Opcode::LShr | Opcode::AShr | Opcode::UDiv | Opcode::And
+        );
+        if !looks {
+            return;
+        }
+        for operand in body.operands(inst).iter().filter_map(|operand| operand.as_inst()) {
+            let is_new = self.watchers.entry(operand).or_default().insert(inst);
+            self.added += usize::from(is_new);
+        }
+    }
+
+    /// The changed instructions and those that look at them, in order.
+    fn all(&mut self, body: &Body, changed: &[InstId]) -> Vec<InstId> {
+        let mut all = changed.to_vec();
+        for inst in changed {
+            self.watch(body, *inst);
+            all.extend(self.watchers.get(inst).into_iter().flatten());
+        }
+        // So that those who look no longer do not pile up.
+        if self.added > body.id_count() / 8 + 64 {
+            *self = Self::new(body);
+        }
+        all.sort_unstable_by_key(|inst| inst.into_raw().into_u32());
+        all.dedup();
+        all
+    }
+
+    /// Brings tables made by [`full`](super::full) up to date with what changed.
+    pub fn update_full(
+        &mut self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        changed: &[InstId],
+        table: &mut EditableTable,
+    ) {
+        self.update(code, &mut FullRules::new(code, around), changed, table);
+    }
+
+    /// Brings tables made by [`as_llvm`](super::as_llvm) up to date with what changed.
+    pub fn update_as_llvm(
+        &mut self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        changed: &[InstId],
+        table: &mut EditableTable,
+    ) {
+        self.update(code, &mut LlvmRules::new(code, around, false), changed, table);
+    }
+
+    fn update(
+        &mut self,
+        code: Code<'_>,
+        rules: &mut dyn Rules,
+        changed: &[InstId],
+        table: &mut EditableTable,
+    ) {
+        let Code { header, flow, body, .. } = code;
+        let Some(entry) = flow.entry().map(node_of) else { return };
+        let numbering = Numbering::new(header);
+        table.grow(header.params.len() + body.id_count(), flow.id_count());
+        let mut read: Vec<Value> = Vec::new();
+        for inst in self.all(body, changed) {
+            let value = numbering.inst(inst);
+            let Some(block) = body.block_of(inst).map(node_of) else {
+                table.set_value(value, entry, divergence::Definition::IMPURE, None, &[]);
+                continue;
+            };
+            let opcode = body.inst(inst).opcode;
+            if opcode == Opcode::Phi {
+                let entries: Vec<Incoming> =
+                    incoming(code.context, body, numbering, inst).collect();
+                table.set_phi(value, block, divergence::Definition::PURE, &entries);
+                continue;
+            }
+            let rule = rule_of(body, rules, inst);
+            read.clear();
+            if has_operands(opcode) {
+                operands(body, numbering, inst, rule.reads, |operand| read.push(operand));
+            }
+            table.set_value(value, block, rule.definition, rule.image.as_ref(), &read);
+            if opcode.is_terminator() {
+                terminator(body, numbering, (inst, block), rules, table);
+            }
+        }
+    }
+
+    /// Instructions that are in another block than a table says, in order: after blocks were split or merged. O(instructions).
+    #[must_use]
+    pub fn moved(code: Code<'_>, table: &EditableTable) -> Vec<InstId> {
+        let numbering = Numbering::new(code.header);
+        let is_moved = |inst: &InstId| {
+            let value = numbering.inst(*inst);
+            let block = code.body.block_of(*inst).map(node_of);
+            value.index() >= table.len() || block.is_some_and(|b| b != table.block(value))
+        };
+        code.body.all_ids().filter(is_moved).collect()
+    }
+
+    /// Brings the terminators of all blocks up to date: after edges or blocks have changed.
+    pub fn update_terminators(
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        as_llvm: bool,
+        table: &mut EditableTable,
+    ) {
+        let Code { header, flow, body, .. } = code;
+        let numbering = Numbering::new(header);
+        let mut full;
+        let mut llvm;
+        let rules: &mut dyn Rules = if as_llvm {
+            llvm = LlvmRules::new(code, around, false);
+            &mut llvm
+        } else {
+            full = FullRules::new(code, around);
+            &mut full
+        };
+        table.grow(0, flow.id_count());
+        let mut is_linked = vec![false; flow.id_count()];
+        for &block in flow.order() {
+            let node = node_of(block);
+            if let Some(inst) = body.terminator(block) {
+                is_linked[node.index()] = true;
+                terminator(body, numbering, (inst, node), rules, table);
+            }
+        }
+        for (block, _) in is_linked.iter().enumerate().filter(|(_, is_linked)| !**is_linked) {
+            table.set_terminator(Node::new(block), false, SourceSet::EMPTY, &[]);
+        }
+    }
+}
+
+fn terminator(
+    body: &Body,
+    numbering: Numbering,
+    (inst, block): (InstId, Node),
+    rules: &mut dyn Rules,
+    table: &mut EditableTable,
+) {
+    let (is_fixed, seed) = match rules.terminator(inst) {
+        TerminatorRule::Fixed => (true, SourceSet::EMPTY),
+        TerminatorRule::Source(sources) => (false, sources),
+        TerminatorRule::Operands => (false, SourceSet::EMPTY),
+    };
+    let read = body.operands(inst).iter().filter_map(|&operand| numbering.operand(operand));
+    let read: Vec<Value> = if is_fixed { Vec::new() } else { read.collect() };
+    table.set_terminator(block, is_fixed, seed, &read);
+}

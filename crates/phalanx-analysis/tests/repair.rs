@@ -1,0 +1,535 @@
+//! Repaired divergence is what solving from scratch says, after any edit of instructions; and the price is that of
+//! what changed.
+
+mod support;
+
+use phalanx_analysis::divergence::repair::{Image, Outcome, Retained, Unfit};
+use phalanx_analysis::divergence::{
+    Definition, Divergence, Flow, Incoming, PhiKey, Rules, Value, ValueTable, ValueTableBuilder,
+    solve,
+};
+use phalanx_graph::sync::SyncDependence;
+use phalanx_graph::{Cfg, Cycles, DomTree, Node};
+use phalanx_target::SourceSet;
+use phalanx_testing::abstract_families;
+use phalanx_testing::abstract_program::{AbstractProgram, Operand, Operation};
+use phalanx_testing::generate::{Options, program};
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+/// One value as the tables see it.
+#[derive(Clone, Debug)]
+struct Def {
+    block: Node,
+    definition: Definition,
+    image: Option<Image>,
+    operands: Vec<Value>,
+    /// Of a phi.
+    incoming: Option<Vec<Incoming>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct End {
+    is_fixed: bool,
+    seed: SourceSet,
+    operands: Vec<Value>,
+}
+
+/// A function that is edited: the obvious copy of what the tables should say.
+struct Model {
+    cfg: Cfg,
+    dom: DomTree,
+    cycles: Cycles,
+    sync: SyncDependence,
+    values: Vec<Def>,
+    ends: Vec<End>,
+}
+
+const SOURCES: [SourceSet; 4] =
+    [SourceSet::X, SourceSet::LANE, SourceSet::OPAQUE_WAVE, SourceSet::OPAQUE_THREAD];
+
+impl Model {
+    fn new(program: &AbstractProgram, rng: &mut SmallRng) -> Self {
+        let cfg = program.cfg();
+        let dom = DomTree::new(&cfg);
+        let cycles = Cycles::new(&cfg);
+        let sync = SyncDependence::new(&cfg, &dom, &cycles);
+        let nothing = Def {
+            block: Node::new(0),
+            definition: Definition::IMPURE,
+            image: None,
+            operands: Vec::new(),
+            incoming: None,
+        };
+        let mut values = vec![nothing; program.value_count as usize];
+        let mut ends = Vec::new();
+        for (i, block) in program.blocks.iter().enumerate() {
+            for (number, operation) in &block.operations {
+                let def = &mut values[*number as usize];
+                def.block = Node::new(i);
+                let source = *SOURCES.choose(rng).expect("some");
+                def.definition = match operation {
+                    Operation::Uniform => Definition::IMPURE,
+                    Operation::AlwaysUniform(_) => Definition::fixed(SourceSet::EMPTY),
+                    Operation::Divergent => Definition::source(source),
+                    Operation::ThreadId => Definition { seed: source, ..Definition::PURE },
+                    _ => Definition::PURE,
+                };
+                if let Operation::Phi(entries) = operation {
+                    let entry = |&(pred, operand): &(Node, Operand)| incoming(pred, operand);
+                    def.incoming = Some(entries.iter().map(entry).collect());
+                } else {
+                    def.operands = operation.operands().filter_map(value_of).collect();
+                }
+            }
+            let operands = block.terminator.condition().and_then(value_of);
+            ends.push(End { operands: operands.into_iter().collect(), ..End::default() });
+        }
+        Self { cfg, dom, cycles, sync, values, ends }
+    }
+
+    fn flow(&self) -> Flow<'_> {
+        Flow { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
+    }
+
+    fn table(&self) -> ValueTable {
+        let mut table = ValueTableBuilder::new(self.ends.len());
+        for def in &self.values {
+            let mut definition = def.definition;
+            if let Some(image) = &def.image {
+                definition.transfer = table.image(*image);
+            }
+            match def.incoming {
+                Some(_) => table.phi(def.block, definition),
+                None => table.value(def.block, definition),
+            };
+        }
+        for (i, def) in self.values.iter().enumerate() {
+            def.operands.iter().for_each(|o| table.operand(*o, Value::new(i)));
+            for entry in def.incoming.iter().flatten() {
+                table.incoming(Value::new(i), *entry);
+            }
+        }
+        for (i, end) in self.ends.iter().enumerate() {
+            end.operands.iter().for_each(|o| table.terminator_operand(*o, Node::new(i)));
+            if end.is_fixed {
+                table.fix_terminator(Node::new(i));
+            }
+            if !end.seed.is_empty() {
+                table.seed_terminator(Node::new(i), end.seed);
+            }
+        }
+        table.finish()
+    }
+
+    fn any_value(&self, rng: &mut SmallRng) -> Value {
+        Value::new(rng.random_range(0..self.values.len()))
+    }
+
+    fn any_entry(&self, rng: &mut SmallRng, pred: Node) -> Incoming {
+        let operand = match rng.random_range(0..6) {
+            0 => Operand::Undef,
+            1 | 2 => Operand::Constant(rng.random_range(0..3)),
+            _ => Operand::Value(self.any_value(rng).raw()),
+        };
+        incoming(pred, operand)
+    }
+
+    fn any_phi(&self, rng: &mut SmallRng, block: Node) -> Vec<Incoming> {
+        let mut preds = self.cfg.predecessors(block).to_vec();
+        preds.sort_unstable();
+        preds.dedup();
+        preds.into_iter().map(|pred| self.any_entry(rng, pred)).collect()
+    }
+
+    fn any_definition(rng: &mut SmallRng) -> (Definition, Option<Image>) {
+        let source = *SOURCES.choose(rng).expect("some");
+        match rng.random_range(0..10) {
+            0 => (Definition::source(source), None),
+            1 => (Definition { seed: source, ..Definition::PURE }, None),
+            2 => (Definition::fixed(SourceSet::EMPTY), None),
+            3 => (Definition::fixed(source), None),
+            4 | 5 => (Definition::IMPURE, None),
+            6 => {
+                let mut image = [SourceSet::EMPTY; SourceSet::COUNT];
+                for (bit, to) in image.iter_mut().enumerate() {
+                    *to = match rng.random_range(0..3) {
+                        0 => SourceSet::EMPTY,
+                        1 => SourceSet::from_bits(1 << bit),
+                        _ => SourceSet::OPAQUE_WAVE,
+                    };
+                }
+                (Definition::PURE, Some(image))
+            }
+            _ => (Definition::PURE, None),
+        }
+    }
+
+    /// Changes something, here and in the tables.
+    fn edit(&mut self, rng: &mut SmallRng, retained: &mut Option<Retained>) {
+        let value = self.any_value(rng);
+        let i = value.index();
+        match rng.random_range(0..20) {
+            0..=6 => self.edit_operand(rng, value),
+            7..=9 => {
+                if self.values[i].incoming.is_none() {
+                    (self.values[i].definition, self.values[i].image) = Self::any_definition(rng);
+                }
+            }
+            10..=12 => {
+                let block = Node::new(rng.random_range(0..self.ends.len()));
+                self.edit_end(rng, block);
+                let End { is_fixed, seed, operands } = &self.ends[block.index()];
+                if let Some(retained) = retained {
+                    retained.table().set_terminator(block, *is_fixed, *seed, operands);
+                }
+                return;
+            }
+            13..=15 => {
+                let (definition, image) = Self::any_definition(rng);
+                let block = Node::new(rng.random_range(0..self.ends.len()));
+                let operands = (0..rng.random_range(0..3)).map(|_| self.any_value(rng)).collect();
+                let new = Value::new(self.values.len());
+                self.values.push(Def { block, definition, image, operands, incoming: None });
+                if rng.random_bool(0.5) && self.values[i].incoming.is_none() {
+                    self.values[i].operands.push(new);
+                }
+                self.state(new, retained);
+            }
+            16 => {
+                let block = Node::new(rng.random_range(0..self.ends.len()));
+                let incoming = Some(self.any_phi(rng, block));
+                let new = Value::new(self.values.len());
+                let definition = Definition::PURE;
+                self.values.push(Def {
+                    block,
+                    definition,
+                    image: None,
+                    operands: vec![],
+                    incoming,
+                });
+                self.state(new, retained);
+                if self.values[i].incoming.is_none() {
+                    self.values[i].operands.push(new);
+                }
+            }
+            17 => {
+                if self.values[i].incoming.is_none() {
+                    self.values[i].block = Node::new(rng.random_range(0..self.ends.len()));
+                } else {
+                    // From phi to something else.
+                    self.values[i].incoming = None;
+                    self.values[i].definition = Definition::IMPURE;
+                }
+            }
+            _ => self.remove(rng, value, retained),
+        }
+        self.state(value, retained);
+    }
+
+    fn edit_operand(&mut self, rng: &mut SmallRng, value: Value) {
+        let operand = self.any_value(rng);
+        let (at, replaces) = (rng.random_range(0..4), rng.random_bool(0.8));
+        if let Some(incoming) = &self.values[value.index()].incoming {
+            let entries = incoming.len();
+            if entries == 0 {
+                return;
+            }
+            let at = rng.random_range(0..entries);
+            let pred = self.values[value.index()].incoming.as_ref().expect("a phi")[at].pred;
+            let entry = self.any_entry(rng, pred);
+            self.values[value.index()].incoming.as_mut().expect("a phi")[at] = entry;
+            return;
+        }
+        let operands = &mut self.values[value.index()].operands;
+        match operands.len() {
+            len if at < len && replaces => operands[at] = operand,
+            len if at < len => {
+                operands.remove(at);
+            }
+            0..3 => operands.push(operand),
+            _ => operands.clear(),
+        }
+    }
+
+    fn edit_end(&mut self, rng: &mut SmallRng, block: Node) {
+        let operand = self.any_value(rng);
+        let source = *SOURCES.choose(rng).expect("some");
+        let end = &mut self.ends[block.index()];
+        match rng.random_range(0..8) {
+            0 => end.is_fixed ^= true,
+            1 => end.seed = source,
+            2 => end.seed = SourceSet::EMPTY,
+            3 => end.operands.clear(),
+            _ => end.operands = vec![operand],
+        }
+    }
+
+    /// Unlinks a value; others take its place.
+    fn remove(&mut self, rng: &mut SmallRng, value: Value, retained: &mut Option<Retained>) {
+        let with = self.any_value(rng);
+        for user in 0..self.values.len() {
+            let def = &mut self.values[user];
+            let mut is_user = false;
+            for operand in def.operands.iter_mut().filter(|o| **o == value) {
+                *operand = with;
+                is_user = true;
+            }
+            for entry in def.incoming.iter_mut().flatten().filter(|e| e.value == Some(value)) {
+                *entry = incoming(entry.pred, Operand::Value(with.raw()));
+                is_user = true;
+            }
+            if is_user {
+                self.state(Value::new(user), retained);
+            }
+        }
+        let def = &mut self.values[value.index()];
+        *def = Def {
+            block: Node::new(0),
+            definition: Definition::IMPURE,
+            image: None,
+            operands: Vec::new(),
+            incoming: None,
+        };
+    }
+
+    /// States what a value is.
+    fn state(&self, value: Value, retained: &mut Option<Retained>) {
+        let Some(retained) = retained else { return };
+        let table = retained.table();
+        let Def { block, definition, image, operands, incoming } = &self.values[value.index()];
+        match incoming {
+            Some(incoming) => table.set_phi(value, *block, *definition, incoming),
+            None => table.set_value(value, *block, *definition, image.as_ref(), operands),
+        }
+    }
+}
+
+fn value_of(operand: Operand) -> Option<Value> {
+    match operand {
+        Operand::Value(v) => Some(Value::from_raw(v)),
+        Operand::Constant(_) | Operand::Undef => None,
+    }
+}
+
+fn incoming(pred: Node, operand: Operand) -> Incoming {
+    let value = value_of(operand);
+    let key = match operand {
+        Operand::Value(v) => PhiKey::value(Value::from_raw(v)),
+        Operand::Constant(c) => PhiKey::constant(c),
+        Operand::Undef => PhiKey::UNDEF,
+    };
+    Incoming { pred, value, key }
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    repaired: usize,
+    rebuilt: usize,
+    scratch: usize,
+    /// Functions that could be followed for all that the answer tells.
+    missed: usize,
+    temporal: usize,
+    changed: usize,
+}
+
+fn check(seed: u64, program: &AbstractProgram, rounds: usize, counts: &mut Counts) {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let mut model = Model::new(program, &mut rng);
+    let mut retained: Option<Retained> = None;
+    let mut last = None;
+    for round in 0..rounds {
+        for _ in 0..rng.random_range(1..4) {
+            model.edit(&mut rng, &mut retained);
+        }
+        let scratch = solve(model.flow(), &model.table(), Rules::Precise);
+        match retained.as_mut().map(|retained| retained.repair(model.flow())) {
+            None => {
+                counts.scratch += 1;
+                retained = Retained::new(model.flow(), model.table()).ok();
+                let is_possible = Retained::is_possible(model.flow(), &scratch);
+                assert!(retained.is_none() || is_possible, "seed {seed}, round {round}");
+                counts.missed += usize::from(is_possible && retained.is_none());
+            }
+            Some(Ok(Outcome::Repaired { .. })) => counts.repaired += 1,
+            Some(Ok(Outcome::Rebuilt)) => counts.rebuilt += 1,
+            Some(Err(_)) => {
+                counts.scratch += 1;
+                retained = None;
+                assert!(!Retained::is_possible(model.flow(), &scratch), "seed {seed}, {round}");
+            }
+        }
+        if let Some(retained) = &mut retained
+            && *retained.answer() != scratch
+        {
+            let of = |d: &Divergence| {
+                let values: Vec<_> = (0..d.values().len())
+                    .map(|v| (v, d.value(Value::new(v))))
+                    .filter(|e| !e.1.is_empty())
+                    .collect();
+                format!(
+                    "values {values:?}\nterminators {:?}\ntemporal {:?}\nexits {:?}",
+                    d.terminators(),
+                    d.temporal_uses(),
+                    d.cycles_with_divergent_exit()
+                )
+            };
+            let table = model.table();
+            let differ = |v: &Value| retained.answer().value(*v) != scratch.value(*v);
+            let wrong: Vec<(Value, &Def)> =
+                table.values().filter(differ).map(|v| (v, &model.values[v.index()])).collect();
+            panic!(
+                "seed {seed}, round {round}: {wrong:?}\nrepaired {}\nscratch {}\n{}",
+                of(retained.answer()),
+                of(&scratch),
+                program.to_llvm("f")
+            );
+        }
+        counts.changed += usize::from(last.as_ref() != Some(&scratch));
+        counts.temporal += usize::from(!scratch.temporal_uses().is_empty());
+        last = Some(scratch);
+    }
+}
+
+/// How many times as much is done as in an ordinary run.
+fn effort() -> u64 {
+    std::env::var("PHALANX_REPAIR").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
+}
+
+#[test]
+fn warm_equals_cold() {
+    let mut counts = Counts::default();
+    for seed in 0..2000 * effort() {
+        let blocks = [4, 8, 12, 20, 40][seed as usize % 5];
+        let program = program(seed, Options { blocks, undef: seed % 3 == 0, shape: None });
+        check(seed, &program, 12, &mut counts);
+    }
+    let all = counts.repaired + counts.rebuilt + counts.scratch;
+    assert!(counts.repaired * 2 > all, "{counts:?}");
+    assert!(counts.temporal > all / 20 && counts.changed > all / 4, "{counts:?}");
+}
+
+/// Wide joins, many exits, deep nests: what random programs have too little of.
+#[test]
+fn warm_equals_cold_on_families() {
+    let mut counts = Counts::default();
+    let mut programs: Vec<AbstractProgram> = Vec::new();
+    for family in abstract_families::ALL {
+        programs.extend([4, 13, 40].map(family.make));
+    }
+    for family in phalanx_graph::testing::families::ALL {
+        programs.extend([8, 40, 120].map(|n| abstract_families::on_graph(&(family.with_nodes)(n))));
+    }
+    for round in 0..effort() {
+        for (i, program) in programs.iter().enumerate() {
+            check(round * 1000 + i as u64, program, 25, &mut counts);
+        }
+    }
+    let all = counts.repaired + counts.rebuilt + counts.scratch;
+    assert!(counts.repaired * 2 > all && counts.changed > all / 4, "{counts:?}");
+}
+
+/// A chain of operations with one divergent value at its head, in a loop or not.
+fn chain(n: usize, is_loop: bool) -> Model {
+    let node = Node::new;
+    let lists: [Vec<Node>; 4] = match is_loop {
+        true => [vec![node(1)], vec![node(2)], vec![node(1), node(3)], vec![]],
+        false => [vec![node(1)], vec![node(2)], vec![node(3)], vec![]],
+    };
+    let cfg = Cfg::new(node(0), lists);
+    let (dom, cycles) = (DomTree::new(&cfg), Cycles::new(&cfg));
+    let sync = SyncDependence::new(&cfg, &dom, &cycles);
+    let def = |block: usize, operands: Vec<Value>| Def {
+        block: node(block),
+        definition: Definition::PURE,
+        image: None,
+        operands,
+        incoming: None,
+    };
+    // Value 0 is divergent, value 1 is not, value 2 is where the loop begins.
+    let mut values = vec![def(0, vec![]), def(0, vec![]), def(1, vec![])];
+    values[0].definition = Definition::source(SourceSet::X);
+    let last = Value::new(n - 1);
+    let from = |pred: usize, value: Value| incoming(node(pred), Operand::Value(value.raw()));
+    values[2].incoming = Some(match is_loop {
+        true => vec![from(0, Value::new(0)), from(2, last)],
+        false => vec![from(0, Value::new(0))],
+    });
+    values.extend((3..n).map(|i| def(2, vec![Value::new(i - 1), Value::new(1)])));
+    let ends = vec![End::default(); 4];
+    Model { cfg, dom, cycles, sync, values, ends }
+}
+
+fn follow(model: &Model) -> Option<Retained> {
+    Some(Retained::new(model.flow(), model.table()).expect("reducible"))
+}
+
+fn repair(retained: &mut Option<Retained>, model: &Model) -> Result<Outcome, Unfit> {
+    retained.as_mut().expect("followed").repair(model.flow())
+}
+
+fn answer(retained: &Option<Retained>) -> &Divergence {
+    retained.as_ref().expect("followed").answer()
+}
+
+fn branch_on(retained: &mut Option<Retained>, read: &[Value]) {
+    let table = retained.as_mut().expect("followed").table();
+    table.set_terminator(Node::new(2), false, SourceSet::EMPTY, read);
+}
+
+#[test]
+fn the_price_is_that_of_what_changes() {
+    const N: usize = 20_000;
+    for is_loop in [false, true] {
+        let mut model = chain(N, is_loop);
+        let mut retained = follow(&model);
+        let mut rng = SmallRng::seed_from_u64(3);
+        for _ in 0..200 {
+            let at = rng.random_range(100..N);
+            // Skips a link or puts it back: what is divergent stays so, in a cycle of support or not.
+            let skips = rng.random_range(1..3);
+            model.values[at].operands[0] = Value::new(at - skips);
+            model.state(Value::new(at), &mut retained);
+            let Ok(Outcome::Repaired { visited }) = repair(&mut retained, &model) else {
+                panic!("given up");
+            };
+            assert!(visited < 16, "{visited} visited");
+        }
+        assert_eq!(*answer(&retained), solve(model.flow(), &model.table(), Rules::Precise));
+        // What the loop carries holds itself up no longer when the head of the chain is uniform.
+        model.values[0].definition = Definition::PURE;
+        model.state(Value::new(0), &mut retained);
+        repair(&mut retained, &model).expect("reducible");
+        assert!(answer(&retained).values().iter().all(|sources| sources.is_empty()));
+    }
+}
+
+/// The answer follows when a branch becomes divergent, and when it does no longer.
+#[test]
+fn control_comes_and_goes() {
+    let mut model = chain(8, true);
+    model.values[0].definition = Definition::PURE;
+    let mut outside = model.values[7].clone();
+    outside.block = Node::new(3);
+    outside.operands = vec![Value::new(7)];
+    model.values.push(outside);
+    let source = Definition::source(SourceSet::X);
+    model.values.push(Def { definition: source, ..model.values[1].clone() });
+    let mut retained = follow(&model);
+    assert_eq!(answer(&retained).value(Value::new(7)), SourceSet::EMPTY);
+    for _ in 0..2 {
+        let x = [Value::new(9)];
+        branch_on(&mut retained, &x);
+        assert!(matches!(repair(&mut retained, &model), Ok(Outcome::Repaired { visited: 1..12 })));
+        assert_eq!(answer(&retained).temporal_uses().len(), 1);
+        assert_eq!(answer(&retained).value(Value::new(8)), SourceSet::X);
+        assert_eq!(answer(&retained).value(Value::new(7)), SourceSet::EMPTY);
+        assert_eq!(answer(&retained).cycles_with_divergent_exit().len(), 1);
+        branch_on(&mut retained, &[]);
+        assert!(matches!(repair(&mut retained, &model), Ok(Outcome::Repaired { visited: 1..12 })));
+        assert!(answer(&retained).temporal_uses().is_empty());
+        assert_eq!(answer(&retained).value(Value::new(8)), SourceSet::EMPTY);
+        assert!(answer(&retained).cycles_with_divergent_exit().is_empty());
+    }
+}

@@ -1,0 +1,135 @@
+//! Divergence of a function that is edited, by repair of what is kept beside the memos.
+//!
+//! Each function has a slot for a [`Follower`] per set of rules. The follower is taken out of the slot while it works, so
+//! that a query that is cancelled or panics loses it and leaves nothing half done; the next one starts anew. What is
+//! kept counts for the inputs only that it was brought up to: a position in the history of the body, and two
+//! numbers that are new whenever anything else that is read has changed ([`flow_version`], [`full_version`]).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use phalanx_analysis::{
+    divergence::{self as solver, Divergence, Rules},
+    follow::{Changes, Follower, Found, Sources, Stamp, Subject},
+};
+
+use super::facts::{NO_CALLEES, flow_facts, with_code};
+use super::{
+    affect_map, callees, cfg, cycles, dom_tree, launch_facts, llvm_affect_map, sync_dependence,
+    target,
+};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// A number that was never given out before.
+fn fresh() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Identity of the flow facts that divergence is computed from.
+///
+/// *Reads* `cfg`, `dom_tree`, `cycles`, `sync_dependence`. *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn flow_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let _ = (cfg(db, function), dom_tree(db, function));
+    let _ = (cycles(db, function), sync_dependence(db, function));
+    fresh()
+}
+
+/// Identity of what [`affect_map`] reads besides flow and body.
+///
+/// *Reads* `header`, [`target`], [`launch_facts`]. *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn full_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let module = function.module(db);
+    let _ = (function.header(db), target(db, module), launch_facts(db, function));
+    fresh()
+}
+
+/// Identity of what [`llvm_affect_map`] reads besides flow and body.
+///
+/// *Reads* [`full_version`], `shell`, [`callees`]. *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn llvm_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let _ = (full_version(db, function), function.module(db).shell(db), callees(db, function));
+    fresh()
+}
+
+/// Where the followers of a function are while nobody asks.
+#[derive(Debug, Default)]
+pub struct Slot {
+    full: Mutex<Option<Follower>>,
+    llvm: Mutex<Option<Follower>>,
+}
+
+impl Slot {
+    fn of(&self, sources: Sources) -> &Mutex<Option<Follower>> {
+        match sources {
+            Sources::Full => &self.full,
+            Sources::Llvm => &self.llvm,
+        }
+    }
+
+    fn take(&self, sources: Sources) -> Follower {
+        // Nothing is done under the lock but moving.
+        let mut slot = self.of(sources).lock().unwrap_or_else(PoisonError::into_inner);
+        slot.take().unwrap_or_else(|| Follower::new(sources))
+    }
+
+    fn put(&self, sources: Sources, follower: Option<Follower>) {
+        *self.of(sources).lock().unwrap_or_else(PoisonError::into_inner) = follower;
+    }
+
+    /// Drops what is kept; it is built again when it is worth it.
+    pub fn clear(&self) {
+        self.put(Sources::Full, None);
+        self.put(Sources::Llvm, None);
+    }
+}
+
+/// The slot of a function.
+///
+/// *Reads* nothing. *Changes* never.
+#[salsa::tracked(returns(ref), no_eq)]
+pub fn follower_slot(db: &dyn Db, function: FunctionInput) -> Slot {
+    let _ = (db, function);
+    Slot::default()
+}
+
+/// The answer of [`divergence()`](super::divergence()) or [`uniformity`](super::uniformity), for a caller who has a record of the
+/// edits: `position` names the present state of the body, and `since` says what has changed since an earlier one, if
+/// that is known. None for a declaration.
+///
+/// *Reads* `flow`, `body`, [`flow_version`], [`full_version`] or [`llvm_version`]. *Cost* from scratch the first times; then that
+/// of what changed.
+pub fn follow<'h>(
+    db: &dyn Db,
+    function: FunctionInput,
+    sources: Sources,
+    position: u64,
+    since: impl FnOnce(u64) -> Option<Changes<'h>>,
+) -> Option<(Divergence, Found)> {
+    let flow = flow_facts(db, function)?;
+    let (around, callees) = match sources {
+        Sources::Full => (full_version(db, function), NO_CALLEES),
+        Sources::Llvm => (llvm_version(db, function), callees(db, function).as_slice()),
+    };
+    let stamp = Stamp { position, flow: flow_version(db, function), around };
+    let table = match sources {
+        Sources::Full => affect_map,
+        Sources::Llvm => llvm_affect_map,
+    };
+    let scratch = || match table(db, function) {
+        Some(table) => solver::solve(flow, table, Rules::Precise),
+        None => Divergence::default(),
+    };
+    let slot = follower_slot(db, function);
+    let mut follower = slot.take(sources);
+    let found = with_code(db, function, callees, |code, around| {
+        follower.answer(Subject { code, around, flow, stamp }, since, scratch)
+    });
+    slot.put(sources, Some(follower));
+    found
+}

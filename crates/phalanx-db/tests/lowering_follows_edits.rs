@@ -1,0 +1,490 @@
+//! Tables that follow edits of instructions are those of the edited function, and so are the answers.
+
+use std::sync::Arc;
+
+use phalanx_analysis::divergence::repair::Retained;
+use phalanx_analysis::divergence::{Flow, Rules, User, UserKind, ValueTable, solve};
+use phalanx_analysis::follow::{Changes, Follower, Found, Sources, Stamp, Subject};
+use phalanx_analysis::lower::{self, Code, Neighbours, Surroundings};
+use phalanx_db::{Database, Did, TargetOverrides, queries};
+use phalanx_graph::sync::SyncDependence;
+use phalanx_graph::{Cfg, Cycles, DomTree, Node};
+use phalanx_ir::inst::{InstFlags, Opcode, OperandRange};
+use phalanx_ir::{Body, Context, Function, InstData, InstId, Type, Value};
+use phalanx_target::{LaunchFacts, SourceSet, Target};
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use salsa::Setter;
+
+/// What looks at neighbours: members of a call's result, masks and shifts of the thread index.
+const LOOKING: &str = r#"
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare { i1, i32 } @llvm.amdgcn.if(i1)
+declare { i32, i1 } @llvm.uadd.with.overflow.i32(i32, i32)
+
+define amdgpu_kernel void @looking(ptr addrspace(1) %p, i32 %n) {
+entry:
+  %x = call i32 @llvm.amdgcn.workitem.id.x()
+  %y = call i32 @llvm.amdgcn.workitem.id.x()
+  %a = lshr i32 %x, 6
+  %b = and i32 %x, -64
+  %s = shl i32 %n, 6
+  %m = and i32 %s, %y
+  %q = udiv i32 %y, 64
+  %o = call { i32, i1 } @llvm.uadd.with.overflow.i32(i32 %a, i32 %q)
+  %o0 = extractvalue { i32, i1 } %o, 0
+  %o1 = extractvalue { i32, i1 } %o, 1
+  %i = call { i1, i32 } @llvm.amdgcn.if(i1 %o1)
+  %i0 = extractvalue { i1, i32 } %i, 0
+  %i1 = extractvalue { i1, i32 } %i, 1
+  br i1 %i0, label %then, label %loop
+then:
+  %t = extractvalue { i1, i32 } %i, 1
+  %u = and i32 %t, %b
+  br label %loop
+loop:
+  %k = phi i32 [ %u, %then ], [ %m, %entry ], [ %k1, %loop ]
+  %k1 = add i32 %k, %s
+  %c = icmp slt i32 %k1, %i1
+  br i1 %c, label %loop, label %exit
+exit:
+  %r = add i32 %k1, %o0
+  store i32 %r, ptr addrspace(1) %p
+  ret void
+}
+"#;
+
+struct Graph {
+    cfg: Cfg,
+    dom: DomTree,
+    cycles: Cycles,
+    sync: SyncDependence,
+}
+
+impl Graph {
+    fn new(function: &Function) -> Option<Self> {
+        let cfg = function.flow.cfg()?;
+        let (dom, cycles) = (DomTree::new(&cfg), Cycles::new(&cfg));
+        let sync = SyncDependence::new(&cfg, &dom, &cycles);
+        Some(Self { cfg, dom, cycles, sync })
+    }
+
+    fn flow(&self) -> Flow<'_> {
+        Flow { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
+    }
+}
+
+fn code<'a>(context: &'a Context, function: &'a Function) -> Code<'a> {
+    Code { context, header: &function.header, flow: &function.flow, body: &function.body }
+}
+
+fn type_of(context: &Context, function: &Function, value: Value) -> Option<Type> {
+    if let Some(inst) = value.as_inst() {
+        return Some(function.body.inst(inst).ty);
+    }
+    if let Some(position) = value.as_arg() {
+        return function.header.params.get(position as usize).copied();
+    }
+    Some(context.const_data(value.as_const()?).ty)
+}
+
+/// Another value of the same type, from anywhere in the function.
+fn another(context: &Context, function: &Function, rng: &mut SmallRng, old: Value) -> Value {
+    let body = &function.body;
+    let ty = type_of(context, function, old);
+    for _ in 0..40 {
+        let inst = InstId::from_raw((rng.random_range(0..body.id_count()) as u32).into());
+        let found = match rng.random_range(0..4) {
+            0 => {
+                let count = function.header.params.len() as u32;
+                if count == 0 { continue } else { Value::arg(rng.random_range(0..count)) }
+            }
+            1 => match body.operands(inst).choose(rng) {
+                Some(operand) => *operand,
+                None => continue,
+            },
+            _ if body.block_of(inst).is_some() => Value::inst(inst),
+            _ => continue,
+        };
+        if type_of(context, function, found) == ty && ty.is_some() {
+            return found;
+        }
+    }
+    old
+}
+
+fn replace_uses(body: &mut Body, old: InstId, new: Value, changed: &mut Vec<InstId>) {
+    for inst in body.all_ids() {
+        if body.block_of(inst).is_some() && body.operands(inst).contains(&Value::inst(old)) {
+            for operand in body.operands_mut(inst) {
+                if *operand == Value::inst(old) {
+                    *operand = new;
+                }
+            }
+            changed.push(inst);
+        }
+    }
+}
+
+/// One edit of instructions; what it changed.
+fn edit(context: &Context, function: &mut Function, rng: &mut SmallRng) -> Vec<InstId> {
+    let mut changed = Vec::new();
+    let linked: Vec<InstId> =
+        function.body.all_ids().filter(|&i| function.body.block_of(i).is_some()).collect();
+    let Some(&inst) = linked.choose(rng) else { return changed };
+    let opcode = function.body.inst(inst).opcode;
+    match rng.random_range(0..10) {
+        0..=4 => {
+            let operands = function.body.operands(inst);
+            let last = operands.len().saturating_sub(usize::from(opcode.is_call()));
+            if last > 0 {
+                let at = rng.random_range(0..last);
+                let new = another(context, function, rng, operands[at]);
+                if operands[at].as_block().is_none() {
+                    function.body.operands_mut(inst)[at] = new;
+                    changed.push(inst);
+                }
+            }
+        }
+        5 if opcode.is_binary() => {
+            let others = [Opcode::Add, Opcode::And, Opcode::LShr, Opcode::Shl, Opcode::UDiv];
+            function.body.inst_mut(inst).opcode = *others.choose(rng).expect("some");
+            changed.push(inst);
+        }
+        6 if !opcode.is_terminator() => {
+            let with = another(context, function, rng, Value::inst(inst));
+            if with != Value::inst(inst) {
+                replace_uses(&mut function.body, inst, with, &mut changed);
+                function.body.unlink(inst);
+                changed.push(inst);
+            }
+        }
+        7 if !opcode.is_terminator() && opcode != Opcode::Phi => {
+            let data = *function.body.inst(inst);
+            let operands = function.body.operands(inst).to_vec();
+            let copy = function.body.create(data, &operands);
+            function.body.insert_before(copy, inst);
+            replace_uses(&mut function.body, inst, Value::inst(copy), &mut changed);
+            changed.push(copy);
+        }
+        8 if !opcode.is_terminator() && opcode != Opcode::Phi => {
+            let Some(&block) = function.flow.order().choose(rng) else { return changed };
+            if let Some(end) = function.body.terminator(block) {
+                function.body.unlink(inst);
+                function.body.insert_before(inst, end);
+                changed.push(inst);
+            }
+        }
+        _ => {}
+    }
+    changed
+}
+
+/// Everything that a table says, whatever the numbers of its images.
+fn listing(table: &ValueTable) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut reads: Vec<(User, phalanx_analysis::Value)> = Vec::new();
+    for value in table.values() {
+        let image: Vec<SourceSet> =
+            SourceSet::ALL.iter().map(|source| table.transfer(value, source)).collect();
+        lines.push(format!(
+            "{value:?} in {:?}: {:?} {} {} {} {image:?}",
+            table.block(value),
+            table.seed(value),
+            table.is_fixed(value),
+            table.is_pure(value),
+            table.is_phi(value),
+        ));
+        reads.extend(table.affects().users(value).iter().map(|user| (*user, value)));
+    }
+    reads.sort_unstable();
+    reads.dedup();
+    lines.extend(reads.iter().map(|(user, value)| match user.kind() {
+        UserKind::Value(user) => format!("{user:?} reads {value:?}"),
+        UserKind::Terminator(block) => format!("terminator of {block:?} reads {value:?}"),
+    }));
+    for block in (0..table.block_count()).map(Node::new) {
+        let mut phis: Vec<String> = table.phis(block).map(|phi| format!("{phi:?}")).collect();
+        phis.sort_unstable();
+        lines.extend(phis);
+        lines.push(format!("{block:?} {}", table.is_fixed_terminator(block)));
+    }
+    let mut seeded = table.seeded_terminators().to_vec();
+    seeded.sort_unstable();
+    lines.push(format!("{seeded:?}"));
+    lines
+}
+
+fn check(context: &Context, function: &Function, rng: &mut SmallRng, rounds: usize) -> usize {
+    let mut function = function.clone();
+    let Some(graph) = Graph::new(&function) else { return 0 };
+    let target = Target::new("amdgcn-amd-amdhsa", "gfx900");
+    let launch = LaunchFacts::exact(64, 1, 1, 64);
+    let around = Surroundings {
+        target: &target,
+        launch: &launch,
+        lockstep: true,
+        scratch_is_global: false,
+        callee: &|_| None,
+        node_string: &|_| None,
+    };
+    let mut repaired = 0;
+    for as_llvm in [false, true] {
+        let lower = |function: &Function| match as_llvm {
+            false => lower::full(code(context, function), around),
+            true => lower::as_llvm(code(context, function), around),
+        };
+        let mut neighbours = Neighbours::new(&function.body);
+        let Ok(mut retained) = Retained::new(graph.flow(), lower(&function)) else { continue };
+        for _ in 0..rounds {
+            let mut changed = Vec::new();
+            for _ in 0..rng.random_range(1..4) {
+                changed.extend(edit(context, &mut function, rng));
+            }
+            let code = code(context, &function);
+            match as_llvm {
+                false => neighbours.update_full(code, around, &changed, retained.table()),
+                true => neighbours.update_as_llvm(code, around, &changed, retained.table()),
+            }
+            let fresh = lower(&function);
+            assert_eq!(listing(&retained.table().freeze()), listing(&fresh), "{as_llvm}");
+            if retained.repair(graph.flow()).is_err() {
+                break;
+            }
+            assert_eq!(*retained.answer(), solve(graph.flow(), &fresh, Rules::Precise));
+            repaired += 1;
+        }
+    }
+    repaired
+}
+
+/// Segments of straight code, a conditional and a loop each, enough of them for a function that is followed.
+fn large(segments: usize) -> String {
+    let mut text = String::from(
+        "target triple = \"amdgcn-amd-amdhsa\"\n\
+         declare i32 @llvm.amdgcn.workitem.id.x()\n\
+         define amdgpu_kernel void @large(ptr addrspace(1) %p, i32 %n) {\n\
+         entry:\n  %x = call i32 @llvm.amdgcn.workitem.id.x()\n  %v0 = add i32 %n, 1\n  br label %a1\n",
+    );
+    for i in 1..=segments {
+        let before = i - 1;
+        let tested = ["%x", "%n", "%v0"][i % 3];
+        text.push_str(&format!(
+            "a{i}:\n  %s{i} = shl i32 %v{before}, 6\n  %m{i} = and i32 %s{i}, %x\n  \
+             %w{i} = lshr i32 %x, 6\n  %c{i} = icmp slt i32 {tested}, %v{before}\n  \
+             br i1 %c{i}, label %b{i}, label %l{i}\n\
+             b{i}:\n  %t{i} = mul i32 %w{i}, %n\n  br label %l{i}\n\
+             l{i}:\n  %k{i} = phi i32 [ %m{i}, %a{i} ], [ %t{i}, %b{i} ], [ %d{i}, %l{i} ]\n  \
+             %d{i} = add i32 %k{i}, 1\n  %e{i} = icmp slt i32 %d{i}, %s{i}\n  \
+             br i1 %e{i}, label %l{i}, label %f{i}\n\
+             f{i}:\n  %v{i} = sub i32 %d{i}, %s{i}\n  br label %a{}\n",
+            i + 1
+        ));
+    }
+    let last = segments + 1;
+    text.push_str(&format!(
+        "a{last}:\n  store i32 %v{segments}, ptr addrspace(1) %p\n  ret void\n}}\n"
+    ));
+    text
+}
+
+/// Splits a block, or lets a branch go one way; what changed.
+fn edit_flow(function: &mut Function, rng: &mut SmallRng) -> Vec<InstId> {
+    let Function { flow, body, .. } = function;
+    let mut changed = Vec::new();
+    let Some(&block) = flow.order().choose(rng) else { return changed };
+    let Some(end) = body.terminator(block) else { return changed };
+    let successors = flow.successors(block).to_vec();
+    if rng.random_bool(0.3) {
+        if let [to, _] = successors[..] {
+            body.set_operands(end, &[]);
+            flow.set_successors(block, &[to]);
+            changed.push(end);
+        }
+        return changed;
+    }
+    let insts: Vec<InstId> =
+        body.block_insts(block).filter(|&i| body.inst(i).opcode != Opcode::Phi).collect();
+    let rest = &insts[rng.random_range(0..insts.len())..];
+    let new = flow.create_block();
+    flow.append_block(new);
+    for &inst in rest {
+        body.unlink(inst);
+        body.append(new, inst);
+        changed.push(inst);
+    }
+    let jump = InstData {
+        opcode: Opcode::Br,
+        sub: 0,
+        flags: InstFlags::default(),
+        ty: Type::VOID,
+        operands: OperandRange { start: 0, len: 0 },
+        words: [0; 2],
+    };
+    changed.push(body.push(block, jump, &[]));
+    flow.set_successors(new, &successors);
+    flow.set_successors(block, &[new]);
+    for to in successors {
+        let phis: Vec<InstId> = body.phis(to).collect();
+        for phi in phis {
+            for operand in body.operands_mut(phi) {
+                if *operand == Value::block(block) {
+                    *operand = Value::block(new);
+                }
+            }
+            changed.push(phi);
+        }
+    }
+    changed
+}
+
+#[test]
+fn a_function_is_followed_through_edits() {
+    let context = Arc::new(Context::new());
+    let text = large(40);
+    let parsed = phalanx_llvm::parse_module(Arc::clone(&context), text.as_bytes());
+    let module = parsed.unwrap_or_else(|e| panic!("{e:?}")).module;
+    let original = module.functions.iter().find(|f| f.flow.entry().is_some()).expect("a body");
+    let target = Target::new("amdgcn-amd-amdhsa", "gfx900");
+    let launches = [LaunchFacts::exact(64, 1, 1, 64), LaunchFacts::default()];
+    for sources in [Sources::Full, Sources::Llvm] {
+        let mut rng = SmallRng::seed_from_u64(9);
+        let mut function = original.clone();
+        let mut graph = Graph::new(&function).expect("a definition");
+        let mut follower = Follower::new(sources);
+        let mut stamp = Stamp { position: 0, flow: 0, around: 0 };
+        let mut found = Vec::new();
+        for round in 0..400 {
+            let (mut changed, mut is_flow) = (Vec::new(), false);
+            match rng.random_range(0..20) {
+                0 => stamp.around += 1,
+                1 => {
+                    changed = edit_flow(&mut function, &mut rng);
+                    is_flow = true;
+                    graph = Graph::new(&function).expect("a definition");
+                    stamp.flow += 1;
+                    stamp.position += 1;
+                }
+                2 => {}
+                _ => {
+                    changed = edit(&context, &mut function, &mut rng);
+                    stamp.position += 1;
+                }
+            }
+            // Now and then the history is gone.
+            let is_known = round == 0 || rng.random_bool(0.95);
+            let around = Surroundings {
+                target: &target,
+                launch: &launches[stamp.around as usize % 2],
+                lockstep: true,
+                scratch_is_global: false,
+                callee: &|_| None,
+                node_string: &|_| None,
+            };
+            let code = code(&context, &function);
+            let table = match sources {
+                Sources::Full => lower::full(code, around),
+                Sources::Llvm => lower::as_llvm(code, around),
+            };
+            let scratch = solve(graph.flow(), &table, Rules::Precise);
+            let subject = Subject { code, around, flow: graph.flow(), stamp };
+            let since = |_| is_known.then_some(Changes { insts: &changed, flow: is_flow });
+            let (answer, how) = follower.answer(subject, since, || scratch.clone());
+            assert!(answer == scratch, "{sources:?}, round {round}, {how:?}");
+            found.push(how);
+        }
+        assert_eq!(found[0], Found::Solved);
+        let count = |is: fn(&Found) -> bool| found.iter().filter(|how| is(how)).count();
+        assert!(count(|how| matches!(how, Found::Repaired { visited: 0..60 })) > 250);
+        assert!(count(|how| *how == Found::Rebuilt) > 5 && count(|how| *how == Found::Kept) > 10);
+    }
+}
+
+/// In the database: after a few edits no query runs that looks at the whole function.
+#[test]
+fn the_database_follows_edits() {
+    let context = Arc::new(Context::new());
+    let text = large(40);
+    let parsed = phalanx_llvm::parse_module(Arc::clone(&context), text.as_bytes());
+    let module = parsed.unwrap_or_else(|e| panic!("{e:?}")).module;
+    for sources in [Sources::Full, Sources::Llvm] {
+        let mut db = Database::with_event_log();
+        let input = db.load(module.clone(), None, TargetOverrides::default());
+        let entry = input.functions(&db).iter().find(|entry| entry.is_definition);
+        let function_input = entry.expect("a definition").input;
+        let mut function =
+            module.functions.iter().find(|f| f.flow.entry().is_some()).expect("a body").clone();
+        let mut rng = SmallRng::seed_from_u64(11);
+        let mut changed = Vec::new();
+        for position in 0..60 {
+            let since =
+                |old| (old + 1 == position).then_some(Changes { insts: &changed, flow: false });
+            db.take_log();
+            let (answer, found) =
+                queries::follow(&db, function_input, sources, position, since).expect("a body");
+            let ran = db.take_log().into_iter().filter(|entry| entry.did == Did::Run);
+            let ran: Vec<String> = ran.map(|entry| entry.query).collect();
+            match position {
+                0 => assert_eq!(found, Found::Solved),
+                1 => assert_eq!(found, Found::Kept),
+                _ => {
+                    assert!(matches!(found, Found::Repaired { .. }), "{found:?}");
+                    let expected: &[&str] = match sources {
+                        Sources::Full => &[],
+                        Sources::Llvm => &["callees"],
+                    };
+                    assert_eq!(ran, expected, "at {position}");
+                }
+            }
+            let scratch = match sources {
+                Sources::Full => queries::divergence(&db, function_input),
+                Sources::Llvm => queries::uniformity(&db, function_input),
+            };
+            assert_eq!(Some(&answer), scratch.as_ref(), "at {position}");
+            changed.clear();
+            while changed.is_empty() {
+                changed = edit(&context, &mut function, &mut rng);
+            }
+            function_input.set_body(&mut db).to(function.body.clone());
+        }
+        // Another processor is another question.
+        let overrides = TargetOverrides { triple: None, cpu: Some(String::from("gfx90a")) };
+        input.set_overrides(&mut db).to(overrides);
+        let since = |_| Some(Changes { insts: &changed, flow: false });
+        let found = queries::follow(&db, function_input, sources, 60, since);
+        assert_eq!(found.expect("a body").1, Found::Kept);
+    }
+}
+
+fn check_text(text: &[u8], seed: u64, rounds: usize) -> usize {
+    let context = Arc::new(Context::new());
+    let module = phalanx_llvm::parse_module(Arc::clone(&context), text)
+        .unwrap_or_else(|e| panic!("{e:?}"))
+        .module;
+    let mut rng = SmallRng::seed_from_u64(seed);
+    module.functions.iter().map(|function| check(&context, function, &mut rng, rounds)).sum()
+}
+
+#[test]
+fn neighbours_are_lowered_again() {
+    assert!(check_text(LOOKING.as_bytes(), 1, 400) == 800);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the kernels are files")]
+fn kernels() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../test-suite/ll");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .expect("the kernels are there")
+        .map(|entry| entry.expect("a file").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "ll"))
+        .collect();
+    files.sort();
+    let mut repaired = 0;
+    for (seed, path) in files.iter().enumerate() {
+        let text = std::fs::read(path).expect("readable");
+        repaired += check_text(&text, seed as u64, 30);
+    }
+    assert!(repaired > 1000, "{repaired}");
+}
