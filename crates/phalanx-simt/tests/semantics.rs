@@ -49,7 +49,19 @@ fn table(name: &str, threads: u32, headers: &[&str], expected: &Expect) {
         let names = &program.code(function).extras.names;
         String::from_utf8_lossy(names.block(block).unwrap_or_default()).into_owned()
     };
-    expected.assert_eq(&trace.table(&block_name));
+    let table = trace.table(&block_name);
+    expected.assert_eq(&table);
+    is_in_the_docs(name, &table);
+}
+
+/// What `docs/semantics.md` shows of an example is what runs.
+#[track_caller]
+fn is_in_the_docs(name: &str, shown: &str) {
+    let page = fs::read_to_string(workspace_root().join("docs/semantics.md")).unwrap();
+    let Some(at) = page.find(&format!("`{name}.ll`")) else { panic!("{name} is not explained") };
+    let block = page[at..].split("```text\n").nth(1).and_then(|rest| rest.split("```").next());
+    let words = |text: &str| text.lines().map(|l| l.trim().to_owned()).collect::<Vec<_>>();
+    assert_eq!(words(block.unwrap_or_default()), words(shown), "what the page says of {name}");
 }
 
 #[test]
@@ -168,12 +180,16 @@ fn ballots(name: &str) -> String {
 
 #[test]
 fn ballots_with_a_block_to_continue_at() {
-    expect!["11 10 11 10"].assert_eq(&ballots("ballot_continue"));
+    let found = ballots("ballot_continue");
+    expect!["11 10 11 10"].assert_eq(&found);
+    is_in_the_docs("ballot_continue", &found);
 }
 
 #[test]
 fn ballots_of_the_same_loop_nested() {
-    expect!["11 01 10 10 10"].assert_eq(&ballots("ballot_nested"));
+    let found = ballots("ballot_nested");
+    expect!["11 01 10 10 10"].assert_eq(&found);
+    is_in_the_docs("ballot_nested", &found);
 }
 
 #[test]

@@ -40,5 +40,6 @@ impl Target {
         Target { name: "graphs", run: graphs, is_slow: false },
         Target { name: "verdict", run: verdict, is_slow: true },
         Target { name: "uniformity", run: uniformity, is_slow: true },
+        Target { name: "divergence", run: oracle::divergence, is_slow: false },
     ];
 }

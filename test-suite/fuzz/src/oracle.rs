@@ -414,3 +414,16 @@ pub fn check_random(seed: u64, effort: Effort) -> (Tally, Option<String>) {
         (!tally.unsound.is_empty()).then(|| runnable(&reduced(program, &is_wrong), kind, seed));
     (tally, small)
 }
+
+/// No claim about the program that the bytes stand for is refuted by execution.
+pub fn divergence(data: &[u8]) {
+    let mut choices = crate::Entropy::new(data);
+    let program = generate::program_from(&mut choices, Options::default());
+    let seed = fxhash::hash64(data);
+    let kind = if seed.is_multiple_of(2) { Kind::Amdgcn } else { Kind::Nvptx };
+    let text = runnable(&program, kind, seed);
+    let effort = Effort { launches: 1, hierarchies: 2, fuel: 3000 };
+    let tally = check(&text, "f", seed, effort);
+    let tally = tally.unwrap_or_else(|| panic!("a generated program is refused:\n{text}"));
+    assert!(tally.unsound.is_empty(), "{}\n{text}", tally.unsound.join("\n"));
+}
