@@ -1,6 +1,7 @@
 ; Ballots in a loop of two rounds where the even thread skips the second ballot: `continue` goes to a block of its own.
 ;
 ; Both threads are together in every round: the ballots are 11, 10, 11, 10.
+target triple = "amdgcn-amd-amdhsa"
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i64 @llvm.amdgcn.ballot.i64(i1)
 define amdgpu_kernel void @ballot_continue() {

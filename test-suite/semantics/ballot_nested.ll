@@ -2,6 +2,7 @@
 ;
 ; The even thread goes round the inner loop alone, while the odd one waits at the header of the outer: the ballots are
 ; 11, 01, 10, 10, 10. Only the nesting changed, so splitting the header of a loop changes who is converged.
+target triple = "amdgcn-amd-amdhsa"
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i64 @llvm.amdgcn.ballot.i64(i1)
 define amdgpu_kernel void @ballot_nested() {

@@ -1,6 +1,7 @@
 ; Two threads enter an irreducible cycle together and go different ways inside.
 ;
 ; If R is a header, they meet at the first R of each. If P is the only header, they meet in each round at P.
+target triple = "amdgcn-amd-amdhsa"
 @ways = internal addrspace(1) constant [2 x i32] [i32 7, i32 13]
 declare i32 @llvm.amdgcn.workitem.id.x()
 define amdgpu_kernel void @diverged_entry() {

@@ -1,6 +1,7 @@
 ; As `diverged_entry`, with ways that the table for the header P shows.
 ;
 ; If P is the only header, they meet in each round at P.
+target triple = "amdgcn-amd-amdhsa"
 @ways = internal addrspace(1) constant [2 x i32] [i32 15, i32 13]
 declare i32 @llvm.amdgcn.workitem.id.x()
 define amdgpu_kernel void @diverged_entry_p() {

@@ -1,6 +1,7 @@
 ; Two threads enter an irreducible cycle by different entries.
 ;
 ; If P is the header, the one that entered by R joins the other at its first P.
+target triple = "amdgcn-amd-amdhsa"
 @ways = internal addrspace(1) constant [2 x i32] [i32 7, i32 26]
 declare i32 @llvm.amdgcn.workitem.id.x()
 define amdgpu_kernel void @diverged_outside_p() {

@@ -2,6 +2,7 @@
 ;
 ; Each round of the header is one converged execution of the threads that are still in the loop, whatever way they
 ; took through the loop before. They meet again at the exit.
+target triple = "amdgcn-amd-amdhsa"
 @ways = internal addrspace(1) constant [2 x i32] [i32 3, i32 30]
 declare i32 @llvm.amdgcn.workitem.id.x()
 define amdgpu_kernel void @natural_loop() {

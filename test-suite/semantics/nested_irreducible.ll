@@ -1,6 +1,7 @@
 ; An irreducible cycle with the entries P and R; hierarchies differ in which of them is the header.
 ;
 ; Under the header R with an inner cycle headed by S, all three threads are converged when they first execute R.
+target triple = "amdgcn-amd-amdhsa"
 @ways = internal addrspace(1) constant [3 x i32] [i32 13, i32 3, i32 0]
 declare i32 @llvm.amdgcn.workitem.id.x()
 define amdgpu_kernel void @nested_irreducible() {

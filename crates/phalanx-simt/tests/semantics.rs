@@ -193,6 +193,25 @@ fn ballots_of_the_same_loop_nested() {
 }
 
 #[test]
+fn tokens_say_what_is_together() {
+    // Of the calls that are watched only ballots give numbers that are the same for the group.
+    let module = module("tokens");
+    let program = Program::new(&module, &Target::new("amdgcn-amd-amdhsa", "")).unwrap();
+    let body = &module.function("tokens").unwrap().body;
+    let context = &module.context;
+    let is_ballot = |&inst: &InstId| {
+        body.inst(inst).opcode == phalanx_ir::Opcode::Call
+            && body.inst(inst).ty == context.int_type(64)
+    };
+    let of = body.all_ids().filter(is_ballot).collect();
+    let mut watch = Ballots { of, seen: Vec::new() };
+    let launch = Launch { block: [4, 1, 1], ..Launch::default() };
+    run(&program, "tokens", &launch, &mut program.memory(0).unwrap(), &mut watch).unwrap();
+    let found: Vec<String> = watch.seen.iter().map(|(_, _, bits)| format!("{bits:04b}")).collect();
+    expect!["1111 1110 1100 1000 1111"].assert_eq(&found.join(" "));
+}
+
+#[test]
 fn a_missing_function_is_an_error() {
     let module = module("ballot_nested");
     let program = Program::new(&module, &Target::new("amdgcn-amd-amdhsa", "")).unwrap();

@@ -5,6 +5,7 @@ mod analyze;
 mod kernels;
 mod marks;
 mod readme;
+mod run;
 
 use phalanx_testing::llvm_tools::{self, Program};
 

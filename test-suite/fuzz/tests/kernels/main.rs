@@ -6,7 +6,10 @@
 
 mod host;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use host::{Case, Given};
 use phalanx_ir::Context;
@@ -46,7 +49,7 @@ fn execute(text: &[u8], case: &Case, wave: u32, order: Order) -> Result<Vec<Vec<
 }
 
 /// All ways to compile and run one kernel; what was wrong.
-fn check(manifest: &Manifest, folder: &PathBuf, case: &Case) -> Vec<String> {
+fn check(manifest: &Manifest, folder: &Path, case: &Case) -> Vec<String> {
     let Some(compiler) = manifest.compiler() else { return Vec::new() };
     let variants = manifest.variants();
     let stem = format!("{}.", case.file);

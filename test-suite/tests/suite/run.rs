@@ -1,0 +1,138 @@
+//! What `phalanx run` shows: results, tables, faults and hangs. `UPDATE_EXPECT=1` accepts changes.
+
+use expect_test::{Expect, expect};
+
+/// Output, errors and exit status of a run of a file of `semantics/` or `ll/`.
+#[expect(clippy::needless_pass_by_value, reason = "`expect!` is written at the call")]
+fn check(arguments: &[&str], status: i32, expected: Expect) {
+    let folder = phalanx_test_suite::folder();
+    let arguments = ["run"].iter().chain(arguments).copied();
+    let limit = phalanx_testing::llvm_tools::TIME_LIMIT;
+    let outcome = crate::phalanx().run_in(Some(&folder), arguments, &[], limit).expect("it starts");
+    let text = [&outcome.stdout[..], &outcome.stderr].concat();
+    expected.assert_eq(&String::from_utf8_lossy(&text));
+    assert_eq!(outcome.status, Some(status));
+}
+
+#[test]
+fn results() {
+    check(
+        &["semantics/overrun.ll", "@overrun", "--block", "4x1", "--arg", "buf:i32:zero*5"],
+        0,
+        expect![[r#"
+            argument 0: 5 x i32
+                 0: 0 1 2 3 0
+            16 instructions, 0 group operations, 0 barriers
+        "#]],
+    );
+}
+
+#[test]
+fn results_for_programs() {
+    check(
+        &[
+            "semantics/overrun.ll",
+            "overrun",
+            "--block",
+            "2",
+            "--format",
+            "json",
+            "--arg",
+            "buf:f32:1,2,3",
+        ],
+        0,
+        expect![[r#"
+            {
+              "status": "ended",
+              "instructions": 8,
+              "group_operations": 0,
+              "barriers": 0,
+              "buffers": [
+                {
+                  "argument": 0,
+                  "type": "f32",
+                  "values": [
+                    0.0,
+                    1e-45,
+                    3.0
+                  ]
+                }
+              ]
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_table_of_converged_instances() {
+    check(
+        &["semantics/natural_loop.ll", "@natural_loop", "--block", "2", "--trace"],
+        0,
+        expect![[r#"
+                          1   2   3   4   5   6   7   8   9  10    11
+            thread 0  Entry  H   B   L   H       L               Exit
+            thread 1  Entry  H       L   H   B   L   H   B   L   Exit
+            67 instructions, 0 group operations, 0 barriers
+        "#]],
+    );
+}
+
+#[test]
+fn a_fault_has_a_thread_and_a_place() {
+    check(
+        &["semantics/overrun.ll", "@overrun", "--block", "4", "--arg", "buf:i32:zero*3"],
+        1,
+        expect![[r#"
+            argument 0: 3 x i32
+                 0: 0 1 2
+            semantics/overrun.ll:7:3: error: thread 3: store of 4 bytes at global address 0x10c: out of bounds
+              |
+            7 |   store i32 %id, ptr addrspace(1) %at, align 4
+              |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        "#]],
+    );
+}
+
+#[test]
+fn a_hang_says_who_waits_where() {
+    check(
+        &["semantics/hang.ll", "@hang", "--block", "64"],
+        1,
+        expect![[r#"
+        semantics/hang.ll: error: hang: 64 threads wait at barriers that cannot be satisfied
+        semantics/hang.ll:11:3: note: here: threads 0-31
+           |
+        11 |   call void @llvm.nvvm.barrier.cta.sync.all(i32 1)
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        semantics/hang.ll:14:3: note: here: threads 32-63
+           |
+        14 |   call void @llvm.nvvm.barrier.cta.sync.all(i32 2)
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    "#]],
+    );
+}
+
+#[test]
+fn bad_usage() {
+    check(
+        &["semantics/hang.ll", "@hung"],
+        2,
+        expect![[r#"
+        error: no function @hung
+    "#]],
+    );
+    check(
+        &["semantics/overrun.ll", "@overrun", "--arg", "u8:3"],
+        2,
+        expect![[r#"
+        error: in --arg u8:3: unknown type `u8` (known: i8, i16, i32, i64, f32, f64)
+    "#]],
+    );
+    check(
+        &["semantics/overrun.ll", "@overrun", "--block", "0"],
+        2,
+        expect![[r#"
+        error: @overrun has 1 parameters, 0 arguments are given
+    "#]],
+    );
+}
