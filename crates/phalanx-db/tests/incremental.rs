@@ -214,7 +214,7 @@ fn a_flow_edit_reruns_the_facts_of_that_function() {
 fn an_added_function_runs_alone() {
     let mut fixture = Fixture::new(TWO);
     fixture.ask_everything();
-    let edited = format!("define void @third() {{\n  ret void\n}}\n{TWO}");
+    let edited = format!("{TWO}define void @third() {{\n  ret void\n}}\n");
     fixture.reload(&edited, &expect!["added [third] removed [] changed [] unchanged 3"]);
     fixture.db.take_log();
     fixture.ask_everything();

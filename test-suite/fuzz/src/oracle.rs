@@ -57,6 +57,12 @@ pub struct Tally {
     pub divergent: u64,
     /// Of these, those seen to differ.
     pub observed: u64,
+    /// Values that LLVM 22 calls divergent, by its own rules without fixes.
+    pub llvm_divergent: u64,
+    /// Of these, those seen to differ.
+    pub llvm_observed: u64,
+    /// Values that LLVM 22 calls uniform and that were seen to differ.
+    pub llvm_unsound: u64,
     /// Claims that were seen to be wrong.
     pub unsound: Vec<String>,
 }
@@ -71,13 +77,18 @@ impl Tally {
         self.steps += other.steps;
         self.divergent += other.divergent;
         self.observed += other.observed;
+        self.llvm_divergent += other.llvm_divergent;
+        self.llvm_observed += other.llvm_observed;
+        self.llvm_unsound += other.llvm_unsound;
         self.unsound.extend(other.unsound);
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = 100.0 - 100.0 * self.observed as f64 / self.divergent.max(1) as f64;
+        let never = |seen: u64, all: u64| 100.0 - 100.0 * seen as f64 / all.max(1) as f64;
+        let share = never(self.observed, self.divergent);
+        let llvm_share = never(self.llvm_observed, self.llvm_divergent);
         writeln!(f, "functions               {:>12}", self.functions)?;
         writeln!(f, "  with irreducible flow {:>12}", self.irreducible)?;
         writeln!(f, "values                  {:>12}", self.values)?;
@@ -85,7 +96,10 @@ impl fmt::Display for Tally {
         writeln!(f, "instructions executed   {:>12}", self.steps)?;
         writeln!(f, "divergent values        {:>12}", self.divergent)?;
         writeln!(f, "  never seen to differ  {share:>11.1}%")?;
-        write!(f, "unsound claims          {:>12}", self.unsound.len())
+        writeln!(f, "unsound claims          {:>12}", self.unsound.len())?;
+        writeln!(f, "LLVM 22: divergent      {:>12}", self.llvm_divergent)?;
+        writeln!(f, "  never seen to differ  {llvm_share:>11.1}%")?;
+        write!(f, "  uniform, seen to differ {:>10}", self.llvm_unsound)
     }
 }
 
@@ -177,9 +191,11 @@ impl Watch {
     fn judge(
         &self,
         code: ir::function::FunctionRef<'_>,
+        llvm: &Divergence,
         print: impl Fn(InstId) -> String,
         tally: &mut Tally,
     ) {
+        let numbering = Numbering::new(code.header);
         let all = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
         for inst in all {
             let mut claim = |watched: &Watched, what: &str| {
@@ -203,6 +219,15 @@ impl Watch {
             }
             if value.executed {
                 tally.values += 1;
+                // A value that is uniform in more than the wave is watched there: what differs then is unsound.
+                let differs = value.differs && value.scope == 0;
+                match llvm.value(numbering.inst(inst)).is_empty() {
+                    true => tally.llvm_unsound += u64::from(differs),
+                    false => {
+                        tally.llvm_divergent += 1;
+                        tally.llvm_observed += u64::from(differs);
+                    }
+                }
                 if value.claims == 0 {
                     tally.divergent += 1;
                     tally.observed += u64::from(value.differs);
@@ -361,7 +386,8 @@ pub fn check_without(
             }
         }
     }
-    watch.judge(code, |inst| session.print_inst(function, inst), &mut tally);
+    let llvm = queries::exact_llvm_uniformity(database, input)?;
+    watch.judge(code, &llvm, |inst| session.print_inst(function, inst), &mut tally);
     Some(tally)
 }
 
