@@ -1,7 +1,8 @@
 //! Operations that concern the threads of a wave that are converged: what each gets from what all bring.
 //!
 //! The meaning is that of the AMDGPU backend's usage guide and of the PTX instruction set. A lane that is not in the group
-//! is inactive: where the targets leave open what reading from it gives, the reader gets what it brought itself.
+//! is inactive: where the targets leave open what reading from it gives, the reader gets what it brought itself, and where
+//! all readers get the same, what the first lane brought.
 
 use phalanx_ir::Type;
 
@@ -151,7 +152,8 @@ pub(crate) fn perform(
         Collective::ReadLane => {
             // The lane is uniform, or else that of the first.
             let Some(wanted) = number(&lanes[0], 1) else { return poisoned("a lane number") };
-            each(&|l| at(wanted as u32 % width).map_or_else(|| arg(l, 0), |o| arg(o, 0)))
+            // The register of an inactive lane holds something, and all lanes get the same of it.
+            all(&arg(at(wanted as u32 % width).unwrap_or(&lanes[0]), 0))
         }
         Collective::Pull => each(&|l| match number(l, 0) {
             Some(from) => at((from as u32 >> 2) % width).map_or(Value::Bits(0), |o| arg(o, 1)),
@@ -295,6 +297,7 @@ mod tests {
     fn lanes_are_read_and_shuffled() {
         check(Collective::First, 32, &[(2, &[7]), (3, &[8])], &expect!["[0x7, 0x7]"]);
         check(Collective::ReadLane, 32, &[(2, &[7, 3]), (3, &[8, 3])], &expect!["[0x8, 0x8]"]);
+        check(Collective::ReadLane, 32, &[(2, &[7, 0]), (3, &[8, 0])], &expect!["[0x7, 0x7]"]);
         let xor = Collective::Shuffle { mode: Shuffle::Xor, with_predicate: false };
         let mask = 0xffff_ffff;
         check(xor, 32, &[(0, &[mask, 5, 1, 31]), (1, &[mask, 6, 1, 31])], &expect!["[0x6, 0x5]"]);

@@ -1,8 +1,10 @@
 //! Toy programs as kernels that run.
 //!
 //! Where a toy program says "fresh for each thread" or "fresh for each group" the kernel computes something that is: a
-//! generator of numbers in private memory, an atomic counter, a ballot. Pure functions become arithmetic, chosen by the
-//! value's number.
+//! generator of numbers in private memory, an atomic counter, a shuffle, a ballot, a vote. Pure functions become
+//! arithmetic, selections, and ways through private and workgroup memory, chosen by the value's number. Some blocks have
+//! barriers; a launch that hangs there counts as far as it came. There are no data races between threads of a workgroup
+//! that a uniform address could show, since answers at that scope assume none.
 
 use std::fmt::Write as _;
 
@@ -25,6 +27,12 @@ declare i32 @llvm.amdgcn.workgroup.id.x()
 declare i32 @llvm.amdgcn.mbcnt.lo(i32, i32)
 declare i64 @llvm.amdgcn.ballot.i64(i1)
 declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
+declare i32 @llvm.amdgcn.readlane.i32(i32, i32)
+declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
+declare i32 @llvm.amdgcn.update.dpp.i32(i32, i32, i32, i32, i32, i1)
+declare void @llvm.amdgcn.s.barrier()
+declare i32 @llvm.umin.i32(i32, i32)
+@lds = internal addrspace(3) global [64 x i32] undef
 define internal i32 @next(ptr addrspace(5) %state) {
   %old = load i32, ptr addrspace(5) %state, align 4
   %scaled = mul i32 %old, 1664525
@@ -42,6 +50,9 @@ b0:
   %seed.0 = add i32 %seed.x, %seed.xy
   %seed = mul i32 %seed.0, 747796405
   store i32 %seed, ptr addrspace(5) %state, align 4
+  %slot = alloca i32, align 4, addrspace(5)
+  %own.i = and i32 %seed.0, 63
+  %own = getelementptr [64 x i32], ptr addrspace(3) @lds, i32 0, i32 %own.i
 "#;
 
 const NVPTX: &str = r#"target triple = "nvptx64-nvidia-cuda"
@@ -52,6 +63,11 @@ declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.laneid()
 declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
 declare i32 @llvm.nvvm.redux.sync.umin(i32, i32)
+declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
+declare i1 @llvm.nvvm.vote.any.sync(i32, i1)
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+declare i32 @llvm.umin.i32(i32, i32)
+@lds = internal addrspace(3) global [64 x i32] undef
 define internal i32 @next(ptr %state) {
   %old = load i32, ptr %state, align 4
   %scaled = mul i32 %old, 1664525
@@ -69,6 +85,9 @@ b0:
   %seed.0 = add i32 %seed.x, %seed.xy
   %seed = mul i32 %seed.0, 747796405
   store i32 %seed, ptr %state, align 4
+  %slot = alloca i32, align 4
+  %own.i = and i32 %seed.0, 63
+  %own = getelementptr [64 x i32], ptr addrspace(3) @lds, i32 0, i32 %own.i
 "#;
 
 /// The program as a module whose kernel is `@f`.
@@ -140,7 +159,23 @@ fn operation_text(out: &mut String, kind: Kind, value: u32, operation: &Operatio
             };
             writeln!(out, "  {v} = call i32 {call}")
         }
-        Operation::Uniform => match pick(3) {
+        Operation::Uniform => match pick(5) {
+            3 => {
+                let barrier = match amd {
+                    true => "@llvm.amdgcn.s.barrier()",
+                    false => "@llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
+                };
+                let _ = writeln!(out, "  call void {barrier}");
+                writeln!(out, "  {v} = load volatile i32, ptr addrspace(1) %gp, align 4")
+            }
+            4 if !amd => {
+                let _ = writeln!(out, "  {v}.bit = trunc i32 %seed.0 to i1");
+                let _ = writeln!(
+                    out,
+                    "  {v}.any = call i1 @llvm.nvvm.vote.any.sync(i32 -1, i1 {v}.bit)"
+                );
+                writeln!(out, "  {v} = zext i1 {v}.any to i32")
+            }
             0 => writeln!(out, "  {v} = load volatile i32, ptr addrspace(1) %gp, align 4"),
             1 => {
                 let at = format!("%v{value}.at");
@@ -162,13 +197,28 @@ fn operation_text(out: &mut String, kind: Kind, value: u32, operation: &Operatio
                 }
             }
         },
+        Operation::AlwaysUniform(a) if amd && pick(3) == 0 => {
+            writeln!(out, "  {v} = call i32 @llvm.amdgcn.readlane.i32(i32 {a}, i32 0)")
+        }
         Operation::AlwaysUniform(a) if amd => {
             writeln!(out, "  {v} = call i32 @llvm.amdgcn.readfirstlane.i32(i32 {a})")
         }
         Operation::AlwaysUniform(a) => {
             writeln!(out, "  {v} = call i32 @llvm.nvvm.redux.sync.umin(i32 {a}, i32 -1)")
         }
-        Operation::Divergent => match pick(3) {
+        Operation::Divergent => match pick(6) {
+            3 if amd => {
+                let _ = writeln!(out, "  {v}.to = shl i32 %seed.y, 2");
+                writeln!(out, "  {v} = call i32 @llvm.amdgcn.ds.bpermute(i32 {v}.to, i32 %seed.0)")
+            }
+            4 if amd => writeln!(
+                out,
+                "  {v} = call i32 @llvm.amdgcn.update.dpp.i32(i32 0, i32 %seed.0, i32 273, i32 15, i32 15, i1 true)"
+            ),
+            3 | 4 => writeln!(
+                out,
+                "  {v} = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %seed.0, i32 1, i32 31)"
+            ),
             0 => writeln!(
                 out,
                 "  {v} = atomicrmw add ptr addrspace(1) @counter, i32 1 monotonic, align 4"
@@ -176,6 +226,24 @@ fn operation_text(out: &mut String, kind: Kind, value: u32, operation: &Operatio
             _ if amd => writeln!(out, "  {v} = call i32 @next(ptr addrspace(5) %state)"),
             _ => writeln!(out, "  {v} = call i32 @next(ptr %state)"),
         },
+        // Through memory: private, or a place of one's own in the workgroup's.
+        Operation::Pure(_, [a, b]) if pick(11) < 2 => {
+            let place = match (pick(11), amd) {
+                (0, true) => "ptr addrspace(5) %slot",
+                (0, false) => "ptr %slot",
+                _ => "ptr addrspace(3) %own",
+            };
+            let _ = writeln!(out, "  {v}.sum = add i32 {a}, {b}");
+            let _ = writeln!(out, "  store i32 {v}.sum, {place}, align 4");
+            writeln!(out, "  {v} = load i32, {place}, align 4")
+        }
+        Operation::Pure(_, [a, b]) if pick(11) == 2 => {
+            writeln!(out, "  {v} = call i32 @llvm.umin.i32(i32 {a}, i32 {b})")
+        }
+        Operation::Pure(_, [a, b]) if pick(11) == 3 => {
+            let _ = writeln!(out, "  {v}.less = icmp ult i32 {a}, {b}");
+            writeln!(out, "  {v} = select i1 {v}.less, i32 {a}, i32 %a0")
+        }
         Operation::Pure(_, [a, b]) => {
             let operation = ["add", "xor", "sub", "mul", "add", "or"][pick(6) as usize];
             writeln!(out, "  {v} = {operation} i32 {a}, {b}")
