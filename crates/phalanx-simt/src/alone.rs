@@ -1,0 +1,114 @@
+//! Intrinsics that concern one thread alone: places in the launch, copies of memory, questions about addresses.
+
+use phalanx_ir::{InstData, Type};
+
+use crate::{
+    fault::FaultKind,
+    intrinsic::{self, Intrinsic, Place},
+    memory::Region,
+    ops,
+    thread::{Coordinates, World, place},
+    value::{Value, mask},
+};
+
+type Result<T> = std::result::Result<T, FaultKind>;
+
+/// What an intrinsic gives that concerns this thread alone.
+pub(crate) fn alone(
+    world: &mut World<'_>,
+    at: Coordinates,
+    intrinsic: Intrinsic,
+    data: &InstData,
+    types: &[Type],
+    args: &[Value],
+) -> Result<Value> {
+    let program = world.program;
+    let shapes = &program.shapes;
+    let arg = |i: usize| args.get(i).cloned().unwrap_or(Value::Poison);
+    let width = || shapes.bits(data.ty).unwrap_or(32);
+    Ok(match intrinsic {
+        Intrinsic::Nothing => Value::Unit,
+        Intrinsic::First => arg(0),
+        Intrinsic::Number(n) => Value::Bits(u128::from(n) & mask(width())),
+        Intrinsic::Pure(op) => intrinsic::pure(op, shapes, data.ty, types, args)?,
+        Intrinsic::Place(what) => coordinate(world, at, what, args)?,
+        Intrinsic::Clock => Value::Bits(u128::from(world.clock) & mask(width())),
+        Intrinsic::Trap => return Err(FaultKind::undefined("a trap was reached")),
+        Intrinsic::Load => {
+            let place = place(program, types[0], &arg(0), "load")?;
+            world.view.load(shapes, data.ty, place)?
+        }
+        Intrinsic::IsShared | Intrinsic::IsPrivate | Intrinsic::IsGlobal => {
+            let wanted = match intrinsic {
+                Intrinsic::IsShared => Region::Shared,
+                Intrinsic::IsPrivate => Region::Private,
+                _ => Region::Global,
+            };
+            ops::lanes1(&arg(0), |a| {
+                Ok(Value::bool(program.apertures.resolve(a as u64).0 == wanted))
+            })?
+        }
+        Intrinsic::Copy | Intrinsic::Set => {
+            let Some(size) = arg(2).bits().map(|size| size as u64) else {
+                return Err(FaultKind::undefined("a copy of poison size"));
+            };
+            if size == 0 {
+                return Ok(Value::Unit);
+            }
+            let to = place(program, types[0], &arg(0), "store")?;
+            let (bytes, poison) = if intrinsic == Intrinsic::Copy {
+                let (region, address) = place(program, types[1], &arg(1), "load")?;
+                let (region, address) = world.view.resolve(region, address);
+                let (bytes, poison) = world.view.segment(region).read("load", address, size)?;
+                (bytes.to_vec(), poison.to_vec())
+            } else {
+                let (region, address) = world.view.resolve(to.0, to.1);
+                // Checked before so many bytes are made.
+                world.view.segment(region).read("store", address, size)?;
+                let byte = arg(1).bits();
+                (vec![byte.unwrap_or(0) as u8; size as usize], vec![byte.is_none(); size as usize])
+            };
+            let (region, address) = world.view.resolve(to.0, to.1);
+            world.view.segment(region).write_raw(address, &bytes, &poison)?;
+            Value::Unit
+        }
+        Intrinsic::Collective(_) | Intrinsic::Barrier(_) | Intrinsic::Token(_) => {
+            return Err(FaultKind::unsupported("a group operation of one thread"));
+        }
+    })
+}
+
+fn coordinate(world: &World<'_>, at: Coordinates, what: Place, args: &[Value]) -> Result<Value> {
+    let lanes = |mask_: u64| Value::Bits(u128::from(mask_) & mask(at.wave_size.max(32)));
+    let own = 1u64 << at.lane;
+    let count = |half: u64| -> Result<Value> {
+        let (Some(Value::Bits(lanes)), Some(Value::Bits(start))) = (args.first(), args.get(1))
+        else {
+            return Ok(Value::Poison);
+        };
+        let below = (own - 1) >> (32 * half) & 0xffff_ffff & *lanes as u64;
+        Ok(Value::Bits((start + u128::from(below.count_ones())) & mask(32)))
+    };
+    Ok(match what {
+        Place::Thread(d) => Value::Bits(at.thread[d].into()),
+        Place::Block(d) => Value::Bits(at.block[d].into()),
+        Place::BlockSize(d) => Value::Bits(at.block_size[d].into()),
+        Place::GridSize(d) => Value::Bits(at.grid_size[d].into()),
+        Place::Lane => Value::Bits(at.lane.into()),
+        Place::Wave => Value::Bits(at.wave.into()),
+        Place::WaveSize => Value::Bits(at.wave_size.into()),
+        Place::WaveCount => {
+            let threads: u32 = at.block_size.iter().product();
+            Value::Bits(threads.div_ceil(at.wave_size).into())
+        }
+        Place::LanesEqual => lanes(own),
+        Place::LanesBelow => lanes(own - 1),
+        Place::LanesUpTo => lanes(own | (own - 1)),
+        Place::LanesAbove => lanes(!(own | (own - 1))),
+        Place::LanesFrom => lanes(!(own - 1)),
+        Place::CountLow => count(0)?,
+        Place::CountHigh => count(1)?,
+        Place::DispatchPacket => Value::Bits(world.packets[0].into()),
+        Place::ImplicitArguments => Value::Bits(world.packets[1].into()),
+    })
+}

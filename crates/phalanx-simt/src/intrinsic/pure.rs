@@ -1,0 +1,356 @@
+//! Intrinsics that are functions of their arguments: what they give.
+//!
+//! Mathematical functions of the targets that are approximations are computed exactly rounded or nearly so: a program may
+//! not rely on more.
+
+use phalanx_ir::Type;
+
+use super::{Pure, Reduce, Unary};
+use crate::{
+    fault::FaultKind,
+    float, ops,
+    shape::{Shape, Shapes},
+    value::{Value, mask, signed},
+};
+
+/// What a function of its arguments gives. `ty` is the type of the result, `types` those of the arguments.
+pub(crate) fn pure(
+    op: Pure,
+    shapes: &Shapes,
+    ty: Type,
+    types: &[Type],
+    args: &[Value],
+) -> Result<Value, FaultKind> {
+    let arg = |i: usize| args.get(i).cloned().unwrap_or(Value::Poison);
+    let arg_type = |i: usize| types.get(i).copied().unwrap_or(Type::VOID);
+    let bits = || ops::int_bits(shapes, arg_type(0));
+    match op {
+        Pure::Abs | Pure::CtLz | Pure::CtTz => {
+            let bits = bits()?;
+            let strict = arg(1).bits() == Some(1);
+            ops::lanes1(&arg(0), |a| Ok(one_integer(op, bits, a, strict)))
+        }
+        Pure::CtPop | Pure::BSwap | Pure::BitReverse => {
+            let bits = bits()?;
+            ops::lanes1(&arg(0), |a| Ok(one_integer(op, bits, a, false)))
+        }
+        Pure::SMax
+        | Pure::SMin
+        | Pure::UMax
+        | Pure::UMin
+        | Pure::SAddSat
+        | Pure::UAddSat
+        | Pure::SSubSat
+        | Pure::USubSat
+        | Pure::MulHigh(_)
+        | Pure::MulLow24(_) => {
+            let bits = bits()?;
+            ops::lanes2(&arg(0), &arg(1), |a, b| Ok(two_integers(op, bits, a, b)))
+        }
+        Pure::SAddOverflow
+        | Pure::UAddOverflow
+        | Pure::SSubOverflow
+        | Pure::USubOverflow
+        | Pure::SMulOverflow
+        | Pure::UMulOverflow => {
+            let bits = bits()?;
+            let result = ops::lanes2(&arg(0), &arg(1), |a, b| Ok(overflowing(op, bits, a, b).0))?;
+            let over = ops::lanes2(&arg(0), &arg(1), |a, b| Ok(overflowing(op, bits, a, b).1))?;
+            Ok(Value::Many([result, over].into()))
+        }
+        Pure::FunnelLeft | Pure::FunnelRight => {
+            let bits = bits()?;
+            let shifted = |a: u128, b: u128, by: u128| {
+                let by = (by % u128::from(bits)) as u32;
+                let left = if op == Pure::FunnelLeft { by } else { bits - by };
+                // The high half of `a` and `b` side by side, shifted left.
+                let result = match left {
+                    0 => a,
+                    left if left == bits => b,
+                    left => a << left | b >> (bits - left),
+                };
+                Value::Bits(result & mask(bits))
+            };
+            lanes3(&arg(0), &arg(1), &arg(2), &shifted)
+        }
+        Pure::PtrMask => ops::lanes2(&arg(0), &arg(1), |a, m| {
+            let index = shapes.bits(ops::lane(shapes, arg_type(1))).unwrap_or(64);
+            Ok(Value::Bits(a & (m | !mask(index))))
+        }),
+        Pure::SumOfDifferences => {
+            let sum = |a: u128, b: u128, c: u128| {
+                let byte = |x: u128, i: u32| (x >> (8 * i) & 255) as i32;
+                let total: i32 = (0..4).map(|i| (byte(a, i) - byte(b, i)).abs()).sum();
+                Value::Bits((c + total as u128) & mask(32))
+            };
+            lanes3(&arg(0), &arg(1), &arg(2), &sum)
+        }
+        Pure::Field(is_signed) => {
+            let bits = bits()?;
+            let field = |a: u128, offset: u128, width: u128| {
+                let all = u128::from(bits) - 1;
+                let (offset, width) = ((offset & all) as u32, (width & all) as u32);
+                if width == 0 {
+                    return Value::Bits(0);
+                }
+                let value = a >> offset & mask(width);
+                match is_signed {
+                    false => Value::Bits(value),
+                    true => Value::Bits(signed(value, width) as u128 & mask(bits)),
+                }
+            };
+            lanes3(&arg(0), &arg(1), &arg(2), &field)
+        }
+        Pure::Fma | Pure::MulAdd | Pure::FMed3 => {
+            let kind = ops::float_kind(shapes, ty)?;
+            let compute = |a: u128, b: u128, c: u128| {
+                let (a, b, c) =
+                    (float::to_f64(kind, a), float::to_f64(kind, b), float::to_f64(kind, c));
+                let single = kind != crate::shape::FloatKind::Double;
+                let result = match op {
+                    Pure::Fma if single => (a as f32).mul_add(b as f32, c as f32).into(),
+                    Pure::Fma => a.mul_add(b, c),
+                    Pure::FMed3 => a.max(b).min(a.min(b).max(c)),
+                    _ if single => f64::from((a as f32) * (b as f32) + c as f32),
+                    _ => a * b + c,
+                };
+                Value::Bits(float::from_f64(kind, result))
+            };
+            lanes3(&arg(0), &arg(1), &arg(2), &compute)
+        }
+        Pure::MinNum
+        | Pure::MaxNum
+        | Pure::Minimum
+        | Pure::Maximum
+        | Pure::CopySign
+        | Pure::Pow => {
+            let kind = ops::float_kind(shapes, ty)?;
+            ops::lanes2(&arg(0), &arg(1), |a, b| {
+                let (a, b) = (float::to_f64(kind, a), float::to_f64(kind, b));
+                let result = match op {
+                    Pure::MinNum => float::min_num(a, b),
+                    Pure::MaxNum => float::max_num(a, b),
+                    Pure::Minimum => float::minimum(a, b),
+                    Pure::Maximum => float::maximum(a, b),
+                    Pure::CopySign => a.copysign(b),
+                    _ => a.powf(b),
+                };
+                Ok(Value::Bits(float::from_f64(kind, result)))
+            })
+        }
+        Pure::PowI => {
+            let kind = ops::float_kind(shapes, ty)?;
+            let Some(power) = arg(1).bits() else { return Ok(Value::Poison) };
+            let power = signed(power, ops::int_bits(shapes, arg_type(1))?) as i32;
+            ops::lanes1(&arg(0), |a| {
+                Ok(Value::Bits(float::from_f64(kind, float::to_f64(kind, a).powi(power))))
+            })
+        }
+        Pure::Unary(unary) => {
+            let kind = ops::float_kind(shapes, ty)?;
+            ops::lanes1(&arg(0), |a| {
+                // Clearing the sign keeps the payload of a NaN.
+                if unary == Unary::Abs {
+                    return Ok(Value::Bits(a & mask(kind.bits() - 1)));
+                }
+                let result = one_float(unary, float::to_f64(kind, a));
+                Ok(Value::Bits(float::from_f64(kind, result)))
+            })
+        }
+        Pure::ToSignedSat | Pure::ToUnsignedSat => {
+            let (kind, bits) = (ops::float_kind(shapes, arg_type(0))?, ops::int_bits(shapes, ty)?);
+            ops::lanes1(&arg(0), |a| {
+                let value = float::to_f64(kind, a);
+                Ok(Value::Bits(if op == Pure::ToUnsignedSat {
+                    (value as u128).min(mask(bits))
+                } else {
+                    let limit = (mask(bits - 1)) as i128;
+                    (value as i128).clamp(-limit - 1, limit) as u128 & mask(bits)
+                }))
+            })
+        }
+        Pure::Reduce(reduce) => {
+            let (start, vector, vector_type) = match reduce {
+                Reduce::FAdd | Reduce::FMul => (Some(arg(0)), arg(1), arg_type(1)),
+                _ => (None, arg(0), arg_type(0)),
+            };
+            let Shape::Vector { elem, .. } = *shapes.of(vector_type) else {
+                return Err(FaultKind::unsupported("a reduction of this type"));
+            };
+            let Value::Many(lanes) = vector else { return Ok(Value::Poison) };
+            reduce_all(reduce, shapes, elem, start.into_iter().chain(lanes.iter().cloned()))
+        }
+    }
+}
+
+/// All values as one, from the left.
+pub(crate) fn reduce_all(
+    op: Reduce,
+    shapes: &Shapes,
+    ty: Type,
+    values: impl Iterator<Item = Value>,
+) -> Result<Value, FaultKind> {
+    let combine = |a: Value, b: Value| -> Result<Value, FaultKind> {
+        ops::lanes2(&a, &b, |a, b| {
+            if let Shape::Float(kind) = *shapes.of(ty) {
+                let (x, y) = (float::to_f64(kind, a), float::to_f64(kind, b));
+                return Ok(match op {
+                    Reduce::FAdd => float::binary(phalanx_ir::Opcode::FAdd, kind, a, b)
+                        .map_or(Value::Poison, Value::Bits),
+                    Reduce::FMul => float::binary(phalanx_ir::Opcode::FMul, kind, a, b)
+                        .map_or(Value::Poison, Value::Bits),
+                    Reduce::FMax => Value::Bits(float::from_f64(kind, float::max_num(x, y))),
+                    _ => Value::Bits(float::from_f64(kind, float::min_num(x, y))),
+                });
+            }
+            let bits = ops::int_bits(shapes, ty)?;
+            let (sa, sb) = (signed(a, bits), signed(b, bits));
+            Ok(Value::Bits(match op {
+                Reduce::Add => a.wrapping_add(b) & mask(bits),
+                Reduce::Mul => a.wrapping_mul(b) & mask(bits),
+                Reduce::And => a & b,
+                Reduce::Or => a | b,
+                Reduce::Xor => a ^ b,
+                Reduce::SMax => {
+                    if sa >= sb {
+                        a
+                    } else {
+                        b
+                    }
+                }
+                Reduce::SMin => {
+                    if sa <= sb {
+                        a
+                    } else {
+                        b
+                    }
+                }
+                Reduce::UMax => a.max(b),
+                _ => a.min(b),
+            }))
+        })
+    };
+    let mut all: Option<Value> = None;
+    for value in values {
+        all = Some(match all {
+            None => value,
+            Some(before) => combine(before, value)?,
+        });
+    }
+    Ok(all.unwrap_or(Value::Poison))
+}
+
+fn lanes3(
+    a: &Value,
+    b: &Value,
+    c: &Value,
+    op: &dyn Fn(u128, u128, u128) -> Value,
+) -> Result<Value, FaultKind> {
+    match (a, b, c) {
+        (Value::Bits(a), Value::Bits(b), Value::Bits(c)) => Ok(op(*a, *b, *c)),
+        (Value::Many(x), Value::Many(y), Value::Many(z)) => {
+            let lanes = x.iter().zip(y.iter()).zip(z.iter()).map(|((a, b), c)| lanes3(a, b, c, op));
+            Ok(Value::Many(lanes.collect::<Result<_, _>>()?))
+        }
+        _ => Ok(Value::Poison),
+    }
+}
+
+fn one_integer(op: Pure, bits: u32, a: u128, strict: bool) -> Value {
+    let unused = 128 - bits;
+    Value::Bits(match op {
+        Pure::Abs => {
+            let value = signed(a, bits);
+            if strict && a == 1 << (bits - 1) {
+                return Value::Poison;
+            }
+            value.unsigned_abs() & mask(bits)
+        }
+        Pure::CtLz | Pure::CtTz if a == 0 && strict => return Value::Poison,
+        Pure::CtLz => (a.leading_zeros() - unused).into(),
+        Pure::CtTz => a.trailing_zeros().min(bits).into(),
+        Pure::CtPop => a.count_ones().into(),
+        Pure::BSwap => a.swap_bytes() >> unused,
+        _ => a.reverse_bits() >> unused,
+    })
+}
+
+fn two_integers(op: Pure, bits: u32, a: u128, b: u128) -> Value {
+    let (sa, sb) = (signed(a, bits), signed(b, bits));
+    let (all, most) = (mask(bits), mask(bits - 1) as i128);
+    let clamp = |exact: Option<i128>, negative: bool| {
+        let limit = if negative { -most - 1 } else { most };
+        exact.unwrap_or(limit).clamp(-most - 1, most) as u128 & all
+    };
+    Value::Bits(match op {
+        Pure::SMax => {
+            if sa >= sb {
+                a
+            } else {
+                b
+            }
+        }
+        Pure::SMin => {
+            if sa <= sb {
+                a
+            } else {
+                b
+            }
+        }
+        Pure::UMax => a.max(b),
+        Pure::UMin => a.min(b),
+        Pure::SAddSat => clamp(sa.checked_add(sb), sa < 0),
+        Pure::SSubSat => clamp(sa.checked_sub(sb), sa < 0),
+        Pure::UAddSat => a.checked_add(b).map_or(all, |sum| sum.min(all)),
+        Pure::USubSat => a.saturating_sub(b),
+        // Operands have at most 64 bits.
+        Pure::MulHigh(true) => (sa.wrapping_mul(sb) >> bits) as u128 & all,
+        Pure::MulHigh(false) => a.wrapping_mul(b) >> bits & all,
+        Pure::MulLow24(is_signed) => {
+            let low =
+                |x: u128| if is_signed { signed(x & mask(24), 24) } else { (x & mask(24)) as i128 };
+            low(a).wrapping_mul(low(b)) as u128 & all
+        }
+        _ => return Value::Poison,
+    })
+}
+
+fn overflowing(op: Pure, bits: u32, a: u128, b: u128) -> (Value, Value) {
+    let (sa, sb) = (signed(a, bits), signed(b, bits));
+    let all = mask(bits);
+    let fits = |exact: Option<i128>| exact.is_some_and(|r| signed(r as u128 & all, bits) == r);
+    let (result, over) = match op {
+        Pure::SAddOverflow => (a.wrapping_add(b), !fits(sa.checked_add(sb))),
+        Pure::UAddOverflow => (a.wrapping_add(b), a.checked_add(b).is_none_or(|r| r > all)),
+        Pure::SSubOverflow => (a.wrapping_sub(b), !fits(sa.checked_sub(sb))),
+        Pure::USubOverflow => (a.wrapping_sub(b), b > a),
+        Pure::SMulOverflow => (a.wrapping_mul(b), !fits(sa.checked_mul(sb))),
+        _ => (a.wrapping_mul(b), a.checked_mul(b).is_none_or(|r| r > all)),
+    };
+    (Value::Bits(result & all), Value::bool(over))
+}
+
+fn one_float(op: Unary, a: f64) -> f64 {
+    match op {
+        Unary::Sqrt => a.sqrt(),
+        Unary::RSqrt => 1.0 / a.sqrt(),
+        Unary::Rcp => 1.0 / a,
+        Unary::Abs => a.abs(),
+        Unary::Floor => a.floor(),
+        Unary::Ceil => a.ceil(),
+        Unary::Trunc => a.trunc(),
+        Unary::RoundEven => a.round_ties_even(),
+        Unary::Round => a.round(),
+        Unary::Exp => a.exp(),
+        Unary::Exp2 => a.exp2(),
+        Unary::Exp10 => 10f64.powf(a),
+        Unary::Log => a.ln(),
+        Unary::Log2 => a.log2(),
+        Unary::Log10 => a.log10(),
+        Unary::Sin => a.sin(),
+        Unary::Cos => a.cos(),
+        Unary::Tan => a.tan(),
+        Unary::Fract => (a - a.floor()).min(1.0 - f64::EPSILON / 2.0),
+        Unary::Canonicalize => a,
+    }
+}
