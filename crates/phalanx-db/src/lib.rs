@@ -6,6 +6,7 @@
 //! Read first: [`Database`], [`FunctionInput`], and the list of [`queries`].
 
 mod database;
+mod edit;
 mod inputs;
 mod load;
 pub mod queries;

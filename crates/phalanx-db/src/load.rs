@@ -5,7 +5,7 @@ use std::sync::Arc;
 use phalanx_ir::{Function, GlobalName, Module};
 use phalanx_llvm::SourceMap;
 use rustc_hash::FxHashMap;
-use salsa::Setter;
+use salsa::{Durability, Setter};
 
 use crate::{
     Database, FunctionInput, ModuleInput,
@@ -35,14 +35,10 @@ impl Database {
     ) -> ModuleInput {
         let functions = std::mem::take(&mut module.functions);
         let context = Arc::clone(&module.context);
-        let input = ModuleInput::new(
-            self,
-            context,
-            module,
-            Vec::new(),
-            source_map.map(Arc::new),
-            overrides,
-        );
+        let source_map = source_map.map(Arc::new);
+        let input = ModuleInput::builder(context, module, Vec::new(), source_map, overrides)
+            .durability(Durability::HIGH)
+            .new(self);
         let entries = functions.into_iter().map(|f| self.add_function(input, f)).collect();
         input.set_functions(self).to(entries);
         input

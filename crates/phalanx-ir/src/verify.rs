@@ -84,7 +84,7 @@ pub(crate) mod view;
 
 use self::{constants::Constants, env::Env};
 pub use self::{
-    env::ModuleIndex,
+    env::{Headers, ModuleIndex},
     fault::{Related, VerifyError},
 };
 use crate::{
@@ -160,4 +160,9 @@ pub(crate) fn function(
     function: &Function,
 ) -> Vec<VerifyError> {
     function::check(&Env::new(module, index), &mut Constants::default(), function.view())
+}
+
+/// All broken rules of a function in given surroundings. As [`Verifier::function`].
+pub(crate) fn function_over(env: &Env<'_>, function: FunctionRef<'_>) -> Vec<VerifyError> {
+    function::check(env, &mut Constants::default(), function)
 }

@@ -5,12 +5,13 @@
 //! kept counts for the inputs only that it was brought up to: a position in the history of the body, and two
 //! numbers that are new whenever anything else that is read has changed ([`flow_version`], [`full_version`]).
 
+use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use phalanx_analysis::{
-    divergence::{self as solver, Divergence, Rules},
-    follow::{Changes, Follower, Found, Sources, Stamp, Subject},
+    divergence::{self as solver, Divergence, Rules, ValueTable},
+    follow::{Changes, Follower, Found, LARGE, Sources, Stamp, Subject},
 };
 
 use super::facts::{NO_CALLEES, flow_facts, with_code};
@@ -98,6 +99,42 @@ pub fn follower_slot(db: &dyn Db, function: FunctionInput) -> Slot {
     Slot::default()
 }
 
+/// Whether a function is so large that its divergence is repaired rather than found again.
+///
+/// *Reads* `body`. *Changes when* the function grows beyond [`LARGE`] instructions. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn is_large(db: &dyn Db, function: FunctionInput) -> bool {
+    function.body(db).id_count() >= LARGE
+}
+
+/// Divergence of a function as its journal says it has become. None for a declaration.
+///
+/// *Reads* and *costs* as [`follow`]; a small function is solved from scratch and has no follower.
+pub(super) fn repaired(
+    db: &dyn Db,
+    function: FunctionInput,
+    sources: Sources,
+) -> Option<Divergence> {
+    if !is_large(db, function) {
+        let flow = flow_facts(db, function)?;
+        return Some(solver::solve(flow, table(db, function, sources)?, Rules::Precise));
+    }
+    let journal = function.body(db).journal();
+    let changes = OnceCell::new();
+    let found = follow(db, function, sources, journal.position(), |position| {
+        let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
+        Some(Changes { insts: &changes.insts, flow: changes.flow })
+    });
+    Some(found?.0)
+}
+
+fn table(db: &dyn Db, function: FunctionInput, sources: Sources) -> Option<&ValueTable> {
+    match sources {
+        Sources::Full => affect_map(db, function).as_ref(),
+        Sources::Llvm => llvm_affect_map(db, function).as_ref(),
+    }
+}
+
 /// The answer of [`divergence()`](super::divergence()) or [`uniformity`](super::uniformity), for a caller who has a record of the
 /// edits: `position` names the present state of the body, and `since` says what has changed since an earlier one, if
 /// that is known. None for a declaration.
@@ -117,11 +154,7 @@ pub fn follow<'h>(
         Sources::Llvm => (llvm_version(db, function), callees(db, function).as_slice()),
     };
     let stamp = Stamp { position, flow: flow_version(db, function), around };
-    let table = match sources {
-        Sources::Full => affect_map,
-        Sources::Llvm => llvm_affect_map,
-    };
-    let scratch = || match table(db, function) {
+    let scratch = || match table(db, function, sources) {
         Some(table) => solver::solve(flow, table, Rules::Precise),
         None => Divergence::default(),
     };
