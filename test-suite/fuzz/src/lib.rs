@@ -8,6 +8,7 @@
 //! *choices* of the generator ([`Entropy`]), so that a small change of the input is a small change of the program.
 //! Targets that ask LLVM do nothing but say so where it is not installed.
 
+pub mod edits;
 mod entropy;
 mod graphs;
 pub mod oracle;
@@ -41,5 +42,6 @@ impl Target {
         Target { name: "verdict", run: verdict, is_slow: true },
         Target { name: "uniformity", run: uniformity, is_slow: true },
         Target { name: "divergence", run: oracle::divergence, is_slow: false },
+        Target { name: "edits", run: edits::edits, is_slow: false },
     ];
 }
