@@ -58,11 +58,27 @@ pub fn llvm_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
+/// How often the divergence of a function was found in which way.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Repairs {
+    /// From scratch.
+    pub solved: u64,
+    /// From scratch, and kept to be repaired.
+    pub kept: u64,
+    /// By repair.
+    pub repaired: u64,
+    /// Derived again from tables that were kept.
+    pub rebuilt: u64,
+    /// Values, uses and branches that all repairs together looked at.
+    pub visited: u64,
+}
+
 /// Where the followers of a function are while nobody asks.
 #[derive(Debug, Default)]
 pub struct Slot {
     full: Mutex<Option<Follower>>,
     llvm: Mutex<Option<Follower>>,
+    counts: Mutex<Repairs>,
 }
 
 impl Slot {
@@ -81,6 +97,24 @@ impl Slot {
 
     fn put(&self, sources: Sources, follower: Option<Follower>) {
         *self.of(sources).lock().unwrap_or_else(PoisonError::into_inner) = follower;
+    }
+
+    fn count(&self, found: Found) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        match found {
+            Found::Solved => counts.solved += 1,
+            Found::Kept => counts.kept += 1,
+            Found::Rebuilt => counts.rebuilt += 1,
+            Found::Repaired { visited } => {
+                counts.repaired += 1;
+                counts.visited += visited as u64;
+            }
+        }
+    }
+
+    /// How often which way was taken.
+    pub fn repairs(&self) -> Repairs {
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Drops what is kept; it is built again when it is worth it.
@@ -128,6 +162,21 @@ pub(super) fn repaired(
     Some(found?.0)
 }
 
+/// How the divergence of a function was found so far; all zero for small functions, which are always solved from scratch. Not a query.
+pub fn repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
+    match is_large(db, function) {
+        true => follower_slot(db, function).repairs(),
+        false => Repairs::default(),
+    }
+}
+
+/// Drops what is kept to repair the facts of a function. Not a query.
+pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
+    if is_large(db, function) {
+        follower_slot(db, function).clear();
+    }
+}
+
 fn table(db: &dyn Db, function: FunctionInput, sources: Sources) -> Option<&ValueTable> {
     match sources {
         Sources::Full => affect_map(db, function).as_ref(),
@@ -164,5 +213,8 @@ pub fn follow<'h>(
         follower.answer(Subject { code, around, flow, stamp }, since, scratch)
     });
     slot.put(sources, Some(follower));
+    if let Some((_, found)) = &found {
+        slot.count(*found);
+    }
     found
 }

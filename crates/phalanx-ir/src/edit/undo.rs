@@ -163,7 +163,7 @@ fn undo(entry: Undo, store: &mut dyn Store) {
         Undo::Joined(inst, block) => store.body_mut().split_list(inst, block),
         Undo::LocalMetadata(at, metadata) => store.body_mut().local_metadata[at] = metadata,
         Undo::Run(block, run) => {
-            store.flow_mut().blocks[block.into_raw().into_u32() as usize] = run
+            store.flow_mut().blocks[block.into_raw().into_u32() as usize] = run;
         }
         Undo::Edge(slot, to) => store.flow_mut().pool[slot as usize] = to,
         Undo::Placed(at) => {
