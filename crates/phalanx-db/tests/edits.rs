@@ -300,6 +300,20 @@ fn an_edit_cancels_other_threads_and_answers_stay_right() {
     assert_eq!(quiet(&mut fixture, InstFlags::NUW), before + 1);
 }
 
+/// By LLVM's rules as well, but that these ask who is called.
+#[test]
+fn uniformity_is_repaired_too() {
+    let mut fixture = Fixture::new();
+    let function = fixture.function("large");
+    let v3 = fixture.named("large", "v3");
+    for flags in [InstFlags::NSW, InstFlags::NUW, InstFlags::NSW] {
+        keep(fixture.edit("large", |edit| edit.set_flags(v3, flags)));
+        fixture.db.take_log();
+        queries::uniformity(&fixture.db, function);
+    }
+    assert_eq!(fixture.ran(), "`callees`, `is_large`, `uniformity`");
+}
+
 #[test]
 fn what_is_kept_can_be_dropped() {
     let mut fixture = Fixture::new();

@@ -143,7 +143,8 @@ pub fn is_large(db: &dyn Db, function: FunctionInput) -> bool {
 
 /// Divergence of a function as its journal says it has become. None for a declaration.
 ///
-/// *Reads* and *costs* as [`follow`]; a small function is solved from scratch and has no follower.
+/// *Reads* `flow`, `body`, [`flow_version`], [`full_version`] or [`llvm_version`]. *Cost* from scratch the first times; then that of what
+/// changed. A small function is solved from scratch and has no follower.
 pub(super) fn repaired(
     db: &dyn Db,
     function: FunctionInput,
@@ -184,13 +185,12 @@ fn table(db: &dyn Db, function: FunctionInput, sources: Sources) -> Option<&Valu
     }
 }
 
-/// The answer of [`divergence()`](super::divergence()) or [`uniformity`](super::uniformity), for a caller who has a record of the
-/// edits: `position` names the present state of the body, and `since` says what has changed since an earlier one, if
-/// that is known. None for a declaration.
+/// The answer of [`divergence()`](super::divergence()) or [`uniformity`](super::uniformity): `position` names the present state of the
+/// body, and `since` says what has changed since an earlier one, if that is known. None for a declaration.
 ///
 /// *Reads* `flow`, `body`, [`flow_version`], [`full_version`] or [`llvm_version`]. *Cost* from scratch the first times; then that
 /// of what changed.
-pub fn follow<'h>(
+fn follow<'h>(
     db: &dyn Db,
     function: FunctionInput,
     sources: Sources,
