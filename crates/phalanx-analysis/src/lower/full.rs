@@ -275,6 +275,34 @@ impl<'a> FullRules<'a> {
     }
 }
 
+/// Whether instructions with this opcode, which is no terminator's, are looked at: not all of them are pure functions of their
+/// operands. A phi has a rule of its own elsewhere.
+#[inline]
+const fn has_rule(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::Phi
+            | Opcode::Call
+            | Opcode::Load
+            | Opcode::Alloca
+            | Opcode::Freeze
+            | Opcode::ExtractValue
+            | Opcode::LShr
+            | Opcode::AShr
+            | Opcode::UDiv
+            | Opcode::And
+            | Opcode::AddrSpaceCast
+            | Opcode::Store
+            | Opcode::Fence
+            | Opcode::AtomicRmw
+            | Opcode::CmpXchg
+            | Opcode::VaArg
+            | Opcode::LandingPad
+            | Opcode::CatchPad
+            | Opcode::CleanupPad
+    )
+}
+
 fn union(a: Rule, b: Rule) -> Rule {
     let mask = |rule: &Rule| match rule.reads {
         Reads::Some(mask) => mask,
@@ -303,6 +331,11 @@ fn union(a: Rule, b: Rule) -> Rule {
 }
 
 impl Rules for FullRules<'_> {
+    #[inline]
+    fn is_plain(&self, opcode: Opcode) -> bool {
+        opcode >= Opcode::FNeg && !has_rule(opcode)
+    }
+
     fn argument(&mut self, position: u32) -> Definition {
         let attributes =
             self.code.context.param_attrs(self.code.header.attributes, position as usize);
