@@ -19,9 +19,9 @@
 //! An AMDGPU module without a processor is compiled for one with waves of 64; a wave of 32 is half of one, so what is
 //! uniform in a wave stays so.
 
-use std::fmt;
+use std::{fmt, sync::LazyLock};
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 
 /// The instruction set family, as far as divergence is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -224,7 +224,8 @@ fn sm_version(processor: &str) -> Option<u32> {
 fn amdgpu_wave_width(processor: &str, features: &str) -> u32 {
     let mut enabled = [false; 2];
     // Lists are long: only what contains the word is looked at.
-    for at in memmem::find_iter(features.as_bytes(), b"wavefrontsize") {
+    static WORD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("wavefrontsize"));
+    for at in WORD.find_iter(features.as_bytes()) {
         let start = features[..at].rfind(',').map_or(0, |comma| comma + 1);
         let end = features[at..].find(',').map_or(features.len(), |comma| at + comma);
         match features[start..end].trim() {
