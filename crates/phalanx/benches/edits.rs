@@ -8,7 +8,8 @@
 //! | operand | one operand reads another value | `divergence` |
 //! | split | one block is split | all flow facts and `divergence` |
 //! | module | one operand in one of 10,000 functions | divergent branches of the module |
-//! | memory | a million rounds of an edit, its inverse and the question | `divergence` |
+//! | memory | a million rounds of an edit and the question | `divergence` |
+//! | overhead | none: cold, through the database and by calling the analyses | all flow facts and `divergence` |
 //!
 //! Arguments are names of tables; `--quick` leaves out the largest sizes.
 #![allow(
@@ -24,7 +25,12 @@ use std::{
 
 use phalanx::{
     FunctionId, Session,
+    analysis::{
+        divergence::{Flow, Rules, solve},
+        lower::{self, Code, Surroundings},
+    },
     db::{Database, FunctionInput, TargetOverrides, queries},
+    graph::{Cycles, DomTree, PostDomTree, sync::SyncDependence},
     ir::{BlockId, BuildError, Function, InstId, Type, Value},
 };
 use phalanx_testing::{abstract_program::DECLARATIONS, inlined::inlined};
@@ -232,6 +238,64 @@ fn module(count: usize) {
     );
 }
 
+/// Cold: through the database, and by calling the analyses in a row.
+fn overhead(size: usize) {
+    let (session, function) = giant(size);
+    let code = session.code(function);
+    let shell = function.input().module(session.database()).shell(session.database());
+    let (target, launch) = (
+        queries::target(session.database(), function.input().module(session.database())),
+        queries::launch_facts(session.database(), function.input()),
+    );
+    let copy = || Function {
+        header: code.header.clone(),
+        flow: code.flow.clone(),
+        body: code.body.clone(),
+        extras: code.extras.clone(),
+        use_list_orders: Vec::new(),
+    };
+    let direct = || {
+        let cfg = code.flow.cfg().expect("it has a body");
+        let (dom, postdom) = (DomTree::new(&cfg), PostDomTree::new(&cfg));
+        let cycles = Cycles::new(&cfg);
+        let sync = SyncDependence::new(&cfg, &dom, &cycles);
+        let around = Surroundings {
+            target,
+            launch,
+            lockstep: target.is_lockstep(""),
+            scratch_is_global: target.scratch_is_global(""),
+            callee: &|_| None,
+            node_string: &|_| None,
+        };
+        let context = session.context();
+        let code = Code { context, header: code.header, flow: code.flow, body: code.body };
+        let table = lower::full(code, around);
+        let flow = Flow { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
+        black_box((solve(flow, &table, Rules::Precise), postdom));
+    };
+    let (mut queried, mut called) = (Vec::new(), Vec::new());
+    for _ in 0..200 {
+        let mut db = Database::new();
+        let mut module = shell.clone();
+        module.functions.push(copy());
+        let module = db.load(module, None, TargetOverrides::default());
+        let input = module.functions(&db)[0].input;
+        let start = Instant::now();
+        everything(&db, input);
+        queried.push(start.elapsed());
+        let start = Instant::now();
+        direct();
+        called.push(start.elapsed());
+    }
+    let ([queried, ..], [called, ..]) = (percentiles(&mut queried), percentiles(&mut called));
+    println!(
+        "overhead{:>10} {called:>12.1} {:>8} {queried:>8.1} {:>37.1}%",
+        code.body.id_count(),
+        "",
+        100.0 * (queried / called - 1.0)
+    );
+}
+
 /// Resident memory in kilobytes, where the system tells.
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -282,6 +346,9 @@ fn main() {
     }
     if is_wanted("module") {
         module(if is_quick { 1000 } else { 10_000 });
+    }
+    if is_wanted("overhead") {
+        [300, 1000, 3000].into_iter().for_each(overhead);
     }
     if is_wanted("memory") {
         memory(if is_quick { 100_000 } else { 1_000_000 });
