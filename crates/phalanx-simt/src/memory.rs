@@ -279,6 +279,27 @@ impl Memory {
         Ok(address)
     }
 
+    /// A buffer with these contents that no thread may write to; its address.
+    ///
+    /// # Errors
+    /// Too much memory is asked for.
+    pub fn constant(&mut self, contents: &[u8]) -> Result<u64, FaultKind> {
+        let address = self.buffer(contents)?;
+        self.global.make_constant(address);
+        Ok(address)
+    }
+
+    /// Copies bytes into memory from outside, as a host does between launches. Constant memory may be set too.
+    ///
+    /// # Errors
+    /// There is no such memory.
+    pub fn set(&mut self, address: u64, bytes: &[u8]) -> Result<(), FaultKind> {
+        let at = self.global.place("store", address, bytes.len() as u64, false)?;
+        self.global.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+        self.global.poison[at..at + bytes.len()].fill(false);
+        Ok(())
+    }
+
     /// Bytes of a buffer.
     ///
     /// # Errors
