@@ -59,6 +59,8 @@ struct Seat {
     thread: Thread,
     state: State,
     private: Segment,
+    /// How many more blocks it may execute.
+    blocks: u32,
     /// Whether it went to another block, call or state since groups were looked at: only that changes what it can
     /// still reach.
     has_moved: bool,
@@ -111,6 +113,7 @@ pub(crate) fn run(
                 thread,
                 state: State::Running,
                 private: Segment::new(Region::Private, seed),
+                blocks: launch.blocks,
                 has_moved: true,
             };
             run.begin(&mut seat);
@@ -265,6 +268,11 @@ impl Run<'_, '_> {
         from: phalanx_ir::BlockId,
     ) {
         let Some(frame) = seat.thread.frames.last_mut() else { return };
+        seat.blocks = seat.blocks.saturating_sub(1);
+        if seat.blocks == 0 {
+            seat.state = State::Ended;
+            return;
+        }
         let at = Moment { thread: &seat.thread.at, function, inst, key };
         self.observer.branch(at, frame.block);
         self.keys.enter(self.program, frame);

@@ -11,6 +11,7 @@
 mod entropy;
 mod graphs;
 pub mod oracle;
+pub mod reference;
 mod text;
 mod uniformity;
 mod verdict;
