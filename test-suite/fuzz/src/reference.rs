@@ -242,18 +242,60 @@ pub fn hierarchy(cycles: &Cycles) -> String {
     words.join(" ")
 }
 
-/// Watches one kernel: by thread, the blocks it executed, with what they computed.
+/// One execution of a block by a thread.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// The block.
+    pub block: Node,
+    /// Its class: instances are converged where this is the same.
+    pub key: Key,
+    /// What was computed in it, by number of the value in the toy program.
+    pub values: BTreeMap<u32, u128>,
+}
+
+/// What each thread executed, in order.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    /// By thread.
+    pub threads: Vec<Vec<Instance>>,
+}
+
+impl Execution {
+    /// Threads as lines, in them blocks with the number of their class (in the order in which reading meets them) and the
+    /// values computed there.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut classes = FxHashMap::default();
+        let mut out = String::new();
+        for thread in &self.threads {
+            for (position, instance) in thread.iter().enumerate() {
+                let next = classes.len();
+                let class = *classes.entry(instance.key).or_insert(next);
+                let space = if position == 0 { "" } else { " " };
+                let _ = write!(out, "{space}b{}#{class}", instance.block);
+                for (number, bits) in &instance.values {
+                    let _ = write!(out, ",v{number}={bits}");
+                }
+            }
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// Watches one kernel.
 struct Watch {
     function: usize,
     /// Numbers of values in the toy program.
     numbers: FxHashMap<InstId, u32>,
-    threads: Vec<Vec<(Node, Key, BTreeMap<u32, u128>)>>,
+    execution: Execution,
 }
 
 impl Observer for Watch {
     fn block(&mut self, at: Moment<'_>, block: BlockId, _from: Option<BlockId>) {
         if at.function == self.function {
-            self.threads[at.thread.number as usize].push((node_of(block), at.key, BTreeMap::new()));
+            let instance = Instance { block: node_of(block), key: at.key, values: BTreeMap::new() };
+            self.execution.threads[at.thread.number as usize].push(instance);
         }
     }
 
@@ -262,21 +304,19 @@ impl Observer for Watch {
         else {
             return;
         };
-        if let (Some((_, _, values)), Some(bits)) =
-            (self.threads[at.thread.number as usize].last_mut(), value.bits())
-        {
-            values.insert(number, bits);
+        let thread = &mut self.execution.threads[at.thread.number as usize];
+        if let (Some(instance), Some(bits)) = (thread.last_mut(), value.bits()) {
+            instance.values.insert(number, bits);
         }
     }
 }
 
-/// The interpreter's side: threads as lines, in them instances of blocks with the number of their converged class (in the
-/// order in which reading meets them) and the values computed there.
+/// Runs the interpreter on a translated program under a hierarchy of cycles.
 ///
 /// # Panics
 /// The program is no text of [`translate`], or it faults.
 #[must_use]
-pub fn executed(llvm: &str, cycles: &Cycles, setting: Setting, order: Order) -> String {
+pub fn execute(llvm: &str, cycles: &Cycles, setting: Setting, order: Order) -> Execution {
     let parsed = phalanx::llvm::parse_module(Arc::new(Context::new()), llvm.as_bytes());
     let module = parsed.unwrap_or_else(|error| panic!("{error}\n{llvm}")).module;
     let target = phalanx::target::Target::new("amdgcn-amd-amdhsa", "");
@@ -293,7 +333,7 @@ pub fn executed(llvm: &str, cycles: &Cycles, setting: Setting, order: Order) -> 
         }
     }
     let threads = vec![Vec::new(); setting.threads as usize];
-    let mut watch = Watch { function, numbers, threads };
+    let mut watch = Watch { function, numbers, execution: Execution { threads } };
     let launch = Launch {
         block: [setting.threads, 1, 1],
         args: setting.args.iter().map(|&arg| Arg::bits(arg)).collect(),
@@ -304,18 +344,5 @@ pub fn executed(llvm: &str, cycles: &Cycles, setting: Setting, order: Order) -> 
     let mut memory = program.memory(0).expect("there is nothing to place");
     let outcome = phalanx_simt::run(&program, "f", &launch, &mut memory, &mut watch);
     outcome.unwrap_or_else(|failure| panic!("{failure}\n{llvm}"));
-    let mut classes = FxHashMap::default();
-    let mut out = String::new();
-    for thread in &watch.threads {
-        for (position, (block, key, values)) in thread.iter().enumerate() {
-            let next = classes.len();
-            let class = *classes.entry(*key).or_insert(next);
-            let _ = write!(out, "{}b{block}#{class}", if position == 0 { "" } else { " " });
-            for (number, bits) in values {
-                let _ = write!(out, ",v{number}={bits}");
-            }
-        }
-        out.push('\n');
-    }
-    out
+    watch.execution
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use phalanx_fuzz::reference::{Setting, executed, hierarchy, translate};
+use phalanx_fuzz::reference::{Setting, execute, hierarchy, translate};
 use phalanx_simt::launch::Order;
 use phalanx_testing::{
     abstract_oracle::hierarchies,
@@ -68,7 +68,7 @@ fn batch(seeds: std::ops::Range<u64>, shift: usize) -> Batch {
             };
             let orders = [Order::Lockstep, Order::Turns(9), Order::Random(seed)];
             let order = orders[(seed / 3 % 3) as usize];
-            let found = executed(&twins.llvm, cycles, setting, order);
+            let found = execute(&twins.llvm, cycles, setting, order).text();
             batch.runs += 1;
             batch.instances += found.matches('#').count();
             let Setting { threads, args: [a0, a1], fuel } = setting;
@@ -151,7 +151,7 @@ fn executions_differ_where_hierarchies_do() {
         let setting = Setting { threads: 4, args: [seed as u32, 3], fuel: 40 };
         let mut found: Vec<String> = hierarchies(&program.cfg(), seed, 3)
             .iter()
-            .map(|cycles| executed(&twins.llvm, cycles, setting, Order::Lockstep))
+            .map(|cycles| execute(&twins.llvm, cycles, setting, Order::Lockstep).text())
             .collect();
         found.dedup();
         different += usize::from(found.len() > 1);
