@@ -160,6 +160,7 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
         fuel: args.fuel,
         order: order(&args.order)?,
         seed: args.seed,
+        ..Launch::default()
     };
     let mut trace = Trace::new(COLUMNS);
     let observer: &mut dyn Observer = if args.trace { &mut trace } else { &mut Silent };
