@@ -309,6 +309,19 @@ impl Memory {
     }
 }
 
+/// Bytes that an instruction reads or writes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Touched {
+    /// Where they really are: not generic.
+    pub region: Region,
+    /// The address of the first.
+    pub address: u64,
+    /// How many.
+    pub size: u64,
+    /// Whether they are written.
+    pub is_store: bool,
+}
+
 /// All memory that one thread sees.
 #[derive(Debug)]
 pub struct View<'a> {
@@ -316,6 +329,8 @@ pub struct View<'a> {
     pub(crate) shared: &'a mut Segment,
     pub(crate) private: &'a mut Segment,
     pub(crate) apertures: Apertures,
+    /// What was touched, if somebody wants to know.
+    pub(crate) touched: Option<Vec<Touched>>,
 }
 
 impl View<'_> {
@@ -324,6 +339,13 @@ impl View<'_> {
         match region {
             Region::Generic => self.apertures.resolve(address),
             _ => (region, address),
+        }
+    }
+
+    /// Notes that memory was read or written that other threads may reach.
+    pub(crate) fn touch(&mut self, (region, address): (Region, u64), size: u64, is_store: bool) {
+        if let (Some(touched), true) = (&mut self.touched, region != Region::Private) {
+            touched.push(Touched { region, address, size, is_store });
         }
     }
 
@@ -344,6 +366,7 @@ impl View<'_> {
     ) -> Result<Value, FaultKind> {
         let (region, address) = self.resolve(region, address);
         let size = shapes.store_size(ty);
+        self.touch((region, address), size, false);
         let (bytes, poison) = self.segment(region).read("load", address, size)?;
         decode(shapes, ty, bytes, poison)
     }
@@ -358,6 +381,7 @@ impl View<'_> {
     ) -> Result<(), FaultKind> {
         let (region, address) = self.resolve(region, address);
         let size = shapes.store_size(ty) as usize;
+        self.touch((region, address), size as u64, true);
         let segment = self.segment(region);
         if let (Value::Bits(bits), true) = (value, size <= 16) {
             return segment.write(address, &bits.to_le_bytes()[..size]);
