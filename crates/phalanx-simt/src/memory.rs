@@ -49,7 +49,9 @@ impl Region {
         })
     }
 
-    fn text(self) -> &'static str {
+    /// What messages call it.
+    #[must_use]
+    pub fn text(self) -> &'static str {
         match self {
             Region::Global => "global",
             Region::Shared => "shared",

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, fmt::Debug, marker::PhantomData};
 
-use phalanx_simt::{Arg, Launch, Memory, Program, Silent, launch::Order, run};
+use phalanx_simt::{Arg, Launch, Memory, Observer, Program, Races, Silent, launch::Order, run};
 
 /// What came of a check: why the results are wrong.
 pub(crate) type Outcome = Result<(), String>;
@@ -117,6 +117,8 @@ pub(crate) struct Device<'p> {
     /// Addresses of buffers that kernels write to.
     outputs: Vec<u64>,
     launched: BTreeSet<String>,
+    /// Kernels in which threads raced, if that is watched.
+    racy: Option<BTreeSet<String>>,
 }
 
 impl<'p> Device<'p> {
@@ -128,7 +130,17 @@ impl<'p> Device<'p> {
     ) -> Self {
         let memory = program.memory(7).expect("variables can be initialised");
         let (outputs, launched) = (Vec::new(), BTreeSet::new());
-        Device { program, memory, wave, order, defect, outputs, launched }
+        Device { program, memory, wave, order, defect, outputs, launched, racy: None }
+    }
+
+    /// The same, watching for races.
+    pub(crate) fn watching(self) -> Self {
+        Device { racy: Some(BTreeSet::new()), ..self }
+    }
+
+    /// Kernels in which threads raced.
+    pub(crate) fn racy(&self) -> impl Iterator<Item = &str> {
+        self.racy.iter().flatten().map(String::as_str)
     }
 
     /// How many buffers there are that kernels write to.
@@ -206,7 +218,13 @@ impl<'p> Device<'p> {
             fuel: 16_000_000,
             ..Launch::default()
         };
-        let report = run(self.program, kernel, &launch, &mut self.memory, &mut Silent);
+        let (mut races, mut silent) = (Races::new(), Silent);
+        let observer: &mut dyn Observer =
+            if self.racy.is_some() { &mut races } else { &mut silent };
+        let report = run(self.program, kernel, &launch, &mut self.memory, observer);
+        if let (Some(racy), false) = (&mut self.racy, races.found().is_empty()) {
+            racy.insert(kernel.to_owned());
+        }
         report.map(drop).map_err(|failure| format!("{kernel}: {failure}"))
     }
 

@@ -133,6 +133,47 @@ fn is_open(case: &Case, defect: Defect) -> bool {
     }
 }
 
+/// Kernels whose threads race, and why that does no harm to what is checked.
+const RACY: &[(&str, &str)] = &[
+    ("ballot_loop", "a warp writes its count from every lane"),
+    ("bfs_level", "whoever finds a node writes the same level"),
+    ("block_count", "a block writes its count from every thread"),
+    ("components_hook", "a parent that is out of date is hooked again in the next round"),
+    ("components_jump", "every parent on the way leads to the same root"),
+    ("hash_insert", "whoever finds no place writes the same"),
+    ("irreducible_walk", "any of the traces is right"),
+    ("launch_facts", "any of the groups is right"),
+    ("odd_even_sort", "whoever swaps writes the same"),
+    ("pipeline_rounds", "whoever is busy writes the same"),
+    ("reduce_max_atomic", "a maximum that is out of date costs an atomic operation"),
+    ("sssp_relax", "a distance that is out of date is relaxed again in the next round"),
+    ("warp_sum_redux", "a warp writes its sum from every lane"),
+];
+
+#[test]
+fn races_are_known() {
+    let manifest = Manifest::read().expect("manifest");
+    let Some(compiler) = manifest.compiler() else { return };
+    let cases = host::cases();
+    let variants: Vec<Variant> =
+        variants(&manifest).into_iter().filter(|variant| variant.level == "-O1").collect();
+    let racy_of = |variant: &Variant| {
+        let module = compiled(&manifest, &compiler, variant);
+        let program = program(&module);
+        let mut racy = BTreeSet::new();
+        for case in cases.iter().filter(|case| case.file == file(variant)) {
+            let order = Order::Turns(50);
+            let mut device = Device::new(&program, wave(variant), order, None).watching();
+            (case.check)(&mut device).unwrap_or_else(|e| panic!("{:?}: {e}", case.kernels));
+            racy.extend(device.racy().map(str::to_owned));
+        }
+        racy
+    };
+    let found: BTreeSet<String> = variants.par_iter().flat_map_iter(racy_of).collect();
+    let known: BTreeSet<String> = RACY.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(found, known, "kernels that race, and those that are known to");
+}
+
 /// Kernels of a compiled file, by name.
 fn kernels_of(module: &Module) -> BTreeSet<String> {
     let is_kernel = |f: &&Function| {
