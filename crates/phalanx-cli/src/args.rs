@@ -77,7 +77,7 @@ Examples:
   phalanx run --trace --block 4 kernel.ll @f     the table of converged dynamic instances
   phalanx run --order random:7 kernel.ll @f      another schedule; results must not depend on it
 
-Exit status: 0 fine, 1 the kernel faults, hangs or runs out of fuel, 2 bad usage or bad input.")]
+Exit status: 0 fine, 1 the kernel faults, hangs, races (with --races) or runs out of fuel, 2 bad usage or bad input.")]
 pub(crate) struct RunArgs {
     /// LLVM IR file; `-` is standard input.
     #[arg(value_name = "FILE")]
@@ -112,6 +112,10 @@ pub(crate) struct RunArgs {
     /// Print the table of converged dynamic instances: threads as rows, a column per converged execution of a block.
     #[arg(long)]
     pub(crate) trace: bool,
+    /// Look for data races: accesses of different threads to the same bytes, one a write and not both atomic, that no
+    /// barrier, fence or atomic orders.
+    #[arg(long)]
+    pub(crate) races: bool,
     /// Text for people or JSON for programs.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
