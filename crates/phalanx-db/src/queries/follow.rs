@@ -7,7 +7,7 @@
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
     divergence::{self as solver, Divergence, Rules, ValueTable},
@@ -73,30 +73,52 @@ pub struct Repairs {
     pub visited: u64,
 }
 
+#[derive(Debug, Default)]
+enum Place {
+    /// Never asked, or dropped.
+    #[default]
+    New,
+    /// Asked once; nothing was kept.
+    Asked,
+    /// Somebody is working with it; lost, if that is broken off.
+    Taken,
+    Here(Follower),
+}
+
 /// Where the followers of a function are while nobody asks.
 #[derive(Debug, Default)]
 pub struct Slot {
-    full: Mutex<Option<Follower>>,
-    llvm: Mutex<Option<Follower>>,
+    full: Mutex<Place>,
+    llvm: Mutex<Place>,
     counts: Mutex<Repairs>,
 }
 
 impl Slot {
-    fn of(&self, sources: Sources) -> &Mutex<Option<Follower>> {
-        match sources {
+    fn of(&self, sources: Sources) -> MutexGuard<'_, Place> {
+        // Nothing is done under the lock but moving.
+        let place = match sources {
             Sources::Full => &self.full,
             Sources::Llvm => &self.llvm,
+        };
+        place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The follower; none for who asks first, and will not keep anything.
+    fn take(&self, sources: Sources) -> Option<Follower> {
+        let mut place = self.of(sources);
+        match std::mem::replace(&mut *place, Place::Taken) {
+            Place::New => {
+                *place = Place::Asked;
+                None
+            }
+            Place::Asked => Some(Follower::seen(sources)),
+            Place::Taken => Some(Follower::new(sources)),
+            Place::Here(follower) => Some(follower),
         }
     }
 
-    fn take(&self, sources: Sources) -> Follower {
-        // Nothing is done under the lock but moving.
-        let mut slot = self.of(sources).lock().unwrap_or_else(PoisonError::into_inner);
-        slot.take().unwrap_or_else(|| Follower::new(sources))
-    }
-
-    fn put(&self, sources: Sources, follower: Option<Follower>) {
-        *self.of(sources).lock().unwrap_or_else(PoisonError::into_inner) = follower;
+    fn put(&self, sources: Sources, follower: Follower) {
+        *self.of(sources) = Place::Here(follower);
     }
 
     fn count(&self, found: Found) {
@@ -119,8 +141,8 @@ impl Slot {
 
     /// Drops what is kept; it is built again when it is worth it.
     pub fn clear(&self) {
-        self.put(Sources::Full, None);
-        self.put(Sources::Llvm, None);
+        *self.of(Sources::Full) = Place::New;
+        *self.of(Sources::Llvm) = Place::New;
     }
 }
 
@@ -156,11 +178,10 @@ pub(super) fn repaired(
     }
     let journal = function.body(db).journal();
     let changes = OnceCell::new();
-    let found = follow(db, function, sources, journal.position(), |position| {
+    follow(db, function, sources, journal.position(), |position| {
         let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
         Some(Changes { insts: &changes.insts, flow: changes.flow })
-    });
-    Some(found?.0)
+    })
 }
 
 /// How the divergence of a function was found so far; all zero for small functions, which are always solved from scratch. Not a query.
@@ -196,25 +217,26 @@ fn follow<'h>(
     sources: Sources,
     position: u64,
     since: impl FnOnce(u64) -> Option<Changes<'h>>,
-) -> Option<(Divergence, Found)> {
+) -> Option<Divergence> {
     let flow = flow_facts(db, function)?;
-    let (around, callees) = match sources {
-        Sources::Full => (full_version(db, function), NO_CALLEES),
-        Sources::Llvm => (llvm_version(db, function), callees(db, function).as_slice()),
-    };
-    let stamp = Stamp { position, flow: flow_version(db, function), around };
     let scratch = || match table(db, function, sources) {
         Some(table) => solver::solve(flow, table, Rules::Precise),
         None => Divergence::default(),
     };
     let slot = follower_slot(db, function);
-    let mut follower = slot.take(sources);
-    let found = with_code(db, function, callees, |code, around| {
+    let Some(mut follower) = slot.take(sources) else {
+        slot.count(Found::Solved);
+        return Some(scratch());
+    };
+    let (around, callees) = match sources {
+        Sources::Full => (full_version(db, function), NO_CALLEES),
+        Sources::Llvm => (llvm_version(db, function), callees(db, function).as_slice()),
+    };
+    let stamp = Stamp { position, flow: flow_version(db, function), around };
+    let (answer, found) = with_code(db, function, callees, |code, around| {
         follower.answer(Subject { code, around, flow, stamp }, since, scratch)
-    });
-    slot.put(sources, Some(follower));
-    if let Some((_, found)) = &found {
-        slot.count(*found);
-    }
-    found
+    })?;
+    slot.put(sources, follower);
+    slot.count(found);
+    Some(answer)
 }
