@@ -141,6 +141,7 @@ Examples:
   phalanx analyze kernel.ll
   phalanx analyze --scope workgroup --print branches,cycles kernel.ll
   phalanx analyze --function reduce --print all kernel.ll
+  phalanx analyze --block 32x8 --wave 32 kernel.ll    what is known of the launch
   clang-22 -x cl ... -S -emit-llvm -o - k.cl | phalanx analyze -")]
 pub(crate) struct AnalyzeArgs {
     /// LLVM IR files; `-` is standard input.
@@ -158,6 +159,12 @@ pub(crate) struct AnalyzeArgs {
     /// Only functions with this name; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub(crate) function: Vec<String>,
+    /// Threads of every workgroup, where the file does not say: `256`, `32x8` or `8x8x4`.
+    #[arg(long, value_name = "N[xN[xN]]")]
+    pub(crate) block: Option<String>,
+    /// Lanes of a wave, where the processor does not say.
+    #[arg(long, value_name = "N")]
+    pub(crate) wave: Option<u32>,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
 }

@@ -201,7 +201,7 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
     }
 }
 
-fn extents(text: &str) -> anyhow::Result<[u32; 3]> {
+pub(crate) fn extents(text: &str) -> anyhow::Result<[u32; 3]> {
     let mut out = [1; 3];
     let parts: Vec<&str> = text.split('x').collect();
     if parts.len() > 3 {

@@ -8,6 +8,7 @@ use phalanx_ir::{
     function::FunctionRef,
     verify::{self, Headers},
 };
+use phalanx_target::LaunchStatement;
 use rustc_hash::FxHashSet;
 use salsa::{Durability, Setter};
 
@@ -29,6 +30,14 @@ pub enum ModuleEditError {
     /// Another header is another function's.
     #[error("{0} cannot change its name or its type")]
     Identity(String),
+    /// Launches are said to be what they cannot be.
+    #[error("{name} is not launched with {why}")]
+    Launch {
+        /// Name of the function.
+        name: String,
+        /// What is stated, and what is known.
+        why: String,
+    },
     /// The function breaks rules.
     #[error("{name} is not well-formed: {}", messages.join("; "))]
     Invalid {
@@ -144,6 +153,27 @@ impl Database {
         Ok(())
     }
 
+    /// States how a function is launched. Nothing happens when that has been stated already; otherwise what depends on launches is asked anew,
+    /// and nothing else.
+    ///
+    /// # Errors
+    /// When the module says something else.
+    pub fn set_launch(
+        &mut self,
+        function: FunctionInput,
+        launch: LaunchStatement,
+    ) -> Result<(), ModuleEditError> {
+        let module = function.module(self);
+        if let Some(why) = launch.contradiction(&queries::stated_launch_facts(self, function)) {
+            let name = text(module.context(self), function.header(self).name);
+            return Err(ModuleEditError::Launch { name, why });
+        }
+        if function.launch(self) != launch {
+            function.set_launch(self).to(launch);
+        }
+        Ok(())
+    }
+
     /// Changes what a module has beside its functions: variables, types, metadata, flags. The functions of the [`Module`] that `edit` gets
     /// are elsewhere. What refers to an entity that is taken away is not looked for: verify afterwards.
     pub fn edit_shell<R>(&mut self, module: ModuleInput, edit: impl FnOnce(&mut Module) -> R) -> R {
@@ -190,6 +220,7 @@ impl Database {
                 input.set_body(self).with_durability(high).to(body);
                 input.set_extras(self).with_durability(high).to(extras);
                 input.set_use_list_orders(self).with_durability(high).to(use_list_orders);
+                input.set_launch(self).with_durability(high).to(LaunchStatement::default());
                 input
             }
         };

@@ -12,6 +12,7 @@ use phalanx_ir::{
     BuildError, Context, InstBuilder, InstId, Opcode, Type, Value, edit::Transaction,
     inst::InstFlags,
 };
+use phalanx_target::LaunchStatement;
 
 /// A small function, a large one and one that nobody edits.
 fn text() -> String {
@@ -20,7 +21,9 @@ fn text() -> String {
 target triple = "amdgcn-amd-amdhsa"
 declare i32 @llvm.amdgcn.workitem.id.x()
 
-define amdgpu_kernel void @other(ptr addrspace(1) %p, i32 %n) {
+attributes #0 = { "amdgpu-flat-work-group-size"="1,128" }
+
+define amdgpu_kernel void @other(ptr addrspace(1) %p, i32 %n) #0 {
 entry:
   store i32 %n, ptr addrspace(1) %p
   ret void
@@ -189,6 +192,11 @@ const KINDS: &[(&str, Edit)] = &[
         });
         assert_eq!(done, Err(stop));
     }),
+    ("launches of 64 threads stated", |f, name| {
+        let function = f.function(name);
+        let launch = LaunchStatement { workgroup_size: Some([64, 1, 1]), wave_width: Some(64) };
+        f.db.set_launch(function, launch).expect("the module does not say otherwise");
+    }),
     ("an attribute of the function", |f, name| {
         let function = f.function(name);
         let done = f.db.edit_header(function, |header| header.align = Some(256));
@@ -329,6 +337,22 @@ fn what_is_kept_can_be_dropped() {
     keep(fixture.edit("large", |edit| edit.set_operand(v3, 0, Value::arg(1))));
     fixture.ask();
     assert_eq!(ways(&fixture).solved, before.solved + 1, "it starts anew");
+}
+
+#[test]
+fn what_the_module_says_of_launches_cannot_be_contradicted() {
+    let mut fixture = Fixture::new();
+    let function = fixture.function("other");
+    let mut state = |size| {
+        let launch = LaunchStatement { workgroup_size: Some(size), wave_width: None };
+        fixture.db.set_launch(function, launch).map_err(|e| e.to_string())
+    };
+    assert_eq!(state([128, 1, 1]), Ok(()));
+    assert_eq!(
+        state([32, 8, 1]),
+        Err("@other is not launched with 256 threads: the module says at most 128".into())
+    );
+    assert!(state([0, 1, 1]).is_err());
 }
 
 #[test]

@@ -7,7 +7,9 @@ use phalanx_analysis::{
     divergence::{Divergence, ValueTable},
     lower::Numbering,
 };
-use phalanx_db::{Database, FunctionInput, ModuleInput, ReloadReport, TargetOverrides, queries};
+use phalanx_db::{
+    Database, FunctionInput, ModuleEditError, ModuleInput, ReloadReport, TargetOverrides, queries,
+};
 use phalanx_graph::{
     Cfg, ControlDependence, CycleId, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree,
 };
@@ -20,7 +22,7 @@ use phalanx_ir::{
 };
 use phalanx_llvm::{ModulePrinter, ParseError, SourceMap};
 use phalanx_report::diagnostics::{SourceText, render_parse_error, render_verify_errors};
-use phalanx_target::{Scope, SourceSet, Target, varying};
+use phalanx_target::{LaunchStatement, Scope, SourceSet, Target, varying};
 
 /// Why a module was not accepted.
 #[derive(Clone, Debug)]
@@ -253,6 +255,18 @@ impl Session {
         edit: impl FnOnce(&mut Transaction<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         self.db.edit(function.0, edit)
+    }
+
+    /// States how a function is launched, where the module does not say. See [`Database::set_launch`].
+    ///
+    /// # Errors
+    /// When the module says something else.
+    pub fn set_launch(
+        &mut self,
+        function: FunctionId,
+        launch: LaunchStatement,
+    ) -> Result<(), ModuleEditError> {
+        self.db.set_launch(function.0, launch)
     }
 
     /// The text of a module. O(size).

@@ -79,11 +79,18 @@ pub fn callees(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, AttrLis
         .collect()
 }
 
-/// What is known of the launches of a function.
+/// What is known of the launches of a function: what the module says, and what the driver states ([`Database::set_launch`]).
 ///
-/// *Reads* `header`, `shell`, [`target`]. *Changes when* a stated size or the wave width do. *Cost* O(attributes).
+/// *Reads* `header`, `launch`, `shell`, [`target`]. *Changes when* a stated size or the wave width do. *Cost* O(attributes).
+///
+/// [`Database::set_launch`]: crate::Database::set_launch
 #[salsa::tracked(returns(ref))]
 pub fn launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
+    function.launch(db).over(stated_launch_facts(db, function))
+}
+
+/// What the module alone says. Not a query.
+pub fn stated_launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
     let module = function.module(db);
     let metadata = &module.shell(db).metadata;
     launch::launch_facts(module.context(db), function.header(db), metadata, target(db, module))
