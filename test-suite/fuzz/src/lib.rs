@@ -43,5 +43,6 @@ impl Target {
         Target { name: "verdict", run: verdict, is_slow: true },
         Target { name: "uniformity", run: uniformity, is_slow: true },
         Target { name: "divergence", run: oracle::divergence, is_slow: false },
+        Target { name: "convergence", run: definition::convergence, is_slow: false },
     ];
 }
