@@ -100,6 +100,8 @@ impl FunctionInput {
 
     pub(crate) fn from_function(db: &Database, module: ModuleInput, function: Function) -> Self {
         let Function { header, flow, body, extras, use_list_orders } = function;
-        FunctionInput::new(db, module, header, flow, body, extras, use_list_orders)
+        FunctionInput::builder(module, header, flow, body, extras, use_list_orders)
+            .durability(salsa::Durability::HIGH)
+            .new(db)
     }
 }

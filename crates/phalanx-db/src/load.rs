@@ -5,7 +5,7 @@ use std::sync::Arc;
 use phalanx_ir::{Function, GlobalName, Module};
 use phalanx_llvm::SourceMap;
 use rustc_hash::FxHashMap;
-use salsa::Setter;
+use salsa::{Durability, Setter};
 
 use crate::{
     Database, FunctionInput, ModuleInput,
@@ -35,15 +35,11 @@ impl Database {
     ) -> ModuleInput {
         let functions = std::mem::take(&mut module.functions);
         let context = Arc::clone(&module.context);
-        let input = ModuleInput::new(
-            self,
-            context,
-            module,
-            Vec::new(),
-            source_map.map(Arc::new),
-            overrides,
-        );
-        let entries = functions.into_iter().map(|f| self.add_function(input, f)).collect();
+        let source_map = source_map.map(Arc::new);
+        let input = ModuleInput::builder(context, module, Vec::new(), source_map, overrides)
+            .durability(Durability::HIGH)
+            .new(self);
+        let entries = functions.into_iter().map(|f| self.new_function(input, f)).collect();
         input.set_functions(self).to(entries);
         input
     }
@@ -74,7 +70,7 @@ impl Database {
             let name = function.header.name;
             let Some(existing) = old.remove(&name) else {
                 report.added.push(name);
-                entries.push(self.add_function(input, function));
+                entries.push(self.new_function(input, function));
                 continue;
             };
             let is_definition = !function.is_declaration();
@@ -90,17 +86,13 @@ impl Database {
         if *input.functions(self) != entries {
             input.set_functions(self).to(entries);
         }
+        let gone: Vec<FunctionInput> = old.into_values().collect();
+        self.drop_functions(input, &gone);
         if *input.shell(self) != module {
             input.set_shell(self).to(module);
         }
         input.set_source_map(self).to(source_map.map(Arc::new));
         report
-    }
-
-    fn add_function(&mut self, module: ModuleInput, function: Function) -> FunctionEntry {
-        let (name, is_definition) = (function.header.name, !function.is_declaration());
-        let input = FunctionInput::from_function(self, module, function);
-        FunctionEntry { name, input, is_definition }
     }
 
     /// Sets the parts that differ; whether there were any.

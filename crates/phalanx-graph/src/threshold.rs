@@ -20,6 +20,9 @@ pub(crate) struct Thresholds {
 
 impl Thresholds {
     pub(crate) fn new(mut keys: Vec<u32>) -> Self {
+        if keys.is_empty() {
+            return Self::default();
+        }
         let mut starts = vec![0, keys.len() as u32];
         let (mut start, mut end) = (0, keys.len());
         keys.reserve_exact(end.div_ceil(WIDTH - 1));

@@ -1,15 +1,19 @@
 //! The body of a function: instructions, operands and their order.
 //!
-//! Instructions live in an arena and are never removed from it, only unlinked, so an [`InstId`] stays good for the
+//! Instructions live in a table and are never removed from it, only unlinked, so an [`InstId`] stays good for the
 //! life of the function and facts can be kept in dense tables. Their order is a doubly linked list per block:
 //! inserting, erasing and moving are O(1) in blocks of any size. Operands are runs in one pool of four-byte handles.
 //!
+//! The methods here build a body. Changing one that is complete is the business of [`crate::edit`], which keeps def-use lists
+//! and the journal in step; a method called here on a body that has them starts them anew.
+//!
 //! Cost: 24 bytes per instruction, 12 for its place, 4 per operand.
 
-use la_arena::{Arena, Idx};
+use la_arena::Idx;
 
 use crate::{
     constant::Const,
+    edit::history::History,
     flow::BlockId,
     inst::{CallInfo, InstData, Opcode, OperandRange},
     metadata::LocalMetadata,
@@ -21,10 +25,10 @@ pub type InstId = Idx<InstData>;
 /// Metadata used as an operand; entry of [`Body::local_metadata`].
 pub type LocalMetadataId = Idx<LocalMetadata>;
 
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-struct Place {
+pub(crate) struct Place {
     block: u32,
     prev: u32,
     next: u32,
@@ -33,7 +37,7 @@ struct Place {
 const UNLINKED: Place = Place { block: NONE, prev: NONE, next: NONE };
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-struct Ends {
+pub(crate) struct Ends {
     first: u32,
     last: u32,
 }
@@ -41,24 +45,26 @@ struct Ends {
 /// Instructions, operands, order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Body {
-    insts: Arena<InstData>,
-    places: Vec<Place>,
-    ends: Vec<Ends>,
-    pool: Vec<Value>,
+    pub(crate) insts: Vec<InstData>,
+    pub(crate) places: Vec<Place>,
+    pub(crate) ends: Vec<Ends>,
+    pub(crate) pool: Vec<Value>,
     /// Shapes of calls: [`CallInfo`] by the index in word 0 of a call.
-    calls: Vec<CallInfo>,
+    pub(crate) calls: Vec<CallInfo>,
     /// Index lists of `extractvalue`, `insertvalue` and clause kinds of `landingpad`.
-    indices: Vec<u32>,
-    local_metadata: Arena<LocalMetadata>,
+    pub(crate) indices: Vec<u32>,
+    pub(crate) local_metadata: Vec<LocalMetadata>,
+    /// What rides along and is no part of the content.
+    pub(crate) history: History,
 }
 
 #[inline]
-fn raw<T>(id: Idx<T>) -> u32 {
+pub(crate) fn raw<T>(id: Idx<T>) -> u32 {
     id.into_raw().into_u32()
 }
 
 #[inline]
-fn id<T>(raw: u32) -> Option<Idx<T>> {
+pub(crate) fn id<T>(raw: u32) -> Option<Idx<T>> {
     (raw != NONE).then(|| Idx::from_raw(raw.into()))
 }
 
@@ -72,7 +78,8 @@ impl Body {
     pub fn create(&mut self, mut data: InstData, operands: &[Value]) -> InstId {
         data.operands = self.store_operands(operands);
         self.places.push(UNLINKED);
-        self.insts.alloc(data)
+        self.insts.push(data);
+        Idx::from_raw((self.insts.len() as u32 - 1).into())
     }
 
     /// Makes an instruction at the end of a block.
@@ -82,7 +89,7 @@ impl Body {
         inst
     }
 
-    fn store_operands(&mut self, operands: &[Value]) -> OperandRange {
+    pub(crate) fn store_operands(&mut self, operands: &[Value]) -> OperandRange {
         let start = u32::try_from(self.pool.len()).expect("fewer than 2^32 operands");
         self.pool.extend_from_slice(operands);
         OperandRange { start, len: operands.len() as u32 }
@@ -91,36 +98,39 @@ impl Body {
     /// The record of an instruction.
     #[inline]
     pub fn inst(&self, inst: InstId) -> &InstData {
-        &self.insts[inst]
+        &self.insts[raw(inst) as usize]
     }
 
     /// The record of an instruction, to change. Operands change through [`Body::set_operands`] only.
     pub fn inst_mut(&mut self, inst: InstId) -> &mut InstData {
-        &mut self.insts[inst]
+        self.history.forget();
+        &mut self.insts[raw(inst) as usize]
     }
 
     /// Operands of an instruction, as its opcode orders them.
     #[inline]
     pub fn operands(&self, inst: InstId) -> &[Value] {
-        let run = self.insts[inst].operands;
+        let run = self.insts[raw(inst) as usize].operands;
         &self.pool[run.start as usize..][..run.len as usize]
     }
 
     /// Operands of an instruction, to change in place.
     #[inline]
     pub fn operands_mut(&mut self, inst: InstId) -> &mut [Value] {
-        let run = self.insts[inst].operands;
+        self.history.forget();
+        let run = self.insts[raw(inst) as usize].operands;
         &mut self.pool[run.start as usize..][..run.len as usize]
     }
 
     /// Replaces all operands of an instruction.
     pub fn set_operands(&mut self, inst: InstId, operands: &[Value]) {
-        let run = self.insts[inst].operands;
+        self.history.forget();
+        let run = self.insts[raw(inst) as usize].operands;
         if operands.len() <= run.len as usize {
             self.pool[run.start as usize..][..operands.len()].copy_from_slice(operands);
-            self.insts[inst].operands.len = operands.len() as u32;
+            self.insts[raw(inst) as usize].operands.len = operands.len() as u32;
         } else {
-            self.insts[inst].operands = self.store_operands(operands);
+            self.insts[raw(inst) as usize].operands = self.store_operands(operands);
         }
     }
 
@@ -131,7 +141,7 @@ impl Body {
     }
 
     /// All instructions ever made, unlinked ones included, by id.
-    pub fn all_ids(&self) -> impl ExactSizeIterator<Item = InstId> + use<> {
+    pub fn all_ids(&self) -> impl ExactSizeIterator<Item = InstId> + DoubleEndedIterator + use<> {
         (0..self.insts.len() as u32).map(|n| InstId::from_raw(n.into()))
     }
 
@@ -186,6 +196,7 @@ impl Body {
     /// # Panics
     /// When it is in a block already.
     pub fn append(&mut self, block: BlockId, inst: InstId) {
+        self.history.forget();
         self.link(block, inst, None);
     }
 
@@ -194,11 +205,12 @@ impl Body {
     /// # Panics
     /// When it is in a block already, or `before` is in none.
     pub fn insert_before(&mut self, inst: InstId, before: InstId) {
+        self.history.forget();
         let block = self.block_of(before).expect("the instruction to insert before is in a block");
         self.link(block, inst, Some(before));
     }
 
-    fn link(&mut self, block: BlockId, inst: InstId, before: Option<InstId>) {
+    pub(crate) fn link(&mut self, block: BlockId, inst: InstId, before: Option<InstId>) {
         assert_eq!(
             self.places[raw(inst) as usize],
             UNLINKED,
@@ -227,6 +239,11 @@ impl Body {
 
     /// Takes an instruction out of its block; its id stays valid. Nothing happens when it is in none.
     pub fn unlink(&mut self, inst: InstId) {
+        self.history.forget();
+        self.take_out(inst);
+    }
+
+    pub(crate) fn take_out(&mut self, inst: InstId) {
         let Place { block, prev, next } = self.places[raw(inst) as usize];
         if block == NONE {
             return;
@@ -240,6 +257,48 @@ impl Body {
             next => self.places[next as usize].prev = prev,
         }
         self.places[raw(inst) as usize] = UNLINKED;
+    }
+
+    /// Moves the instructions of a block from `at` to its end to the empty block `to`. O(moved).
+    pub(crate) fn split_list(&mut self, at: InstId, to: BlockId) {
+        let Place { block, prev, .. } = self.places[raw(at) as usize];
+        let to = raw(to);
+        if to as usize >= self.ends.len() {
+            self.ends.resize(to as usize + 1, Ends { first: NONE, last: NONE });
+        }
+        let last = self.ends[block as usize].last;
+        self.ends[to as usize] = Ends { first: raw(at), last };
+        self.ends[block as usize].last = prev;
+        match prev {
+            NONE => self.ends[block as usize].first = NONE,
+            prev => self.places[prev as usize].next = NONE,
+        }
+        self.places[raw(at) as usize].prev = NONE;
+        self.set_blocks(raw(at), to);
+    }
+
+    /// Moves all instructions of `from` to the end of `to`. O(moved).
+    pub(crate) fn join_lists(&mut self, to: BlockId, from: BlockId) {
+        let (to, from) = (raw(to), raw(from) as usize);
+        let Some(&Ends { first, last }) = self.ends.get(from).filter(|e| e.first != NONE) else {
+            return;
+        };
+        self.ends[from] = Ends { first: NONE, last: NONE };
+        let end = std::mem::replace(&mut self.ends[to as usize].last, last);
+        match end {
+            NONE => self.ends[to as usize].first = first,
+            end => self.places[end as usize].next = first,
+        }
+        self.places[first as usize].prev = end;
+        self.set_blocks(first, to);
+    }
+
+    fn set_blocks(&mut self, first: u32, block: u32) {
+        let mut at = first;
+        while at != NONE {
+            self.places[at as usize].block = block;
+            at = self.places[at as usize].next;
+        }
     }
 
     /// Incoming values of a phi.
@@ -267,7 +326,7 @@ impl Body {
     /// The shape of a call, invoke or callbr.
     #[inline]
     pub fn call_info(&self, call: InstId) -> &CallInfo {
-        &self.calls[self.insts[call].words[0] as usize]
+        &self.calls[self.insts[raw(call) as usize].words[0] as usize]
     }
 
     /// All call shapes, by index.
@@ -277,6 +336,7 @@ impl Body {
 
     /// All call shapes, to change.
     pub fn call_infos_mut(&mut self) -> &mut [CallInfo] {
+        self.history.forget();
         &mut self.calls
     }
 
@@ -319,18 +379,19 @@ impl Body {
     /// The index list of an `extractvalue` or `insertvalue`, the clause kinds of a `landingpad`.
     #[inline]
     pub fn indices(&self, inst: InstId) -> &[u32] {
-        let [start, len] = self.insts[inst].words;
+        let [start, len] = self.insts[raw(inst) as usize].words;
         &self.indices[start as usize..][..len as usize]
     }
 
     /// Stores metadata used as an operand.
     pub fn add_local_metadata(&mut self, metadata: LocalMetadata) -> LocalMetadataId {
-        self.local_metadata.alloc(metadata)
+        self.local_metadata.push(metadata);
+        Idx::from_raw((self.local_metadata.len() as u32 - 1).into())
     }
 
     /// Metadata used as an operand, if the body has any under this number.
     pub fn try_local_metadata(&self, id: LocalMetadataId) -> Option<&LocalMetadata> {
-        ((raw(id) as usize) < self.local_metadata.len()).then(|| &self.local_metadata[id])
+        self.local_metadata.get(raw(id) as usize)
     }
 
     /// Whether the operands, call shape and index list of an instruction are in the body's tables.
@@ -338,7 +399,7 @@ impl Body {
     /// Always so of what [`Body::create`] and the `add_…` methods made; [`Body::inst_mut`] can break it.
     pub fn is_intact(&self, inst: InstId) -> bool {
         let within = |start: u32, len: u32, table: usize| start as usize + len as usize <= table;
-        let data = &self.insts[inst];
+        let data = self.inst(inst);
         let [first, second] = data.words;
         within(data.operands.start, data.operands.len, self.pool.len())
             && match data.opcode {
@@ -352,12 +413,13 @@ impl Body {
 
     /// Metadata used as an operand.
     pub fn local_metadata(&self, id: LocalMetadataId) -> &LocalMetadata {
-        &self.local_metadata[id]
+        &self.local_metadata[raw(id) as usize]
     }
 
     /// All metadata used as operands, to change (forward references are resolved once a function is complete).
     pub fn local_metadata_mut(&mut self) -> impl Iterator<Item = &mut LocalMetadata> + '_ {
-        self.local_metadata.values_mut()
+        self.history.forget();
+        self.local_metadata.iter_mut()
     }
 
     /// Gives back spare capacity, after a body has been built.
@@ -373,12 +435,13 @@ impl Body {
 
     /// Bytes held on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.insts.len() * size_of::<InstData>()
+        self.insts.capacity() * size_of::<InstData>()
             + self.places.capacity() * size_of::<Place>()
             + self.ends.capacity() * size_of::<Ends>()
             + self.pool.capacity() * size_of::<Value>()
             + self.calls.capacity() * size_of::<CallInfo>()
             + self.indices.capacity() * size_of::<u32>()
-            + self.local_metadata.len() * size_of::<LocalMetadata>()
+            + self.local_metadata.capacity() * size_of::<LocalMetadata>()
+            + self.history.heap_bytes()
     }
 }

@@ -87,10 +87,12 @@
 //! ```
 
 mod call;
+pub(crate) mod check;
 mod error;
 mod function;
 mod inst;
 mod module;
+pub(crate) mod names;
 mod shorthand;
 
 pub use self::{

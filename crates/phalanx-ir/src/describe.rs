@@ -8,7 +8,7 @@ use crate::{
     constant::ConstKind,
     context::Context,
     flow::BlockId,
-    function::Function,
+    function::FunctionRef,
     module::Module,
     symbol::GlobalName,
     types::{StructName, Type, TypeKind},
@@ -23,14 +23,14 @@ pub(crate) fn global(context: &Context, name: GlobalName) -> String {
     }
 }
 
-pub(crate) fn block(function: &Function, block: BlockId) -> String {
+pub(crate) fn block(function: FunctionRef<'_>, block: BlockId) -> String {
     match function.extras.names.block(block) {
         Some(name) => format!("%{}", String::from_utf8_lossy(name)),
         None => format!("{:?}", Value::block(block)),
     }
 }
 
-pub(crate) fn value(context: &Context, function: &Function, value: Value) -> String {
+pub(crate) fn value(context: &Context, function: FunctionRef<'_>, value: Value) -> String {
     let names = &function.extras.names;
     let name = match value.kind() {
         ValueKind::Inst(inst) => names.inst(inst),
@@ -57,9 +57,9 @@ pub(crate) fn value(context: &Context, function: &Function, value: Value) -> Str
 }
 
 /// `type value`, or the value alone when it has none.
-pub(crate) fn typed_value(context: &Context, function: &Function, operand: Value) -> String {
+pub(crate) fn typed_value(context: &Context, function: FunctionRef<'_>, operand: Value) -> String {
     let text = value(context, function, operand);
-    match type_of_checked(context, &function.header, &function.body, operand) {
+    match type_of_checked(context, function.header, function.body, operand) {
         Some(ty) => format!("{} {text}", type_name(context, ty)),
         None => text,
     }
@@ -135,7 +135,11 @@ fn write_type(context: &Context, ty: Type, depth: u32, out: &mut String) {
 }
 
 /// A verifier's error with its entities named.
-pub(crate) fn error(module: &Module, function: Option<&Function>, error: &VerifyError) -> String {
+pub(crate) fn error(
+    module: &Module,
+    function: Option<FunctionRef<'_>>,
+    error: &VerifyError,
+) -> String {
     let context = &module.context;
     let mut text = String::new();
     if let Some(function) = function {

@@ -30,6 +30,18 @@ impl Extras {
         self.debug_records[start..].iter().take_while(move |(at, _)| *at == inst).map(|(_, r)| r)
     }
 
+    /// Replaces the attachments of an instruction. O(attachments of the function).
+    pub fn set_attachments(&mut self, inst: InstId, attachments: Vec<Attachment>) {
+        let range = run(&self.attachments, inst);
+        self.attachments.splice(range, attachments.into_iter().map(|a| (inst, a)));
+    }
+
+    /// Replaces the debug records before an instruction. O(debug records of the function).
+    pub fn set_debug_records(&mut self, inst: InstId, records: Vec<DebugRecord>) {
+        let range = run(&self.debug_records, inst);
+        self.debug_records.splice(range, records.into_iter().map(|r| (inst, r)));
+    }
+
     /// Gives back spare capacity.
     pub fn shrink_to_fit(&mut self) {
         self.names.shrink_to_fit();
@@ -45,15 +57,22 @@ impl Extras {
     }
 }
 
+/// Where the entries of an instruction are in a sorted list.
+fn run<T>(list: &[(InstId, T)], inst: InstId) -> std::ops::Range<usize> {
+    let start = list.partition_point(|(at, _)| *at < inst);
+    let len = list[start..].iter().take_while(|(at, _)| *at == inst).count();
+    start..start + len
+}
+
 /// Names of the local values of a function. What has no entry is numbered when printed.
 ///
 /// A name is a byte string. All names share one buffer; an entry costs four bytes plus the name and its length.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Names {
-    bytes: Vec<u8>,
-    insts: Vec<u32>,
-    args: Vec<u32>,
-    blocks: Vec<u32>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) insts: Vec<u32>,
+    pub(crate) args: Vec<u32>,
+    pub(crate) blocks: Vec<u32>,
 }
 
 impl Names {
@@ -104,6 +123,14 @@ impl Names {
         self.bytes.push(len as u8);
         self.bytes.extend_from_slice(name);
         entry
+    }
+
+    /// All names that are in use.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &[u8]> + '_ {
+        let tables = [&self.insts, &self.args, &self.blocks];
+        tables.into_iter().flat_map(move |table| {
+            (0..table.len() as u32).filter_map(move |at| self.get(table, at))
+        })
     }
 
     fn get(&self, table: &[u32], at: u32) -> Option<&[u8]> {

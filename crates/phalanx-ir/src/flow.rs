@@ -3,8 +3,10 @@
 //! Flow changes far more rarely than instructions do, and every graph fact depends on it alone; so it is a part of
 //! a function of its own, and an edit of instructions leaves it untouched.
 
-use la_arena::{Arena, Idx};
+use la_arena::Idx;
 use phalanx_graph::{Cfg, Node};
+
+use crate::{body::raw, edit::aside::Aside};
 
 /// A block of a function. Ids are never reused, so facts indexed by them survive edits.
 pub type BlockId = Idx<BlockFlow>;
@@ -12,16 +14,18 @@ pub type BlockId = Idx<BlockFlow>;
 /// Successors of one block: a run in the flow's pool.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct BlockFlow {
-    start: u32,
-    len: u32,
+    pub(crate) start: u32,
+    pub(crate) len: u32,
 }
 
 /// Blocks, order and successors.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Flow {
-    blocks: Arena<BlockFlow>,
-    order: Vec<BlockId>,
-    pool: Vec<BlockId>,
+    pub(crate) blocks: Vec<BlockFlow>,
+    pub(crate) order: Vec<BlockId>,
+    pub(crate) pool: Vec<BlockId>,
+    /// Number of edges into each block; made when somebody asks.
+    pub(crate) in_degrees: Aside<Vec<u32>>,
 }
 
 impl Flow {
@@ -32,7 +36,8 @@ impl Flow {
 
     /// Adds a block without placing it in the order.
     pub fn create_block(&mut self) -> BlockId {
-        self.blocks.alloc(BlockFlow::default())
+        self.blocks.push(BlockFlow::default());
+        Idx::from_raw((self.blocks.len() as u32 - 1).into())
     }
 
     /// Places a block at the end of the order.
@@ -42,7 +47,8 @@ impl Flow {
 
     /// Sets the successors of a block, in the order its terminator names them; a target may repeat.
     pub fn set_successors(&mut self, block: BlockId, successors: &[BlockId]) {
-        let run = &mut self.blocks[block];
+        self.in_degrees = Aside::default();
+        let run = &mut self.blocks[raw(block) as usize];
         if successors.len() > run.len as usize {
             run.start = u32::try_from(self.pool.len()).expect("fewer than 2^32 edges");
             self.pool.extend_from_slice(successors);
@@ -55,8 +61,22 @@ impl Flow {
     /// Successors of a block, in the order its terminator names them, with multiplicity.
     #[inline]
     pub fn successors(&self, block: BlockId) -> &[BlockId] {
-        let run = self.blocks[block];
+        let run = self.blocks[raw(block) as usize];
         &self.pool[run.start as usize..][..run.len as usize]
+    }
+
+    /// Number of edges into a block, from unreachable blocks too. O(blocks + edges) the first time, then O(1).
+    pub fn in_degree(&self, block: BlockId) -> u32 {
+        let degrees = self.in_degrees.get_or_init(|| {
+            let mut degrees = vec![0; self.blocks.len()];
+            for run in &self.blocks {
+                for &to in &self.pool[run.start as usize..][..run.len as usize] {
+                    degrees[raw(to) as usize] += 1;
+                }
+            }
+            degrees
+        });
+        degrees.get(raw(block) as usize).copied().unwrap_or(0)
     }
 
     /// Blocks in the order of the text; the first is the entry.
@@ -86,7 +106,7 @@ impl Flow {
 
     /// Bytes held on the heap.
     pub fn heap_bytes(&self) -> usize {
-        self.blocks.len() * size_of::<BlockFlow>()
+        self.blocks.capacity() * size_of::<BlockFlow>()
             + (self.order.capacity() + self.pool.capacity()) * size_of::<BlockId>()
     }
 
@@ -97,7 +117,10 @@ impl Flow {
         let entry = node_of(self.entry()?);
         Some(Cfg::new(
             entry,
-            self.blocks.iter().map(|(block, _)| self.successors(block).iter().map(|&s| node_of(s))),
+            self.blocks.iter().map(|run| {
+                let successors = &self.pool[run.start as usize..][..run.len as usize];
+                successors.iter().map(|&s| node_of(s))
+            }),
         ))
     }
 }

@@ -12,6 +12,7 @@ pub mod constant;
 mod context;
 pub mod data_layout;
 mod describe;
+pub mod edit;
 mod extras;
 pub mod flow;
 pub mod fold;

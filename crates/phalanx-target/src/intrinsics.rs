@@ -313,5 +313,12 @@ pub fn lookup(name: &str) -> Option<Intrinsic> {
     Some(Intrinsic { family, base, info })
 }
 
+/// Whether a name is that of an intrinsic that is a convergent operation whatever its declaration says.
+#[must_use]
+pub fn is_convergent(name: &[u8]) -> bool {
+    let found = std::str::from_utf8(name).ok().and_then(lookup);
+    found.is_some_and(|intrinsic| intrinsic.info.llvm_convergent)
+}
+
 #[cfg(test)]
 mod tests;

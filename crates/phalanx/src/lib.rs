@@ -40,6 +40,7 @@
 //! | walk a function | [`Session::code`]: [`ir::Flow`], [`ir::Body`] |
 //! | ask the graph | [`Session::cfg`], [`Session::dom_tree`], [`Session::postdom_tree`], [`Session::cycles`] ... |
 //! | ask what diverges | [`Session::divergence`], a [`DivergenceView`] |
+//! | change a function | [`Session::edit`], a [`Transaction`](ir::edit::Transaction) |
 //! | render | [`report`] |
 //! | run a kernel | [`simt::run`] |
 //!

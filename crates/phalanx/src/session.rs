@@ -12,7 +12,9 @@ use phalanx_graph::{
     Cfg, ControlDependence, CycleId, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree,
 };
 use phalanx_ir::{
-    BlockId, Context, InstId, Module, Value, flow,
+    BlockId, BuildError, Context, InstId, Module, Value,
+    edit::Transaction,
+    flow,
     function::FunctionRef,
     verify::{Verifier, VerifyError},
 };
@@ -109,6 +111,11 @@ impl Session {
         Self::default()
     }
 
+    /// A session that records which queries run and which answers are found to be still good: see [`Database::take_log`].
+    pub fn with_event_log() -> Self {
+        Session { db: Database::with_event_log(), context: Arc::default() }
+    }
+
     /// Where types, constants and names live: what a [`phalanx_ir::builder::ModuleBuilder`] is made over.
     pub fn context(&self) -> &Arc<Context> {
         &self.context
@@ -117,6 +124,11 @@ impl Session {
     /// The database below, for queries that have no method here.
     pub fn database(&self) -> &Database {
         &self.db
+    }
+
+    /// The database below, to add and remove functions and to change headers and globals.
+    pub fn database_mut(&mut self) -> &mut Database {
+        &mut self.db
     }
 
     /// Reads a module from the text of LLVM IR and verifies it. O(length).
@@ -228,6 +240,21 @@ impl Session {
         queries::is_kernel(&self.db, function.0)
     }
 
+    /// Edits a function in a transaction: what `edit` did is kept when it returns `Ok` and all rules are satisfied, and taken back
+    /// otherwise. Facts that are asked afterwards are repaired. See [`phalanx_ir::edit`].
+    ///
+    /// Waits until all other handles on the session are gone.
+    ///
+    /// # Errors
+    /// That of `edit`, or of [`Transaction::commit`].
+    pub fn edit<R, E: From<BuildError>>(
+        &mut self,
+        function: FunctionId,
+        edit: impl FnOnce(&mut Transaction<'_>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        self.db.edit(function.0, edit)
+    }
+
     /// The text of a module. O(size).
     pub fn print(&self, module: ModuleId) -> Vec<u8> {
         let functions =
@@ -306,7 +333,8 @@ impl Session {
         Some(DivergenceView {
             facts,
             numbering: Numbering::new(function.0.header(&self.db)),
-            control: queries::control_divergence(&self.db, function.0).as_deref()?,
+            db: &self.db,
+            function: function.0,
             varying: Scope::ALL
                 .map(|scope| varying(scope, queries::launch_facts(&self.db, function.0))),
         })
@@ -330,18 +358,13 @@ fn retarget(
 fn verified(
     (module, source_map): (Module, Option<SourceMap>),
 ) -> Result<(Module, Option<SourceMap>), ReadError> {
-    let errors =
-        Verifier::new(&module).with_convergent_intrinsics(is_convergent_intrinsic).module();
+    let errors = Verifier::new(&module)
+        .with_convergent_intrinsics(phalanx_target::intrinsics::is_convergent)
+        .module();
     match errors.is_empty() {
         true => Ok((module, source_map)),
         false => Err(ReadError::Verify(Box::new(Invalid { module, source_map, errors }))),
     }
-}
-
-/// Intrinsics that are convergent operations whatever their declaration says.
-fn is_convergent_intrinsic(name: &[u8]) -> bool {
-    let found = std::str::from_utf8(name).ok().and_then(phalanx_target::intrinsics::lookup);
-    found.is_some_and(|intrinsic| intrinsic.info.llvm_convergent)
 }
 
 /// Divergence of one function, in terms of its IR.
@@ -352,7 +375,8 @@ fn is_convergent_intrinsic(name: &[u8]) -> bool {
 pub struct DivergenceView<'s> {
     facts: &'s Divergence,
     numbering: Numbering,
-    control: &'s [SourceSet],
+    db: &'s Database,
+    function: FunctionInput,
     varying: [SourceSet; Scope::ALL.len()],
 }
 
@@ -395,9 +419,11 @@ impl<'s> DivergenceView<'s> {
         self.branch_mask(block).intersects(self.varying(scope))
     }
 
-    /// Mask of whether a block is executed: of the branches that it is control dependent on, directly or not.
+    /// Mask of whether a block is executed: of the branches that it is control dependent on, directly or not. Near-linear in
+    /// the blocks the first time after branches have changed.
     pub fn control_mask(&self, block: BlockId) -> SourceSet {
-        self.control[flow::node_of(block).index()]
+        let control = queries::control_divergence(self.db, self.function).as_deref();
+        control.map_or(SourceSet::EMPTY, |control| control[flow::node_of(block).index()])
     }
 
     /// Whether some threads of a group may execute a block and others not.

@@ -9,6 +9,7 @@
 //! Targets that ask LLVM do nothing but say so where it is not installed.
 
 pub mod definition;
+pub mod edits;
 mod entropy;
 mod graphs;
 pub mod oracle;
@@ -44,5 +45,6 @@ impl Target {
         Target { name: "uniformity", run: uniformity, is_slow: true },
         Target { name: "divergence", run: oracle::divergence, is_slow: false },
         Target { name: "convergence", run: definition::convergence, is_slow: false },
+        Target { name: "edits", run: edits::edits, is_slow: false },
     ];
 }

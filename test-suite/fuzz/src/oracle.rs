@@ -7,7 +7,7 @@
 //!
 //! Convergence follows the function's own cycle hierarchy and others, since an answer has to hold for each.
 
-mod programs;
+pub(crate) mod programs;
 mod reduce;
 
 use std::fmt;

@@ -2,17 +2,21 @@
 
 use phalanx_analysis::{
     control,
-    divergence::{self as solver, Divergence, LlvmFixes, Rules, ValueTable},
+    divergence::{self as solver, Divergence, LlvmFixes, Rules, SourceSets, ValueTable},
+    follow::Sources,
     launch,
     lower::{self, Code, Surroundings},
 };
-use phalanx_ir::{GlobalName, ValueKind, attributes::AttrList, constant::ConstKind};
+use phalanx_ir::{
+    GlobalName, ValueKind, attributes::AttrList, constant::ConstKind, verify::ModuleIndex,
+};
 use phalanx_target::{
     LaunchFacts, SourceSet, Target,
     calling_convention::{self, Entry},
 };
 use rustc_hash::FxHashMap;
 
+use super::follow::repaired;
 use super::graph::{cfg, cycles, dom_tree, postdom_tree, sync_dependence};
 use crate::{FunctionInput, ModuleInput};
 
@@ -35,6 +39,15 @@ pub fn target(db: &dyn Db, module: ModuleInput) -> Target {
 #[salsa::tracked(returns(ref))]
 pub fn symbols(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, FunctionInput> {
     module.functions(db).iter().map(|entry| (entry.name, entry.input)).collect()
+}
+
+/// Where the entities of a module are, by name: what the rules of instructions look at.
+///
+/// *Reads* `shell`, `functions`. *Changes when* an entity is added or removed. *Cost* O(entities).
+#[salsa::tracked(returns(ref))]
+pub fn module_index(db: &dyn Db, module: ModuleInput) -> ModuleIndex {
+    let functions = module.functions(db).iter().map(|entry| entry.name);
+    ModuleIndex::with_functions(module.shell(db), functions)
 }
 
 /// Functions that a function calls by name, sorted, with their attributes.
@@ -145,7 +158,7 @@ pub fn llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTabl
 /// *Cost* near-linear; see [`phalanx_analysis::divergence`].
 #[salsa::tracked(returns(ref))]
 pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
-    solve(db, function, affect_map(db, function).as_ref()?, Rules::Precise)
+    repaired(db, function, Sources::Full)
 }
 
 /// As [`divergence()`], from LLVM 22's sources.
@@ -153,7 +166,7 @@ pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
 /// *Reads* [`llvm_affect_map`] and the graph facts. *Cost* as [`divergence()`].
 #[salsa::tracked(returns(ref))]
 pub fn uniformity(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
-    solve(db, function, llvm_affect_map(db, function).as_ref()?, Rules::Precise)
+    repaired(db, function, Sources::Llvm)
 }
 
 /// LLVM 22's own answer, its unsound results included: for comparisons only. Not a query.
@@ -178,16 +191,54 @@ pub(super) fn flow_facts(db: &dyn Db, function: FunctionInput) -> Option<solver:
     Some(solver::Flow { cfg, dom, cycles, sync })
 }
 
+/// Sources of the direction of each block's terminator, by block number.
+///
+/// *Reads* [`divergence()`]. *Changes when* a branch's sources do. *Cost* O(blocks / 1000): the tables are shared.
+#[salsa::tracked(returns(ref))]
+pub fn branch_divergence(db: &dyn Db, function: FunctionInput) -> Option<SourceSets> {
+    Some(divergence(db, function).as_ref()?.terminators().clone())
+}
+
 /// Sources that the execution of each block depends on, by block number.
 ///
-/// *Reads* [`divergence()`], `postdom_tree`. *Changes when* a branch's sources do. *Cost* near-linear per source.
+/// *Reads* [`branch_divergence`], `postdom_tree`. *Changes when* a branch's sources do. *Cost* near-linear per source.
 #[salsa::tracked(returns(ref))]
 pub fn control_divergence(db: &dyn Db, function: FunctionInput) -> Option<Vec<SourceSet>> {
     let cfg = cfg(db, function).as_ref()?;
     let postdom = postdom_tree(db, function).as_ref()?;
-    Some(control::control_divergence(
-        cfg,
-        postdom,
-        divergence(db, function).as_ref()?.terminators(),
-    ))
+    Some(control::control_divergence(cfg, postdom, branch_divergence(db, function).as_ref()?))
+}
+
+/// How many branches of a function are divergent for some source.
+///
+/// *Reads* [`branch_divergence`]. *Changes when* a branch becomes divergent or uniform. *Cost* O(blocks).
+#[salsa::tracked(returns(copy))]
+pub fn divergent_branches(db: &dyn Db, function: FunctionInput) -> usize {
+    let branches = branch_divergence(db, function).as_ref();
+    branches.map_or(0, |branches| branches.iter().filter(|sources| !sources.is_empty()).count())
+}
+
+/// Functions of a module that are counted together: so many that both a group and the list of groups stay short.
+const GROUP: usize = 128;
+
+/// The sum of [`divergent_branches`] over one group of functions.
+///
+/// *Reads* `functions`, [`divergent_branches`]. *Changes when* one of them does. *Cost* O(1) per function of the group.
+#[salsa::tracked(returns(copy))]
+fn divergent_branches_of_group(db: &dyn Db, module: ModuleInput, group: usize) -> usize {
+    let entries = module.functions(db);
+    let group = entries.iter().skip(group * GROUP).take(GROUP);
+    group.filter(|e| e.is_definition).map(|e| divergent_branches(db, e.input)).sum()
+}
+
+/// How many branches of a module are divergent for some source.
+///
+/// Counted by groups of functions: those in which nothing was edited are validated in one step.
+///
+/// *Reads* `functions`, [`divergent_branches`]. *Changes when* one of them does. *Cost* O(functions) the first time, then
+/// O(functions / 128) and the groups with edited functions.
+#[salsa::tracked(returns(copy))]
+pub fn module_divergent_branches(db: &dyn Db, module: ModuleInput) -> usize {
+    let groups = module.functions(db).len().div_ceil(GROUP);
+    (0..groups).map(|group| divergent_branches_of_group(db, module, group)).sum()
 }

@@ -5,12 +5,13 @@
 //! kept counts for the inputs only that it was brought up to: a position in the history of the body, and two
 //! numbers that are new whenever anything else that is read has changed ([`flow_version`], [`full_version`]).
 
+use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use phalanx_analysis::{
-    divergence::{self as solver, Divergence, Rules},
-    follow::{Changes, Follower, Found, Sources, Stamp, Subject},
+    divergence::{self as solver, Divergence, Rules, ValueTable},
+    follow::{Changes, Follower, Found, LARGE, Sources, Stamp, Subject},
 };
 
 use super::facts::{NO_CALLEES, flow_facts, with_code};
@@ -57,11 +58,27 @@ pub fn llvm_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
+/// How often the divergence of a function was found in which way.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Repairs {
+    /// From scratch.
+    pub solved: u64,
+    /// From scratch, and kept to be repaired.
+    pub kept: u64,
+    /// By repair.
+    pub repaired: u64,
+    /// Derived again from tables that were kept.
+    pub rebuilt: u64,
+    /// Values, uses and branches that all repairs together looked at.
+    pub visited: u64,
+}
+
 /// Where the followers of a function are while nobody asks.
 #[derive(Debug, Default)]
 pub struct Slot {
     full: Mutex<Option<Follower>>,
     llvm: Mutex<Option<Follower>>,
+    counts: Mutex<Repairs>,
 }
 
 impl Slot {
@@ -82,6 +99,24 @@ impl Slot {
         *self.of(sources).lock().unwrap_or_else(PoisonError::into_inner) = follower;
     }
 
+    fn count(&self, found: Found) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        match found {
+            Found::Solved => counts.solved += 1,
+            Found::Kept => counts.kept += 1,
+            Found::Rebuilt => counts.rebuilt += 1,
+            Found::Repaired { visited } => {
+                counts.repaired += 1;
+                counts.visited += visited as u64;
+            }
+        }
+    }
+
+    /// How often which way was taken.
+    pub fn repairs(&self) -> Repairs {
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Drops what is kept; it is built again when it is worth it.
     pub fn clear(&self) {
         self.put(Sources::Full, None);
@@ -98,13 +133,64 @@ pub fn follower_slot(db: &dyn Db, function: FunctionInput) -> Slot {
     Slot::default()
 }
 
-/// The answer of [`divergence()`](super::divergence()) or [`uniformity`](super::uniformity), for a caller who has a record of the
-/// edits: `position` names the present state of the body, and `since` says what has changed since an earlier one, if
-/// that is known. None for a declaration.
+/// Whether a function is so large that its divergence is repaired rather than found again.
+///
+/// *Reads* `body`. *Changes when* the function grows beyond [`LARGE`] instructions. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn is_large(db: &dyn Db, function: FunctionInput) -> bool {
+    function.body(db).id_count() >= LARGE
+}
+
+/// Divergence of a function as its journal says it has become. None for a declaration.
+///
+/// *Reads* `flow`, `body`, [`flow_version`], [`full_version`] or [`llvm_version`]. *Cost* from scratch the first times; then that of what
+/// changed. A small function is solved from scratch and has no follower.
+pub(super) fn repaired(
+    db: &dyn Db,
+    function: FunctionInput,
+    sources: Sources,
+) -> Option<Divergence> {
+    if !is_large(db, function) {
+        let flow = flow_facts(db, function)?;
+        return Some(solver::solve(flow, table(db, function, sources)?, Rules::Precise));
+    }
+    let journal = function.body(db).journal();
+    let changes = OnceCell::new();
+    let found = follow(db, function, sources, journal.position(), |position| {
+        let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
+        Some(Changes { insts: &changes.insts, flow: changes.flow })
+    });
+    Some(found?.0)
+}
+
+/// How the divergence of a function was found so far; all zero for small functions, which are always solved from scratch. Not a query.
+pub fn repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
+    match is_large(db, function) {
+        true => follower_slot(db, function).repairs(),
+        false => Repairs::default(),
+    }
+}
+
+/// Drops what is kept to repair the facts of a function. Not a query.
+pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
+    if is_large(db, function) {
+        follower_slot(db, function).clear();
+    }
+}
+
+fn table(db: &dyn Db, function: FunctionInput, sources: Sources) -> Option<&ValueTable> {
+    match sources {
+        Sources::Full => affect_map(db, function).as_ref(),
+        Sources::Llvm => llvm_affect_map(db, function).as_ref(),
+    }
+}
+
+/// The answer of [`divergence()`](super::divergence()) or [`uniformity`](super::uniformity): `position` names the present state of the
+/// body, and `since` says what has changed since an earlier one, if that is known. None for a declaration.
 ///
 /// *Reads* `flow`, `body`, [`flow_version`], [`full_version`] or [`llvm_version`]. *Cost* from scratch the first times; then that
 /// of what changed.
-pub fn follow<'h>(
+fn follow<'h>(
     db: &dyn Db,
     function: FunctionInput,
     sources: Sources,
@@ -117,11 +203,7 @@ pub fn follow<'h>(
         Sources::Llvm => (llvm_version(db, function), callees(db, function).as_slice()),
     };
     let stamp = Stamp { position, flow: flow_version(db, function), around };
-    let table = match sources {
-        Sources::Full => affect_map,
-        Sources::Llvm => llvm_affect_map,
-    };
-    let scratch = || match table(db, function) {
+    let scratch = || match table(db, function, sources) {
         Some(table) => solver::solve(flow, table, Rules::Precise),
         None => Divergence::default(),
     };
@@ -131,5 +213,8 @@ pub fn follow<'h>(
         follower.answer(Subject { code, around, flow, stamp }, since, scratch)
     });
     slot.put(sources, Some(follower));
+    if let Some((_, found)) = &found {
+        slot.count(*found);
+    }
     found
 }

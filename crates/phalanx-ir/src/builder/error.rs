@@ -50,6 +50,30 @@ pub enum BuildError {
         /// What is wrong with it.
         message: &'static str,
     },
+    /// A value cannot go while something reads it.
+    #[error("{function}: {entity} is still read by {user}")]
+    Used {
+        /// `@name` of the function.
+        function: String,
+        /// The value.
+        entity: String,
+        /// One that reads it.
+        user: String,
+    },
+    /// The incoming values of a phi are not those of the edges into its block.
+    #[error("{function}: {phi} has {entries} incoming values for {edges} edges from {block}")]
+    Incoming {
+        /// `@name` of the function.
+        function: String,
+        /// The phi.
+        phi: String,
+        /// Where the edges come from.
+        block: String,
+        /// Values the phi has for them.
+        entries: usize,
+        /// Edges there are.
+        edges: usize,
+    },
     /// A name is taken.
     #[error("{name} is defined already{}", if *other_type { ", with another type" } else { "" })]
     DuplicateName {

@@ -1,33 +1,26 @@
 //! [`FunctionBuilder`]: blocks, cursor, names, phis.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::{
     body::InstId,
     builder::{
         call::{CallSpec, Callee},
+        check,
         error::BuildError,
         inst::{InstBuilder, Modifiers, NewInst},
         module::{FunctionHandle, ModuleBuilder},
+        names::NameSpace,
     },
     context::Context,
     describe,
     flow::BlockId,
     function::{Function, FunctionHeader},
-    inst::{InstData, Opcode, OperandRange},
+    inst::Opcode,
     metadata::{Attachment, LocalMetadata, MetadataId},
     types::Type,
     value::Value,
-    verify::{
-        self,
-        env::Env,
-        fault::Fault,
-        integrity,
-        result::{ResultType, result_type},
-        rules,
-        types::MAX_ALIGN,
-        view::{InstView, OperandTypes, dangling, type_of},
-    },
+    verify::{self, env::Env},
 };
 
 /// Where the next instruction goes.
@@ -209,8 +202,8 @@ impl<'m> FunctionBuilder<'m> {
                 opcode: Opcode::Phi,
                 message: "PHI node operands are not the same type as the result!".into(),
                 operands: vec![
-                    describe::typed_value(context, &self.function, phi),
-                    describe::typed_value(context, &self.function, value),
+                    describe::typed_value(context, self.function.view(), phi),
+                    describe::typed_value(context, self.function.view(), value),
                 ],
             });
         }
@@ -280,7 +273,7 @@ impl<'m> FunctionBuilder<'m> {
             errors.push(self.error("Function has no blocks!"));
         }
         if !errors.is_empty() {
-            let describe = |e| describe::error(module, Some(&self.function), e);
+            let describe = |e| describe::error(module, Some(self.function.view()), e);
             return Err(BuildError::Function {
                 function: describe::global(&module.context, name),
                 messages: errors.iter().map(describe).collect(),
@@ -309,13 +302,13 @@ impl<'m> FunctionBuilder<'m> {
         let context = &self.module.module.context;
         BuildError::Entity {
             function: describe::global(context, self.function.header.name),
-            entity: describe::value(context, &self.function, entity),
+            entity: describe::value(context, self.function.view(), entity),
             message,
         }
     }
 
     fn block_name(&self, block: Option<BlockId>) -> String {
-        block.map_or_else(String::new, |block| describe::block(&self.function, block))
+        block.map_or_else(String::new, |block| describe::block(self.function.view(), block))
     }
 
     /// Where an instruction of this opcode goes: block, and what to put it before.
@@ -343,86 +336,17 @@ impl<'m> FunctionBuilder<'m> {
         }
         Ok((block, before))
     }
-
-    /// The record of a new instruction, if it breaks no rule.
-    fn check(&self, new: &NewInst<'_>, modifiers: &Modifiers) -> Result<InstData, Fault> {
-        let (module, function) = (&self.module.module, &self.function);
-        let env = Env::new(module, &self.module.index);
-        let fault = |message: &'static str| Err(Fault::new(message, Vec::new()));
-        for &operand in &new.operands {
-            if let Some(message) =
-                dangling(&env.types, &function.header, &function.body, &function.flow, operand)
-            {
-                return fault(message);
-            }
-        }
-        let type_count = module.context.type_count();
-        let exists = |ty: Option<Type>| ty.is_none_or(|ty| (ty.raw() as usize) < type_count);
-        if !exists(new.ty) || !exists(new.element_type) {
-            return fault("Referring to a type of another context!");
-        }
-        if !new.successors.iter().all(|&s| is_below(s, function.flow.id_count())) {
-            return fault("Referring to a basic block in another function!");
-        }
-        let mut mem = new.mem;
-        if let Some(align) = modifiers.align {
-            if !align.is_power_of_two() {
-                return fault("alignment is not a power of two");
-            }
-            if align > MAX_ALIGN {
-                return fault("huge alignment values are unsupported");
-            }
-            mem = mem.with_align(Some(align));
-        }
-        let mut data = InstData {
-            opcode: new.opcode,
-            sub: new.sub,
-            flags: modifiers.flags,
-            ty: new.ty.unwrap_or(Type::VOID),
-            operands: OperandRange { start: 0, len: new.operands.len() as u32 },
-            words: [new.element_type.map_or(0, Type::raw), mem.raw()],
-        };
-        let shape = integrity::Shape {
-            data: &data,
-            call: new.call.as_ref(),
-            indices: new.indices.len(),
-            successors: Some(new.successors.len()),
-        };
-        if let Some(message) = shape.fault(&env) {
-            return fault(message);
-        }
-        let types: OperandTypes = new
-            .operands
-            .iter()
-            .map(|&value| type_of(&env.types, &function.header, &function.body, value))
-            .collect();
-        let view = |data| InstView {
-            data,
-            operands: &new.operands,
-            types: &types,
-            call: new.call.as_ref(),
-            indices: new.indices,
-            header: &function.header,
-            body: &function.body,
-        };
-        let untyped = data;
-        if new.ty.is_none()
-            && let ResultType::Exactly(ty) = result_type(&env.types, &view(&untyped))
-        {
-            data.ty = ty;
-        }
-        rules::check(&env, &view(&data))?;
-        Ok(data)
-    }
 }
 
 impl InstBuilder for FunctionBuilder<'_> {
     fn emit(&mut self, new: NewInst<'_>) -> Result<InstId, BuildError> {
         let modifiers = std::mem::take(&mut self.next);
         let (block, before) = self.place(new.opcode)?;
-        let mut data = self.check(&new, &modifiers).map_err(|fault| {
+        let (module, function) = (&self.module.module, self.function.view());
+        let env = Env::new(module, &self.module.index);
+        let data = check::check(&env, function, &new, &modifiers).map_err(|fault| {
             let context = &self.module.module.context;
-            let typed = |&value| describe::typed_value(context, &self.function, value);
+            let typed = |&value| describe::typed_value(context, self.function.view(), value);
             BuildError::Inst {
                 function: describe::global(context, self.function.header.name),
                 block: self.block_name(Some(block)),
@@ -432,17 +356,7 @@ impl InstBuilder for FunctionBuilder<'_> {
             }
         })?;
         let body = &mut self.function.body;
-        match new.opcode {
-            Opcode::ExtractValue | Opcode::InsertValue | Opcode::LandingPad => {
-                data.words = body.add_indices(new.indices);
-            }
-            _ => {
-                if let Some(info) = new.call {
-                    data.words = [body.add_call_info(info), 0];
-                }
-            }
-        }
-        let inst = body.create(data, &new.operands);
+        let inst = check::create(body, data, &new);
         match before {
             Some(before) => body.insert_before(inst, before),
             None => body.append(block, inst),
@@ -474,29 +388,4 @@ impl InstBuilder for FunctionBuilder<'_> {
 
 fn is_below<T>(id: la_arena::Idx<T>, count: usize) -> bool {
     (id.into_raw().into_u32() as usize) < count
-}
-
-/// The names of one function: values and blocks share them.
-#[derive(Clone, Debug, Default)]
-struct NameSpace {
-    taken: FxHashSet<Box<[u8]>>,
-    /// The last number appended to each name.
-    suffixes: FxHashMap<Box<[u8]>, u64>,
-}
-
-impl NameSpace {
-    /// The name, or the name and the smallest number never tried that makes it new. Empty names stay empty.
-    fn unique(&mut self, name: &[u8]) -> Vec<u8> {
-        if name.is_empty() || self.taken.insert(name.into()) {
-            return name.to_vec();
-        }
-        let suffix = self.suffixes.entry(name.into()).or_default();
-        loop {
-            *suffix += 1;
-            let candidate = [name, suffix.to_string().as_bytes()].concat();
-            if self.taken.insert(candidate.as_slice().into()) {
-                return candidate;
-            }
-        }
-    }
 }

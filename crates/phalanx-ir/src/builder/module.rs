@@ -347,7 +347,7 @@ impl ModuleBuilder {
             return Ok(self.module);
         }
         let find = |name: Option<GlobalName>| {
-            self.module.functions.iter().find(|f| Some(f.header.name) == name)
+            self.module.functions.iter().find(|f| Some(f.header.name) == name).map(Function::view)
         };
         let messages = errors.iter().map(|e| {
             let function = find(e.function);

@@ -134,7 +134,7 @@ impl Constants {
 fn address_space(env: &Env<'_>, name: GlobalName) -> Option<u32> {
     let module = env.module;
     Some(match env.global(name)? {
-        GlobalIndex::Function(at) => module.functions.get(at)?.header.address_space,
+        GlobalIndex::Function(at) => env.header(at)?.address_space,
         GlobalIndex::Variable(at) => module.variables.get(at)?.address_space,
         GlobalIndex::Alias(at) => env.types.kind(module.aliases.get(at)?.ptr_ty).address_space()?,
     })

@@ -14,7 +14,7 @@ use crate::{
 /// Where the entities of a module are, by name: what verifying a function needs of its module.
 ///
 /// O(entities) to make, and good for all functions of the module.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ModuleIndex {
     pub(crate) globals: FxHashMap<GlobalName, GlobalIndex>,
     pub(crate) structs: StructIndex,
@@ -28,10 +28,14 @@ pub struct ModuleIndex {
 impl ModuleIndex {
     /// The index of a module. Of entities with the same name the first counts.
     pub fn new(module: &Module) -> Self {
+        Self::with_functions(module, module.functions.iter().map(|f| f.header.name))
+    }
+
+    /// As [`ModuleIndex::new`], for a module whose functions are elsewhere; their names, in order.
+    pub fn with_functions(module: &Module, functions: impl Iterator<Item = GlobalName>) -> Self {
         let mut index = ModuleIndex::default();
         let variables = module.variables.iter().map(|v| v.name);
         let aliases = module.aliases.iter().map(|a| a.name);
-        let functions = module.functions.iter().map(|f| f.header.name);
         for (at, name) in variables.enumerate() {
             index.globals.entry(name).or_insert(GlobalIndex::Variable(at));
         }
@@ -46,6 +50,11 @@ impl ModuleIndex {
         }
         index.read_target(module);
         index
+    }
+
+    /// Whether the module has an entity of this name.
+    pub fn contains(&self, name: GlobalName) -> bool {
+        self.globals.contains_key(&name)
     }
 
     /// Takes over what triple and data layout say.
@@ -63,11 +72,24 @@ impl ModuleIndex {
     }
 }
 
+/// Headers of the functions of a module, by the position that a [`ModuleIndex`] knows them at.
+pub trait Headers {
+    /// The header at a position; none when there is no such function.
+    fn header(&self, at: usize) -> Option<&FunctionHeader>;
+}
+
+impl Headers for Module {
+    fn header(&self, at: usize) -> Option<&FunctionHeader> {
+        Some(&self.functions.get(at)?.header)
+    }
+}
+
 /// The surroundings of a function while its rules are checked.
 pub(crate) struct Env<'a> {
     pub(crate) types: Types<'a>,
     pub(crate) module: &'a Module,
     pub(crate) index: &'a ModuleIndex,
+    headers: &'a dyn Headers,
     pub(crate) amdgpu: bool,
     /// Intrinsics that are used other than by calling them with their own type. Known of whole modules only.
     pub(crate) misused: FxHashSet<GlobalName>,
@@ -77,10 +99,20 @@ pub(crate) struct Env<'a> {
 
 impl<'a> Env<'a> {
     pub(crate) fn new(module: &'a Module, index: &'a ModuleIndex) -> Self {
+        Env::over(module, index, module)
+    }
+
+    /// As [`Env::new`], with the functions elsewhere.
+    pub(crate) fn over(
+        module: &'a Module,
+        index: &'a ModuleIndex,
+        headers: &'a dyn Headers,
+    ) -> Self {
         Env {
             types: Types::new(&module.context, &module.structs, &index.structs),
             module,
             index,
+            headers,
             amdgpu: index.amdgpu,
             misused: FxHashSet::default(),
             convergent_intrinsic: |_| false,
@@ -90,6 +122,11 @@ impl<'a> Env<'a> {
     /// The entity of a name.
     pub(crate) fn global(&self, name: GlobalName) -> Option<GlobalIndex> {
         self.index.globals.get(&name).copied()
+    }
+
+    /// The header of the function at a position of the index.
+    pub(crate) fn header(&self, at: usize) -> Option<&'a FunctionHeader> {
+        self.headers.header(at)
     }
 
     /// The header of the function a constant names.
@@ -103,7 +140,7 @@ impl<'a> Env<'a> {
     /// The header of the function with this name.
     pub(crate) fn function(&self, name: GlobalName) -> Option<&'a FunctionHeader> {
         match self.global(name)? {
-            GlobalIndex::Function(at) => Some(&self.module.functions.get(at)?.header),
+            GlobalIndex::Function(at) => self.headers.header(at),
             _ => None,
         }
     }

@@ -1,0 +1,39 @@
+//! [`Aside`]: what is computed from something and kept beside it, without being a part of it.
+
+use std::sync::OnceLock;
+
+/// A value that is made when somebody asks. All are equal, and a clone starts empty.
+#[derive(Debug)]
+pub(crate) struct Aside<T>(OnceLock<T>);
+
+impl<T> Aside<T> {
+    /// The value, made now if it is not there.
+    pub(crate) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
+        self.0.get_or_init(make)
+    }
+
+    /// The value if it is there, to keep in step.
+    pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
+        self.0.get_mut()
+    }
+}
+
+impl<T> Default for Aside<T> {
+    fn default() -> Self {
+        Aside(OnceLock::new())
+    }
+}
+
+impl<T> Clone for Aside<T> {
+    fn clone(&self) -> Self {
+        Aside::default()
+    }
+}
+
+impl<T> PartialEq for Aside<T> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<T> Eq for Aside<T> {}

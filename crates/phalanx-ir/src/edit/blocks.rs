@@ -1,0 +1,368 @@
+//! Edits of blocks and edges.
+
+use smallvec::SmallVec;
+
+use crate::{
+    body::{InstId, raw},
+    builder::{BuildError, NewInst},
+    edit::{Transaction, undo::Named},
+    flow::BlockId,
+    inst::{InstData, InstFlags, Opcode, OperandRange},
+    types::Type,
+    value::Value,
+};
+
+impl Transaction<'_> {
+    /// Whether a block exists and is in the function.
+    pub(super) fn placed(&self, block: BlockId) -> Result<(), BuildError> {
+        let is_placed = (raw(block) as usize) < self.flow().id_count()
+            && (self.body().first(block).is_some() || self.open.contains(&block));
+        match is_placed {
+            true => Ok(()),
+            false => Err(BuildError::Entity {
+                function: crate::describe::global(self.context(), self.header().name),
+                entity: format!("{:?}", Value::block(block)),
+                message: "is not a block of this function",
+            }),
+        }
+    }
+
+    fn position(&self, block: BlockId) -> usize {
+        let order = self.flow().order();
+        order.iter().position(|&b| b == block).unwrap_or(order.len())
+    }
+
+    /// Makes an empty block after another, or at the end. It must get a terminator before the commit.
+    ///
+    /// # Errors
+    /// When `after` is not a block of the function.
+    pub fn create_block(
+        &mut self,
+        name: &str,
+        after: Option<BlockId>,
+    ) -> Result<BlockId, BuildError> {
+        let at = match after {
+            Some(after) => {
+                self.placed(after)?;
+                self.position(after) + 1
+            }
+            None => self.flow().order().len(),
+        };
+        Ok(self.block_at(at, name))
+    }
+
+    pub(super) fn block_at(&mut self, at: usize, name: &str) -> BlockId {
+        let block = self.new_block();
+        self.place_block(at, block);
+        self.put_name(Named::Block(raw(block)), name.as_bytes());
+        block
+    }
+
+    /// Moves a block in the order of the text to just after another.
+    ///
+    /// # Errors
+    /// When one of them is not a block of the function, or the first is the entry.
+    pub fn move_block_after(&mut self, block: BlockId, after: BlockId) -> Result<(), BuildError> {
+        self.placed(block)?;
+        self.placed(after)?;
+        self.check_not_entry(block)?;
+        if block != after {
+            let at = self.position(block);
+            self.displace_block(at);
+            self.place_block(self.position(after) + 1, block);
+        }
+        Ok(())
+    }
+
+    fn check_not_entry(&self, block: BlockId) -> Result<(), BuildError> {
+        match self.flow().entry() == Some(block) {
+            true => Err(self.entity(Value::block(block), "is the entry of its function")),
+            false => Ok(()),
+        }
+    }
+
+    fn check_no_address(&self, block: BlockId) -> Result<(), BuildError> {
+        let name = self.header().name;
+        let addresses = &self.module().block_addresses;
+        match addresses.iter().any(|a| a.function == name && a.block == block) {
+            true => Err(self.entity(Value::block(block), "has its address taken")),
+            false => Ok(()),
+        }
+    }
+
+    /// A `br` to a block, in no block yet.
+    fn branch(&mut self, to: BlockId) -> InstId {
+        let data = InstData {
+            opcode: Opcode::Br,
+            sub: 0,
+            flags: InstFlags::NONE,
+            ty: Type::VOID,
+            operands: OperandRange::default(),
+            words: [0; 2],
+        };
+        let targets = [to];
+        self.create(data, &NewInst::new(Opcode::Br, &[]).to(&targets))
+    }
+
+    /// Splits a block: what stands from `inst` on goes to a new block after it, to which the old one branches.
+    ///
+    /// # Errors
+    /// When `inst` must stay at the start of its block.
+    pub fn split_before(&mut self, inst: InstId, name: &str) -> Result<BlockId, BuildError> {
+        let block = self.linked(inst)?;
+        if self.leads_block(inst) {
+            return Err(self.entity(inst.into(), "must stay at the start of its block"));
+        }
+        self.terminator(block)?;
+        let new = self.block_at(self.position(block) + 1, name);
+        self.split_list(inst, new);
+        let successors: SmallVec<[BlockId; 4]> = self.flow().successors(block).into();
+        let branch = self.branch(new);
+        self.link(block, branch, None);
+        self.put_successors(new, &successors);
+        self.put_successors(block, &[new]);
+        self.follow_moved_edges(block, new, &successors);
+        Ok(new)
+    }
+
+    fn follow_moved_edges(&mut self, old: BlockId, new: BlockId, successors: &[BlockId]) {
+        let mut successors: SmallVec<[BlockId; 4]> = successors.into();
+        successors.sort_unstable_by_key(|&b| raw(b));
+        successors.dedup();
+        for to in successors {
+            self.edges_renamed(old, new, to);
+        }
+    }
+
+    /// Puts a new block on an edge; `index` is the successor's place in the terminator.
+    ///
+    /// # Errors
+    /// When there is no such edge, or it cannot be split: an edge to a pad, or one that an address or inline assembly takes.
+    pub fn split_edge(
+        &mut self,
+        block: BlockId,
+        index: usize,
+        name: &str,
+    ) -> Result<BlockId, BuildError> {
+        let (to, _) = self.plain_edge(block, index)?;
+        let new = self.block_at(self.position(block) + 1, name);
+        let branch = self.branch(to);
+        self.link(new, branch, None);
+        self.put_successors(new, &[to]);
+        let mut successors: SmallVec<[BlockId; 4]> = self.flow().successors(block).into();
+        successors[index] = new;
+        self.put_successors(block, &successors);
+        let terminator = self.terminator(block)?;
+        self.touch(terminator);
+        for phi in self.phis_of(to) {
+            let half = self.body().operands(phi).len() / 2;
+            let entry = self.body().phi_incoming(phi).position(|(_, b)| b == block);
+            if let Some(at) = entry {
+                self.put_operand(phi, (half + at) as u32, Value::block(new));
+            }
+        }
+        Ok(new)
+    }
+
+    /// An edge that may be changed by itself: where it leads, and the terminator.
+    fn plain_edge(&self, block: BlockId, index: usize) -> Result<(BlockId, InstId), BuildError> {
+        let terminator = self.terminator(block)?;
+        let Some(&to) = self.flow().successors(block).get(index) else {
+            return Err(self.entity(Value::block(block), "has no such successor"));
+        };
+        let is_plain = match self.body().inst(terminator).opcode {
+            Opcode::Br | Opcode::Switch | Opcode::CatchRet => true,
+            Opcode::Invoke | Opcode::CallBr => index == 0,
+            _ => false,
+        };
+        match is_plain {
+            true => Ok((to, terminator)),
+            false => {
+                Err(self.entity(terminator.into(), "has an edge that cannot be changed by itself"))
+            }
+        }
+    }
+
+    /// Lets an edge lead to another block. Phis of the old target lose the value of the edge; those of the new one need one, by
+    /// [`Transaction::add_phi_input`], unless there is a parallel edge already.
+    ///
+    /// # Errors
+    /// When there is no such edge, it cannot be changed, or the new target is the entry.
+    pub fn redirect_edge(
+        &mut self,
+        block: BlockId,
+        index: usize,
+        to: BlockId,
+    ) -> Result<(), BuildError> {
+        let (old, terminator) = self.plain_edge(block, index)?;
+        self.placed(to)?;
+        self.check_not_entry(to)?;
+        if old == to {
+            return Ok(());
+        }
+        let mut successors: SmallVec<[BlockId; 4]> = self.flow().successors(block).into();
+        successors[index] = to;
+        self.put_successors(block, &successors);
+        self.touch(terminator);
+        self.edge_removed(block, old);
+        self.edge_added(block, to);
+        Ok(())
+    }
+
+    /// Phis follow a terminator that was replaced.
+    pub(super) fn edges_changed(&mut self, block: BlockId, old: &[BlockId], new: &[BlockId]) {
+        let mut targets: SmallVec<[BlockId; 8]> = old.iter().chain(new).copied().collect();
+        targets.sort_unstable_by_key(|&b| raw(b));
+        targets.dedup();
+        for to in targets {
+            let count = |list: &[BlockId]| list.iter().filter(|&&b| b == to).count();
+            let (before, after) = (count(old), count(new));
+            (after..before).for_each(|_| self.edge_removed(block, to));
+            (before..after).for_each(|_| self.edge_added(block, to));
+        }
+    }
+
+    /// Merges the only successor of a block into it. Its phis are replaced by their only value.
+    ///
+    /// # Errors
+    /// When the block does not branch to exactly one other block, that has other predecessors, is the entry, or has its address taken.
+    pub fn merge_successor(&mut self, block: BlockId) -> Result<(), BuildError> {
+        let terminator = self.terminator(block)?;
+        let successors = self.flow().successors(block);
+        let &[next] = successors else {
+            return Err(self.entity(Value::block(block), "has not exactly one successor"));
+        };
+        if self.body().inst(terminator).opcode != Opcode::Br {
+            return Err(self.entity(terminator.into(), "is no plain branch"));
+        }
+        if next == block || self.flow().in_degree(next) != 1 {
+            return Err(self.entity(Value::block(next), "has other predecessors"));
+        }
+        self.check_not_entry(next)?;
+        self.check_no_address(next)?;
+        self.terminator(next)?;
+        for phi in self.phis_of(next) {
+            let Some((value, _)) = self.body().phi_incoming(phi).next() else {
+                return Err(self.entity(phi.into(), "has no value for its only edge"));
+            };
+            if value == Value::inst(phi) {
+                return Err(self.entity(phi.into(), "reads itself alone"));
+            }
+            self.replace_all_uses(phi, value)?;
+            self.remove(phi);
+        }
+        self.move_debug_records(terminator, self.body().first(next));
+        self.put_attachments(terminator, Vec::new());
+        self.unlink(terminator);
+        self.join_lists(block, next);
+        let successors: SmallVec<[BlockId; 4]> = self.flow().successors(next).into();
+        self.put_successors(next, &[]);
+        self.put_successors(block, &successors);
+        self.follow_moved_edges(next, block, &successors);
+        self.drop_block(next);
+        Ok(())
+    }
+
+    /// Takes an empty block out of the function.
+    fn drop_block(&mut self, block: BlockId) {
+        let at = self.position(block);
+        self.displace_block(at);
+        self.put_name(Named::Block(raw(block)), b"");
+        self.open.retain(|b| *b != block);
+        self.pending.retain(|b| *b != block);
+    }
+
+    /// Erases a block that no other block leads to, with its instructions.
+    ///
+    /// # Errors
+    /// When it has predecessors, is the entry, has its address taken, or something outside reads one of its instructions.
+    pub fn erase_block(&mut self, block: BlockId) -> Result<(), BuildError> {
+        self.placed(block)?;
+        self.check_not_entry(block)?;
+        let own = self.flow().successors(block).iter().filter(|&&s| s == block).count();
+        if self.flow().in_degree(block) as usize != own {
+            return Err(self.entity(Value::block(block), "has predecessors"));
+        }
+        self.erase_blocks(&[block])
+    }
+
+    /// Erases all blocks that the entry does not lead to; how many. O(blocks + edges).
+    ///
+    /// # Errors
+    /// When one of them has its address taken.
+    pub fn erase_unreachable(&mut self) -> Result<usize, BuildError> {
+        let Some(cfg) = self.flow().cfg() else { return Ok(0) };
+        let dfs = phalanx_graph::Dfs::new(&cfg);
+        let gone: Vec<BlockId> = self
+            .flow()
+            .order()
+            .iter()
+            .copied()
+            .filter(|&block| !dfs.is_reachable(crate::flow::node_of(block)))
+            .collect();
+        if !gone.is_empty() {
+            self.erase_blocks(&gone)?;
+        }
+        Ok(gone.len())
+    }
+
+    /// Erases blocks that nothing else leads to.
+    fn erase_blocks(&mut self, gone: &[BlockId]) -> Result<(), BuildError> {
+        let set: rustc_hash::FxHashSet<BlockId> = gone.iter().copied().collect();
+        for &block in gone {
+            self.check_no_address(block)?;
+        }
+        // A phi outside reads a value of a block that is gone along an edge that is gone.
+        let is_outside = |u: crate::edit::Use| {
+            let outside = self.body().block_of(u.user).is_some_and(|b| !set.contains(&b));
+            let phi = self.body().inst(u.user).opcode == Opcode::Phi;
+            let edge = phi
+                && self
+                    .body()
+                    .phi_incoming(u.user)
+                    .nth(u.index as usize)
+                    .is_some_and(|(_, from)| set.contains(&from));
+            outside && !edge
+        };
+        for &block in gone {
+            for inst in self.body().block_insts(block) {
+                if let Some(found) = self.uses_of(inst).find(|&u| is_outside(u)) {
+                    return Err(BuildError::Used {
+                        function: crate::describe::global(self.context(), self.header().name),
+                        entity: crate::describe::value(
+                            self.context(),
+                            self.function(),
+                            inst.into(),
+                        ),
+                        user: crate::describe::value(
+                            self.context(),
+                            self.function(),
+                            found.user.into(),
+                        ),
+                    });
+                }
+            }
+        }
+        for &block in gone {
+            let successors: SmallVec<[BlockId; 4]> = self.flow().successors(block).into();
+            for &to in successors.iter().filter(|to| !set.contains(to)) {
+                self.edge_removed(block, to);
+            }
+            self.put_successors(block, &[]);
+        }
+        for &block in gone {
+            let insts: Vec<InstId> = self.body().block_insts(block).collect();
+            for inst in insts {
+                if self.body().inst(inst).ty != Type::VOID {
+                    self.erase_mentions(inst);
+                }
+                self.move_debug_records(inst, None);
+                self.put_attachments(inst, Vec::new());
+                self.put_name(Named::Inst(raw(inst)), b"");
+                self.unlink(inst);
+            }
+            self.drop_block(block);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,468 @@
+//! Edits of instructions: operands, flags, opcodes, places, names, attachments.
+
+use smallvec::SmallVec;
+
+use crate::{
+    body::{InstId, raw},
+    builder::BuildError,
+    describe,
+    edit::{Transaction, store, undo::Named},
+    flow::BlockId,
+    inst::{CallInfo, FloatPredicate, InstData, InstFlags, IntPredicate, Opcode},
+    metadata::{Attachment, MetadataId},
+    types::{Type, TypeKind},
+    value::{Value, ValueKind},
+    verify::{
+        fault::Fault,
+        integrity, rules,
+        types::MAX_ALIGN,
+        view::{self, InstView, OperandTypes, type_of},
+    },
+};
+
+/// What one instruction would be.
+struct Plan<'p> {
+    data: InstData,
+    operands: &'p [Value],
+    call: Option<&'p CallInfo>,
+}
+
+impl Transaction<'_> {
+    /// Whether an instruction exists and is in a block.
+    pub(super) fn linked(&self, inst: InstId) -> Result<BlockId, BuildError> {
+        let body = self.body();
+        let block = ((raw(inst) as usize) < body.id_count()).then(|| body.block_of(inst)).flatten();
+        block
+            .ok_or_else(|| self.entity(Value::inst(inst), "is not an instruction of this function"))
+    }
+
+    /// Whether a value exists; its type.
+    pub(super) fn checked_type(&self, value: Value) -> Result<Type, BuildError> {
+        let env = store::env(self.store);
+        match view::dangling(&env.types, self.header(), self.body(), self.flow(), value) {
+            None => Ok(type_of(&env.types, self.header(), self.body(), value)),
+            Some(_) => Err(BuildError::Entity {
+                function: describe::global(self.context(), self.header().name),
+                entity: format!("{value:?}"),
+                message: "is not a value of this function",
+            }),
+        }
+    }
+
+    fn fault(&self, inst: InstId, operands: &[Value], fault: Fault) -> BuildError {
+        let (context, function) = (self.context(), self.function());
+        let block = self.body().block_of(inst);
+        BuildError::Inst {
+            function: describe::global(context, function.header.name),
+            block: block.map_or_else(String::new, |block| describe::block(function, block)),
+            opcode: self.body().inst(inst).opcode,
+            message: fault.message,
+            operands: operands
+                .iter()
+                .map(|&v| describe::typed_value(context, function, v))
+                .collect(),
+        }
+    }
+
+    /// Whether an instruction would satisfy all rules that its operands decide.
+    fn check_plan(&self, inst: InstId, plan: &Plan<'_>) -> Result<(), BuildError> {
+        let env = store::env(self.store);
+        let (header, body) = (self.header(), self.body());
+        let types: OperandTypes =
+            plan.operands.iter().map(|&v| type_of(&env.types, header, body, v)).collect();
+        let old = view::view(header, body, inst, &[]);
+        let view = InstView {
+            data: &plan.data,
+            operands: plan.operands,
+            types: &types,
+            call: plan.call.or(old.call),
+            indices: old.indices,
+            header,
+            body,
+        };
+        let shape = integrity::Shape {
+            data: &plan.data,
+            call: view.call,
+            indices: view.indices.len(),
+            successors: None,
+        };
+        let fault = |fault| self.fault(inst, plan.operands, fault);
+        if let Some(message) = shape.fault(&env) {
+            return Err(fault(Fault::new(message, Vec::new())));
+        }
+        rules::check(&env, &view).map_err(fault)
+    }
+
+    /// Changes one operand to a value of the same type.
+    ///
+    /// Operands are numbered as the [opcode](Opcode) orders them. The incoming blocks of a phi follow the edges and cannot be set.
+    ///
+    /// # Errors
+    /// When there is no such operand, or the instruction cannot have the value there.
+    pub fn set_operand(
+        &mut self,
+        inst: InstId,
+        index: u32,
+        value: impl Into<Value>,
+    ) -> Result<(), BuildError> {
+        let value = value.into();
+        self.linked(inst)?;
+        let data = *self.body().inst(inst);
+        let operands = self.body().operands(inst);
+        let values = if data.opcode == Opcode::Phi { operands.len() / 2 } else { operands.len() };
+        if index as usize >= values {
+            return Err(self.entity(inst.into(), "has no such operand to set"));
+        }
+        let old = operands[index as usize];
+        if old == value {
+            return Ok(());
+        }
+        let ty = self.checked_type(value)?;
+        if !self.is_simple(data.opcode, old, value, ty) {
+            let mut operands: SmallVec<[Value; 8]> = operands.into();
+            operands[index as usize] = value;
+            self.check_plan(inst, &Plan { data, operands: &operands, call: None })?;
+        }
+        self.put_operand(inst, index, value);
+        Ok(())
+    }
+
+    /// Whether equal types are all there is to check.
+    fn is_simple(&self, opcode: Opcode, old: Value, new: Value, ty: Type) -> bool {
+        let is_variable = matches!(new.kind(), ValueKind::Inst(_) | ValueKind::Arg(_))
+            && matches!(old.kind(), ValueKind::Inst(_) | ValueKind::Arg(_));
+        let is_free = opcode.is_binary()
+            || opcode.is_cast()
+            || matches!(
+                opcode,
+                Opcode::ICmp
+                    | Opcode::FCmp
+                    | Opcode::Select
+                    | Opcode::Phi
+                    | Opcode::FNeg
+                    | Opcode::Freeze
+                    | Opcode::Load
+                    | Opcode::Store
+                    | Opcode::GetElementPtr
+            );
+        // A pointer may be a slot of a Swift error, which has rules of its own.
+        is_free
+            && is_variable
+            && self.type_of(old) == Some(ty)
+            && !matches!(self.context().type_kind(ty), TypeKind::Ptr(0))
+    }
+
+    /// Lets everything that reads `old` read `new`: operands, and what debug information says about it. O(uses).
+    ///
+    /// # Errors
+    /// When their types differ or one of them is not a value of the function. `old` must be an instruction or an argument.
+    pub fn replace_all_uses(
+        &mut self,
+        old: impl Into<Value>,
+        new: impl Into<Value>,
+    ) -> Result<(), BuildError> {
+        let (old, new) = (old.into(), new.into());
+        self.replace_uses_where(old, new, |_| true)?;
+        self.replace_mentions(old, new);
+        Ok(())
+    }
+
+    /// As [`Transaction::replace_all_uses`], for the operands for which `which` holds; debug information stays.
+    ///
+    /// # Errors
+    /// As [`Transaction::replace_all_uses`].
+    pub fn replace_uses_where(
+        &mut self,
+        old: impl Into<Value>,
+        new: impl Into<Value>,
+        mut which: impl FnMut(crate::edit::Use) -> bool,
+    ) -> Result<(), BuildError> {
+        let (old, new) = (old.into(), new.into());
+        if !matches!(old.kind(), ValueKind::Inst(_) | ValueKind::Arg(_)) {
+            return Err(self.entity(old, "has no uses that could be replaced"));
+        }
+        if self.checked_type(old)? != self.checked_type(new)? {
+            return Err(self.entity(new, "has another type than the value it is to replace"));
+        }
+        if old == new {
+            return Ok(());
+        }
+        let uses: Vec<_> = self.uses_of(old).filter(|&u| which(u)).collect();
+        for crate::edit::Use { user, index } in uses {
+            self.put_operand(user, index, new);
+        }
+        Ok(())
+    }
+
+    /// Lets `new` take the place of an instruction for everything that reads it, and erases the instruction. It leaves its name to an
+    /// instruction that has none.
+    ///
+    /// # Errors
+    /// As [`Transaction::replace_all_uses`] and [`Transaction::erase`].
+    pub fn replace(&mut self, inst: InstId, new: impl Into<Value>) -> Result<(), BuildError> {
+        let new = new.into();
+        self.linked(inst)?;
+        self.check_erasable(inst)?;
+        if new == Value::inst(inst) {
+            return Err(self.entity(new, "cannot take its own place"));
+        }
+        self.replace_all_uses(inst, new)?;
+        let name = self.extras().names.inst(inst).map(<[u8]>::to_vec);
+        self.erase(inst)?;
+        if let (Some(name), Some(new)) = (name, new.as_inst())
+            && self.extras().names.inst(new).is_none()
+        {
+            self.put_name(Named::Inst(raw(new)), &name);
+        }
+        Ok(())
+    }
+
+    fn check_erasable(&self, inst: InstId) -> Result<(), BuildError> {
+        match self.body().inst(inst).opcode.is_terminator() {
+            true => Err(self.entity(inst.into(), "is a terminator, which can only be replaced")),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn check_unused(&self, inst: InstId) -> Result<(), BuildError> {
+        match self.uses_of(inst).find(|u| u.user != inst) {
+            Some(found) => Err(BuildError::Used {
+                function: describe::global(self.context(), self.header().name),
+                entity: describe::value(self.context(), self.function(), inst.into()),
+                user: describe::value(self.context(), self.function(), found.user.into()),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes an instruction out of the function. Debug records before it stay in their place, its attachments and its name go.
+    ///
+    /// # Errors
+    /// When something reads it, or it is a terminator: see [`Transaction::replace_terminator`].
+    pub fn erase(&mut self, inst: InstId) -> Result<(), BuildError> {
+        self.linked(inst)?;
+        self.check_erasable(inst)?;
+        self.check_unused(inst)?;
+        self.remove(inst);
+        Ok(())
+    }
+
+    /// Erases without asking.
+    pub(super) fn remove(&mut self, inst: InstId) {
+        if self.body().inst(inst).ty != Type::VOID {
+            self.erase_mentions(inst);
+        }
+        self.move_debug_records(inst, self.body().next(inst));
+        self.put_attachments(inst, Vec::new());
+        self.put_name(Named::Inst(raw(inst)), b"");
+        self.unlink(inst);
+    }
+
+    /// Moves an instruction to just before another, in the same or another block.
+    ///
+    /// # Errors
+    /// When one of them cannot stand there: phis come first, terminators last, and both stay where they are.
+    pub fn move_before(&mut self, inst: InstId, before: InstId) -> Result<(), BuildError> {
+        self.linked(inst)?;
+        let block = self.linked(before)?;
+        self.check_movable(inst)?;
+        if inst == before {
+            return Ok(());
+        }
+        if self.leads_block(before) {
+            return Err(self.entity(before.into(), "must stay at the start of its block"));
+        }
+        self.move_debug_records(inst, self.body().next(inst));
+        self.relink(inst, block, Some(before));
+        Ok(())
+    }
+
+    /// Moves an instruction to just before the terminator of a block.
+    ///
+    /// # Errors
+    /// As [`Transaction::move_before`], or when the block has no terminator.
+    pub fn move_to_end(&mut self, inst: InstId, block: BlockId) -> Result<(), BuildError> {
+        let terminator = self.terminator(block)?;
+        self.move_before(inst, terminator)
+    }
+
+    /// Whether only phis and pads may stand before an instruction.
+    pub(super) fn leads_block(&self, inst: InstId) -> bool {
+        matches!(
+            self.body().inst(inst).opcode,
+            Opcode::Phi
+                | Opcode::LandingPad
+                | Opcode::CatchPad
+                | Opcode::CleanupPad
+                | Opcode::CatchSwitch
+        )
+    }
+
+    fn check_movable(&self, inst: InstId) -> Result<(), BuildError> {
+        let is_fixed = self.leads_block(inst) || self.body().inst(inst).opcode.is_terminator();
+        match is_fixed {
+            true => Err(self.entity(inst.into(), "stays where it is in its block")),
+            false => Ok(()),
+        }
+    }
+
+    /// The terminator of a block.
+    pub(super) fn terminator(&self, block: BlockId) -> Result<InstId, BuildError> {
+        self.placed(block)?;
+        let found = self.body().terminator(block);
+        found.ok_or_else(|| self.entity(Value::block(block), "has no terminator"))
+    }
+
+    /// Replaces all flags of an instruction.
+    ///
+    /// # Errors
+    /// When the opcode does not know one of them.
+    pub fn set_flags(&mut self, inst: InstId, flags: InstFlags) -> Result<(), BuildError> {
+        self.change(inst, |data| data.flags = flags)
+    }
+
+    /// Makes another operation of an instruction, with the same operands and a result of the same type. Its flags are dropped.
+    ///
+    /// # Errors
+    /// When there is no such operation.
+    pub fn set_opcode(&mut self, inst: InstId, opcode: Opcode) -> Result<(), BuildError> {
+        self.linked(inst)?;
+        let old = self.body().inst(inst).opcode;
+        if !(old.is_binary() && opcode.is_binary() || old.is_cast() && opcode.is_cast()) {
+            return Err(self.entity(inst.into(), "cannot become another kind of operation"));
+        }
+        self.change(inst, |data| {
+            data.opcode = opcode;
+            data.flags = InstFlags::NONE;
+        })
+    }
+
+    /// Sets the predicate of an `icmp`.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn set_int_predicate(
+        &mut self,
+        inst: InstId,
+        predicate: IntPredicate,
+    ) -> Result<(), BuildError> {
+        self.expect(inst, &[Opcode::ICmp], "is no `icmp`")?;
+        self.change(inst, |data| data.sub = predicate as u8)
+    }
+
+    /// Sets the predicate of an `fcmp`.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn set_float_predicate(
+        &mut self,
+        inst: InstId,
+        predicate: FloatPredicate,
+    ) -> Result<(), BuildError> {
+        self.expect(inst, &[Opcode::FCmp], "is no `fcmp`")?;
+        self.change(inst, |data| data.sub = predicate as u8)
+    }
+
+    /// Sets the alignment of a memory operation in bytes, a power of two.
+    ///
+    /// # Errors
+    /// When the instruction has none, or cannot have this one.
+    pub fn set_align(&mut self, inst: InstId, align: u64) -> Result<(), BuildError> {
+        let memory =
+            [Opcode::Load, Opcode::Store, Opcode::Alloca, Opcode::AtomicRmw, Opcode::CmpXchg];
+        self.expect(inst, &memory, "has no alignment")?;
+        if !align.is_power_of_two() || align > MAX_ALIGN {
+            return Err(self.entity(inst.into(), "cannot have such an alignment"));
+        }
+        self.change(inst, |data| data.words[1] = data.mem().with_align(Some(align)).raw())
+    }
+
+    /// Replaces the shape of a call: attributes of the call site, convention.
+    ///
+    /// # Errors
+    /// When it is no call, or its operands do not fit the shape.
+    pub fn set_call_info(&mut self, inst: InstId, info: CallInfo) -> Result<(), BuildError> {
+        self.linked(inst)?;
+        let data = *self.body().inst(inst);
+        if !data.opcode.is_call() {
+            return Err(self.entity(inst.into(), "is no call"));
+        }
+        let operands: SmallVec<[Value; 8]> = self.body().operands(inst).into();
+        self.check_plan(inst, &Plan { data, operands: &operands, call: Some(&info) })?;
+        let at = self.body_to_change().add_call_info(info);
+        self.put_record(inst, InstData { words: [at, 0], ..data });
+        Ok(())
+    }
+
+    fn expect(
+        &self,
+        inst: InstId,
+        opcodes: &[Opcode],
+        message: &'static str,
+    ) -> Result<(), BuildError> {
+        self.linked(inst)?;
+        match opcodes.contains(&self.body().inst(inst).opcode) {
+            true => Ok(()),
+            false => Err(self.entity(inst.into(), message)),
+        }
+    }
+
+    fn change(
+        &mut self,
+        inst: InstId,
+        change: impl FnOnce(&mut InstData),
+    ) -> Result<(), BuildError> {
+        self.linked(inst)?;
+        let old = *self.body().inst(inst);
+        let mut data = old;
+        change(&mut data);
+        if data == old {
+            return Ok(());
+        }
+        let operands: SmallVec<[Value; 8]> = self.body().operands(inst).into();
+        self.check_plan(inst, &Plan { data, operands: &operands, call: None })?;
+        self.put_record(inst, data);
+        Ok(())
+    }
+
+    /// Names an instruction, argument or block; a number is appended when the name is taken, and the empty name takes it away.
+    ///
+    /// # Errors
+    /// When there is no such entity, or it has no name to give: constants, instructions without result.
+    pub fn set_name(&mut self, value: impl Into<Value>, name: &str) -> Result<(), BuildError> {
+        let value = value.into();
+        let ty = self.checked_type(value)?;
+        let named = match value.kind() {
+            ValueKind::Inst(inst) if ty != Type::VOID => Named::Inst(raw(inst)),
+            ValueKind::Arg(position) => Named::Arg(position),
+            ValueKind::Block(block) => Named::Block(raw(block)),
+            _ => return Err(self.entity(value, "has no name")),
+        };
+        self.put_name(named, name.as_bytes());
+        Ok(())
+    }
+
+    /// Attaches metadata to an instruction, in place of what it has of this kind; none takes it away.
+    ///
+    /// # Errors
+    /// When the instruction is not in the function.
+    pub fn attach(
+        &mut self,
+        inst: InstId,
+        kind: &str,
+        node: Option<MetadataId>,
+    ) -> Result<(), BuildError> {
+        self.linked(inst)?;
+        let kind = self.context().symbol(kind.as_bytes());
+        let mut list: Vec<Attachment> = self.extras().attachments_of(inst).collect();
+        let place = list.iter().position(|a| a.kind == kind);
+        match (place, node) {
+            (Some(at), Some(node)) => list[at].node = node,
+            (Some(at), None) => drop(list.remove(at)),
+            (None, Some(node)) => list.push(Attachment { kind, node }),
+            (None, None) => {}
+        }
+        self.put_attachments(inst, list);
+        Ok(())
+    }
+}

@@ -1,0 +1,130 @@
+//! Values that metadata mentions: operands of debug intrinsics and debug records.
+//!
+//! A mention is no use: it keeps nothing alive. When a value is replaced its mentions follow; when it is erased they become
+//! poison, and a debugger says "optimised out".
+//!
+//! Found through a map that is made when the first value with debug information around it goes: O(mentions) once per transaction.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::{body::InstId, edit::Transaction, value::Value};
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Mention {
+    /// Metadata used as an operand.
+    Operand(u32),
+    /// A debug record before this instruction.
+    Record(InstId),
+}
+
+/// Who mentions a value. May list those that do no longer.
+#[derive(Debug, Default)]
+pub(super) struct Mentions {
+    of: FxHashMap<Value, SmallVec<[Mention; 2]>>,
+}
+
+impl Mentions {
+    fn new(edit: &Transaction<'_>) -> Self {
+        let mut mentions = Mentions::default();
+        for (at, metadata) in (0..).zip(&edit.body().local_metadata) {
+            for &value in metadata.values() {
+                mentions.add(value, Mention::Operand(at));
+            }
+        }
+        for (inst, record) in &edit.extras().debug_records {
+            for value in record.values() {
+                mentions.add(value, Mention::Record(*inst));
+            }
+        }
+        mentions
+    }
+
+    fn add(&mut self, value: Value, mention: Mention) {
+        if value.as_const().is_none() {
+            let list = self.of.entry(value).or_default();
+            if list.last() != Some(&mention) {
+                list.push(mention);
+            }
+        }
+    }
+}
+
+impl Transaction<'_> {
+    fn has_mentions(&self) -> bool {
+        !self.body().local_metadata.is_empty() || !self.extras().debug_records.is_empty()
+    }
+
+    /// Notes that debug records stand before another instruction now.
+    pub(super) fn records_moved(&mut self, to: InstId) {
+        let Some(mut mentions) = self.mentions.take() else { return };
+        for record in self.extras().debug_records_before(to) {
+            for value in record.values() {
+                mentions.add(value, Mention::Record(to));
+            }
+        }
+        self.mentions = Some(mentions);
+    }
+
+    /// Lets everything that mentions `old` mention `new`.
+    pub(super) fn replace_mentions(&mut self, old: Value, new: Value) {
+        if !self.has_mentions() {
+            return;
+        }
+        let mut mentions = match self.mentions.take() {
+            Some(mentions) => mentions,
+            None => Mentions::new(self),
+        };
+        let mut replace = |value: &mut Value| {
+            if *value == old {
+                *value = new;
+            }
+        };
+        for mention in mentions.of.remove(&old).unwrap_or_default() {
+            match mention {
+                Mention::Operand(at) => {
+                    let mut metadata = self.body().local_metadata[at as usize].clone();
+                    metadata.for_each_value_mut(&mut replace);
+                    if metadata != self.body().local_metadata[at as usize] {
+                        self.put_local_metadata(at as usize, metadata);
+                    }
+                }
+                Mention::Record(inst) => {
+                    let mut records: Vec<_> =
+                        self.extras().debug_records_before(inst).cloned().collect();
+                    records.iter_mut().for_each(|r| r.for_each_value_mut(&mut replace));
+                    self.put_debug_records(inst, records);
+                }
+            }
+            mentions.add(new, mention);
+        }
+        self.mentions = Some(mentions);
+    }
+
+    /// Lets what mentions a value that is going to be erased mention poison.
+    pub(super) fn erase_mentions(&mut self, inst: InstId) {
+        if self.has_mentions() {
+            let poison = self.context().const_poison(self.body().inst(inst).ty);
+            self.replace_mentions(Value::inst(inst), poison.into());
+        }
+    }
+
+    /// Puts the debug records before one instruction before another, in front of those that are there.
+    pub(super) fn move_debug_records(&mut self, from: InstId, to: Option<InstId>) {
+        let mut records: Vec<_> = self.extras().debug_records_before(from).cloned().collect();
+        if records.is_empty() {
+            return;
+        }
+        self.put_debug_records(from, Vec::new());
+        if let Some(to) = to {
+            records.extend(self.extras().debug_records_before(to).cloned());
+            self.put_debug_records(to, records);
+            self.records_moved(to);
+        }
+    }
+
+    /// Clones of debug records and of metadata operands mention values that are not in the map yet.
+    pub(super) fn forget_mentions(&mut self) {
+        self.mentions = None;
+    }
+}

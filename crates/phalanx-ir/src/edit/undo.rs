@@ -1,0 +1,192 @@
+//! What an aborted transaction takes back.
+//!
+//! Each primitive change logs what it overwrites. Tables that only grow are cut to the length they had when the part was first
+//! touched. Taking back is the log from its end; afterwards every part is equal to what it was, spare capacity aside.
+
+use crate::{
+    body::{Body, InstId},
+    edit::store::Store,
+    extras::Extras,
+    flow::{BlockFlow, BlockId, Flow},
+    inst::InstData,
+    metadata::{Attachment, DebugRecord, LocalMetadata},
+    value::Value,
+};
+
+/// What has a name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Named {
+    Inst(u32),
+    Arg(u32),
+    Block(u32),
+}
+
+/// One overwritten thing.
+#[derive(Debug)]
+pub(super) enum Undo {
+    Record(InstId, InstData),
+    /// A slot of the operand pool.
+    Slot(u32, Value),
+    /// The instruction was in no block.
+    Linked(InstId),
+    /// The instruction was in this block before that instruction, or at the end.
+    Unlinked(InstId, BlockId, Option<InstId>),
+    /// The second block's instructions were at the end of the first.
+    Split(BlockId, BlockId),
+    /// From this instruction on, all were in this block.
+    Joined(InstId, BlockId),
+    LocalMetadata(usize, LocalMetadata),
+    /// Successors of a block.
+    Run(BlockId, BlockFlow),
+    /// A slot of the edge pool.
+    Edge(u32, BlockId),
+    /// A block was put here in the order.
+    Placed(usize),
+    /// A block was taken from here in the order.
+    Displaced(usize, BlockId),
+    Name(Named, u32),
+    Attachments(InstId, Box<[Attachment]>),
+    Records(InstId, Box<[DebugRecord]>),
+}
+
+/// Lengths of a body's tables.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct BodyStart {
+    insts: usize,
+    ends: usize,
+    pool: usize,
+    calls: usize,
+    indices: usize,
+    local_metadata: usize,
+}
+
+impl BodyStart {
+    pub(super) fn of(body: &Body) -> Self {
+        BodyStart {
+            insts: body.insts.len(),
+            ends: body.ends.len(),
+            pool: body.pool.len(),
+            calls: body.calls.len(),
+            indices: body.indices.len(),
+            local_metadata: body.local_metadata.len(),
+        }
+    }
+
+    fn cut(self, body: &mut Body) {
+        body.insts.truncate(self.insts);
+        body.places.truncate(self.insts);
+        body.ends.truncate(self.ends);
+        body.pool.truncate(self.pool);
+        body.calls.truncate(self.calls);
+        body.indices.truncate(self.indices);
+        body.local_metadata.truncate(self.local_metadata);
+    }
+}
+
+/// Lengths of a flow's tables.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct FlowStart {
+    blocks: usize,
+    pool: usize,
+}
+
+impl FlowStart {
+    pub(super) fn of(flow: &Flow) -> Self {
+        FlowStart { blocks: flow.blocks.len(), pool: flow.pool.len() }
+    }
+}
+
+/// Lengths of the tables of names.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct ExtrasStart {
+    bytes: usize,
+    insts: usize,
+    args: usize,
+    blocks: usize,
+}
+
+impl ExtrasStart {
+    pub(super) fn of(extras: &Extras) -> Self {
+        let names = &extras.names;
+        ExtrasStart {
+            bytes: names.bytes.len(),
+            insts: names.insts.len(),
+            args: names.args.len(),
+            blocks: names.blocks.len(),
+        }
+    }
+}
+
+/// The log of one transaction.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    pub(super) entries: Vec<Undo>,
+    pub(super) body: Option<BodyStart>,
+    pub(super) flow: Option<FlowStart>,
+    pub(super) extras: Option<ExtrasStart>,
+}
+
+impl Log {
+    /// Takes everything back.
+    pub(super) fn undo(&mut self, store: &mut dyn Store) {
+        for entry in std::mem::take(&mut self.entries).into_iter().rev() {
+            undo(entry, store);
+        }
+        if let Some(start) = self.body.take() {
+            let body = store.body_mut();
+            start.cut(body);
+            body.history.uses.take();
+        }
+        if let Some(start) = self.flow.take() {
+            let flow = store.flow_mut();
+            flow.blocks.truncate(start.blocks);
+            flow.pool.truncate(start.pool);
+            flow.in_degrees = Default::default();
+        }
+        if let Some(start) = self.extras.take() {
+            let names = &mut store.extras_mut().names;
+            names.bytes.truncate(start.bytes);
+            names.insts.truncate(start.insts);
+            names.args.truncate(start.args);
+            names.blocks.truncate(start.blocks);
+        }
+    }
+}
+
+fn undo(entry: Undo, store: &mut dyn Store) {
+    match entry {
+        Undo::Record(inst, data) => *record(store.body_mut(), inst) = data,
+        Undo::Slot(slot, value) => store.body_mut().pool[slot as usize] = value,
+        Undo::Linked(inst) => store.body_mut().take_out(inst),
+        Undo::Unlinked(inst, block, before) => store.body_mut().link(block, inst, before),
+        Undo::Split(first, second) => store.body_mut().join_lists(first, second),
+        Undo::Joined(inst, block) => store.body_mut().split_list(inst, block),
+        Undo::LocalMetadata(at, metadata) => store.body_mut().local_metadata[at] = metadata,
+        Undo::Run(block, run) => {
+            store.flow_mut().blocks[block.into_raw().into_u32() as usize] = run;
+        }
+        Undo::Edge(slot, to) => store.flow_mut().pool[slot as usize] = to,
+        Undo::Placed(at) => {
+            store.flow_mut().order.remove(at);
+        }
+        Undo::Displaced(at, block) => store.flow_mut().order.insert(at, block),
+        Undo::Name(named, entry) => {
+            let names = &mut store.extras_mut().names;
+            let (table, at) = match named {
+                Named::Inst(at) => (&mut names.insts, at),
+                Named::Arg(at) => (&mut names.args, at),
+                Named::Block(at) => (&mut names.blocks, at),
+            };
+            if let Some(place) = table.get_mut(at as usize) {
+                *place = entry;
+            }
+        }
+        Undo::Attachments(inst, old) => store.extras_mut().set_attachments(inst, old.into_vec()),
+        Undo::Records(inst, old) => store.extras_mut().set_debug_records(inst, old.into_vec()),
+    }
+}
+
+/// The record of an instruction, without starting the history anew.
+pub(super) fn record(body: &mut Body, inst: InstId) -> &mut InstData {
+    &mut body.insts[inst.into_raw().into_u32() as usize]
+}

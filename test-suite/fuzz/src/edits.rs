@@ -1,0 +1,389 @@
+//! Random transactions on random functions: what an edit leaves behind, and what its facts are afterwards.
+//!
+//! After each commit
+//! - the text of the module reads back, satisfies the verifier and is printed as it was;
+//! - def-use lists are those made from scratch, and the number of edges into each block is what the successors say;
+//! - every fact is the one that a new database finds for the same function.
+//!
+//! After a transaction that is taken back, because it was aborted or its commit was refused, everything is as it was.
+
+use phalanx::{
+    FunctionId, ModuleId, Session,
+    db::{Database, TargetOverrides, queries},
+    ir::{
+        BlockId, Body, BuildError, Flow, Function, InstBuilder, InstId, Module, Opcode, Type,
+        Value,
+        edit::{Transaction, Use},
+        function::FunctionRef,
+        inst::{InstFlags, IntPredicate},
+    },
+};
+use phalanx_graph::{Cfg, DomTree};
+use phalanx_testing::generate::{Options, program_from};
+use rand::{Rng, RngCore, seq::IndexedRandom};
+
+use crate::{
+    Entropy,
+    oracle::programs::{Kind, runnable},
+};
+
+/// How many transactions a function goes through.
+const ROUNDS: usize = 24;
+
+/// What transactions became of.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Transactions that changed something and were kept.
+    pub committed: usize,
+    /// Those of them that changed blocks or edges.
+    pub flow: usize,
+    /// Those that the commit refused.
+    pub refused: usize,
+    /// Those that were aborted.
+    pub aborted: usize,
+}
+
+/// The function that the bytes stand for goes through the transactions that they stand for.
+pub fn edits(data: &[u8]) {
+    let mut choices = Entropy::new(data);
+    let blocks = if choices.random_bool(0.5) { 12 } else { 70 };
+    run(&mut choices, blocks);
+}
+
+/// Edits a random function of at most so many blocks.
+pub fn run(rng: &mut dyn RngCore, blocks: usize) -> Tally {
+    let program = program_from(rng, Options { blocks, ..Options::default() });
+    let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };
+    let text = runnable(&program, kind, rng.next_u64());
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
+    let function = session.function(module, "f").expect("the kernel is called @f");
+    let mut tally = Tally::default();
+    ask(&session, function);
+    for _ in 0..ROUNDS {
+        let before = copy(&session, function);
+        let keep = rng.random_bool(0.9);
+        // Most drivers ask for the lists; some do not.
+        if rng.random_bool(0.7) {
+            session.code(function).body.is_used(Value::arg(0));
+        }
+        let mut has_other_flow = false;
+        let mut is_changed = false;
+        let done = session.edit(function, |edit| {
+            let graph = Graph::new(edit.flow());
+            for _ in 0..rng.random_range(1..4) {
+                // Refused operations have changed nothing; the rest goes on.
+                let _ = instructions(edit, &graph, rng);
+            }
+            if rng.random_bool(0.4) {
+                let _ = blocks_and_edges(edit, rng);
+            }
+            has_other_flow = edit.flow() != &before.flow;
+            is_changed = edit.is_changed();
+            match keep {
+                true => Ok(()),
+                false => Err(Refused::Aborted),
+            }
+        });
+        match done {
+            Ok(()) => {
+                tally.committed += usize::from(is_changed);
+                tally.flow += usize::from(has_other_flow);
+                check(&session, module, function);
+            }
+            Err(reason) => {
+                match reason {
+                    Refused::Aborted => tally.aborted += 1,
+                    Refused::Broken(_) => tally.refused += 1,
+                }
+                assert!(copy(&session, function) == before, "{reason:?} leaves something behind");
+                check(&session, module, function);
+            }
+        }
+    }
+    tally
+}
+
+#[derive(Debug)]
+enum Refused {
+    Aborted,
+    Broken(#[expect(dead_code, reason = "shown when something is wrong")] BuildError),
+}
+
+impl From<BuildError> for Refused {
+    fn from(error: BuildError) -> Self {
+        Refused::Broken(error)
+    }
+}
+
+fn copy(session: &Session, function: FunctionId) -> Function {
+    copy_of(session.code(function))
+}
+
+fn copy_of(code: FunctionRef<'_>) -> Function {
+    Function {
+        header: code.header.clone(),
+        flow: code.flow.clone(),
+        body: code.body.clone(),
+        extras: code.extras.clone(),
+        use_list_orders: code.use_list_orders.to_vec(),
+    }
+}
+
+/// Dominance as it was when the transaction was opened.
+struct Graph {
+    dom: DomTree,
+}
+
+impl Graph {
+    fn new(flow: &Flow) -> Self {
+        let cfg: Cfg = flow.cfg().expect("the function has a body");
+        Graph { dom: DomTree::new(&cfg) }
+    }
+
+    /// Values of a type that are there before an instruction, as far as its block is concerned.
+    fn available(&self, body: &Body, at: InstId, ty: Type, arguments: &[Value]) -> Vec<Value> {
+        let Some(block) = body.block_of(at) else { return Vec::new() };
+        let node = |b: BlockId| phalanx::ir::flow::node_of(b);
+        let mut out: Vec<Value> = arguments.to_vec();
+        for inst in body.all_ids().filter(|&i| body.inst(i).ty == ty) {
+            let Some(b) = body.block_of(inst) else { continue };
+            let count = self.dom.node_count();
+            let is_known = node(b).index() < count && node(block).index() < count;
+            let is_above =
+                b != block && is_known && self.dom.strictly_dominates(node(b), node(block));
+            let is_before =
+                b == block && body.block_insts(b).take_while(|&i| i != at).any(|i| i == inst);
+            if is_above || is_before {
+                out.push(Value::inst(inst));
+            }
+        }
+        out
+    }
+}
+
+fn any_inst(edit: &Transaction<'_>, rng: &mut dyn RngCore) -> Option<InstId> {
+    let block = *edit.flow().order().choose(rng)?;
+    let insts: Vec<InstId> = edit.body().block_insts(block).collect();
+    insts.choose(rng).copied()
+}
+
+fn arguments(edit: &Transaction<'_>, ty: Type) -> Vec<Value> {
+    let params = edit.header().params.iter().enumerate();
+    params.filter(|(_, t)| **t == ty).map(|(at, _)| Value::arg(at as u32)).collect()
+}
+
+/// One edit of instructions.
+fn instructions(
+    edit: &mut Transaction<'_>,
+    graph: &Graph,
+    rng: &mut dyn RngCore,
+) -> Result<(), BuildError> {
+    let Some(inst) = any_inst(edit, rng) else { return Ok(()) };
+    let (data, operands) = (*edit.body().inst(inst), edit.body().operands(inst).to_vec());
+    let pick = |edit: &Transaction<'_>, at: InstId, ty: Type, rng: &mut dyn RngCore| {
+        let constant = match ty {
+            Type::I32 => edit.context().const_i32(rng.random_range(-2..70)),
+            ty => edit.context().const_zero(ty),
+        };
+        let mut all = graph.available(edit.body(), at, ty, &arguments(edit, ty));
+        all.push(constant.into());
+        *all.choose(rng).expect("there is a constant")
+    };
+    match rng.random_range(0..12) {
+        0..=3 if !operands.is_empty() => {
+            let index = rng.random_range(0..operands.len());
+            let Some(ty) = edit.type_of(operands[index]) else { return Ok(()) };
+            // A phi reads its operand at the end of the block that it comes from.
+            let at = match data.opcode {
+                Opcode::Phi => {
+                    let from = edit.body().phi_incoming(inst).nth(index % (operands.len() / 2));
+                    from.and_then(|(_, from)| edit.body().last(from)).unwrap_or(inst)
+                }
+                _ => inst,
+            };
+            let value = pick(edit, at, ty, rng);
+            edit.set_operand(inst, index as u32, value)
+        }
+        4 | 5 if data.opcode != Opcode::Phi => {
+            let (a, b) = (pick(edit, inst, Type::I32, rng), pick(edit, inst, Type::I32, rng));
+            let new = edit.before(inst).named("new").sub(a, b)?;
+            let reading = operands.iter().position(|&o| edit.type_of(o) == Some(Type::I32));
+            match reading {
+                Some(index) => edit.set_operand(inst, index as u32, new),
+                None => Ok(()),
+            }
+        }
+        6 => edit.erase(inst),
+        7 if data.ty != Type::VOID => {
+            let value = pick(edit, inst, data.ty, rng);
+            edit.replace(inst, value)
+        }
+        8 if data.opcode.is_binary() => {
+            let opcodes = [Opcode::Add, Opcode::Sub, Opcode::Xor, Opcode::And, Opcode::LShr];
+            edit.set_opcode(inst, *opcodes.choose(rng).expect("there are some"))?;
+            edit.set_flags(inst, if rng.random() { InstFlags::NUW } else { InstFlags::NONE })
+        }
+        9 => {
+            let copy = edit.after(inst).clone_of(inst)?;
+            match operands.iter().position(|&o| edit.type_of(o) == Some(Type::I32)) {
+                Some(index) => {
+                    let value = pick(edit, copy, Type::I32, rng);
+                    edit.set_operand(copy, index as u32, value)
+                }
+                None => Ok(()),
+            }
+        }
+        10 => {
+            let Some(before) = any_inst(edit, rng) else { return Ok(()) };
+            edit.move_before(inst, before)
+        }
+        11 if data.opcode == Opcode::ICmp => {
+            let all = IntPredicate::ALL;
+            edit.set_int_predicate(inst, *all.choose(rng).expect("there are some"))
+        }
+        _ => edit.set_name(inst, "renamed"),
+    }
+}
+
+/// One edit of blocks and edges.
+fn blocks_and_edges(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result<(), BuildError> {
+    let order = edit.flow().order();
+    let mut block = || *order.choose(rng).expect("there is an entry");
+    let (a, b) = (block(), block());
+    let successors = edit.flow().successors(a).len();
+    match rng.random_range(0..9) {
+        0 | 1 => {
+            let insts: Vec<InstId> = edit.body().block_insts(a).collect();
+            let at = *insts.choose(rng).expect("blocks are not empty");
+            edit.split_before(at, "split").map(drop)
+        }
+        2 if successors > 0 => {
+            edit.split_edge(a, rng.random_range(0..successors), "edge").map(drop)
+        }
+        3 => edit.merge_successor(a),
+        4 | 5 if successors > 0 => {
+            edit.redirect_edge(a, rng.random_range(0..successors), b)?;
+            complete(edit, a, b)?;
+            edit.erase_unreachable().map(drop)
+        }
+        6 => {
+            let phis: Vec<Value> = edit.body().phis(a).map(Value::inst).collect();
+            let condition = edit.body().all_ids().find(|&i| {
+                edit.body().block_of(i) == Some(a) && edit.body().inst(i).ty == Type::I1
+            });
+            let to_self = phis.is_empty() && edit.flow().entry() != Some(a);
+            match condition {
+                Some(condition) if edit.flow().entry() != Some(b) => {
+                    let other = if to_self { a } else { b };
+                    edit.replace_terminator(a).cond_br(condition, b, other)?;
+                    complete(edit, a, b)?;
+                }
+                _ => {
+                    edit.replace_terminator(a).ret_void()?;
+                }
+            }
+            edit.erase_unreachable().map(drop)
+        }
+        7 => {
+            let clones = edit.clone_blocks(&[a])?;
+            let Some(copy) = clones.block(a) else { return Ok(()) };
+            let from = order_with_edge_to(edit, a);
+            let Some((from, index)) = from else { return edit.erase_unreachable().map(drop) };
+            edit.redirect_edge(from, index, copy)?;
+            complete(edit, from, copy)?;
+            edit.erase_unreachable().map(drop)
+        }
+        _ => {
+            let new = edit.create_block("new", Some(a))?;
+            edit.at_end(new).br(b)?;
+            complete(edit, new, b)?;
+            if successors > 0 {
+                let index = rng.random_range(0..successors);
+                edit.redirect_edge(a, index, new)?;
+            }
+            edit.erase_unreachable().map(drop)
+        }
+    }
+}
+
+fn order_with_edge_to(edit: &Transaction<'_>, to: BlockId) -> Option<(BlockId, usize)> {
+    let flow = edit.flow();
+    flow.order()
+        .iter()
+        .find_map(|&from| Some((from, flow.successors(from).iter().position(|&s| s == to)?)))
+}
+
+/// Gives the phis of a block zero for edges from another that they have nothing for.
+fn complete(edit: &mut Transaction<'_>, from: BlockId, to: BlockId) -> Result<(), BuildError> {
+    let edges = edit.flow().successors(from).iter().filter(|&&s| s == to).count();
+    let phis: Vec<InstId> = edit.body().phis(to).collect();
+    for phi in phis {
+        let zero = edit.context().const_zero(edit.body().inst(phi).ty);
+        let present = edit.body().phi_incoming(phi).filter(|(_, b)| *b == from).count();
+        for _ in present..edges {
+            edit.add_phi_input(phi, zero, from)?;
+        }
+    }
+    Ok(())
+}
+
+/// Asks everything that is repaired, so that it is there to be repaired.
+fn ask(session: &Session, function: FunctionId) {
+    let (db, f) = (session.database(), function.input());
+    queries::divergence(db, f);
+    queries::uniformity(db, f);
+    queries::control_divergence(db, f);
+}
+
+/// See the module documentation.
+fn check(session: &Session, module: ModuleId, function: FunctionId) {
+    lists_are_right(session.code(function).body, session.code(function).flow);
+    let text = session.print(module);
+    let mut again = Session::new();
+    let read = again.read(&text);
+    let read = read.unwrap_or_else(|e| panic!("{e}\n{}", String::from_utf8_lossy(&text)));
+    assert_eq!(
+        String::from_utf8_lossy(&again.print(read)),
+        String::from_utf8_lossy(&text),
+        "text of an edited function is stable"
+    );
+    facts_are_right(session, module, function);
+}
+
+fn lists_are_right(body: &Body, flow: &Flow) {
+    let (fresh_body, fresh_flow) = (body.clone(), flow.clone());
+    for inst in body.all_ids() {
+        let sorted = |body: &Body| {
+            let mut uses: Vec<Use> = body.uses_of(inst.into()).collect();
+            uses.sort();
+            uses
+        };
+        assert_eq!(sorted(body), sorted(&fresh_body), "uses of {inst:?}");
+    }
+    for &block in flow.order() {
+        assert_eq!(flow.in_degree(block), fresh_flow.in_degree(block), "edges into {block:?}");
+    }
+}
+
+/// Facts of the edited function are those that a new database finds.
+fn facts_are_right(session: &Session, module: ModuleId, function: FunctionId) {
+    let mut fresh: Module = module.input().shell(session.database()).clone();
+    let entries = module.input().functions(session.database());
+    fresh.functions = entries.iter().map(|e| copy_of(e.input.view(session.database()))).collect();
+    let mut db = Database::new();
+    let cold = db.load(fresh, None, TargetOverrides::default());
+    let at = entries.iter().position(|e| e.input == function.input());
+    let cold = cold.functions(&db)[at.expect("the function is in its module")].input;
+    let (warm_db, warm) = (session.database(), function.input());
+    macro_rules! same {
+        ($($query:ident)*) => {
+            $(assert!(
+                queries::$query(warm_db, warm) == queries::$query(&db, cold),
+                "{} of the edited function is not what it is from scratch",
+                stringify!($query)
+            );)*
+        };
+    }
+    same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity);
+}

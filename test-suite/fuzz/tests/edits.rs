@@ -1,0 +1,29 @@
+//! Random transactions: everything is repaired, taken back or refused, and nothing is left half done.
+
+use phalanx_fuzz::edits::{Tally, run};
+use rand::{SeedableRng as _, rngs::SmallRng};
+
+fn campaign(functions: u64, blocks: usize) -> Tally {
+    let mut all = Tally::default();
+    for seed in 0..functions {
+        let tally = run(&mut SmallRng::seed_from_u64(seed), blocks);
+        all.committed += tally.committed;
+        all.flow += tally.flow;
+        all.refused += tally.refused;
+        all.aborted += tally.aborted;
+    }
+    all
+}
+
+#[test]
+fn edits_of_small_functions() {
+    let tally = campaign(40, 12);
+    assert!(tally.committed > 200 && tally.flow > 30, "{tally:?}");
+    assert!(tally.refused > 5 && tally.aborted > 20, "{tally:?}");
+}
+
+#[test]
+fn edits_of_functions_that_are_repaired() {
+    let tally = campaign(12, 90);
+    assert!(tally.committed > 60 && tally.flow > 10, "{tally:?}");
+}
