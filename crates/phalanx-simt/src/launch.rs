@@ -58,7 +58,7 @@ pub struct Launch {
     pub fuel: u64,
     /// How many blocks a thread may execute, calls apart; then it ends where it is. What came before is an execution like any
     /// other, since who converges with whom depends on the past alone.
-    pub blocks: u32,
+    pub blocks: Option<u32>,
     /// In which order threads advance.
     pub order: Order,
     /// Chooses bits of memory that nobody wrote.
@@ -74,7 +74,7 @@ impl Default for Launch {
             args: Vec::new(),
             shared: 0,
             fuel: 100_000_000,
-            blocks: u32::MAX,
+            blocks: None,
             order: Order::default(),
             seed: 0,
         }

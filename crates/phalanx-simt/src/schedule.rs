@@ -59,8 +59,8 @@ struct Seat {
     thread: Thread,
     state: State,
     private: Segment,
-    /// How many more blocks it may execute.
-    blocks: u32,
+    /// How many more blocks it may execute, this one included.
+    blocks: Option<u32>,
     /// Whether it went to another block, call or state since groups were looked at: only that changes what it can
     /// still reach.
     has_moved: bool,
@@ -298,10 +298,12 @@ impl Run<'_, '_> {
         from: phalanx_ir::BlockId,
     ) {
         let Some(frame) = seat.thread.frames.last_mut() else { return };
-        seat.blocks = seat.blocks.saturating_sub(1);
-        if seat.blocks == 0 {
-            seat.state = State::Ended;
-            return;
+        if let Some(blocks) = &mut seat.blocks {
+            *blocks = blocks.saturating_sub(1);
+            if *blocks == 0 {
+                seat.state = State::Ended;
+                return;
+            }
         }
         let at = Moment { thread: &seat.thread.at, function, inst, key };
         self.observer.branch(at, frame.block);

@@ -17,6 +17,13 @@
 //! the definition asks for. Cost: O(n³) with sets as words for each of at most n² rounds; n is at most 128.
 
 use phalanx_graph::{Cycles, Node};
+use phalanx_simt::launch::Order;
+use phalanx_testing::{
+    abstract_oracle::hierarchies,
+    generate::{self, Options},
+};
+
+use crate::reference::{Execution, Instance, Setting, execute, translate};
 
 /// A set of instances.
 type Set = u128;
@@ -123,6 +130,71 @@ impl Converged {
             }
         }
         after
+    }
+}
+
+/// Pairs of instances of one block in different threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pairs {
+    /// Those with the same key.
+    pub converged: usize,
+    /// Those without.
+    pub apart: usize,
+    /// Those on which the definition and the keys differ.
+    pub different: usize,
+}
+
+impl Pairs {
+    /// What the definition says under these cycles, beside the keys of an execution.
+    ///
+    /// # Panics
+    /// A key is of two blocks, or twice in a thread, which no relation between threads allows.
+    #[must_use]
+    pub fn compare(execution: &Execution, cycles: &Cycles) -> Pairs {
+        let path = |thread: &Vec<Instance>| thread.iter().map(|instance| instance.block).collect();
+        let paths: Vec<Vec<Node>> = execution.threads.iter().map(path).collect();
+        let by_definition = Converged::new(&paths, cycles);
+        let mut pairs = Pairs::default();
+        for (t, first) in execution.threads.iter().enumerate() {
+            for (u, second) in execution.threads[..t].iter().enumerate() {
+                for (i, a) in first.iter().enumerate() {
+                    for (j, b) in second.iter().enumerate() {
+                        let is_converged = a.key == b.key;
+                        assert!(!is_converged || a.block == b.block, "a key is of one block");
+                        if a.block != b.block {
+                            continue;
+                        }
+                        let differs = by_definition.contains((t, i), (u, j)) != is_converged;
+                        pairs.converged += usize::from(is_converged);
+                        pairs.apart += usize::from(!is_converged);
+                        pairs.different += usize::from(differs);
+                    }
+                }
+            }
+            for (i, a) in first.iter().enumerate() {
+                assert!(first[..i].iter().all(|b| a.key != b.key), "a thread has a key once");
+            }
+        }
+        pairs
+    }
+}
+
+/// The interpreter converges threads of the program that the bytes stand for as the definition says, under its hierarchies
+/// of cycles.
+///
+/// # Panics
+/// It does not.
+pub fn convergence(data: &[u8]) {
+    let mut choices = crate::Entropy::new(data);
+    let program = generate::program_from(&mut choices, Options::default());
+    let Some(twins) = translate(&program) else { return };
+    let seed = fxhash::hash64(data);
+    let threads = 2 + (seed % 5) as u32;
+    let setting = Setting { threads, args: [seed as u32, 5], fuel: LIMIT as u32 / threads.max(5) };
+    for cycles in hierarchies(&program.cfg(), seed, 2) {
+        let execution = execute(&twins.llvm, &cycles, setting, Order::Turns(13));
+        let pairs = Pairs::compare(&execution, &cycles);
+        assert_eq!(pairs.different, 0, "{}\n{}", twins.model, execution.text());
     }
 }
 

@@ -44,6 +44,7 @@ impl Target {
         Target { name: "verdict", run: verdict, is_slow: true },
         Target { name: "uniformity", run: uniformity, is_slow: true },
         Target { name: "divergence", run: oracle::divergence, is_slow: false },
+        Target { name: "convergence", run: definition::convergence, is_slow: false },
         Target { name: "edits", run: edits::edits, is_slow: false },
     ];
 }

@@ -337,7 +337,7 @@ pub fn execute(llvm: &str, cycles: &Cycles, setting: Setting, order: Order) -> E
     let launch = Launch {
         block: [setting.threads, 1, 1],
         args: setting.args.iter().map(|&arg| Arg::bits(arg)).collect(),
-        blocks: setting.fuel,
+        blocks: Some(setting.fuel),
         order,
         ..Launch::default()
     };
