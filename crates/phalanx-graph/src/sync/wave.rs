@@ -46,7 +46,8 @@ use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
 use crate::dfs::NONE;
 use crate::node::Node;
-use crate::sync::reduced::{LeavingEdge, Reduced, SCRATCH_KEPT};
+use crate::scratch::SCRATCH_KEPT;
+use crate::sync::reduced::{LeavingEdge, Reduced};
 
 /// One consequence of threads separating, at a branch, at a divergent exit or in an irreducible region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
