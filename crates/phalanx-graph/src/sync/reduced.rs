@@ -323,6 +323,9 @@ impl Reduced {
     #[inline]
     pub(crate) fn at_positions(&self, row: (u32, u32), first: u32, end: u32) -> (u32, u32) {
         const FEW: usize = 4;
+        if row.0 == row.1 {
+            return row;
+        }
         let sources = &self.sources.items()[row.0 as usize..row.1 as usize];
         let count_below = |sources: &[u32], bound: u32| {
             if sources.len() <= FEW {
@@ -337,14 +340,21 @@ impl Reduced {
     }
 
     /// The first edge of a row that has this source.
+    #[inline]
     pub(crate) fn edge_from(&self, row: (u32, u32), from: Node) -> Option<u32> {
+        const FEW: usize = 8;
         let sources = &self.sources.items()[row.0 as usize..row.1 as usize];
+        if sources.len() <= FEW {
+            let at = sources.iter().position(|&source| source == from.raw())?;
+            return Some(row.0 + at as u32);
+        }
         let key = |source: u32| (self.position(source), source);
         let at = sources.partition_point(|&source| key(source) < key(from.raw()));
         (sources.get(at) == Some(&from.raw())).then_some(row.0 + at as u32)
     }
 
     /// The forward edge from a block into a node, where it enters at `to`.
+    #[inline]
     pub(crate) fn edge_into(&self, cfg: &Cfg, node: Node, from: Node, to: Node) -> Option<u32> {
         let row = self.entering(node);
         let first = self.edge_from(row, from)?;
@@ -352,11 +362,17 @@ impl Reduced {
         if is_only {
             return Some(first);
         }
+        Some(self.one_of_several(cfg, node, from, to, first))
+    }
+
+    /// The same where the block has several edges into a region, from number `first` on.
+    #[cold]
+    fn one_of_several(&self, cfg: &Cfg, node: Node, from: Node, to: Node, first: u32) -> u32 {
         let mut others: Vec<Node> = cfg.successors(from).to_vec();
         others.retain(|&s| s < to && self.representative(s) == node);
         others.sort_unstable();
         others.dedup();
-        Some(first + others.len() as u32)
+        first + others.len() as u32
     }
 
     #[inline]
