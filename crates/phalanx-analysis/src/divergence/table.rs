@@ -359,6 +359,11 @@ impl ValueTableBuilder {
     pub(crate) fn define_phi(&mut self, value: Value, block: Node, definition: Definition) {
         self.define(value, block, definition);
         self.flags[value.index()] |= flag::PHI;
+        if self.phis.is_empty() {
+            self.phis.reserve(8);
+            self.incoming.reserve(16);
+            self.incoming_of.reserve(16);
+        }
         self.phis.push(value);
     }
 

@@ -108,7 +108,10 @@ impl<'a> LlvmRules<'a> {
             Some(ConstKind::Global(name)) => (self.around.callee)(*name),
             _ => None,
         };
-        let has = |list| context.function_attrs(list).has(AttrKind::NoDivergenceSource);
+        let has = |list| {
+            list != AttrList::EMPTY
+                && context.function_attrs(list).has(AttrKind::NoDivergenceSource)
+        };
         has(at_site) || at_callee.is_some_and(has)
     }
 

@@ -35,6 +35,7 @@ use crate::cycles::{CycleId, Cycles};
 use crate::dfs::NONE;
 use crate::dom::DomTree;
 use crate::node::Node;
+use crate::scratch::{SCRATCH_KEPT, refill};
 use crate::sync::fringe::{Fringes, Room, fringes};
 use crate::threshold::Thresholds;
 
@@ -82,8 +83,10 @@ pub(crate) struct Reduced {
 /// Lists of numbers in compressed sparse rows.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Rows {
-    start: Vec<u32>,
-    items: Vec<u32>,
+    /// Where each row starts among the items, and the end; then the items.
+    table: Vec<u32>,
+    /// How many rows there are, and one.
+    head: u32,
 }
 
 impl Rows {
@@ -96,50 +99,47 @@ impl Rows {
 
     /// The same in place.
     pub(crate) fn refill(&mut self, rows: usize, pairs: &[(u32, u32)]) {
-        self.start.clear();
-        self.start.resize(rows + 1, 0);
+        self.head = rows as u32 + 1;
+        refill(&mut self.table, rows + 1 + pairs.len(), 0);
+        let (start, items) = self.table.split_at_mut(rows + 1);
         for (row, _) in pairs {
-            self.start[*row as usize] += 1;
+            start[*row as usize] += 1;
         }
         let mut end = 0;
-        for count in &mut self.start {
+        for count in &mut *start {
             end += *count;
             *count = end;
         }
         // Each row is filled from its end to its start.
-        self.items.clear();
-        self.items.resize(pairs.len(), 0);
         for &(row, item) in pairs.iter().rev() {
-            let at = &mut self.start[row as usize];
+            let at = &mut start[row as usize];
             *at -= 1;
-            self.items[*at as usize] = item;
+            items[*at as usize] = item;
         }
     }
 
     #[inline]
     pub(crate) fn row(&self, row: usize) -> &[u32] {
-        &self.items[self.start[row] as usize..self.start[row + 1] as usize]
+        let (start, end) = self.range(row);
+        &self.items()[start as usize..end as usize]
     }
 
     /// Where the row lies among all items.
     #[inline]
     pub(crate) fn range(&self, row: usize) -> (u32, u32) {
-        (self.start[row], self.start[row + 1])
+        (self.table[row], self.table[row + 1])
     }
 
     #[inline]
     pub(crate) fn items(&self) -> &[u32] {
-        &self.items
+        &self.table[self.head as usize..]
     }
 }
 
 /// The edges that leave canonical cycles, sorted by the position of the source, source and target.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Leaving {
-    edges: Vec<(Node, Node)>,
-    positions: Vec<u32>,
-    /// The outermost cycle that each leaves.
-    owner: Vec<u32>,
+    edges: Vec<LeavingEnds>,
     /// Depth of the innermost cycle around the source that each does not leave.
     depths: Thresholds,
     /// Edges by owner.
@@ -157,6 +157,7 @@ struct Scratch {
     size: Vec<u32>,
     free: Vec<u32>,
     pairs: Vec<(u32, u32)>,
+    edges: Vec<LeavingEnds>,
     stack: Vec<(Node, u32)>,
     blocks: Vec<Node>,
     targets: Vec<Node>,
@@ -178,15 +179,6 @@ impl Scratch {
             SCRATCH.set(Some(self));
         }
     }
-}
-
-/// The most entries of a scratch table that is kept.
-pub(crate) const SCRATCH_KEPT: usize = 1 << 14;
-
-/// Makes a table of `n` entries that are all the same.
-fn refill(table: &mut Vec<u32>, n: usize, value: u32) {
-    table.clear();
-    table.resize(n, value);
 }
 
 /// Positions in reverse postorder of a depth-first search, `NONE` for nodes that it does not reach.
@@ -221,6 +213,17 @@ fn ranks(graph: &Cfg, stack: &mut Vec<(Node, u32)>) -> Vec<u32> {
         *rank = reached - 1 - *rank;
     }
     rank
+}
+
+/// An edge that leaves canonical cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LeavingEnds {
+    /// Position of the source.
+    position: u32,
+    from: Node,
+    to: Node,
+    /// The outermost cycle that it leaves.
+    owner: CycleId,
 }
 
 impl Reduced {
@@ -320,6 +323,9 @@ impl Reduced {
     #[inline]
     pub(crate) fn at_positions(&self, row: (u32, u32), first: u32, end: u32) -> (u32, u32) {
         const FEW: usize = 4;
+        if row.0 == row.1 {
+            return row;
+        }
         let sources = &self.sources.items()[row.0 as usize..row.1 as usize];
         let count_below = |sources: &[u32], bound: u32| {
             if sources.len() <= FEW {
@@ -334,14 +340,21 @@ impl Reduced {
     }
 
     /// The first edge of a row that has this source.
+    #[inline]
     pub(crate) fn edge_from(&self, row: (u32, u32), from: Node) -> Option<u32> {
+        const FEW: usize = 8;
         let sources = &self.sources.items()[row.0 as usize..row.1 as usize];
+        if sources.len() <= FEW {
+            let at = sources.iter().position(|&source| source == from.raw())?;
+            return Some(row.0 + at as u32);
+        }
         let key = |source: u32| (self.position(source), source);
         let at = sources.partition_point(|&source| key(source) < key(from.raw()));
         (sources.get(at) == Some(&from.raw())).then_some(row.0 + at as u32)
     }
 
     /// The forward edge from a block into a node, where it enters at `to`.
+    #[inline]
     pub(crate) fn edge_into(&self, cfg: &Cfg, node: Node, from: Node, to: Node) -> Option<u32> {
         let row = self.entering(node);
         let first = self.edge_from(row, from)?;
@@ -349,11 +362,17 @@ impl Reduced {
         if is_only {
             return Some(first);
         }
+        Some(self.one_of_several(cfg, node, from, to, first))
+    }
+
+    /// The same where the block has several edges into a region, from number `first` on.
+    #[cold]
+    fn one_of_several(&self, cfg: &Cfg, node: Node, from: Node, to: Node, first: u32) -> u32 {
         let mut others: Vec<Node> = cfg.successors(from).to_vec();
         others.retain(|&s| s < to && self.representative(s) == node);
         others.sort_unstable();
         others.dedup();
-        Some(first + others.len() as u32)
+        first + others.len() as u32
     }
 
     #[inline]
@@ -421,10 +440,9 @@ impl Reduced {
             }
             members = Rows::from_pairs(cfg.node_count(), &pairs);
         }
-        let Scratch { preorder, pairs: sources, blocks, targets, .. } = scratch;
-        let mut leaving = Leaving::default();
+        let Scratch { preorder, pairs: sources, edges, blocks, targets, .. } = scratch;
         let first_back_row = cfg.node_count() as u32;
-        let mut depths = Vec::new();
+        edges.clear();
         sources.clear();
         for &standing in &*preorder {
             let position = self.interval(standing).0;
@@ -467,10 +485,7 @@ impl Reduced {
                         sources.push((node.raw(), from.raw()));
                     }
                     if let Some(owner) = self.left(cycles, from, to) {
-                        leaving.edges.push((from, to));
-                        leaving.positions.push(position);
-                        leaving.owner.push(owner.raw());
-                        depths.push(cycles.depth(owner) - 1);
+                        edges.push(LeavingEnds { position, from, to, owner });
                     }
                 }
             }
@@ -478,11 +493,13 @@ impl Reduced {
         self.sources = Rows::from_pairs(cfg.node_count() + cycles.len(), sources);
         if !cycles.is_empty() {
             sources.clear();
-            sources.extend(leaving.owner.iter().enumerate().map(|(i, &owner)| (owner, i as u32)));
-            leaving.owned = Rows::from_pairs(cycles.len(), sources);
-            leaving.depths = Thresholds::new(depths);
+            sources.extend(edges.iter().enumerate().map(|(i, edge)| (edge.owner.raw(), i as u32)));
+            self.leaving = Leaving {
+                edges: edges.as_slice().into(),
+                depths: Thresholds::new(edges.iter().map(|edge| cycles.depth(edge.owner) - 1)),
+                owned: Rows::from_pairs(cycles.len(), sources),
+            };
         }
-        self.leaving = leaving;
     }
 
     /// Whether a block is the header of a canonical cycle.
@@ -528,12 +545,13 @@ impl Leaving {
 
     /// Source and target.
     pub(crate) fn ends(&self, edge: LeavingEdge) -> (Node, Node) {
-        self.edges[edge.index()]
+        let LeavingEnds { from, to, .. } = self.edges[edge.index()];
+        (from, to)
     }
 
     /// The outermost cycle that the edge leaves.
     pub(crate) fn owner(&self, edge: LeavingEdge) -> CycleId {
-        CycleId::from_raw(self.owner[edge.index()])
+        self.edges[edge.index()].owner
     }
 
     /// The edges whose outermost cycle left is this one.
@@ -549,16 +567,15 @@ impl Leaving {
 
     /// The edge with these ends.
     pub(crate) fn find(&self, position: u32, from: Node, to: Node) -> Option<LeavingEdge> {
-        let low = self.positions.partition_point(|&p| p < position);
-        let high = low + self.positions[low..].partition_point(|&p| p == position);
-        let at = self.edges[low..high].binary_search(&(from, to)).ok()?;
-        Some(LeavingEdge((low + at) as u32))
+        let at = self.edges.partition_point(|e| (e.position, e.from, e.to) < (position, from, to));
+        let found = self.edges.get(at)?;
+        ((found.from, found.to) == (from, to)).then_some(LeavingEdge(at as u32))
     }
 
     /// The edges from positions in `first..end`, as a range of numbers.
     pub(crate) fn at_positions(&self, first: u32, end: u32) -> (u32, u32) {
-        let low = self.positions.partition_point(|&p| p < first);
-        let high = low + self.positions[low..].partition_point(|&p| p < end);
+        let low = self.edges.partition_point(|e| e.position < first);
+        let high = low + self.edges[low..].partition_point(|e| e.position < end);
         (low as u32, high as u32)
     }
 

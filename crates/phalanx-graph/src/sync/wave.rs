@@ -46,7 +46,8 @@ use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
 use crate::dfs::NONE;
 use crate::node::Node;
-use crate::sync::reduced::{LeavingEdge, Reduced, SCRATCH_KEPT};
+use crate::scratch::SCRATCH_KEPT;
+use crate::sync::reduced::{LeavingEdge, Reduced};
 
 /// One consequence of threads separating, at a branch, at a divergent exit or in an irreducible region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -357,6 +358,7 @@ impl<'a> Wave<'a> {
     }
 
     /// The visit of a node.
+    #[inline]
     fn visit(&mut self, node: Node) -> u32 {
         let known = self.visit_of[node.index()];
         if known != NONE {
@@ -380,6 +382,7 @@ impl<'a> Wave<'a> {
     }
 
     /// A label crosses a single edge.
+    #[inline]
     fn cross(&mut self, from: Node, to: Node, label: u32) {
         let graph = self.graph;
         if let Some(level) = self.level {
@@ -405,6 +408,7 @@ impl<'a> Wave<'a> {
     }
 
     /// A label reaches a node over some edges.
+    #[inline]
     fn arrive(&mut self, node: Node, label: u32, edges: EnteringEdges) {
         let number = self.visit(node);
         let visit = &mut self.visits[number as usize];
