@@ -111,6 +111,11 @@ impl Session {
         Self::default()
     }
 
+    /// A session whose database records which queries run: see [`Database::take_log`].
+    pub fn with_event_log() -> Self {
+        Session { db: Database::with_event_log(), context: Arc::default() }
+    }
+
     /// Where types, constants and names live: what a [`phalanx_ir::builder::ModuleBuilder`] is made over.
     pub fn context(&self) -> &Arc<Context> {
         &self.context
@@ -119,6 +124,11 @@ impl Session {
     /// The database below, for queries that have no method here.
     pub fn database(&self) -> &Database {
         &self.db
+    }
+
+    /// The database below, to change: what a [`phalanx_transform::Manager`] runs on.
+    pub fn database_mut(&mut self) -> &mut Database {
+        &mut self.db
     }
 
     /// Reads a module from the text of LLVM IR and verifies it. O(length).
