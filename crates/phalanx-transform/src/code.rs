@@ -240,6 +240,13 @@ impl<'a> Code<'a> {
         }
     }
 
+    /// Whether a load or store is volatile or atomic.
+    #[must_use]
+    pub fn has_order(&self, inst: InstId) -> bool {
+        let data = self.body.inst(inst);
+        data.flags.contains(InstFlags::VOLATILE) || data.mem().ordering() != Ordering::NotAtomic
+    }
+
     /// Whether an instruction may go when nobody reads its result.
     #[must_use]
     pub fn is_removable(&self, inst: InstId) -> bool {

@@ -24,16 +24,17 @@
 //!
 //! Read first: [`Pass`], [`Manager`], [`code::Code`].
 
-//pub mod annotate_uniform;
+pub mod annotate_uniform;
 pub mod code;
-//pub mod convergence;
+pub mod convergence;
 pub mod dce;
-//pub mod early_cse;
-//pub mod fold;
+pub mod early_cse;
+pub mod fold;
 pub mod groups;
-//pub mod inst_simplify;
-//pub mod licm;
+pub mod inst_simplify;
+pub mod licm;
 mod manager;
+mod memory;
 mod pass;
 mod pipeline;
 pub mod simplify_cfg;

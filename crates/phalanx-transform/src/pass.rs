@@ -5,7 +5,10 @@ use std::{fmt, sync::Arc};
 use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::BuildError;
 
-use crate::{dce::Dce, simplify_cfg::SimplifyCfg};
+use crate::{
+    annotate_uniform::AnnotateUniform, dce::Dce, early_cse::EarlyCse, inst_simplify::InstSimplify,
+    licm::Licm, simplify_cfg::SimplifyCfg,
+};
 
 /// Whether a pass changed a function.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -109,9 +112,20 @@ impl Registry {
     pub fn standard() -> Registry {
         let mut registry = Registry::new();
         registry.add(Arc::new(Dce));
+        registry.add(Arc::new(InstSimplify));
         registry.add_with("simplifycfg", |parameters| {
             Ok(Arc::new(SimplifyCfg::with_parameters(parameters)?))
         });
+        // LLVM's variant with MemorySSA finds more; what it may do is the same.
+        registry.add_with("early-cse", |parameters| {
+            match parameters.iter().find(|&item| item != ("memssa", None)) {
+                None => Ok(Arc::new(EarlyCse)),
+                Some((key, _)) => Err(format!("early-cse has no parameter `{key}`")),
+            }
+        });
+        registry.add(Arc::new(Licm));
+        registry.add_as("amdgpu-annotate-uniform", Arc::new(AnnotateUniform));
+        registry.add(Arc::new(AnnotateUniform));
         registry
     }
 

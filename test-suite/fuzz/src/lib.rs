@@ -13,6 +13,7 @@ mod entropy;
 mod graphs;
 pub mod oracle;
 mod text;
+pub mod transforms;
 mod uniformity;
 mod verdict;
 
@@ -43,5 +44,6 @@ impl Target {
         Target { name: "uniformity", run: uniformity, is_slow: true },
         Target { name: "divergence", run: oracle::divergence, is_slow: false },
         Target { name: "edits", run: edits::edits, is_slow: false },
+        Target { name: "transforms", run: transforms::transforms, is_slow: false },
     ];
 }

@@ -52,6 +52,11 @@ impl ModuleIndex {
         index
     }
 
+    /// The entity of a name. O(1).
+    pub fn find(&self, name: GlobalName) -> Option<GlobalIndex> {
+        self.globals.get(&name).copied()
+    }
+
     /// Takes over what triple and data layout say.
     pub(crate) fn read_target(&mut self, module: &Module) {
         let bytes =

@@ -23,6 +23,8 @@ mod select;
 mod straight;
 mod thread;
 
+pub(crate) use self::straight::only_value;
+
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{Cfg, Cycles, Dfs};
 use phalanx_ir::{BlockId, InstId, edit::Transaction, metadata::kind};
