@@ -41,7 +41,7 @@ pub const PIPELINES: &[&str] = &[
 ];
 
 /// Bytes of the buffer that a kernel is given.
-const BUFFER: usize = 64 + 256 * 64 * 4;
+const BUFFER: usize = 64 + 640 * 64 * 4;
 
 /// What was compared.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub fn comparable(text: &str, kind: Kind, rng: &mut dyn RngCore, folds: bool) ->
     let text = text.replace(atomic, next);
     let mut out = String::new();
     let mut waiting = String::new();
-    let mut stores = 0;
+    let (mut stores, mut votes, mut is_ready) = (0, 0, false);
     for line in text.lines() {
         if !waiting.is_empty() && !line.contains(" = phi ") {
             out.push_str(&waiting);
@@ -102,6 +102,34 @@ pub fn comparable(text: &str, kind: Kind, rng: &mut dyn RngCore, folds: bool) ->
                 out.push_str(line);
                 out.push('\n');
             }
+        }
+        if line.trim_start().starts_with("%own = ") {
+            out.push_str("  %bit.0 = trunc i32 %seed.0 to i1\n");
+            is_ready = true;
+        }
+        if is_ready && number.is_some() && rng.random_bool(0.3) {
+            votes += 1;
+            let vote = match kind {
+                Kind::Amdgcn => "call i64 @llvm.amdgcn.ballot.i64(i1 %bit.0)",
+                Kind::Nvptx => "call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 %bit.0)",
+            };
+            let _ = writeln!(waiting, "  %vote{votes} = {vote}");
+            let is_wide = kind == Kind::Amdgcn;
+            if is_wide {
+                let _ = writeln!(waiting, "  %vote{votes}.n = trunc i64 %vote{votes} to i32");
+            }
+            let suffix = if is_wide { ".n" } else { "" };
+            stores += 1;
+            let at = 16 + stores * 64;
+            let _ = writeln!(waiting, "  %vote{votes}.i = add i32 %own.i, {at}");
+            let _ = writeln!(
+                waiting,
+                "  %vote{votes}.at = getelementptr i32, ptr addrspace(1) %gp, i32 %vote{votes}.i"
+            );
+            let _ = writeln!(
+                waiting,
+                "  store i32 %vote{votes}{suffix}, ptr addrspace(1) %vote{votes}.at, align 4"
+            );
         }
         if let Some(number) = number
             && is_int
@@ -234,12 +262,27 @@ fn convergent(session: &Session, function: phalanx::FunctionId) -> FxHashSet<Ins
 /// When something is not as the module says.
 #[must_use]
 pub fn check(text: &str, pipeline: &str, seed: u64, launches: u64) -> Tally {
+    check_with(&Registry::standard(), text, pipeline, seed, launches)
+}
+
+/// As [`check`], with other passes.
+///
+/// # Panics
+/// As [`check`].
+#[must_use]
+pub fn check_with(
+    registry: &Registry,
+    text: &str,
+    pipeline: &str,
+    seed: u64,
+    launches: u64,
+) -> Tally {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
     let function = session.function(module, "f").expect("the kernel is called @f");
     let before = module_of(&session, module);
     let watched_before = convergent(&session, function);
-    let passes = Pipeline::parse(pipeline, &Registry::standard()).expect("the pipeline is one");
+    let passes = Pipeline::parse(pipeline, registry).expect("the pipeline is one");
     let mut manager = Manager::new(Options { verify_each: true, statistics: true });
     let mut broken = Vec::new();
     let mut changed = false;
@@ -294,13 +337,19 @@ pub fn check(text: &str, pipeline: &str, seed: u64, launches: u64) -> Tally {
 /// A random program through some pipeline.
 #[must_use]
 pub fn run(rng: &mut dyn RngCore, blocks: usize, launches: u64) -> Tally {
+    let text = random(rng, blocks);
+    let pipeline = PIPELINES.choose(rng).copied().unwrap_or("dce");
+    check(&text, pipeline, rng.next_u64(), launches)
+}
+
+/// A random program whose results can be compared.
+#[must_use]
+pub fn random(rng: &mut dyn RngCore, blocks: usize) -> String {
     let program = generate::program_from(rng, ProgramOptions { blocks, ..Default::default() });
     let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };
     let text = runnable(&program, kind, rng.next_u64());
     let folds = rng.random_bool(0.5);
-    let text = comparable(&text, kind, rng, folds);
-    let pipeline = PIPELINES.choose(rng).copied().unwrap_or("dce");
-    check(&text, pipeline, rng.next_u64(), launches)
+    comparable(&text, kind, rng, folds)
 }
 
 /// The program that the bytes stand for runs alike before and after the pipeline that they stand for.
