@@ -5,6 +5,7 @@
 //! computes in the same order.
 
 mod host;
+mod transforms;
 
 use std::{
     path::{Path, PathBuf},
