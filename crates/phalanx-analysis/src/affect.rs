@@ -135,17 +135,20 @@ impl AffectMap {
         assert!(edges.len() < u32::MAX as usize, "{} uses do not fit 32 bits", edges.len());
         let mut start = vec![0u32; values + 1];
         for (value, _) in edges {
-            start[value.index() + 1] += 1;
+            start[value.index()] += 1;
         }
-        for i in 1..start.len() {
-            start[i] += start[i - 1];
+        assert!(start[values] == 0, "value {values} of {values} is used");
+        let mut end = 0;
+        for count in &mut start {
+            end += *count;
+            *count = end;
         }
-        let mut next = start.clone();
+        // From the last edge to the first, each row from its end to its start: no table of positions is needed.
         let mut users = vec![User(0); edges.len()];
-        for &(value, user) in edges {
-            let at = &mut next[value.index()];
+        for &(value, user) in edges.iter().rev() {
+            let at = &mut start[value.index()];
+            *at -= 1;
             users[*at as usize] = user;
-            *at += 1;
         }
         Self { start, users }
     }

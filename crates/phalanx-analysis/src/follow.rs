@@ -119,6 +119,13 @@ impl Follower {
         Self { sources, state: State::New }
     }
 
+    /// A follower that will keep what it finds: of a function whose divergence was solved from scratch before, for other inputs.
+    #[must_use]
+    pub fn seen(sources: Sources) -> Self {
+        let never = Stamp { position: u64::MAX, flow: u64::MAX, around: u64::MAX };
+        Self { sources, state: State::Seen(never) }
+    }
+
     /// The divergence of the function as it is now.
     ///
     /// `since` says what happened to the body since an earlier position, `None` if that is not known; `scratch` solves from

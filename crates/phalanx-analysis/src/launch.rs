@@ -11,6 +11,7 @@
 
 use phalanx_ir::{Context, FunctionHeader, metadata::Metadata};
 use phalanx_target::{Extent, LaunchFacts, Target, target::Architecture};
+use smallvec::SmallVec;
 
 /// What is known of every launch of a function. O(attributes of the function).
 #[must_use]
@@ -20,29 +21,30 @@ pub fn launch_facts(
     metadata: &Metadata,
     target: &Target,
 ) -> LaunchFacts {
-    let text = |key: &str| {
-        let bytes = context.function_attr_text(header.attributes, key).unwrap_or_default();
-        std::str::from_utf8(bytes).unwrap_or_default()
-    };
+    let texts = Texts::new(context, header);
     let mut facts = LaunchFacts {
         uniform_work_group_size: target.architecture() == Architecture::Nvptx
-            || text("uniform-work-group-size") == "true",
+            || texts.uniform_size == "true",
         wave_width: match target.packs_waves_linearly() {
-            true => target.wave_width(text("target-cpu"), text("target-features")),
+            true => target.wave_width(texts.processor, texts.features),
             false => None,
         },
         ..LaunchFacts::default()
     };
-    facts.max_flat_workgroup_size = numbers(text("amdgpu-flat-work-group-size")).get(1).copied();
-    let bounds = numbers(text("nvvm.maxntid"));
+    facts.max_flat_workgroup_size = numbers(texts.flat_size).get(1).copied();
+    let bounds = numbers(texts.bounds);
     if !bounds.is_empty() {
         // The extents are bounds of a product as well: a launch may shape its threads differently.
         let product = bounds.iter().try_fold(1u32, |all, &n| all.checked_mul(n));
         facts.max_flat_workgroup_size = product.or(facts.max_flat_workgroup_size);
     }
-    let exact = match metadata.required_work_group_size(context, &header.metadata) {
+    let stated = match header.metadata.is_empty() {
+        true => None,
+        false => metadata.required_work_group_size(context, &header.metadata),
+    };
+    let exact = match stated {
         Some(size) => size.iter().map(|&n| u32::try_from(n).unwrap_or(0)).collect(),
-        None => numbers(text("nvvm.reqntid")),
+        None => numbers(texts.exact),
     };
     if !exact.is_empty() && exact.iter().all(|&n| n > 0) {
         for (dimension, extent) in facts.workgroup_size.iter_mut().enumerate() {
@@ -52,10 +54,42 @@ pub fn launch_facts(
     facts
 }
 
+/// String attributes of a function that say something about its launches; empty when absent.
+#[derive(Default)]
+struct Texts<'a> {
+    processor: &'a str,
+    features: &'a str,
+    uniform_size: &'a str,
+    flat_size: &'a str,
+    bounds: &'a str,
+    exact: &'a str,
+}
+
+impl<'a> Texts<'a> {
+    /// One pass over the attributes: asking for each by its key would look the key up in the context each time.
+    fn new(context: &'a Context, header: &FunctionHeader) -> Self {
+        let mut texts = Texts::default();
+        for (key, value) in context.function_attrs(header.attributes).texts() {
+            let text = match context.bytes(key) {
+                b"target-cpu" => &mut texts.processor,
+                b"target-features" => &mut texts.features,
+                b"uniform-work-group-size" => &mut texts.uniform_size,
+                b"amdgpu-flat-work-group-size" => &mut texts.flat_size,
+                b"nvvm.maxntid" => &mut texts.bounds,
+                b"nvvm.reqntid" => &mut texts.exact,
+                _ => continue,
+            };
+            let bytes = value.map(|value| context.bytes(value)).unwrap_or_default();
+            *text = std::str::from_utf8(bytes).unwrap_or_default();
+        }
+        texts
+    }
+}
+
 /// The numbers of a list separated by commas; empty when one of them is none.
-fn numbers(text: &str) -> Vec<u32> {
+fn numbers(text: &str) -> SmallVec<[u32; 4]> {
     if text.is_empty() {
-        return Vec::new();
+        return SmallVec::new();
     }
     text.split(',').map(|n| n.trim().parse().ok()).collect::<Option<_>>().unwrap_or_default()
 }

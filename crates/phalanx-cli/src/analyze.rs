@@ -1,11 +1,12 @@
 //! `phalanx analyze`.
 
+use anyhow::Context as _;
 use phalanx::{
     Session,
     db::TargetOverrides,
     llvm::ModulePrinter,
     report::analyze::{ModuleReport, Sections, report_function, report_module, write_text},
-    target::Scope,
+    target::{LaunchStatement, Scope},
 };
 
 use crate::{
@@ -13,6 +14,7 @@ use crate::{
     args::{AnalyzeArgs, Format, ScopeArg, Section, TargetArgs},
     functions,
     input::{self, Source},
+    run::extents,
     terminal::Terminal,
 };
 
@@ -60,9 +62,16 @@ fn report(
             return Ok(None);
         }
     };
-    let db = session.database();
     let scope = scope(args.scope);
     let entries = functions::select(&session, module, &args.function)?;
+    let launch = LaunchStatement {
+        workgroup_size: args.block.as_deref().map(extents).transpose().context("--block")?,
+        wave_width: args.wave,
+    };
+    for entry in &entries {
+        session.database_mut().set_launch(entry.input, launch)?;
+    }
+    let db = session.database();
     let printer = ModulePrinter::with_functions(
         module.shell(db),
         module.functions(db).iter().map(|entry| entry.input.view(db)).collect(),

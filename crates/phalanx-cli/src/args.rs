@@ -77,7 +77,7 @@ Examples:
   phalanx run --trace --block 4 kernel.ll @f     the table of converged dynamic instances
   phalanx run --order random:7 kernel.ll @f      another schedule; results must not depend on it
 
-Exit status: 0 fine, 1 the kernel faults, hangs or runs out of fuel, 2 bad usage or bad input.")]
+Exit status: 0 fine, 1 the kernel faults, hangs, races (with --races) or runs out of fuel, 2 bad usage or bad input.")]
 pub(crate) struct RunArgs {
     /// LLVM IR file; `-` is standard input.
     #[arg(value_name = "FILE")]
@@ -112,6 +112,10 @@ pub(crate) struct RunArgs {
     /// Print the table of converged dynamic instances: threads as rows, a column per converged execution of a block.
     #[arg(long)]
     pub(crate) trace: bool,
+    /// Look for data races: accesses of different threads to the same bytes, one a write and not both atomic, that no
+    /// barrier, fence or atomic orders.
+    #[arg(long)]
+    pub(crate) races: bool,
     /// Text for people or JSON for programs.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -137,6 +141,7 @@ Examples:
   phalanx analyze kernel.ll
   phalanx analyze --scope workgroup --print branches,cycles kernel.ll
   phalanx analyze --function reduce --print all kernel.ll
+  phalanx analyze --block 32x8 --wave 32 kernel.ll    what is known of the launch
   clang-22 -x cl ... -S -emit-llvm -o - k.cl | phalanx analyze -")]
 pub(crate) struct AnalyzeArgs {
     /// LLVM IR files; `-` is standard input.
@@ -154,6 +159,12 @@ pub(crate) struct AnalyzeArgs {
     /// Only functions with this name; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub(crate) function: Vec<String>,
+    /// Threads of every workgroup, where the file does not say: `256`, `32x8` or `8x8x4`.
+    #[arg(long, value_name = "N[xN[xN]]")]
+    pub(crate) block: Option<String>,
+    /// Lanes of a wave, where the processor does not say.
+    #[arg(long, value_name = "N")]
+    pub(crate) wave: Option<u32>,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
 }

@@ -1,5 +1,7 @@
 //! `phalanx run`: a kernel, executed.
 
+mod watch;
+
 use std::{fmt::Write as _, sync::Arc};
 
 use anyhow::{Context as _, bail};
@@ -8,9 +10,7 @@ use phalanx::{
     ir::{self, Context},
     llvm::{ModulePrinter, SourceMap, parse_module},
     report::diagnostics::{SourceText, render_error, render_note},
-    simt::{
-        self, Arg, Failure, Launch, Memory, Observer, Program, Silent, launch::Order, trace::Trace,
-    },
+    simt::{self, Arg, Failure, Launch, Memory, Program, launch::Order},
 };
 use serde_json::json;
 
@@ -21,9 +21,7 @@ use crate::{
     input::{self, Source},
     terminal::Terminal,
 };
-
-/// Columns of a trace beyond this are left out.
-const COLUMNS: usize = 10_000;
+use watch::Watch;
 
 /// A buffer that an argument points to.
 struct Buffer {
@@ -160,14 +158,14 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
         fuel: args.fuel,
         order: order(&args.order)?,
         seed: args.seed,
+        ..Launch::default()
     };
-    let mut trace = Trace::new(COLUMNS);
-    let observer: &mut dyn Observer = if args.trace { &mut trace } else { &mut Silent };
-    let result = simt::run(&program, name, &launch, &mut memory, observer);
+    let mut watch = Watch::new(args.trace, args.races);
+    let result = simt::run(&program, name, &launch, &mut memory, &mut watch);
     if let Err(Failure::Launch(what)) = &result {
         bail!("{what}");
     }
-    let table = args.trace.then(|| {
+    let table = watch.trace.as_ref().map(|trace| {
         let printer = ModulePrinter::new(&parsed.module);
         trace.table(&|function, block| {
             let mut name = Vec::new();
@@ -181,12 +179,21 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
             terminal.out(&text)?;
         }
         Format::Json => {
-            let text = serde_json::to_string_pretty(&json(&result, &buffers, &memory, table)?)?;
+            let mut all = json(&result, &buffers, &memory, table)?;
+            if let Some(races) = watch.races() {
+                all["races"] = watch::json(races, &source, &parsed.source_map);
+            }
+            let text = serde_json::to_string_pretty(&all)?;
             terminal.out(&(text + "\n"))?;
         }
     }
+    let races = watch.races().unwrap_or_default();
+    if args.format == Format::Text {
+        terminal.err(&watch::explain(races, &source, &parsed.source_map));
+    }
     match result {
-        Ok(_) => Ok(Status::Fine),
+        Ok(_) if races.is_empty() => Ok(Status::Fine),
+        Ok(_) => Ok(Status::Findings),
         Err(failure) => {
             terminal.err(&explain(&failure, &source, &parsed.module, &parsed.source_map));
             Ok(Status::Findings)
@@ -194,7 +201,7 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
     }
 }
 
-fn extents(text: &str) -> anyhow::Result<[u32; 3]> {
+pub(crate) fn extents(text: &str) -> anyhow::Result<[u32; 3]> {
     let mut out = [1; 3];
     let parts: Vec<&str> = text.split('x').collect();
     if parts.len() > 3 {

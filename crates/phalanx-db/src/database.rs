@@ -1,6 +1,8 @@
 //! The database: salsa's storage, and the log of what ran.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::FunctionInput;
 
 /// What the database did with a memo.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -33,6 +35,8 @@ type RawLog = Arc<Mutex<Vec<(Did, salsa::DatabaseKeyIndex)>>>;
 pub struct Database {
     storage: salsa::Storage<Self>,
     log: Option<RawLog>,
+    /// Inputs of functions that were removed.
+    free: Arc<Mutex<Vec<FunctionInput>>>,
 }
 
 #[salsa::db]
@@ -41,7 +45,7 @@ impl salsa::Database for Database {}
 impl Database {
     /// An empty database.
     pub fn new() -> Self {
-        Database { storage: salsa::Storage::new(None), log: None }
+        Database { storage: salsa::Storage::new(None), log: None, free: Arc::default() }
     }
 
     /// An empty database that records which queries run and which memos are validated: for tests of incrementality.
@@ -58,7 +62,12 @@ impl Database {
             };
             sink.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
         };
-        Database { storage: salsa::Storage::new(Some(Box::new(callback))), log: Some(log) }
+        let storage = salsa::Storage::new(Some(Box::new(callback)));
+        Database { storage, log: Some(log), free: Arc::default() }
+    }
+
+    pub(crate) fn free(&self) -> MutexGuard<'_, Vec<FunctionInput>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What happened since the last call, in order; empty for a database without a log.

@@ -10,12 +10,9 @@
 //!
 //! Cost beyond the edit: setting an input twice, some hundred nanoseconds.
 
-use std::sync::Arc;
-
 use phalanx_ir::{
     Body, BuildError, Extras, Flow, FunctionHeader, Module,
     edit::{Store, Transaction},
-    metadata::Metadata,
     verify::{Headers, ModuleIndex},
 };
 use salsa::{Durability, Setter};
@@ -40,21 +37,6 @@ impl Database {
         let result = edit(&mut transaction)?;
         transaction.commit()?;
         Ok(result)
-    }
-
-    /// Edits the metadata of a module. Only additions are safe: attachments name nodes by number.
-    ///
-    /// Waits until all other handles on the database are gone. Queries that read the shell run again, O(entities).
-    pub fn edit_metadata<R>(
-        &mut self,
-        module: ModuleInput,
-        edit: impl FnOnce(&mut Metadata) -> R,
-    ) -> R {
-        let empty = Module::new(Arc::clone(module.context(self)));
-        let mut shell = module.set_shell(self).to(empty);
-        let result = edit(&mut shell.metadata);
-        module.set_shell(self).to(shell);
-        result
     }
 }
 

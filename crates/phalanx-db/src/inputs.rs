@@ -15,6 +15,7 @@ use phalanx_ir::{
     function::FunctionRef, module::UseListOrder,
 };
 use phalanx_llvm::SourceMap;
+use phalanx_target::LaunchStatement;
 
 use crate::Database;
 
@@ -79,6 +80,9 @@ pub struct FunctionInput {
     /// Use-list orders, carried.
     #[returns(ref)]
     pub use_list_orders: Vec<UseListOrder>,
+    /// What the driver says about launches. Read by `launch_facts` alone.
+    #[returns(copy)]
+    pub launch: LaunchStatement,
 }
 
 impl FunctionInput {
@@ -100,7 +104,8 @@ impl FunctionInput {
 
     pub(crate) fn from_function(db: &Database, module: ModuleInput, function: Function) -> Self {
         let Function { header, flow, body, extras, use_list_orders } = function;
-        FunctionInput::builder(module, header, flow, body, extras, use_list_orders)
+        let launch = LaunchStatement::default();
+        FunctionInput::builder(module, header, flow, body, extras, use_list_orders, launch)
             .durability(salsa::Durability::HIGH)
             .new(db)
     }

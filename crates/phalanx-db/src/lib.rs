@@ -7,11 +7,13 @@
 
 mod database;
 mod edit;
+mod edit_module;
 mod inputs;
 mod load;
 pub mod queries;
 
 pub use database::{Database, Did, LogEntry};
+pub use edit_module::ModuleEditError;
 pub use inputs::{FunctionEntry, FunctionInput, ModuleInput, TargetOverrides};
 pub use load::ReloadReport;
 pub use salsa::{Cancelled, Id};

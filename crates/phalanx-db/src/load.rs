@@ -39,7 +39,7 @@ impl Database {
         let input = ModuleInput::builder(context, module, Vec::new(), source_map, overrides)
             .durability(Durability::HIGH)
             .new(self);
-        let entries = functions.into_iter().map(|f| self.add_function(input, f)).collect();
+        let entries = functions.into_iter().map(|f| self.new_function(input, f)).collect();
         input.set_functions(self).to(entries);
         input
     }
@@ -70,7 +70,7 @@ impl Database {
             let name = function.header.name;
             let Some(existing) = old.remove(&name) else {
                 report.added.push(name);
-                entries.push(self.add_function(input, function));
+                entries.push(self.new_function(input, function));
                 continue;
             };
             let is_definition = !function.is_declaration();
@@ -86,17 +86,13 @@ impl Database {
         if *input.functions(self) != entries {
             input.set_functions(self).to(entries);
         }
+        let gone: Vec<FunctionInput> = old.into_values().collect();
+        self.drop_functions(input, &gone);
         if *input.shell(self) != module {
             input.set_shell(self).to(module);
         }
         input.set_source_map(self).to(source_map.map(Arc::new));
         report
-    }
-
-    fn add_function(&mut self, module: ModuleInput, function: Function) -> FunctionEntry {
-        let (name, is_definition) = (function.header.name, !function.is_declaration());
-        let input = FunctionInput::from_function(self, module, function);
-        FunctionEntry { name, input, is_definition }
     }
 
     /// Sets the parts that differ; whether there were any.

@@ -15,8 +15,8 @@
 //!
 //! Divergence: [`affect_map`] and [`divergence()`] hold what we know to be true; [`llvm_affect_map`] and [`uniformity`]
 //! answer the same questions from LLVM 22's sources. Both read [`target`] and [`launch_facts`], LLVM's also [`callees`]: small
-//! projections that stay equal when what they leave out changes. [`follow()`] gives the same answers by repair, to whoever has
-//! a record of what was edited.
+//! projections that stay equal when what they leave out changes. Those of large functions are repaired
+//! after edits; [`repairs`] counts how often.
 
 mod facts;
 mod follow;

@@ -6,7 +6,6 @@ use phalanx_analysis::divergence::repair::Retained;
 use phalanx_analysis::divergence::{Flow, Rules, User, UserKind, ValueTable, solve};
 use phalanx_analysis::follow::{Changes, Follower, Found, Sources, Stamp, Subject};
 use phalanx_analysis::lower::{self, Code, Neighbours, Surroundings};
-use phalanx_db::{Database, Did, TargetOverrides, queries};
 use phalanx_graph::sync::SyncDependence;
 use phalanx_graph::{Cfg, Cycles, DomTree, Node};
 use phalanx_ir::inst::{InstFlags, Opcode, OperandRange};
@@ -15,7 +14,6 @@ use phalanx_target::{LaunchFacts, SourceSet, Target};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
-use salsa::Setter;
 
 /// What looks at neighbours: members of a call's result, masks and shifts of the thread index.
 const LOOKING: &str = r#"
@@ -398,62 +396,6 @@ fn a_function_is_followed_through_edits() {
         let count = |is: fn(&Found) -> bool| found.iter().filter(|how| is(how)).count();
         assert!(count(|how| matches!(how, Found::Repaired { visited: 0..60 })) > 250);
         assert!(count(|how| *how == Found::Rebuilt) > 5 && count(|how| *how == Found::Kept) > 10);
-    }
-}
-
-/// In the database: after a few edits no query runs that looks at the whole function.
-#[test]
-fn the_database_follows_edits() {
-    let context = Arc::new(Context::new());
-    let text = large(40);
-    let parsed = phalanx_llvm::parse_module(Arc::clone(&context), text.as_bytes());
-    let module = parsed.unwrap_or_else(|e| panic!("{e:?}")).module;
-    for sources in [Sources::Full, Sources::Llvm] {
-        let mut db = Database::with_event_log();
-        let input = db.load(module.clone(), None, TargetOverrides::default());
-        let entry = input.functions(&db).iter().find(|entry| entry.is_definition);
-        let function_input = entry.expect("a definition").input;
-        let mut function =
-            module.functions.iter().find(|f| f.flow.entry().is_some()).expect("a body").clone();
-        let mut rng = SmallRng::seed_from_u64(11);
-        let mut changed = Vec::new();
-        for position in 0..60 {
-            let since =
-                |old| (old + 1 == position).then_some(Changes { insts: &changed, flow: false });
-            db.take_log();
-            let (answer, found) =
-                queries::follow(&db, function_input, sources, position, since).expect("a body");
-            let ran = db.take_log().into_iter().filter(|entry| entry.did == Did::Run);
-            let ran: Vec<String> = ran.map(|entry| entry.query).collect();
-            match position {
-                0 => assert_eq!(found, Found::Solved),
-                1 => assert_eq!(found, Found::Kept),
-                _ => {
-                    assert!(matches!(found, Found::Repaired { .. }), "{found:?}");
-                    let expected: &[&str] = match sources {
-                        Sources::Full => &[],
-                        Sources::Llvm => &["callees"],
-                    };
-                    assert_eq!(ran, expected, "at {position}");
-                }
-            }
-            let scratch = match sources {
-                Sources::Full => queries::divergence(&db, function_input),
-                Sources::Llvm => queries::uniformity(&db, function_input),
-            };
-            assert_eq!(Some(&answer), scratch.as_ref(), "at {position}");
-            changed.clear();
-            while changed.is_empty() {
-                changed = edit(&context, &mut function, &mut rng);
-            }
-            function_input.set_body(&mut db).to(function.body.clone());
-        }
-        // Another processor is another question.
-        let overrides = TargetOverrides { triple: None, cpu: Some(String::from("gfx90a")) };
-        input.set_overrides(&mut db).to(overrides);
-        let since = |_| Some(Changes { insts: &changed, flow: false });
-        let found = queries::follow(&db, function_input, sources, 60, since);
-        assert_eq!(found.expect("a body").1, Found::Kept);
     }
 }
 

@@ -145,13 +145,13 @@ impl Cycles {
     /// Computes the hierarchy with the depth-first search that visits the last successor first.
     #[must_use]
     pub fn new<G: Graph + ?Sized>(graph: &G) -> Self {
-        Self::with_dfs(graph, &Dfs::last_successor_first(graph))
+        build::search_and_build(graph)
     }
 
     /// Computes the hierarchy that the given search of the same graph leads to.
     #[must_use]
     pub fn with_dfs<G: Graph + ?Sized>(graph: &G, dfs: &Dfs) -> Self {
-        build::build(graph, dfs)
+        build::build(graph, dfs.met())
     }
 
     /// How many cycles there are.

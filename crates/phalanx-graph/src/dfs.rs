@@ -10,6 +10,7 @@
 
 use crate::graph::Graph;
 use crate::node::Node;
+use crate::scratch::refill;
 
 /// Stands for "not reached" in tables of preorder numbers.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -17,11 +18,62 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// A depth-first numbering of the nodes reachable from the entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dfs {
-    /// First and last preorder number in the node's subtree; `(NONE, 0)` when unreachable.
-    interval: Vec<(u32, u32)>,
+    preorder: Preorder,
     post: Vec<u32>,
-    preorder: Vec<Node>,
     postorder: Vec<Node>,
+}
+
+/// The part of a depth-first numbering that says when nodes were met.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Preorder {
+    /// First and last preorder number in the node's subtree; `(NONE, 0)` when unreachable.
+    pub(crate) interval: Vec<(u32, u32)>,
+    pub(crate) nodes: Vec<Node>,
+}
+
+/// A node on the way from the entry and how many of its edges have been tried.
+pub(crate) type Frame = (Node, u32);
+
+impl Preorder {
+    /// Searches; calls for each node when the search leaves it.
+    pub(crate) fn search<G: Graph + ?Sized, const LAST_FIRST: bool>(
+        &mut self,
+        graph: &G,
+        stack: &mut Vec<Frame>,
+        mut left: impl FnMut(Node),
+    ) {
+        let Self { interval, nodes } = self;
+        refill(interval, graph.node_count(), (NONE, 0));
+        nodes.clear();
+        stack.clear();
+        let entry = graph.entry();
+        interval[entry.index()].0 = 0;
+        nodes.push(entry);
+        stack.push((entry, 0));
+        while let Some((node, tried)) = stack.last_mut() {
+            let node = *node;
+            let succs = graph.successors(node);
+            let mut child = None;
+            while (*tried as usize) < succs.len() {
+                let at = *tried as usize;
+                *tried += 1;
+                let s = succs[if LAST_FIRST { succs.len() - 1 - at } else { at }];
+                if interval[s.index()].0 == NONE {
+                    child = Some(s);
+                    break;
+                }
+            }
+            if let Some(s) = child {
+                interval[s.index()].0 = nodes.len() as u32;
+                nodes.push(s);
+                stack.push((s, 0));
+            } else {
+                stack.pop();
+                interval[node.index()].1 = nodes.len() as u32 - 1;
+                left(node);
+            }
+        }
+    }
 }
 
 impl Dfs {
@@ -39,61 +91,34 @@ impl Dfs {
 
     fn search<G: Graph + ?Sized, const LAST_FIRST: bool>(graph: &G) -> Self {
         let n = graph.node_count();
-        let mut interval = vec![(NONE, 0); n];
         let mut post = vec![NONE; n];
-        let mut preorder = Vec::with_capacity(n);
         let mut postorder = Vec::with_capacity(n);
-        // A frame is a node and how many of its edges have been tried.
-        let mut stack: Vec<(Node, u32)> = Vec::new();
-        let entry = graph.entry();
-        interval[entry.index()].0 = 0;
-        preorder.push(entry);
-        stack.push((entry, 0));
-        while let Some((node, tried)) = stack.last_mut() {
-            let node = *node;
-            let succs = graph.successors(node);
-            let mut child = None;
-            while (*tried as usize) < succs.len() {
-                let at = *tried as usize;
-                *tried += 1;
-                let s = succs[if LAST_FIRST { succs.len() - 1 - at } else { at }];
-                if interval[s.index()].0 == NONE {
-                    child = Some(s);
-                    break;
-                }
-            }
-            if let Some(s) = child {
-                interval[s.index()].0 = preorder.len() as u32;
-                preorder.push(s);
-                stack.push((s, 0));
-            } else {
-                stack.pop();
-                interval[node.index()].1 = preorder.len() as u32 - 1;
-                post[node.index()] = postorder.len() as u32;
-                postorder.push(node);
-            }
-        }
-        Self { interval, post, preorder, postorder }
+        let mut preorder = Preorder { interval: Vec::new(), nodes: Vec::with_capacity(n) };
+        preorder.search::<G, LAST_FIRST>(graph, &mut Vec::new(), |node| {
+            post[node.index()] = postorder.len() as u32;
+            postorder.push(node);
+        });
+        Self { preorder, post, postorder }
     }
 
     /// Whether a path from the entry reaches the node.
     #[inline]
     #[must_use]
     pub fn is_reachable(&self, node: Node) -> bool {
-        self.interval[node.index()].0 != NONE
+        self.preorder.interval[node.index()].0 != NONE
     }
 
     /// How many nodes are reachable.
     #[must_use]
     pub fn reachable_count(&self) -> usize {
-        self.preorder.len()
+        self.preorder.nodes.len()
     }
 
     /// When the search first met the node, counted from 0.
     #[inline]
     #[must_use]
     pub fn pre(&self, node: Node) -> Option<u32> {
-        let pre = self.interval[node.index()].0;
+        let pre = self.preorder.interval[node.index()].0;
         (pre != NONE).then_some(pre)
     }
 
@@ -101,7 +126,7 @@ impl Dfs {
     #[inline]
     #[must_use]
     pub fn last_descendant(&self, node: Node) -> Option<u32> {
-        let (pre, last) = self.interval[node.index()];
+        let (pre, last) = self.preorder.interval[node.index()];
         (pre != NONE).then_some(last)
     }
 
@@ -124,15 +149,15 @@ impl Dfs {
     #[inline]
     #[must_use]
     pub fn is_ancestor(&self, a: Node, b: Node) -> bool {
-        let (first, last) = self.interval[a.index()];
-        let pre = self.interval[b.index()].0;
+        let (first, last) = self.preorder.interval[a.index()];
+        let pre = self.preorder.interval[b.index()].0;
         first <= pre && pre <= last
     }
 
     /// The reachable nodes in the order in which the search met them.
     #[must_use]
     pub fn preorder(&self) -> &[Node] {
-        &self.preorder
+        &self.preorder.nodes
     }
 
     /// The reachable nodes in the order in which the search left them.
@@ -147,7 +172,7 @@ impl Dfs {
         self.postorder.iter().rev().copied()
     }
 
-    pub(crate) fn intervals(&self) -> &[(u32, u32)] {
-        &self.interval
+    pub(crate) fn met(&self) -> &Preorder {
+        &self.preorder
     }
 }

@@ -23,9 +23,12 @@
 //! stand in the order in which the depth-first search (first successor first) met them, and are found
 //! from the preorder alone: the first child follows its parent, a sibling follows the subtree before.
 
+use std::cell::Cell;
+
 use crate::dfs::NONE;
 use crate::graph::Graph;
 use crate::node::Node;
+use crate::scratch::{SCRATCH_KEPT, refill};
 
 /// The dominator tree of a graph.
 ///
@@ -55,21 +58,28 @@ impl DomTree {
     /// Computes the tree.
     #[must_use]
     pub fn new<G: Graph + ?Sized>(graph: &G) -> Self {
-        let tree = SearchTree::new(graph);
-        let idom = tree.immediate_dominators(graph);
-        Self::from_numbers(graph.node_count(), &tree.order, &idom)
+        let mut scratch = SCRATCH.take();
+        let Scratch { tree, work } = &mut scratch;
+        tree.search(graph);
+        tree.immediate_dominators(graph, work);
+        let made = Self::from_numbers(graph.node_count(), &tree.order, work);
+        if tree.number.capacity() <= SCRATCH_KEPT {
+            SCRATCH.set(scratch);
+        }
+        made
     }
 
     /// Lays out the tree given by parents in search preorder numbers.
-    fn from_numbers(node_count: usize, order: &[Node], parent: &[u32]) -> Self {
+    fn from_numbers(node_count: usize, order: &[Node], work: &mut Work) -> Self {
         let n = order.len();
+        let Work { idom: parent, size, free, .. } = work;
         // Sizes bottom up, then positions top down: parents have smaller numbers than children, and
         // siblings take their places in increasing number.
-        let mut size = vec![1u32; n];
+        refill(size, n, 1);
         for i in (1..n).rev() {
             size[parent[i] as usize] += size[i];
         }
-        let mut free = vec![0u32; n];
+        refill(free, n, 0);
         let mut idom = vec![NONE; node_count];
         let mut interval = vec![(NONE, 0); node_count];
         let mut level = vec![0; n];
@@ -225,7 +235,30 @@ impl Iterator for Children<'_> {
     }
 }
 
+/// Tables that are used while a tree is made, kept for the next one unless they are large: most functions are small, and making the
+/// tables would cost more than filling them.
+#[derive(Default)]
+struct Scratch {
+    tree: SearchTree,
+    work: Work,
+}
+
+thread_local! {
+    static SCRATCH: Cell<Scratch> = Cell::default();
+}
+
+/// Tables by preorder number.
+#[derive(Default)]
+struct Work {
+    semi: Vec<u32>,
+    forest: Forest,
+    idom: Vec<u32>,
+    size: Vec<u32>,
+    free: Vec<u32>,
+}
+
 /// The depth-first search tree in preorder numbers: all that semi-NCA needs of the search.
+#[derive(Default)]
 struct SearchTree {
     /// Preorder number by node, `NONE` when unreachable.
     number: Vec<u32>,
@@ -233,15 +266,16 @@ struct SearchTree {
     order: Vec<Node>,
     /// Parent's number by number; the root is its own parent.
     parent: Vec<u32>,
+    stack: Vec<(Node, u32)>,
 }
 
 impl SearchTree {
-    fn new<G: Graph + ?Sized>(graph: &G) -> Self {
-        let n = graph.node_count();
-        let mut number = vec![NONE; n];
-        let mut order = Vec::with_capacity(n);
-        let mut parent = Vec::with_capacity(n);
-        let mut stack: Vec<(Node, u32)> = Vec::new();
+    fn search<G: Graph + ?Sized>(&mut self, graph: &G) {
+        let Self { number, order, parent, stack } = self;
+        refill(number, graph.node_count(), NONE);
+        order.clear();
+        parent.clear();
+        stack.clear();
         let entry = graph.entry();
         number[entry.index()] = 0;
         order.push(entry);
@@ -265,14 +299,14 @@ impl SearchTree {
                 }
             }
         }
-        Self { number, order, parent }
     }
 
     /// The parent of every number but 0 in the dominator tree.
-    fn immediate_dominators<G: Graph + ?Sized>(&self, graph: &G) -> Vec<u32> {
-        let semi = self.semidominators(graph);
+    fn immediate_dominators<G: Graph + ?Sized>(&self, graph: &G, work: &mut Work) {
+        self.semidominators(graph, work);
+        let Work { semi, idom, .. } = work;
         let n = self.order.len();
-        let mut idom = self.parent.clone();
+        idom.clone_from(&self.parent);
         let mut budget = 4 * n;
         for i in 1..n {
             let mut up = idom[i];
@@ -282,17 +316,17 @@ impl SearchTree {
             }
             idom[i] = up;
             if budget == 0 {
-                climb_by_jumps(&mut idom, &semi, i + 1);
+                climb_by_jumps(idom, semi, i + 1);
                 break;
             }
         }
-        idom
     }
 
-    fn semidominators<G: Graph + ?Sized>(&self, graph: &G) -> Vec<u32> {
-        let mut semi = self.parent.clone();
-        let mut forest =
-            Forest { above: self.parent.clone(), best: self.parent.clone(), path: vec![] };
+    fn semidominators<G: Graph + ?Sized>(&self, graph: &G, work: &mut Work) {
+        let Work { semi, forest, .. } = work;
+        semi.clone_from(&self.parent);
+        forest.above.clone_from(&self.parent);
+        forest.best.clone_from(&self.parent);
         for i in (1..self.order.len() as u32).rev() {
             let mut least = semi[i as usize];
             for p in graph.predecessors(self.order[i as usize]) {
@@ -306,11 +340,11 @@ impl SearchTree {
             semi[i as usize] = least;
             forest.best[i as usize] = least;
         }
-        semi
     }
 }
 
 /// The part of the search tree whose semidominators are known, with compressed paths.
+#[derive(Default)]
 struct Forest {
     /// The first ancestor that the compression has not swallowed.
     above: Vec<u32>,
@@ -380,9 +414,10 @@ mod tests {
     fn climbing_by_jumps_ends_where_climbing_step_by_step_does() {
         for seed in 0..2000 {
             let cfg = random::any_graph(seed, 60);
-            let tree = SearchTree::new(&cfg);
-            let steps = tree.immediate_dominators(&cfg);
-            let semi = tree.semidominators(&cfg);
+            let (mut tree, mut work) = (SearchTree::default(), Work::default());
+            tree.search(&cfg);
+            tree.immediate_dominators(&cfg, &mut work);
+            let Work { idom: steps, semi, .. } = work;
             let n = steps.len();
             for from in [1, n / 3, n] {
                 let mut jumps = tree.parent.clone();

@@ -32,12 +32,14 @@
 //!
 //! Control dependence is the same thing on the reversed graph; see [`crate::control`].
 
+use std::cell::Cell;
 use std::collections::BinaryHeap;
 
 use crate::bitset::BitSet;
 use crate::dom::DomTree;
 use crate::graph::{Graph, Repeats};
 use crate::node::{Node, NodeSet};
+use crate::scratch::SCRATCH_KEPT;
 use crate::threshold::Thresholds;
 
 /// The dominance frontiers of all nodes, enumerated on demand.
@@ -126,6 +128,11 @@ pub(crate) struct JoinEdges {
     levels: Thresholds,
 }
 
+thread_local! {
+    /// Room for the edges while it is not known how many there are.
+    static EDGES: Cell<Vec<(Node, Node)>> = const { Cell::new(Vec::new()) };
+}
+
 impl JoinEdges {
     /// Collects the join edges among the edges given by target lists.
     ///
@@ -136,27 +143,30 @@ impl JoinEdges {
         targets_of: impl Fn(Node) -> &'a [Node],
         keep: impl Fn(Node) -> bool,
     ) -> Self {
-        let mut edges = Vec::new();
+        let mut edges = EDGES.take();
+        edges.clear();
         let mut starts = Vec::with_capacity(dom.preorder().len() + 1);
-        let mut levels = Vec::new();
         let mut repeats = Repeats::default();
         for &from in dom.preorder() {
             starts.push(edges.len() as u32);
             let targets = targets_of(from);
             for (i, &to) in targets.iter().enumerate() {
-                let Some(level) = dom.level(to) else { continue };
                 if dom.idom(to) != Some(from)
+                    && dom.is_reachable(to)
                     && !repeats.is_repeat(dom.node_count(), from, targets, i)
                     && keep(to)
                 {
                     edges.push((from, to));
-                    levels.push(level);
                 }
             }
         }
         starts.push(edges.len() as u32);
-        edges.shrink_to_fit();
-        Self { edges, starts, levels: Thresholds::new(levels) }
+        let levels = Thresholds::new(edges.iter().map(|&(_, to)| dom.level(to).unwrap_or(0)));
+        let made = Self { edges: edges.as_slice().into(), starts, levels };
+        if edges.capacity() <= SCRATCH_KEPT {
+            EDGES.set(edges);
+        }
+        made
     }
 
     /// The edges below the node that start there.

@@ -34,6 +34,7 @@ pub mod frontier;
 pub mod graph;
 pub mod node;
 pub mod postdom;
+mod scratch;
 pub mod sync;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

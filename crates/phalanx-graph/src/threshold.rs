@@ -14,29 +14,42 @@ pub(crate) struct Thresholds {
     /// All tree levels after one another, the keys first; each entry of a level is the least of up
     /// to `WIDTH` entries of the level before.
     keys: Vec<u32>,
-    /// Where each level starts, and the end.
-    starts: Vec<u32>,
+    /// Where each level starts, and the end: entry `levels` is the last that counts.
+    starts: [u32; MOST_LEVELS + 1],
+    levels: u8,
 }
 
+/// The keys, and a level above for each factor of `WIDTH` in their number.
+const MOST_LEVELS: usize = 9;
+
 impl Thresholds {
-    pub(crate) fn new(mut keys: Vec<u32>) -> Self {
-        let mut starts = vec![0, keys.len() as u32];
-        let (mut start, mut end) = (0, keys.len());
-        keys.reserve_exact(end.div_ceil(WIDTH - 1));
+    pub(crate) fn new(given: impl ExactSizeIterator<Item = u32>) -> Self {
+        let len = given.len();
+        if len == 0 {
+            return Self::default();
+        }
+        let above = if len > WIDTH { len.div_ceil(WIDTH - 1) } else { 0 };
+        let mut keys = Vec::with_capacity(len + above);
+        keys.extend(given);
+        let mut starts = [0; MOST_LEVELS + 1];
+        starts[1] = len as u32;
+        let mut levels = 1;
+        let (mut start, mut end) = (0, len);
         while end - start > WIDTH {
             for at in (start..end).step_by(WIDTH) {
                 let least = keys[at..end.min(at + WIDTH)].iter().copied().min();
                 keys.push(least.unwrap_or(u32::MAX));
             }
             (start, end) = (end, keys.len());
-            starts.push(end as u32);
+            levels += 1;
+            starts[levels] = end as u32;
         }
-        Self { keys, starts }
+        Self { keys, starts, levels: levels as u8 }
     }
 
     /// How many keys there are.
     pub(crate) fn len(&self) -> usize {
-        self.starts.get(1).map_or(0, |&n| n as usize)
+        self.starts[1] as usize
     }
 
     /// The key at a position.
@@ -45,7 +58,9 @@ impl Thresholds {
         self.keys[at]
     }
 
+    #[inline]
     fn level(&self, level: usize) -> &[u32] {
+        debug_assert!(level < usize::from(self.levels));
         &self.keys[self.starts[level] as usize..self.starts[level + 1] as usize]
     }
 
@@ -118,7 +133,7 @@ mod tests {
             len in 0usize..700,
             bound in 0u32..41,
         ) {
-            let tree = Thresholds::new(keys.clone());
+            let tree = Thresholds::new(keys.iter().copied());
             prop_assert_eq!(tree.len(), keys.len());
             let end = (from + len).min(keys.len());
             let expected: Vec<usize> =

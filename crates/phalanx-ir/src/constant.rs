@@ -120,6 +120,28 @@ pub enum ConstKind {
     InlineAsm(Box<InlineAsm>),
 }
 
+impl ConstKind {
+    /// The constants that this is made of.
+    pub fn parts(&self) -> &[Const] {
+        match self {
+            ConstKind::Aggregate(parts) | ConstKind::PtrAuth(parts) => parts,
+            ConstKind::Splat(part) => std::slice::from_ref(part),
+            ConstKind::Expr(expr) => &expr.operands,
+            _ => &[],
+        }
+    }
+
+    /// The entity of the module that this names, by its address or otherwise; not that of a block address.
+    pub fn entity(&self) -> Option<GlobalName> {
+        match self {
+            ConstKind::Global(name)
+            | ConstKind::DsoLocalEquivalent(name)
+            | ConstKind::NoCfi(name) => Some(*name),
+            _ => None,
+        }
+    }
+}
+
 /// A constant expression.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ConstExpr {

@@ -162,6 +162,19 @@ pub(crate) fn function(
     function::check(&Env::new(module, index), &mut Constants::default(), function.view())
 }
 
+/// All broken rules of a function whose module is in pieces: `headers` are those of the functions that the index knows.
+///
+/// As [`Verifier::function_view`].
+pub fn function_in(
+    (module, index, headers): (&Module, &ModuleIndex, &dyn Headers),
+    convergent_intrinsic: fn(&[u8]) -> bool,
+    function: FunctionRef<'_>,
+) -> Vec<VerifyError> {
+    let mut env = Env::over(module, index, headers);
+    env.convergent_intrinsic = convergent_intrinsic;
+    function_over(&env, function)
+}
+
 /// All broken rules of a function in given surroundings. As [`Verifier::function`].
 pub(crate) fn function_over(env: &Env<'_>, function: FunctionRef<'_>) -> Vec<VerifyError> {
     function::check(env, &mut Constants::default(), function)

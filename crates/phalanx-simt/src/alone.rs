@@ -1,6 +1,6 @@
 //! Intrinsics that concern one thread alone: places in the launch, copies of memory, questions about addresses.
 
-use phalanx_ir::{InstData, Type};
+use phalanx_ir::{InstData, Type, inst::Ordering};
 
 use crate::{
     fault::FaultKind,
@@ -28,6 +28,10 @@ pub(crate) fn alone(
     let width = || shapes.bits(data.ty).unwrap_or(32);
     Ok(match intrinsic {
         Intrinsic::Nothing => Value::Unit,
+        Intrinsic::Fence => {
+            world.fence = Some(Ordering::SeqCst);
+            Value::Unit
+        }
         Intrinsic::First => arg(0),
         Intrinsic::Number(n) => Value::Bits(u128::from(n) & mask(width())),
         Intrinsic::Pure(op) => intrinsic::pure(op, shapes, data.ty, types, args)?,
@@ -59,6 +63,7 @@ pub(crate) fn alone(
             let (bytes, poison) = if intrinsic == Intrinsic::Copy {
                 let (region, address) = place(program, types[1], &arg(1), "load")?;
                 let (region, address) = world.view.resolve(region, address);
+                world.view.touch((region, address), size, false);
                 let (bytes, poison) = world.view.segment(region).read("load", address, size)?;
                 (bytes.to_vec(), poison.to_vec())
             } else {
@@ -69,6 +74,7 @@ pub(crate) fn alone(
                 (vec![byte.unwrap_or(0) as u8; size as usize], vec![byte.is_none(); size as usize])
             };
             let (region, address) = world.view.resolve(to.0, to.1);
+            world.view.touch((region, address), size, true);
             world.view.segment(region).write_raw(address, &bytes, &poison)?;
             Value::Unit
         }

@@ -11,6 +11,8 @@ use crate::collective::Collective;
 pub(crate) enum Intrinsic {
     /// Nothing, and gives nothing.
     Nothing,
+    /// Orders memory.
+    Fence,
     /// Gives its first argument.
     First,
     /// Gives this number.
@@ -459,7 +461,7 @@ fn nvvm(name: &str) -> Option<Intrinsic> {
         return Some(I::Load);
     }
     if name.starts_with("membar.") || name.starts_with("fence.") {
-        return Some(I::Nothing);
+        return Some(I::Fence);
     }
     let unary = |unary| Some(I::Pure(Pure::Unary(unary)));
     Some(match name {

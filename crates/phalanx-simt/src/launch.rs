@@ -56,6 +56,9 @@ pub struct Launch {
     pub shared: u64,
     /// How many instructions all threads together may execute.
     pub fuel: u64,
+    /// How many blocks a thread may execute, calls apart; then it ends where it is. What came before is an execution like any
+    /// other, since who converges with whom depends on the past alone.
+    pub blocks: Option<u32>,
     /// In which order threads advance.
     pub order: Order,
     /// Chooses bits of memory that nobody wrote.
@@ -71,6 +74,7 @@ impl Default for Launch {
             args: Vec::new(),
             shared: 0,
             fuel: 100_000_000,
+            blocks: None,
             order: Order::default(),
             seed: 0,
         }

@@ -17,7 +17,7 @@
 //! | [`thread`] | one thread: frames and steps |
 //! | [`convergence`] | cycle hierarchies, keys, tokens |
 //! | [`launch`], `schedule` | a launch: geometry, arguments, groups, barriers, hangs |
-//! | [`observe`], [`trace`] | watching, and the table of converged dynamic instances |
+//! | [`observe`], [`trace`], [`races`] | watching: the table of converged dynamic instances, data races |
 //!
 //! The interpreter knows no analysis: it is what they are held against.
 
@@ -32,6 +32,7 @@ pub mod memory;
 pub mod observe;
 mod ops;
 pub mod program;
+pub mod races;
 mod schedule;
 pub mod shape;
 pub mod thread;
@@ -43,4 +44,5 @@ pub use launch::{Arg, Geometry, Launch, Report, run};
 pub use memory::Memory;
 pub use observe::{Observer, Silent};
 pub use program::Program;
+pub use races::Races;
 pub use value::Value;

@@ -49,7 +49,9 @@ impl Region {
         })
     }
 
-    fn text(self) -> &'static str {
+    /// What messages call it.
+    #[must_use]
+    pub fn text(self) -> &'static str {
         match self {
             Region::Global => "global",
             Region::Shared => "shared",
@@ -279,6 +281,27 @@ impl Memory {
         Ok(address)
     }
 
+    /// A buffer with these contents that no thread may write to; its address.
+    ///
+    /// # Errors
+    /// Too much memory is asked for.
+    pub fn constant(&mut self, contents: &[u8]) -> Result<u64, FaultKind> {
+        let address = self.buffer(contents)?;
+        self.global.make_constant(address);
+        Ok(address)
+    }
+
+    /// Copies bytes into memory from outside, as a host does between launches. Constant memory may be set too.
+    ///
+    /// # Errors
+    /// There is no such memory.
+    pub fn set(&mut self, address: u64, bytes: &[u8]) -> Result<(), FaultKind> {
+        let at = self.global.place("store", address, bytes.len() as u64, false)?;
+        self.global.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+        self.global.poison[at..at + bytes.len()].fill(false);
+        Ok(())
+    }
+
     /// Bytes of a buffer.
     ///
     /// # Errors
@@ -288,6 +311,19 @@ impl Memory {
     }
 }
 
+/// Bytes that an instruction reads or writes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Touched {
+    /// Where they really are: not generic.
+    pub region: Region,
+    /// The address of the first.
+    pub address: u64,
+    /// How many.
+    pub size: u64,
+    /// Whether they are written.
+    pub is_store: bool,
+}
+
 /// All memory that one thread sees.
 #[derive(Debug)]
 pub struct View<'a> {
@@ -295,6 +331,8 @@ pub struct View<'a> {
     pub(crate) shared: &'a mut Segment,
     pub(crate) private: &'a mut Segment,
     pub(crate) apertures: Apertures,
+    /// What was touched, if somebody wants to know.
+    pub(crate) touched: Option<Vec<Touched>>,
 }
 
 impl View<'_> {
@@ -303,6 +341,13 @@ impl View<'_> {
         match region {
             Region::Generic => self.apertures.resolve(address),
             _ => (region, address),
+        }
+    }
+
+    /// Notes that memory was read or written that other threads may reach.
+    pub(crate) fn touch(&mut self, (region, address): (Region, u64), size: u64, is_store: bool) {
+        if let (Some(touched), true) = (&mut self.touched, region != Region::Private) {
+            touched.push(Touched { region, address, size, is_store });
         }
     }
 
@@ -323,6 +368,7 @@ impl View<'_> {
     ) -> Result<Value, FaultKind> {
         let (region, address) = self.resolve(region, address);
         let size = shapes.store_size(ty);
+        self.touch((region, address), size, false);
         let (bytes, poison) = self.segment(region).read("load", address, size)?;
         decode(shapes, ty, bytes, poison)
     }
@@ -337,6 +383,7 @@ impl View<'_> {
     ) -> Result<(), FaultKind> {
         let (region, address) = self.resolve(region, address);
         let size = shapes.store_size(ty) as usize;
+        self.touch((region, address), size as u64, true);
         let segment = self.segment(region);
         if let (Value::Bits(bits), true) = (value, size <= 16) {
             return segment.write(address, &bits.to_le_bytes()[..size]);

@@ -1,8 +1,8 @@
 //! Watching a launch.
 
-use phalanx_ir::{BlockId, InstId};
+use phalanx_ir::{BlockId, InstId, inst::Ordering};
 
-use crate::{convergence::Key, thread::Coordinates, value::Value};
+use crate::{convergence::Key, memory::Region, thread::Coordinates, value::Value};
 
 /// Where and when something happened.
 #[derive(Copy, Clone, Debug)]
@@ -15,6 +15,32 @@ pub struct Moment<'a> {
     pub inst: InstId,
     /// The converged execution of its block.
     pub key: Key,
+}
+
+/// An instruction reads or writes memory that other threads can reach.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// Where it is: global or shared.
+    pub region: Region,
+    /// The address of the first byte.
+    pub address: u64,
+    /// How many bytes.
+    pub size: u64,
+    /// Reads, writes, or one of them after the other as one.
+    pub kind: AccessKind,
+    /// [`Ordering::NotAtomic`] if it is not atomic.
+    pub ordering: Ordering,
+}
+
+/// What an access does.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum AccessKind {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Reads and writes, with no other access in between.
+    Modify,
 }
 
 /// What is told of a launch as it happens. Every method does nothing unless it is given a body.
@@ -32,6 +58,20 @@ pub trait Observer {
     fn wants_operands(&self) -> bool {
         false
     }
+
+    /// Whether [`Observer::access`], [`Observer::fence`] and [`Observer::meet`] are wanted.
+    fn wants_accesses(&self) -> bool {
+        false
+    }
+
+    /// A thread has accessed memory that other threads can reach.
+    fn access(&mut self, _at: Moment<'_>, _access: &Access) {}
+
+    /// A thread has executed a fence.
+    fn fence(&mut self, _at: Moment<'_>, _ordering: Ordering) {}
+
+    /// Threads, by number in the launch, pass a barrier together, of a workgroup or a wave.
+    fn meet(&mut self, _threads: &[u32]) {}
 
     /// An instruction reads the result of another.
     fn operand(&mut self, _at: Moment<'_>, _position: usize, _of: InstId, _value: &Value) {}

@@ -8,18 +8,18 @@
 //! A barrier is passed when all threads of the workgroup that have not ended wait at it, by number, wherever it stands in
 //! the code; with a count, when so many do. When nobody can advance and no group is complete, threads hang.
 
-use phalanx_ir::{InstId, ValueKind};
+use phalanx_ir::{InstId, Opcode, ValueKind, inst::Ordering};
 use rand_like::Sequence;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    collective::{self, Lane},
+    collective::{self, Collective, Lane},
     convergence::{Key, Keys},
     fault::{Failure, Fault, FaultKind, Site, Waiting},
     intrinsic::Barrier,
     launch::{Geometry, Launch, Order, Report},
-    memory::{Memory, Region, Segment, View},
-    observe::{Moment, Observer},
+    memory::{Memory, Region, Segment, Touched, View},
+    observe::{Access, AccessKind, Moment, Observer},
     program::Program,
     thread::{Group, Step, Thread, World},
     value::Value,
@@ -59,6 +59,8 @@ struct Seat {
     thread: Thread,
     state: State,
     private: Segment,
+    /// How many more blocks it may execute, this one included.
+    blocks: Option<u32>,
     /// Whether it went to another block, call or state since groups were looked at: only that changes what it can
     /// still reach.
     has_moved: bool,
@@ -70,6 +72,7 @@ struct Run<'a, 'o> {
     memory: &'a mut Memory,
     observer: &'o mut dyn Observer,
     wants_operands: bool,
+    wants_accesses: bool,
     packets: [u64; 2],
     report: Report,
     fuel: u64,
@@ -87,13 +90,14 @@ pub(crate) fn run(
     memory: &mut Memory,
     observer: &mut dyn Observer,
 ) -> Result<Report, Failure> {
-    let wants_operands = observer.wants_operands();
+    let (wants_operands, wants_accesses) = (observer.wants_operands(), observer.wants_accesses());
     let mut run = Run {
         program,
         keys: Keys::default(),
         memory,
         observer,
         wants_operands,
+        wants_accesses,
         packets,
         report: Report::default(),
         fuel: launch.fuel,
@@ -111,6 +115,7 @@ pub(crate) fn run(
                 thread,
                 state: State::Running,
                 private: Segment::new(Region::Private, seed),
+                blocks: launch.blocks,
                 has_moved: true,
             };
             run.begin(&mut seat);
@@ -214,7 +219,9 @@ impl Run<'_, '_> {
                 shared,
                 private: &mut seat.private,
                 apertures: self.program.apertures,
+                touched: self.wants_accesses.then(Vec::new),
             },
+            fence: None,
             packets: self.packets,
             clock: self.report.steps,
         };
@@ -222,6 +229,11 @@ impl Run<'_, '_> {
         let thread = seat.thread.at.number;
         let fault = |kind| Failure::Fault(Fault { kind, thread, site });
         let step = seat.thread.step(&mut world).map_err(fault)?;
+        let (touched, fence) = (world.view.touched.take(), world.fence);
+        if let Some(touched) = touched {
+            let at = Moment { thread: &seat.thread.at, function, inst, key };
+            self.tell_accesses(at, &touched, fence);
+        }
         seat.has_moved |= step != Step::Done;
         match step {
             Step::Done => self.tell_value(seat, function, inst, key),
@@ -256,6 +268,27 @@ impl Run<'_, '_> {
         Ok(())
     }
 
+    fn tell_accesses(&mut self, at: Moment<'_>, touched: &[Touched], fence: Option<Ordering>) {
+        if let Some(ordering) = fence {
+            self.observer.fence(at, ordering);
+        }
+        let data = self.program.functions[at.function].function.body.inst(at.inst);
+        let (ordering, kind) = match (data.opcode, touched) {
+            (Opcode::AtomicRmw, _) | (Opcode::CmpXchg, [_, _]) => {
+                (data.mem().ordering(), Some(AccessKind::Modify))
+            }
+            (Opcode::CmpXchg, _) => (data.mem().failure_ordering(), None),
+            (Opcode::Load | Opcode::Store, _) => (data.mem().ordering(), None),
+            _ => (Ordering::NotAtomic, None),
+        };
+        // The two of an access that is told as one touch the same bytes.
+        for touched in if kind.is_some() { &touched[..touched.len().min(1)] } else { touched } {
+            let &Touched { region, address, size, is_store } = touched;
+            let kind = kind.unwrap_or(if is_store { AccessKind::Store } else { AccessKind::Load });
+            self.observer.access(at, &Access { region, address, size, kind, ordering });
+        }
+    }
+
     fn branch(
         &mut self,
         seat: &mut Seat,
@@ -265,6 +298,13 @@ impl Run<'_, '_> {
         from: phalanx_ir::BlockId,
     ) {
         let Some(frame) = seat.thread.frames.last_mut() else { return };
+        if let Some(blocks) = &mut seat.blocks {
+            *blocks = blocks.saturating_sub(1);
+            if *blocks == 0 {
+                seat.state = State::Ended;
+                return;
+            }
+        }
         let at = Moment { thread: &seat.thread.at, function, inst, key };
         self.observer.branch(at, frame.block);
         self.keys.enter(self.program, frame);
@@ -294,6 +334,11 @@ impl Run<'_, '_> {
         let Some(frame) = seat.thread.top().filter(|frame| frame.code == function) else { return };
         let at = Moment { thread: &seat.thread.at, function, inst, key };
         self.observer.value(at, frame.result(inst));
+    }
+
+    fn tell_meeting(&mut self, seats: &[Seat], members: &[usize]) {
+        let threads: Vec<u32> = members.iter().map(|&i| seats[i].thread.at.number).collect();
+        self.observer.meet(&threads);
     }
 
     fn tell_operands(&mut self, seat: &Seat) {
@@ -363,6 +408,9 @@ impl Run<'_, '_> {
         let results = collective::perform(kind, &self.program.shapes, &types, width, &lanes)
             .map_err(fault)?;
         self.report.groups += 1;
+        if self.wants_accesses && matches!(kind, Collective::Meet | Collective::MeetMasked) {
+            self.tell_meeting(seats, members);
+        }
         for (&member, result) in members.iter().zip(results) {
             self.resume(&mut seats[member], result);
         }
@@ -407,6 +455,9 @@ impl Run<'_, '_> {
                 continue;
             }
             self.report.barriers += 1;
+            if self.wants_accesses {
+                self.tell_meeting(seats, &members);
+            }
             self.open(seats, &members, barrier)?;
         }
         Ok(())

@@ -73,6 +73,17 @@ impl FloatKind {
             FloatKind::Double => 64,
         }
     }
+
+    /// How far the number after one is from one.
+    #[must_use]
+    pub fn epsilon(self) -> f64 {
+        match self {
+            FloatKind::Half => 2f64.powi(-10),
+            FloatKind::BFloat => 2f64.powi(-7),
+            FloatKind::Single => f32::EPSILON.into(),
+            FloatKind::Double => f64::EPSILON,
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,6 +5,7 @@
 
 use phalanx_ir::{
     BlockId, InstData, InstId, Opcode, Type, ValueKind, attributes::AttrKind, flow::node_of,
+    inst::Ordering,
 };
 
 use crate::{
@@ -45,6 +46,8 @@ pub struct Coordinates {
 pub(crate) struct World<'a> {
     pub(crate) program: &'a Program<'a>,
     pub(crate) view: View<'a>,
+    /// The fence that was executed.
+    pub(crate) fence: Option<Ordering>,
     /// Addresses of the dispatch packet and of implicit arguments.
     pub(crate) packets: [u64; 2],
     pub(crate) clock: u64,
@@ -313,7 +316,10 @@ impl Thread {
                 world.view.store(shapes, type_of(operands[0]), &value, place)?;
                 Value::Unit
             }
-            Opcode::Fence => Value::Unit,
+            Opcode::Fence => {
+                world.fence = Some(data.mem().ordering());
+                Value::Unit
+            }
             Opcode::AtomicRmw => {
                 let place = place(program, type_of(operands[0]), &get(frame, 0)?, "atomicrmw")?;
                 let old = world.view.load(shapes, data.ty, place)?;

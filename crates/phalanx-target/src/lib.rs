@@ -60,6 +60,6 @@ pub mod transfer;
 
 pub use address_space::{AddressSpace, Sharing, SpaceKind};
 pub use intrinsics::{Intrinsic, IntrinsicInfo, LlvmUniformity};
-pub use sources::{Extent, LaunchFacts, Scope, SourceSet, varying};
+pub use sources::{Extent, LaunchFacts, LaunchStatement, Scope, SourceSet, varying};
 pub use target::{Architecture, Target};
 pub use transfer::{Transfer, TransferContext};

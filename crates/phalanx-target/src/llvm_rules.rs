@@ -15,7 +15,7 @@
 //!
 //! What we hold to be true is in [`transfer`](crate::transfer) and [`address_space`](crate::address_space).
 
-use crate::intrinsics::{self, Family, LlvmUniformity};
+use crate::intrinsics::{self, Family, Intrinsic, LlvmUniformity};
 use crate::target::Architecture;
 
 /// The function called by a call instruction.
@@ -37,6 +37,21 @@ pub fn call(
     callee: Callee<'_>,
     no_divergence_source: bool,
 ) -> LlvmUniformity {
+    let found = match callee {
+        Callee::Function(name) if architecture == Architecture::Amdgcn => intrinsics::lookup(name),
+        _ => None,
+    };
+    call_of(architecture, callee, found.as_ref(), no_divergence_source)
+}
+
+/// As [`call`], for those who have looked the callee up in the tables of intrinsics already: `found` is what is there.
+#[must_use]
+pub fn call_of(
+    architecture: Architecture,
+    callee: Callee<'_>,
+    found: Option<&Intrinsic>,
+    no_divergence_source: bool,
+) -> LlvmUniformity {
     match architecture {
         Architecture::Amdgcn | Architecture::Nvptx if no_divergence_source => {
             LlvmUniformity::AlwaysUniform
@@ -45,7 +60,7 @@ pub fn call(
         Architecture::Amdgcn => match callee {
             Callee::Function(name) if intrinsics::is_intrinsic_name(name) => {
                 // A name that LLVM does not know is an intrinsic all the same, one without special rules.
-                intrinsics::lookup(name).map_or(LlvmUniformity::Default, |found| found.info.llvm)
+                found.map_or(LlvmUniformity::Default, |found| found.info.llvm)
             }
             Callee::Function(_) | Callee::Indirect => LlvmUniformity::NeverUniform,
         },

@@ -316,6 +316,61 @@ pub struct LaunchFacts {
     pub max_cluster_size: Option<u32>,
 }
 
+/// What a driver knows of the launches of a function that the module does not say.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct LaunchStatement {
+    /// Threads along `x`, `y`, `z` of every workgroup, also of those at the edge of the grid.
+    pub workgroup_size: Option<[u32; 3]>,
+    /// Threads per wave.
+    pub wave_width: Option<u32>,
+}
+
+impl LaunchStatement {
+    /// What this says differently from what is known already, if anything: both cannot be true.
+    #[must_use]
+    pub fn contradiction(&self, facts: &LaunchFacts) -> Option<String> {
+        if let Some(size) = self.workgroup_size {
+            let names = ["x", "y", "z"];
+            for (dim, (&stated, name)) in size.iter().zip(names).enumerate() {
+                let known = facts.workgroup_size[dim];
+                let fits = match known {
+                    Extent::Exactly(n) => n == stated,
+                    _ => stated <= facts.max_extent(dim) && stated.is_multiple_of(known.divisor()),
+                };
+                if stated == 0 || !fits {
+                    return Some(format!(
+                        "{stated} threads along {name}: the module says {known:?}"
+                    ));
+                }
+            }
+            let product = size.iter().map(|&n| u64::from(n)).product::<u64>();
+            if let Some(bound) = facts.max_flat_workgroup_size
+                && product > u64::from(bound)
+            {
+                return Some(format!("{product} threads: the module says at most {bound}"));
+            }
+        }
+        match (self.wave_width, facts.wave_width) {
+            (Some(0), _) => Some("waves of no threads".into()),
+            (Some(stated), Some(known)) if stated != known => {
+                Some(format!("waves of {stated} threads: the processor has {known}"))
+            }
+            _ => None,
+        }
+    }
+
+    /// The facts with what this says.
+    #[must_use]
+    pub fn over(&self, mut facts: LaunchFacts) -> LaunchFacts {
+        if let Some(size) = self.workgroup_size {
+            facts.workgroup_size = size.map(Extent::Exactly);
+            facts.uniform_work_group_size = true;
+        }
+        facts.wave_width = self.wave_width.or(facts.wave_width);
+        facts
+    }
+}
+
 impl LaunchFacts {
     /// Facts for workgroups of exactly `x * y * z` threads in waves of `wave_width`.
     #[must_use]

@@ -19,7 +19,9 @@
 //! An AMDGPU module without a processor is compiled for one with waves of 64; a wave of 32 is half of one, so what is
 //! uniform in a wave stays so.
 
-use std::fmt;
+use std::{fmt, sync::LazyLock};
+
+use memchr::memmem::Finder;
 
 /// The instruction set family, as far as divergence is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -221,8 +223,12 @@ fn sm_version(processor: &str) -> Option<u32> {
 /// An explicit `+wavefrontsize64` wins over `+wavefrontsize32`. Turning the current width off has no effect.
 fn amdgpu_wave_width(processor: &str, features: &str) -> u32 {
     let mut enabled = [false; 2];
-    for feature in features.split(',') {
-        match feature.trim() {
+    // Lists are long: only what contains the word is looked at.
+    static WORD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("wavefrontsize"));
+    for at in WORD.find_iter(features.as_bytes()) {
+        let start = features[..at].rfind(',').map_or(0, |comma| comma + 1);
+        let end = features[at..].find(',').map_or(features.len(), |comma| at + comma);
+        match features[start..end].trim() {
             "+wavefrontsize32" => enabled[0] = true,
             "-wavefrontsize32" => enabled[0] = false,
             "+wavefrontsize64" => enabled[1] = true,
@@ -320,6 +326,9 @@ mod tests {
         assert_eq!(width("", "", "+wavefrontsize32"), 32);
         assert_eq!(width("", "", "+wavefrontsize32,+wavefrontsize64"), 64);
         assert_eq!(width("", "", "-wavefrontsize32,+wavefrontsize64"), 64);
+        assert_eq!(width("", "", "+dpp, +wavefrontsize32 ,+gws"), 32);
+        assert_eq!(width("", "", "+wavefrontsize32x,+xwavefrontsize32,wavefrontsize32"), 64);
+        assert_eq!(width("", "", "+wavefrontsize32,-wavefrontsize32"), 64);
         assert_eq!(width("gfx1030", "", "-wavefrontsize32"), 32);
         assert_eq!(width("gfx1030", "", "-wavefrontsize64"), 32);
     }

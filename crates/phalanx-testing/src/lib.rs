@@ -6,6 +6,7 @@ pub mod abstract_program;
 pub mod compare;
 pub mod generate;
 pub mod giants;
+pub mod inlined;
 pub mod listing;
 pub mod lit;
 pub mod llvm_tools;

@@ -108,9 +108,9 @@ fn empty_node(db: &mut Database, function: FunctionInput) -> Result<MetadataId, 
         return Ok(id);
     }
     let kind = module.context(db).symbol(KIND.as_bytes());
-    let added = db.edit_metadata(module, |metadata| {
-        metadata.use_kind(kind);
-        metadata.add(NodeBuilder::tuple(false, []))
+    let added = db.edit_shell(module, |shell| {
+        shell.metadata.use_kind(kind);
+        shell.metadata.add(NodeBuilder::tuple(false, []))
     });
     added.map_err(PassError::Other)
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use phalanx_db::{Database, FunctionEntry, FunctionInput, ModuleInput};
+use phalanx_db::{Database, FunctionEntry, FunctionInput, ModuleInput, queries};
 use phalanx_ir::VerifyError;
 
 use crate::{
@@ -104,8 +104,6 @@ impl Manager {
         let first = self.statistics.steps.len();
         let named = |step: &Step| StepStatistics { pass: step.text.clone(), ..Default::default() };
         self.statistics.steps.extend(steps.iter().map(named));
-        // What was asked before is nobody's.
-        db.take_log();
         for entry in entries {
             for (at, step) in steps.iter().enumerate() {
                 self.step(db, entry, step, first + at, tell)?;
@@ -124,18 +122,23 @@ impl Manager {
     ) -> Result<(), PassError> {
         let input = entry.input;
         let before = (self.options.statistics).then(|| {
-            (input.body(db).clone(), input.flow(db).clone(), input.body(db).journal().position())
+            let repairs = queries::repairs(db, input).repaired;
+            let position = input.body(db).journal().position();
+            (input.body(db).clone(), input.flow(db).clone(), position, repairs)
         });
+        // What was asked before is nobody's.
+        db.take_log();
         let start = Instant::now();
         let outcome = step.pass.run(db, input)?;
         let numbers = &mut self.statistics.steps[at];
         numbers.time += start.elapsed();
         numbers.functions += 1;
         numbers.changed_functions += u64::from(outcome.is_changed());
-        if let Some((body, flow, position)) = before {
+        if let Some((body, flow, position, repairs)) = before {
             numbers.count_edits((&body, &flow), (input.body(db), input.flow(db)));
             numbers.transactions += input.body(db).journal().position().saturating_sub(position);
             numbers.count_queries(&db.take_log());
+            numbers.repaired += queries::repairs(db, input).repaired.saturating_sub(repairs);
         }
         if outcome.is_changed() {
             tell(db, Event::Changed { pass: &step.text, function: entry });

@@ -28,6 +28,8 @@ pub struct StepStatistics {
     pub ran: BTreeMap<String, u64>,
     /// Queries whose memo was found valid.
     pub validated: u64,
+    /// Answers about divergence that were repaired.
+    pub repaired: u64,
     /// Time on the clock.
     pub time: Duration,
 }
@@ -88,7 +90,7 @@ impl Statistics {
                 .map(str::to_owned)
                 .to_vec(),
         ];
-        rows[0].extend(["queries", "validated"].map(str::to_owned));
+        rows[0].extend(["queries", "validated", "repaired"].map(str::to_owned));
         for step in &self.steps {
             rows.push(vec![
                 step.pass.clone(),
@@ -101,6 +103,7 @@ impl Statistics {
                 step.blocks.to_string(),
                 step.queries().to_string(),
                 step.validated.to_string(),
+                step.repaired.to_string(),
             ]);
         }
         align(&rows)

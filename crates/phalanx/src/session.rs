@@ -7,7 +7,9 @@ use phalanx_analysis::{
     divergence::{Divergence, ValueTable},
     lower::Numbering,
 };
-use phalanx_db::{Database, FunctionInput, ModuleInput, ReloadReport, TargetOverrides, queries};
+use phalanx_db::{
+    Database, FunctionInput, ModuleEditError, ModuleInput, ReloadReport, TargetOverrides, queries,
+};
 use phalanx_graph::{
     Cfg, ControlDependence, CycleId, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree,
 };
@@ -20,7 +22,7 @@ use phalanx_ir::{
 };
 use phalanx_llvm::{ModulePrinter, ParseError, SourceMap};
 use phalanx_report::diagnostics::{SourceText, render_parse_error, render_verify_errors};
-use phalanx_target::{Scope, SourceSet, Target, varying};
+use phalanx_target::{LaunchStatement, Scope, SourceSet, Target, varying};
 
 /// Why a module was not accepted.
 #[derive(Clone, Debug)]
@@ -111,7 +113,7 @@ impl Session {
         Self::default()
     }
 
-    /// A session whose database records which queries run: see [`Database::take_log`].
+    /// A session that records which queries run and which answers are found to be still good: see [`Database::take_log`].
     pub fn with_event_log() -> Self {
         Session { db: Database::with_event_log(), context: Arc::default() }
     }
@@ -126,7 +128,8 @@ impl Session {
         &self.db
     }
 
-    /// The database below, to change: what a [`phalanx_transform::Manager`] runs on.
+    /// The database below, to add and remove functions and to change headers and globals: what a
+    /// [`phalanx_transform::Manager`] runs on.
     pub fn database_mut(&mut self) -> &mut Database {
         &mut self.db
     }
@@ -253,6 +256,18 @@ impl Session {
         edit: impl FnOnce(&mut Transaction<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         self.db.edit(function.0, edit)
+    }
+
+    /// States how a function is launched, where the module does not say. See [`Database::set_launch`].
+    ///
+    /// # Errors
+    /// When the module says something else.
+    pub fn set_launch(
+        &mut self,
+        function: FunctionId,
+        launch: LaunchStatement,
+    ) -> Result<(), ModuleEditError> {
+        self.db.set_launch(function.0, launch)
     }
 
     /// The text of a module. O(size).

@@ -8,10 +8,12 @@
 //! *choices* of the generator ([`Entropy`]), so that a small change of the input is a small change of the program.
 //! Targets that ask LLVM do nothing but say so where it is not installed.
 
+pub mod definition;
 pub mod edits;
 mod entropy;
 mod graphs;
 pub mod oracle;
+pub mod reference;
 mod text;
 pub mod transforms;
 mod uniformity;
@@ -43,6 +45,7 @@ impl Target {
         Target { name: "verdict", run: verdict, is_slow: true },
         Target { name: "uniformity", run: uniformity, is_slow: true },
         Target { name: "divergence", run: oracle::divergence, is_slow: false },
+        Target { name: "convergence", run: definition::convergence, is_slow: false },
         Target { name: "edits", run: edits::edits, is_slow: false },
         Target { name: "transforms", run: transforms::transforms, is_slow: false },
     ];

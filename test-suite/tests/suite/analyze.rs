@@ -36,6 +36,39 @@ fn an_early_exit() {
     );
 }
 
+/// The file does not say how it is launched; with rows of 32 in waves of 32, y is the same for all lanes.
+#[test]
+fn a_launch_that_the_driver_states() {
+    for (options, expected) in [
+        (
+            &["--function", "of_rows", "--print", "branches"][..],
+            expect![[r#"
+            stated_launch.ll: nvptx64-nvidia-cuda, wave scope
+
+            kernel @of_rows line 7
+              3 of 3 values divergent, 1 of 1 branches, 0 of 0 cycles
+
+              branches
+                  12  divergent {y}  br i1 %first.row, label %store, label %exit
+        "#]],
+        ),
+        (
+            &["--function", "of_rows", "--print", "branches", "--block", "32x8", "--wave", "32"],
+            expect![[r#"
+                stated_launch.ll: nvptx64-nvidia-cuda, wave scope
+
+                kernel @of_rows line 7
+                  1 of 3 values divergent, 0 of 1 branches, 0 of 0 cycles
+
+                  branches
+                      12  uniform   {y}  br i1 %first.row, label %store, label %exit
+            "#]],
+        ),
+    ] {
+        check("stated_launch.ll", options, expected);
+    }
+}
+
 #[test]
 fn a_counter_that_diverges_after_its_loop() {
     check(

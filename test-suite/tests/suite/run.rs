@@ -113,6 +113,81 @@ fn a_hang_says_who_waits_where() {
 }
 
 #[test]
+fn a_race_has_threads_and_places() {
+    let arguments =
+        ["semantics/race.ll", "@neighbours", "--block", "4", "--races", "--arg", "buf:i32:zero*4"];
+    check(
+        &[&arguments[..], &["--arg", "i1:0"]].concat(),
+        1,
+        expect![[r#"
+            argument 0: 4 x i32
+                 0: 9 0 1 4
+            48 instructions, 0 group operations, 0 barriers
+            semantics/race.ll:20:3: error: data race at shared address 0x4c: thread 0 reads what thread 3 writes, in no order
+               |
+            20 |   %value = load i32, ptr addrspace(3) %other
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            semantics/race.ll:11:3: note: thread 3 writes here; the two instructions race on 16 bytes in all
+               |
+            11 |   store i32 %square, ptr addrspace(3) %mine
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        "#]],
+    );
+    check(
+        &[&arguments[..], &["--arg", "i1:-1"]].concat(),
+        0,
+        expect![[r#"
+        argument 0: 4 x i32
+             0: 9 0 1 4
+        56 instructions, 0 group operations, 1 barriers
+    "#]],
+    );
+    check(
+        &[&arguments[..], &["--arg", "i1:0", "--format", "json"]].concat(),
+        1,
+        expect![[r#"
+        {
+          "status": "ended",
+          "instructions": 48,
+          "group_operations": 0,
+          "barriers": 0,
+          "buffers": [
+            {
+              "argument": 0,
+              "type": "i32",
+              "values": [
+                9,
+                0,
+                1,
+                4
+              ]
+            }
+          ],
+          "races": [
+            {
+              "space": "shared",
+              "address": 76,
+              "bytes": 16,
+              "first": {
+                "thread": 3,
+                "line": 11,
+                "writes": true,
+                "atomic": false
+              },
+              "second": {
+                "thread": 0,
+                "line": 20,
+                "writes": false,
+                "atomic": false
+              }
+            }
+          ]
+        }
+    "#]],
+    );
+}
+
+#[test]
 fn bad_usage() {
     check(
         &["semantics/hang.ll", "@hung"],

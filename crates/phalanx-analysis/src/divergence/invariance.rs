@@ -82,12 +82,18 @@ impl Invariance {
             UserKind::Value(user) => (table.block(user), Some(user)),
             UserKind::Terminator(block) => (block, None),
         };
-        let common = cycles.common(table.block(value), block)?;
-        let seen = least.min(cycles.depth(common) + 1);
         let known = match next {
             Some(user) => &mut self.values[user.index()],
             None => &mut self.terminators[block.index()],
         };
+        if *known >= least {
+            return None;
+        }
+        let common = match table.block(value) == block {
+            true => cycles.innermost(block)?,
+            false => cycles.common(table.block(value), block)?,
+        };
+        let seen = least.min(cycles.depth(common) + 1);
         if *known >= seen {
             return None;
         }

@@ -26,109 +26,129 @@ pub(crate) struct LiveOut {
 }
 
 /// All uses outside of canonical cycles.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct LiveOuts {
-    /// By cycle, each list sorted by position.
-    cycles: Vec<Vec<LiveOut>>,
-    /// By leaving edge: phis that read on it.
-    edges: Vec<Vec<(Value, User)>>,
+    /// First entry of each cycle's list, and the end; empty when there are no entries.
+    start: Vec<u32>,
+    /// The lists, each sorted by position.
+    uses: Vec<(CycleId, LiveOut)>,
+    /// Phis that read on leaving edges, sorted by edge.
+    on_edges: Vec<(LeavingEdge, Value, User)>,
+}
+
+/// A use outside of the canonical cycle `inner` around the definition. It stands in `block` and reads at the end of `place`, which is
+/// the same unless the user is a phi.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving {
+    inner: CycleId,
+    block: Node,
+    place: Node,
+    value: Value,
+    user: User,
+}
+
+/// All uses outside of the canonical cycles of their values, invariant values included.
+pub(crate) fn leaving(view: &SyncView<'_>, cycles: &Cycles, table: &ValueTable) -> Vec<Leaving> {
+    let mut found = Vec::new();
+    for value in table.values() {
+        let Some(inner) = view.canonical_cycle(table.block(value)) else { continue };
+        for &user in table.affects().users(value) {
+            let block = match user.kind() {
+                UserKind::Value(user) => table.block(user),
+                UserKind::Terminator(block) => block,
+            };
+            let is_phi = || matches!(user.kind(), UserKind::Value(user) if table.is_phi(user));
+            if !cycles.contains(inner, block) && !is_phi() {
+                found.push(Leaving { inner, block, place: block, value, user });
+            }
+        }
+    }
+    for phi in table.all_phis() {
+        let block = table.block(phi.value);
+        for entry in phi.incoming {
+            let Some(value) = entry.value else { continue };
+            let Some(inner) = view.canonical_cycle(table.block(value)) else { continue };
+            if !cycles.contains(inner, block) {
+                let (place, user) = (entry.pred, User::value(phi.value));
+                found.push(Leaving { inner, block, place, value, user });
+            }
+        }
+    }
+    found
 }
 
 impl LiveOuts {
+    /// Those of the leaving uses that can see another value than was computed last.
     pub(crate) fn new(
+        leaving: &[Leaving],
         view: &SyncView<'_>,
         cycles: &Cycles,
         table: &ValueTable,
         invariance: &Invariance,
     ) -> Self {
-        let mut lists = Self {
-            cycles: vec![Vec::new(); cycles.len()],
-            edges: vec![Vec::new(); view.leaving_edges()],
-        };
-        let context = Context { view, cycles, table, invariance };
-        for value in table.values() {
-            let Some(inner) = view.canonical_cycle(table.block(value)) else { continue };
-            for &user in table.affects().users(value) {
-                let place = match user.kind() {
-                    UserKind::Value(user) if table.is_phi(user) => continue,
-                    UserKind::Value(user) => table.block(user),
-                    UserKind::Terminator(block) => block,
-                };
-                if context.leaves(value, inner, place) {
-                    lists.add(&context, inner, place, place, value, user);
-                }
+        let mut lists = Self::default();
+        for use_ in leaving {
+            if !invariance.survives(cycles, table, use_.value, use_.block) {
+                lists.add(view, cycles, use_);
             }
         }
-        for phi in table.all_phis() {
-            let block = table.block(phi.value);
-            for entry in phi.incoming {
-                let Some(value) = entry.value else { continue };
-                let Some(inner) = view.canonical_cycle(table.block(value)) else { continue };
-                if context.leaves(value, inner, block) {
-                    lists.add(&context, inner, block, entry.pred, value, User::value(phi.value));
-                }
+        lists.on_edges.sort_unstable();
+        lists.uses.sort_unstable_by_key(|(cycle, l)| (*cycle, l.at, l.value, l.user));
+        if !lists.uses.is_empty() {
+            lists.start.resize(cycles.len() + 1, 0);
+            for (cycle, _) in &lists.uses {
+                lists.start[cycle.index() + 1] += 1;
             }
-        }
-        for list in &mut lists.cycles {
-            list.sort_unstable_by_key(|l| (l.at, l.value, l.user));
+            for i in 0..cycles.len() {
+                lists.start[i + 1] += lists.start[i];
+            }
         }
         lists
     }
 
-    /// Lists a use that stands in `block` and reads at the end of `place`, which is the same unless the
-    /// user is a phi.
-    fn add(
-        &mut self,
-        context: &Context<'_, '_>,
-        inner: CycleId,
-        block: Node,
-        place: Node,
-        value: Value,
-        user: User,
-    ) {
-        let cycles = context.cycles;
-        let at = context.view.dominated(place).0;
+    fn add(&mut self, view: &SyncView<'_>, cycles: &Cycles, use_: &Leaving) {
+        let Leaving { inner, block, place, value, user } = *use_;
+        let at = view.dominated(place).0;
         for cycle in cycles.ancestors(inner).take_while(|&c| !cycles.contains(c, block)) {
             if cycles.contains(cycle, place) {
-                if let Some(edge) = context.view.leaving_edge(place, block) {
-                    self.edges[edge.index()].push((value, user));
+                if let Some(edge) = view.leaving_edge(place, block) {
+                    self.on_edges.push((edge, value, user));
                 }
                 return;
             }
-            self.cycles[cycle.index()].push(LiveOut { at, value, user });
+            self.uses.push((cycle, LiveOut { at, value, user }));
         }
     }
 
+    fn list(&self, cycle: CycleId) -> &[(CycleId, LiveOut)] {
+        if self.uses.is_empty() {
+            return &[];
+        }
+        let i = cycle.index();
+        &self.uses[self.start[i] as usize..self.start[i + 1] as usize]
+    }
+
     /// Uses outside the cycle that read in positions `first..end`.
-    pub(crate) fn of(&self, cycle: CycleId, (first, end): (u32, u32)) -> &[LiveOut] {
-        let list = &self.cycles[cycle.index()];
-        let low = list.partition_point(|l| l.at < first);
-        let high = low + list[low..].partition_point(|l| l.at < end);
-        &list[low..high]
+    pub(crate) fn of(
+        &self,
+        cycle: CycleId,
+        (first, end): (u32, u32),
+    ) -> impl Iterator<Item = LiveOut> + '_ {
+        let list = self.list(cycle);
+        let low = list.partition_point(|(_, l)| l.at < first);
+        let high = low + list[low..].partition_point(|(_, l)| l.at < end);
+        list[low..high].iter().map(|&(_, use_)| use_)
     }
 
     /// Whether nothing computed in the cycle is read outside, except on exit edges.
     pub(crate) fn is_empty(&self, cycle: CycleId) -> bool {
-        self.cycles[cycle.index()].is_empty()
+        self.list(cycle).is_empty()
     }
 
     /// Uses by phis on an exit edge.
-    pub(crate) fn on(&self, edge: LeavingEdge) -> &[(Value, User)] {
-        &self.edges[edge.index()]
-    }
-}
-
-struct Context<'a, 'b> {
-    view: &'a SyncView<'b>,
-    cycles: &'a Cycles,
-    table: &'a ValueTable,
-    invariance: &'a Invariance,
-}
-
-impl Context<'_, '_> {
-    /// Whether a use in a block sees another value than its definition may have in another iteration.
-    fn leaves(&self, value: Value, inner: CycleId, block: Node) -> bool {
-        !self.cycles.contains(inner, block)
-            && !self.invariance.survives(self.cycles, self.table, value, block)
+    pub(crate) fn on(&self, edge: LeavingEdge) -> impl Iterator<Item = (Value, User)> + '_ {
+        let low = self.on_edges.partition_point(|&(e, ..)| e < edge);
+        let list = self.on_edges[low..].iter().take_while(move |&&(e, ..)| e == edge);
+        list.map(|&(_, value, user)| (value, user))
     }
 }

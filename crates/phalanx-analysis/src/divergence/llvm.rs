@@ -130,12 +130,15 @@ impl<'a> Rules<'a> {
     }
 
     pub(crate) fn finish(self) -> Divergence {
-        let mut result = self.marks.finish();
-        result.assumed = self.assumed.list();
-        result.divergent_exits = self.exits.list().into();
-        result.temporal = merge(self.temporal).into();
-        result.unlisted = merge(self.unlisted).into();
-        result
+        let (values, terminators) = self.marks.finish();
+        Divergence {
+            values,
+            terminators,
+            temporal: merge(self.temporal).into(),
+            unlisted: merge(self.unlisted).into(),
+            assumed: self.assumed.list(),
+            divergent_exits: self.exits.list().into(),
+        }
     }
 
     /// What follows from threads separating at the end of a block.

@@ -1,10 +1,12 @@
 //! The state of the fixpoint: what is known to depend on what, and what is still to be told on.
 
+use std::cell::Cell;
+
 use phalanx_graph::Node;
 use phalanx_target::SourceSet;
 
 use crate::affect::{User, UserKind, Value};
-use crate::divergence::result::Divergence;
+use crate::divergence::pages::SourceSets;
 use crate::divergence::table::ValueTable;
 
 /// Sources per value and terminator, growing, with a last-in-first-out worklist of what grew.
@@ -14,25 +16,38 @@ use crate::divergence::table::ValueTable;
 pub(crate) struct Marks<'a> {
     pub(crate) table: &'a ValueTable,
     values: Vec<SourceSet>,
-    pending: Vec<SourceSet>,
     terminators: Vec<SourceSet>,
+    scratch: Scratch,
+}
+
+/// What is used on the way only. It is kept for the next analysis, unless it is large: then everything pending is empty.
+#[derive(Debug, Default)]
+struct Scratch {
+    pending: Vec<SourceSet>,
     pending_terminators: Vec<SourceSet>,
     work: Vec<User>,
 }
 
+thread_local! {
+    static SCRATCH: Cell<Scratch> = Cell::default();
+}
+
+/// The most values of a function whose scratch tables are kept.
+pub(crate) const SCRATCH_KEPT: usize = 1 << 14;
+
 impl<'a> Marks<'a> {
     /// Everything that introduces sources, and nothing propagated yet.
     pub(crate) fn seeded(table: &'a ValueTable) -> Self {
+        let mut scratch = SCRATCH.take();
+        scratch.pending.resize(table.len(), SourceSet::EMPTY);
+        scratch.pending_terminators.resize(table.block_count(), SourceSet::EMPTY);
         let mut marks = Self {
             table,
             values: vec![SourceSet::EMPTY; table.len()],
-            pending: vec![SourceSet::EMPTY; table.len()],
             terminators: vec![SourceSet::EMPTY; table.block_count()],
-            pending_terminators: vec![SourceSet::EMPTY; table.block_count()],
-            work: Vec::new(),
+            scratch,
         };
-        for value in table.values() {
-            let seed = table.seed(value);
+        for (value, &seed) in table.values().zip(table.seeds()) {
             if !seed.is_empty() {
                 marks.grow(value, seed);
             }
@@ -63,10 +78,11 @@ impl<'a> Marks<'a> {
             return;
         }
         self.values[i] |= new;
-        if self.pending[i].is_empty() {
-            self.work.push(User::value(value));
+        let Scratch { pending, work, .. } = &mut self.scratch;
+        if pending[i].is_empty() {
+            work.push(User::value(value));
         }
-        self.pending[i] |= new;
+        pending[i] |= new;
     }
 
     /// Makes a value depend on more, unless it depends on its own sources only.
@@ -86,10 +102,11 @@ impl<'a> Marks<'a> {
             return;
         }
         self.terminators[i] |= new;
-        if self.pending_terminators[i].is_empty() {
-            self.work.push(User::terminator(block));
+        let Scratch { pending_terminators, work, .. } = &mut self.scratch;
+        if pending_terminators[i].is_empty() {
+            work.push(User::terminator(block));
         }
-        self.pending_terminators[i] |= new;
+        pending_terminators[i] |= new;
     }
 
     /// Lets a user see more sources in an operand.
@@ -107,10 +124,11 @@ impl<'a> Marks<'a> {
     /// Takes the latest from the worklist, with the sources that are new in it.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(User, SourceSet)> {
-        let user = self.work.pop()?;
+        let Scratch { pending, pending_terminators, work } = &mut self.scratch;
+        let user = work.pop()?;
         let pending = match user.kind() {
-            UserKind::Value(value) => &mut self.pending[value.index()],
-            UserKind::Terminator(block) => &mut self.pending_terminators[block.index()],
+            UserKind::Value(value) => &mut pending[value.index()],
+            UserKind::Terminator(block) => &mut pending_terminators[block.index()],
         };
         Some((user, std::mem::take(pending)))
     }
@@ -132,11 +150,12 @@ impl<'a> Marks<'a> {
         }
     }
 
-    pub(crate) fn finish(self) -> Divergence {
-        Divergence {
-            values: self.values.into(),
-            terminators: self.terminators.into(),
-            ..Divergence::default()
+    /// The sources of values and terminators, once nothing is left to be told on.
+    pub(crate) fn finish(self) -> (SourceSets, SourceSets) {
+        debug_assert!(self.scratch.work.is_empty(), "nothing is pending any more");
+        if self.scratch.work.is_empty() && self.scratch.pending.capacity() <= SCRATCH_KEPT {
+            SCRATCH.set(self.scratch);
         }
+        (self.values.into(), self.terminators.into())
     }
 }

@@ -19,6 +19,8 @@
 //! and each exit is taken apart from the others. Only two exits from one block are taken together as
 //! long as the terminator there goes the same way for all threads, whenever they come.
 
+use std::cell::Cell;
+
 use phalanx_graph::sync::{Answer, Consequence, EnteringEdges, LeavingEdge, SyncView};
 use phalanx_graph::{CycleId, Node};
 use phalanx_target::SourceSet;
@@ -26,9 +28,9 @@ use rustc_hash::FxHashMap;
 
 use crate::affect::{User, UserKind, Value};
 use crate::divergence::invariance::Invariance;
-use crate::divergence::liveout::LiveOuts;
+use crate::divergence::liveout::{LiveOuts, leaving};
 use crate::divergence::llvm::{Sources, merge};
-use crate::divergence::marks::Marks;
+use crate::divergence::marks::{Marks, SCRATCH_KEPT};
 use crate::divergence::naming::name_cycles;
 use crate::divergence::remaining::Remaining;
 use crate::divergence::result::{Divergence, TemporalUse};
@@ -82,7 +84,7 @@ pub(crate) fn solve_without(
                 UserKind::Value(value) => marks.tell_users(value, new),
                 UserKind::Terminator(block) if flow.cfg.is_branch(block) => {
                     let control = control.get_or_insert_with(|| Control::new(flow, table, omitted));
-                    control.branches.push((block, new));
+                    control.scratch.branches.push((block, new));
                 }
                 UserKind::Terminator(_) => {}
             }
@@ -92,18 +94,24 @@ pub(crate) fn solve_without(
             break;
         }
     }
-    let mut result = marks.finish();
-    if let Some(control) = control {
-        result.assumed = control.assumed.list();
-        let mut exits = control.left.list();
-        // The order of discovery is that of an algorithm; others find the same in another.
-        exits.sort_unstable_by_key(|entry| entry.0);
-        let mut temporal = merge(control.temporal);
-        name_cycles(&mut temporal, &exits, flow.cycles, table);
-        result.divergent_exits = exits.into();
-        result.temporal = temporal.into();
-        result.unlisted = merge(control.unlisted).into();
-    }
+    let (values, terminators) = marks.finish();
+    let Some(mut control) = control else {
+        return Divergence { values, terminators, ..Divergence::default() };
+    };
+    let mut exits = control.left.list();
+    // The order of discovery is that of an algorithm; others find the same in another.
+    exits.sort_unstable_by_key(|entry| entry.0);
+    let mut temporal = merge(std::mem::take(&mut control.temporal));
+    name_cycles(&mut temporal, &exits, flow.cycles, table);
+    let result = Divergence {
+        values,
+        terminators,
+        temporal: temporal.into(),
+        unlisted: merge(std::mem::take(&mut control.unlisted)).into(),
+        assumed: control.assumed.list(),
+        divergent_exits: exits.into(),
+    };
+    control.scratch.give_back();
     result
 }
 
@@ -128,22 +136,12 @@ struct Control<'a> {
     omitted: Option<Omitted>,
     table: &'a ValueTable,
     view: SyncView<'a>,
-    /// Terminators that grew.
-    branches: Vec<(Node, SourceSet)>,
-    facts: Vec<(Fact, SourceSet)>,
-    /// By block: sources whose consequences have been drawn.
-    separated: Vec<SourceSet>,
-    /// By block: sources that every phi that selects anything has.
-    joined: Vec<SourceSet>,
-    /// By edge out of a cycle.
-    exits: Vec<SourceSet>,
-    /// By block, see [`Fact::ExitsFrom`].
-    exits_from: Vec<SourceSet>,
+    scratch: Scratch,
     /// Cycles assumed divergent, with divergent exits, and with everything read outside divergent.
     assumed: Sources,
     left: Sources,
     live_out: Sources,
-    /// By source number.
+    /// By source number; empty until one is needed.
     remaining: Vec<Option<Remaining>>,
     selections: Selections,
     /// By cycle left and node: sources for which all uses that the node dominates are marked.
@@ -157,9 +155,51 @@ struct Control<'a> {
     invariance: Option<Invariance>,
     live_outs: Option<LiveOuts>,
     by_block: Option<ByBlock>,
+}
+
+/// Tables that are used on the way only. They are kept for the next analysis, unless they are large.
+#[derive(Default)]
+struct Scratch {
+    /// Terminators that grew.
+    branches: Vec<(Node, SourceSet)>,
+    facts: Vec<(Fact, SourceSet)>,
+    /// By block: sources whose consequences have been drawn.
+    separated: Vec<SourceSet>,
+    /// By block: sources that every phi that selects anything has.
+    joined: Vec<SourceSet>,
+    /// By edge out of a cycle.
+    exits: Vec<SourceSet>,
+    /// By block, see [`Fact::ExitsFrom`].
+    exits_from: Vec<SourceSet>,
     /// The edges of the join at hand: by number, and as what is reached from nodes.
     ranges: Vec<EnteringEdges>,
     late: Vec<Node>,
+}
+
+thread_local! {
+    static SCRATCH: Cell<Scratch> = Cell::default();
+}
+
+impl Scratch {
+    /// Tables for a function, everything unknown.
+    fn take(blocks: usize, in_cycles: usize, leaving_edges: usize) -> Self {
+        let mut scratch = SCRATCH.take();
+        let Self { branches, facts, separated, joined, exits, exits_from, .. } = &mut scratch;
+        branches.clear();
+        facts.clear();
+        let sizes = [blocks, blocks, leaving_edges, in_cycles];
+        for (table, size) in [separated, joined, exits, exits_from].into_iter().zip(sizes) {
+            table.clear();
+            table.resize(size, SourceSet::EMPTY);
+        }
+        scratch
+    }
+
+    fn give_back(self) {
+        if self.separated.capacity() <= SCRATCH_KEPT && self.exits.capacity() <= SCRATCH_KEPT {
+            SCRATCH.set(self);
+        }
+    }
 }
 
 impl<'a> Control<'a> {
@@ -171,16 +211,11 @@ impl<'a> Control<'a> {
             flow,
             omitted,
             table,
-            branches: Vec::new(),
-            facts: Vec::new(),
-            separated: vec![SourceSet::EMPTY; blocks],
-            joined: vec![SourceSet::EMPTY; blocks],
-            exits: vec![SourceSet::EMPTY; view.leaving_edges()],
-            exits_from: vec![SourceSet::EMPTY; in_cycles],
+            scratch: Scratch::take(blocks, in_cycles, view.leaving_edges()),
             assumed: Sources::new(flow.cycles),
             left: Sources::new(flow.cycles),
             live_out: Sources::new(flow.cycles),
-            remaining: vec![None; SourceSet::COUNT],
+            remaining: Vec::new(),
             selections: Selections::default(),
             reached: FxHashMap::default(),
             onward: FxHashMap::default(),
@@ -189,15 +224,13 @@ impl<'a> Control<'a> {
             invariance: None,
             live_outs: None,
             by_block: None,
-            ranges: Vec::new(),
-            late: Vec::new(),
             view,
         }
     }
 
     /// Draws the consequences of one fact or branch. False if there is none left.
     fn step(&mut self, marks: &mut Marks<'a>) -> bool {
-        if let Some((fact, sources)) = self.facts.pop() {
+        if let Some((fact, sources)) = self.scratch.facts.pop() {
             match fact {
                 Fact::Assumed(cycle) => self.run_apart(marks, cycle, sources),
                 Fact::Exit(edge) => self.leave(marks, edge, sources),
@@ -210,15 +243,15 @@ impl<'a> Control<'a> {
             }
             return true;
         }
-        let Some((block, sources)) = self.branches.pop() else { return false };
+        let Some((block, sources)) = self.scratch.branches.pop() else { return false };
         self.separate(marks, block, sources);
         true
     }
 
     /// Threads separate at the end of a block.
     fn separate(&mut self, marks: &mut Marks<'a>, block: Node, sources: SourceSet) {
-        let mut sources = sources.difference(self.separated[block.index()]);
-        self.separated[block.index()] |= sources;
+        let mut sources = sources.difference(self.scratch.separated[block.index()]);
+        self.scratch.separated[block.index()] |= sources;
         if let Some(region) = self.view.region_around(block) {
             let left = self.assumed.missing_around(self.flow.cycles, region, sources);
             let covered = sources.difference(left);
@@ -275,13 +308,13 @@ impl<'a> Control<'a> {
             match consequence {
                 Consequence::Join(block) => self.join(marks, block, sources),
                 Consequence::JoinOver(_, first) | Consequence::JoinBack(_, first) => {
-                    self.ranges.clear();
-                    self.ranges.push(first);
-                    self.late.clear();
+                    self.scratch.ranges.clear();
+                    self.scratch.ranges.push(first);
+                    self.scratch.late.clear();
                     while let Some(more) = rest.peek() {
                         match more {
-                            Consequence::Also(more) => self.ranges.push(*more),
-                            Consequence::AlsoFrom(node) => self.late.push(*node),
+                            Consequence::Also(more) => self.scratch.ranges.push(*more),
+                            Consequence::AlsoFrom(node) => self.scratch.late.push(*node),
                             _ => break,
                         }
                         rest.next();
@@ -309,13 +342,13 @@ impl<'a> Control<'a> {
                     let new = sources.difference(*known);
                     if !new.is_empty() {
                         *known |= new;
-                        self.facts.push((Fact::Onward(cycle, node), new));
+                        self.scratch.facts.push((Fact::Onward(cycle, node), new));
                     }
                 }
                 Consequence::LiveOut(cycle) => {
                     let new = self.live_out.add(cycle, sources);
                     if !new.is_empty() {
-                        self.facts.push((Fact::LiveOut(cycle), new));
+                        self.scratch.facts.push((Fact::LiveOut(cycle), new));
                     }
                 }
             }
@@ -324,10 +357,10 @@ impl<'a> Control<'a> {
 
     /// Threads that went different ways come over all edges.
     fn join(&mut self, marks: &mut Marks<'a>, block: Node, sources: SourceSet) {
-        if self.joined[block.index()].contains(sources) {
+        if self.scratch.joined[block.index()].contains(sources) {
             return;
         }
-        self.joined[block.index()] |= sources;
+        self.scratch.joined[block.index()] |= sources;
         for phi in self.table.phis(block) {
             if phi.is_joinable {
                 marks.mark_value(phi.value, sources);
@@ -337,14 +370,14 @@ impl<'a> Control<'a> {
 
     /// Threads that went different ways come over the edges in `ranges`.
     fn join_over(&mut self, marks: &mut Marks<'a>, block: Node, sources: SourceSet) {
-        if self.joined[block.index()].contains(sources) {
+        if self.scratch.joined[block.index()].contains(sources) {
             return;
         }
         let row = self.view.entering(block);
         for phi in self.table.phis(block) {
             if phi.is_joinable
                 && !marks.value(phi.value).contains(sources)
-                && self.selections.over(&self.view, row, &phi, &self.ranges) == Keys::Many
+                && self.selections.over(&self.view, row, &phi, &self.scratch.ranges) == Keys::Many
             {
                 marks.mark_value(phi.value, sources);
             }
@@ -355,7 +388,7 @@ impl<'a> Control<'a> {
     /// and those that are reached from the nodes in `late`.
     fn join_back(&mut self, marks: &mut Marks<'a>, cycle: CycleId, sources: SourceSet) {
         let block = self.flow.cycles.header(cycle);
-        if self.joined[block.index()].contains(sources) {
+        if self.scratch.joined[block.index()].contains(sources) {
             return;
         }
         let row = self.view.back_edges(cycle);
@@ -363,8 +396,8 @@ impl<'a> Control<'a> {
             if !phi.is_joinable || marks.value(phi.value).contains(sources) {
                 continue;
             }
-            let mut keys = self.selections.over(&self.view, row, &phi, &self.ranges);
-            for &node in &self.late {
+            let mut keys = self.selections.over(&self.view, row, &phi, &self.scratch.ranges);
+            for &node in &self.scratch.late {
                 if keys != Keys::Many {
                     keys = keys.and(self.selections.back_from(&self.view, cycle, &phi, node));
                 }
@@ -379,16 +412,16 @@ impl<'a> Control<'a> {
         let new = self.assumed.missing_around(self.flow.cycles, cycle, sources);
         if !new.is_empty() {
             self.assumed.add(cycle, new);
-            self.facts.push((Fact::Assumed(cycle), new));
+            self.scratch.facts.push((Fact::Assumed(cycle), new));
         }
     }
 
     fn exit(&mut self, edge: LeavingEdge, sources: SourceSet) {
-        let known = &mut self.exits[edge.index()];
+        let known = &mut self.scratch.exits[edge.index()];
         let new = sources.difference(*known);
         if !new.is_empty() {
             *known |= new;
-            self.facts.push((Fact::Exit(edge), new));
+            self.scratch.facts.push((Fact::Exit(edge), new));
         }
     }
 
@@ -403,6 +436,7 @@ impl<'a> Control<'a> {
             }
             return;
         }
+        self.remaining.resize(SourceSet::COUNT, None);
         for source in sources.iter() {
             let number = source.bits().trailing_zeros() as usize;
             let mut remaining = self.remaining[number].take().unwrap_or_else(|| {
@@ -417,11 +451,11 @@ impl<'a> Control<'a> {
     }
 
     fn exits_from(&mut self, node: Node, sources: SourceSet) {
-        let known = &mut self.exits_from[node.index()];
+        let known = &mut self.scratch.exits_from[node.index()];
         let new = sources.difference(*known);
         if !new.is_empty() {
             *known |= new;
-            self.facts.push((Fact::ExitsFrom(node), new));
+            self.scratch.facts.push((Fact::ExitsFrom(node), new));
         }
     }
 
@@ -443,7 +477,7 @@ impl<'a> Control<'a> {
         if let Some(live_outs) = &self.live_outs
             && self.omitted != Some(Omitted::ReadOnExit)
         {
-            for &(value, user) in live_outs.on(edge) {
+            for (value, user) in live_outs.on(edge) {
                 read(marks, self.flow, &mut self.temporal, value, user, sources);
             }
         }
@@ -519,7 +553,7 @@ impl<'a> Control<'a> {
                 && cfg.is_branch(block)
                 && !invariance.is_invariant_terminator(cycles, block, cycle)
             {
-                self.branches.push((block, sources));
+                self.scratch.branches.push((block, sources));
             }
         }
         if is_region {
@@ -539,12 +573,20 @@ impl<'a> Control<'a> {
     }
 
     fn prepare_live_outs(&mut self) {
-        if self.live_outs.is_none() {
-            self.prepare_invariance();
-            let invariance = self.invariance.as_ref();
-            self.live_outs = invariance
-                .map(|known| LiveOuts::new(&self.view, self.flow.cycles, self.table, known));
+        if self.live_outs.is_some() {
+            return;
         }
+        let leaving = leaving(&self.view, self.flow.cycles, self.table);
+        let mut live_outs = LiveOuts::default();
+        // In most functions nothing leaves, and then nobody asks what is invariant.
+        if !leaving.is_empty() {
+            self.prepare_invariance();
+            if let Some(known) = &self.invariance {
+                live_outs =
+                    LiveOuts::new(&leaving, &self.view, self.flow.cycles, self.table, known);
+            }
+        }
+        self.live_outs = Some(live_outs);
     }
 }
 

@@ -4,6 +4,8 @@
 //! by itself and what it does with those of its operands; for every phi, what comes in from where; and
 //! who uses what. It knows neither opcodes nor targets, so any IR can be analysed by filling one in.
 
+use std::cell::Cell;
+
 use phalanx_graph::{BitSet, Node};
 use phalanx_target::SourceSet;
 
@@ -99,6 +101,7 @@ pub struct Incoming {
 /// The tables of one function. Made by a [`ValueTableBuilder`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueTable {
+    blocks: u32,
     pub(in crate::divergence) block: Vec<Node>,
     pub(in crate::divergence) seed: Vec<SourceSet>,
     /// See `flag`.
@@ -115,11 +118,12 @@ pub struct ValueTable {
 /// Phis by block.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(in crate::divergence) struct PhiTable {
-    /// First phi of each block, and the end.
-    pub(in crate::divergence) of_block: Vec<u32>,
+    /// First phi of each block, and the end; empty when there are no phis.
+    of_block: Vec<u32>,
     pub(in crate::divergence) values: Vec<Value>,
-    pub(in crate::divergence) start: Vec<u32>,
-    pub(in crate::divergence) incoming: Vec<Incoming>,
+    /// First entry of each phi, and the end.
+    start: Vec<u32>,
+    incoming: Vec<Incoming>,
 }
 
 pub(in crate::divergence) mod flag {
@@ -158,7 +162,7 @@ impl ValueTable {
     /// How many blocks there are.
     #[must_use]
     pub fn block_count(&self) -> usize {
-        self.phis.of_block.len() - 1
+        self.blocks as usize
     }
 
     /// All values in number order.
@@ -178,6 +182,12 @@ impl ValueTable {
     #[must_use]
     pub fn seed(&self, value: Value) -> SourceSet {
         self.seed[value.index()]
+    }
+
+    /// The same of all values, in number order.
+    #[inline]
+    pub(crate) fn seeds(&self) -> &[SourceSet] {
+        &self.seed
     }
 
     /// Whether the definition ignores its operands, see [`Transfer::Fixed`].
@@ -237,8 +247,11 @@ impl ValueTable {
 
     /// The phis of a block, in order.
     pub fn phis(&self, block: Node) -> impl ExactSizeIterator<Item = Phi<'_>> {
-        let range = self.phis.of_block[block.index()] as usize
-            ..self.phis.of_block[block.index() + 1] as usize;
+        let of_block = &self.phis.of_block;
+        let range = match of_block.is_empty() {
+            true => 0..0,
+            false => of_block[block.index()] as usize..of_block[block.index() + 1] as usize,
+        };
         range.map(|i| self.phi_at(i))
     }
 
@@ -268,11 +281,21 @@ pub struct ValueTableBuilder {
     image_of: Vec<(Value, u8)>,
     images: Vec<[SourceSet; SourceSet::COUNT]>,
     phis: Vec<Value>,
-    incoming: Vec<(Value, Incoming)>,
+    incoming: Vec<Incoming>,
+    /// The phi of each entry.
+    incoming_of: Vec<Value>,
     uses: Vec<(Value, User)>,
     fixed_terminators: BitSet,
     seeded_terminators: Vec<(Node, SourceSet)>,
 }
+
+thread_local! {
+    /// Room for the uses of the next table: the largest of what a builder needs for itself.
+    static USES: Cell<Vec<(Value, User)>> = const { Cell::new(Vec::new()) };
+}
+
+/// Room for more uses than this is given back.
+const USES_KEPT: usize = 1 << 16;
 
 impl ValueTableBuilder {
     /// No values yet, in a function of `blocks` blocks.
@@ -284,6 +307,9 @@ impl ValueTableBuilder {
     /// No values yet, but room for this many.
     #[must_use]
     pub fn with_capacity(blocks: usize, values: usize) -> Self {
+        let mut uses = USES.take();
+        uses.clear();
+        uses.reserve(values * 3 / 2);
         Self {
             blocks,
             block: Vec::with_capacity(values),
@@ -293,9 +319,65 @@ impl ValueTableBuilder {
             images: Vec::new(),
             phis: Vec::new(),
             incoming: Vec::new(),
-            uses: Vec::with_capacity(values * 3 / 2),
+            incoming_of: Vec::new(),
+            uses,
             fixed_terminators: BitSet::default(),
             seeded_terminators: Vec::new(),
+        }
+    }
+
+    /// This many values, all defined in a block by [`Definition::IMPURE`] until [`define`](Self::define) says otherwise.
+    pub(crate) fn with_values(blocks: usize, values: usize, block: Node) -> Self {
+        assert!(block.index() < blocks && values < Value::LIMIT as usize);
+        let mut table = Self::with_capacity(blocks, values);
+        table.block.resize(values, block);
+        table.seed.resize(values, SourceSet::EMPTY);
+        table.flags.resize(values, 0);
+        table
+    }
+
+    /// Says how a value is defined that is no phi, and where.
+    #[inline]
+    pub(crate) fn define(&mut self, value: Value, block: Node, definition: Definition) {
+        assert!(block.index() < self.blocks, "{block} is not one of {} blocks", self.blocks);
+        let i = value.index();
+        self.block[i] = block;
+        self.seed[i] = definition.seed;
+        self.flags[i] = self.flags_of(value, definition);
+    }
+
+    /// As [`define`](Self::define), by [`Definition::PURE`]; once per value.
+    #[inline]
+    pub(crate) fn define_pure(&mut self, value: Value, block: Node) {
+        assert!(block.index() < self.blocks, "{block} is not one of {} blocks", self.blocks);
+        self.block[value.index()] = block;
+        self.flags[value.index()] = flag::PURE;
+    }
+
+    /// Says that a value is a phi, and where; without incoming values so far.
+    #[inline]
+    pub(crate) fn define_phi(&mut self, value: Value, block: Node, definition: Definition) {
+        self.define(value, block, definition);
+        self.flags[value.index()] |= flag::PHI;
+        if self.phis.is_empty() {
+            self.phis.reserve(8);
+            self.incoming.reserve(16);
+            self.incoming_of.reserve(16);
+        }
+        self.phis.push(value);
+    }
+
+    #[inline]
+    fn flags_of(&mut self, value: Value, definition: Definition) -> u8 {
+        let flags = if definition.is_pure { flag::PURE } else { 0 };
+        match definition.transfer {
+            Transfer::Propagate => flags,
+            Transfer::Fixed => flags | flag::FIXED,
+            Transfer::Image(image) => {
+                assert!((image as usize) < self.images.len(), "no image has the number {image}");
+                self.image_of.push((value, image));
+                flags | flag::IMAGE
+            }
         }
     }
 
@@ -308,16 +390,7 @@ impl ValueTableBuilder {
         let value = Value::new(self.block.len());
         self.block.push(block);
         self.seed.push(definition.seed);
-        let mut flags = if definition.is_pure { flag::PURE } else { 0 };
-        match definition.transfer {
-            Transfer::Propagate => {}
-            Transfer::Fixed => flags |= flag::FIXED,
-            Transfer::Image(image) => {
-                assert!((image as usize) < self.images.len(), "no image has the number {image}");
-                flags |= flag::IMAGE;
-                self.image_of.push((value, image));
-            }
-        }
+        let flags = self.flags_of(value, definition);
         self.flags.push(flags);
         value
     }
@@ -348,18 +421,22 @@ impl ValueTableBuilder {
     }
 
     /// States that a value is an operand of another value that is no phi.
+    #[inline]
     pub fn operand(&mut self, value: Value, user: Value) {
         self.uses.push((value, User::value(user)));
     }
 
     /// States that a value is an operand of a block's terminator.
+    #[inline]
     pub fn terminator_operand(&mut self, value: Value, block: Node) {
         self.uses.push((value, User::terminator(block)));
     }
 
     /// Adds an entry to a phi. The use is registered with it.
+    #[inline]
     pub fn incoming(&mut self, phi: Value, incoming: Incoming) {
-        self.incoming.push((phi, incoming));
+        self.incoming_of.push(phi);
+        self.incoming.push(incoming);
     }
 
     /// States that a block's terminator goes one way for all threads, whatever its operands.
@@ -389,8 +466,13 @@ impl ValueTableBuilder {
                 image_of[value.index()] = image;
             }
         }
+        let affects = AffectMap::from_edges(self.block.len(), &self.uses);
+        if self.uses.capacity() <= USES_KEPT {
+            USES.set(self.uses);
+        }
         ValueTable {
-            affects: AffectMap::from_edges(self.block.len(), &self.uses),
+            blocks: self.blocks as u32,
+            affects,
             block: self.block,
             seed: self.seed,
             flags: self.flags,
@@ -404,48 +486,77 @@ impl ValueTableBuilder {
 
     /// Sorts phis by block and entries by phi, both stably, and registers the uses.
     fn collect_phis(&mut self) -> PhiTable {
-        let mut table = PhiTable { of_block: vec![0; self.blocks + 1], ..PhiTable::default() };
-        self.phis.sort_by_key(|phi| self.block[phi.index()]);
+        if self.phis.is_empty() {
+            assert!(self.incoming.is_empty(), "an incoming value of something that is no phi");
+            return PhiTable::default();
+        }
+        for (phi, incoming) in self.incoming_of.iter().zip(&self.incoming) {
+            if let Some(value) = incoming.value {
+                self.uses.push((value, User::value(*phi)));
+            }
+        }
+        let key = |phi: &Value| (self.block[phi.index()], *phi);
+        if !self.phis.is_sorted_by_key(key) {
+            self.phis.sort_unstable_by_key(key);
+        }
+        let mut of_block = vec![0; self.blocks + 1];
         for phi in &self.phis {
-            table.of_block[self.block[phi.index()].index() + 1] += 1;
+            of_block[self.block[phi.index()].index() + 1] += 1;
         }
         for i in 0..self.blocks {
-            table.of_block[i + 1] += table.of_block[i];
+            of_block[i + 1] += of_block[i];
         }
-        let mut row = vec![u32::MAX; if self.phis.is_empty() { 0 } else { self.block.len() }];
+        let start = self.starts_in_order().unwrap_or_else(|| self.sort_incoming());
+        let incoming = std::mem::take(&mut self.incoming);
+        for (i, phi) in self.phis.iter().enumerate() {
+            let range = start[i] as usize..start[i + 1] as usize;
+            if differ(*phi, incoming[range].iter().map(|entry| entry.key)) {
+                self.flags[phi.index()] |= flag::JOINABLE;
+            }
+        }
+        PhiTable { of_block, values: std::mem::take(&mut self.phis), start, incoming }
+    }
+
+    /// Where the entries of each phi start, if they are in the order of the phis already.
+    fn starts_in_order(&self) -> Option<Vec<u32>> {
+        let mut start = Vec::with_capacity(self.phis.len() + 1);
+        start.push(0);
+        for (i, phi) in self.incoming_of.iter().enumerate() {
+            while self.phis.get(start.len() - 1)? != phi {
+                start.push(i as u32);
+            }
+        }
+        start.resize(self.phis.len() + 1, self.incoming.len() as u32);
+        Some(start)
+    }
+
+    /// Puts the entries into the order of the phis; where those of each phi start.
+    fn sort_incoming(&mut self) -> Vec<u32> {
+        let mut row = vec![u32::MAX; self.block.len()];
         for (i, phi) in self.phis.iter().enumerate() {
             row[phi.index()] = i as u32;
         }
-        table.start = vec![0; self.phis.len() + 1];
-        for (phi, _) in &self.incoming {
+        let mut start = vec![0; self.phis.len() + 1];
+        for phi in &self.incoming_of {
             assert!(
                 self.flags[phi.index()] & flag::PHI != 0,
                 "{phi:?} has an incoming value but is no phi"
             );
-            table.start[row[phi.index()] as usize + 1] += 1;
+            start[row[phi.index()] as usize + 1] += 1;
         }
         for i in 0..self.phis.len() {
-            table.start[i + 1] += table.start[i];
+            start[i + 1] += start[i];
         }
-        let mut next = table.start.clone();
+        let mut next = start.clone();
         let nothing = Incoming { pred: Node::default(), value: None, key: PhiKey::UNDEF };
-        table.incoming = vec![nothing; self.incoming.len()];
-        for &(phi, incoming) in &self.incoming {
+        let mut sorted = vec![nothing; self.incoming.len()];
+        for (phi, incoming) in self.incoming_of.iter().zip(&self.incoming) {
             let at = &mut next[row[phi.index()] as usize];
-            table.incoming[*at as usize] = incoming;
+            sorted[*at as usize] = *incoming;
             *at += 1;
-            if let Some(value) = incoming.value {
-                self.uses.push((value, User::value(phi)));
-            }
         }
-        for (i, phi) in self.phis.iter().enumerate() {
-            let range = table.start[i] as usize..table.start[i + 1] as usize;
-            if differ(*phi, table.incoming[range].iter().map(|entry| entry.key)) {
-                self.flags[phi.index()] |= flag::JOINABLE;
-            }
-        }
-        table.values = std::mem::take(&mut self.phis);
-        table
+        self.incoming = sorted;
+        start
     }
 }
 

@@ -15,15 +15,15 @@ use phalanx_ir::{
     inst::{InstFlags, Ordering},
 };
 use phalanx_target::{
-    Intrinsic, SourceSet, TransferContext,
+    Intrinsic, SourceSet, Transfer, TransferContext,
     address_space::AddressSpace,
     calling_convention::{self, Entry, argument_is_wave_uniform},
     intrinsics::lookup,
 };
-use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::{
-    Code, Reads, Rule, Rules, Surroundings, TerminatorRule,
+    Code, Reads, Rule, Rules, Surroundings, TerminatorRule, pointer_space,
     results::{OperandFacts, rule_of},
 };
 use crate::divergence::{self, Definition};
@@ -34,9 +34,12 @@ pub struct FullRules<'a> {
     around: Surroundings<'a>,
     context: TransferContext,
     entry: Entry,
-    /// Callees met so far.
-    intrinsics: FxHashMap<Const, Option<Intrinsic>>,
+    /// Callees met so far, by the low bits of their numbers.
+    intrinsics: [Option<(Const, Option<Intrinsic>)>; KNOWN],
 }
+
+/// How many callees are remembered. A power of two.
+const KNOWN: usize = 16;
 
 impl<'a> FullRules<'a> {
     /// The rules for a function in its surroundings.
@@ -47,7 +50,7 @@ impl<'a> FullRules<'a> {
             around,
             context: TransferContext::new(around.launch, around.lockstep),
             entry: calling_convention::entry(code.header.call_conv, around.target.architecture()),
-            intrinsics: FxHashMap::default(),
+            intrinsics: [None; KNOWN],
         }
     }
 
@@ -56,13 +59,21 @@ impl<'a> FullRules<'a> {
     }
 
     fn intrinsic(&mut self, callee: Const) -> Option<Intrinsic> {
+        let slot = callee.raw() as usize % KNOWN;
+        if let Some((known, intrinsic)) = self.intrinsics[slot]
+            && known == callee
+        {
+            return intrinsic;
+        }
         let context = self.code.context;
-        *self.intrinsics.entry(callee).or_insert_with(|| match context.const_data(callee).kind {
+        let intrinsic = match context.const_data(callee).kind {
             ConstKind::Global(GlobalName::Named(symbol)) => {
                 std::str::from_utf8(context.bytes(symbol)).ok().and_then(lookup)
             }
             _ => None,
-        })
+        };
+        self.intrinsics[slot] = Some((callee, intrinsic));
+        intrinsic
     }
 
     fn load(&self, data: &InstData, address: Value) -> Rule {
@@ -89,10 +100,11 @@ impl<'a> FullRules<'a> {
             phalanx_ir::ValueKind::Const(constant) => self.code.context.const_data(constant).ty,
             _ => return None,
         };
-        let number = match self.code.context.type_kind(ty) {
-            TypeKind::Vector { elem, .. } => self.code.context.type_kind(*elem).address_space(),
-            kind => kind.address_space(),
-        };
+        let context = self.code.context;
+        let number = pointer_space(context, ty).or_else(|| match context.type_kind(ty) {
+            TypeKind::Vector { elem, .. } => pointer_space(context, *elem),
+            _ => None,
+        });
         Some(AddressSpace::of(self.around.target.architecture(), number?))
     }
 
@@ -104,13 +116,14 @@ impl<'a> FullRules<'a> {
         self.address_space(address).is_some_and(AddressSpace::is_constant)
     }
 
-    fn operand_facts(&self, operands: &[Value]) -> Vec<OperandFacts> {
+    /// What is known of the operands of a call. Whether they point to private memory matters if it loads.
+    fn operand_facts(&self, operands: &[Value], loads: bool) -> SmallVec<[OperandFacts; 8]> {
         operands
             .iter()
             .map(|&operand| OperandFacts {
                 constant: operand.as_const().and_then(|constant| self.integer(constant)),
                 varies: operand.as_const().is_none() && operand.as_block().is_none(),
-                may_be_private: self.may_be_private(operand),
+                may_be_private: !loads || self.may_be_private(operand),
             })
             .collect()
     }
@@ -143,7 +156,9 @@ impl<'a> FullRules<'a> {
             self.code.context.type_kind(body.inst(call).ty),
             TypeKind::Struct { .. } | TypeKind::Named(_)
         );
-        let facts = self.operand_facts(body.call_args(call));
+        let results = [info.result, info.further_results];
+        let loads = results.iter().any(|result| matches!(result, Transfer::Load { .. }));
+        let facts = self.operand_facts(body.call_args(call), loads);
         let is_pure = info.is_invariant_with_operands();
         let member = |index: usize| rule_of(info.result_at(index), &facts, &self.context, is_pure);
         let rule = match result {
@@ -275,6 +290,34 @@ impl<'a> FullRules<'a> {
     }
 }
 
+/// Whether instructions with this opcode, which is no terminator's, are looked at: not all of them are pure functions of their
+/// operands. A phi has a rule of its own elsewhere.
+#[inline]
+const fn has_rule(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::Phi
+            | Opcode::Call
+            | Opcode::Load
+            | Opcode::Alloca
+            | Opcode::Freeze
+            | Opcode::ExtractValue
+            | Opcode::LShr
+            | Opcode::AShr
+            | Opcode::UDiv
+            | Opcode::And
+            | Opcode::AddrSpaceCast
+            | Opcode::Store
+            | Opcode::Fence
+            | Opcode::AtomicRmw
+            | Opcode::CmpXchg
+            | Opcode::VaArg
+            | Opcode::LandingPad
+            | Opcode::CatchPad
+            | Opcode::CleanupPad
+    )
+}
+
 fn union(a: Rule, b: Rule) -> Rule {
     let mask = |rule: &Rule| match rule.reads {
         Reads::Some(mask) => mask,
@@ -303,6 +346,11 @@ fn union(a: Rule, b: Rule) -> Rule {
 }
 
 impl Rules for FullRules<'_> {
+    #[inline]
+    fn is_plain(&self, opcode: Opcode) -> bool {
+        opcode >= Opcode::FNeg && !has_rule(opcode)
+    }
+
     fn argument(&mut self, position: u32) -> Definition {
         let attributes =
             self.code.context.param_attrs(self.code.header.attributes, position as usize);
@@ -316,6 +364,7 @@ impl Rules for FullRules<'_> {
         Definition { seed, transfer: divergence::Transfer::Propagate, is_pure: true }
     }
 
+    #[inline(always)]
     fn inst(&mut self, inst: InstId) -> Rule {
         let body = self.code.body;
         let data = body.inst(inst);

@@ -5,8 +5,8 @@
 //! to them. None of this is a claim about what is true.
 
 use phalanx_ir::{
-    Const, GlobalName, InstId, Opcode, Type, TypeKind, Value,
-    attributes::AttrKind,
+    Const, GlobalName, InstData, InstId, Opcode, Type, TypeKind, Value,
+    attributes::{AttrKind, AttrList},
     constant::{ConstKind, InlineAsm},
     inst::Ordering,
     metadata::LocalMetadata,
@@ -18,7 +18,7 @@ use phalanx_target::{
     llvm_rules::{self, AmdgpuWorkgroup, Callee},
 };
 
-use super::{Code, Rule, Rules, Surroundings, TerminatorRule};
+use super::{Code, Rule, Rules, Surroundings, TerminatorRule, pointer_space};
 use crate::divergence::{self, Definition};
 
 /// The rules of a function.
@@ -31,7 +31,23 @@ pub struct LlvmRules<'a> {
     all_uniform: bool,
     /// Forget what LLVM forgets.
     exact: bool,
+    known: [Option<Known>; KNOWN],
 }
+
+/// What the name of a callee and the attributes of a call say, whatever its operands are.
+#[derive(Copy, Clone)]
+struct Known {
+    callee: Const,
+    attributes: AttrList,
+    /// None where operands have a say.
+    uniformity: Option<LlvmUniformity>,
+    /// See [`Definition::is_pure`].
+    is_pure: bool,
+    is_workitem_id_x: bool,
+}
+
+/// How many callees are remembered, by the low bits of their numbers. A power of two.
+const KNOWN: usize = 16;
 
 impl<'a> LlvmRules<'a> {
     /// The rules for a function in its surroundings.
@@ -43,16 +59,24 @@ impl<'a> LlvmRules<'a> {
             _ => None,
         });
         let workgroup = AmdgpuWorkgroup {
-            required: sizes
-                .into_iter()
-                .collect::<Option<Vec<u32>>>()
-                .and_then(|sizes| sizes.try_into().ok()),
+            required: match sizes {
+                [Some(x), Some(y), Some(z)] => Some([x, y, z]),
+                _ => None,
+            },
             max_flat_size: around.launch.max_flat_workgroup_size,
             wave_width: around.launch.wave_width.unwrap_or(64),
         };
         let all_uniform = !around.target.llvm_has_divergence()
             || architecture == Architecture::Amdgcn && workgroup.is_single_thread();
-        LlvmRules { code, around, architecture, workgroup, all_uniform, exact }
+        LlvmRules {
+            code,
+            around,
+            architecture,
+            workgroup,
+            all_uniform,
+            exact,
+            known: [None; KNOWN],
+        }
     }
 
     fn callee(&self, call: InstId) -> Option<Const> {
@@ -84,8 +108,50 @@ impl<'a> LlvmRules<'a> {
             Some(ConstKind::Global(name)) => (self.around.callee)(*name),
             _ => None,
         };
-        let has = |list| context.function_attrs(list).has(AttrKind::NoDivergenceSource);
+        let has = |list| {
+            list != AttrList::EMPTY
+                && context.function_attrs(list).has(AttrKind::NoDivergenceSource)
+        };
         has(at_site) || at_callee.is_some_and(has)
+    }
+
+    /// What is known of the callee of a call; none for pointers.
+    #[inline]
+    fn known(&mut self, call: InstId) -> Option<&Known> {
+        let callee = self.callee(call)?;
+        let attributes = self.code.body.call_info(call).attributes;
+        let slot = callee.raw() as usize % KNOWN;
+        let is_known = self.known[slot]
+            .as_ref()
+            .is_some_and(|known| known.callee == callee && known.attributes == attributes);
+        if !is_known {
+            self.known[slot] = Some(self.look_up(call, callee, attributes));
+        }
+        self.known[slot].as_ref()
+    }
+
+    fn look_up(&self, call: InstId, callee: Const, attributes: AttrList) -> Known {
+        let name = self.callee_name(call);
+        let found = name.and_then(phalanx_target::intrinsics::lookup);
+        let is_workitem_id_x = name == Some("llvm.amdgcn.workitem.id.x");
+        let asks_operands = self.architecture == Architecture::Amdgcn
+            && match name {
+                None => true,
+                Some(name) => {
+                    name.starts_with("llvm.amdgcn.addrspacecast.nonnull")
+                        || name.starts_with("llvm.read_register")
+                }
+            };
+        let uniformity = (!asks_operands).then(|| {
+            if name.is_some_and(|name| name.starts_with("llvm.amdgcn.workitem.id.")) {
+                return self.call(call);
+            }
+            let name = name.map_or(Callee::Indirect, Callee::Function);
+            let is_no_source = self.is_no_source(call);
+            llvm_rules::call_of(self.architecture, name, found.as_ref(), is_no_source)
+        });
+        let is_pure = found.is_some_and(|found| found.info.is_invariant_with_operands());
+        Known { callee, attributes, uniformity, is_pure, is_workitem_id_x }
     }
 
     fn call(&self, call: InstId) -> LlvmUniformity {
@@ -186,6 +252,7 @@ impl<'a> LlvmRules<'a> {
         }
     }
 
+    #[inline]
     fn address_space(&self, address: Value) -> u32 {
         let ty = match address.kind() {
             phalanx_ir::ValueKind::Inst(inst) => self.code.body.inst(inst).ty,
@@ -193,7 +260,7 @@ impl<'a> LlvmRules<'a> {
             phalanx_ir::ValueKind::Const(constant) => self.code.context.const_data(constant).ty,
             _ => return 0,
         };
-        self.code.context.type_kind(ty).address_space().unwrap_or(0)
+        pointer_space(self.code.context, ty).unwrap_or(0)
     }
 
     fn integer(&self, value: Value) -> Option<u64> {
@@ -204,10 +271,10 @@ impl<'a> LlvmRules<'a> {
         }
     }
 
-    fn is_workitem_id_x(&self, value: Value) -> bool {
+    fn is_workitem_id_x(&mut self, value: Value) -> bool {
         value.as_inst().is_some_and(|inst| {
             self.code.body.inst(inst).opcode == Opcode::Call
-                && self.callee_name(inst) == Some("llvm.amdgcn.workitem.id.x")
+                && self.known(inst).is_some_and(|known| known.is_workitem_id_x)
         })
     }
 
@@ -221,13 +288,16 @@ impl<'a> LlvmRules<'a> {
         amount.map_or(0, |amount| u32::try_from(amount).unwrap_or(0))
     }
 
-    fn classify(&self, inst: InstId) -> LlvmUniformity {
+    #[inline]
+    fn classify(&mut self, inst: InstId, data: &InstData) -> LlvmUniformity {
         let body = self.code.body;
-        let data = body.inst(inst);
         let operands = body.operands(inst);
         let is_amdgpu = self.architecture == Architecture::Amdgcn;
         match data.opcode {
-            Opcode::Call | Opcode::Invoke | Opcode::CallBr => self.call(inst),
+            Opcode::Call | Opcode::Invoke | Opcode::CallBr => {
+                let known = self.known(inst).and_then(|known| known.uniformity);
+                known.unwrap_or_else(|| self.call(inst))
+            }
             // Where scratch memory has global addresses, one offset is another address in each lane.
             Opcode::AddrSpaceCast
                 if is_amdgpu
@@ -295,13 +365,10 @@ impl<'a> LlvmRules<'a> {
     }
 
     /// Whether the result is a function of the operands alone, which makes it invariant where they are.
-    fn is_pure(&self, inst: InstId) -> bool {
-        let data = self.code.body.inst(inst);
-        match data.opcode {
-            Opcode::Call => self
-                .callee_name(inst)
-                .and_then(phalanx_target::intrinsics::lookup)
-                .is_some_and(|intrinsic| intrinsic.info.is_invariant_with_operands()),
+    #[inline(always)]
+    fn is_pure(&mut self, inst: InstId, opcode: Opcode) -> bool {
+        match opcode {
+            Opcode::Call => self.known(inst).is_some_and(|known| known.is_pure),
             Opcode::Load
             | Opcode::Store
             | Opcode::Fence
@@ -320,7 +387,39 @@ impl<'a> LlvmRules<'a> {
     }
 }
 
+/// Whether instructions with this opcode, which is no terminator's, are looked at: not all of them are as uniform as their operands,
+/// or not all are pure. A phi has a rule of its own elsewhere.
+#[inline]
+const fn has_rule(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::Phi
+            | Opcode::Call
+            | Opcode::Load
+            | Opcode::Store
+            | Opcode::Fence
+            | Opcode::AtomicRmw
+            | Opcode::CmpXchg
+            | Opcode::Alloca
+            | Opcode::VaArg
+            | Opcode::Freeze
+            | Opcode::LandingPad
+            | Opcode::CatchPad
+            | Opcode::CleanupPad
+            | Opcode::AddrSpaceCast
+            | Opcode::LShr
+            | Opcode::AShr
+            | Opcode::And
+            | Opcode::ExtractValue
+    )
+}
+
 impl Rules for LlvmRules<'_> {
+    #[inline]
+    fn is_plain(&self, opcode: Opcode) -> bool {
+        opcode >= Opcode::FNeg && !self.all_uniform && !has_rule(opcode)
+    }
+
     fn argument(&mut self, position: u32) -> Definition {
         let attributes =
             self.code.context.param_attrs(self.code.header.attributes, position as usize);
@@ -335,15 +434,16 @@ impl Rules for LlvmRules<'_> {
         Definition { seed, transfer: divergence::Transfer::Propagate, is_pure: true }
     }
 
+    #[inline(always)]
     fn inst(&mut self, inst: InstId) -> Rule {
         let data = self.code.body.inst(inst);
         // A terminator without a result is a value to nobody.
         let no_value = data.opcode.is_terminator() && (self.exact || data.ty == Type::VOID);
         let uniformity = match self.all_uniform || no_value {
             true => LlvmUniformity::AlwaysUniform,
-            false => self.classify(inst),
+            false => self.classify(inst, data),
         };
-        let is_pure = self.is_pure(inst);
+        let is_pure = self.is_pure(inst, data.opcode);
         Rule::new(match uniformity {
             LlvmUniformity::Default => Definition {
                 seed: SourceSet::EMPTY,
@@ -363,6 +463,7 @@ impl Rules for LlvmRules<'_> {
         })
     }
 
+    #[inline]
     fn terminator(&mut self, inst: InstId) -> TerminatorRule {
         if self.all_uniform {
             return TerminatorRule::Fixed;

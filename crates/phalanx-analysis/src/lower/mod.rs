@@ -12,9 +12,11 @@ mod numbering;
 mod results;
 mod update;
 
+use phalanx_graph::Node;
 use phalanx_ir::{
-    Body, Const, Context, Flow, FunctionHeader, GlobalName, InstId, Opcode, Symbol, ValueKind,
-    attributes::AttrList, constant::ConstKind, flow::node_of, metadata::MetadataId,
+    Body, Const, Context, Flow, FunctionHeader, GlobalName, InstId, LocalMetadataId, Opcode,
+    Symbol, Type, ValueKind, attributes::AttrList, constant::ConstKind, flow::node_of,
+    metadata::MetadataId,
 };
 use phalanx_target::{LaunchFacts, SourceSet};
 
@@ -104,6 +106,8 @@ pub(crate) enum TerminatorRule {
 
 /// What instructions and arguments contribute.
 pub(crate) trait Rules {
+    /// Whether every instruction with this opcode is [`Rule::PURE`], here at least. Most are, and are not asked about further.
+    fn is_plain(&self, opcode: Opcode) -> bool;
     /// Of an argument.
     fn argument(&mut self, position: u32) -> divergence::Definition;
     /// Of an instruction other than a phi.
@@ -130,49 +134,45 @@ pub fn as_exact_llvm(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
     lower(code, &mut LlvmRules::new(code, around, true))
 }
 
-fn lower(code: Code<'_>, rules: &mut dyn Rules) -> ValueTable {
+/// One pass over the blocks in order: definitions, uses, phis and terminators. `rules` is a type of its own so that the
+/// common case, a pure function of all operands, costs no call.
+fn lower<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTable {
     let Code { context, header, flow, body } = code;
     let numbering = Numbering::new(header);
     let values = header.params.len() + body.id_count();
-    let mut table = ValueTableBuilder::with_capacity(flow.id_count(), values);
-    let Some(entry) = flow.entry().map(node_of) else { return table.finish() };
+    let Some(entry) = flow.entry().map(node_of) else {
+        return ValueTableBuilder::new(flow.id_count()).finish();
+    };
+    let mut table = ValueTableBuilder::with_values(flow.id_count(), values, entry);
     for position in 0..header.params.len() as u32 {
-        table.value(entry, rules.argument(position));
+        table.define(numbering.argument(position), entry, rules.argument(position));
     }
-    // Values first, in id order, which is their numbering.
-    let mut reads = vec![Reads::All; body.id_count()];
-    for inst in body.all_ids() {
-        let Some(block) = body.block_of(inst).map(node_of) else {
-            table.value(entry, divergence::Definition::IMPURE);
-            continue;
-        };
-        if body.inst(inst).opcode == Opcode::Phi {
-            table.phi(block, divergence::Definition::PURE);
-            continue;
-        }
-        let rule = rule_of(body, rules, inst);
-        let mut definition = rule.definition;
-        if let Some(image) = rule.image {
-            definition.transfer = table.image(image);
-        }
-        reads[inst.into_raw().into_u32() as usize] = rule.reads;
-        table.value(block, definition);
-    }
-    // Then uses, block by block.
+    let mut seen = 0;
     for &block in flow.order() {
         let node = node_of(block);
         for inst in body.block_insts(block) {
+            seen += 1;
             let opcode = body.inst(inst).opcode;
             let user = numbering.inst(inst);
+            if rules.is_plain(opcode) {
+                table.define_pure(user, node);
+                for operand in body.operands(inst).iter().filter_map(|&o| numbering.operand(o)) {
+                    table.operand(operand, user);
+                }
+                continue;
+            }
             if opcode == Opcode::Phi {
+                table.define_phi(user, node, divergence::Definition::PURE);
                 for entry in incoming(context, body, numbering, inst) {
                     table.incoming(user, entry);
                 }
                 continue;
             }
             if has_operands(opcode) {
-                let reads = reads[inst.into_raw().into_u32() as usize];
+                let reads = define(&mut table, rules, body, inst, (user, node));
                 operands(body, numbering, inst, reads, |operand| table.operand(operand, user));
+            } else {
+                table.define(user, node, divergence::Definition::IMPURE);
             }
             if opcode.is_terminator() {
                 match rules.terminator(inst) {
@@ -190,11 +190,56 @@ fn lower(code: Code<'_>, rules: &mut dyn Rules) -> ValueTable {
             }
         }
     }
+    if seen < body.id_count() {
+        define_unlisted(&mut table, rules, code);
+    }
     table.finish()
 }
 
+/// States the definition of an instruction that is no phi; what it reads.
+#[inline(always)]
+fn define<R: Rules>(
+    table: &mut ValueTableBuilder,
+    rules: &mut R,
+    body: &Body,
+    inst: InstId,
+    (value, block): (Value, Node),
+) -> Reads {
+    let rule = rule_of(body, rules, inst);
+    let mut definition = rule.definition;
+    if let Some(image) = rule.image {
+        definition.transfer = table.image(image);
+    }
+    table.define(value, block, definition);
+    rule.reads
+}
+
+/// Definitions of instructions in blocks that are not listed in the order. Nobody executes them, so uses do not count.
+#[cold]
+fn define_unlisted<R: Rules>(table: &mut ValueTableBuilder, rules: &mut R, code: Code<'_>) {
+    let Code { header, flow, body, .. } = code;
+    let numbering = Numbering::new(header);
+    let mut is_listed = vec![false; flow.id_count()];
+    for &block in flow.order() {
+        is_listed[node_of(block).index()] = true;
+    }
+    for inst in body.all_ids() {
+        let Some(block) = body.block_of(inst).map(node_of) else { continue };
+        if is_listed[block.index()] {
+            continue;
+        }
+        let value = numbering.inst(inst);
+        if body.inst(inst).opcode == Opcode::Phi {
+            table.define_phi(value, block, divergence::Definition::PURE);
+        } else {
+            define(table, rules, body, inst, (value, block));
+        }
+    }
+}
+
 /// What the definition of an instruction is that is no phi. The transfer of an image is in `image`.
-fn rule_of(body: &Body, rules: &mut dyn Rules, inst: InstId) -> Rule {
+#[inline(always)]
+fn rule_of<R: Rules + ?Sized>(body: &Body, rules: &mut R, inst: InstId) -> Rule {
     let rule = match body.inst(inst).opcode {
         opcode if !has_operands(opcode) => Rule::IMPURE,
         _ => rules.inst(inst),
@@ -207,11 +252,13 @@ fn rule_of(body: &Body, rules: &mut dyn Rules, inst: InstId) -> Rule {
 }
 
 /// Whether operands of an instruction are operands of a value: those of a terminator decide where it goes.
+#[inline]
 fn has_operands(opcode: Opcode) -> bool {
     !opcode.is_terminator() || opcode.is_call()
 }
 
 /// The values that the definition of an instruction reads.
+#[inline]
 fn operands(
     body: &Body,
     numbering: Numbering,
@@ -220,7 +267,15 @@ fn operands(
     mut call: impl FnMut(Value),
 ) {
     let (of, mask) = match reads {
-        Reads::All => (inst, u64::MAX),
+        Reads::All => {
+            for &operand in body.operands(inst) {
+                match operand.kind() {
+                    ValueKind::Metadata(id) => local_values(body, numbering, id, &mut call),
+                    _ => numbering.operand(operand).into_iter().for_each(&mut call),
+                }
+            }
+            return;
+        }
         Reads::Some(mask) => (inst, mask),
         Reads::Of(of, mask) => (of, mask),
     };
@@ -229,13 +284,22 @@ fn operands(
             continue;
         }
         match operand.kind() {
-            ValueKind::Metadata(id) => {
-                for &value in body.local_metadata(id).values() {
-                    numbering.operand(value).into_iter().for_each(&mut call);
-                }
-            }
+            ValueKind::Metadata(id) => local_values(body, numbering, id, &mut call),
             _ => numbering.operand(operand).into_iter().for_each(&mut call),
         }
+    }
+}
+
+/// Values in metadata that is an operand.
+#[cold]
+fn local_values(
+    body: &Body,
+    numbering: Numbering,
+    metadata: LocalMetadataId,
+    call: &mut impl FnMut(Value),
+) {
+    for &value in body.local_metadata(metadata).values() {
+        numbering.operand(value).into_iter().for_each(&mut *call);
     }
 }
 
@@ -256,6 +320,15 @@ fn incoming<'a>(
         };
         Incoming { pred: node_of(block), value, key }
     })
+}
+
+/// The address space of a pointer type. Those of small spaces have fixed numbers.
+#[inline]
+fn pointer_space(context: &Context, ty: Type) -> Option<u32> {
+    match ty.raw().wrapping_sub(Type::PTR.raw()) {
+        space @ 0..=9 => Some(space),
+        _ => context.type_kind(ty).address_space(),
+    }
 }
 
 fn constant_key(context: &Context, constant: Const) -> PhiKey {

@@ -24,12 +24,14 @@ pub enum Definition {
 
 impl Numbering {
     /// The numbering of the function with this header.
+    #[inline]
     #[must_use]
     pub fn new(header: &FunctionHeader) -> Self {
         Numbering { arguments: header.params.len() as u32 }
     }
 
     /// The value of an argument.
+    #[inline]
     #[must_use]
     pub fn argument(self, position: u32) -> Value {
         debug_assert!(position < self.arguments);
@@ -37,12 +39,14 @@ impl Numbering {
     }
 
     /// The value of an instruction.
+    #[inline]
     #[must_use]
     pub fn inst(self, inst: InstId) -> Value {
         Value::from_raw(self.arguments + inst.into_raw().into_u32())
     }
 
     /// The value of an operand; none for constants, blocks and metadata.
+    #[inline]
     #[must_use]
     pub fn operand(self, operand: phalanx_ir::Value) -> Option<Value> {
         match operand.kind() {
@@ -53,6 +57,7 @@ impl Numbering {
     }
 
     /// What a value stands for.
+    #[inline]
     #[must_use]
     pub fn definition(self, value: Value) -> Definition {
         match value.raw().checked_sub(self.arguments) {

@@ -63,6 +63,41 @@ pub(crate) fn rule_of(
     context: &TransferContext,
     is_pure: bool,
 ) -> Rule {
+    match plain_rule(transfer, operands, is_pure) {
+        Some(rule) => rule,
+        None => rule_by_evaluation(transfer, operands, context, is_pure),
+    }
+}
+
+/// The rule where it can be read off, which is most of the time.
+fn plain_rule(transfer: &Transfer, operands: &[OperandFacts], is_pure: bool) -> Option<Rule> {
+    if operands.len() > 64 {
+        return None;
+    }
+    let (seed, is_fixed, reads) = match *transfer {
+        Transfer::Source(seed) => (seed, transfer.is_timeless(), 0),
+        Transfer::Propagate(seed) if seed != SourceSet::ALL => {
+            let varies = operands.iter().enumerate().filter(|(_, operand)| operand.varies);
+            let reads = varies.fold(0u64, |reads, (position, _)| reads | 1 << position);
+            (seed, reads == 0, reads)
+        }
+        _ => return None,
+    };
+    let transfer = match is_fixed {
+        true => divergence::Transfer::Fixed,
+        false => divergence::Transfer::Propagate,
+    };
+    let definition = Definition { seed, transfer, is_pure };
+    Some(Rule { definition, image: None, reads: Reads::Some(reads) })
+}
+
+/// The rule of any transfer, by what it makes of each source of each operand.
+fn rule_by_evaluation(
+    transfer: &Transfer,
+    operands: &[OperandFacts],
+    context: &TransferContext,
+    is_pure: bool,
+) -> Rule {
     // Operands of a shuffle: data with any lane number, and no lane number by itself.
     let (worst, skip) = match *transfer {
         Transfer::Shuffle { lane: Some(lane), stale: false, .. } => {
@@ -115,4 +150,43 @@ pub(crate) fn rule_of(
     };
     let definition = Definition { seed, transfer, is_pure };
     Rule { definition, image: (!identity && !unread).then_some(image), reads: Reads::Some(reads) }
+}
+
+#[cfg(test)]
+mod tests {
+    use phalanx_target::LaunchFacts;
+    use rand::{Rng, SeedableRng, rngs::SmallRng};
+
+    use super::*;
+
+    #[test]
+    fn what_is_read_off_is_what_evaluation_gives() {
+        let mut rng = SmallRng::seed_from_u64(1);
+        let context = TransferContext::new(&LaunchFacts::default(), false);
+        let mut plain = 0;
+        for _ in 0..2000 {
+            let seed = match rng.random_range(0..4) {
+                0 => SourceSet::EMPTY,
+                1 => SourceSet::ALL,
+                _ => SourceSet::from_bits(rng.random()),
+            };
+            let transfer = match rng.random() {
+                true => Transfer::Source(seed),
+                false => Transfer::Propagate(seed),
+            };
+            let count = rng.random_range(0..6) + if rng.random_ratio(1, 20) { 63 } else { 0 };
+            let operand = |_| OperandFacts {
+                constant: rng.random::<bool>().then_some(3),
+                varies: rng.random(),
+                may_be_private: rng.random(),
+            };
+            let operands: Vec<OperandFacts> = (0..count).map(operand).collect();
+            if let Some(rule) = plain_rule(&transfer, &operands, true) {
+                plain += 1;
+                let expected = rule_by_evaluation(&transfer, &operands, &context, true);
+                assert_eq!(rule, expected, "{transfer:?} of {operands:?}");
+            }
+        }
+        assert!(plain > 1000, "{plain}");
+    }
 }

@@ -79,11 +79,18 @@ pub fn callees(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, AttrLis
         .collect()
 }
 
-/// What is known of the launches of a function.
+/// What is known of the launches of a function: what the module says, and what the driver states ([`Database::set_launch`]).
 ///
-/// *Reads* `header`, `shell`, [`target`]. *Changes when* a stated size or the wave width do. *Cost* O(attributes).
+/// *Reads* `header`, `launch`, `shell`, [`target`]. *Changes when* a stated size or the wave width do. *Cost* O(attributes).
+///
+/// [`Database::set_launch`]: crate::Database::set_launch
 #[salsa::tracked(returns(ref))]
 pub fn launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
+    function.launch(db).over(stated_launch_facts(db, function))
+}
+
+/// What the module alone says. Not a query.
+pub fn stated_launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
     let module = function.module(db);
     let metadata = &module.shell(db).metadata;
     launch::launch_facts(module.context(db), function.header(db), metadata, target(db, module))
@@ -207,4 +214,38 @@ pub fn control_divergence(db: &dyn Db, function: FunctionInput) -> Option<Vec<So
     let cfg = cfg(db, function).as_ref()?;
     let postdom = postdom_tree(db, function).as_ref()?;
     Some(control::control_divergence(cfg, postdom, branch_divergence(db, function).as_ref()?))
+}
+
+/// How many branches of a function are divergent for some source.
+///
+/// *Reads* [`branch_divergence`]. *Changes when* a branch becomes divergent or uniform. *Cost* O(blocks).
+#[salsa::tracked(returns(copy))]
+pub fn divergent_branches(db: &dyn Db, function: FunctionInput) -> usize {
+    let branches = branch_divergence(db, function).as_ref();
+    branches.map_or(0, |branches| branches.iter().filter(|sources| !sources.is_empty()).count())
+}
+
+/// Functions of a module that are counted together: so many that both a group and the list of groups stay short.
+const GROUP: usize = 128;
+
+/// The sum of [`divergent_branches`] over one group of functions.
+///
+/// *Reads* `functions`, [`divergent_branches`]. *Changes when* one of them does. *Cost* O(1) per function of the group.
+#[salsa::tracked(returns(copy))]
+fn divergent_branches_of_group(db: &dyn Db, module: ModuleInput, group: usize) -> usize {
+    let entries = module.functions(db);
+    let group = entries.iter().skip(group * GROUP).take(GROUP);
+    group.filter(|e| e.is_definition).map(|e| divergent_branches(db, e.input)).sum()
+}
+
+/// How many branches of a module are divergent for some source.
+///
+/// Counted by groups of functions: those in which nothing was edited are validated in one step.
+///
+/// *Reads* `functions`, [`divergent_branches`]. *Changes when* one of them does. *Cost* O(functions) the first time, then
+/// O(functions / 128) and the groups with edited functions.
+#[salsa::tracked(returns(copy))]
+pub fn module_divergent_branches(db: &dyn Db, module: ModuleInput) -> usize {
+    let groups = module.functions(db).len().div_ceil(GROUP);
+    (0..groups).map(|group| divergent_branches_of_group(db, module, group)).sum()
 }

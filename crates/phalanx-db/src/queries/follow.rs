@@ -7,7 +7,7 @@
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
     divergence::{self as solver, Divergence, Rules, ValueTable},
@@ -58,35 +58,91 @@ pub fn llvm_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
+/// How often the divergence of a function was found in which way.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Repairs {
+    /// From scratch.
+    pub solved: u64,
+    /// From scratch, and kept to be repaired.
+    pub kept: u64,
+    /// By repair.
+    pub repaired: u64,
+    /// Derived again from tables that were kept.
+    pub rebuilt: u64,
+    /// Values, uses and branches that all repairs together looked at.
+    pub visited: u64,
+}
+
+#[derive(Debug, Default)]
+enum Place {
+    /// Never asked, or dropped.
+    #[default]
+    New,
+    /// Asked once; nothing was kept.
+    Asked,
+    /// Somebody is working with it; lost, if that is broken off.
+    Taken,
+    Here(Follower),
+}
+
 /// Where the followers of a function are while nobody asks.
 #[derive(Debug, Default)]
 pub struct Slot {
-    full: Mutex<Option<Follower>>,
-    llvm: Mutex<Option<Follower>>,
+    full: Mutex<Place>,
+    llvm: Mutex<Place>,
+    counts: Mutex<Repairs>,
 }
 
 impl Slot {
-    fn of(&self, sources: Sources) -> &Mutex<Option<Follower>> {
-        match sources {
+    fn of(&self, sources: Sources) -> MutexGuard<'_, Place> {
+        // Nothing is done under the lock but moving.
+        let place = match sources {
             Sources::Full => &self.full,
             Sources::Llvm => &self.llvm,
+        };
+        place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The follower; none for who asks first, and will not keep anything.
+    fn take(&self, sources: Sources) -> Option<Follower> {
+        let mut place = self.of(sources);
+        match std::mem::replace(&mut *place, Place::Taken) {
+            Place::New => {
+                *place = Place::Asked;
+                None
+            }
+            Place::Asked => Some(Follower::seen(sources)),
+            Place::Taken => Some(Follower::new(sources)),
+            Place::Here(follower) => Some(follower),
         }
     }
 
-    fn take(&self, sources: Sources) -> Follower {
-        // Nothing is done under the lock but moving.
-        let mut slot = self.of(sources).lock().unwrap_or_else(PoisonError::into_inner);
-        slot.take().unwrap_or_else(|| Follower::new(sources))
+    fn put(&self, sources: Sources, follower: Follower) {
+        *self.of(sources) = Place::Here(follower);
     }
 
-    fn put(&self, sources: Sources, follower: Option<Follower>) {
-        *self.of(sources).lock().unwrap_or_else(PoisonError::into_inner) = follower;
+    fn count(&self, found: Found) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        match found {
+            Found::Solved => counts.solved += 1,
+            Found::Kept => counts.kept += 1,
+            Found::Rebuilt => counts.rebuilt += 1,
+            Found::Repaired { visited } => {
+                counts.repaired += 1;
+                counts.visited += visited as u64;
+            }
+        }
+    }
+
+    /// How often which way was taken.
+    pub fn repairs(&self) -> Repairs {
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Drops what is kept; it is built again when it is worth it.
     pub fn clear(&self) {
-        self.put(Sources::Full, None);
-        self.put(Sources::Llvm, None);
+        *self.of(Sources::Full) = Place::New;
+        *self.of(Sources::Llvm) = Place::New;
     }
 }
 
@@ -109,7 +165,8 @@ pub fn is_large(db: &dyn Db, function: FunctionInput) -> bool {
 
 /// Divergence of a function as its journal says it has become. None for a declaration.
 ///
-/// *Reads* and *costs* as [`follow`]; a small function is solved from scratch and has no follower.
+/// *Reads* `flow`, `body`, [`flow_version`], [`full_version`] or [`llvm_version`]. *Cost* from scratch the first times; then that of what
+/// changed. A small function is solved from scratch and has no follower.
 pub(super) fn repaired(
     db: &dyn Db,
     function: FunctionInput,
@@ -121,11 +178,25 @@ pub(super) fn repaired(
     }
     let journal = function.body(db).journal();
     let changes = OnceCell::new();
-    let found = follow(db, function, sources, journal.position(), |position| {
+    follow(db, function, sources, journal.position(), |position| {
         let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
         Some(Changes { insts: &changes.insts, flow: changes.flow })
-    });
-    Some(found?.0)
+    })
+}
+
+/// How the divergence of a function was found so far; all zero for small functions, which are always solved from scratch. Not a query.
+pub fn repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
+    match is_large(db, function) {
+        true => follower_slot(db, function).repairs(),
+        false => Repairs::default(),
+    }
+}
+
+/// Drops what is kept to repair the facts of a function. Not a query.
+pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
+    if is_large(db, function) {
+        follower_slot(db, function).clear();
+    }
 }
 
 fn table(db: &dyn Db, function: FunctionInput, sources: Sources) -> Option<&ValueTable> {
@@ -135,34 +206,37 @@ fn table(db: &dyn Db, function: FunctionInput, sources: Sources) -> Option<&Valu
     }
 }
 
-/// The answer of [`divergence()`](super::divergence()) or [`uniformity`](super::uniformity), for a caller who has a record of the
-/// edits: `position` names the present state of the body, and `since` says what has changed since an earlier one, if
-/// that is known. None for a declaration.
+/// The answer of [`divergence()`](super::divergence()) or [`uniformity`](super::uniformity): `position` names the present state of the
+/// body, and `since` says what has changed since an earlier one, if that is known. None for a declaration.
 ///
 /// *Reads* `flow`, `body`, [`flow_version`], [`full_version`] or [`llvm_version`]. *Cost* from scratch the first times; then that
 /// of what changed.
-pub fn follow<'h>(
+fn follow<'h>(
     db: &dyn Db,
     function: FunctionInput,
     sources: Sources,
     position: u64,
     since: impl FnOnce(u64) -> Option<Changes<'h>>,
-) -> Option<(Divergence, Found)> {
+) -> Option<Divergence> {
     let flow = flow_facts(db, function)?;
-    let (around, callees) = match sources {
-        Sources::Full => (full_version(db, function), NO_CALLEES),
-        Sources::Llvm => (llvm_version(db, function), callees(db, function).as_slice()),
-    };
-    let stamp = Stamp { position, flow: flow_version(db, function), around };
     let scratch = || match table(db, function, sources) {
         Some(table) => solver::solve(flow, table, Rules::Precise),
         None => Divergence::default(),
     };
     let slot = follower_slot(db, function);
-    let mut follower = slot.take(sources);
-    let found = with_code(db, function, callees, |code, around| {
+    let Some(mut follower) = slot.take(sources) else {
+        slot.count(Found::Solved);
+        return Some(scratch());
+    };
+    let (around, callees) = match sources {
+        Sources::Full => (full_version(db, function), NO_CALLEES),
+        Sources::Llvm => (llvm_version(db, function), callees(db, function).as_slice()),
+    };
+    let stamp = Stamp { position, flow: flow_version(db, function), around };
+    let (answer, found) = with_code(db, function, callees, |code, around| {
         follower.answer(Subject { code, around, flow, stamp }, since, scratch)
-    });
-    slot.put(sources, Some(follower));
-    found
+    })?;
+    slot.put(sources, follower);
+    slot.count(found);
+    Some(answer)
 }

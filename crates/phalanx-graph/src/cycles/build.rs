@@ -19,22 +19,45 @@
 //! the blocks of a cycle.
 
 use super::{CrossingEdges, CrossingNodes, Cycle, Cycles};
-use crate::dfs::{Dfs, NONE};
+use std::cell::Cell;
+
+use crate::dfs::{Frame, NONE, Preorder};
 use crate::dom::jump_pointer;
 use crate::graph::{Graph, Repeats};
 use crate::node::Node;
+use crate::scratch::{SCRATCH_KEPT, refill};
 use crate::threshold::Thresholds;
 
-pub(super) fn build<G: Graph + ?Sized>(graph: &G, dfs: &Dfs) -> Cycles {
-    let mut finder = Finder::new(graph, dfs);
-    finder.run();
-    let Finder { headers, header_cycle, parts, top, late, .. } = finder;
-    let mut cycles = lay_out(graph.node_count(), &headers, &header_cycle, &parts, &top);
-    if !cycles.is_empty() {
-        cycles.entries = crossing_nodes(&mut cycles, &late);
-        cycles.exits = crossing_edges(&cycles, graph);
+/// As [`build`], with the search that visits the last successor first.
+pub(super) fn search_and_build<G: Graph + ?Sized>(graph: &G) -> Cycles {
+    let (mut dfs, mut stack) = SEARCH.take();
+    dfs.search::<G, true>(graph, &mut stack, |_| {});
+    let cycles = build(graph, &dfs);
+    if dfs.interval.capacity() <= SCRATCH_KEPT {
+        SEARCH.set((dfs, stack));
     }
     cycles
+}
+
+pub(super) fn build<G: Graph + ?Sized>(graph: &G, dfs: &Preorder) -> Cycles {
+    let mut finder = Finder { graph, dfs, tables: TABLES.take() };
+    finder.run();
+    let mut tables = finder.tables;
+    let mut cycles = lay_out(graph.node_count(), &mut tables);
+    if !cycles.is_empty() {
+        cycles.entries = crossing_nodes(&mut cycles, &tables.late);
+        cycles.exits = crossing_edges(&cycles, graph);
+    }
+    if tables.up.capacity() <= SCRATCH_KEPT && tables.late.capacity() <= SCRATCH_KEPT {
+        tables.clear();
+        TABLES.set(tables);
+    }
+    cycles
+}
+
+thread_local! {
+    static SEARCH: Cell<(Preorder, Vec<Frame>)> = Cell::default();
+    static TABLES: Cell<Tables> = Cell::default();
 }
 
 /// An edge into a cycle at another node than its header.
@@ -47,6 +70,7 @@ struct LateEdge {
 
 /// The members of cycles in the order of absorption: a singly linked list per cycle, whose elements
 /// are nodes; a header stands for its whole cycle.
+#[derive(Default)]
 struct Parts {
     first: Vec<u32>,
     last: Vec<u32>,
@@ -68,7 +92,13 @@ impl Parts {
 
 struct Finder<'a, G: ?Sized> {
     graph: &'a G,
-    dfs: &'a Dfs,
+    dfs: &'a Preorder,
+    tables: Tables,
+}
+
+/// The tables of a [`Finder`]. All are empty when they are kept for the next one.
+#[derive(Default)]
+struct Tables {
     /// Union-find with path halving: a node's representative is the header of its outermost cycle.
     up: Vec<Node>,
     /// Header by cycle, in the order of discovery: nested cycles come first.
@@ -87,45 +117,50 @@ struct Finder<'a, G: ?Sized> {
     /// Compressed tree parents for the search of lowest common ancestors; empty until the first.
     climb: Vec<u32>,
     work: Vec<Node>,
+    /// By cycle in preorder: depth, and jump pointer.
+    levels: Vec<u32>,
+    jumps: Vec<u32>,
+    /// A frame is a cycle by its new number and its next member.
+    frames: Vec<(u32, u32)>,
 }
 
-impl<'a, G: Graph + ?Sized> Finder<'a, G> {
-    fn new(graph: &'a G, dfs: &'a Dfs) -> Self {
-        Self {
-            graph,
-            dfs,
-            up: Vec::new(),
-            headers: Vec::new(),
-            header_cycle: Vec::new(),
-            parts: Parts { first: Vec::new(), last: Vec::new(), next: Vec::new() },
-            top: Vec::new(),
-            top_position: Vec::new(),
-            late: Vec::new(),
-            buckets: Vec::new(),
-            waiting: Vec::new(),
-            climb: Vec::new(),
-            work: Vec::new(),
+impl Tables {
+    fn clear(&mut self) {
+        let Self { parts: Parts { first, last, next }, headers, header_cycle, .. } = self;
+        for table in [first, last, next, header_cycle] {
+            table.clear();
         }
+        headers.clear();
+        let Self { top, top_position, buckets, waiting, climb, levels, jumps, .. } = self;
+        for table in [top, top_position, buckets, waiting, climb, levels, jumps] {
+            table.clear();
+        }
+        self.up.clear();
+        self.late.clear();
+        self.work.clear();
+        self.frames.clear();
     }
+}
 
+impl<G: Graph + ?Sized> Finder<'_, G> {
     fn run(&mut self) {
         let (graph, dfs) = (self.graph, self.dfs);
-        for &h in dfs.preorder().iter().rev() {
-            if !self.buckets.is_empty() {
+        for &h in dfs.nodes.iter().rev() {
+            if !self.tables.buckets.is_empty() {
                 self.open_bucket(h);
             }
-            let (first, last) = dfs.intervals()[h.index()];
+            let (first, last) = dfs.interval[h.index()];
             for &p in graph.predecessors(h).iter().rev() {
-                let pre = dfs.intervals()[p.index()].0;
+                let pre = dfs.interval[p.index()].0;
                 if first <= pre && pre <= last {
-                    if self.up.is_empty() {
+                    if self.tables.up.is_empty() {
                         self.start();
                     }
                     let source = self.find(p);
-                    self.work.push(source);
+                    self.tables.work.push(source);
                 }
             }
-            if !self.work.is_empty() {
+            if !self.tables.work.is_empty() {
                 self.close_cycle(h);
             }
         }
@@ -134,76 +169,76 @@ impl<'a, G: Graph + ?Sized> Finder<'a, G> {
     /// Allocates the tables, which an acyclic graph does not need.
     fn start(&mut self) {
         let n = self.graph.node_count();
-        self.up = (0..n as u32).map(Node::from_raw).collect();
-        self.header_cycle = vec![NONE; n];
-        self.parts.next = vec![NONE; n];
+        self.tables.up.extend((0..n as u32).map(Node::from_raw));
+        refill(&mut self.tables.header_cycle, n, NONE);
+        refill(&mut self.tables.parts.next, n, NONE);
     }
 
     fn find(&mut self, node: Node) -> Node {
         let mut at = node;
         loop {
-            let up = self.up[at.index()];
+            let up = self.tables.up[at.index()];
             if up == at {
                 return at;
             }
-            let far = self.up[up.index()];
-            self.up[at.index()] = far;
+            let far = self.tables.up[up.index()];
+            self.tables.up[at.index()] = far;
             at = far;
         }
     }
 
     /// Makes the cycle of `h` out of what reaches the nodes in `work` backwards.
     fn close_cycle(&mut self, h: Node) {
-        let cycle = self.headers.len() as u32;
-        self.headers.push(h);
-        self.header_cycle[h.index()] = cycle;
-        self.parts.first.push(NONE);
-        self.parts.last.push(NONE);
-        while let Some(part) = self.work.pop() {
+        let cycle = self.tables.headers.len() as u32;
+        self.tables.headers.push(h);
+        self.tables.header_cycle[h.index()] = cycle;
+        self.tables.parts.first.push(NONE);
+        self.tables.parts.last.push(NONE);
+        while let Some(part) = self.tables.work.pop() {
             // What is in the cycle by now is represented by `h`.
-            if part == h || self.up[part.index()] == h {
+            if part == h || self.tables.up[part.index()] == h {
                 continue;
             }
-            self.up[part.index()] = h;
-            self.parts.push(cycle, part);
-            let nested = self.header_cycle[part.index()];
+            self.tables.up[part.index()] = h;
+            self.tables.parts.push(cycle, part);
+            let nested = self.tables.header_cycle[part.index()];
             if nested != NONE {
                 self.remove_from_top(nested);
             }
             self.walk_back(part, h);
         }
-        self.top_position.push(self.top.len() as u32);
-        self.top.push(cycle);
+        self.tables.top_position.push(self.tables.top.len() as u32);
+        self.tables.top.push(cycle);
     }
 
     /// Moves the last top-level cycle into the place of the one that gets a parent.
     fn remove_from_top(&mut self, cycle: u32) {
-        let at = self.top_position[cycle as usize];
-        self.top.swap_remove(at as usize);
-        if let Some(&moved) = self.top.get(at as usize) {
-            self.top_position[moved as usize] = at;
+        let at = self.tables.top_position[cycle as usize];
+        self.tables.top.swap_remove(at as usize);
+        if let Some(&moved) = self.tables.top.get(at as usize) {
+            self.tables.top_position[moved as usize] = at;
         }
     }
 
     /// Queues the sources of the edges into `part`, a node or the header of a nested cycle.
     fn walk_back(&mut self, part: Node, h: Node) {
-        let (graph, numbers) = (self.graph, self.dfs.intervals());
+        let (graph, numbers) = (self.graph, &self.dfs.interval);
         let (first, last) = numbers[h.index()];
         for &p in graph.predecessors(part).iter().rev() {
             let pre = numbers[p.index()].0;
             if first <= pre && pre <= last {
                 let source = self.find(p);
-                self.work.push(source);
+                self.tables.work.push(source);
             } else if pre != NONE {
                 self.postpone(p, part, h);
             }
         }
-        if let Some(&first) = self.waiting.get(part.index()) {
+        if let Some(&first) = self.tables.waiting.get(part.index()) {
             let mut at = first;
             while at != NONE {
-                let LateEdge { from, next, .. } = self.late[at as usize];
+                let LateEdge { from, next, .. } = self.tables.late[at as usize];
                 let source = self.find(from);
-                self.work.push(source);
+                self.tables.work.push(source);
                 at = next;
             }
         }
@@ -211,79 +246,76 @@ impl<'a, G: Graph + ?Sized> Finder<'a, G> {
 
     /// Lets the edge wait for the lowest common ancestor of its ends.
     fn postpone(&mut self, from: Node, to: Node, h: Node) {
-        if self.buckets.is_empty() {
+        if self.tables.buckets.is_empty() {
             let n = self.graph.node_count();
-            self.buckets = vec![NONE; n];
-            self.waiting = vec![NONE; n];
-            self.climb = search_parents(self.dfs);
+            refill(&mut self.tables.buckets, n, NONE);
+            refill(&mut self.tables.waiting, n, NONE);
+            self.tables.climb = search_parents(self.dfs);
         }
         let meet = self.common_ancestor(from, h);
-        let bucket = &mut self.buckets[meet.index()];
-        self.late.push(LateEdge { from, to, next: *bucket });
-        *bucket = self.late.len() as u32 - 1;
+        let bucket = &mut self.tables.buckets[meet.index()];
+        self.tables.late.push(LateEdge { from, to, next: *bucket });
+        *bucket = self.tables.late.len() as u32 - 1;
     }
 
     /// The lowest common ancestor of `p` and `h` in the search tree, where `h` is the node at hand and
     /// `p` is a proper ancestor of it or numbered after its subtree.
     fn common_ancestor(&mut self, p: Node, h: Node) -> Node {
-        let number = |node: Node| self.dfs.intervals()[node.index()].0;
+        let number = |node: Node| self.dfs.interval[node.index()].0;
         let (mut at, limit) = (number(p), number(h));
         if at < limit {
             return p;
         }
         // Path halving is sound because the limit only falls.
         loop {
-            let up = self.climb[at as usize];
+            let up = self.tables.climb[at as usize];
             if up <= limit {
-                return self.dfs.preorder()[up as usize];
+                return self.dfs.nodes[up as usize];
             }
-            let far = self.climb[up as usize];
+            let far = self.tables.climb[up as usize];
             if far <= limit {
-                return self.dfs.preorder()[far as usize];
+                return self.dfs.nodes[far as usize];
             }
-            self.climb[at as usize] = far;
+            self.tables.climb[at as usize] = far;
             at = far;
         }
     }
 
     /// Hands the edges whose ends meet at `h` to the representatives of their targets.
     fn open_bucket(&mut self, h: Node) {
-        let mut at = std::mem::replace(&mut self.buckets[h.index()], NONE);
+        let mut at = std::mem::replace(&mut self.tables.buckets[h.index()], NONE);
         while at != NONE {
-            let LateEdge { to, next, .. } = self.late[at as usize];
+            let LateEdge { to, next, .. } = self.tables.late[at as usize];
             let part = self.find(to);
-            self.late[at as usize].next = self.waiting[part.index()];
-            self.waiting[part.index()] = at;
+            self.tables.late[at as usize].next = self.tables.waiting[part.index()];
+            self.tables.waiting[part.index()] = at;
             at = next;
         }
     }
 }
 
 /// Parents in the search tree, by preorder number.
-fn search_parents(dfs: &Dfs) -> Vec<u32> {
-    let mut parents = vec![0; dfs.reachable_count()];
+fn search_parents(dfs: &Preorder) -> Vec<u32> {
+    let mut parents = vec![0; dfs.nodes.len()];
     let mut open: Vec<(u32, u32)> = Vec::new();
-    for (i, node) in dfs.preorder().iter().enumerate() {
+    for (i, node) in dfs.nodes.iter().enumerate() {
         while open.last().is_some_and(|&(_, last)| last < i as u32) {
             open.pop();
         }
         parents[i] = open.last().map_or(0, |&(number, _)| number);
-        open.push((i as u32, dfs.intervals()[node.index()].1));
+        open.push((i as u32, dfs.interval[node.index()].1));
     }
     parents
 }
 
 /// Numbers the cycles in preorder and places their blocks.
-fn lay_out(n: usize, headers: &[Node], header_cycle: &[u32], parts: &Parts, top: &[u32]) -> Cycles {
+fn lay_out(n: usize, tables: &mut Tables) -> Cycles {
+    let Tables { headers, header_cycle, parts, top, levels, jumps, frames: stack, .. } = tables;
     let count = headers.len();
     let mut cycles: Vec<Cycle> = Vec::with_capacity(count);
     let mut innermost = vec![NONE; n];
     let mut blocks = Vec::new();
-    let mut levels: Vec<u32> = Vec::with_capacity(count);
-    let mut jumps: Vec<u32> = Vec::with_capacity(count);
-    // A frame is a cycle by its new number and its next member.
-    let mut stack: Vec<(u32, u32)> = Vec::new();
-    for &root in top {
+    for &root in &*top {
         let mut enter = Some(root);
         loop {
             if let Some(old) = enter.take() {
@@ -296,7 +328,7 @@ fn lay_out(n: usize, headers: &[Node], header_cycle: &[u32], parts: &Parts, top:
                 let (level, jump) = if parent == NONE {
                     (0, new)
                 } else {
-                    (levels[parent as usize] + 1, jump_pointer(parent, &levels, &jumps))
+                    (levels[parent as usize] + 1, jump_pointer(parent, levels, jumps))
                 };
                 levels.push(level);
                 jumps.push(jump);
@@ -362,7 +394,7 @@ fn crossing_nodes(cycles: &mut Cycles, late: &[LateEdge]) -> CrossingNodes {
     items.dedup_by_key(|&mut (at, _)| at);
     let nodes = items.iter().map(|&(at, _)| cycles.blocks[at as usize]).collect();
     let positions = items.iter().map(|&(at, _)| at).collect();
-    let depths = Thresholds::new(items.into_iter().map(|(_, depth)| depth).collect());
+    let depths = Thresholds::new(items.into_iter().map(|(_, depth)| depth));
     let found = CrossingNodes { nodes, positions, depths };
     for cycle in &mut cycles.cycles {
         let (mut next, end) = found.range(cycle.first_block, cycle.end_block);
@@ -391,5 +423,5 @@ fn crossing_edges<G: Graph + ?Sized>(cycles: &Cycles, graph: &G) -> CrossingEdge
             depths.push(cycles.innermost_around(inner, to).map_or(0, |c| cycles.depth(c)));
         }
     }
-    CrossingEdges { edges, positions, depths: Thresholds::new(depths) }
+    CrossingEdges { edges, positions, depths: Thresholds::new(depths.into_iter()) }
 }

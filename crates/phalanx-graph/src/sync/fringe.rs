@@ -62,33 +62,51 @@ impl Iterator for Fringe<'_> {
 ///
 /// `preorder` and `parent` (by node) describe the level tree; `edges` are pairs of a node and a target
 /// that is not below it, in any order.
-pub(crate) fn fringes(preorder: &[Node], parent: &[u32], edges: &[(u32, u32)]) -> Fringes {
-    let mut builder = Builder {
-        parent,
-        depth: vec![0; parent.len()],
-        fringes: Fringes { first: vec![NONE; parent.len()], cells: Vec::new() },
-        taken: Vec::new(),
-    };
+pub(crate) fn fringes(
+    preorder: &[Node],
+    parent: &[u32],
+    edges: &[(u32, u32)],
+    room: &mut Room,
+) -> Fringes {
+    let mut fringes = Fringes { first: vec![NONE; parent.len()], cells: Vec::new() };
+    if edges.is_empty() {
+        return fringes;
+    }
+    let Room { depth, targets, taken, cells } = room;
+    depth.clear();
+    depth.resize(parent.len(), 0);
     for node in preorder {
         let up = parent[node.index()];
         if up != NONE {
-            builder.depth[node.index()] = builder.depth[up as usize] + 1;
+            depth[node.index()] = depth[up as usize] + 1;
         }
     }
-    let targets = Rows::from_pairs(parent.len(), edges);
+    targets.refill(parent.len(), edges);
+    cells.clear();
+    let mut builder = Builder { parent, depth, first: &mut fringes.first, cells, taken };
     for &node in preorder.iter().rev() {
         builder.add_edges(node, targets.row(node.index()));
         builder.hand_up(node);
     }
-    builder.fringes.cells.shrink_to_fit();
-    builder.fringes
+    fringes.cells = cells.as_slice().into();
+    fringes
+}
+
+/// Tables that are needed while fringes are computed.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    depth: Vec<u32>,
+    targets: Rows,
+    taken: Vec<Node>,
+    cells: Vec<Cell>,
 }
 
 struct Builder<'a> {
     parent: &'a [u32],
-    depth: Vec<u32>,
-    fringes: Fringes,
-    taken: Vec<Node>,
+    depth: &'a [u32],
+    first: &'a mut [u32],
+    cells: &'a mut Vec<Cell>,
+    taken: &'a mut Vec<Node>,
 }
 
 impl Builder<'_> {
@@ -100,13 +118,13 @@ impl Builder<'_> {
     }
 
     fn cell(&mut self, node: Node, next: u32) -> u32 {
-        self.fringes.cells.push(Cell { node, next });
-        self.fringes.cells.len() as u32 - 1
+        self.cells.push(Cell { node, next });
+        self.cells.len() as u32 - 1
     }
 
     /// Adds the targets of a node's own edges.
     fn add_edges(&mut self, node: Node, targets: &[u32]) {
-        let known = self.fringes.first[node.index()];
+        let known = self.first[node.index()];
         let list = match *targets {
             [] => return,
             [to] => self.cell(Node::from_raw(to), NONE),
@@ -117,7 +135,7 @@ impl Builder<'_> {
                 sorted.iter().rev().fold(NONE, |list, &to| self.cell(to, list))
             }
         };
-        self.fringes.first[node.index()] = self.merge(known, list);
+        self.first[node.index()] = self.merge(known, list);
     }
 
     /// Gives the parent what it is not the parent of.
@@ -126,15 +144,15 @@ impl Builder<'_> {
         if up == NONE {
             return;
         }
-        let mut list = self.fringes.first[node.index()];
-        while let Some(cell) = self.fringes.cells.get(list as usize) {
+        let mut list = self.first[node.index()];
+        while let Some(cell) = self.cells.get(list as usize) {
             if self.parent[cell.node.index()] != up {
                 break;
             }
             list = cell.next;
         }
-        let known = self.fringes.first[up as usize];
-        self.fringes.first[up as usize] = self.merge(known, list);
+        let known = self.first[up as usize];
+        self.first[up as usize] = self.merge(known, list);
     }
 
     /// The union of two lists; shares the end of one of them, and all of it if the other adds nothing.
@@ -152,7 +170,7 @@ impl Builder<'_> {
             if x == NONE {
                 break y;
             }
-            let (left, right) = (self.fringes.cells[x as usize], self.fringes.cells[y as usize]);
+            let (left, right) = (self.cells[x as usize], self.cells[y as usize]);
             let order = self.key(left.node).cmp(&self.key(right.node));
             if order.is_le() {
                 self.taken.push(left.node);
@@ -188,7 +206,7 @@ mod tests {
     /// A tree by parents, root 0, numbered in preorder.
     fn fringes_of(parent: &[u32], edges: &[(u32, u32)]) -> Fringes {
         let preorder: Vec<Node> = (0..parent.len()).map(Node::new).collect();
-        fringes(&preorder, parent, edges)
+        fringes(&preorder, parent, edges, &mut Room::default())
     }
 
     fn list(found: &Fringes, node: usize) -> Vec<u32> {

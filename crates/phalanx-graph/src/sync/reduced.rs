@@ -28,12 +28,15 @@
 //! common, see [`fringe`](crate::sync::fringe). Edges that leave the level are not part of them, which
 //! is what makes frontiers quadratic in nested loops and in loops with many exits.
 
+use std::cell::Cell;
+
 use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
-use crate::dfs::{Dfs, NONE};
+use crate::dfs::NONE;
 use crate::dom::DomTree;
 use crate::node::Node;
-use crate::sync::fringe::{Fringes, fringes};
+use crate::scratch::{SCRATCH_KEPT, refill};
+use crate::sync::fringe::{Fringes, Room, fringes};
 use crate::threshold::Thresholds;
 
 /// An edge that leaves at least one canonical cycle, by its position in [`Reduced::leaving`].
@@ -60,7 +63,8 @@ impl LeavingEdge {
 pub(crate) struct Reduced {
     /// Representative by block; empty when there is no irreducible cycle.
     representative: Vec<u32>,
-    /// Innermost canonical cycle by representative, `NONE` outside all.
+    /// Innermost canonical cycle by representative, `NONE` outside all; empty when there is no irreducible cycle, where it is the
+    /// innermost cycle.
     inner: Vec<u32>,
     /// Interval of positions of the subtree in the level tree; `(NONE, 0)` for nodes without.
     interval: Vec<(u32, u32)>,
@@ -79,57 +83,147 @@ pub(crate) struct Reduced {
 /// Lists of numbers in compressed sparse rows.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Rows {
-    start: Vec<u32>,
-    items: Vec<u32>,
+    /// Where each row starts among the items, and the end; then the items.
+    table: Vec<u32>,
+    /// How many rows there are, and one.
+    head: u32,
 }
 
 impl Rows {
     /// The rows that hold each pair's second number in the row of its first, in the order of the pairs.
     pub(crate) fn from_pairs(rows: usize, pairs: &[(u32, u32)]) -> Self {
-        let mut start = vec![0u32; rows + 1];
+        let mut made = Self::default();
+        made.refill(rows, pairs);
+        made
+    }
+
+    /// The same in place.
+    pub(crate) fn refill(&mut self, rows: usize, pairs: &[(u32, u32)]) {
+        self.head = rows as u32 + 1;
+        refill(&mut self.table, rows + 1 + pairs.len(), 0);
+        let (start, items) = self.table.split_at_mut(rows + 1);
         for (row, _) in pairs {
-            start[*row as usize + 1] += 1;
+            start[*row as usize] += 1;
         }
-        for i in 0..rows {
-            start[i + 1] += start[i];
+        let mut end = 0;
+        for count in &mut *start {
+            end += *count;
+            *count = end;
         }
-        let mut next = start.clone();
-        let mut items = vec![0; pairs.len()];
-        for &(row, item) in pairs {
-            items[next[row as usize] as usize] = item;
-            next[row as usize] += 1;
+        // Each row is filled from its end to its start.
+        for &(row, item) in pairs.iter().rev() {
+            let at = &mut start[row as usize];
+            *at -= 1;
+            items[*at as usize] = item;
         }
-        Self { start, items }
     }
 
     #[inline]
     pub(crate) fn row(&self, row: usize) -> &[u32] {
-        &self.items[self.start[row] as usize..self.start[row + 1] as usize]
+        let (start, end) = self.range(row);
+        &self.items()[start as usize..end as usize]
     }
 
     /// Where the row lies among all items.
     #[inline]
     pub(crate) fn range(&self, row: usize) -> (u32, u32) {
-        (self.start[row], self.start[row + 1])
+        (self.table[row], self.table[row + 1])
     }
 
     #[inline]
     pub(crate) fn items(&self) -> &[u32] {
-        &self.items
+        &self.table[self.head as usize..]
     }
 }
 
 /// The edges that leave canonical cycles, sorted by the position of the source, source and target.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Leaving {
-    edges: Vec<(Node, Node)>,
-    positions: Vec<u32>,
-    /// The outermost cycle that each leaves.
-    owner: Vec<u32>,
+    edges: Vec<LeavingEnds>,
     /// Depth of the innermost cycle around the source that each does not leave.
     depths: Thresholds,
     /// Edges by owner.
     owned: Rows,
+}
+
+/// Tables that are needed while a [`Reduced`] is made. They are kept for the next one: most functions are small, and making the tables
+/// would cost more than filling them.
+#[derive(Debug, Default)]
+struct Scratch {
+    /// By node: parent in the level tree.
+    parent: Vec<u32>,
+    /// The level tree in preorder.
+    preorder: Vec<Node>,
+    size: Vec<u32>,
+    free: Vec<u32>,
+    pairs: Vec<(u32, u32)>,
+    edges: Vec<LeavingEnds>,
+    stack: Vec<(Node, u32)>,
+    blocks: Vec<Node>,
+    targets: Vec<Node>,
+    fringes: Room,
+}
+
+thread_local! {
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+impl Scratch {
+    fn take() -> Box<Self> {
+        SCRATCH.take().unwrap_or_default()
+    }
+
+    /// Keeps the tables unless they are large.
+    fn give_back(self: Box<Self>) {
+        if self.parent.capacity() <= SCRATCH_KEPT && self.pairs.capacity() <= SCRATCH_KEPT {
+            SCRATCH.set(Some(self));
+        }
+    }
+}
+
+/// Positions in reverse postorder of a depth-first search, `NONE` for nodes that it does not reach.
+fn ranks(graph: &Cfg, stack: &mut Vec<(Node, u32)>) -> Vec<u32> {
+    const OPEN: u32 = NONE - 1;
+    let mut rank = vec![NONE; graph.node_count()];
+    let mut reached = 1;
+    rank[graph.entry().index()] = OPEN;
+    stack.clear();
+    stack.push((graph.entry(), 0));
+    let mut left = 0;
+    while let Some((node, tried)) = stack.last_mut() {
+        let node = *node;
+        let rest = &graph.successors(node)[*tried as usize..];
+        match rest.iter().position(|s| rank[s.index()] == NONE) {
+            Some(skip) => {
+                *tried += skip as u32 + 1;
+                let next = rest[skip];
+                rank[next.index()] = OPEN;
+                reached += 1;
+                stack.push((next, 0));
+            }
+            None => {
+                rank[node.index()] = left;
+                left += 1;
+                stack.pop();
+            }
+        }
+    }
+    // From the order in which nodes were left to its reverse.
+    for rank in rank.iter_mut().filter(|rank| **rank != NONE) {
+        *rank = reached - 1 - *rank;
+    }
+    rank
+}
+
+/// An edge that leaves canonical cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LeavingEnds {
+    /// Position of the source.
+    position: u32,
+    from: Node,
+    to: Node,
+    /// The outermost cycle that it leaves.
+    owner: CycleId,
 }
 
 impl Reduced {
@@ -153,24 +247,24 @@ impl Reduced {
             }
         };
         let n = cfg.node_count();
-        let mut rank = vec![NONE; n];
-        for (i, node) in Dfs::new(graph).rpo().enumerate() {
-            rank[node.index()] = i as u32;
-        }
+        let mut scratch = Scratch::take();
         let Contraction { representative, inner } = contraction;
         let mut reduced = Self {
             representative,
             inner,
             interval: vec![(NONE, 0); n],
             dominated,
-            rank,
+            rank: ranks(graph, &mut scratch.stack),
             frontier: Fringes::default(),
             sources: Rows::default(),
             leaving: Leaving::default(),
         };
-        let (order, parent) = reduced.level_tree(dom, cycles);
-        reduced.collect_edges(cfg, cycles, &order);
-        reduced.frontier = fringes(&order, &parent, &reduced.far_edges(cycles));
+        reduced.level_tree(dom, cycles, &mut scratch);
+        reduced.collect_edges(cfg, cycles, &mut scratch);
+        reduced.far_edges(cycles, &mut scratch.pairs);
+        let Scratch { parent, preorder, pairs, fringes: room, .. } = &mut *scratch;
+        reduced.frontier = fringes(preorder, parent, pairs, room);
+        scratch.give_back();
         reduced
     }
 
@@ -185,7 +279,10 @@ impl Reduced {
 
     /// The smallest canonical cycle around a block.
     #[inline]
-    pub(crate) fn inner(&self, block: Node) -> Option<CycleId> {
+    pub(crate) fn inner(&self, cycles: &Cycles, block: Node) -> Option<CycleId> {
+        if self.inner.is_empty() {
+            return cycles.innermost(block);
+        }
         let inner = self.inner[self.representative(block).index()];
         (inner != NONE).then(|| CycleId::from_raw(inner))
     }
@@ -226,6 +323,9 @@ impl Reduced {
     #[inline]
     pub(crate) fn at_positions(&self, row: (u32, u32), first: u32, end: u32) -> (u32, u32) {
         const FEW: usize = 4;
+        if row.0 == row.1 {
+            return row;
+        }
         let sources = &self.sources.items()[row.0 as usize..row.1 as usize];
         let count_below = |sources: &[u32], bound: u32| {
             if sources.len() <= FEW {
@@ -240,14 +340,21 @@ impl Reduced {
     }
 
     /// The first edge of a row that has this source.
+    #[inline]
     pub(crate) fn edge_from(&self, row: (u32, u32), from: Node) -> Option<u32> {
+        const FEW: usize = 8;
         let sources = &self.sources.items()[row.0 as usize..row.1 as usize];
+        if sources.len() <= FEW {
+            let at = sources.iter().position(|&source| source == from.raw())?;
+            return Some(row.0 + at as u32);
+        }
         let key = |source: u32| (self.position(source), source);
         let at = sources.partition_point(|&source| key(source) < key(from.raw()));
         (sources.get(at) == Some(&from.raw())).then_some(row.0 + at as u32)
     }
 
     /// The forward edge from a block into a node, where it enters at `to`.
+    #[inline]
     pub(crate) fn edge_into(&self, cfg: &Cfg, node: Node, from: Node, to: Node) -> Option<u32> {
         let row = self.entering(node);
         let first = self.edge_from(row, from)?;
@@ -255,11 +362,17 @@ impl Reduced {
         if is_only {
             return Some(first);
         }
+        Some(self.one_of_several(cfg, node, from, to, first))
+    }
+
+    /// The same where the block has several edges into a region, from number `first` on.
+    #[cold]
+    fn one_of_several(&self, cfg: &Cfg, node: Node, from: Node, to: Node, first: u32) -> u32 {
         let mut others: Vec<Node> = cfg.successors(from).to_vec();
         others.retain(|&s| s < to && self.representative(s) == node);
         others.sort_unstable();
         others.dedup();
-        Some(first + others.len() as u32)
+        first + others.len() as u32
     }
 
     #[inline]
@@ -269,14 +382,24 @@ impl Reduced {
 
     /// The outermost canonical cycle around `inside` that does not contain `outside`.
     fn left(&self, cycles: &Cycles, inside: Node, outside: Node) -> Option<CycleId> {
-        cycles.outermost_without(self.inner(inside)?, outside)
+        cycles.outermost_without(self.inner(cycles, inside)?, outside)
     }
 
     /// Parents in the level tree by node, and the nodes in preorder. Sets the intervals.
-    fn level_tree(&mut self, dom: &DomTree, cycles: &Cycles) -> (Vec<Node>, Vec<u32>) {
-        let order = dom.preorder();
-        let mut parent = vec![NONE; self.interval.len()];
-        let mut size = vec![1u32; self.interval.len()];
+    fn level_tree(&mut self, dom: &DomTree, cycles: &Cycles, scratch: &mut Scratch) {
+        let Scratch { parent, preorder, size, free, .. } = scratch;
+        let (order, n) = (dom.preorder(), self.interval.len());
+        refill(parent, n, NONE);
+        preorder.clear();
+        if cycles.is_empty() {
+            // It is the dominator tree.
+            for (at, &node) in order.iter().enumerate() {
+                parent[node.index()] = dom.idom(node).map_or(NONE, Node::raw);
+                self.interval[node.index()] = (at as u32, dom.tout(node).unwrap_or(0));
+            }
+            preorder.extend_from_slice(order);
+            return;
+        }
         for &node in &order[1..] {
             let Some(up) = dom.idom(node) else { continue };
             let up = match self.left(cycles, up, node) {
@@ -286,11 +409,12 @@ impl Reduced {
             parent[node.index()] = up.raw();
         }
         // Parents dominate, so they come earlier in the dominator tree's preorder.
+        refill(size, n, 1);
         for node in order[1..].iter().rev() {
             size[parent[node.index()] as usize] += size[node.index()];
         }
-        let mut free = vec![0u32; self.interval.len()];
-        let mut preorder = vec![order[0]; order.len()];
+        refill(free, n, 0);
+        preorder.resize(order.len(), order[0]);
         for &node in order {
             let i = node.index();
             let mut at = 0;
@@ -302,34 +426,54 @@ impl Reduced {
             self.interval[i] = (at, at + size[i]);
             preorder[at as usize] = node;
         }
-        (preorder, parent)
     }
 
     /// Sorts the edges into those that go forward or back, and picks those that leave cycles.
-    fn collect_edges(&mut self, cfg: &Cfg, cycles: &Cycles, order: &[Node]) {
-        let mut members: Vec<(u32, u32)> = Vec::new();
-        for (block, &standing) in self.representative.iter().enumerate() {
-            if standing as usize != block && standing != NONE {
-                members.push((standing, block as u32));
+    fn collect_edges(&mut self, cfg: &Cfg, cycles: &Cycles, scratch: &mut Scratch) {
+        let mut members = Rows::default();
+        if !self.representative.is_empty() {
+            let mut pairs: Vec<(u32, u32)> = Vec::new();
+            for (block, &standing) in self.representative.iter().enumerate() {
+                if standing as usize != block && standing != NONE {
+                    pairs.push((standing, block as u32));
+                }
             }
+            members = Rows::from_pairs(cfg.node_count(), &pairs);
         }
-        let members = Rows::from_pairs(cfg.node_count(), &members);
-        let (mut sources, mut leaving) = (Vec::new(), Leaving::default());
+        let Scratch { preorder, pairs: sources, edges, blocks, targets, .. } = scratch;
         let first_back_row = cfg.node_count() as u32;
-        let mut depths = Vec::new();
-        let (mut blocks, mut targets): (Vec<Node>, Vec<Node>) = (Vec::new(), Vec::new());
-        for &standing in order {
+        edges.clear();
+        sources.clear();
+        for &standing in &*preorder {
             let position = self.interval(standing).0;
             blocks.clear();
             blocks.push(standing);
-            blocks.extend(members.row(standing.index()).iter().map(|&m| Node::from_raw(m)));
-            blocks.sort_unstable();
-            for &from in &blocks {
-                targets.clear();
-                targets.extend_from_slice(cfg.successors(from));
-                targets.sort_unstable();
-                targets.dedup();
-                for &to in &targets {
+            if !self.representative.is_empty() {
+                blocks.extend(members.row(standing.index()).iter().map(|&m| Node::from_raw(m)));
+                blocks.sort_unstable();
+            }
+            for &from in &*blocks {
+                let pair;
+                let targets: &[Node] = match cfg.successors(from) {
+                    few @ ([] | [_]) => few,
+                    [a, b] if a == b => std::slice::from_ref(a),
+                    &[a, b] => {
+                        pair = [a.min(b), a.max(b)];
+                        &pair
+                    }
+                    many => {
+                        targets.clear();
+                        targets.extend_from_slice(many);
+                        targets.sort_unstable();
+                        targets.dedup();
+                        targets
+                    }
+                };
+                if cycles.is_empty() {
+                    sources.extend(targets.iter().map(|to| (to.raw(), from.raw())));
+                    continue;
+                }
+                for &to in targets {
                     let node = self.representative(to);
                     if node == standing && !self.is_own_header(cycles, to) {
                         continue; // inside a region
@@ -341,37 +485,38 @@ impl Reduced {
                         sources.push((node.raw(), from.raw()));
                     }
                     if let Some(owner) = self.left(cycles, from, to) {
-                        leaving.edges.push((from, to));
-                        leaving.positions.push(position);
-                        leaving.owner.push(owner.raw());
-                        depths.push(cycles.depth(owner) - 1);
+                        edges.push(LeavingEnds { position, from, to, owner });
                     }
                 }
             }
         }
-        let owned: Vec<(u32, u32)> =
-            leaving.owner.iter().enumerate().map(|(i, &owner)| (owner, i as u32)).collect();
-        leaving.owned = Rows::from_pairs(cycles.len(), &owned);
-        leaving.depths = Thresholds::new(depths);
-        self.sources = Rows::from_pairs(cfg.node_count() + cycles.len(), &sources);
-        self.leaving = leaving;
+        self.sources = Rows::from_pairs(cfg.node_count() + cycles.len(), sources);
+        if !cycles.is_empty() {
+            sources.clear();
+            sources.extend(edges.iter().enumerate().map(|(i, edge)| (edge.owner.raw(), i as u32)));
+            self.leaving = Leaving {
+                edges: edges.as_slice().into(),
+                depths: Thresholds::new(edges.iter().map(|edge| cycles.depth(edge.owner) - 1)),
+                owned: Rows::from_pairs(cycles.len(), sources),
+            };
+        }
     }
 
     /// Whether a block is the header of a canonical cycle.
     fn is_own_header(&self, cycles: &Cycles, block: Node) -> bool {
-        self.inner(block).is_some_and(|c| cycles.header(c) == block)
+        self.inner(cycles, block).is_some_and(|c| cycles.header(c) == block)
     }
 
     /// The canonical cycle to whose header an edge goes back.
     fn goes_back_to(&self, cycles: &Cycles, from: Node, to: Node) -> Option<CycleId> {
-        let cycle = self.inner(to).filter(|&c| cycles.header(c) == to)?;
+        let cycle = self.inner(cycles, to).filter(|&c| cycles.header(c) == to)?;
         cycles.contains(cycle, from).then_some(cycle)
     }
 
     /// The forward edges that end outside of what their source dominates: in each level, from the node
     /// that stands for the source to the target.
-    fn far_edges(&self, cycles: &Cycles) -> Vec<(u32, u32)> {
-        let mut edges = Vec::new();
+    fn far_edges(&self, cycles: &Cycles, edges: &mut Vec<(u32, u32)>) {
+        edges.clear();
         for (node, &(first, _)) in self.interval.iter().enumerate() {
             let sources = self.sources.row(node);
             if sources.len() < 2 || first == NONE {
@@ -390,7 +535,6 @@ impl Reduced {
                 }
             }
         }
-        edges
     }
 }
 
@@ -401,12 +545,13 @@ impl Leaving {
 
     /// Source and target.
     pub(crate) fn ends(&self, edge: LeavingEdge) -> (Node, Node) {
-        self.edges[edge.index()]
+        let LeavingEnds { from, to, .. } = self.edges[edge.index()];
+        (from, to)
     }
 
     /// The outermost cycle that the edge leaves.
     pub(crate) fn owner(&self, edge: LeavingEdge) -> CycleId {
-        CycleId::from_raw(self.owner[edge.index()])
+        self.edges[edge.index()].owner
     }
 
     /// The edges whose outermost cycle left is this one.
@@ -422,16 +567,15 @@ impl Leaving {
 
     /// The edge with these ends.
     pub(crate) fn find(&self, position: u32, from: Node, to: Node) -> Option<LeavingEdge> {
-        let low = self.positions.partition_point(|&p| p < position);
-        let high = low + self.positions[low..].partition_point(|&p| p == position);
-        let at = self.edges[low..high].binary_search(&(from, to)).ok()?;
-        Some(LeavingEdge((low + at) as u32))
+        let at = self.edges.partition_point(|e| (e.position, e.from, e.to) < (position, from, to));
+        let found = self.edges.get(at)?;
+        ((found.from, found.to) == (from, to)).then_some(LeavingEdge(at as u32))
     }
 
     /// The edges from positions in `first..end`, as a range of numbers.
     pub(crate) fn at_positions(&self, first: u32, end: u32) -> (u32, u32) {
-        let low = self.positions.partition_point(|&p| p < first);
-        let high = low + self.positions[low..].partition_point(|&p| p < end);
+        let low = self.edges.partition_point(|e| e.position < first);
+        let high = low + self.edges[low..].partition_point(|e| e.position < end);
         (low as u32, high as u32)
     }
 
@@ -452,10 +596,7 @@ impl Contraction {
         let n = cfg.node_count();
         let innermost = |node: Node| cycles.innermost(node).map_or(NONE, CycleId::raw);
         if cycles.all_reducible() {
-            return Self {
-                representative: Vec::new(),
-                inner: cfg.nodes().map(innermost).collect(),
-            };
+            return Self { representative: Vec::new(), inner: Vec::new() };
         }
         let regions = outermost_irreducible(cycles);
         let mut representative = Vec::with_capacity(n);

@@ -179,8 +179,9 @@ impl<'a> SyncView<'a> {
         self.targets.sort_unstable();
         self.targets.dedup();
         let targets = std::mem::take(&mut self.targets);
+        let level = tables.graph.inner(self.cycles, block);
         let edges = targets.iter().enumerate().map(|(i, &to)| (block, to, i as u32));
-        let answer = keep(tables, slot, self.wave().separate(tables.graph.inner(block), edges));
+        let answer = keep(tables, slot, self.wave().separate(level, edges));
         self.targets = targets;
         answer
     }
@@ -266,7 +267,7 @@ impl<'a> SyncView<'a> {
     #[inline]
     #[must_use]
     pub fn canonical_cycle(&self, block: Node) -> Option<CycleId> {
-        self.tables.graph.inner(block)
+        self.tables.graph.inner(self.cycles, block)
     }
 
     /// How many edges leave cycles.
@@ -344,7 +345,7 @@ impl<'a> SyncView<'a> {
 
     /// The level in which a node is treated as one: for the header of a cycle, the one around the cycle.
     fn level_of(&self, node: Node) -> Option<CycleId> {
-        let inner = self.tables.graph.inner(node)?;
+        let inner = self.tables.graph.inner(self.cycles, node)?;
         if self.cycles.header(inner) == node { self.cycles.parent(inner) } else { Some(inner) }
     }
 

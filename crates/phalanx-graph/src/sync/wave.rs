@@ -37,13 +37,16 @@
 //!
 //! **Cost** of a wave: what the visited nodes and their frontiers amount to, times a logarithm.
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::mem::take;
 
 use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
 use crate::dfs::NONE;
 use crate::node::Node;
+use crate::scratch::SCRATCH_KEPT;
 use crate::sync::reduced::{LeavingEdge, Reduced};
 
 /// One consequence of threads separating, at a branch, at a divergent exit or in an irreducible region.
@@ -134,6 +137,44 @@ pub(crate) struct Wave<'a> {
     ranges: Vec<(u32, u32)>,
 }
 
+/// Tables that every search needs, kept for the next one unless they are large. `visit_of` holds `NONE` only.
+#[derive(Default)]
+struct Scratch {
+    visit_of: Vec<u32>,
+    visits: Vec<Visit>,
+    crossed: Vec<Crossed>,
+    complete: Vec<u32>,
+    pending: BinaryHeap<(Reverse<u32>, u32)>,
+    back_ranges: Vec<(u32, u32)>,
+    ways_out: Vec<(u32, WayOut)>,
+    found: Vec<Consequence>,
+    ranges: Vec<(u32, u32)>,
+}
+
+thread_local! {
+    static SCRATCH: Cell<Scratch> = Cell::default();
+}
+
+impl Drop for Wave<'_> {
+    fn drop(&mut self) {
+        if self.visit_of.capacity() > SCRATCH_KEPT || self.crossed.capacity() > SCRATCH_KEPT {
+            return;
+        }
+        self.forget_visits();
+        SCRATCH.set(Scratch {
+            visit_of: take(&mut self.visit_of),
+            visits: take(&mut self.visits),
+            crossed: take(&mut self.crossed),
+            complete: take(&mut self.complete),
+            pending: take(&mut self.pending),
+            back_ranges: take(&mut self.back_ranges),
+            ways_out: take(&mut self.ways_out),
+            found: take(&mut self.found),
+            ranges: take(&mut self.ranges),
+        });
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Visit {
     node: Node,
@@ -181,6 +222,19 @@ enum WayOut {
 
 impl<'a> Wave<'a> {
     pub(crate) fn new(cfg: &'a Cfg, cycles: &'a Cycles, graph: &'a Reduced) -> Self {
+        let mut scratch = SCRATCH.take();
+        scratch.visit_of.resize(cfg.node_count(), NONE);
+        let Scratch {
+            visit_of,
+            visits,
+            crossed,
+            complete,
+            pending,
+            back_ranges,
+            ways_out,
+            found,
+            ranges,
+        } = scratch;
         Self {
             cfg,
             cycles,
@@ -190,18 +244,18 @@ impl<'a> Wave<'a> {
             left_by: None,
             rest: None,
             meeting: None,
-            visit_of: vec![NONE; cfg.node_count()],
-            visits: Vec::new(),
-            crossed: Vec::new(),
-            complete: Vec::new(),
-            pending: BinaryHeap::new(),
+            visit_of,
+            visits,
+            crossed,
+            complete,
+            pending,
             live: 0,
             live_other: 0,
             back: Back::Nobody,
-            back_ranges: Vec::new(),
-            ways_out: Vec::new(),
-            found: Vec::new(),
-            ranges: Vec::new(),
+            back_ranges,
+            ways_out,
+            found,
+            ranges,
         }
     }
 
@@ -281,10 +335,14 @@ impl<'a> Wave<'a> {
         }
     }
 
-    fn start(&mut self, level: Option<CycleId>) {
+    fn forget_visits(&mut self) {
         for visit in self.visits.drain(..) {
             self.visit_of[visit.node.index()] = NONE;
         }
+    }
+
+    fn start(&mut self, level: Option<CycleId>) {
+        self.forget_visits();
         self.level = level;
         self.behind = None;
         self.left_by = None;
@@ -300,6 +358,7 @@ impl<'a> Wave<'a> {
     }
 
     /// The visit of a node.
+    #[inline]
     fn visit(&mut self, node: Node) -> u32 {
         let known = self.visit_of[node.index()];
         if known != NONE {
@@ -323,6 +382,7 @@ impl<'a> Wave<'a> {
     }
 
     /// A label crosses a single edge.
+    #[inline]
     fn cross(&mut self, from: Node, to: Node, label: u32) {
         let graph = self.graph;
         if let Some(level) = self.level {
@@ -348,6 +408,7 @@ impl<'a> Wave<'a> {
     }
 
     /// A label reaches a node over some edges.
+    #[inline]
     fn arrive(&mut self, node: Node, label: u32, edges: EnteringEdges) {
         let number = self.visit(node);
         let visit = &mut self.visits[number as usize];
@@ -463,15 +524,16 @@ impl<'a> Wave<'a> {
             self.ranges.push((edges.first, edges.end));
             at = next;
         }
-        let merged = merged(&mut self.ranges);
-        if let [EnteringEdges { first, end }] = merged[..]
-            && (first, end) == self.graph.entering(node)
+        merge(&mut self.ranges);
+        if let [all] = self.ranges[..]
+            && all == self.graph.entering(node)
             && !self.cycles.is_header(node)
         {
             self.found.push(Consequence::Join(node));
             return;
         }
-        for (i, edges) in merged.into_iter().enumerate() {
+        for (i, &(first, end)) in self.ranges.iter().enumerate() {
+            let edges = EnteringEdges { first, end };
             self.found.push(match i {
                 0 => Consequence::JoinOver(node, edges),
                 _ => Consequence::Also(edges),
@@ -559,11 +621,11 @@ impl<'a> Wave<'a> {
     /// Different labels are back at the header of the level. `late` is where some of them met who were
     /// not followed to the end.
     fn report_join_back(&mut self, level: CycleId, late: Option<Node>, has_met: bool) {
-        let merged = merged(&mut self.back_ranges);
-        let nothing = EnteringEdges { first: 0, end: 0 };
-        let first = merged.first().copied().unwrap_or(nothing);
+        merge(&mut self.back_ranges);
+        let mut merged = self.back_ranges.iter().map(|&(first, end)| EnteringEdges { first, end });
+        let first = merged.next().unwrap_or(EnteringEdges { first: 0, end: 0 });
         self.found.push(Consequence::JoinBack(level, first));
-        self.found.extend(merged.into_iter().skip(1).map(Consequence::Also));
+        self.found.extend(merged.map(Consequence::Also));
         self.found.extend(late.map(Consequence::AlsoFrom));
         if !has_met {
             let waiting = self.visits.iter().filter(|v| !v.is_over).map(|v| v.node);
@@ -631,17 +693,16 @@ impl<'a> Wave<'a> {
 }
 
 /// Sorts ranges and joins those that overlap or touch; drops empty ones.
-fn merged(ranges: &mut [(u32, u32)]) -> Vec<EnteringEdges> {
+fn merge(ranges: &mut Vec<(u32, u32)>) {
+    ranges.retain(|(first, end)| first != end);
     ranges.sort_unstable();
-    let mut merged: Vec<EnteringEdges> = Vec::new();
-    for &(first, end) in &*ranges {
-        match merged.last_mut() {
-            _ if first == end => {}
-            Some(last) if first <= last.end => last.end = last.end.max(end),
-            _ => merged.push(EnteringEdges { first, end }),
+    ranges.dedup_by(|next, kept| {
+        let touches = next.0 <= kept.1;
+        if touches {
+            kept.1 = kept.1.max(next.1);
         }
-    }
-    merged
+        touches
+    });
 }
 
 /// Tells the label "met at this node" from the labels of edges.

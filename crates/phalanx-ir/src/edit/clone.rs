@@ -61,13 +61,12 @@ impl Transaction<'_> {
             }
         }
         let last = self.flow().order().iter().rposition(|b| clones.blocks.contains_key(b));
-        let mut at = last.map_or(0, |last| last + 1);
-        for &block in region {
+        let first = last.map_or(0, |last| last + 1);
+        for (at, &block) in (first..).zip(region) {
             let name = self.extras().names.block(block).unwrap_or_default().to_vec();
             let new = self.block_at(at, "");
             self.put_name(Named::Block(raw(new)), &name);
             clones.blocks.insert(block, new);
-            at += 1;
         }
         for &block in region {
             self.clone_insts(block, &mut clones);

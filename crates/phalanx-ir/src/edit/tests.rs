@@ -69,6 +69,7 @@ fn text(function: FunctionRef<'_>, context: &Context) -> String {
 }
 
 /// Edits the diamond and compares what becomes of it.
+#[expect(clippy::needless_pass_by_value, reason = "`expect!` makes a value")]
 fn check(edit: impl FnOnce(&mut Transaction<'_>) -> Result<(), BuildError>, expect: Expect) {
     let mut module = diamond();
     let before = module.clone();

@@ -44,6 +44,8 @@ pub(super) enum Undo {
     Placed(usize),
     /// A block was taken from here in the order.
     Displaced(usize, BlockId),
+    /// The order was this.
+    Order(Vec<BlockId>),
     Name(Named, u32),
     Attachments(InstId, Box<[Attachment]>),
     Records(InstId, Box<[DebugRecord]>),
@@ -163,12 +165,13 @@ fn undo(entry: Undo, store: &mut dyn Store) {
         Undo::Joined(inst, block) => store.body_mut().split_list(inst, block),
         Undo::LocalMetadata(at, metadata) => store.body_mut().local_metadata[at] = metadata,
         Undo::Run(block, run) => {
-            store.flow_mut().blocks[block.into_raw().into_u32() as usize] = run
+            store.flow_mut().blocks[block.into_raw().into_u32() as usize] = run;
         }
         Undo::Edge(slot, to) => store.flow_mut().pool[slot as usize] = to,
         Undo::Placed(at) => {
             store.flow_mut().order.remove(at);
         }
+        Undo::Order(order) => store.flow_mut().order = order,
         Undo::Displaced(at, block) => store.flow_mut().order.insert(at, block),
         Undo::Name(named, entry) => {
             let names = &mut store.extras_mut().names;

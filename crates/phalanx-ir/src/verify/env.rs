@@ -57,6 +57,11 @@ impl ModuleIndex {
         self.globals.get(&name).copied()
     }
 
+    /// Whether the module has an entity of this name.
+    pub fn contains(&self, name: GlobalName) -> bool {
+        self.globals.contains_key(&name)
+    }
+
     /// Takes over what triple and data layout say.
     pub(crate) fn read_target(&mut self, module: &Module) {
         let bytes =

@@ -153,7 +153,11 @@ pub(crate) fn pure(
                 if unary == Unary::Abs {
                     return Ok(Value::Bits(a & mask(kind.bits() - 1)));
                 }
-                let result = one_float(unary, float::to_f64(kind, a));
+                let mut result = one_float(unary, float::to_f64(kind, a));
+                if unary == Unary::Fract {
+                    // Less than one in its own format too.
+                    result = result.min(1.0 - kind.epsilon() / 2.0);
+                }
                 Ok(Value::Bits(float::from_f64(kind, result)))
             })
         }
@@ -350,7 +354,7 @@ fn one_float(op: Unary, a: f64) -> f64 {
         Unary::Sin => a.sin(),
         Unary::Cos => a.cos(),
         Unary::Tan => a.tan(),
-        Unary::Fract => (a - a.floor()).min(1.0 - f64::EPSILON / 2.0),
+        Unary::Fract => a - a.floor(),
         Unary::Canonicalize => a,
     }
 }

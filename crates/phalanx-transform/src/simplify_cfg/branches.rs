@@ -49,7 +49,7 @@ pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
     Ok(changed | remove_unreachable(edit)?)
 }
 
-fn remove_unreachable(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
+pub(super) fn remove_unreachable(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
     let Some((cfg, _)) = graph(edit) else { return Ok(false) };
     let dfs = phalanx_graph::Dfs::new(&cfg);
     let mut gone = edit.flow().order().iter().filter(|&&b| !dfs.is_reachable(node_of(b)));

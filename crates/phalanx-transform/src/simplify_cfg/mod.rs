@@ -150,6 +150,17 @@ fn jump(edit: &mut Transaction<'_>, block: BlockId, to: BlockId) -> Result<(), P
     keep_attachments(edit, block, &attachments)
 }
 
+/// Erases blocks that nobody leads to any more, all at once where that is possible.
+fn erase(edit: &mut Transaction<'_>, gone: &[BlockId]) -> Result<(), PassError> {
+    if gone.len() > 1 && branches::remove_unreachable(edit)? {
+        return Ok(());
+    }
+    for &block in gone {
+        edit.erase_block(block)?;
+    }
+    Ok(())
+}
+
 /// The graph as it is.
 fn graph(edit: &Transaction<'_>) -> Option<(Cfg, Cycles)> {
     let cfg = edit.flow().cfg()?;

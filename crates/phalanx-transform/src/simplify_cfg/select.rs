@@ -17,7 +17,7 @@ use phalanx_ir::{
 };
 use smallvec::SmallVec;
 
-use super::{has_address, inner, jump};
+use super::{erase, has_address, inner, jump};
 use crate::{code::Code, pass::PassError};
 
 /// How many selections replace one branch at most.
@@ -35,7 +35,7 @@ pub(super) fn run(
     speculated: usize,
     kept: &[bool],
 ) -> Result<bool, PassError> {
-    let mut changed = false;
+    let mut gone = Vec::new();
     let order: Vec<BlockId> = edit.flow().order().to_vec();
     for block in order {
         if kept.get(node_of(block).index()).copied().unwrap_or(false) {
@@ -43,10 +43,11 @@ pub(super) fn run(
         }
         if let Some(shape) = shape(edit, block, speculated) {
             convert(edit, block, &shape)?;
-            changed = true;
+            gone.extend(shape.sides.into_iter().flatten());
         }
     }
-    Ok(changed)
+    erase(edit, &gone)?;
+    Ok(!gone.is_empty())
 }
 
 fn shape(edit: &Transaction<'_>, block: BlockId, speculated: usize) -> Option<Shape> {
@@ -132,9 +133,6 @@ fn convert(edit: &mut Transaction<'_>, block: BlockId, shape: &Shape) -> Result<
         });
     }
     jump(edit, block, shape.join)?;
-    for side in shape.sides.into_iter().flatten() {
-        edit.erase_block(side)?;
-    }
     for (&phi, value) in phis.iter().zip(values) {
         match edit.phi_input(phi, block) {
             Some(_) => edit.set_phi_input(phi, value, block)?,

@@ -7,15 +7,10 @@ use crate::pass::PassError;
 
 /// Merges what can be merged; whether there was anything.
 pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
-    let mut changed = trivial_phis(edit)?;
+    let changed = trivial_phis(edit)?;
     let order: Vec<BlockId> = edit.flow().order().to_vec();
-    for block in order {
-        while can_merge(edit, block) {
-            edit.merge_successor(block)?;
-            changed = true;
-        }
-    }
-    Ok(changed)
+    let merged = edit.merge_successors(&order, |edit, block| can_merge(edit, block))?;
+    Ok(changed || merged > 0)
 }
 
 fn can_merge(edit: &Transaction<'_>, block: BlockId) -> bool {

@@ -16,7 +16,7 @@ use phalanx_ir::{
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{graph, has_address};
+use super::{erase, graph, has_address};
 use crate::pass::PassError;
 
 /// Passes over empty blocks; whether there were any.
@@ -45,9 +45,7 @@ pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
         newer.insert(block, SmallVec::new());
         gone.push(block);
     }
-    for &block in &gone {
-        edit.erase_block(block)?;
-    }
+    erase(edit, &gone)?;
     Ok(!gone.is_empty())
 }
 

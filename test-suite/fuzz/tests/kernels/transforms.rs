@@ -1,19 +1,22 @@
 //! Our kernels after transforms: LLVM accepts them, and they still compute what the host does.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use phalanx::{
     Session,
     transform::{Event, Manager, Options, Pipeline, Registry, Statistics},
 };
 use phalanx_fuzz::transforms::{PIPELINES, random};
-use phalanx_simt::launch::Order;
-use phalanx_test_suite::{kernels::Manifest, shipped};
+use phalanx_ir::Context;
+use phalanx_test_suite::{
+    kernels::{Manifest, Variant},
+    shipped,
+};
 use phalanx_testing::llvm_tools::{Program, require};
 use rand::{SeedableRng as _, rngs::SmallRng};
 use rayon::prelude::*;
 
-use crate::{execute, host};
+use crate::{check, compiled, folder, host, variants};
 
 const WHOLE: &str = "simplifycfg<select-uniform>,instsimplify,early-cse,simplifycfg,licm,early-cse,dce,annotate-uniform";
 
@@ -53,7 +56,7 @@ fn refused(opt: &Program, text: &[u8]) -> Option<String> {
 fn llvm_accepts_what_becomes_of_kernels() {
     let Some(opt) = require("opt") else { return };
     let manifest = Manifest::read().expect("manifest");
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kernels");
+    let folder = folder();
     let mut files = shipped().expect("the folder is there");
     if let Some(compiler) = manifest.compiler() {
         let plain = manifest.variants().into_iter().filter(|v| v.name().ends_with(".O0"));
@@ -101,48 +104,24 @@ fn llvm_accepts_what_becomes_of_random_programs() {
     });
 }
 
-/// At each level, in another order of threads than they were written for.
+/// At each level, with the checks of every kernel, in each order of threads.
 #[test]
 fn results_after_transforms_are_those_of_the_host() {
     let manifest = Manifest::read().expect("manifest");
     let Some(compiler) = manifest.compiler() else { return };
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kernels");
-    let variants = manifest.variants();
-    let results: Vec<(usize, Vec<String>)> = host::cases()
-        .par_iter()
-        .map(|case| {
-            let stem = format!("{}.", case.file);
-            let is_meant = |name: &str| {
-                name.starts_with(&stem) && name.contains(".opencl.") && !name.ends_with(".g")
-            };
-            let mut wrong = Vec::new();
-            let mut runs = 0;
-            for (number, variant) in variants.iter().filter(|v| is_meant(v.name())).enumerate() {
-                let path = manifest.compile(&compiler, variant, &folder).expect("it compiles");
-                let wave = if variant.name().contains("amdgcn") { 64 } else { 32 };
-                let order = [Order::Lockstep, Order::Random(5)][number % 2];
-                let what = format!("{} of {} in {order:?}", case.kernel, variant.name());
-                let found = transformed(&read(&path), WHOLE)
-                    .and_then(|(text, _)| execute(&text, case, wave, order));
-                runs += 1;
-                match found {
-                    Err(error) => wrong.push(format!("{what}: {error}")),
-                    Ok(found) => {
-                        for (i, (found, expected)) in found.iter().zip(&case.expected).enumerate() {
-                            let differs = found.iter().zip(expected).position(|(a, b)| a != b);
-                            if let (Some(at), true) = (differs, !expected.is_empty()) {
-                                wrong.push(format!("{what}: buffer {i} differs from byte {at} on"));
-                            }
-                        }
-                    }
-                }
-            }
-            (runs, wrong)
-        })
-        .collect();
-    let wrong: Vec<&String> = results.iter().flat_map(|(_, wrong)| wrong).collect();
-    let runs: usize = results.iter().map(|(runs, _)| runs).sum();
-    assert!(wrong.is_empty(), "{} of {runs} differ: {wrong:#?}", wrong.len());
-    println!("{runs} runs");
-    assert!(runs > 100, "{runs} runs");
+    let cases = host::cases();
+    let check = |variant: &Variant| {
+        let text = phalanx_llvm::print_module(&compiled(&manifest, &compiler, variant));
+        let (text, _) = match transformed(&text, WHOLE) {
+            Ok(done) => done,
+            Err(error) => return vec![format!("{}: {error}", variant.name())],
+        };
+        let parsed = phalanx_llvm::parse_module(Arc::new(Context::new()), &text);
+        match parsed {
+            Ok(parsed) => check(&parsed.module, variant, &cases),
+            Err(error) => vec![format!("{}: {error}", variant.name())],
+        }
+    };
+    let wrong: Vec<String> = variants(&manifest).par_iter().flat_map(check).collect();
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -1,0 +1,292 @@
+//! Edits of a module: functions, headers, and the shell with globals, types and metadata.
+//!
+//! The inputs of functions that are removed are used again for functions that are added later, so a driver that clones and drops
+//! functions for ever holds no more of them than it ever had at once. A [`FunctionInput`] must not be used after its function was removed.
+
+use phalanx_ir::{
+    Const, Context, Function, FunctionHeader, GlobalName, Module, ValueKind,
+    function::FunctionRef,
+    verify::{self, Headers},
+};
+use phalanx_target::LaunchStatement;
+use rustc_hash::FxHashSet;
+use salsa::{Durability, Setter};
+
+use crate::{Database, FunctionInput, ModuleInput, inputs::FunctionEntry, queries};
+
+/// Why a module cannot be changed so. Nothing was changed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModuleEditError {
+    /// There is an entity of this name already.
+    #[error("{0} is defined already")]
+    Duplicate(String),
+    /// Something refers to an entity that is to go.
+    #[error("{0} is still referred to")]
+    Referenced(String),
+    /// It is not of this module, or was removed.
+    #[error("{0} is not a function of this module")]
+    Stranger(String),
+    /// Another header is another function's.
+    #[error("{0} cannot change its name or its type")]
+    Identity(String),
+    /// Launches are said to be what they cannot be.
+    #[error("{name} is not launched with {why}")]
+    Launch {
+        /// Name of the function.
+        name: String,
+        /// What is stated, and what is known.
+        why: String,
+    },
+    /// The function breaks rules.
+    #[error("{name} is not well-formed: {}", messages.join("; "))]
+    Invalid {
+        /// Its name.
+        name: String,
+        /// One line per broken rule.
+        messages: Vec<String>,
+    },
+}
+
+fn text(context: &Context, name: GlobalName) -> String {
+    match name {
+        GlobalName::Named(symbol) => format!("@{}", context.text(symbol)),
+        GlobalName::Numbered(number) => format!("@{number}"),
+    }
+}
+
+/// Headers of the functions of a module in the database.
+struct InputHeaders<'d>(&'d Database, ModuleInput);
+
+impl Headers for InputHeaders<'_> {
+    fn header(&self, at: usize) -> Option<&FunctionHeader> {
+        Some(self.1.functions(self.0).get(at)?.input.header(self.0))
+    }
+}
+
+impl Database {
+    /// Adds a function to a module, at the end. O(functions), and O(function) to verify it.
+    ///
+    /// # Errors
+    /// When the module has an entity of its name, or it breaks a rule.
+    pub fn add_function(
+        &mut self,
+        module: ModuleInput,
+        function: Function,
+    ) -> Result<FunctionInput, ModuleEditError> {
+        let name = function.header.name;
+        if queries::module_index(self, module).contains(name) {
+            return Err(ModuleEditError::Duplicate(text(module.context(self), name)));
+        }
+        let entry = self.new_function(module, function);
+        let mut entries = module.functions(self).clone();
+        entries.push(entry);
+        module.set_functions(self).to(entries);
+        let messages = self.broken_rules(module, entry.input.view(self));
+        if messages.is_empty() {
+            return Ok(entry.input);
+        }
+        self.drop_functions(module, &[entry.input]);
+        Err(ModuleEditError::Invalid { name: text(module.context(self), name), messages })
+    }
+
+    fn broken_rules(&self, module: ModuleInput, function: FunctionRef<'_>) -> Vec<String> {
+        let headers = InputHeaders(self, module);
+        let around = (module.shell(self), queries::module_index(self, module), &headers as _);
+        let convergent = phalanx_target::intrinsics::is_convergent;
+        let errors = verify::function_in(around, convergent, function);
+        errors.iter().map(|e| e.message.clone().into_owned()).collect()
+    }
+
+    /// Removes functions from a module. O(module): nothing else may refer to them.
+    ///
+    /// # Errors
+    /// When one of them is not of the module, or something that stays refers to it.
+    pub fn remove_functions(
+        &mut self,
+        module: ModuleInput,
+        functions: &[FunctionInput],
+    ) -> Result<(), ModuleEditError> {
+        let gone: FxHashSet<FunctionInput> = functions.iter().copied().collect();
+        let entries = module.functions(self);
+        let context = module.context(self);
+        let known: FxHashSet<FunctionInput> = entries.iter().map(|e| e.input).collect();
+        if let Some(stranger) = functions.iter().find(|f| !known.contains(f)) {
+            return Err(ModuleEditError::Stranger(format!("{stranger:?}")));
+        }
+        let staying = entries.iter().filter(|e| !gone.contains(&e.input));
+        let referenced = references(self, module, staying.map(|e| e.input));
+        let mut leaving = entries.iter().filter(|e| gone.contains(&e.input));
+        if let Some(entry) = leaving.find(|e| referenced.contains(&e.name)) {
+            return Err(ModuleEditError::Referenced(text(context, entry.name)));
+        }
+        self.drop_functions(module, functions);
+        Ok(())
+    }
+
+    /// Changes the header of a function: attributes, linkage, convention. Nothing happens when it stays equal.
+    ///
+    /// # Errors
+    /// When name or type change, or the function breaks a rule with its new header. O(function).
+    pub fn edit_header(
+        &mut self,
+        function: FunctionInput,
+        edit: impl FnOnce(&mut FunctionHeader),
+    ) -> Result<(), ModuleEditError> {
+        let module = function.module(self);
+        let old = function.header(self);
+        let mut new = old.clone();
+        edit(&mut new);
+        if new == *old {
+            return Ok(());
+        }
+        let name = text(module.context(self), old.name);
+        if (new.name, new.ty) != (old.name, old.ty) {
+            return Err(ModuleEditError::Identity(name));
+        }
+        let view = FunctionRef { header: &new, ..function.view(self) };
+        let messages = self.broken_rules(module, view);
+        if !messages.is_empty() {
+            return Err(ModuleEditError::Invalid { name, messages });
+        }
+        function.set_header(self).to(new);
+        Ok(())
+    }
+
+    /// States how a function is launched. Nothing happens when that has been stated already; otherwise what depends on launches is asked anew,
+    /// and nothing else.
+    ///
+    /// # Errors
+    /// When the module says something else.
+    pub fn set_launch(
+        &mut self,
+        function: FunctionInput,
+        launch: LaunchStatement,
+    ) -> Result<(), ModuleEditError> {
+        let module = function.module(self);
+        if let Some(why) = launch.contradiction(&queries::stated_launch_facts(self, function)) {
+            let name = text(module.context(self), function.header(self).name);
+            return Err(ModuleEditError::Launch { name, why });
+        }
+        if function.launch(self) != launch {
+            function.set_launch(self).to(launch);
+        }
+        Ok(())
+    }
+
+    /// Changes what a module has beside its functions: variables, types, metadata, flags. The functions of the [`Module`] that `edit` gets
+    /// are elsewhere. What refers to an entity that is taken away is not looked for: verify afterwards.
+    pub fn edit_shell<R>(&mut self, module: ModuleInput, edit: impl FnOnce(&mut Module) -> R) -> R {
+        let empty = Module::new(std::sync::Arc::clone(module.context(self)));
+        let shell = module.set_shell(self).to(empty);
+        let mut guard = PutShell { db: self, module, shell: Some(shell) };
+        guard.shell.as_mut().map(edit).expect("the shell is here until the guard is dropped")
+    }
+
+    /// Takes functions out of the list and keeps their inputs for others.
+    pub(crate) fn drop_functions(&mut self, module: ModuleInput, functions: &[FunctionInput]) {
+        let gone: FxHashSet<FunctionInput> = functions.iter().copied().collect();
+        let mut entries = module.functions(self).clone();
+        entries.retain(|e| !gone.contains(&e.input));
+        if entries.len() != module.functions(self).len() {
+            module.set_functions(self).to(entries);
+        }
+        for &function in functions {
+            queries::drop_kept(self, function);
+            function.set_flow(self).to(Default::default());
+            function.set_body(self).to(Default::default());
+            function.set_extras(self).to(Default::default());
+            function.set_use_list_orders(self).to(Vec::new());
+        }
+        self.free().extend_from_slice(functions);
+    }
+
+    /// An input for a function: one that is free, or a new one.
+    pub(crate) fn new_function(
+        &mut self,
+        module: ModuleInput,
+        function: Function,
+    ) -> FunctionEntry {
+        let (name, is_definition) = (function.header.name, !function.is_declaration());
+        let free = self.free().pop();
+        let input = match free {
+            None => FunctionInput::from_function(self, module, function),
+            Some(input) => {
+                let Function { header, flow, body, extras, use_list_orders } = function;
+                let high = Durability::HIGH;
+                input.set_module(self).with_durability(high).to(module);
+                input.set_header(self).with_durability(high).to(header);
+                input.set_flow(self).with_durability(high).to(flow);
+                input.set_body(self).with_durability(high).to(body);
+                input.set_extras(self).with_durability(high).to(extras);
+                input.set_use_list_orders(self).with_durability(high).to(use_list_orders);
+                input.set_launch(self).with_durability(high).to(LaunchStatement::default());
+                input
+            }
+        };
+        FunctionEntry { name, input, is_definition }
+    }
+
+    /// Drops what is kept to repair facts, of all functions of a module. It is built again when it is worth it.
+    pub fn trim(&self, module: ModuleInput) {
+        for entry in module.functions(self) {
+            queries::drop_kept(self, entry.input);
+        }
+    }
+}
+
+/// Puts the shell of a module back, also when the edit panics.
+struct PutShell<'d> {
+    db: &'d mut Database,
+    module: ModuleInput,
+    shell: Option<Module>,
+}
+
+impl Drop for PutShell<'_> {
+    fn drop(&mut self) {
+        if let Some(shell) = self.shell.take() {
+            self.module.set_shell(self.db).to(shell);
+        }
+    }
+}
+
+/// Names of all entities that functions and the shell refer to.
+fn references(
+    db: &Database,
+    module: ModuleInput,
+    functions: impl Iterator<Item = FunctionInput>,
+) -> FxHashSet<GlobalName> {
+    let (shell, context) = (module.shell(db), module.context(db));
+    let mut names: FxHashSet<GlobalName> =
+        shell.block_addresses.iter().map(|a| a.function).collect();
+    let mut seen: FxHashSet<Const> = FxHashSet::default();
+    let mut work: Vec<Const> = Vec::new();
+    work.extend(shell.variables.iter().filter_map(|v| v.initializer));
+    work.extend(shell.aliases.iter().map(|a| a.target));
+    for function in functions {
+        let (header, body) = (function.header(db), function.body(db));
+        work.extend(header.prefix.iter().chain(&header.prologue).chain(&header.personality));
+        for inst in body.all_ids().filter(|&inst| body.block_of(inst).is_some()) {
+            let constants = body.operands(inst).iter().filter_map(|operand| match operand.kind() {
+                ValueKind::Const(constant) => Some(constant),
+                _ => None,
+            });
+            work.extend(constants.filter(|&c| !seen.contains(&c)));
+        }
+        while let Some(constant) = work.pop() {
+            if seen.insert(constant) {
+                let kind = &context.const_data(constant).kind;
+                names.extend(kind.entity());
+                work.extend_from_slice(kind.parts());
+            }
+        }
+    }
+    while let Some(constant) = work.pop() {
+        if seen.insert(constant) {
+            let kind = &context.const_data(constant).kind;
+            names.extend(kind.entity());
+            work.extend_from_slice(kind.parts());
+        }
+    }
+    names
+}

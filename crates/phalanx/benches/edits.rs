@@ -1,0 +1,356 @@
+//! What an answer costs after an edit, through the database: `cargo bench -p phalanx --bench edits`.
+//!
+//! The function is made of random kernels in a row (`phalanx_testing::inlined`). Each edit is one transaction; timed is the transaction
+//! and the question together. Beside it, from scratch: lowering and solving the same function with warm flow facts.
+//!
+//! | table | edit | question |
+//! |---|---|---|
+//! | operand | one operand reads another value | `divergence` |
+//! | split | one block is split | all flow facts and `divergence` |
+//! | module | one operand in one of 10,000 functions | divergent branches of the module |
+//! | memory | a million rounds of an edit and the question | `divergence` |
+//! | overhead | none: cold, through the database and by calling the analyses | all flow facts and `divergence` |
+//!
+//! Arguments are names of tables; `--quick` leaves out the largest sizes.
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a bench prints and asks the system"
+)]
+
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+use phalanx::{
+    FunctionId, Session,
+    analysis::{
+        divergence::{Flow, Rules, solve},
+        lower::{self, Code, Surroundings},
+    },
+    db::{Database, FunctionInput, TargetOverrides, queries},
+    graph::{Cycles, DomTree, PostDomTree, sync::SyncDependence},
+    ir::{BlockId, BuildError, Function, InstId, Type, Value},
+};
+use phalanx_testing::{abstract_program::DECLARATIONS, inlined::inlined};
+use rand::{Rng, SeedableRng, rngs::SmallRng};
+
+fn us(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+/// Median, 90th and 99th percentile.
+fn percentiles(times: &mut [Duration]) -> [f64; 3] {
+    times.sort_unstable();
+    [500, 900, 990].map(|n| us(times[(times.len() - 1) * n / 1000]))
+}
+
+fn giant(size: usize) -> (Session, FunctionId) {
+    let text = format!(
+        "target triple = \"amdgcn-amd-amdhsa\"\n{DECLARATIONS}{}",
+        inlined(size).to_llvm("f")
+    );
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
+    let function = session.function(module, "f").expect("it is called @f");
+    (session, function)
+}
+
+/// An operand that can read other values: those of its block further up.
+struct Place {
+    inst: InstId,
+    index: u32,
+    others: Vec<Value>,
+}
+
+fn places(session: &Session, function: FunctionId) -> Vec<Place> {
+    let code = session.code(function);
+    let mut found = Vec::new();
+    for &block in code.flow.order() {
+        let mut above: Vec<Value> = Vec::new();
+        for inst in code.body.block_insts(block) {
+            let data = code.body.inst(inst);
+            if data.opcode.is_binary() && data.ty == Type::I32 && !above.is_empty() {
+                let others = above[above.len().saturating_sub(6)..].to_vec();
+                found.push(Place { inst, index: 0, others });
+            }
+            if data.ty == Type::I32 {
+                above.push(inst.into());
+            }
+        }
+    }
+    found
+}
+
+/// From scratch, as often as there is patience: the whole of `divergence` with warm flow facts, in a database of its own.
+fn scratch(
+    session: &Session,
+    function: FunctionId,
+    ask: fn(&Database, FunctionInput),
+    is_flow_warm: bool,
+) -> Duration {
+    let mut best = Duration::MAX;
+    for _ in 0..5 {
+        let mut db = Database::new();
+        let code = session.code(function);
+        let mut module =
+            function.input().module(session.database()).shell(session.database()).clone();
+        module.functions.push(Function {
+            header: code.header.clone(),
+            flow: code.flow.clone(),
+            body: code.body.clone(),
+            extras: code.extras.clone(),
+            use_list_orders: Vec::new(),
+        });
+        let module = db.load(module, None, TargetOverrides::default());
+        let input = module.functions(&db)[0].input;
+        if is_flow_warm {
+            queries::sync_dependence(&db, input);
+            queries::dom_tree(&db, input);
+        }
+        let start = Instant::now();
+        ask(&db, input);
+        best = best.min(start.elapsed());
+    }
+    best
+}
+
+fn divergence(db: &Database, input: FunctionInput) {
+    black_box(queries::divergence(db, input));
+}
+
+fn everything(db: &Database, input: FunctionInput) {
+    black_box(queries::cfg(db, input));
+    black_box(queries::dom_tree(db, input));
+    black_box(queries::postdom_tree(db, input));
+    black_box(queries::cycles(db, input));
+    black_box(queries::sync_dependence(db, input));
+    black_box(queries::divergence(db, input));
+}
+
+fn operand(size: usize) {
+    let (mut session, function) = giant(size);
+    let scratch = scratch(&session, function, divergence, true);
+    let places = places(&session, function);
+    let mut rng = SmallRng::seed_from_u64(1);
+    let mut times = Vec::new();
+    let mut edits = Vec::new();
+    for round in 0..3000 {
+        let place = &places[rng.random_range(0..places.len())];
+        let other = place.others[rng.random_range(0..place.others.len())];
+        if session.code(function).body.operands(place.inst)[0] == other {
+            continue;
+        }
+        let start = Instant::now();
+        let done: Result<(), BuildError> = session.edit(function, |edit| {
+            edit.verifying(false).set_operand(place.inst, place.index, other)
+        });
+        done.expect("the value is there");
+        let edited = start.elapsed();
+        divergence(session.database(), function.input());
+        // The first answers decide whether it is worth keeping something.
+        if round >= 10 {
+            edits.push(edited);
+            times.push(start.elapsed());
+        }
+    }
+    let [edit, ..] = percentiles(&mut edits);
+    let [median, p90, p99] = percentiles(&mut times);
+    let ways = queries::repairs(session.database(), function.input());
+    println!(
+        "operand {:>10} {:>12.0} {edit:>8.2} {median:>8.2} {p90:>8.2} {p99:>8.1} {:>10.0} {:>9} {:>9}",
+        session.code(function).body.id_count(),
+        us(scratch),
+        us(scratch) / median,
+        ways.repaired,
+        ways.solved + ways.kept + ways.rebuilt,
+    );
+}
+
+fn split(size: usize) {
+    let (mut session, function) = giant(size);
+    let scratch = scratch(&session, function, everything, false);
+    let mut rng = SmallRng::seed_from_u64(1);
+    let mut times = Vec::new();
+    for round in 0..40 {
+        let order: Vec<BlockId> = session.code(function).flow.order().to_vec();
+        let block = order[rng.random_range(0..order.len())];
+        let at = session.code(function).body.last(block).expect("blocks are not empty");
+        let start = Instant::now();
+        let done: Result<BlockId, BuildError> =
+            session.edit(function, |edit| edit.verifying(false).split_before(at, ""));
+        done.expect("a block can be split before its terminator");
+        everything(session.database(), function.input());
+        if round >= 5 {
+            times.push(start.elapsed());
+        }
+    }
+    let [median, p90, p99] = percentiles(&mut times);
+    println!(
+        "split   {:>10} {:>12.0} {:>8} {median:>8.0} {p90:>8.0} {p99:>8.0} {:>9.0}%",
+        session.code(function).body.id_count(),
+        us(scratch),
+        "",
+        100.0 * median / us(scratch),
+    );
+}
+
+fn module(count: usize) {
+    let program = inlined(60);
+    let mut text = format!("target triple = \"amdgcn-amd-amdhsa\"\n{DECLARATIONS}");
+    for number in 0..count {
+        text.push_str(&program.to_llvm(&format!("f{number}")));
+    }
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
+    let functions: Vec<FunctionId> = session.functions(module).collect();
+    let ask = |db: &Database| black_box(queries::module_divergent_branches(db, module.input()));
+    let start = Instant::now();
+    ask(session.database());
+    let first = start.elapsed();
+    let mut rng = SmallRng::seed_from_u64(1);
+    let mut times = Vec::new();
+    for round in 0..600 {
+        let function = functions[rng.random_range(0..functions.len().min(100))];
+        let places = places(&session, function);
+        let place = &places[rng.random_range(0..places.len())];
+        let other = place.others[rng.random_range(0..place.others.len())];
+        if session.code(function).body.operands(place.inst)[0] == other {
+            continue;
+        }
+        let start = Instant::now();
+        let done: Result<(), BuildError> = session.edit(function, |edit| {
+            edit.verifying(false).set_operand(place.inst, place.index, other)
+        });
+        done.expect("the value is there");
+        ask(session.database());
+        if round >= 200 {
+            times.push(start.elapsed());
+        }
+    }
+    let [median, p90, p99] = percentiles(&mut times);
+    println!(
+        "module  {count:>10} {:>12.0} {:>8} {median:>8.1} {p90:>8.1} {p99:>8.1} {:>10.0}",
+        us(first),
+        "",
+        us(first) / median
+    );
+}
+
+/// Cold: through the database, and by calling the analyses in a row.
+fn overhead(size: usize) {
+    let (session, function) = giant(size);
+    let code = session.code(function);
+    let shell = function.input().module(session.database()).shell(session.database());
+    let (target, launch) = (
+        queries::target(session.database(), function.input().module(session.database())),
+        queries::launch_facts(session.database(), function.input()),
+    );
+    let copy = || Function {
+        header: code.header.clone(),
+        flow: code.flow.clone(),
+        body: code.body.clone(),
+        extras: code.extras.clone(),
+        use_list_orders: Vec::new(),
+    };
+    let direct = || {
+        let cfg = code.flow.cfg().expect("it has a body");
+        let (dom, postdom) = (DomTree::new(&cfg), PostDomTree::new(&cfg));
+        let cycles = Cycles::new(&cfg);
+        let sync = SyncDependence::new(&cfg, &dom, &cycles);
+        let around = Surroundings {
+            target,
+            launch,
+            lockstep: target.is_lockstep(""),
+            scratch_is_global: target.scratch_is_global(""),
+            callee: &|_| None,
+            node_string: &|_| None,
+        };
+        let context = session.context();
+        let code = Code { context, header: code.header, flow: code.flow, body: code.body };
+        let table = lower::full(code, around);
+        let flow = Flow { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
+        black_box((solve(flow, &table, Rules::Precise), postdom));
+    };
+    let (mut queried, mut called) = (Vec::new(), Vec::new());
+    for _ in 0..200 {
+        let mut db = Database::new();
+        let mut module = shell.clone();
+        module.functions.push(copy());
+        let module = db.load(module, None, TargetOverrides::default());
+        let input = module.functions(&db)[0].input;
+        let start = Instant::now();
+        everything(&db, input);
+        queried.push(start.elapsed());
+        let start = Instant::now();
+        direct();
+        called.push(start.elapsed());
+    }
+    let ([queried, ..], [called, ..]) = (percentiles(&mut queried), percentiles(&mut called));
+    println!(
+        "overhead{:>10} {called:>12.1} {:>8} {queried:>8.1} {:>37.1}%",
+        code.body.id_count(),
+        "",
+        100.0 * (queried / called - 1.0)
+    );
+}
+
+/// Resident memory in kilobytes, where the system tells.
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+fn memory(rounds: usize) {
+    let (mut session, function) = giant(1000);
+    let places = places(&session, function);
+    let mut rng = SmallRng::seed_from_u64(1);
+    let mut at_start = None;
+    for round in 0..rounds {
+        let place = &places[rng.random_range(0..places.len())];
+        let other = place.others[rng.random_range(0..place.others.len())];
+        let done: Result<(), BuildError> = session.edit(function, |edit| {
+            edit.verifying(false).set_operand(place.inst, place.index, other)
+        });
+        done.expect("the value is there");
+        divergence(session.database(), function.input());
+        if round == rounds / 10 {
+            at_start = resident();
+        }
+    }
+    match (at_start, resident()) {
+        (Some(start), Some(end)) => println!(
+            "memory  {rounds:>10} rounds: {start} KiB after a tenth of them, {end} KiB at the end"
+        ),
+        _ => println!("memory  skipped: the system does not tell"),
+    }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let is_quick = arguments.iter().any(|a| a == "--quick");
+    let names: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
+    let is_wanted = |name: &str| names.is_empty() || names.iter().any(|n| *n == name);
+    println!(
+        "table        insts   scratch us  edit us   median      p90      p99      times  repaired    solved"
+    );
+    let sizes: &[usize] =
+        if is_quick { &[1000, 10_000] } else { &[1000, 10_000, 100_000, 1_000_000] };
+    if is_wanted("operand") {
+        sizes.iter().for_each(|&size| operand(size));
+    }
+    if is_wanted("split") {
+        sizes.iter().filter(|&&size| size < 1_000_000).for_each(|&size| split(size));
+    }
+    if is_wanted("module") {
+        module(if is_quick { 1000 } else { 10_000 });
+    }
+    if is_wanted("overhead") {
+        [300, 1000, 3000].into_iter().for_each(overhead);
+    }
+    if is_wanted("memory") {
+        memory(if is_quick { 100_000 } else { 1_000_000 });
+    }
+}

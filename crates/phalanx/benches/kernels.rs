@@ -1,0 +1,312 @@
+//! What each stage costs on real kernels, in nanoseconds per instruction: `cargo bench -p phalanx --bench kernels`.
+//!
+//! The inputs are our own kernels, small functions of some 200 instructions, as clang-22 compiles them for both targets at
+//! -O0 and -O2; the shipped `.ll` kernels where it is not installed. Such functions are all fixed cost: what a stage
+//! allocates and looks up before it begins counts for more than its inner loops, which `pipeline` measures.
+//!
+//! | stage | what is timed |
+//! |---|---|
+//! | read | parse and verify |
+//! | graph | every graph fact, through the database, with nothing known before |
+//! | uniformity | LLVM's sources, through the database, graph facts known: lowering, sync dependence, propagation |
+//! | divergence | our own sources, likewise; sync dependence is known in part from the stage before |
+//! | lower, solve | what is in uniformity besides the database; solving makes the sync dependence, as LLVM does |
+//! | again | solving with the sync dependence known, as after an edit of instructions |
+//!
+//! Of each file and stage the best of several runs counts. `opt-22` is timed beside it where it is installed: its parser by
+//! its own account, and the uniformity pass alone as the difference between a pipeline that runs it many times
+//! (`invalidate<uniformity>` between, cycles and dominators kept) and one that runs it once. The attribute `optnone`, which makes
+//! its pass manager step over functions, is taken out of what it reads.
+//!
+//! Arguments are parts of names of files; `--runs=N` says how often each is measured, `--no-opt` leaves LLVM out.
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a bench reads files, runs programs and prints"
+)]
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    hint::black_box,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use phalanx::{
+    FunctionId, Session,
+    analysis::{
+        divergence::{Divergence, Flow, Rules, ValueTable, solve},
+        lower::{self, Code, Surroundings},
+    },
+    db::queries,
+    graph::{Cfg, Cycles, DomTree, sync::SyncDependence},
+    ir::{GlobalName, attributes::AttrList, metadata::MetadataId},
+};
+use phalanx_test_suite::{kernels::Manifest, shipped};
+use phalanx_testing::llvm_tools::{self, Program};
+
+/// How often the long pipeline runs the uniformity pass.
+const ROUNDS: u32 = 400;
+
+const STAGES: [&str; 7] = ["read", "graph", "uniformity", "divergence", "lower", "solve", "again"];
+
+/// Times by stage, of one file or of many.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    files: usize,
+    functions: usize,
+    instructions: usize,
+    stages: [Duration; STAGES.len()],
+    /// Reading and the uniformity pass of LLVM.
+    llvm: Option<[Duration; 2]>,
+}
+
+impl Row {
+    fn add(&mut self, other: &Row) {
+        self.files += other.files;
+        self.functions += other.functions;
+        self.instructions += other.instructions;
+        for (sum, time) in self.stages.iter_mut().zip(other.stages) {
+            *sum += time;
+        }
+        if let Some(times) = other.llvm {
+            let sums = self.llvm.get_or_insert_default();
+            *sums = [sums[0] + times[0], sums[1] + times[1]];
+        }
+    }
+
+    fn keep_least(&mut self, other: &Row) {
+        for (least, time) in self.stages.iter_mut().zip(other.stages) {
+            *least = time.min(*least);
+        }
+    }
+
+    fn print(&self, name: &str) {
+        let per = |time: Duration| time.as_nanos() as f64 / self.instructions.max(1) as f64;
+        print!("{name:<14}{:>6}{:>8}{:>9}", self.files, self.functions, self.instructions);
+        for time in self.stages {
+            print!("{:>11.1}", per(time));
+        }
+        match self.llvm {
+            Some([read, pass]) => println!("{:>11.1}{:>11.1}", per(read), per(pass)),
+            None => println!("{:>11}{:>11}", "-", "-"),
+        }
+    }
+}
+
+fn main() {
+    let mut filters = Vec::new();
+    let (mut runs, mut with_opt) = (9, true);
+    for argument in env::args().skip(1) {
+        match argument.strip_prefix("--runs=") {
+            Some(number) => runs = number.parse().expect("--runs takes a number"),
+            None if argument == "--no-opt" => with_opt = false,
+            None if argument.starts_with('-') => {}
+            None => filters.push(argument),
+        }
+    }
+    let mut inputs = inputs();
+    inputs.retain(|(_, path)| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        filters.is_empty() || filters.iter().any(|part| name.contains(part.as_str()))
+    });
+    let texts: Vec<Vec<u8>> = inputs
+        .iter()
+        .map(|(_, path)| fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display())))
+        .collect();
+    let mut best: Vec<Row> = Vec::new();
+    for _ in 0..runs.max(1) {
+        // One session for all, as in a driver: setting up a database is no part of any stage.
+        let mut session = Session::new();
+        let rows: Vec<Row> = texts.iter().map(|text| measure(&mut session, text)).collect();
+        match best.is_empty() {
+            true => best = rows,
+            false => best.iter_mut().zip(&rows).for_each(|(best, row)| best.keep_least(row)),
+        }
+    }
+    let opt = with_opt.then(|| llvm_tools::require("opt")).flatten();
+    let mut groups: BTreeMap<&str, Row> = BTreeMap::new();
+    let mut total = Row::default();
+    for (((group, _), text), mut row) in inputs.iter().zip(&texts).zip(best) {
+        row.llvm = opt.as_ref().map(|opt| times_of_opt(opt, text));
+        groups.entry(group).or_default().add(&row);
+        total.add(&row);
+    }
+    print!("{:<14}{:>6}{:>8}{:>9}", "ns/instruction", "files", "defined", "insts");
+    STAGES.iter().for_each(|stage| print!("{stage:>11}"));
+    println!("{:>11}{:>11}", "opt read", "opt pass");
+    for (group, row) in &groups {
+        row.print(group);
+    }
+    total.print("all");
+}
+
+/// The kernels, each with the group that it is counted in.
+fn inputs() -> Vec<(String, PathBuf)> {
+    let manifest = Manifest::read().expect("the manifest can be read");
+    let Some(compiler) = manifest.compiler() else {
+        let shipped = shipped().expect("the kernels are there");
+        return shipped.into_iter().map(|path| ("shipped".to_owned(), path)).collect();
+    };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
+    let variants = manifest.variants().into_iter().filter(|v| !v.debug && v.level != "-O1");
+    variants
+        .map(|variant| {
+            let path = manifest.compile(&compiler, &variant, &folder);
+            (
+                format!("{} {}", variant.target, variant.level),
+                path.unwrap_or_else(|error| panic!("{error:#}")),
+            )
+        })
+        .collect()
+}
+
+/// Adds what a stage takes.
+fn timed<T>(sum: &mut Duration, stage: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = black_box(stage());
+    *sum += start.elapsed();
+    result
+}
+
+/// One run.
+fn measure(session: &mut Session, text: &[u8]) -> Row {
+    let mut row = Row { files: 1, ..Row::default() };
+    let [read, graph, uniformity, divergence, lower, solve, again] = &mut row.stages;
+    let module = timed(read, || session.read(text))
+        .unwrap_or_else(|error| panic!("{}", error.render("kernel", text)));
+    let functions: Vec<FunctionId> = session.functions(module).collect();
+    for &function in &functions {
+        timed(graph, || stage_graph(session, function));
+    }
+    for &function in &functions {
+        timed(uniformity, || stage_uniformity(session, function));
+    }
+    for &function in &functions {
+        timed(divergence, || stage_divergence(session, function));
+    }
+    for &function in &functions {
+        let facts = (session.cfg(function), session.dom_tree(function), session.cycles(function));
+        let (Some(cfg), Some(dom), Some(cycles)) = facts else { continue };
+        let code = session.code(function);
+        row.functions += 1;
+        row.instructions +=
+            code.flow.order().iter().map(|&b| code.body.block_insts(b).count()).sum::<usize>();
+        let table =
+            with_code(session, function, |code, around| timed(lower, || stage_lower(code, around)));
+        let (sync, _) = timed(solve, || stage_solve(cfg, dom, cycles, &table));
+        timed(again, || stage_again(Flow { cfg, dom, cycles, sync: &sync }, &table));
+    }
+    row
+}
+
+// The stages have symbols of their own, so that a profiler can be told to look at one.
+
+#[inline(never)]
+fn stage_graph(session: &Session, function: FunctionId) {
+    black_box(session.dom_tree(function));
+    black_box(session.postdom_tree(function));
+    black_box(session.dom_frontier(function));
+    black_box(session.control_dependence(function));
+    black_box(session.cycles(function));
+}
+
+#[inline(never)]
+fn stage_uniformity(session: &Session, function: FunctionId) {
+    black_box(queries::uniformity(session.database(), function.input()));
+}
+
+#[inline(never)]
+fn stage_divergence(session: &Session, function: FunctionId) {
+    black_box(queries::divergence(session.database(), function.input()));
+}
+
+#[inline(never)]
+fn stage_lower(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
+    lower::as_llvm(code, around)
+}
+
+#[inline(never)]
+fn stage_solve(
+    cfg: &Cfg,
+    dom: &DomTree,
+    cycles: &Cycles,
+    table: &ValueTable,
+) -> (SyncDependence, Divergence) {
+    let sync = SyncDependence::new(cfg, dom, cycles);
+    let result = solve(Flow { cfg, dom, cycles, sync: &sync }, table, Rules::Precise);
+    (sync, result)
+}
+
+#[inline(never)]
+fn stage_again(flow: Flow<'_>, table: &ValueTable) -> Divergence {
+    solve(flow, table, Rules::Precise)
+}
+
+/// What the database gives to the lowering, made by hand.
+fn with_code<R>(
+    session: &Session,
+    function: FunctionId,
+    run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+) -> R {
+    let (db, input) = (session.database(), function.input());
+    let module = input.module(db);
+    let code = session.code(function);
+    let (context, header) = (session.context(), input.header(db));
+    let target = queries::target(db, module);
+    let processor = context.function_attr_text(header.attributes, "target-cpu").unwrap_or_default();
+    let processor = std::str::from_utf8(processor).unwrap_or_default();
+    let callees = queries::callees(db, input);
+    let callee = |name: GlobalName| -> Option<AttrList> {
+        let found = callees.binary_search_by_key(&name, |&(name, _)| name).ok()?;
+        Some(callees[found].1)
+    };
+    let node_string = |node: MetadataId| {
+        let metadata = &module.shell(db).metadata;
+        metadata.element(node, 0).filter(|_| metadata.values(node).len() == 1)?.as_string()
+    };
+    let around = Surroundings {
+        target,
+        launch: queries::launch_facts(db, input),
+        lockstep: target.is_lockstep(processor),
+        scratch_is_global: target.scratch_is_global(processor),
+        callee: &callee,
+        node_string: &node_string,
+    };
+    run(Code { context, header, flow: code.flow, body: code.body }, around)
+}
+
+/// Reading, by the timer of `opt`, and one run of the uniformity pass.
+fn times_of_opt(opt: &Program, text: &[u8]) -> [Duration; 2] {
+    let text = String::from_utf8_lossy(text).replace(" optnone", "");
+    let pass = |rounds: u32| {
+        let round = "require<uniformity>,invalidate<uniformity>";
+        let rounds = vec![round; rounds as usize].join(",");
+        format!("-passes=function(require<domtree>,require<cycles>,{rounds})")
+    };
+    let run = |rounds: u32| {
+        let arguments = ["-disable-output", "-time-passes", &pass(rounds), "-"];
+        let start = Instant::now();
+        let outcome = opt.run(arguments, text.as_bytes()).expect("opt runs");
+        let elapsed = start.elapsed();
+        assert!(outcome.success(), "opt: {}", outcome.summary());
+        (elapsed, parse_time(&outcome.errors()))
+    };
+    let best = |rounds: u32| {
+        let times = [(); 3].map(|()| run(rounds));
+        let elapsed = times.iter().map(|t| t.0).min().unwrap_or_default();
+        (elapsed, times.iter().map(|t| t.1).min().unwrap_or_default())
+    };
+    let ((once, read), (often, _)) = (best(1), best(1 + ROUNDS));
+    [read, often.saturating_sub(once) / ROUNDS]
+}
+
+/// User and system time of the row `Parse IR` of a timing report.
+fn parse_time(report: &str) -> Duration {
+    let row = report.lines().find(|line| line.trim_end().ends_with("Parse IR"));
+    let numbers = row.into_iter().flat_map(str::split_whitespace).filter_map(|w| w.parse().ok());
+    // Columns are user, system, both, wall.
+    let seconds: Option<f64> = numbers.take(3).last();
+    Duration::from_secs_f64(seconds.unwrap_or_default())
+}

@@ -1,0 +1,24 @@
+; Each thread leaves a number for its right neighbour. Without the barrier nothing orders the read after the neighbour's write.
+target triple = "nvptx64-nvidia-cuda"
+@left = internal addrspace(3) global [64 x i32] undef
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.all(i32)
+define ptx_kernel void @neighbours(ptr addrspace(1) %out, i1 %wait) {
+entry:
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %mine = getelementptr [64 x i32], ptr addrspace(3) @left, i32 0, i32 %id
+  %square = mul i32 %id, %id
+  store i32 %square, ptr addrspace(3) %mine
+  br i1 %wait, label %meet, label %read
+meet:
+  call void @llvm.nvvm.barrier.cta.sync.all(i32 0)
+  br label %read
+read:
+  %before = sub i32 %id, 1
+  %from = and i32 %before, 3
+  %other = getelementptr [64 x i32], ptr addrspace(3) @left, i32 0, i32 %from
+  %value = load i32, ptr addrspace(3) %other
+  %at = getelementptr i32, ptr addrspace(1) %out, i32 %id
+  store i32 %value, ptr addrspace(1) %at
+  ret void
+}
