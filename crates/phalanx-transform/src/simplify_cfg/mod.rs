@@ -114,7 +114,7 @@ impl SimplifyCfg {
             return kept;
         }
         let two_ways = |&block: &BlockId| flow.successors(block).len() == 2;
-        if !flow.order().iter().any(|block| two_ways(block)) {
+        if !flow.order().iter().any(two_ways) {
             return kept;
         }
         let Some(facts) = queries::divergence(db, function) else { return kept };
