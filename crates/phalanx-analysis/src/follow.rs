@@ -24,6 +24,7 @@ use crate::divergence::{
     solve,
 };
 use crate::lower::{self, Code, Neighbours, Surroundings};
+use crate::shape::{Shapes, Trust};
 
 /// Functions with fewer instructions are always solved from scratch.
 pub const LARGE: usize = 256;
@@ -186,12 +187,15 @@ impl Follower {
         }
         let table = kept.retained.table();
         match self.sources {
-            Sources::Full => kept.neighbours.update_full(code, around, &insts, table),
+            Sources::Full => {
+                if !kept.neighbours.update_full(code, around, &insts, table) {
+                    return None;
+                }
+            }
             Sources::Llvm => kept.neighbours.update_as_llvm(code, around, &insts, table),
         }
         let outcome = if is_other_flow {
-            let as_llvm = self.sources == Sources::Llvm;
-            Neighbours::update_terminators(code, around, as_llvm, kept.retained.table());
+            kept.neighbours.update_terminators(code, around, kept.retained.table());
             kept.retained.rebuild(flow)
         } else {
             kept.retained.repair(flow)
@@ -217,9 +221,12 @@ impl Follower {
 
     /// Solves from scratch and keeps what it can.
     fn keep(&mut self, Subject { code, around, flow, stamp }: Subject<'_>) -> (Divergence, Found) {
-        let table = match self.sources {
-            Sources::Full => lower::full(code, around),
-            Sources::Llvm => lower::as_llvm(code, around),
+        let (table, shapes) = match self.sources {
+            Sources::Full => {
+                let shapes = Shapes::new(code, around, Trust::Nothing);
+                (lower::full_with(code, around, &shapes), Some(shapes))
+            }
+            Sources::Llvm => (lower::as_llvm(code, around), None),
         };
         let answer = solve(flow, &table, Rules::Precise);
         if !Retained::is_possible(flow, &answer) {
@@ -229,6 +236,10 @@ impl Follower {
         match Retained::new(flow, table) {
             Ok(retained) => {
                 let neighbours = Neighbours::new(code.body);
+                let neighbours = match shapes {
+                    Some(shapes) => neighbours.with_shapes(shapes),
+                    None => neighbours,
+                };
                 let answer = retained.answer().clone();
                 self.state = State::Kept(Box::new(Kept { stamp, neighbours, retained }));
                 (answer, Found::Kept)

@@ -28,6 +28,7 @@ pub use update::Neighbours;
 use crate::{
     affect::Value,
     divergence::{self, Incoming, PhiKey, Transfer, ValueTable, ValueTableBuilder},
+    shape::{self, Shapes, Trust},
 };
 
 /// The parts of a function that analyses may read.
@@ -91,6 +92,8 @@ pub(crate) enum Reads {
     Some(u64),
     /// As `Some`, of another instruction: a member of a call's result depends on the call's operands.
     Of(InstId, u64),
+    /// These values, whatever the operands are.
+    Values([Option<Value>; shape::ATOMS]),
 }
 
 /// What a terminator is to the analysis, its operands aside.
@@ -112,6 +115,10 @@ pub(crate) trait Rules {
     fn argument(&mut self, position: u32) -> divergence::Definition;
     /// Of an instruction other than a phi.
     fn inst(&mut self, inst: InstId) -> Rule;
+    /// The first incoming value of a phi that is known to be equal to the one at this position.
+    fn representative(&self, _phi: InstId, position: usize) -> usize {
+        position
+    }
     /// Of the terminator of a block.
     fn terminator(&mut self, inst: InstId) -> TerminatorRule;
 }
@@ -119,7 +126,14 @@ pub(crate) trait Rules {
 /// Tables for what we hold to be true.
 #[must_use]
 pub fn full(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
-    lower(code, &mut FullRules::new(code, around))
+    let shapes = Shapes::new(code, around, Trust::Nothing);
+    full_with(code, around, &shapes)
+}
+
+/// As [`full`], where the shapes are known, which have been found with [`Trust::Nothing`].
+#[must_use]
+pub fn full_with(code: Code<'_>, around: Surroundings<'_>, shapes: &Shapes) -> ValueTable {
+    lower(code, &mut FullRules::new(code, around, shapes))
 }
 
 /// Tables for what LLVM 22 takes for granted: its sources, its always-uniform values.
@@ -163,7 +177,7 @@ fn lower<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTable {
             }
             if opcode == Opcode::Phi {
                 table.define_phi(user, node, divergence::Definition::PURE);
-                for entry in incoming(context, body, numbering, inst) {
+                for entry in incoming(context, body, numbering, rules, inst) {
                     table.incoming(user, entry);
                 }
                 continue;
@@ -278,6 +292,7 @@ fn operands(
         }
         Reads::Some(mask) => (inst, mask),
         Reads::Of(of, mask) => (of, mask),
+        Reads::Values(values) => return values.into_iter().flatten().for_each(call),
     };
     for (position, &operand) in body.operands(of).iter().enumerate() {
         if position < 64 && mask >> position & 1 == 0 || mask == 0 {
@@ -304,15 +319,20 @@ fn local_values(
 }
 
 /// The entries of a phi.
-fn incoming<'a>(
+fn incoming<'a, R: Rules + ?Sized>(
     context: &'a Context,
     body: &'a Body,
     numbering: Numbering,
+    rules: &'a R,
     phi: InstId,
 ) -> impl Iterator<Item = Incoming> + 'a {
-    body.phi_incoming(phi).map(move |(operand, block)| {
+    body.phi_incoming(phi).enumerate().map(move |(position, (operand, block))| {
         let value: Option<Value> = numbering.operand(operand);
-        let key = match (value, operand.as_const()) {
+        let known = || match rules.representative(phi, position) {
+            same if same == position => value,
+            first => numbering.operand(body.phi_values(phi)[first]),
+        };
+        let key = match (value.and_then(|_| known()), operand.as_const()) {
             (Some(value), _) => PhiKey::value(value),
             (None, Some(constant)) => constant_key(context, constant),
             // Blocks and metadata are no incoming values; a number that no constant has keeps them apart.

@@ -1,8 +1,9 @@
 //! Lowering of the instructions that changed.
 //!
 //! Most rules look at an instruction and at the types of its operands, which never change. A few look at what an
-//! operand is: a member of a call's result at the call, a shift or mask at whether it drops the lane's part of the thread
-//! index. [`Neighbours`] knows who looks at whom, so that whoever looks at a changed instruction is lowered again too.
+//! operand is: a member of a call's result at the call, LLVM's rule for shifts and masks at whether they drop the lane's part of
+//! the thread index, ours at [shapes](crate::shape). [`Neighbours`] knows who looks at whom, so that whoever looks at a changed
+//! instruction, or at one whose shape has become another, is lowered again too.
 //!
 //! O(changed instructions, their operands, and who looks at them).
 
@@ -18,6 +19,7 @@ use super::{
 use crate::{
     affect::Value,
     divergence::{self, Incoming, repair::EditableTable},
+    shape::{Place, Shapes},
 };
 
 /// Who looks at the definitions of whose operands.
@@ -27,6 +29,8 @@ pub struct Neighbours {
     watchers: FxHashMap<InstId, FxHashSet<InstId>>,
     /// How many have been added since the lists were made.
     added: usize,
+    /// The shapes of all values, if rules look at them.
+    shapes: Option<Box<Shapes>>,
 }
 
 impl Neighbours {
@@ -39,6 +43,12 @@ impl Neighbours {
         }
         neighbours.added = 0;
         neighbours
+    }
+
+    /// With the shapes that a table was made from.
+    #[must_use]
+    pub fn with_shapes(self, shapes: Shapes) -> Self {
+        Self { shapes: Some(Box::new(shapes)), ..self }
     }
 
     fn watch(&mut self, body: &Body, inst: InstId) {
@@ -64,22 +74,28 @@ impl Neighbours {
         }
         // So that those who look no longer do not pile up.
         if self.added > body.id_count() / 8 + 64 {
-            *self = Self::new(body);
+            *self = Self { shapes: self.shapes.take(), ..Self::new(body) };
         }
         all.sort_unstable_by_key(|inst| inst.into_raw().into_u32());
         all.dedup();
         all
     }
 
-    /// Brings tables made by [`full`](super::full) up to date with what changed.
+    /// Brings tables made by [`full`](super::full) up to date with what changed. Whether that was done: if not, they are to be
+    /// made anew.
+    #[must_use]
     pub fn update_full(
         &mut self,
         code: Code<'_>,
         around: Surroundings<'_>,
         changed: &[InstId],
         table: &mut EditableTable,
-    ) {
-        self.update(code, &mut FullRules::new(code, around), changed, table);
+    ) -> bool {
+        let Some(mut shapes) = self.shapes.take() else { return false };
+        let Some(changed) = shapes.follow(Place::new(code, around), changed) else { return false };
+        self.update(code, &mut FullRules::new(code, around, &shapes), &changed, table);
+        self.shapes = Some(shapes);
+        true
     }
 
     /// Brings tables made by [`as_llvm`](super::as_llvm) up to date with what changed.
@@ -114,7 +130,7 @@ impl Neighbours {
             let opcode = body.inst(inst).opcode;
             if opcode == Opcode::Phi {
                 let entries: Vec<Incoming> =
-                    incoming(code.context, body, numbering, inst).collect();
+                    incoming(code.context, body, numbering, rules, inst).collect();
                 table.set_phi(value, block, divergence::Definition::PURE, &entries);
                 continue;
             }
@@ -144,21 +160,24 @@ impl Neighbours {
 
     /// Brings the terminators of all blocks up to date: after edges or blocks have changed.
     pub fn update_terminators(
+        &self,
         code: Code<'_>,
         around: Surroundings<'_>,
-        as_llvm: bool,
         table: &mut EditableTable,
     ) {
         let Code { header, flow, body, .. } = code;
         let numbering = Numbering::new(header);
         let mut full;
         let mut llvm;
-        let rules: &mut dyn Rules = if as_llvm {
-            llvm = LlvmRules::new(code, around, false);
-            &mut llvm
-        } else {
-            full = FullRules::new(code, around);
-            &mut full
+        let rules: &mut dyn Rules = match &self.shapes {
+            None => {
+                llvm = LlvmRules::new(code, around, false);
+                &mut llvm
+            }
+            Some(shapes) => {
+                full = FullRules::new(code, around, shapes);
+                &mut full
+            }
         };
         table.grow(0, flow.id_count());
         let mut is_linked = vec![false; flow.id_count()];
