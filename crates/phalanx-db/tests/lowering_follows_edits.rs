@@ -389,7 +389,8 @@ fn a_function_is_followed_through_edits() {
             };
             let scratch = solve(graph.flow(), &table, Rules::Precise);
             let subject = Subject { code, around, flow: graph.flow(), stamp };
-            let since = |_| is_known.then_some(Changes { insts: &changed, flow: is_flow });
+            let since =
+                |_| is_known.then_some(Changes { insts: &changed, flow: is_flow, blocks: &[] });
             let (answer, how) = follower.answer(subject, since, || scratch.clone());
             assert!(answer == scratch, "{sources:?}, round {round}, {how:?}");
             found.push(how);
@@ -397,7 +398,8 @@ fn a_function_is_followed_through_edits() {
         assert_eq!(found[0], Found::Solved);
         let count = |is: fn(&Found) -> bool| found.iter().filter(|how| is(how)).count();
         assert!(count(|how| matches!(how, Found::Repaired { visited: 0..60 })) > 250);
-        assert!(count(|how| *how == Found::Rebuilt) > 5 && count(|how| *how == Found::Kept) > 10);
+        assert!(count(|how| *how == Found::Kept) > 10);
+        assert!(count(|how| *how == Found::Rebuilt) < 5);
     }
 }
 
@@ -418,8 +420,9 @@ fn the_database_follows_edits() {
         let mut rng = SmallRng::seed_from_u64(11);
         let mut changed = Vec::new();
         for position in 0..60 {
-            let since =
-                |old| (old + 1 == position).then_some(Changes { insts: &changed, flow: false });
+            let since = |old| {
+                (old + 1 == position).then_some(Changes { insts: &changed, ..Changes::default() })
+            };
             db.take_log();
             let (answer, found) =
                 queries::follow(&db, function_input, sources, position, since).expect("a body");
@@ -451,7 +454,7 @@ fn the_database_follows_edits() {
         // Another processor is another question.
         let overrides = TargetOverrides { triple: None, cpu: Some(String::from("gfx90a")) };
         input.set_overrides(&mut db).to(overrides);
-        let since = |_| Some(Changes { insts: &changed, flow: false });
+        let since = |_| Some(Changes { insts: &changed, ..Changes::default() });
         let found = queries::follow(&db, function_input, sources, 60, since);
         assert_eq!(found.expect("a body").1, Found::Kept);
     }

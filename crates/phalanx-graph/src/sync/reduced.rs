@@ -64,8 +64,12 @@ pub(crate) struct Reduced {
     inner: Vec<u32>,
     /// Interval of positions of the subtree in the level tree; `(NONE, 0)` for nodes without.
     interval: Vec<(u32, u32)>,
+    /// Parent in the level tree by node, `NONE` for the root and nodes without.
+    parent: Vec<u32>,
     /// Interval in the dominator tree of the reduced graph; empty when it is the graph's own.
     dominated: Vec<(u32, u32)>,
+    /// Parents in that tree; empty likewise.
+    idom: Vec<u32>,
     /// Topological order of each level.
     rank: Vec<u32>,
     /// Where the dominance of each node ends within its level.
@@ -136,7 +140,7 @@ impl Reduced {
     pub(crate) fn new(cfg: &Cfg, dom: &DomTree, cycles: &Cycles) -> Self {
         let contraction = Contraction::new(cfg, cycles);
         let quotient = contraction.quotient(cfg);
-        let (own_dom, dominated);
+        let (own_dom, dominated, idom);
         let (graph, dom) = match &quotient {
             Some(graph) => {
                 own_dom = DomTree::new(graph);
@@ -145,10 +149,11 @@ impl Reduced {
                     _ => (NONE, 0),
                 };
                 dominated = graph.nodes().map(interval).collect();
+                idom = graph.nodes().map(|n| own_dom.idom(n).map_or(NONE, Node::raw)).collect();
                 (graph, &own_dom)
             }
             None => {
-                dominated = Vec::new();
+                (dominated, idom) = (Vec::new(), Vec::new());
                 (cfg, dom)
             }
         };
@@ -162,7 +167,9 @@ impl Reduced {
             representative,
             inner,
             interval: vec![(NONE, 0); n],
+            parent: Vec::new(),
             dominated,
+            idom,
             rank,
             frontier: Fringes::default(),
             sources: Rows::default(),
@@ -171,6 +178,7 @@ impl Reduced {
         let (order, parent) = reduced.level_tree(dom, cycles);
         reduced.collect_edges(cfg, cycles, &order);
         reduced.frontier = fringes(&order, &parent, &reduced.far_edges(cycles));
+        reduced.parent = parent;
         reduced
     }
 
@@ -202,6 +210,27 @@ impl Reduced {
         match self.dominated.get(node.index()) {
             Some(&interval) => interval,
             None => (dom.tin(node).unwrap_or(NONE), dom.tout(node).unwrap_or(0)),
+        }
+    }
+
+    /// Whether some node stands for an irreducible region.
+    pub(crate) fn has_regions(&self) -> bool {
+        !self.representative.is_empty()
+    }
+
+    /// The parent of a node in the level tree.
+    #[inline]
+    pub(crate) fn parent(&self, node: Node) -> Option<Node> {
+        let up = *self.parent.get(node.index())?;
+        (up != NONE).then(|| Node::from_raw(up))
+    }
+
+    /// The parent of a representative in the dominator tree of the reduced graph.
+    #[inline]
+    pub(crate) fn idom(&self, dom: &DomTree, node: Node) -> Option<Node> {
+        match self.idom.get(node.index()) {
+            Some(&up) => (up != NONE).then(|| Node::from_raw(up)),
+            None => dom.idom(node),
         }
     }
 

@@ -23,14 +23,16 @@ use crate::sync::reduced::{LeavingEdge, Reduced, outermost_irreducible};
 use crate::sync::wave::{Consequence, EnteringEdges, Wave};
 
 /// Sync dependence of a graph: lazily filled, independent of any values.
-#[derive(Debug, Default)]
+///
+/// A copy shares the slots, and whatever is filled in later.
+#[derive(Clone, Debug, Default)]
 pub struct SyncDependence {
-    tables: OnceLock<Tables>,
+    tables: OnceLock<Arc<Tables>>,
 }
 
 #[derive(Debug)]
-struct Tables {
-    graph: Reduced,
+pub(super) struct Tables {
+    pub(super) graph: Reduced,
     /// The outermost irreducible cycle around each cycle; empty when there is none.
     regions: Vec<Option<CycleId>>,
     facts: Vec<OnceLock<RegionFacts>>,
@@ -40,13 +42,13 @@ struct Tables {
     /// By cycle left and node, see [`SyncView::onward`].
     onward: Mutex<Onward>,
     /// By cycle: where all meet who leave it.
-    meetings: Vec<OnceLock<Option<Node>>>,
+    meetings: Vec<OnceLock<(Option<Node>, Footprint)>>,
     /// How many consequences may still be kept.
     room: AtomicUsize,
 }
 
-type Onward = FxHashMap<(CycleId, Node), Arc<[Consequence]>>;
-type Slot = OnceLock<Kept>;
+type Onward = FxHashMap<(CycleId, Node), (Arc<[Consequence]>, Footprint)>;
+type Slot = OnceLock<(Kept, Footprint)>;
 
 /// What is in a slot. Most branches have one consequence, a join.
 #[derive(Debug)]
@@ -71,6 +73,36 @@ impl Kept {
     }
 }
 
+/// Where the search for an answer has looked: nodes whose numbers lie in a range. As long as nothing has changed about
+/// these nodes, about the block or edge in question and the header of the cycle left, the answer is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Footprint {
+    pub(super) first: u32,
+    pub(super) last: u32,
+}
+
+impl Footprint {
+    /// Nothing was looked at.
+    pub const NOTHING: Self = Self { first: u32::MAX, last: 0 };
+    /// Anything may have been looked at.
+    pub const ALL: Self = Self { first: 0, last: u32::MAX };
+
+    /// One node was looked at.
+    #[must_use]
+    pub const fn of(node: Node) -> Self {
+        Self { first: node.raw(), last: node.raw() }
+    }
+
+    pub(super) fn add(&mut self, node: Node) {
+        self.first = self.first.min(node.raw());
+        self.last = self.last.max(node.raw());
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { first: self.first.min(other.first), last: self.last.max(other.last) }
+    }
+}
+
 impl SyncDependence {
     /// The empty table of a graph. The arguments must be the same whenever it is used.
     #[must_use]
@@ -90,27 +122,39 @@ impl SyncDependence {
     fn tables(&self, cfg: &Cfg, dom: &DomTree, cycles: &Cycles) -> &Tables {
         self.tables.get_or_init(|| {
             let graph = Reduced::new(cfg, dom, cycles);
-            let slots = |n| std::iter::repeat_with(Slot::new).take(n).collect();
-            let is_reducible = cycles.all_reducible();
-            let count = if is_reducible { 0 } else { cycles.len() };
-            Tables {
-                regions: if is_reducible { Vec::new() } else { outermost_irreducible(cycles) },
-                facts: std::iter::repeat_with(OnceLock::new).take(count).collect(),
-                branches: slots(cfg.node_count()),
-                exits: slots(graph.leaving.len()),
-                splits: slots(count),
-                onward: Mutex::default(),
-                meetings: std::iter::repeat_with(OnceLock::new).take(cycles.len()).collect(),
-                room: AtomicUsize::new(256 + 4 * (cfg.node_count() + cfg.edge_count())),
-                graph,
-            }
+            Arc::new(Tables::new(graph, cfg, cycles))
         })
+    }
+}
+
+impl Tables {
+    fn new(graph: Reduced, cfg: &Cfg, cycles: &Cycles) -> Self {
+        let slots = |n| std::iter::repeat_with(Slot::new).take(n).collect();
+        let is_reducible = cycles.all_reducible();
+        let count = if is_reducible { 0 } else { cycles.len() };
+        Tables {
+            regions: if is_reducible { Vec::new() } else { outermost_irreducible(cycles) },
+            facts: std::iter::repeat_with(OnceLock::new).take(count).collect(),
+            branches: slots(cfg.node_count()),
+            exits: slots(graph.leaving.len()),
+            splits: slots(count),
+            onward: Mutex::default(),
+            meetings: std::iter::repeat_with(OnceLock::new).take(cycles.len()).collect(),
+            room: AtomicUsize::new(256 + 4 * (cfg.node_count() + cfg.edge_count())),
+            graph,
+        }
     }
 }
 
 /// An answer: kept in a slot, or computed for this once.
 #[derive(Clone, Debug)]
-pub enum Answer<'a> {
+pub struct Answer<'a> {
+    list: List<'a>,
+    footprint: Footprint,
+}
+
+#[derive(Clone, Debug)]
+enum List<'a> {
     /// From a slot.
     Kept(&'a [Consequence]),
     /// Kept, but not in a slot of its own.
@@ -119,13 +163,21 @@ pub enum Answer<'a> {
     Computed(Vec<Consequence>),
 }
 
+impl Answer<'_> {
+    /// Where the search has looked.
+    #[must_use]
+    pub fn footprint(&self) -> Footprint {
+        self.footprint
+    }
+}
+
 impl Deref for Answer<'_> {
     type Target = [Consequence];
     fn deref(&self) -> &[Consequence] {
-        match self {
-            Self::Kept(kept) => kept,
-            Self::Shared(shared) => shared,
-            Self::Computed(computed) => computed,
+        match &self.list {
+            List::Kept(kept) => kept,
+            List::Shared(shared) => shared,
+            List::Computed(computed) => computed,
         }
     }
 }
@@ -133,10 +185,10 @@ impl Deref for Answer<'_> {
 /// A [`SyncDependence`] with the facts that it is computed from.
 #[derive(Debug)]
 pub struct SyncView<'a> {
-    cfg: &'a Cfg,
-    dom: &'a DomTree,
-    cycles: &'a Cycles,
-    tables: &'a Tables,
+    pub(super) cfg: &'a Cfg,
+    pub(super) dom: &'a DomTree,
+    pub(super) cycles: &'a Cycles,
+    pub(super) tables: &'a Tables,
     /// Made when an answer is computed: whoever only looks at the graph does not pay for scratch tables.
     wave: Option<Box<Wave<'a>>>,
     irreducible: Option<Box<Irreducible<'a>>>,
@@ -165,14 +217,14 @@ impl<'a> SyncView<'a> {
     pub fn branch(&mut self, block: Node) -> Answer<'a> {
         let tables = self.tables;
         let slot = &tables.branches[block.index()];
-        if let Some(kept) = slot.get() {
-            return Answer::Kept(kept.list());
+        if let Some(known) = kept(slot) {
+            return known;
         }
         if !self.cfg.is_branch(block) || !self.dom.is_reachable(block) {
-            return Answer::Kept(&[]);
+            return Answer { list: List::Kept(&[]), footprint: Footprint::NOTHING };
         }
         if let Some(region) = self.region_around(block) {
-            return keep(tables, slot, &self.branch_in(region, block));
+            return keep(tables, slot, &self.branch_in(region, block), Footprint::ALL);
         }
         self.targets.clear();
         self.targets.extend_from_slice(self.cfg.successors(block));
@@ -180,7 +232,8 @@ impl<'a> SyncView<'a> {
         self.targets.dedup();
         let targets = std::mem::take(&mut self.targets);
         let edges = targets.iter().enumerate().map(|(i, &to)| (block, to, i as u32));
-        let answer = keep(tables, slot, self.wave().separate(tables.graph.inner(block), edges));
+        let (found, footprint) = self.wave().separate(tables.graph.inner(block), edges);
+        let answer = keep(tables, slot, found, footprint);
         self.targets = targets;
         answer
     }
@@ -198,14 +251,15 @@ impl<'a> SyncView<'a> {
     pub fn exit(&mut self, edge: LeavingEdge) -> Answer<'a> {
         let tables = self.tables;
         let slot = &tables.exits[edge.index()];
-        if let Some(kept) = slot.get() {
-            return Answer::Kept(kept.list());
+        if let Some(known) = kept(slot) {
+            return known;
         }
-        let meeting = self.meeting_behind(tables.graph.leaving.owner(edge));
-        keep(tables, slot, self.wave().leave(edge, meeting))
+        let (meeting, looked) = self.meeting_behind(tables.graph.leaving.owner(edge));
+        let (found, footprint) = self.wave().leave(edge, meeting);
+        keep(tables, slot, found, footprint.and(looked))
     }
 
-    fn meeting_behind(&mut self, cycle: CycleId) -> Option<Node> {
+    fn meeting_behind(&mut self, cycle: CycleId) -> (Option<Node>, Footprint) {
         let tables = self.tables;
         let slot = &tables.meetings[cycle.index()];
         *slot.get_or_init(|| self.wave().meeting_behind(cycle))
@@ -217,16 +271,19 @@ impl<'a> SyncView<'a> {
         let tables = self.tables;
         // A panic elsewhere leaves the map as it was before or after an insertion.
         let kept = || tables.onward.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept().get(&(cycle, node)) {
-            return Answer::Shared(Arc::clone(known));
+        if let Some((known, footprint)) = kept().get(&(cycle, node)) {
+            return Answer { list: List::Shared(Arc::clone(known)), footprint: *footprint };
         }
-        let meeting = self.meeting_behind(cycle);
-        let found = self.wave().go_on(cycle, node, meeting);
+        let (meeting, looked) = self.meeting_behind(cycle);
+        let (found, footprint) = self.wave().go_on(cycle, node, meeting);
+        let footprint = footprint.and(looked);
         if !reserve(tables, found) {
-            return Answer::Computed(found.to_vec());
+            return Answer { list: List::Computed(found.to_vec()), footprint };
         }
         let found: Arc<[Consequence]> = found.into();
-        Answer::Shared(Arc::clone(kept().entry((cycle, node)).or_insert(found)))
+        let mut kept = kept();
+        let found = &kept.entry((cycle, node)).or_insert((found, footprint)).0;
+        Answer { list: List::Shared(Arc::clone(found)), footprint }
     }
 
     /// What follows outside of a region when threads run apart in it and leave by each edge apart.
@@ -247,12 +304,15 @@ impl<'a> SyncView<'a> {
                 is_common = false;
             }
         }
-        if is_common && let Some(kept) = slot.get() {
-            return Answer::Kept(kept.list());
+        if is_common && let Some(known) = kept(slot) {
+            return known;
         }
         let around = self.cycles.parent(region);
-        let found = self.wave().separate(around, edges);
-        if is_common { keep(tables, slot, found) } else { Answer::Computed(found.to_vec()) }
+        let (found, footprint) = self.wave().separate(around, edges);
+        match is_common {
+            true => keep(tables, slot, found, footprint),
+            false => Answer { list: List::Computed(found.to_vec()), footprint },
+        }
     }
 
     /// The outermost irreducible cycle around a block.
@@ -267,6 +327,12 @@ impl<'a> SyncView<'a> {
     #[must_use]
     pub fn canonical_cycle(&self, block: Node) -> Option<CycleId> {
         self.tables.graph.inner(block)
+    }
+
+    /// The header of a cycle.
+    #[must_use]
+    pub fn header(&self, cycle: CycleId) -> Node {
+        self.cycles.header(cycle)
     }
 
     /// How many edges leave cycles.
@@ -364,11 +430,23 @@ impl<'a> SyncView<'a> {
 }
 
 /// Puts an answer into its slot while there is room.
-fn keep<'a>(tables: &'a Tables, slot: &'a Slot, found: &[Consequence]) -> Answer<'a> {
+fn keep<'a>(
+    tables: &'a Tables,
+    slot: &'a Slot,
+    found: &[Consequence],
+    footprint: Footprint,
+) -> Answer<'a> {
     if !reserve(tables, found) {
-        return Answer::Computed(found.to_vec());
+        return Answer { list: List::Computed(found.to_vec()), footprint };
     }
-    Answer::Kept(slot.get_or_init(|| Kept::new(found)).list())
+    let (list, footprint) = slot.get_or_init(|| (Kept::new(found), footprint));
+    Answer { list: List::Kept(list.list()), footprint: *footprint }
+}
+
+/// What is in a slot.
+fn kept(slot: &Slot) -> Option<Answer<'_>> {
+    let (list, footprint) = slot.get()?;
+    Some(Answer { list: List::Kept(list.list()), footprint: *footprint })
 }
 
 /// Takes room for an answer. False if there is not enough.

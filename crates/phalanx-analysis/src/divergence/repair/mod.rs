@@ -18,6 +18,7 @@
 //! | [`engine`] | retracting and deriving |
 //! | [`agenda`] | what is to be told on, in the order of the program |
 //! | [`control`] | consequences of branches and divergent exits: of the graph alone, never retracted |
+//! | [`carry`], [`flow`] | the same when the control flow is edited |
 //! | [`levels`] | what varies in which cycles |
 //! | [`outside`] | uses outside of cycles |
 //! | [`rules`] | divergence |
@@ -25,14 +26,19 @@
 //! **Bounds.** When a quarter of the values has been visited, or too many supports have been looked at, repair gives up and derives
 //! everything again from the edited tables. So it is never worse than from scratch by more than a factor.
 //!
+//! **Edits of the control flow** are followed too ([`Retained::repair_flow`]): the old graph is compared with the new one,
+//! and what both have in common keeps its facts.
+//!
 //! **Irreducible regions.** While a branch inside one is divergent, or one must be assumed divergent, nothing can be retained
 //! ([`Unfit`]): there [`precise`](super::precise) leaves out what it knows to be covered at the moment, so its answer is not
 //! that of rules alone. Whoever asks solves from scratch then.
 
 mod agenda;
+mod carry;
 mod control;
 mod engine;
 mod facts;
+mod flow;
 mod levels;
 mod outside;
 mod rows;
@@ -41,7 +47,7 @@ mod table;
 
 use std::sync::Arc;
 
-use phalanx_graph::sync::SyncView;
+use phalanx_graph::sync::{Carry, SyncView};
 use phalanx_graph::{CycleId, Node};
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
@@ -49,6 +55,7 @@ use rustc_hash::FxHashMap;
 use self::control::{Control, ControlGraph};
 use self::engine::{Engine, GivenUp};
 use self::facts::{Facts, Subject};
+use self::flow::OwnFlow;
 use self::levels::{DEEPEST, Levels};
 use self::outside::{Outside, Scene};
 use self::rules::DivergenceRules;
@@ -75,6 +82,7 @@ pub enum Outcome {
 #[derive(Debug)]
 pub struct Retained {
     table: EditableTable,
+    flow: OwnFlow,
     state: State,
     answer: Divergence,
 }
@@ -116,7 +124,7 @@ impl Retained {
         table.take_log();
         let mut state = State::new(flow, &table)?;
         let answer = state.whole_answer(flow, &table);
-        Ok(Self { table, state, answer })
+        Ok(Self { table, flow: OwnFlow::new(flow), state, answer })
     }
 
     /// Whether a function with this answer can be followed, as far as its irreducible regions are concerned. Cheap.
@@ -136,7 +144,7 @@ impl Retained {
         &mut self.table
     }
 
-    /// Derives everything from the tables: after the control flow has changed, with the new one.
+    /// Derives everything from the tables and this control flow.
     ///
     /// # Errors
     /// When the function can be followed no longer; then this is of no use any more.
@@ -147,8 +155,38 @@ impl Retained {
         self.table.grow(0, flow.cfg.node_count());
         self.table.take_log();
         self.state = State::new(flow, &self.table)?;
+        self.flow = OwnFlow::new(flow);
         self.answer = self.state.whole_answer(flow, &self.table);
         Ok(Outcome::Rebuilt)
+    }
+
+    /// Follows an edit of the control flow, and what has been stated since the last repair. What blocks end with and hold,
+    /// and what phis take from where, must have been stated as it is now.
+    ///
+    /// `touched` are the blocks whose successors may be others, if they are known. Blocks keep their numbers, new ones have
+    /// greater numbers, and the entry is the same; otherwise everything is derived again.
+    ///
+    /// # Errors
+    /// As [`rebuild`](Self::rebuild).
+    pub fn repair_flow(
+        &mut self,
+        flow: Flow<'_>,
+        touched: Option<&[Node]>,
+    ) -> Result<Outcome, Unfit> {
+        self.table.grow(0, flow.cfg.node_count());
+        let old = self.flow.view();
+        let new = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
+        let Some(carry) = Carry::new(&old, &new, touched) else { return self.rebuild(flow) };
+        let log = self.table.take_log();
+        let both = (&old, &carry);
+        let result = self.state.follow_flow(flow, both, &self.table, &log, &mut self.answer);
+        match result {
+            Ok(visited) => {
+                self.flow = OwnFlow::new(flow);
+                Ok(Outcome::Repaired { visited })
+            }
+            Err(GivenUp) => self.rebuild(flow),
+        }
     }
 
     /// Follows what has been stated since the last repair. The control flow must be the one that everything was built on.
@@ -195,7 +233,7 @@ impl State {
             levels,
             outside: Outside::default(),
             selections: FxHashMap::default(),
-            room: 4096 + 8 * (flow.cfg.node_count() + flow.cfg.edge_count()),
+            room: Self::room(flow),
         };
         state.engine.grow(&mut state.facts, table.len(), table.block_count());
         if let Some(levels) = &state.levels {
@@ -226,6 +264,11 @@ impl State {
             (false, Err(GivenUp)) => Err(Unfit::TooLarge),
             (false, Ok(())) => Ok(state),
         }
+    }
+
+    /// How large the graph of consequences may become.
+    fn room(flow: Flow<'_>) -> usize {
+        4096 + 8 * (flow.cfg.node_count() + flow.cfg.edge_count())
     }
 
     fn rules<'r, 'f>(
@@ -282,21 +325,33 @@ impl State {
         log: &[Edited],
         answer: &mut Divergence,
     ) -> Result<usize, GivenUp> {
+        self.engine.grow(&mut self.facts, table.len(), table.block_count());
+        answer.values.grow(table.len());
+        answer.terminators.grow(table.block_count());
+        self.follow(flow, table, log, (Vec::new(), Vec::new()), answer)
+    }
+
+    /// Follows what is listed, and examines these subjects and uses as well.
+    fn follow(
+        &mut self,
+        flow: Flow<'_>,
+        table: &EditableTable,
+        log: &[Edited],
+        (mut changed, uses): (Vec<Subject>, Vec<(Value, User)>),
+        answer: &mut Divergence,
+    ) -> Result<usize, GivenUp> {
         if table.is_full() || log.len() > table.len() / 8 + 64 {
             return Err(GivenUp);
         }
         let bounds = (table.len() / 4 + 256, 8 * table.len() + 4096);
-        self.engine.grow(&mut self.facts, table.len(), table.block_count());
-        answer.values.grow(table.len());
-        answer.terminators.grow(table.block_count());
-        let mut changed: Vec<Subject> = Vec::with_capacity(log.len());
         for edited in log {
             changed.push(subject(edited.user));
             if let UserKind::Value(value) = edited.user.kind() {
                 self.selections.remove(&value);
             }
         }
-        let (uses, mut visited) = self.follow_levels(flow, table, log, &mut changed, bounds)?;
+        let known = (&mut changed, uses);
+        let (uses, mut visited) = self.follow_levels(flow, table, log, known, bounds)?;
         changed.sort_unstable();
         changed.dedup();
         let mut engine = std::mem::take(&mut self.engine);
@@ -326,11 +381,10 @@ impl State {
         flow: Flow<'_>,
         table: &EditableTable,
         log: &[Edited],
-        changed: &mut Vec<Subject>,
+        (changed, mut uses): (&mut Vec<Subject>, Vec<(Value, User)>),
         bounds: (usize, usize),
     ) -> Result<(Vec<(Value, User)>, usize), GivenUp> {
         let Some(levels) = &mut self.levels else { return Ok((Vec::new(), 0)) };
-        let mut uses = Vec::new();
         let mut moved = Vec::new();
         for edited in log {
             let old = edited.old.iter().flatten();

@@ -333,7 +333,10 @@ impl Rules for DivergenceRules<'_, '_> {
                             }
                         }
                     }
-                    Control::ExitsFrom(_) | Control::Onward(..) | Control::Left(_) => {}
+                    Control::ExitsFrom(_)
+                    | Control::Onward(..)
+                    | Control::Left(_)
+                    | Control::Gone => {}
                 }
                 let next = self.graph.of_control(&mut self.view, self.flow.cycles, number);
                 to.extend(next.iter().map(|next| (Subject::Control(*next), bits)));
