@@ -23,6 +23,10 @@
 //! stand in the order in which the depth-first search (first successor first) met them, and are found
 //! from the preorder alone: the first child follows its parent, a sibling follows the subtree before.
 
+mod update;
+
+pub(crate) use update::inserted;
+
 use crate::dfs::NONE;
 use crate::graph::Graph;
 use crate::node::Node;

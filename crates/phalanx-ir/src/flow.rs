@@ -90,15 +90,14 @@ impl Flow {
             + (self.order.capacity() + self.pool.capacity()) * size_of::<BlockId>()
     }
 
-    /// The control-flow graph over node numbers equal to block numbers. O(blocks + edges).
+    /// The control-flow graph over node numbers equal to block numbers, laid out as the text is. O(blocks + edges).
     ///
     /// None for a declaration.
     pub fn cfg(&self) -> Option<Cfg> {
         let entry = node_of(self.entry()?);
-        Some(Cfg::new(
-            entry,
-            self.blocks.iter().map(|(block, _)| self.successors(block).iter().map(|&s| node_of(s))),
-        ))
+        let layout: Vec<Node> = self.order.iter().map(|&block| node_of(block)).collect();
+        let successors = |(block, _)| self.successors(block).iter().map(|&s| node_of(s));
+        Some(Cfg::with_layout(entry, self.blocks.iter().map(successors), &layout))
     }
 }
 

@@ -34,6 +34,14 @@ struct Cell {
 }
 
 impl Fringes {
+    /// The frontiers with one more, equal to that of a node or empty.
+    pub(crate) fn with_copy(&self, of: Option<Node>) -> Self {
+        let mut first = Vec::with_capacity(self.first.len() + 1);
+        first.extend_from_slice(&self.first);
+        first.push(of.map_or(NONE, |node| self.first[node.index()]));
+        Self { first, cells: self.cells.clone() }
+    }
+
     /// The frontier of a node, deepest parents first.
     pub(crate) fn of(&self, node: Node) -> Fringe<'_> {
         Fringe { cells: &self.cells, next: self.first[node.index()] }

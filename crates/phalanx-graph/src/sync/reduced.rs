@@ -20,6 +20,8 @@
 //!      B   X              B
 //! ```
 //!
+//! What is behind a cycle comes after what is in it among the children of the header.
+//!
 //! So for a node `n` and anything `p` in the same level or nested in it, `n` dominates `p` exactly when `p`
 //! lies in the subtree of `n`: an interval of positions. All tables below are sorted by position, so
 //! "the edges from what `n` dominates to `x`" and "the edges from there out of the level" are intervals too.
@@ -27,6 +29,8 @@
 //! **Size.** `O(n + m)`, except for the dominance frontiers within levels; these share what they have in
 //! common, see [`fringe`](crate::sync::fringe). Edges that leave the level are not part of them, which
 //! is what makes frontiers quadratic in nested loops and in loops with many exits.
+
+mod update;
 
 use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
@@ -74,9 +78,10 @@ pub(crate) struct Reduced {
     rank: Vec<u32>,
     /// Where the dominance of each node ends within its level.
     pub(crate) frontier: Fringes,
-    /// Sources of edges: those into each node that go forward, then those of the edges that go back to the
-    /// header of each canonical cycle. Each row sorted by position and number.
+    /// Sources of edges: those of the edges that go back to the header of each canonical cycle, then those into each node that go
+    /// forward. Each row sorted by position and number.
     pub(crate) sources: Rows,
+    cycle_count: u32,
     pub(crate) leaving: Leaving,
 }
 
@@ -173,6 +178,7 @@ impl Reduced {
             rank,
             frontier: Fringes::default(),
             sources: Rows::default(),
+            cycle_count: 0,
             leaving: Leaving::default(),
         };
         let (order, parent) = reduced.level_tree(dom, cycles);
@@ -242,13 +248,24 @@ impl Reduced {
     /// The forward edges into a node, as a range of [`sources`](Self::sources).
     #[inline]
     pub(crate) fn entering(&self, node: Node) -> (u32, u32) {
-        self.sources.range(node.index())
+        self.sources.range(self.forward_row(node))
+    }
+
+    /// The sources of the forward edges into a node.
+    #[inline]
+    pub(crate) fn sources_of(&self, node: Node) -> &[u32] {
+        self.sources.row(self.forward_row(node))
+    }
+
+    #[inline]
+    fn forward_row(&self, node: Node) -> usize {
+        self.cycle_count as usize + node.index()
     }
 
     /// The edges back to the header of a canonical cycle, as a range of [`sources`](Self::sources).
     #[inline]
     pub(crate) fn back(&self, cycle: CycleId) -> (u32, u32) {
-        self.sources.range(self.interval.len() + cycle.index())
+        self.sources.range(cycle.index())
     }
 
     /// The part of a row of edges whose sources are at positions `first..end`.
@@ -304,30 +321,42 @@ impl Reduced {
     /// Parents in the level tree by node, and the nodes in preorder. Sets the intervals.
     fn level_tree(&mut self, dom: &DomTree, cycles: &Cycles) -> (Vec<Node>, Vec<u32>) {
         let order = dom.preorder();
-        let mut parent = vec![NONE; self.interval.len()];
-        let mut size = vec![1u32; self.interval.len()];
+        let n = self.interval.len();
+        let mut parent = vec![NONE; n];
+        // Whether the parent is the header of a cycle that the node is not in.
+        let mut is_behind = vec![false; n];
+        let mut size = vec![1u32; n];
         for &node in &order[1..] {
             let Some(up) = dom.idom(node) else { continue };
-            let up = match self.left(cycles, up, node) {
-                Some(cycle) => cycles.header(cycle),
-                None => up,
+            let (up, behind) = match self.left(cycles, up, node) {
+                Some(cycle) => (cycles.header(cycle), true),
+                None => (up, false),
             };
             parent[node.index()] = up.raw();
+            is_behind[node.index()] = behind;
         }
-        // Parents dominate, so they come earlier in the dominator tree's preorder.
+        // Parents dominate, so they come earlier in the dominator tree's preorder. What is behind a cycle comes after what is
+        // in it: `behind` counts first what is in it, and is then where to go on.
+        let (mut free, mut behind) = (vec![0u32; n], vec![1u32; n]);
         for node in order[1..].iter().rev() {
-            size[parent[node.index()] as usize] += size[node.index()];
+            let (i, up) = (node.index(), parent[node.index()] as usize);
+            size[up] += size[i];
+            if !is_behind[i] {
+                behind[up] += size[i];
+            }
         }
-        let mut free = vec![0u32; self.interval.len()];
         let mut preorder = vec![order[0]; order.len()];
         for &node in order {
             let i = node.index();
             let mut at = 0;
             if parent[i] != NONE {
-                at = free[parent[i] as usize];
-                free[parent[i] as usize] += size[i];
+                let list = if is_behind[i] { &mut behind } else { &mut free };
+                let next = &mut list[parent[i] as usize];
+                at = *next;
+                *next += size[i];
             }
             free[i] = at + 1;
+            behind[i] += at;
             self.interval[i] = (at, at + size[i]);
             preorder[at as usize] = node;
         }
@@ -344,7 +373,7 @@ impl Reduced {
         }
         let members = Rows::from_pairs(cfg.node_count(), &members);
         let (mut sources, mut leaving) = (Vec::new(), Leaving::default());
-        let first_back_row = cfg.node_count() as u32;
+        self.cycle_count = cycles.len() as u32;
         let mut depths = Vec::new();
         let (mut blocks, mut targets): (Vec<Node>, Vec<Node>) = (Vec::new(), Vec::new());
         for &standing in order {
@@ -364,10 +393,10 @@ impl Reduced {
                         continue; // inside a region
                     }
                     if let Some(cycle) = self.goes_back_to(cycles, standing, to) {
-                        sources.push((first_back_row + cycle.raw(), from.raw()));
+                        sources.push((cycle.raw(), from.raw()));
                     } else {
                         // Once for each block of a region that it enters.
-                        sources.push((node.raw(), from.raw()));
+                        sources.push((self.cycle_count + node.raw(), from.raw()));
                     }
                     if let Some(owner) = self.left(cycles, from, to) {
                         leaving.edges.push((from, to));
@@ -402,7 +431,7 @@ impl Reduced {
     fn far_edges(&self, cycles: &Cycles) -> Vec<(u32, u32)> {
         let mut edges = Vec::new();
         for (node, &(first, _)) in self.interval.iter().enumerate() {
-            let sources = self.sources.row(node);
+            let sources = self.sources_of(Node::new(node));
             if sources.len() < 2 || first == NONE {
                 continue;
             }

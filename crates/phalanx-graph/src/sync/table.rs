@@ -36,9 +36,9 @@ pub(super) struct Tables {
     /// The outermost irreducible cycle around each cycle; empty when there is none.
     regions: Vec<Option<CycleId>>,
     facts: Vec<OnceLock<RegionFacts>>,
-    branches: Vec<Slot>,
-    exits: Vec<Slot>,
-    splits: Vec<Slot>,
+    branches: Slots,
+    exits: Slots,
+    splits: Slots,
     /// By cycle left and node, see [`SyncView::onward`].
     onward: Mutex<Onward>,
     /// By cycle: where all meet who leave it.
@@ -49,6 +49,29 @@ pub(super) struct Tables {
 
 type Onward = FxHashMap<(CycleId, Node), (Arc<[Consequence]>, Footprint)>;
 type Slot = OnceLock<(Kept, Footprint)>;
+
+/// Slots by number; those of a group are made when one of them is asked for.
+#[derive(Debug)]
+struct Slots(Vec<OnceLock<Box<[Slot]>>>);
+
+/// Slots of a group.
+const GROUP: usize = 64;
+
+impl Slots {
+    fn new(n: usize) -> Self {
+        Self(std::iter::repeat_with(OnceLock::new).take(n.div_ceil(GROUP)).collect())
+    }
+
+    fn of(&self, i: usize) -> &Slot {
+        let make = || std::iter::repeat_with(Slot::new).take(GROUP).collect();
+        &self.0[i / GROUP].get_or_init(make)[i % GROUP]
+    }
+
+    fn filled(&self) -> usize {
+        let made = self.0.iter().filter_map(OnceLock::get);
+        made.flat_map(|group| group.iter()).filter(|slot| slot.get().is_some()).count()
+    }
+}
 
 /// What is in a slot. Most branches have one consequence, a join.
 #[derive(Debug)]
@@ -111,12 +134,32 @@ impl SyncDependence {
         Self::default()
     }
 
+    /// The table, with empty slots, of a graph made by [`Cfg::after_split`], from that of the graph before. `cycles` are the
+    /// cycles after the split, made by [`Cycles::after_split`].
+    ///
+    /// None when the reduced graph is not known or has irreducible regions; then a [`new`](Self::new) one is as good.
+    #[must_use]
+    pub fn after_split(&self, split: &Cfg, cycles: &Cycles, node: Node) -> Option<Self> {
+        let graph = self.tables.get()?.graph.after_split(split, cycles, node)?;
+        let tables = Arc::new(Tables::new(graph, split, cycles));
+        Some(Self { tables: OnceLock::from(tables) })
+    }
+
+    /// Whether the graph as it is seen here is that of another table; for tests.
+    #[cfg(any(test, feature = "testing"))]
+    #[must_use]
+    pub fn is_of_same_graph(&self, other: &Self) -> bool {
+        match (self.tables.get(), other.tables.get()) {
+            (Some(a), Some(b)) => a.graph.is_same(&b.graph),
+            _ => false,
+        }
+    }
+
     /// How many answers are kept, for tests of what is computed.
     #[must_use]
     pub fn filled_slots(&self) -> usize {
         let Some(tables) = self.tables.get() else { return 0 };
-        let slots = [&tables.branches, &tables.exits, &tables.splits];
-        slots.into_iter().flatten().filter(|slot| slot.get().is_some()).count()
+        tables.branches.filled() + tables.exits.filled() + tables.splits.filled()
     }
 
     fn tables(&self, cfg: &Cfg, dom: &DomTree, cycles: &Cycles) -> &Tables {
@@ -129,15 +172,14 @@ impl SyncDependence {
 
 impl Tables {
     fn new(graph: Reduced, cfg: &Cfg, cycles: &Cycles) -> Self {
-        let slots = |n| std::iter::repeat_with(Slot::new).take(n).collect();
         let is_reducible = cycles.all_reducible();
         let count = if is_reducible { 0 } else { cycles.len() };
         Tables {
             regions: if is_reducible { Vec::new() } else { outermost_irreducible(cycles) },
             facts: std::iter::repeat_with(OnceLock::new).take(count).collect(),
-            branches: slots(cfg.node_count()),
-            exits: slots(graph.leaving.len()),
-            splits: slots(count),
+            branches: Slots::new(cfg.node_count()),
+            exits: Slots::new(graph.leaving.len()),
+            splits: Slots::new(count),
             onward: Mutex::default(),
             meetings: std::iter::repeat_with(OnceLock::new).take(cycles.len()).collect(),
             room: AtomicUsize::new(256 + 4 * (cfg.node_count() + cfg.edge_count())),
@@ -216,7 +258,7 @@ impl<'a> SyncView<'a> {
     /// What follows when threads separate at the end of a block. Nothing unless it is a branch.
     pub fn branch(&mut self, block: Node) -> Answer<'a> {
         let tables = self.tables;
-        let slot = &tables.branches[block.index()];
+        let slot = tables.branches.of(block.index());
         if let Some(known) = kept(slot) {
             return known;
         }
@@ -250,7 +292,7 @@ impl<'a> SyncView<'a> {
     /// What follows when threads leave by an edge at different times.
     pub fn exit(&mut self, edge: LeavingEdge) -> Answer<'a> {
         let tables = self.tables;
-        let slot = &tables.exits[edge.index()];
+        let slot = tables.exits.of(edge.index());
         if let Some(known) = kept(slot) {
             return known;
         }
@@ -292,7 +334,7 @@ impl<'a> SyncView<'a> {
     /// whenever they come; then its edges do not separate threads that come to it together.
     pub fn split(&mut self, region: CycleId, together: impl Fn(Node) -> bool) -> Answer<'a> {
         let tables = self.tables;
-        let slot = &tables.splits[region.index()];
+        let slot = tables.splits.of(region.index());
         let mut edges: Vec<(Node, Node, u32)> =
             self.cycles.exit_edges(region).map(|(from, to)| (from, to, 0)).collect();
         edges.sort_unstable();

@@ -1,0 +1,107 @@
+//! Cycle hierarchies of graphs that differ from others in one place, by copying.
+
+use super::{CycleId, Cycles};
+use crate::cfg::Cfg;
+use crate::dom::inserted;
+use crate::node::Node;
+use crate::threshold::Thresholds;
+
+impl Cycles {
+    /// The hierarchy of a graph made by [`Cfg::after_split`]: the new node is in the same cycles.
+    ///
+    /// It takes the place of the node among the blocks of its innermost cycle, and the node follows; but a header stays first,
+    /// and the place of the new node is found by going back from the header as the construction does.
+    ///
+    /// None when that is not enough to know: the node is the header of a cycle with an irreducible one inside.
+    #[must_use]
+    pub fn after_split(&self, split: &Cfg, node: Node) -> Option<Self> {
+        let new = Node::new(split.node_count() - 1);
+        let mut innermost = Vec::with_capacity(self.innermost.len() + 1);
+        innermost.extend_from_slice(&self.innermost);
+        innermost.push(self.innermost[node.index()]);
+        let Some(inner) = self.innermost(node) else {
+            return Some(Self { innermost, ..self.clone() });
+        };
+        let is_header = self.header(inner) == node;
+        let at = match is_header {
+            true => self.place_behind_header(split, inner)?,
+            false => {
+                let first = self.cycles[inner.index()].first_block;
+                let place = self.blocks(inner).iter().position(|&block| block == node)?;
+                first + place as u32
+            }
+        };
+        let blocks = inserted(&self.blocks, at as usize, new);
+        let mut cycles = self.cycles.clone();
+        for (i, cycle) in cycles.iter_mut().enumerate() {
+            let is_around = self.contains_cycle(CycleId(i as u32), inner);
+            cycle.first_block += u32::from(!is_around && cycle.first_block >= at);
+            cycle.end_block += u32::from(is_around || cycle.end_block > at);
+        }
+        let mut entries = self.entries.clone();
+        entries.positions.iter_mut().for_each(|position| *position += u32::from(*position >= at));
+        let mut exits = self.exits.clone();
+        // Those of the node are those of the new one now.
+        let own = match is_header {
+            true => self.cycles[inner.index()].first_block,
+            false => at,
+        };
+        let (first, end) = exits.range(own, own + 1);
+        for position in &mut exits.positions {
+            *position += u32::from(*position >= at);
+        }
+        for (edge, position) in
+            exits.edges[first..end].iter_mut().zip(&mut exits.positions[first..end])
+        {
+            (edge.0, *position) = (new, at);
+        }
+        let last = end + exits.positions[end..].partition_point(|&position| position < at);
+        if last > end && first < end {
+            exits.edges[first..last].rotate_left(end - first);
+            exits.positions[first..last].rotate_left(end - first);
+            let mut depths: Vec<u32> =
+                (0..exits.depths.len()).map(|i| exits.depths.key(i)).collect();
+            depths[first..last].rotate_left(end - first);
+            exits.depths = Thresholds::new(depths);
+        }
+        Some(Self { innermost, cycles, blocks, entries, exits })
+    }
+
+    /// Where the new node comes among the blocks when the header of a cycle has been split.
+    fn place_behind_header(&self, split: &Cfg, cycle: CycleId) -> Option<u32> {
+        let new = Node::new(split.node_count() - 1);
+        let header = self.header(cycle);
+        if !self.all_reducible()
+            && self
+                .iter()
+                .any(|c| self.contains_cycle(cycle, c) && c != cycle && !self.is_reducible(c))
+        {
+            return None;
+        }
+        // What stands for a block of the cycle: itself, or the header of the nested cycle around it.
+        let part = |block: Node| {
+            if block == new || block == header {
+                return Some(block);
+            }
+            let inner = self.innermost(block).filter(|_| self.contains(cycle, block))?;
+            let nested = self.outermost_without(inner, header);
+            Some(nested.map_or(block, |nested| self.header(nested)))
+        };
+        let mut done = vec![false; split.node_count()];
+        let mut work: Vec<Node> = Vec::new();
+        work.extend(split.predecessors(header).iter().rev().filter_map(|&p| part(p)));
+        let mut at = self.cycles[cycle.index()].first_block + 1;
+        while let Some(block) = work.pop() {
+            if block == header || std::mem::replace(&mut done[block.index()], true) {
+                continue;
+            }
+            if block == new {
+                return Some(at);
+            }
+            let nested = self.innermost(block).filter(|c| *c != cycle);
+            at += nested.map_or(1, |nested| self.blocks(nested).len() as u32);
+            work.extend(split.predecessors(block).iter().rev().filter_map(|&p| part(p)));
+        }
+        None
+    }
+}

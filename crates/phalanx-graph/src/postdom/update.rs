@@ -1,0 +1,26 @@
+//! Post-dominator trees of graphs that differ from others in one place, by copying.
+
+use super::PostDomTree;
+use crate::cfg::Cfg;
+use crate::node::Node;
+
+/// Endless loops are given roots within a budget that depends on the size of the graph. It is enough for any graph up to this
+/// size.
+const SMALL: usize = 256;
+
+impl PostDomTree {
+    /// The tree of a graph made by [`Cfg::after_split`]: the new node stands between the node and its parent.
+    ///
+    /// None when the choice of roots may be another one: in large graphs with endless loops.
+    #[must_use]
+    pub fn after_split(&self, split: &Cfg, node: Node) -> Option<Self> {
+        let new = Node::new(split.node_count() - 1);
+        let has_endless = self.roots.len() > split.exits().len();
+        if has_endless && split.node_count() + split.edge_count() > SMALL {
+            return None;
+        }
+        let mut roots = self.roots.clone();
+        roots.iter_mut().filter(|root| **root == node).for_each(|root| *root = new);
+        Some(Self { tree: self.tree.with_parent_put_in(node), roots })
+    }
+}

@@ -1,0 +1,81 @@
+//! Facts that are updated after local edits are what is computed from scratch.
+
+use phalanx_graph::sync::{SyncDependence, SyncView};
+use phalanx_graph::testing::{families, random};
+use phalanx_graph::{Cfg, Cycles, DomTree, Node, PostDomTree};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+/// How many times as much is done as in an ordinary run.
+fn effort() -> u64 {
+    std::env::var("PHALANX_UPDATES").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
+}
+
+/// The obvious split.
+fn split(cfg: &Cfg, layout: &mut Vec<Node>, node: Node) -> Cfg {
+    let new = Node::new(cfg.node_count());
+    let mut lists: Vec<Vec<Node>> = cfg.nodes().map(|n| cfg.successors(n).to_vec()).collect();
+    let behind = std::mem::replace(&mut lists[node.index()], vec![new]);
+    lists.push(behind);
+    let at = layout.iter().position(|n| *n == node).expect("laid out");
+    layout.insert(at + 1, new);
+    Cfg::with_layout(cfg.entry(), lists, layout)
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    postdom: usize,
+    cycles: usize,
+    refused: usize,
+    sync: usize,
+}
+
+fn check_splits(mut cfg: Cfg, seed: u64, rounds: usize, counts: &mut Counts) {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let mut layout: Vec<Node> = cfg.nodes().collect();
+    for round in 0..rounds {
+        let node = Node::new(rng.random_range(0..cfg.node_count()));
+        let (dom, postdom, cycles) =
+            (DomTree::new(&cfg), PostDomTree::new(&cfg), Cycles::new(&cfg));
+        let next = split(&cfg, &mut layout, node);
+        let at = format!("seed {seed}, round {round}, {node} of {cfg:?}");
+        assert_eq!(cfg.after_split(node), next, "{at}");
+        assert_eq!(dom.after_split(node), DomTree::new(&next), "{at}");
+        match postdom.after_split(&next, node) {
+            Some(updated) => assert_eq!(updated, PostDomTree::new(&next), "{at}"),
+            None => counts.refused += 1,
+        }
+        match cycles.after_split(&next, node) {
+            Some(updated) => assert_eq!(updated, Cycles::new(&next), "{at}"),
+            None => counts.refused += 1,
+        }
+        let sync = SyncDependence::new(&cfg, &dom, &cycles);
+        let _ = SyncView::new(&sync, &cfg, &dom, &cycles);
+        let (next_dom, next_cycles) = (DomTree::new(&next), Cycles::new(&next));
+        if let Some(updated) = sync.after_split(&next, &next_cycles, node) {
+            let scratch = SyncDependence::new(&next, &next_dom, &next_cycles);
+            let _ = SyncView::new(&scratch, &next, &next_dom, &next_cycles);
+            assert!(updated.is_of_same_graph(&scratch), "{at}");
+            counts.sync += 1;
+        }
+        counts.postdom += usize::from(postdom.roots().len() > 1);
+        counts.cycles += usize::from(cycles.is_header(node));
+        cfg = next;
+    }
+}
+
+#[test]
+fn splits() {
+    let mut counts = Counts::default();
+    for seed in 0..3000 * effort() {
+        check_splits(random::any_graph(seed, 24), seed, 6, &mut counts);
+    }
+    for family in families::ALL {
+        for size in [3, 12, 40] {
+            check_splits((family.with_nodes)(size), size as u64, 12, &mut counts);
+        }
+    }
+    assert!(counts.postdom > 1000 && counts.cycles > 1000, "{counts:?}");
+    assert!(counts.sync > 5000, "{counts:?}");
+    assert!(counts.refused < 500, "{counts:?}");
+}
