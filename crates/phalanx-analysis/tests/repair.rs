@@ -38,6 +38,7 @@ struct End {
 
 /// A function that is edited: the obvious copy of what the tables should say.
 struct Model {
+    layout: Vec<Node>,
     cfg: Cfg,
     dom: DomTree,
     cycles: Cycles,
@@ -86,7 +87,7 @@ impl Model {
             let operands = block.terminator.condition().and_then(value_of);
             ends.push(End { operands: operands.into_iter().collect(), ..End::default() });
         }
-        Self { cfg, dom, cycles, sync, values, ends }
+        Self { layout: cfg.nodes().collect(), cfg, dom, cycles, sync, values, ends }
     }
 
     fn flow(&self) -> Flow<'_> {
@@ -239,8 +240,12 @@ impl Model {
         let block = rng.random_range(0..n);
         let mut touched = vec![Node::new(block)];
         let mut stated: Vec<Value> = Vec::new();
+        let mut is_split = false;
         match rng.random_range(0..12) {
-            0..=3 => self.split(rng, block, &mut lists, &mut touched, &mut stated),
+            0..=3 => {
+                is_split = true;
+                self.split(rng, block, &mut lists, &mut touched, &mut stated);
+            }
             4 | 5 if !lists[block].is_empty() => {
                 // A new block on an edge.
                 let at = rng.random_range(0..lists[block].len());
@@ -284,11 +289,28 @@ impl Model {
             // Only programs whose entry is a loop already come here.
             lists.iter_mut().for_each(|list| list.retain(|to| *to != self.cfg.entry()));
             touched = (0..lists.len()).map(Node::new).collect();
+            is_split = false;
         }
-        self.cfg = Cfg::new(self.cfg.entry(), lists);
-        self.dom = DomTree::new(&self.cfg);
-        self.cycles = Cycles::new(&self.cfg);
-        self.sync = SyncDependence::new(&self.cfg, &self.dom, &self.cycles);
+        if touched.len() == 2 && touched[1].index() == n {
+            let at = self.layout.iter().position(|node| *node == touched[0]);
+            self.layout.insert(at.map_or(n, |at| at + 1), touched[1]);
+        }
+        let node = Node::new(block);
+        let next = Cfg::with_layout(self.cfg.entry(), lists, &self.layout);
+        match is_split.then(|| self.cycles.after_split(&next, node)).flatten() {
+            Some(cycles) => {
+                let dom = self.dom.after_split(node);
+                let sync = self.sync.after_split(&next, &cycles, node);
+                let sync = sync.unwrap_or_else(|| SyncDependence::new(&next, &dom, &cycles));
+                (self.dom, self.cycles, self.sync) = (dom, cycles, sync);
+            }
+            None => {
+                self.dom = DomTree::new(&next);
+                self.cycles = Cycles::new(&next);
+                self.sync = SyncDependence::new(&next, &self.dom, &self.cycles);
+            }
+        }
+        self.cfg = next;
         self.fix_phis(rng, &mut stated);
         stated.into_iter().for_each(|value| self.state(value, retained));
         if let Some(retained) = retained {
@@ -648,7 +670,7 @@ fn chain(n: usize, is_loop: bool) -> Model {
     });
     values.extend((3..n).map(|i| def(2, vec![Value::new(i - 1), Value::new(1)])));
     let ends = vec![End::default(); 4];
-    Model { cfg, dom, cycles, sync, values, ends }
+    Model { layout: cfg.nodes().collect(), cfg, dom, cycles, sync, values, ends }
 }
 
 fn follow(model: &Model) -> Option<Retained> {

@@ -115,6 +115,9 @@ impl State {
         }
         examined.changed.extend(carried.changed.into_iter().map(Subject::Control));
         self.examine_late_joins(carry, &view, cycles, table, &mut examined);
+        if let Some(levels) = &mut self.levels {
+            levels.deepen(cycles, table);
+        }
         examine_recycled(carry, flow, table, &mut examined);
         self.outside.rename(carry, &view, cycles.len());
         for &(first, end) in carry.redominated() {
