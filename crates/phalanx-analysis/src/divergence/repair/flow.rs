@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use super::control::Control;
 use super::engine::GivenUp;
 use super::facts::Subject;
-use super::levels::DEEPEST;
+use super::levels::Levels;
 use super::table::{EditableTable, Edited};
 use super::{State, exits, subject};
 use crate::affect::{User, Value};
@@ -82,7 +82,7 @@ impl State {
         let cycles = flow.cycles;
         let is_other = self.levels.is_none() != cycles.is_empty() && self.levels.is_none();
         let is_worn = self.graph.gone > self.graph.len() / 2 + 1024;
-        if is_other || is_worn || cycles.iter().any(|cycle| cycles.depth(cycle) > DEEPEST) {
+        if is_other || is_worn || !Levels::is_possible(cycles, table.len()) {
             return Err(GivenUp);
         }
         self.engine.grow(&mut self.facts, table.len(), table.block_count());

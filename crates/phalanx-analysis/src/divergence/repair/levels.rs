@@ -14,8 +14,9 @@ use super::facts::{Facts, Subject};
 use super::table::EditableTable;
 use crate::affect::{User, UserKind, Value};
 
-/// Cycles nested deeper than this have no bit.
-pub(super) const DEEPEST: u32 = 256;
+/// How many facts there may be: so many per value in any function, and so many whatever the number of values.
+const PER_VALUE: usize = 256;
+const ANYWAY: usize = 1 << 26;
 
 /// Depths that have bits in one set of facts.
 const PER_BAND: u32 = 16;
@@ -36,7 +37,13 @@ struct Band {
 }
 
 impl Levels {
-    /// Computes it.
+    /// Whether cycles are not nested too deep for so many values.
+    pub(super) fn is_possible(cycles: &Cycles, values: usize) -> bool {
+        let deepest = deepest(cycles) as usize;
+        deepest <= PER_VALUE || deepest.saturating_mul(values) <= ANYWAY
+    }
+
+    /// Computes it. It must be [possible](Self::is_possible).
     pub(super) fn new(cycles: &Cycles, table: &EditableTable) -> Self {
         let mut levels = Self { bands: Vec::new() };
         levels.deepen(cycles, table);
@@ -45,7 +52,7 @@ impl Levels {
 
     /// Adds facts for cycles that are deeper than any before.
     pub(super) fn deepen(&mut self, cycles: &Cycles, table: &EditableTable) {
-        let deepest = cycles.iter().map(|cycle| cycles.depth(cycle)).max().unwrap_or(0);
+        let deepest = deepest(cycles);
         while (self.bands.len() as u32) * PER_BAND < deepest {
             self.bands.push(Band::new(self.bands.len() as u32 * PER_BAND, cycles, table));
         }
@@ -100,6 +107,10 @@ impl Levels {
             None => true,
         }
     }
+}
+
+fn deepest(cycles: &Cycles) -> u32 {
+    cycles.iter().map(|cycle| cycles.depth(cycle)).max().unwrap_or(0)
 }
 
 impl Band {

@@ -23,8 +23,8 @@
 //! | [`outside`] | uses outside of cycles |
 //! | [`rules`] | divergence |
 //!
-//! **Bounds.** When a quarter of the values has been visited, or too many supports have been looked at, repair gives up and derives
-//! everything again from the edited tables. So it is never worse than from scratch by more than a factor.
+//! **Bounds.** When a quarter of the values has been visited, or about as many supports have been looked at as deriving everything
+//! takes, repair gives up and does that from the edited tables. So it is never worse than from scratch by more than a factor.
 //!
 //! **Edits of the control flow** are followed too ([`Retained::repair_flow`]): the old graph is compared with the new one,
 //! and what both have in common keeps its facts.
@@ -56,7 +56,7 @@ use self::control::{Control, ControlGraph};
 use self::engine::{Engine, GivenUp};
 use self::facts::{Facts, Subject};
 use self::flow::OwnFlow;
-use self::levels::{DEEPEST, Levels};
+use self::levels::Levels;
 use self::outside::{Outside, Scene};
 use self::rules::DivergenceRules;
 use self::table::Edited;
@@ -108,6 +108,8 @@ struct State {
     outside: Outside,
     selections: FxHashMap<Value, Selections>,
     room: usize,
+    /// How many supports were looked at and consequences drawn when everything was derived.
+    built: usize,
 }
 
 impl Retained {
@@ -222,7 +224,7 @@ fn is_regular(flow: Flow<'_>, answer: &Divergence) -> bool {
 impl State {
     fn new(flow: Flow<'_>, table: &EditableTable) -> Result<Self, Unfit> {
         let cycles = flow.cycles;
-        if cycles.iter().any(|cycle| cycles.depth(cycle) > DEEPEST) {
+        if !Levels::is_possible(cycles, table.len()) {
             return Err(Unfit::TooLarge);
         }
         let levels = (!cycles.is_empty()).then(|| Levels::new(cycles, table));
@@ -234,6 +236,7 @@ impl State {
             outside: Outside::default(),
             selections: FxHashMap::default(),
             room: Self::room(flow),
+            built: 0,
         };
         state.engine.grow(&mut state.facts, table.len(), table.block_count());
         if let Some(levels) = &state.levels {
@@ -258,7 +261,8 @@ impl State {
             engine.add(&mut rules, Subject::Branch(block.raw()), seed);
         }
         let result = engine.run(&mut rules);
-        state.engine = engine;
+        let built = rules.work;
+        (state.engine, state.built) = (engine, built);
         match (state.graph.is_irregular, result) {
             (true, _) => Err(Unfit::Irregular),
             (false, Err(GivenUp)) => Err(Unfit::TooLarge),
@@ -343,7 +347,7 @@ impl State {
         if table.is_full() || log.len() > table.len() / 8 + 64 {
             return Err(GivenUp);
         }
-        let bounds = (table.len() / 4 + 256, 8 * table.len() + 4096);
+        let bounds = (table.len() / 4 + 256, (64 * table.len() + 4096).max(self.built));
         for edited in log {
             changed.push(subject(edited.user));
             if let UserKind::Value(value) = edited.user.kind() {
