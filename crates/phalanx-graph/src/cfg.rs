@@ -34,6 +34,8 @@ pub struct Cfg {
     pred: Vec<Node>,
     /// Nodes without successors, in the order of the layout.
     exits: Vec<Node>,
+    /// How many of these, the last ones, are not in the layout.
+    not_laid_out: u32,
 }
 
 impl Cfg {
@@ -111,7 +113,13 @@ impl Cfg {
             layout.iter().rev().for_each(|node| fill(node.index()));
         }
         exits.reverse();
-        Self { entry, succ_start, succ, pred_start, pred, exits }
+        let mut laid_out = BitSet::new(if layout.is_empty() { 0 } else { n });
+        layout.iter().for_each(|node| {
+            laid_out.insert(node.index());
+        });
+        let is_out = |exit: &&Node| !layout.is_empty() && !laid_out.contains(exit.index());
+        let not_laid_out = exits.iter().filter(is_out).count() as u32;
+        Self { entry, succ_start, succ, pred_start, pred, exits, not_laid_out }
     }
 
     /// How many nodes there are.

@@ -49,6 +49,63 @@ impl Cfg {
         pred_start.push(pred.len() as u32);
         let mut exits = self.exits.clone();
         exits.iter_mut().filter(|exit| **exit == node).for_each(|exit| *exit = new);
-        Self { entry: self.entry, succ_start, succ, pred_start, pred, exits }
+        let Self { entry, not_laid_out, .. } = *self;
+        Self { entry, succ_start, succ, pred_start, pred, exits, not_laid_out }
+    }
+
+    /// The graph with two nodes merged: `node`, which leads to `next` alone, takes over where that one leads, which is entered from
+    /// it alone and is left with no edge. In the layout `next` must follow `node`; it is not laid out any more.
+    ///
+    /// None when the nodes are not like that.
+    #[must_use]
+    pub fn after_merge(&self, node: Node, next: Node) -> Option<Self> {
+        if self.successors(node) != [next] || self.predecessors(next) != [node] || node == next {
+            return None;
+        }
+        let row =
+            |n: Node| self.succ_start[n.index()] as usize..self.succ_start[n.index() + 1] as usize;
+        let (own, moved) = (row(node), row(next));
+        let mut succ = Vec::with_capacity(self.succ.len() - 1);
+        let mut succ_start = Vec::with_capacity(self.succ_start.len());
+        let (low, high) =
+            if node < next { (own.clone(), moved.clone()) } else { (moved.clone(), own.clone()) };
+        succ.extend_from_slice(&self.succ[..low.start]);
+        if node < next {
+            succ.extend_from_slice(&self.succ[moved.clone()]);
+        }
+        succ.extend_from_slice(&self.succ[low.end..high.start]);
+        if next < node {
+            succ.extend_from_slice(&self.succ[moved.clone()]);
+        }
+        succ.extend_from_slice(&self.succ[high.end..]);
+        let (first, last) = (node.min(next).index(), node.max(next).index());
+        // Between the two, rows have moved by what the first of them gained or lost.
+        let by = match node < next {
+            true => (moved.len() as u32).wrapping_sub(1),
+            false => 0u32.wrapping_sub(moved.len() as u32),
+        };
+        succ_start.extend_from_slice(&self.succ_start[..=first]);
+        succ_start
+            .extend(self.succ_start[first + 1..=last].iter().map(|start| start.wrapping_add(by)));
+        succ_start.extend(self.succ_start[last + 1..].iter().map(|start| start - 1));
+        let mut pred = self.pred.clone();
+        for target in &self.succ[moved] {
+            let row = self.pred_start[target.index()] as usize
+                ..self.pred_start[target.index() + 1] as usize;
+            pred[row]
+                .iter_mut()
+                .filter(|source| **source == next)
+                .for_each(|source| *source = node);
+        }
+        pred.remove(self.pred_start[next.index()] as usize);
+        let mut pred_start = self.pred_start.clone();
+        pred_start[next.index() + 1..].iter_mut().for_each(|start| *start -= 1);
+        let mut exits = self.exits.clone();
+        exits.iter_mut().filter(|exit| **exit == next).for_each(|exit| *exit = node);
+        let laid_out = exits.len() - self.not_laid_out as usize;
+        let at = laid_out + exits[laid_out..].partition_point(|exit| *exit < next);
+        exits.insert(at, next);
+        let (entry, not_laid_out) = (self.entry, self.not_laid_out + 1);
+        Some(Self { entry, succ_start, succ, pred_start, pred, exits, not_laid_out })
     }
 }

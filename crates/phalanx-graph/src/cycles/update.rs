@@ -67,6 +67,53 @@ impl Cycles {
         Some(Self { innermost, cycles, blocks, entries, exits })
     }
 
+    /// The hierarchy of a graph made by [`Cfg::after_merge`]: without the other node, whose edges out are the node's now.
+    #[must_use]
+    pub fn after_merge(&self, node: Node, next: Node) -> Self {
+        let mut innermost = self.innermost.clone();
+        innermost[next.index()] = crate::dfs::NONE;
+        let Some(inner) = self.innermost(next) else {
+            return Self { innermost, ..self.clone() };
+        };
+        let first_block = self.cycles[inner.index()].first_block;
+        let place = self.blocks(inner).iter().position(|&block| block == next).unwrap_or(0);
+        let at = first_block + place as u32;
+        let mut blocks = self.blocks.clone();
+        blocks.remove(at as usize);
+        let mut cycles = self.cycles.clone();
+        for cycle in &mut cycles {
+            cycle.first_block -= u32::from(cycle.first_block > at);
+            cycle.end_block -= u32::from(cycle.end_block > at);
+        }
+        let mut entries = self.entries.clone();
+        entries.positions.iter_mut().for_each(|position| *position -= u32::from(*position > at));
+        let mut exits = self.exits.clone();
+        let own = match self.header(inner) == node {
+            true => first_block,
+            false => at,
+        };
+        let (first, end) = exits.range(at, at + 1);
+        for position in &mut exits.positions {
+            *position -= u32::from(*position > at);
+        }
+        for (edge, position) in
+            exits.edges[first..end].iter_mut().zip(&mut exits.positions[first..end])
+        {
+            (edge.0, *position) = (node, own);
+        }
+        // A header comes first, and so do its edges.
+        let low = exits.positions[..first].partition_point(|&position| position < own);
+        if low < first && first < end {
+            exits.edges[low..end].rotate_right(end - first);
+            exits.positions[low..end].rotate_right(end - first);
+            let mut depths: Vec<u32> =
+                (0..exits.depths.len()).map(|i| exits.depths.key(i)).collect();
+            depths[low..end].rotate_right(end - first);
+            exits.depths = Thresholds::new(depths);
+        }
+        Self { innermost, cycles, blocks, entries, exits }
+    }
+
     /// Where the new node comes among the blocks when the header of a cycle has been split.
     fn place_behind_header(&self, split: &Cfg, cycle: CycleId) -> Option<u32> {
         let new = Node::new(split.node_count() - 1);

@@ -38,6 +38,65 @@ impl DomTree {
         Self { idom, interval, level, preorder }
     }
 
+    /// The tree of [`Cfg::after_merge`](crate::Cfg::after_merge): the node takes over the children of the other, its only child.
+    #[must_use]
+    pub fn after_merge(&self, node: Node, next: Node) -> Self {
+        let (at, end) = self.interval[next.index()];
+        if at == NONE {
+            return self.clone();
+        }
+        let mut tree = self.without_position(at);
+        tree.interval[next.index()] = (NONE, 0);
+        tree.idom.iter_mut().filter(|up| **up == next.raw()).for_each(|up| *up = node.raw());
+        tree.idom[next.index()] = NONE;
+        tree.level[at as usize..end as usize - 1].iter_mut().for_each(|level| *level -= 1);
+        tree
+    }
+
+    /// The tree of the reversed graph: the node, the only child of the other, takes the place of that one, which becomes a child of
+    /// the root, before the child that is given or else as the last.
+    pub(crate) fn with_parent_taken_out(
+        &self,
+        node: Node,
+        next: Node,
+        before: Option<Node>,
+    ) -> Self {
+        let (at, end) = self.interval[next.index()];
+        let mut tree = self.without_position(at);
+        tree.idom[node.index()] = self.idom[next.index()];
+        tree.level[at as usize..end as usize - 1].iter_mut().for_each(|level| *level -= 1);
+        let last = tree.preorder.len() as u32;
+        let at = before.map_or(last, |root| tree.interval[root.index()].0);
+        for (first, end) in &mut tree.interval {
+            *first += u32::from(*first >= at);
+            *end += u32::from(*end > at);
+        }
+        let root = tree.preorder[0];
+        tree.interval[root.index()].1 = last + 1;
+        tree.interval[next.index()] = (at, at + 1);
+        tree.idom[next.index()] = root.raw();
+        tree.level.insert(at as usize, 1);
+        tree.preorder.insert(at as usize, next);
+        tree
+    }
+
+    /// The lists without the node at a position.
+    fn without_position(&self, at: u32) -> Self {
+        let shift = |&(first, end): &(u32, u32)| {
+            let is_behind = first > at && first != NONE;
+            (first - u32::from(is_behind), end - u32::from(end > at))
+        };
+        let mut tree = Self {
+            idom: self.idom.clone(),
+            interval: self.interval.iter().map(shift).collect(),
+            level: self.level.clone(),
+            preorder: self.preorder.clone(),
+        };
+        tree.level.remove(at as usize);
+        tree.preorder.remove(at as usize);
+        tree
+    }
+
     /// The tree when the node is put between another one and that one's parent; the number of the root, which is the last, is
     /// one more then. `node` is the number that the root has had.
     pub(crate) fn with_parent_put_in(&self, child: Node) -> Self {

@@ -23,4 +23,21 @@ impl PostDomTree {
         roots.iter_mut().filter(|root| **root == node).for_each(|root| *root = new);
         Some(Self { tree: self.tree.with_parent_put_in(node), roots })
     }
+
+    /// The tree of a graph made by [`Cfg::after_merge`]: the node takes the place of the other, which is a root of its own.
+    ///
+    /// None when the choice of roots may be another one: in large graphs with endless loops.
+    #[must_use]
+    pub fn after_merge(&self, merged: &Cfg, node: Node, next: Node) -> Option<Self> {
+        let mut roots = self.roots.clone();
+        roots.iter_mut().filter(|root| **root == next).for_each(|root| *root = node);
+        let at = merged.exits().iter().position(|exit| *exit == next)?;
+        let has_endless = roots.len() + 1 > merged.exits().len();
+        if has_endless && merged.node_count() + merged.edge_count() > SMALL {
+            return None;
+        }
+        let before = roots.get(at).copied();
+        roots.insert(at, next);
+        Some(Self { tree: self.tree.with_parent_taken_out(node, next, before), roots })
+    }
 }

@@ -34,6 +34,11 @@ struct Cell {
 }
 
 impl Fringes {
+    /// The frontier of a node is empty now.
+    pub(crate) fn clear(&mut self, node: Node) {
+        self.first[node.index()] = NONE;
+    }
+
     /// The frontiers with one more, equal to that of a node or empty.
     pub(crate) fn with_copy(&self, of: Option<Node>) -> Self {
         let mut first = Vec::with_capacity(self.first.len() + 1);

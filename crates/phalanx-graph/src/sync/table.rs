@@ -145,6 +145,20 @@ impl SyncDependence {
         Some(Self { tables: OnceLock::from(tables) })
     }
 
+    /// The same for a graph made by [`Cfg::after_merge`], with cycles made by [`Cycles::after_merge`].
+    #[must_use]
+    pub fn after_merge(
+        &self,
+        merged: &Cfg,
+        cycles: &Cycles,
+        node: Node,
+        next: Node,
+    ) -> Option<Self> {
+        let graph = self.tables.get()?.graph.after_merge(merged, cycles, (node, next))?;
+        let tables = Arc::new(Tables::new(graph, merged, cycles));
+        Some(Self { tables: OnceLock::from(tables) })
+    }
+
     /// Whether the graph as it is seen here is that of another table; for tests.
     #[cfg(any(test, feature = "testing"))]
     #[must_use]

@@ -78,6 +78,54 @@ impl Reduced {
         Some(reduced)
     }
 
+    /// The reduced graph of a graph made by [`Cfg::after_merge`], where the cycles have kept their numbers: what
+    /// [`after_split`](Self::after_split) does, the other way round.
+    pub(crate) fn after_merge(
+        &self,
+        merged: &Cfg,
+        cycles: &Cycles,
+        (node, next): (Node, Node),
+    ) -> Option<Self> {
+        if self.has_regions() {
+            return None;
+        }
+        let mut reduced = self.clone();
+        reduced.inner[next.index()] = NONE;
+        let at = self.interval(next).0;
+        if at == NONE {
+            return Some(reduced);
+        }
+        reduced.parent.iter_mut().filter(|up| **up == next.raw()).for_each(|up| *up = node.raw());
+        reduced.parent[next.index()] = NONE;
+        for (first, end) in &mut reduced.interval {
+            *first -= u32::from(*first > at && *first != NONE);
+            *end -= u32::from(*end > at);
+        }
+        reduced.interval[next.index()] = (NONE, 0);
+        let rank = self.rank(next);
+        for other in &mut reduced.rank {
+            *other -= u32::from(*other > rank && *other != NONE);
+        }
+        reduced.rank[next.index()] = NONE;
+        reduced.frontier.clear(next);
+        for &target in merged.successors(node) {
+            let row = match self.goes_back_to(cycles, node, target) {
+                Some(cycle) => cycle.index(),
+                None => self.forward_row(target),
+            };
+            reduced.sources.rename(row, next.raw(), node.raw());
+        }
+        reduced.sources.clear(self.forward_row(next));
+        let (first, end) = self.leaving.at_positions(at, at + 1);
+        for edge in &mut reduced.leaving.edges[first as usize..end as usize] {
+            edge.0 = node;
+        }
+        for position in &mut reduced.leaving.positions {
+            *position -= u32::from(*position >= at);
+        }
+        Some(reduced)
+    }
+
     /// The edges out of a node start in another one now.
     fn rename_sources(&mut self, split: &Cfg, cycles: &Cycles, node: Node, new: Node) {
         for &target in split.successors(new) {
@@ -115,6 +163,12 @@ impl Rows {
             *last = rows.items.len() as u32;
         }
         rows
+    }
+
+    fn clear(&mut self, row: usize) {
+        let (start, end) = (self.start[row], self.start[row + 1]);
+        self.items.drain(start as usize..end as usize);
+        self.start[row + 1..].iter_mut().for_each(|other| *other -= end - start);
     }
 
     fn rename(&mut self, row: usize, old: u32, new: u32) {
