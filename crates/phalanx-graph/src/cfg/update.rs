@@ -67,8 +67,7 @@ impl Cfg {
         let (own, moved) = (row(node), row(next));
         let mut succ = Vec::with_capacity(self.succ.len() - 1);
         let mut succ_start = Vec::with_capacity(self.succ_start.len());
-        let (low, high) =
-            if node < next { (own.clone(), moved.clone()) } else { (moved.clone(), own.clone()) };
+        let (low, high) = if node < next { (own, moved.clone()) } else { (moved.clone(), own) };
         succ.extend_from_slice(&self.succ[..low.start]);
         if node < next {
             succ.extend_from_slice(&self.succ[moved.clone()]);

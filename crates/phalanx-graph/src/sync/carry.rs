@@ -35,7 +35,6 @@ use crate::dom::DomTree;
 use crate::node::Node;
 use crate::sync::reduced::{LeavingEdge, Reduced};
 use crate::sync::table::{Footprint, SyncView};
-use crate::sync::wave::EnteringEdges;
 
 /// See the [module documentation](self).
 #[derive(Clone, Debug)]
@@ -48,6 +47,8 @@ pub struct Carry<'a> {
     /// New number by old number of an edge out of a cycle, or `NONE`; not there when all are the same.
     leaving: Option<Numbers>,
     stale: BitSet,
+    /// By word of these: how many are in the words before.
+    stale_before: Vec<u32>,
     /// Nodes with other edges into them, and old cycles with other edges back.
     other_rows: BitSet,
     other_back: BitSet,
@@ -141,6 +142,7 @@ impl<'a> Carry<'a> {
             has_same_cycles: false,
             leaving: None,
             stale: BitSet::new(now),
+            stale_before: Vec::new(),
             other_rows: BitSet::new(now),
             other_back: BitSet::new(old.cycles.len()),
             changed: Changed { blocks: BitSet::new(now), ..Changed::default() },
@@ -150,13 +152,13 @@ impl<'a> Carry<'a> {
         };
         carry.compare_ends(touched);
         carry.compare_cycles();
-        if touched.is_some() && carry.is_split() {
-            return Some(carry);
+        if touched.is_none() || !carry.is_split() {
+            carry.compare_nodes()?;
+            carry.compare_rows()?;
+            carry.compare_back_rows()?;
+            carry.compare_leaving()?;
         }
-        carry.compare_nodes()?;
-        carry.compare_rows()?;
-        carry.compare_back_rows()?;
-        carry.compare_leaving()?;
+        carry.stale_before = carry.stale.counts();
         Some(carry)
     }
 
@@ -203,19 +205,19 @@ impl<'a> Carry<'a> {
         is_whole.then(|| (low, numbers.new[last] + 1))
     }
 
-    /// The new numbers of forward edges into a node, if the edges into it are the same.
+    /// What is to be added to the numbers of forward edges into a node, wrapping, if the edges into it are the same.
     #[must_use]
-    pub fn entering(&self, node: Node, edges: EnteringEdges) -> Option<EnteringEdges> {
+    pub fn entering(&self, node: Node) -> Option<u32> {
         let is_same = self.new.has(node) && !self.other_rows.contains(node.index());
-        is_same
-            .then(|| shifted(edges, self.old.graph.entering(node), self.new.graph.entering(node)))
+        let (was, is) = (self.old.graph, self.new.graph);
+        is_same.then(|| is.entering(node).0.wrapping_sub(was.entering(node).0))
     }
 
-    /// The new numbers of edges back to the header of an old cycle, if these edges are the same.
+    /// The same for edges back to the header of an old cycle.
     #[must_use]
-    pub fn back(&self, cycle: CycleId, edges: EnteringEdges) -> Option<EnteringEdges> {
+    pub fn back(&self, cycle: CycleId) -> Option<u32> {
         let new = self.cycle(cycle).filter(|_| !self.other_back.contains(cycle.index()))?;
-        Some(shifted(edges, self.old.graph.back(cycle), self.new.graph.back(new)))
+        Some(self.new.graph.back(new).0.wrapping_sub(self.old.graph.back(cycle).0))
     }
 
     /// Whether a node of the reduced graph is reachable now.
@@ -233,11 +235,23 @@ impl<'a> Carry<'a> {
     /// Whether a search that has looked there could end otherwise.
     #[must_use]
     pub fn touches(&self, footprint: Footprint) -> bool {
+        const BITS: usize = 64;
         let Footprint { first, last } = footprint;
         if footprint == Footprint::ALL {
             return true;
         }
-        self.stale.next_member(first as usize, (last as usize).saturating_add(1)).is_some()
+        let (first, end) =
+            (first as usize, (last as usize).saturating_add(1).min(self.stale.universe()));
+        if first >= end {
+            return false;
+        }
+        let (low, high) = (first.div_ceil(BITS), end / BITS);
+        if low >= high {
+            return self.stale.next_member(first, end).is_some();
+        }
+        self.stale_before[low] != self.stale_before[high]
+            || self.stale.next_member(first, low * BITS).is_some()
+            || self.stale.next_member(high * BITS, end).is_some()
     }
 
     /// Nodes that are stale, in order.
@@ -314,10 +328,4 @@ impl<'a> Carry<'a> {
         self.climb(tree, from, |node| node == last)?;
         self.mark(last)
     }
-}
-
-/// A range in a row that has been moved.
-fn shifted(edges: EnteringEdges, was: (u32, u32), is: (u32, u32)) -> EnteringEdges {
-    let by = is.0.wrapping_sub(was.0);
-    EnteringEdges { first: edges.first.wrapping_add(by), end: edges.end.wrapping_add(by) }
 }

@@ -76,10 +76,8 @@ impl ControlGraph {
         let new = match old {
             Control::Join(block) => carry.has(block).then_some(old),
             Control::JoinOver(block, edges) => carry.has(block).then(|| {
-                let edges = &mut self.edges[edges as usize];
-                let ranges = edges.ranges.iter().map(|range| carry.entering(block, *range));
-                match ranges.collect() {
-                    Some(ranges) => edges.ranges = ranges,
+                match carry.entering(block) {
+                    Some(by) => shift(&mut self.edges[edges as usize], by),
                     None => {
                         self.loose.insert(number);
                     }
@@ -87,10 +85,9 @@ impl ControlGraph {
                 old
             }),
             Control::JoinBack(cycle, edges) => carry.cycle(cycle).map(|now| {
-                let JoinEdges { ranges, late } = &mut self.edges[edges as usize];
-                let renamed = ranges.iter().map(|range| carry.back(cycle, *range)).collect();
-                match renamed {
-                    Some(renamed) if late.iter().all(|node| carry.has(*node)) => *ranges = renamed,
+                let known = &mut self.edges[edges as usize];
+                match carry.back(cycle) {
+                    Some(by) if known.late.iter().all(|node| carry.has(*node)) => shift(known, by),
                     _ => {
                         self.loose.insert(number);
                     }
@@ -292,5 +289,12 @@ impl ControlGraph {
             // So that its block need not be looked up in cycles that are no more.
             carried.gone.push((number, Control::Join(block)));
         }
+    }
+}
+
+/// Adds to the numbers of edges, wrapping.
+fn shift(edges: &mut JoinEdges, by: u32) {
+    for range in &mut edges.ranges {
+        (range.first, range.end) = (range.first.wrapping_add(by), range.end.wrapping_add(by));
     }
 }
