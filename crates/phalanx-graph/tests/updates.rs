@@ -131,6 +131,80 @@ fn merges() {
     assert!(counts.sync > 3000 && counts.refused < 500, "{counts:?}");
 }
 
+/// The obvious new block on an edge.
+fn split_edge(cfg: &Cfg, layout: &mut Vec<Node>, from: Node, edge: usize) -> Cfg {
+    let new = Node::new(cfg.node_count());
+    let mut lists: Vec<Vec<Node>> = cfg.nodes().map(|n| cfg.successors(n).to_vec()).collect();
+    let to = std::mem::replace(&mut lists[from.index()][edge], new);
+    lists.push(vec![to]);
+    let at = layout.iter().position(|n| *n == from).expect("laid out");
+    layout.insert(at + 1, new);
+    Cfg::with_layout(cfg.entry(), lists, layout)
+}
+
+fn check_edge_splits(mut cfg: Cfg, seed: u64, rounds: usize, counts: &mut Counts) {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let mut layout: Vec<Node> = cfg.nodes().collect();
+    for round in 0..rounds {
+        let from = Node::new(rng.random_range(0..cfg.node_count()));
+        let edges = cfg.successors(from).len();
+        if edges == 0 {
+            continue;
+        }
+        let edge = rng.random_range(0..edges);
+        let (dom, postdom, cycles) =
+            (DomTree::new(&cfg), PostDomTree::new(&cfg), Cycles::new(&cfg));
+        let next = split_edge(&cfg, &mut layout, from, edge);
+        let at = format!("seed {seed}, round {round}, edge {edge} of {from} of {cfg:?}");
+        let Some(updated) = cfg.after_edge_split(from, edge) else {
+            cfg = next;
+            continue;
+        };
+        assert_eq!(updated, next, "{at}");
+        match dom.after_edge_split(&next, from) {
+            Some(updated) => assert_eq!(updated, DomTree::new(&next), "{at}"),
+            None => counts.refused += 1,
+        }
+        match postdom.after_edge_split(&next, from) {
+            Some(updated) => {
+                assert_eq!(updated, PostDomTree::new(&next), "{at}");
+                counts.postdom += 1;
+            }
+            None => assert!(postdom.roots().len() > next.exits().len(), "{at}"),
+        }
+        match cycles.after_edge_split(&next, from) {
+            Some(updated) => assert_eq!(updated, Cycles::new(&next), "{at}"),
+            None => counts.refused += 1,
+        }
+        let sync = SyncDependence::new(&cfg, &dom, &cycles);
+        let _ = SyncView::new(&sync, &cfg, &dom, &cycles);
+        let (next_dom, next_cycles) = (DomTree::new(&next), Cycles::new(&next));
+        if let Some(updated) = sync.after_edge_split(&next, &next_dom, &next_cycles, from) {
+            let scratch = SyncDependence::new(&next, &next_dom, &next_cycles);
+            let _ = SyncView::new(&scratch, &next, &next_dom, &next_cycles);
+            assert!(updated.is_of_same_graph(&scratch), "{at}");
+            counts.sync += 1;
+        }
+        counts.cycles += usize::from(!cycles.is_empty());
+        cfg = next;
+    }
+}
+
+#[test]
+fn edge_splits() {
+    let mut counts = Counts::default();
+    for seed in 0..3000 * effort() {
+        check_edge_splits(random::any_graph(seed, 24), seed, 8, &mut counts);
+    }
+    for family in families::ALL {
+        for size in [3, 12, 40] {
+            check_edge_splits((family.with_nodes)(size), size as u64, 12, &mut counts);
+        }
+    }
+    assert!(counts.postdom > 5000 && counts.cycles > 5000, "{counts:?}");
+    assert!(counts.sync > 5000 && counts.refused < 2000, "{counts:?}");
+}
+
 #[test]
 fn splits() {
     let mut counts = Counts::default();

@@ -1,6 +1,7 @@
 //! Graphs that differ from others in one place, by copying.
 
 use super::Cfg;
+use crate::dom::inserted;
 use crate::node::Node;
 
 impl Cfg {
@@ -51,6 +52,29 @@ impl Cfg {
         exits.iter_mut().filter(|exit| **exit == node).for_each(|exit| *exit = new);
         let Self { entry, not_laid_out, .. } = *self;
         Self { entry, succ_start, succ, pred_start, pred, exits, not_laid_out }
+    }
+
+    /// The graph with a new node on the edge that is the given one of those out of a node. It has the next number, and follows the
+    /// node in the layout.
+    ///
+    /// None when there is no such edge, or another one with the same ends.
+    #[must_use]
+    pub fn after_edge_split(&self, from: Node, edge: usize) -> Option<Self> {
+        let new = Node::new(self.node_count());
+        let to = *self.successors(from).get(edge)?;
+        if self.successors(from).iter().filter(|other| **other == to).count() > 1 {
+            return None;
+        }
+        let mut succ = inserted(&self.succ, self.succ.len(), to);
+        succ[self.succ_start[from.index()] as usize + edge] = new;
+        let succ_start = inserted(&self.succ_start, self.succ_start.len(), succ.len() as u32);
+        let mut pred = inserted(&self.pred, self.pred.len(), from);
+        let row = self.pred_start[to.index()] as usize..self.pred_start[to.index() + 1] as usize;
+        pred[row].iter_mut().filter(|source| **source == from).for_each(|source| *source = new);
+        let pred_start = inserted(&self.pred_start, self.pred_start.len(), pred.len() as u32);
+        let Self { entry, not_laid_out, .. } = *self;
+        let exits = self.exits.clone();
+        Some(Self { entry, succ_start, succ, pred_start, pred, exits, not_laid_out })
     }
 
     /// The graph with two nodes merged: `node`, which leads to `next` alone, takes over where that one leads, which is entered from

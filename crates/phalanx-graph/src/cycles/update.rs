@@ -2,6 +2,7 @@
 
 use super::{CycleId, Cycles};
 use crate::cfg::Cfg;
+use crate::dfs::NONE;
 use crate::dom::inserted;
 use crate::node::Node;
 use crate::threshold::Thresholds;
@@ -16,40 +17,28 @@ impl Cycles {
     #[must_use]
     pub fn after_split(&self, split: &Cfg, node: Node) -> Option<Self> {
         let new = Node::new(split.node_count() - 1);
-        let mut innermost = Vec::with_capacity(self.innermost.len() + 1);
-        innermost.extend_from_slice(&self.innermost);
-        innermost.push(self.innermost[node.index()]);
         let Some(inner) = self.innermost(node) else {
-            return Some(Self { innermost, ..self.clone() });
+            let mut hierarchy = self.clone();
+            hierarchy.innermost.push(NONE);
+            return Some(hierarchy);
         };
         let is_header = self.header(inner) == node;
         let at = match is_header {
-            true => self.place_behind_header(split, inner)?,
+            true => self.place(split, inner)?,
             false => {
                 let first = self.cycles[inner.index()].first_block;
                 let place = self.blocks(inner).iter().position(|&block| block == node)?;
                 first + place as u32
             }
         };
-        let blocks = inserted(&self.blocks, at as usize, new);
-        let mut cycles = self.cycles.clone();
-        for (i, cycle) in cycles.iter_mut().enumerate() {
-            let is_around = self.contains_cycle(CycleId(i as u32), inner);
-            cycle.first_block += u32::from(!is_around && cycle.first_block >= at);
-            cycle.end_block += u32::from(is_around || cycle.end_block > at);
-        }
-        let mut entries = self.entries.clone();
-        entries.positions.iter_mut().for_each(|position| *position += u32::from(*position >= at));
-        let mut exits = self.exits.clone();
+        let mut hierarchy = self.with_block(new, inner, at);
+        let exits = &mut hierarchy.exits;
         // Those of the node are those of the new one now.
         let own = match is_header {
             true => self.cycles[inner.index()].first_block,
             false => at,
         };
-        let (first, end) = exits.range(own, own + 1);
-        for position in &mut exits.positions {
-            *position += u32::from(*position >= at);
-        }
+        let (first, end) = self.exits.range(own, own + 1);
         for (edge, position) in
             exits.edges[first..end].iter_mut().zip(&mut exits.positions[first..end])
         {
@@ -64,14 +53,56 @@ impl Cycles {
             depths[first..last].rotate_left(end - first);
             exits.depths = Thresholds::new(depths);
         }
-        Some(Self { innermost, cycles, blocks, entries, exits })
+        Some(hierarchy)
+    }
+
+    /// The hierarchy of a graph made by [`Cfg::after_edge_split`]: the new node is in the cycles that have both ends of the edge.
+    ///
+    /// None when that is not enough to know: there is an irreducible cycle in the innermost of them.
+    #[must_use]
+    pub fn after_edge_split(&self, split: &Cfg, from: Node) -> Option<Self> {
+        let new = Node::new(split.node_count() - 1);
+        let to = *split.successors(new).first()?;
+        let common = self.common(from, to);
+        let mut hierarchy = match common {
+            Some(cycle) => self.with_block(new, cycle, self.place(split, cycle)?),
+            None => {
+                let mut hierarchy = self.clone();
+                hierarchy.innermost.push(NONE);
+                hierarchy
+            }
+        };
+        if self.innermost(from) != common {
+            let edges = hierarchy.exits.edges.iter_mut();
+            edges.filter(|edge| **edge == (from, to)).for_each(|edge| edge.1 = new);
+        }
+        Some(hierarchy)
+    }
+
+    /// The hierarchy with another block in a cycle.
+    fn with_block(&self, new: Node, inner: CycleId, at: u32) -> Self {
+        let mut innermost = Vec::with_capacity(self.innermost.len() + 1);
+        innermost.extend_from_slice(&self.innermost);
+        innermost.push(inner.raw());
+        let blocks = inserted(&self.blocks, at as usize, new);
+        let mut cycles = self.cycles.clone();
+        for (i, cycle) in cycles.iter_mut().enumerate() {
+            let is_around = self.contains_cycle(CycleId(i as u32), inner);
+            cycle.first_block += u32::from(!is_around && cycle.first_block >= at);
+            cycle.end_block += u32::from(is_around || cycle.end_block > at);
+        }
+        let mut entries = self.entries.clone();
+        entries.positions.iter_mut().for_each(|position| *position += u32::from(*position >= at));
+        let mut exits = self.exits.clone();
+        exits.positions.iter_mut().for_each(|position| *position += u32::from(*position >= at));
+        Self { innermost, cycles, blocks, entries, exits }
     }
 
     /// The hierarchy of a graph made by [`Cfg::after_merge`]: without the other node, whose edges out are the node's now.
     #[must_use]
     pub fn after_merge(&self, node: Node, next: Node) -> Self {
         let mut innermost = self.innermost.clone();
-        innermost[next.index()] = crate::dfs::NONE;
+        innermost[next.index()] = NONE;
         let Some(inner) = self.innermost(next) else {
             return Self { innermost, ..self.clone() };
         };
@@ -114,8 +145,8 @@ impl Cycles {
         Self { innermost, cycles, blocks, entries, exits }
     }
 
-    /// Where the new node comes among the blocks when the header of a cycle has been split.
-    fn place_behind_header(&self, split: &Cfg, cycle: CycleId) -> Option<u32> {
+    /// Where the new node comes among the blocks of its innermost cycle: goes back from the header as the construction does.
+    fn place(&self, split: &Cfg, cycle: CycleId) -> Option<u32> {
         let new = Node::new(split.node_count() - 1);
         let header = self.header(cycle);
         if !self.all_reducible()

@@ -1,7 +1,13 @@
 //! Dominator trees of graphs that differ from others in one place, by copying.
 
 use super::{DomTree, NONE};
+use crate::bitset::BitSet;
+use crate::cfg::Cfg;
+use crate::graph::Graph;
 use crate::node::Node;
+
+/// How many edges are looked at to find the place of a new node among its siblings.
+const FAR: usize = 4096;
 
 /// Copies a list with an item more.
 pub(crate) fn inserted<T: Copy>(list: &[T], at: usize, item: T) -> Vec<T> {
@@ -36,6 +42,95 @@ impl DomTree {
         level[at as usize + 1..=end as usize].iter_mut().for_each(|level| *level += 1);
         let preorder = inserted(&self.preorder, at as usize + 1, new);
         Self { idom, interval, level, preorder }
+    }
+
+    /// The tree of a graph made by [`Cfg::after_edge_split`].
+    ///
+    /// None when it takes too long to find the place of the new node among its siblings.
+    #[must_use]
+    pub fn after_edge_split(&self, split: &Cfg, from: Node) -> Option<Self> {
+        let new = Node::new(split.node_count() - 1);
+        let mut tree = self.with_unreachable();
+        if self.is_reachable(from) {
+            tree.put_on_edge(split, (from, new, *split.successors(new).first()?))?;
+        }
+        Some(tree)
+    }
+
+    /// Puts a node of the graph that is not in the tree on the edge from its only predecessor to its only successor.
+    pub(crate) fn put_on_edge<G: Graph + ?Sized>(
+        &mut self,
+        graph: &G,
+        (from, new, to): (Node, Node, Node),
+    ) -> Option<()> {
+        let mut others = graph.predecessors(to).iter().filter(|pred| **pred != new);
+        let is_only_way = self.idom(to) == Some(from)
+            && others.all(|pred| !self.is_reachable(*pred) || self.dominates(to, *pred));
+        if is_only_way {
+            let (at, end) = self.interval[to.index()];
+            self.put(new, from, at, end - at);
+            self.idom[to.index()] = new.raw();
+            return Some(());
+        }
+        // A leaf, after the children that the search has met on edges before this one.
+        let met = self.met_before(graph, from, new)?;
+        let mut at = self.interval[from.index()].0 + 1;
+        for child in self.children(from) {
+            if !met.contains(child.index()) {
+                break;
+            }
+            at = self.interval[child.index()].1;
+        }
+        self.put(new, from, at, 0);
+        Some(())
+    }
+
+    /// What a node strictly dominates and can be reached from the successors that it has before another one.
+    fn met_before<G: Graph + ?Sized>(&self, graph: &G, from: Node, to: Node) -> Option<BitSet> {
+        let mut met = BitSet::new(self.idom.len());
+        let before = graph.successors(from).iter().take_while(|next| **next != to);
+        let mut work: Vec<Node> = before.copied().collect();
+        let mut budget = FAR;
+        while let Some(node) = work.pop() {
+            if self.strictly_dominates(from, node)
+                && self.is_reachable(node)
+                && met.insert(node.index())
+            {
+                budget = budget.checked_sub(graph.successors(node).len())?;
+                work.extend(graph.successors(node));
+            }
+        }
+        Some(met)
+    }
+
+    /// Puts a node that is not in the tree at a position, above so many of the nodes that follow.
+    fn put(&mut self, new: Node, parent: Node, at: u32, above: u32) {
+        let low = self.interval[parent.index()].0;
+        for (first, end) in self.interval.iter_mut().filter(|interval| interval.0 != NONE) {
+            let is_around = *first <= low && *end == at;
+            *end += u32::from(*end > at || is_around);
+            *first += u32::from(*first >= at);
+        }
+        self.interval[new.index()] = (at, at + above + 1);
+        self.idom[new.index()] = parent.raw();
+        let level = self.level[low as usize] + 1;
+        self.level.insert(at as usize, level);
+        let below = at as usize + 1..(at + above) as usize + 1;
+        self.level[below].iter_mut().for_each(|level| *level += 1);
+        self.preorder.insert(at as usize, new);
+    }
+
+    /// The tree with its root, which has the last number, moved by one, and its number given to a node that is not in it.
+    pub(crate) fn with_room_below_root(&self) -> Self {
+        let mut tree = self.clone();
+        let root = self.root();
+        let last = Node::new(root.index() + 1);
+        tree.idom.iter_mut().filter(|up| **up == root.raw()).for_each(|up| *up = last.raw());
+        tree.idom.push(NONE);
+        tree.interval.push(self.interval[root.index()]);
+        tree.interval[root.index()] = (NONE, 0);
+        tree.preorder[0] = last;
+        tree
     }
 
     /// The tree of [`Cfg::after_merge`](crate::Cfg::after_merge): the node takes over the children of the other, its only child.

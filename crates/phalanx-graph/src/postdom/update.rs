@@ -1,6 +1,6 @@
 //! Post-dominator trees of graphs that differ from others in one place, by copying.
 
-use super::PostDomTree;
+use super::{PostDomTree, Reversed};
 use crate::cfg::Cfg;
 use crate::node::Node;
 
@@ -22,6 +22,22 @@ impl PostDomTree {
         let mut roots = self.roots.clone();
         roots.iter_mut().filter(|root| **root == node).for_each(|root| *root = new);
         Some(Self { tree: self.tree.with_parent_put_in(node), roots })
+    }
+
+    /// The tree of a graph made by [`Cfg::after_edge_split`].
+    ///
+    /// None when the choice of roots may be another one, which is when there are endless loops, or when it takes too long to find
+    /// the place of the new node among its siblings.
+    #[must_use]
+    pub fn after_edge_split(&self, split: &Cfg, from: Node) -> Option<Self> {
+        if self.roots.len() > split.exits().len() {
+            return None;
+        }
+        let new = Node::new(split.node_count() - 1);
+        let to = *split.successors(new).first()?;
+        let mut tree = self.tree.with_room_below_root();
+        tree.put_on_edge(&Reversed { cfg: split, roots: &self.roots }, (to, new, from))?;
+        Some(Self { tree, roots: self.roots.clone() })
     }
 
     /// The tree of a graph made by [`Cfg::after_merge`]: the node takes the place of the other, which is a root of its own.

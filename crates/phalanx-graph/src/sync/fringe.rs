@@ -39,6 +39,16 @@ impl Fringes {
         self.first[node.index()] = NONE;
     }
 
+    /// The frontiers with one more, of one node.
+    pub(crate) fn with_one(&self, node: Node) -> Self {
+        let mut fringes = self.with_copy(None);
+        if let Some(last) = fringes.first.last_mut() {
+            *last = fringes.cells.len() as u32;
+        }
+        fringes.cells.push(Cell { node, next: NONE });
+        fringes
+    }
+
     /// The frontiers with one more, equal to that of a node or empty.
     pub(crate) fn with_copy(&self, of: Option<Node>) -> Self {
         let mut first = Vec::with_capacity(self.first.len() + 1);

@@ -145,6 +145,20 @@ impl SyncDependence {
         Some(Self { tables: OnceLock::from(tables) })
     }
 
+    /// The same for a graph made by [`Cfg::after_edge_split`], with its dominator tree and its cycles.
+    #[must_use]
+    pub fn after_edge_split(
+        &self,
+        split: &Cfg,
+        dom: &DomTree,
+        cycles: &Cycles,
+        from: Node,
+    ) -> Option<Self> {
+        let graph = self.tables.get()?.graph.after_edge_split((split, dom, cycles), from)?;
+        let tables = Arc::new(Tables::new(graph, split, cycles));
+        Some(Self { tables: OnceLock::from(tables) })
+    }
+
     /// The same for a graph made by [`Cfg::after_merge`], with cycles made by [`Cycles::after_merge`].
     #[must_use]
     pub fn after_merge(

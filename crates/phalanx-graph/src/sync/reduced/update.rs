@@ -1,11 +1,12 @@
 //! Reduced graphs of graphs that differ from others in one place, by copying.
 
-use super::{Reduced, Rows};
+use super::{Leaving, Reduced, Rows};
 use crate::cfg::Cfg;
-use crate::cycles::Cycles;
+use crate::cycles::{CycleId, Cycles};
 use crate::dfs::NONE;
-use crate::dom::inserted;
+use crate::dom::{DomTree, inserted};
 use crate::node::Node;
+use crate::threshold::Thresholds;
 
 impl Reduced {
     /// The reduced graph of a graph made by [`Cfg::after_split`], where the cycles have kept their numbers.
@@ -126,6 +127,104 @@ impl Reduced {
         Some(reduced)
     }
 
+    /// The reduced graph of a graph made by [`Cfg::after_edge_split`], where the cycles have kept their numbers. The new node is
+    /// ranked behind the source of the edge, which is one of the orders that there are.
+    ///
+    /// None when there are irreducible regions.
+    pub(crate) fn after_edge_split(
+        &self,
+        (split, dom, cycles): (&Cfg, &DomTree, &Cycles),
+        from: Node,
+    ) -> Option<Self> {
+        if self.has_regions() {
+            return None;
+        }
+        let new = Node::new(split.node_count() - 1);
+        let to = *split.successors(new).first()?;
+        let is_there = self.interval(from).0 != NONE;
+        let mut reduced = self.clone();
+        reduced.inner.push(cycles.innermost(new).map_or(NONE, CycleId::raw));
+        reduced.parent.push(NONE);
+        reduced.interval.push((NONE, 0));
+        reduced.rank.push(NONE);
+        reduced.sources = self.sources.with_row(is_there.then_some(from.raw()));
+        if !is_there {
+            reduced.frontier = self.frontier.with_copy(None);
+            return Some(reduced);
+        }
+        let rank = self.rank(from);
+        for other in &mut reduced.rank {
+            *other += u32::from(*other > rank && *other != NONE);
+        }
+        reduced.rank[new.index()] = rank + 1;
+        let left = reduced.left(cycles, from, new);
+        let parent = left.map_or(from, |cycle| cycles.header(cycle));
+        let is_between = dom.idom(to) == Some(new);
+        let (at, above) = match is_between {
+            true => (self.interval(to).0, self.interval(to).1 - self.interval(to).0),
+            false => (self.place_of_leaf((dom, cycles), (new, parent), left.is_some()), 0),
+        };
+        let low = self.interval(parent).0;
+        for (first, end) in reduced.interval.iter_mut().filter(|interval| interval.0 != NONE) {
+            let is_around = *first <= low && *end == at;
+            *end += u32::from(*end > at || is_around);
+            *first += u32::from(*first >= at);
+        }
+        reduced.interval[new.index()] = (at, at + above + 1);
+        reduced.parent[new.index()] = parent.raw();
+        if is_between {
+            reduced.parent[to.index()] = new.raw();
+        }
+        for position in &mut reduced.leaving.positions {
+            *position += u32::from(*position >= at);
+        }
+        let back = self.goes_back_to(cycles, from, to);
+        let row = back.map_or_else(|| reduced.forward_row(to), CycleId::index);
+        reduced.sources.rename(row, from.raw(), new.raw());
+        reduced.sort_sources(row);
+        reduced.frontier = match (is_between, back) {
+            (true, _) => self.frontier.with_copy(Some(to)),
+            (false, Some(_)) => self.frontier.with_copy(None),
+            (false, None) => self.frontier.with_one(to),
+        };
+        if self.left(cycles, from, to).is_some() {
+            reduced.leaving.retarget(reduced.interval(from).0, (to, new), cycles);
+        }
+        Some(reduced)
+    }
+
+    /// The position of a new leaf of the level tree: after its siblings that come before it in the dominator tree.
+    fn place_of_leaf(
+        &self,
+        (dom, cycles): (&DomTree, &Cycles),
+        (new, parent): (Node, Node),
+        is_behind: bool,
+    ) -> u32 {
+        let headed = self.inner(parent).filter(|&cycle| cycles.header(cycle) == parent);
+        let mut at = self.interval(parent).1;
+        for (child, up) in self.parent.iter().enumerate() {
+            if *up != parent.raw() {
+                continue;
+            }
+            let child = Node::new(child);
+            let comes_behind = headed.is_some_and(|cycle| !cycles.contains(cycle, child));
+            if comes_behind > is_behind
+                || comes_behind == is_behind && dom.tin(child) > dom.tin(new)
+            {
+                at = at.min(self.interval(child).0);
+            }
+        }
+        at
+    }
+
+    /// Sorts a row by position and number.
+    fn sort_sources(&mut self, row: usize) {
+        let (first, end) = self.sources.range(row);
+        let mut sorted = self.sources.row(row).to_vec();
+        sorted.sort_unstable_by_key(|source| (self.position(*source), *source));
+        self.sources.items[first as usize..end as usize].copy_from_slice(&sorted);
+    }
+
     /// The edges out of a node start in another one now.
     fn rename_sources(&mut self, split: &Cfg, cycles: &Cycles, node: Node, new: Node) {
         for &target in split.successors(new) {
@@ -146,7 +245,36 @@ impl Reduced {
         let empty = || crate::sync::fringe::Fringes::default();
         let (mut a, mut b) = (self.clone(), other.clone());
         (a.frontier, b.frontier) = (empty(), empty());
-        a == b && nodes().all(|node| self.frontier.of(node).eq(other.frontier.of(node)))
+        // Any topological order will do.
+        (a.rank, b.rank) = (Vec::new(), Vec::new());
+        let is_ordered = |node: Node| {
+            let mut before = self.sources_of(node).iter();
+            before.all(|source| {
+                self.rank(self.representative(Node::from_raw(*source))) < self.rank(node)
+            })
+        };
+        a == b
+            && nodes().all(is_ordered)
+            && nodes().all(|node| self.frontier.of(node).eq(other.frontier.of(node)))
+    }
+}
+
+impl Leaving {
+    /// Of the edges from a position, the one to a node leads to another one now, which has the greatest number.
+    fn retarget(&mut self, position: u32, (old, new): (Node, Node), cycles: &Cycles) {
+        let (first, end) = self.at_positions(position, position + 1);
+        let (first, end) = (first as usize, end as usize);
+        let Some(at) = self.edges[first..end].iter().position(|edge| edge.1 == old) else { return };
+        let at = first + at;
+        self.edges[at].1 = new;
+        self.edges[at..end].rotate_left(1);
+        self.owner[at..end].rotate_left(1);
+        let mut depths: Vec<u32> = (0..self.depths.len()).map(|i| self.depths.key(i)).collect();
+        depths[at..end].rotate_left(1);
+        self.depths = Thresholds::new(depths);
+        let owned: Vec<(u32, u32)> =
+            self.owner.iter().enumerate().map(|(i, &owner)| (owner, i as u32)).collect();
+        self.owned = Rows::from_pairs(cycles.len(), &owned);
     }
 }
 
