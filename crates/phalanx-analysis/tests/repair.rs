@@ -36,6 +36,14 @@ struct End {
     operands: Vec<Value>,
 }
 
+/// An edit that facts follow by copying.
+#[derive(Clone, Copy)]
+enum Update {
+    Split(Node),
+    Edge(Node),
+    Merge(Node, Node),
+}
+
 /// A function that is edited: the obvious copy of what the tables should say.
 struct Model {
     layout: Vec<Node>,
@@ -237,13 +245,15 @@ impl Model {
     fn edit_flow(&mut self, rng: &mut SmallRng, retained: &mut Option<Retained>) -> Vec<Node> {
         let n = self.ends.len();
         let mut lists = self.successors();
-        let block = rng.random_range(0..n);
+        // Often one that is new.
+        let last = if rng.random_bool(0.3) { n - 1 } else { 0 };
+        let block = rng.random_range(last..n);
         let mut touched = vec![Node::new(block)];
         let mut stated: Vec<Value> = Vec::new();
-        let mut is_split = false;
+        let mut update = None;
         match rng.random_range(0..12) {
             0..=3 => {
-                is_split = true;
+                update = Some(Update::Split(Node::new(block)));
                 self.split(rng, block, &mut lists, &mut touched, &mut stated);
             }
             4 | 5 if !lists[block].is_empty() => {
@@ -252,6 +262,7 @@ impl Model {
                 let new = self.new_block(&mut lists, &mut touched);
                 let to = std::mem::replace(&mut lists[block][at], new);
                 lists[new.index()] = vec![to];
+                update = Some(Update::Edge(Node::new(block)));
             }
             6 => {
                 let only = |to: &[Node]| match *to {
@@ -259,6 +270,7 @@ impl Model {
                     _ => None,
                 };
                 if let Some(next) = only(&lists[block]).filter(|next| *next != self.cfg.entry()) {
+                    update = Some(Update::Merge(Node::new(block), next));
                     self.merge(block, next, &mut lists, &mut touched, &mut stated);
                 }
             }
@@ -289,26 +301,27 @@ impl Model {
             // Only programs whose entry is a loop already come here.
             lists.iter_mut().for_each(|list| list.retain(|to| *to != self.cfg.entry()));
             touched = (0..lists.len()).map(Node::new).collect();
-            is_split = false;
+            update = None;
         }
         if touched.len() == 2 && touched[1].index() == n {
             let at = self.layout.iter().position(|node| *node == touched[0]);
-            self.layout.insert(at.map_or(n, |at| at + 1), touched[1]);
+            // A block that was merged into another is not laid out.
+            update = update.filter(|_| at.is_some());
+            self.layout.insert(at.map_or(self.layout.len(), |at| at + 1), touched[1]);
         }
-        let node = Node::new(block);
+        if let Some(Update::Merge(node, next)) = update {
+            let at = |n| self.layout.iter().position(|other| *other == n);
+            let (first, second) = (at(node), at(next));
+            if first.map(|first| first + 1) != second {
+                update = None;
+            }
+            self.layout.retain(|other| *other != next);
+        }
         let next = Cfg::with_layout(self.cfg.entry(), lists, &self.layout);
-        match is_split.then(|| self.cycles.after_split(&next, node)).flatten() {
-            Some(cycles) => {
-                let dom = self.dom.after_split(node);
-                let sync = self.sync.after_split(&next, &cycles, node);
-                let sync = sync.unwrap_or_else(|| SyncDependence::new(&next, &dom, &cycles));
-                (self.dom, self.cycles, self.sync) = (dom, cycles, sync);
-            }
-            None => {
-                self.dom = DomTree::new(&next);
-                self.cycles = Cycles::new(&next);
-                self.sync = SyncDependence::new(&next, &self.dom, &self.cycles);
-            }
+        if update.and_then(|update| self.update(update, &next)).is_none() {
+            self.dom = DomTree::new(&next);
+            self.cycles = Cycles::new(&next);
+            self.sync = SyncDependence::new(&next, &self.dom, &self.cycles);
         }
         self.cfg = next;
         self.fix_phis(rng, &mut stated);
@@ -320,6 +333,35 @@ impl Model {
             }
         }
         touched
+    }
+
+    /// Updates the facts instead of computing them.
+    fn update(&mut self, update: Update, next: &Cfg) -> Option<()> {
+        let (dom, cycles, sync) = match update {
+            Update::Split(node) => {
+                let cycles = self.cycles.after_split(next, node)?;
+                let sync = self.sync.after_split(next, &cycles, node);
+                (self.dom.after_split(node), cycles, sync)
+            }
+            Update::Edge(from) => {
+                let to = *next.successors(Node::new(next.node_count() - 1)).first()?;
+                if next.successors(from).contains(&to) {
+                    return None;
+                }
+                let dom = self.dom.after_edge_split(next, from)?;
+                let cycles = self.cycles.after_edge_split(next, from)?;
+                let sync = self.sync.after_edge_split(next, &dom, &cycles, from);
+                (dom, cycles, sync)
+            }
+            Update::Merge(node, other) => {
+                let cycles = self.cycles.after_merge(node, other);
+                let sync = self.sync.after_merge(next, &cycles, node, other);
+                (self.dom.after_merge(node, other), cycles, sync)
+            }
+        };
+        let sync = sync.unwrap_or_else(|| SyncDependence::new(next, &dom, &cycles));
+        (self.dom, self.cycles, self.sync) = (dom, cycles, sync);
+        Some(())
     }
 
     fn new_block(&mut self, lists: &mut Vec<Vec<Node>>, touched: &mut Vec<Node>) -> Node {

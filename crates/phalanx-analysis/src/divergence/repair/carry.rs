@@ -166,6 +166,10 @@ impl ControlGraph {
         for &block in carry.rewired() {
             causes.push(Subject::Branch(block.raw()));
         }
+        // Its threads may come through new blocks first.
+        let leads_to_stale = |end: &Node| cfg.successors(*end).iter().any(|to| carry.is_stale(*to));
+        let ends = carry.tails().iter().map(|(_, end)| *end).filter(leads_to_stale);
+        causes.extend(ends.map(|end| Subject::Branch(end.raw())));
         let is_stale = |drawn: &Option<Drawn>, own: Option<Node>| {
             drawn.as_ref().is_some_and(|drawn| {
                 own.is_some_and(|node| carry.is_stale(node)) || carry.touches(drawn.footprint)
