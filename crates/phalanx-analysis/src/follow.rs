@@ -13,10 +13,10 @@
 //! |---|---|
 //! | nothing | the answer again |
 //! | instructions | these are lowered again, the answer is repaired |
-//! | control flow | the same, blocks and terminators are looked at, and the facts are derived from the tables with the new flow facts |
+//! | control flow | the same, touched blocks and their terminators are looked at, and the answer is repaired from what is different in the flow facts |
 //! | surroundings, or the history does not reach back | from scratch, and kept again |
 
-use phalanx_ir::InstId;
+use phalanx_ir::{BlockId, InstId, flow::node_of};
 
 use crate::divergence::{
     Divergence, Flow, Rules,
@@ -40,12 +40,15 @@ pub struct Stamp {
 }
 
 /// What happened to a body since some position of its history.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Changes<'a> {
     /// Instructions that were inserted, removed, moved, or are another operation or read other operands.
     pub insts: &'a [InstId],
     /// Whether blocks or edges changed.
     pub flow: bool,
+    /// Blocks that are new or gone, lead elsewhere, or hold instructions that another block held; also those whose terminator is
+    /// another. Empty: not known.
+    pub blocks: &'a [BlockId],
 }
 
 /// Whose rules decide what an instruction contributes.
@@ -77,7 +80,7 @@ pub enum Found {
     Solved,
     /// From scratch, and from now on it is kept.
     Kept,
-    /// By repair, visiting so many subjects.
+    /// By repair, visiting so many subjects. Also after an edit of the control flow.
     Repaired {
         /// See [`Outcome::Repaired`].
         visited: usize,
@@ -172,17 +175,20 @@ impl Follower {
         since: impl FnOnce(u64) -> Option<Changes<'h>>,
     ) -> Option<(Box<Kept>, Found)> {
         let changes = match kept.stamp.position == stamp.position {
-            true => Changes { insts: &[], flow: false },
+            true => Changes::default(),
             false => since(kept.stamp.position)?,
         };
         // More than that is cheaper to lower as a whole.
         if changes.insts.len() > code.body.id_count() / 8 {
             return None;
         }
+        let as_llvm = self.sources == Sources::Llvm;
         let is_other_flow = changes.flow || kept.stamp.flow != stamp.flow;
+        // Nobody knows the blocks of another flow that the history does not tell of.
+        let blocks = changes.flow.then_some(changes.blocks).filter(|blocks| !blocks.is_empty());
         let mut insts = changes.insts.to_vec();
         if is_other_flow {
-            insts.extend(Neighbours::moved(code, kept.retained.table()));
+            insts.extend(Neighbours::moved(code, blocks, kept.retained.table()));
         }
         let table = kept.retained.table();
         match self.sources {
@@ -190,9 +196,9 @@ impl Follower {
             Sources::Llvm => kept.neighbours.update_as_llvm(code, around, &insts, table),
         }
         let outcome = if is_other_flow {
-            let as_llvm = self.sources == Sources::Llvm;
-            Neighbours::update_terminators(code, around, as_llvm, kept.retained.table());
-            kept.retained.rebuild(flow)
+            Neighbours::update_terminators(code, around, as_llvm, blocks, table);
+            let touched: Vec<_> = blocks.unwrap_or_default().iter().map(|b| node_of(*b)).collect();
+            kept.retained.repair_flow(flow, blocks.map(|_| touched.as_slice()))
         } else {
             kept.retained.repair(flow)
         };

@@ -180,7 +180,7 @@ pub(super) fn repaired(
     let changes = OnceCell::new();
     follow(db, function, sources, journal.position(), |position| {
         let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
-        Some(Changes { insts: &changes.insts, flow: changes.flow })
+        Some(Changes { insts: &changes.insts, blocks: &changes.blocks, flow: changes.flow })
     })
 }
 
