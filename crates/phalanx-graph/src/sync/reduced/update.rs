@@ -208,7 +208,7 @@ impl Reduced {
             }
             let child = Node::new(child);
             let comes_behind = headed.is_some_and(|cycle| !cycles.contains(cycle, child));
-            if comes_behind > is_behind
+            if comes_behind && !is_behind
                 || comes_behind == is_behind && dom.tin(child) > dom.tin(new)
             {
                 at = at.min(self.interval(child).0);
