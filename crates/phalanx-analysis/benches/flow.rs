@@ -1,10 +1,11 @@
 //! The control flow is edited: the price of everything that depends on it, by repair and from scratch.
 //!
-//! Random structured kernels, one after the other, as in the bench `repair`. *split*: a block is split in the middle. *redirect*:
-//! an edge goes to the block after the one it went to. Both are followed by all of: graph, dominators,
-//! post-dominators, cycles, sync dependence, divergence. Columns are medians, in microseconds; *share* is what repair costs of
+//! Random structured kernels, one after the other, as in the bench `repair`. *split*: a block is split in the middle. *edge*: a block is put
+//! on an edge. *merge*: a block is merged with the only one it leads to. *redirect*: an edge goes to the block after the one it
+//! went to, which graph facts do not follow by copying. Each is followed by all of: graph, dominators, post-dominators, cycles,
+//! sync dependence, divergence. Columns are medians, in microseconds; *share* is what repair costs of
 //! what everything costs from scratch (the graph included, tables of values not).
-//! Arguments: `split`, `redirect`, or nothing for both; `--quick` for sizes up to 100,000.
+//! Arguments: names of edits, or nothing for all; `--quick` for sizes up to 100,000.
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 
 mod programs;
@@ -61,26 +62,53 @@ impl Facts {
         (Self { cfg, dom, postdom, cycles, sync }, times)
     }
 
-    /// The same after a split, by updates.
-    fn after_split(&self, node: Node) -> (Self, [Duration; 5]) {
+    /// The same after an edit, by updates. None for an edit that nothing follows by copying.
+    fn after(&self, edit: &Edited) -> Option<(Self, [Duration; 5])> {
         let mut times = [Duration::ZERO; 5];
         let start = Instant::now();
-        let cfg = self.cfg.after_split(node);
+        let cfg = match edit.what {
+            What::Split(node) => self.cfg.after_split(node),
+            What::Edge(from, edge) => self.cfg.after_edge_split(from, edge)?,
+            What::Merge(node, next) => self.cfg.after_merge(node, next)?,
+            What::Redirect => return None,
+        };
         times[0] = start.elapsed();
-        let dom = self.dom.after_split(node);
+        let dom = match edit.what {
+            What::Split(node) => Some(self.dom.after_split(node)),
+            What::Edge(from, _) => self.dom.after_edge_split(&cfg, from),
+            What::Merge(node, next) => Some(self.dom.after_merge(node, next)),
+            What::Redirect => None,
+        };
+        let dom = dom.unwrap_or_else(|| DomTree::new(&cfg));
         times[1] = start.elapsed();
-        let postdom =
-            self.postdom.after_split(&cfg, node).unwrap_or_else(|| PostDomTree::new(&cfg));
+        let postdom = match edit.what {
+            What::Split(node) => self.postdom.after_split(&cfg, node),
+            What::Edge(from, _) => self.postdom.after_edge_split(&cfg, from),
+            What::Merge(node, next) => self.postdom.after_merge(&cfg, node, next),
+            What::Redirect => None,
+        };
+        let postdom = postdom.unwrap_or_else(|| PostDomTree::new(&cfg));
         times[2] = start.elapsed();
-        let cycles = self.cycles.after_split(&cfg, node).unwrap_or_else(|| Cycles::new(&cfg));
+        let cycles = match edit.what {
+            What::Split(node) => self.cycles.after_split(&cfg, node),
+            What::Edge(from, _) => self.cycles.after_edge_split(&cfg, from),
+            What::Merge(node, next) => Some(self.cycles.after_merge(node, next)),
+            What::Redirect => None,
+        };
+        let cycles = cycles.unwrap_or_else(|| Cycles::new(&cfg));
         times[3] = start.elapsed();
-        let sync = self.sync.after_split(&cfg, &cycles, node);
+        let sync = match edit.what {
+            What::Split(node) => self.sync.after_split(&cfg, &cycles, node),
+            What::Edge(from, _) => self.sync.after_edge_split(&cfg, &dom, &cycles, from),
+            What::Merge(node, next) => self.sync.after_merge(&cfg, &cycles, node, next),
+            What::Redirect => None,
+        };
         let sync = sync.unwrap_or_else(|| SyncDependence::new(&cfg, &dom, &cycles));
         times[4] = start.elapsed();
         for i in (1..5).rev() {
             times[i] -= times[i - 1];
         }
-        (Self { cfg, dom, postdom, cycles, sync }, times)
+        Some((Self { cfg, dom, postdom, cycles, sync }, times))
     }
 
     fn flow(&self) -> Flow<'_> {
@@ -143,47 +171,125 @@ fn each_entry(block: &mut Block, mut call: impl FnMut(&mut Vec<(Node, Operand)>)
     }
 }
 
+/// What was done, the blocks whose ends or operations are others, and those whose phis are.
+struct Edited {
+    what: What,
+    touched: Vec<Node>,
+    behind: Vec<Node>,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Split(Node),
+    Edge(Node, usize),
+    Merge(Node, Node),
+    Redirect,
+}
+
+fn rename_entries(program: &mut AbstractProgram, behind: &[Node], old: Node, new: Node) {
+    for to in behind {
+        each_entry(&mut program.blocks[to.index()], |entries| {
+            entries.iter_mut().filter(|entry| entry.0 == old).for_each(|entry| entry.0 = new);
+        });
+    }
+}
+
+fn lay_out(layout: &mut Vec<Node>, new: Node, behind: Node) {
+    let at = layout.iter().position(|n| *n == behind).expect("laid out");
+    layout.insert(at + 1, new);
+}
+
 /// Splits a block in the middle.
-fn split(program: &mut AbstractProgram, rng: &mut SmallRng) -> (Vec<Node>, Vec<Node>) {
-    let at = rng.random_range(0..program.blocks.len());
+fn split(program: &mut AbstractProgram, layout: &mut Vec<Node>, rng: &mut SmallRng) -> Edited {
+    let node = layout[rng.random_range(0..layout.len())];
     let new = Node::new(program.blocks.len());
-    let block = &mut program.blocks[at];
+    let block = &mut program.blocks[node.index()];
     let phis = block.operations.iter().filter(|op| matches!(op.1, Operation::Phi(_))).count();
     let operations = block.operations.split_off(phis.max(block.operations.len() / 2));
     let terminator = std::mem::replace(&mut block.terminator, Terminator::Jump(new));
     let behind = terminator.targets().to_vec();
     program.blocks.push(Block { operations, terminator });
-    for to in &behind {
-        each_entry(&mut program.blocks[to.index()], |entries| {
-            entries.iter_mut().filter(|e| e.0.index() == at).for_each(|e| e.0 = new);
-        });
+    rename_entries(program, &behind, node, new);
+    lay_out(layout, new, node);
+    Edited { what: What::Split(node), touched: vec![node, new], behind }
+}
+
+/// Puts a block on an edge of a branch.
+fn edge(program: &mut AbstractProgram, layout: &mut Vec<Node>, rng: &mut SmallRng) -> Edited {
+    loop {
+        let from = layout[rng.random_range(0..layout.len())];
+        let new = Node::new(program.blocks.len());
+        let Terminator::Branch(_, to) = &mut program.blocks[from.index()].terminator else {
+            continue;
+        };
+        if to[0] == to[1] {
+            continue;
+        }
+        let at = rng.random_range(0..2);
+        let old = std::mem::replace(&mut to[at], new);
+        program.blocks.push(Block { operations: Vec::new(), terminator: Terminator::Jump(old) });
+        rename_entries(program, &[old], from, new);
+        lay_out(layout, new, from);
+        let touched = vec![from, new];
+        return Edited { what: What::Edge(from, at), touched, behind: vec![old] };
     }
-    (vec![Node::new(at), new], behind)
+}
+
+/// Merges a block with the one that it leads to.
+fn merge(program: &mut AbstractProgram, layout: &mut Vec<Node>, rng: &mut SmallRng) -> Edited {
+    let mut entries = vec![0; program.blocks.len()];
+    for block in &program.blocks {
+        block.terminator.targets().iter().for_each(|to| entries[to.index()] += 1);
+    }
+    loop {
+        let at = rng.random_range(0..layout.len() - 1);
+        let (node, next) = (layout[at], layout[at + 1]);
+        let is_only = program.blocks[node.index()].terminator.targets() == [next];
+        if !is_only || entries[next.index()] != 1 {
+            continue;
+        }
+        let Block { operations, terminator } = std::mem::replace(
+            &mut program.blocks[next.index()],
+            Block { operations: Vec::new(), terminator: Terminator::Return },
+        );
+        let behind = terminator.targets().to_vec();
+        let block = &mut program.blocks[node.index()];
+        block.terminator = terminator;
+        for (number, operation) in operations {
+            let operation = match operation {
+                Operation::Phi(entries) => Operation::Test(entries[0].1),
+                other => other,
+            };
+            block.operations.push((number, operation));
+        }
+        rename_entries(program, &behind, next, node);
+        layout.remove(at + 1);
+        return Edited { what: What::Merge(node, next), touched: vec![node, next], behind };
+    }
 }
 
 /// Lets an edge go one block further.
-fn redirect(program: &mut AbstractProgram, rng: &mut SmallRng) -> (Vec<Node>, Vec<Node>) {
+fn redirect(program: &mut AbstractProgram, layout: &mut [Node], rng: &mut SmallRng) -> Edited {
     loop {
-        let at = rng.random_range(0..program.blocks.len());
-        let from = Node::new(at);
-        let Terminator::Branch(_, to) = &program.blocks[at].terminator else { continue };
+        let from = layout[rng.random_range(0..layout.len())];
+        let Terminator::Branch(_, to) = &program.blocks[from.index()].terminator else { continue };
         let (old, other) = (to[0], to[1]);
         let &[new] = program.blocks[old.index()].terminator.targets() else { continue };
         if old == other || new == other || new == old {
             continue;
         }
-        if let Terminator::Branch(_, to) = &mut program.blocks[at].terminator {
+        if let Terminator::Branch(_, to) = &mut program.blocks[from.index()].terminator {
             to[0] = new;
         }
         each_entry(&mut program.blocks[old.index()], |entries| entries.retain(|e| e.0 != from));
         each_entry(&mut program.blocks[new.index()], |entries| {
             entries.push((from, Operand::Constant(7)));
         });
-        return (vec![from], vec![old, new]);
+        return Edited { what: What::Redirect, touched: vec![from], behind: vec![old, new] };
     }
 }
 
-type Edit = fn(&mut AbstractProgram, &mut SmallRng) -> (Vec<Node>, Vec<Node>);
+type Edit = fn(&mut AbstractProgram, &mut Vec<Node>, &mut SmallRng) -> Edited;
 
 fn median(mut times: Vec<Duration>) -> f64 {
     times.sort_unstable();
@@ -200,6 +306,10 @@ fn measure(name: &str, edit: Edit, size: usize) {
     let mut program = inlined(size);
     let mut layout: Vec<Node> = (0..program.blocks.len()).map(Node::new).collect();
     let mut rng = SmallRng::seed_from_u64(3);
+    // So that there is something to merge.
+    for _ in 0..60 {
+        split(&mut program, &mut layout, &mut rng);
+    }
     let table = support::table(&program, sources);
     let (mut facts, _) = Facts::new(&program, &layout);
     let mut retained = Retained::new(facts.flow(), table).expect("reducible");
@@ -209,24 +319,18 @@ fn measure(name: &str, edit: Edit, size: usize) {
     let mut from_scratch = Vec::new();
     let rounds = if size > 200_000 { 8 } else { 25 };
     for round in 0..rounds {
-        let (touched, behind) = edit(&mut program, &mut rng);
-        let (next, times) = match *touched.as_slice() {
-            [node, new] => {
-                let at = layout.iter().position(|n| *n == node).expect("laid out");
-                layout.insert(at + 1, new);
-                facts.after_split(node)
-            }
-            _ => Facts::new(&program, &layout),
-        };
+        let edited = edit(&mut program, &mut layout, &mut rng);
+        let (next, times) = facts.after(&edited).unwrap_or_else(|| Facts::new(&program, &layout));
         let start = Instant::now();
-        for &block in &touched {
+        let Edited { touched, behind, .. } = &edited;
+        for &block in touched {
             for (number, operation) in &program.blocks[block.index()].operations {
                 state(&mut retained, block, *number, operation);
             }
             state_end(&mut retained, &program, block);
         }
         behind.iter().for_each(|&block| state_phis(&mut retained, &program, block));
-        match retained.repair_flow(next.flow(), Some(&touched)) {
+        match retained.repair_flow(next.flow(), Some(touched)) {
             Ok(Outcome::Repaired { visited }) => visits.push(visited),
             other => {
                 println!("{other:?}");
@@ -296,7 +400,12 @@ fn main() {
     );
     let sizes: &[usize] =
         if is_quick { &[1_000, 10_000, 100_000] } else { &[1_000, 10_000, 100_000, 1_000_000] };
-    let edits: [(&str, Edit); 2] = [("split", split), ("redirect", redirect)];
+    let edits: [(&str, Edit); 4] = [
+        ("split", split),
+        ("edge", edge),
+        ("merge", merge),
+        ("redirect", |program, layout, rng| redirect(program, layout, rng)),
+    ];
     for (name, edit) in edits {
         if names.is_empty() || names.iter().any(|n| *n == name) {
             sizes.iter().for_each(|&size| measure(name, edit, size));

@@ -114,7 +114,9 @@ struct Changed {
     blocks: BitSet,
     rewired: Vec<Node>,
     tails: Vec<(Node, Node)>,
-    /// Whether blocks on edges were skipped, or blocks that are gone.
+    /// The blocks of chains that were skipped, but for the blocks that they follow.
+    chained: Vec<Node>,
+    /// Whether blocks on edges were skipped as well.
     skips: bool,
     /// By old source and target.
     edges: FxHashMap<(Node, Node), Renamed>,
@@ -157,7 +159,7 @@ impl<'a> Carry<'a> {
         };
         carry.compare_ends(touched);
         carry.compare_cycles();
-        if touched.is_none() || !carry.is_split() {
+        if touched.is_none() || !carry.is_chained() {
             carry.compare_nodes()?;
             carry.compare_rows()?;
             carry.compare_back_rows()?;

@@ -1,6 +1,6 @@
 //! Blocks that lead elsewhere, and those that only seem to.
 
-use super::{Carry, Renamed, Side};
+use super::{Carry, Changed, Renamed, Side};
 use crate::node::Node;
 
 /// Longest chain of blocks that is skipped.
@@ -41,12 +41,20 @@ fn has_one_way_in(side: &Side<'_>, block: Node) -> bool {
     side.cfg.predecessors(block).len() == 1
 }
 
-/// The last block of a chain that starts in a block.
-fn end(side: &Side<'_>, block: Node, skips: &dyn Fn(Node) -> bool) -> Node {
+/// The last block of a chain that starts in a block. Lists the others but the first.
+fn end(
+    side: &Side<'_>,
+    block: Node,
+    skips: &dyn Fn(Node) -> bool,
+    chained: &mut Vec<Node>,
+) -> Node {
     let mut at = block;
     for _ in 0..LONGEST {
         match *side.cfg.successors(at) {
-            [next] if next != block && skips(next) && has_one_way_in(side, next) => at = next,
+            [next] if next != block && skips(next) && has_one_way_in(side, next) => {
+                chained.push(next);
+                at = next;
+            }
             _ => break,
         }
     }
@@ -74,13 +82,17 @@ impl Carry<'_> {
                 self.changed.rewired.push(block);
             }
         }
+        let Changed { rewired, chained, .. } = &mut self.changed;
+        rewired.retain(|block| !chained.contains(block));
     }
 
     /// Finds out whether a block leads where it has led, chains aside.
     fn pass_on(&mut self, block: Node) -> bool {
         let (old, new) = (self.old, self.new);
         let (is_gone, is_new) = (|node| self.is_gone(node), |node| self.is_new(node));
-        let ends = (end(&old, block, &is_gone), end(&new, block, &is_new));
+        let mut chained = Vec::new();
+        let ends =
+            (end(&old, block, &is_gone, &mut chained), end(&new, block, &is_new, &mut chained));
         let (was, is) = (old.cfg.successors(ends.0), new.cfg.successors(ends.1));
         if was.len() != is.len() {
             return false;
@@ -99,7 +111,7 @@ impl Carry<'_> {
             return false;
         }
         let changed = &mut self.changed;
-        changed.skips |= ends.0 != block;
+        changed.chained.append(&mut chained);
         for (was, is) in pairs {
             changed.skips |= !was.is_edge(ends.0) || !is.is_edge(ends.1);
             let now = Renamed { source: is.source, leaves: (ends.1, is.first) };
@@ -112,36 +124,30 @@ impl Carry<'_> {
         true
     }
 
-    /// Whether blocks were split and nothing else has happened: then only what the new blocks say of themselves is new.
-    pub(super) fn is_split(&mut self) -> bool {
+    /// Whether blocks were split or merged and nothing else has happened: then only what these blocks say of themselves is new.
+    pub(super) fn is_chained(&mut self) -> bool {
         let (old, new) = (self.old, self.new);
         let (before, now) = (old.dom.node_count(), new.dom.node_count());
-        let super::Changed { rewired, tails, skips, .. } = &self.changed;
-        let is_split = self.has_same_cycles
+        let Changed { rewired, chained, skips, .. } = &self.changed;
+        let came = chained.iter().filter(|block| block.index() >= before).count();
+        let went = chained.iter().filter(|block| self.is_gone(**block)).count();
+        let is_chained = self.has_same_cycles
             && rewired.is_empty()
             && !*skips
             && !old.graph.has_regions()
             && !new.graph.has_regions()
-            && tails.iter().map(|tail| self.chain(tail.0, tail.1)).sum::<usize>() == now - before;
-        if is_split {
-            for node in before..now {
-                self.stale.insert(node);
-                self.other_rows.insert(node);
+            && came == now - before
+            && came + went == chained.len()
+            && old.dom.preorder().len() + came == new.dom.preorder().len() + went;
+        if is_chained {
+            for block in std::mem::take(&mut self.changed.chained) {
+                self.stale.insert(block.index());
+                self.other_rows.insert(block.index());
+                if self.is_gone(block) {
+                    self.recycled.push(block);
+                }
             }
         }
-        is_split
-    }
-
-    /// How many new blocks lead from one block to another, as far as they were skipped.
-    fn chain(&self, from: Node, to: Node) -> usize {
-        let mut at = from;
-        for length in 0..=LONGEST {
-            match *self.new.cfg.successors(at) {
-                _ if at == to => return length,
-                [next] => at = next,
-                _ => break,
-            }
-        }
-        0
+        is_chained
     }
 }
