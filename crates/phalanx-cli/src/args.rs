@@ -219,13 +219,16 @@ pub(crate) enum Format {
     long_about = "Takes LLVM's spelling: long options with one dash or two. Printing passes write to standard error,\n\
         as in LLVM. The module is written with -S or -o only, as text.",
     after_help = "\
-Passes: print<uniformity> print<cycles> print<domtree> print<postdomtree> print<domfrontier>
+Passes: dce instsimplify simplifycfg early-cse licm annotate-uniform
+        print<uniformity> print<cycles> print<domtree> print<postdomtree> print<domfrontier>
         verify require<...> verify<...> invalidate<...> no-op-module no-op-function, function(...), module(...)
+Parameters: simplifycfg<speculate=N;select-uniform;no-select>
 
 Examples:
   phalanx opt -passes='print<uniformity>' -disable-output kernel.ll
   phalanx opt -mtriple=amdgcn-- -passes='print<cycles>,print<domtree>' kernel.ll
-  phalanx opt -S kernel.ll -o copy.ll"
+  phalanx opt -passes='print<uniformity>,simplifycfg,dce,print<uniformity>' -disable-output kernel.ll
+  phalanx opt -passes='simplifycfg,early-cse,licm,dce,annotate-uniform' -stats -S kernel.ll -o out.ll"
 )]
 pub(crate) struct OptArgs {
     /// LLVM IR file; `-`, or nothing, is standard input.
@@ -246,6 +249,18 @@ pub(crate) struct OptArgs {
     /// Do not verify the input.
     #[arg(long)]
     pub(crate) disable_verify: bool,
+    /// Verify functions after each pass that changed them.
+    #[arg(long)]
+    pub(crate) verify_each: bool,
+    /// Print functions after each pass that changed them, on standard error.
+    #[arg(long)]
+    pub(crate) print_changed: bool,
+    /// Say what each pass changed and asked.
+    #[arg(long)]
+    pub(crate) stats: bool,
+    /// Say how long each pass took.
+    #[arg(long)]
+    pub(crate) time_passes: bool,
     /// Uniformity by LLVM 22's own rules, its unsound answers included. For comparisons only.
     #[arg(long, hide = true)]
     pub(crate) exact_llvm: bool,

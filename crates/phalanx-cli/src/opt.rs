@@ -1,4 +1,4 @@
-//! `phalanx opt`: LLVM's printing passes, the verifier, and the module as text.
+//! `phalanx opt`: transforms, LLVM's printing passes, the verifier, and the module as text.
 
 use std::io::Write as _;
 
@@ -13,6 +13,7 @@ use phalanx::{
         print_uniformity,
     },
     target::{LaunchFacts, Scope, varying},
+    transform::{Event, Group, Manager, Options, Pipeline},
 };
 
 use crate::{
@@ -21,17 +22,21 @@ use crate::{
     args::OptArgs,
     functions,
     input::{self, Source},
-    pipeline::{FunctionPass, Group, Pipeline},
+    pipeline::{FunctionPass, printing_alone, registry},
     terminal::Terminal,
 };
 
 /// Runs the command.
 pub(crate) fn run(args: &OptArgs, terminal: &Terminal) -> anyhow::Result<Status> {
-    let pipeline = Pipeline::parse(&args.passes)?;
+    let pipeline = Pipeline::parse(&args.passes, &registry(args.exact_llvm))?;
     let source = input::read(&args.file)?;
-    let groups = pipeline.groups();
-    let wants_verifier = !args.disable_verify || groups.contains(&Group::Verify);
-    let mut session = Session::new();
+    let is_verify = |group: &Group| matches!(group, Group::Verify);
+    let wants_verifier = !args.disable_verify || pipeline.groups.iter().any(is_verify);
+    // The log costs little, but grows when nobody reads it.
+    let mut session = match args.stats {
+        true => Session::with_event_log(),
+        false => Session::new(),
+    };
     let read = match wants_verifier {
         true => session.read_for(&source.text, overrides(&args.target)),
         false => session.read_unverified(&source.text, overrides(&args.target)),
@@ -40,15 +45,91 @@ pub(crate) fn run(args: &OptArgs, terminal: &Terminal) -> anyhow::Result<Status>
         Ok(module) => module,
         Err(error) => return Ok(refuse(&error, &source, terminal)),
     };
-    for group in &groups {
-        if let Group::Functions(passes) = group {
-            print_facts(&session, module.input(), passes, args.exact_llvm, terminal)?;
+    let options = Options { verify_each: args.verify_each, statistics: args.stats };
+    let mut runner = Runner {
+        manager: Manager::new(options),
+        is_transformed: false,
+        is_broken: false,
+        prints_changed: args.print_changed,
+        terminal,
+    };
+    for group in &pipeline.groups {
+        match printing_alone(group) {
+            Some(passes) => {
+                print_facts(&session, module.input(), &passes, args.exact_llvm, terminal)?;
+            }
+            None => runner.group(&mut session, module.input(), group)?,
         }
+    }
+    if !args.disable_verify {
+        runner.group(&mut session, module.input(), &Group::Verify)?;
+    }
+    if args.stats {
+        terminal.err(&runner.manager.statistics().table());
+    }
+    if args.time_passes {
+        terminal.err(&runner.manager.statistics().times());
+    }
+    if runner.is_broken {
+        return Ok(Status::Findings);
     }
     if !args.disable_output && (args.text || args.output.is_some()) {
         write_module(args, &session.print(module))?;
     }
     Ok(Status::Fine)
+}
+
+/// Runs groups of passes and says what they do.
+struct Runner<'t> {
+    manager: Manager,
+    is_transformed: bool,
+    is_broken: bool,
+    prints_changed: bool,
+    terminal: &'t Terminal,
+}
+
+impl Runner<'_> {
+    fn group(
+        &mut self,
+        session: &mut Session,
+        module: ModuleInput,
+        group: &Group,
+    ) -> anyhow::Result<()> {
+        // What was read was verified.
+        if matches!(group, Group::Verify) && !self.is_transformed {
+            return Ok(());
+        }
+        let Runner { manager, is_transformed, is_broken, prints_changed, terminal } = self;
+        let mut tell = |db: &Database, event: Event<'_>| match event {
+            Event::Changed { pass, function } => {
+                *is_transformed = true;
+                if *prints_changed {
+                    terminal.err(&after(db, module, pass, function));
+                }
+            }
+            Event::Broken { pass, function, errors } => {
+                *is_broken = true;
+                let after = pass.map(|pass| format!(" after {pass}")).unwrap_or_default();
+                let name = function.name.symbol().map(|s| module.context(db).text(s));
+                let name = name.unwrap_or_default();
+                for error in &errors {
+                    terminal.error(&format!("@{name}{after}: {}", error.message));
+                }
+            }
+            _ => {}
+        };
+        Ok(manager.run_group(session.database_mut(), module, group, &mut tell)?)
+    }
+}
+
+/// The text of a function that a pass has changed.
+fn after(db: &Database, module: ModuleInput, pass: &str, function: FunctionEntry) -> String {
+    let views = module.functions(db).iter().map(|entry| entry.input.view(db)).collect();
+    let printer = ModulePrinter::with_functions(module.shell(db), views);
+    let mut out = Vec::new();
+    printer.function(function.input.view(db)).text(&mut out);
+    let name = function.name.symbol().map(|s| module.context(db).text(s)).unwrap_or_default();
+    format!("*** IR Dump After {pass} on {name} ***\n{}", String::from_utf8_lossy(&out))
 }
 
 /// A broken rule is a finding; text that is no IR is bad input.
@@ -122,7 +203,7 @@ fn ask(db: &Database, entry: FunctionEntry, passes: &[FunctionPass], exact: bool
     }
 }
 
-fn print_pass(
+pub(crate) fn print_pass(
     db: &Database,
     entry: FunctionEntry,
     printer: &ModulePrinter<'_>,

@@ -1,19 +1,15 @@
-//! LLVM's textual pass pipelines: `module(function(print<uniformity>)),verify`.
-//!
-//! Grammar: passes separated by commas; a pass is a name with optional `<parameters>`; an adaptor is
-//! `module`, `cgscc` or `function` with a pipeline in parentheses. Nesting carries no
-//! meaning here beyond grouping, so it is read with a counter, not with recursion.
+//! The passes of `phalanx opt`: the transforms, and LLVM's printing passes.
 
-use std::fmt;
+use std::{io::Write as _, sync::Arc};
 
-/// A pass that `phalanx opt` runs.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Pass {
-    /// `verify`: the whole module.
-    Verify,
-    /// A pass on each function.
-    Function(FunctionPass),
-}
+use phalanx::{
+    db::{Database, FunctionInput},
+    llvm::ModulePrinter,
+    report::llvm::Text,
+    transform::{Group, Outcome, Pass, PassError, Registry},
+};
+
+use crate::opt::print_pass;
 
 /// A printing pass, on one function at a time: what it prints.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -25,193 +21,75 @@ pub(crate) enum FunctionPass {
     DomFrontier,
 }
 
-/// Passes in order.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Pipeline {
-    pub(crate) passes: Vec<Pass>,
+const PRINTING: [(&str, FunctionPass); 5] = [
+    ("print<uniformity>", FunctionPass::Uniformity),
+    ("print<cycles>", FunctionPass::Cycles),
+    ("print<domtree>", FunctionPass::DomTree),
+    ("print<postdomtree>", FunctionPass::PostDomTree),
+    ("print<domfrontier>", FunctionPass::DomFrontier),
+];
+
+/// A printing pass as one among others.
+struct Print {
+    name: &'static str,
+    what: FunctionPass,
+    exact: bool,
 }
 
-/// What is wrong with a pipeline.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct PipelineError {
-    pipeline: String,
-    at: usize,
-    message: String,
-}
+impl Pass for Print {
+    fn name(&self) -> &str {
+        self.name
+    }
 
-impl fmt::Display for PipelineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} in -passes\n  {}\n  {}^", self.message, self.pipeline, " ".repeat(self.at))
+    fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
+        let module = function.module(db);
+        let entries = module.functions(db);
+        let views = entries.iter().map(|entry| entry.input.view(db)).collect();
+        let printer = ModulePrinter::with_functions(module.shell(db), views);
+        let mut stderr = std::io::stderr().lock();
+        let mut out = Text::to(&mut stderr);
+        if let Some(entry) = entries.iter().find(|entry| entry.input == function) {
+            print_pass(db, *entry, &printer, (self.what, self.exact), &mut out);
+        }
+        let written = out.finish().and_then(|_| stderr.flush());
+        written.map_err(|error| {
+            PassError::Other(format!("cannot write to standard error: {error}"))
+        })?;
+        Ok(Outcome::Unchanged)
     }
 }
 
-impl std::error::Error for PipelineError {}
-
-const KNOWN: &str = "print<uniformity>, print<cycles>, print<domtree>, print<postdomtree>, print<domfrontier>, verify";
-
-impl Pipeline {
-    /// Reads a pipeline; the empty text is the empty pipeline.
-    pub(crate) fn parse(text: &str) -> Result<Pipeline, PipelineError> {
-        let error =
-            |at: usize, message: String| PipelineError { pipeline: text.to_owned(), at, message };
-        let mut passes = Vec::new();
-        let (mut start, mut depth, mut angle) = (0, 0usize, 0usize);
-        // After `)` only another `)`, a comma or the end may come.
-        let mut closed = false;
-        for (at, c) in text.char_indices().chain([(text.len(), ',')]) {
-            match c {
-                '<' => angle += 1,
-                '>' => {
-                    angle =
-                        angle.checked_sub(1).ok_or_else(|| error(at, "`>` without `<`".into()))?;
-                }
-                _ if angle > 0 && at < text.len() => {}
-                '(' => {
-                    let adaptor = text[start..at].trim();
-                    let known = ["module", "cgscc", "function", "function<eager-inv>"];
-                    if !known.contains(&adaptor) {
-                        return Err(error(start, format!("unknown pass manager `{adaptor}`")));
-                    }
-                    depth += 1;
-                    start = at + 1;
-                }
-                ')' | ',' => {
-                    let name = text[start..at].trim();
-                    match (closed, name.is_empty()) {
-                        (true, true) => {}
-                        (true, false) => return Err(error(start, "expected `,` or `)`".into())),
-                        (false, true) if text.is_empty() => {}
-                        (false, true) => return Err(error(start, "expected a pass name".into())),
-                        (false, false) => {
-                            let pass = pass(name).ok_or_else(|| {
-                                error(start, format!("unknown pass `{name}` (known: {KNOWN})"))
-                            })?;
-                            passes.extend(pass);
-                        }
-                    }
-                    closed = c == ')';
-                    if closed {
-                        depth = depth
-                            .checked_sub(1)
-                            .ok_or_else(|| error(at, "`)` without `(`".into()))?;
-                    }
-                    start = at + 1;
-                }
-                _ => {}
-            }
-        }
-        match (depth, angle) {
-            (0, 0) => Ok(Pipeline { passes }),
-            _ => Err(error(text.len(), "missing `)` or `>`".into())),
-        }
+/// All passes; `exact` says whether uniformity is by LLVM 22's own rules.
+pub(crate) fn registry(exact: bool) -> Registry {
+    let mut registry = Registry::new();
+    for (name, what) in PRINTING {
+        registry.add(Arc::new(Print { name, what, exact }));
     }
-
-    /// Runs of passes of one kind: LLVM gives each function to all of a run before the next function.
-    pub(crate) fn groups(&self) -> Vec<Group> {
-        let mut groups: Vec<Group> = Vec::new();
-        for &pass in &self.passes {
-            match (pass, groups.last_mut()) {
-                (Pass::Verify, _) => groups.push(Group::Verify),
-                (Pass::Function(pass), Some(Group::Functions(run))) => run.push(pass),
-                (Pass::Function(pass), _) => groups.push(Group::Functions(vec![pass])),
-            }
-        }
-        groups
-    }
+    registry.add_all(Registry::standard());
+    registry
 }
 
-/// A run of passes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Group {
-    /// The verifier, over the module.
-    Verify,
-    /// These passes, function by function.
-    Functions(Vec<FunctionPass>),
-}
-
-/// The pass of a name; `Some(None)` for passes that only ask for or drop what is computed on demand here.
-fn pass(name: &str) -> Option<Option<Pass>> {
-    let function = |pass| Some(Some(Pass::Function(pass)));
-    match name {
-        "print<uniformity>" => function(FunctionPass::Uniformity),
-        "print<cycles>" => function(FunctionPass::Cycles),
-        "print<domtree>" => function(FunctionPass::DomTree),
-        "print<postdomtree>" => function(FunctionPass::PostDomTree),
-        "print<domfrontier>" => function(FunctionPass::DomFrontier),
-        "verify" => Some(Some(Pass::Verify)),
-        "no-op-module" | "no-op-function" | "no-op-cgscc" => Some(None),
-        _ => {
-            let inner = ["require<", "invalidate<", "verify<"]
-                .iter()
-                .find_map(|prefix| name.strip_prefix(prefix)?.strip_suffix('>'))?;
-            let known = [
-                "uniformity",
-                "cycles",
-                "domtree",
-                "postdomtree",
-                "domfrontier",
-                "all",
-                "targetir",
-                "loops",
-            ];
-            known.contains(&inner).then_some(None)
-        }
-    }
+/// The printing passes of a group that has no others: these run on all functions in parallel.
+pub(crate) fn printing_alone(group: &Group) -> Option<Vec<FunctionPass>> {
+    let Group::Functions(steps) = group else { return None };
+    let find = |text: &str| PRINTING.iter().find(|entry| entry.0 == text).map(|entry| entry.1);
+    steps.iter().map(|step| find(&step.text)).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use phalanx::transform::Pipeline;
+
     use super::*;
-    use FunctionPass::{Cycles, DomTree, Uniformity};
-
-    fn parse(text: &str) -> Vec<Pass> {
-        Pipeline::parse(text).unwrap_or_else(|e| panic!("{e}")).passes
-    }
 
     #[test]
-    fn passes_nest_and_follow_each_other() {
-        assert_eq!(
-            parse("module(function(print<uniformity>, print<cycles>),verify)"),
-            [Pass::Function(Uniformity), Pass::Function(Cycles), Pass::Verify]
+    fn printing_passes_by_themselves_are_told_apart() {
+        let pipeline = Pipeline::parse(
+            "print<cycles>,print<domtree>,verify,print<cycles>,dce",
+            &registry(false),
         );
-        assert_eq!(
-            parse("require<domtree>,verify<cycles>,print<domtree>"),
-            [Pass::Function(DomTree)]
-        );
-        assert_eq!(parse(""), []);
-    }
-
-    #[test]
-    fn groups_end_at_module_passes() {
-        let groups =
-            Pipeline::parse("print<cycles>,print<domtree>,verify,print<cycles>").unwrap().groups();
-        assert_eq!(
-            groups,
-            [
-                Group::Functions(vec![Cycles, DomTree]),
-                Group::Verify,
-                Group::Functions(vec![Cycles])
-            ]
-        );
-    }
-
-    #[test]
-    fn errors_point_at_the_place() {
-        expect_test::expect![[r#"
-            unknown pass `gvn` (known: print<uniformity>, print<cycles>, print<domtree>, print<postdomtree>, print<domfrontier>, verify) in -passes
-              verify,gvn
-                     ^"#]]
-        .assert_eq(&Pipeline::parse("verify,gvn").unwrap_err().to_string());
-        for bad in [
-            "verify,",
-            "(verify)",
-            "function(verify",
-            "function(verify))",
-            "verify>",
-            "function(verify)x",
-            ",",
-        ] {
-            assert!(Pipeline::parse(bad).is_err(), "{bad}");
-        }
+        let alone: Vec<_> =
+            pipeline.unwrap_or_default().groups.iter().map(printing_alone).collect();
+        assert_eq!(alone, [Some(vec![FunctionPass::Cycles, FunctionPass::DomTree]), None, None]);
     }
 }

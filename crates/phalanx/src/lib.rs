@@ -41,6 +41,7 @@
 //! | ask the graph | [`Session::cfg`], [`Session::dom_tree`], [`Session::postdom_tree`], [`Session::cycles`] ... |
 //! | ask what diverges | [`Session::divergence`], a [`DivergenceView`] |
 //! | change a function | [`Session::edit`], a [`Transaction`](ir::edit::Transaction) |
+//! | run transforms | [`transform::Pipeline`], [`transform::Manager`] |
 //! | render | [`report`] |
 //! | run a kernel | [`simt::run`] |
 //!
@@ -56,6 +57,7 @@ pub use phalanx_llvm as llvm;
 pub use phalanx_report as report;
 pub use phalanx_simt as simt;
 pub use phalanx_target as target;
+pub use phalanx_transform as transform;
 pub use session::{DivergenceView, FunctionId, Invalid, ModuleId, ReadError, Session};
 
 /// What most drivers need.

@@ -128,7 +128,8 @@ impl Session {
         &self.db
     }
 
-    /// The database below, to add and remove functions and to change headers and globals.
+    /// The database below, to add and remove functions and to change headers and globals: what a
+    /// [`phalanx_transform::Manager`] runs on.
     pub fn database_mut(&mut self) -> &mut Database {
         &mut self.db
     }

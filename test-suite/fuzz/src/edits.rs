@@ -120,7 +120,7 @@ fn copy(session: &Session, function: FunctionId) -> Function {
     copy_of(session.code(function))
 }
 
-fn copy_of(code: FunctionRef<'_>) -> Function {
+pub(crate) fn copy_of(code: FunctionRef<'_>) -> Function {
     Function {
         header: code.header.clone(),
         flow: code.flow.clone(),
@@ -367,7 +367,7 @@ fn lists_are_right(body: &Body, flow: &Flow) {
 }
 
 /// Facts of the edited function are those that a new database finds.
-fn facts_are_right(session: &Session, module: ModuleId, function: FunctionId) {
+pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: FunctionId) {
     let mut fresh: Module = module.input().shell(session.database()).clone();
     let entries = module.input().functions(session.database());
     fresh.functions = entries.iter().map(|e| copy_of(e.input.view(session.database()))).collect();

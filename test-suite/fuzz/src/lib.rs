@@ -15,6 +15,7 @@ mod graphs;
 pub mod oracle;
 pub mod reference;
 mod text;
+pub mod transforms;
 mod uniformity;
 mod verdict;
 
@@ -46,5 +47,6 @@ impl Target {
         Target { name: "divergence", run: oracle::divergence, is_slow: false },
         Target { name: "convergence", run: definition::convergence, is_slow: false },
         Target { name: "edits", run: edits::edits, is_slow: false },
+        Target { name: "transforms", run: transforms::transforms, is_slow: false },
     ];
 }

@@ -40,7 +40,9 @@ fn an_early_exit() {
 #[test]
 fn a_launch_that_the_driver_states() {
     for (options, expected) in [
-        (&["--function", "of_rows", "--print", "branches"][..], expect![[r#"
+        (
+            &["--function", "of_rows", "--print", "branches"][..],
+            expect![[r#"
             stated_launch.ll: nvptx64-nvidia-cuda, wave scope
 
             kernel @of_rows line 7
@@ -48,7 +50,8 @@ fn a_launch_that_the_driver_states() {
 
               branches
                   12  divergent {y}  br i1 %first.row, label %store, label %exit
-        "#]]),
+        "#]],
+        ),
         (
             &["--function", "of_rows", "--print", "branches", "--block", "32x8", "--wave", "32"],
             expect![[r#"

@@ -207,6 +207,18 @@ impl Transaction<'_> {
         block
     }
 
+    /// Takes many blocks out of the order at once. O(blocks).
+    pub(super) fn displace_blocks(&mut self, gone: &[BlockId]) {
+        let set: rustc_hash::FxHashSet<BlockId> = gone.iter().copied().collect();
+        let flow = self.flow_to_change();
+        let old = flow.order.clone();
+        flow.order.retain(|block| !set.contains(block));
+        self.log.entries.push(Undo::Order(old));
+        for &block in gone {
+            self.touch_block(block);
+        }
+    }
+
     /// Sets the successors of a block; nothing happens when they are the same.
     pub(super) fn put_successors(&mut self, block: BlockId, successors: &[BlockId]) {
         if self.flow().successors(block) == successors {

@@ -44,6 +44,8 @@ pub(super) enum Undo {
     Placed(usize),
     /// A block was taken from here in the order.
     Displaced(usize, BlockId),
+    /// The order was this.
+    Order(Vec<BlockId>),
     Name(Named, u32),
     Attachments(InstId, Box<[Attachment]>),
     Records(InstId, Box<[DebugRecord]>),
@@ -169,6 +171,7 @@ fn undo(entry: Undo, store: &mut dyn Store) {
         Undo::Placed(at) => {
             store.flow_mut().order.remove(at);
         }
+        Undo::Order(order) => store.flow_mut().order = order,
         Undo::Displaced(at, block) => store.flow_mut().order.insert(at, block),
         Undo::Name(named, entry) => {
             let names = &mut store.extras_mut().names;

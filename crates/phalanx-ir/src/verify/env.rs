@@ -52,6 +52,11 @@ impl ModuleIndex {
         index
     }
 
+    /// The entity of a name. O(1).
+    pub fn find(&self, name: GlobalName) -> Option<GlobalIndex> {
+        self.globals.get(&name).copied()
+    }
+
     /// Whether the module has an entity of this name.
     pub fn contains(&self, name: GlobalName) -> bool {
         self.globals.contains_key(&name)

@@ -267,6 +267,11 @@ impl<'a> FunctionPrinter<'a> {
         Writer { cx: self.cx, function: Some(self), nodes: self.scope, out }
     }
 
+    /// Appends the whole function, line break included.
+    pub fn text(&self, out: &mut Vec<u8>) {
+        self.writer(out).function(self);
+    }
+
     /// Appends an instruction, without spaces before, line break after and the debug records that precede it.
     pub fn inst(&self, inst: InstId, out: &mut Vec<u8>) {
         let mut writer = self.writer(out);

@@ -1,0 +1,116 @@
+//! `annotate-uniform`: tells AMDGPU's backend what is uniform in the wave.
+//!
+//! Branches that a wave takes as one, and addresses of loads that are one address for the wave, get `!amdgpu.uniform`, as
+//! LLVM's `amdgpu-annotate-uniform` gives it; the answers are those of `divergence`. Marks that stand there and do not hold go.
+//! `!amdgpu.noclobber` is left alone: it needs proof that memory was not written.
+//!
+//! Runs last: what comes after may make a mark wrong. For other targets it does nothing.
+//!
+//! Cost: O(branches + loads), and one transaction that changes no instruction.
+
+use phalanx_analysis::{User, lower::Numbering};
+use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_ir::{
+    InstId, Opcode,
+    flow::node_of,
+    metadata::{Metadata, MetadataId, NodeBuilder, NodeKind},
+};
+use phalanx_target::{Architecture, Scope, varying};
+use rustc_hash::FxHashSet;
+
+use crate::pass::{Outcome, Pass, PassError};
+
+const KIND: &str = "amdgpu.uniform";
+
+/// See the [module documentation](self).
+#[derive(Copy, Clone, Debug, Default)]
+pub struct AnnotateUniform;
+
+impl Pass for AnnotateUniform {
+    fn name(&self) -> &str {
+        "annotate-uniform"
+    }
+
+    fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
+        let module = function.module(db);
+        if queries::target(db, module).architecture() != Architecture::Amdgcn {
+            return Ok(Outcome::Unchanged);
+        }
+        let Some((uniform, stale)) = marks(db, function) else { return Ok(Outcome::Unchanged) };
+        if uniform.is_empty() && stale.is_empty() {
+            return Ok(Outcome::Unchanged);
+        }
+        let node = match uniform.is_empty() {
+            true => None,
+            false => Some(empty_node(db, function)?),
+        };
+        db.edit(function, |edit| {
+            for &inst in &stale {
+                edit.attach(inst, KIND, None)?;
+            }
+            for &inst in &uniform {
+                edit.attach(inst, KIND, node)?;
+            }
+            Ok::<_, PassError>(())
+        })?;
+        Ok(Outcome::Changed)
+    }
+}
+
+/// Instructions that need a mark and have none, and those that have one and should not.
+fn marks(db: &Database, function: FunctionInput) -> Option<(Vec<InstId>, Vec<InstId>)> {
+    let facts = queries::divergence(db, function).as_ref()?;
+    let varying = varying(Scope::Wave, queries::launch_facts(db, function));
+    let numbering = Numbering::new(function.header(db));
+    let (flow, body, extras) = (function.flow(db), function.body(db), function.extras(db));
+    let context = function.module(db).context(db);
+    let mut wanted = FxHashSet::default();
+    for &block in flow.order() {
+        for inst in body.block_insts(block) {
+            match body.inst(inst).opcode {
+                Opcode::Br if !facts.terminator(node_of(block)).intersects(varying) => {
+                    wanted.insert(inst);
+                }
+                Opcode::Load => {
+                    let Some(address) = body.operands(inst)[0].as_inst() else { continue };
+                    let value = numbering.inst(address);
+                    let user = User::value(numbering.inst(inst));
+                    let mask = facts.value(value) | facts.at_use(value, user);
+                    if !mask.intersects(varying) {
+                        wanted.insert(address);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    let kind = context.symbol(KIND.as_bytes());
+    let marked: FxHashSet<InstId> =
+        extras.attachments.iter().filter(|(_, a)| a.kind == kind).map(|&(inst, _)| inst).collect();
+    let sorted = |set: &FxHashSet<InstId>, without: &FxHashSet<InstId>| {
+        let mut list: Vec<InstId> = set.difference(without).copied().collect();
+        list.sort_unstable_by_key(|inst| inst.into_raw().into_u32());
+        list
+    };
+    Some((sorted(&wanted, &marked), sorted(&marked, &wanted)))
+}
+
+/// The node `!{}` of the module; a new one when there is none.
+fn empty_node(db: &mut Database, function: FunctionInput) -> Result<MetadataId, PassError> {
+    let module = function.module(db);
+    let metadata = &module.shell(db).metadata;
+    let is_empty_tuple = |metadata: &Metadata, id: MetadataId| {
+        metadata.node_kind(id) == NodeKind::Tuple
+            && !metadata.is_distinct(id)
+            && metadata.values(id).len() == 0
+    };
+    if let Some(id) = metadata.ids().find(|&id| is_empty_tuple(metadata, id)) {
+        return Ok(id);
+    }
+    let kind = module.context(db).symbol(KIND.as_bytes());
+    let added = db.edit_shell(module, |shell| {
+        shell.metadata.use_kind(kind);
+        shell.metadata.add(NodeBuilder::tuple(false, []))
+    });
+    added.map_err(PassError::Other)
+}

@@ -1,0 +1,330 @@
+//! What instructions do besides giving a value: memory, undefined behaviour, convergence.
+//!
+//! [`Code`] is a view of a function with what it calls; it can be had of the database ([`Code::of`]) and within a transaction
+//! ([`Code::in_edit`]). What is not known is taken for the worst.
+//!
+//! Of a call the facts are those that the call site, the declaration and, for an intrinsic, the target's table state: each
+//! may only promise more. Operand bundles other than `convergencectrl` take all promises back.
+
+use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_ir::{
+    BlockId, Body, Const, Context, Extras, Flow, FunctionHeader, GlobalName, InstId, Opcode, Type,
+    TypeKind, Value, ValueKind,
+    attributes::{AttrKind, AttrSetData, MemoryEffects},
+    constant::{ConstKind, Int},
+    edit::Transaction,
+    inst::{InstFlags, Ordering},
+};
+use phalanx_target::{Intrinsic, intrinsics};
+
+/// A function and what it calls.
+#[derive(Copy, Clone)]
+pub struct Code<'a> {
+    /// Where types and constants live.
+    pub context: &'a Context,
+    /// Header of the function.
+    pub header: &'a FunctionHeader,
+    /// Blocks and edges.
+    pub flow: &'a Flow,
+    /// Instructions.
+    pub body: &'a Body,
+    /// Names and attachments.
+    pub extras: &'a Extras,
+    callees: Callees<'a>,
+}
+
+#[derive(Copy, Clone)]
+enum Callees<'a> {
+    Database(&'a Database, FunctionInput),
+    Edit(&'a dyn Declarations),
+}
+
+/// What a transaction knows of other functions; hides how long its store lives.
+trait Declarations {
+    fn named(&self, callee: Const) -> Option<&FunctionHeader>;
+}
+
+impl Declarations for Transaction<'_> {
+    fn named(&self, callee: Const) -> Option<&FunctionHeader> {
+        self.function_named(callee)
+    }
+}
+
+/// What a call does.
+#[derive(Copy, Clone, Debug)]
+pub struct CallFacts {
+    /// Which memory it accesses.
+    pub memory: MemoryEffects,
+    /// It comes back.
+    pub will_return: bool,
+    /// It does not unwind.
+    pub no_unwind: bool,
+    /// It concerns the threads that execute it together.
+    pub is_convergent: bool,
+    /// It has no effects and no undefined behaviour, whatever its arguments are.
+    pub is_speculatable: bool,
+    /// Equal calls give equal results to the same thread.
+    pub is_function: bool,
+    /// The intrinsic that is called.
+    pub intrinsic: Option<Intrinsic>,
+}
+
+impl CallFacts {
+    const UNKNOWN: CallFacts = CallFacts {
+        memory: MemoryEffects::UNKNOWN,
+        will_return: false,
+        no_unwind: false,
+        is_convergent: true,
+        is_speculatable: false,
+        is_function: false,
+        intrinsic: None,
+    };
+}
+
+impl<'a> Code<'a> {
+    /// A function of the database.
+    #[must_use]
+    pub fn of(db: &'a Database, function: FunctionInput) -> Code<'a> {
+        Code {
+            context: function.module(db).context(db),
+            header: function.header(db),
+            flow: function.flow(db),
+            body: function.body(db),
+            extras: function.extras(db),
+            callees: Callees::Database(db, function),
+        }
+    }
+
+    /// A function as a transaction has it now.
+    #[must_use]
+    pub fn in_edit(edit: &'a Transaction<'_>) -> Code<'a> {
+        Code {
+            context: edit.context(),
+            header: edit.header(),
+            flow: edit.flow(),
+            body: edit.body(),
+            extras: edit.extras(),
+            callees: Callees::Edit(edit),
+        }
+    }
+
+    fn header_of(&self, callee: Const) -> Option<&'a FunctionHeader> {
+        match self.callees {
+            Callees::Edit(edit) => edit.named(callee),
+            Callees::Database(db, function) => {
+                let ConstKind::Global(name) = self.context.const_data(callee).kind else {
+                    return None;
+                };
+                let symbols = queries::symbols(db, function.module(db));
+                symbols.get(&name).map(|input| input.header(db))
+            }
+        }
+    }
+
+    /// Type of a value.
+    #[must_use]
+    pub fn type_of(&self, value: Value) -> Type {
+        match value.kind() {
+            ValueKind::Inst(inst) => self.body.inst(inst).ty,
+            ValueKind::Arg(position) => self.header.params[position as usize],
+            ValueKind::Block(_) => Type::LABEL,
+            ValueKind::Const(constant) => self.context.const_data(constant).ty,
+            ValueKind::Metadata(_) => Type::METADATA,
+        }
+    }
+
+    /// The intrinsic that a call names.
+    #[must_use]
+    pub fn intrinsic(&self, call: InstId) -> Option<Intrinsic> {
+        if !self.body.inst(call).opcode.is_call() {
+            return None;
+        }
+        let callee = self.body.const_callee(call)?;
+        match self.context.const_data(callee).kind {
+            ConstKind::Global(GlobalName::Named(symbol)) => {
+                std::str::from_utf8(self.context.bytes(symbol)).ok().and_then(intrinsics::lookup)
+            }
+            _ => None,
+        }
+    }
+
+    /// What a call does.
+    #[must_use]
+    pub fn call(&self, call: InstId) -> CallFacts {
+        let info = self.body.call_info(call);
+        let control = self.context.find_symbol(b"convergencectrl");
+        let site = self.context.function_attrs(info.attributes);
+        let callee = self.body.const_callee(call);
+        let declared = callee.and_then(|callee| self.header_of(callee));
+        let intrinsic = self.intrinsic(call);
+        let of_declaration = declared.map(|header| self.context.function_attrs(header.attributes));
+        let has = |kind| site.has(kind) || of_declaration.is_some_and(|set| set.has(kind));
+        let promised = |set: &AttrSetData| set.memory().unwrap_or(MemoryEffects::UNKNOWN);
+        let mut facts = CallFacts {
+            memory: promised(site)
+                .intersect(of_declaration.map_or(MemoryEffects::UNKNOWN, promised)),
+            will_return: has(AttrKind::WillReturn),
+            no_unwind: has(AttrKind::NoUnwind),
+            is_convergent: has(AttrKind::Convergent),
+            is_speculatable: has(AttrKind::Speculatable),
+            is_function: false,
+            intrinsic,
+        };
+        if let Some(intrinsic) = intrinsic {
+            let table = intrinsic.info;
+            if table.memory.is_none() {
+                facts.memory = MemoryEffects::NONE;
+            }
+            // No intrinsic of the tables unwinds but those that call something.
+            facts.no_unwind |= table.willreturn;
+            facts.will_return |= table.willreturn;
+            facts.is_convergent |= table.convergent;
+            facts.is_speculatable |= table.speculatable;
+            facts.is_function = table.result.is_timeless() && table.further_results.is_timeless();
+            if table.noduplicate {
+                facts.is_speculatable = false;
+            }
+        } else {
+            // A function without memory is one of its arguments and of what a thread can ask about itself.
+            facts.is_function = facts.memory.is_none();
+        }
+        facts.is_speculatable &= !facts.is_convergent;
+        if info.bundles.iter().any(|&(tag, _)| Some(tag) != control) {
+            return CallFacts {
+                is_convergent: facts.is_convergent,
+                intrinsic,
+                ..CallFacts::UNKNOWN
+            };
+        }
+        facts
+    }
+
+    /// Whether an instruction is a convergent operation.
+    #[must_use]
+    pub fn is_convergent(&self, inst: InstId) -> bool {
+        self.body.inst(inst).opcode.is_call() && self.call(inst).is_convergent
+    }
+
+    /// Whether any instruction in a block is a convergent operation. O(instructions).
+    pub fn convergent_blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        let order = self.flow.order().iter().copied();
+        order.filter(|&block| self.body.block_insts(block).any(|inst| self.is_convergent(inst)))
+    }
+
+    /// Whether an instruction may write memory, wait for others, or not come back.
+    #[must_use]
+    pub fn has_side_effects(&self, inst: InstId) -> bool {
+        let data = self.body.inst(inst);
+        match data.opcode {
+            Opcode::Load => {
+                data.flags.contains(InstFlags::VOLATILE)
+                    || data.mem().ordering() > Ordering::Unordered
+            }
+            Opcode::Call => {
+                let facts = self.call(inst);
+                data.flags.contains(InstFlags::MUST_TAIL)
+                    || !facts.memory.only_reads()
+                    || !facts.will_return
+                    || !facts.no_unwind
+            }
+            Opcode::Store
+            | Opcode::Fence
+            | Opcode::CmpXchg
+            | Opcode::AtomicRmw
+            | Opcode::VaArg
+            | Opcode::LandingPad
+            | Opcode::CleanupPad
+            | Opcode::CatchPad => true,
+            Opcode::Alloca => data.flags.contains(InstFlags::IN_ALLOCA),
+            opcode => opcode.is_terminator(),
+        }
+    }
+
+    /// Whether a load or store is volatile or atomic.
+    #[must_use]
+    pub fn has_order(&self, inst: InstId) -> bool {
+        let data = self.body.inst(inst);
+        data.flags.contains(InstFlags::VOLATILE) || data.mem().ordering() != Ordering::NotAtomic
+    }
+
+    /// Whether an instruction may go when nobody reads its result.
+    #[must_use]
+    pub fn is_removable(&self, inst: InstId) -> bool {
+        !self.has_side_effects(inst)
+    }
+
+    /// Whether an instruction may be executed where it was not before: no effects, no undefined behaviour, no group of threads.
+    /// What it gives there may be poison.
+    #[must_use]
+    pub fn is_speculatable(&self, inst: InstId) -> bool {
+        let data = self.body.inst(inst);
+        let operands = self.body.operands(inst);
+        match data.opcode {
+            Opcode::UDiv | Opcode::URem => self.int(operands[1]).is_some_and(|d| d != 0),
+            Opcode::SDiv | Opcode::SRem => {
+                let ones = match self.context.type_kind(data.ty) {
+                    &TypeKind::Int(bits @ 1..=128) => u128::MAX >> (128 - bits),
+                    _ => return false,
+                };
+                self.int(operands[1]).is_some_and(|d| d != 0 && d != ones)
+            }
+            Opcode::Call => {
+                let facts = self.call(inst);
+                facts.is_speculatable && facts.memory.is_none() && !self.demands_defined(inst)
+            }
+            _ => self.is_pure_operation(inst),
+        }
+    }
+
+    /// Whether an argument or a result of a call that is not well-defined is undefined behaviour.
+    fn demands_defined(&self, call: InstId) -> bool {
+        let info = self.body.call_info(call);
+        if info.args == 0 {
+            return false;
+        }
+        let declared = self.body.const_callee(call).and_then(|callee| self.header_of(callee));
+        let lists = [Some(info.attributes), declared.map(|header| header.attributes)];
+        let demanding =
+            [AttrKind::NoUndef, AttrKind::Dereferenceable, AttrKind::DereferenceableOrNull];
+        lists.into_iter().flatten().any(|list| {
+            let sets = (0..info.args as usize).map(|at| self.context.param_attrs(list, at));
+            sets.chain([self.context.return_attrs(list)])
+                .any(|set| demanding.iter().any(|&kind| set.has(kind)))
+        })
+    }
+
+    /// Whether an instruction is a function of its operands alone that is defined for all of them: arithmetic without division,
+    /// comparisons, conversions, addresses, selections, parts of aggregates.
+    #[must_use]
+    pub fn is_pure_operation(&self, inst: InstId) -> bool {
+        let data = self.body.inst(inst);
+        match data.opcode {
+            Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem => false,
+            Opcode::FNeg
+            | Opcode::ICmp
+            | Opcode::FCmp
+            | Opcode::Select
+            | Opcode::GetElementPtr
+            | Opcode::ExtractElement
+            | Opcode::InsertElement
+            | Opcode::ShuffleVector
+            | Opcode::ExtractValue
+            | Opcode::InsertValue
+            | Opcode::Freeze => true,
+            opcode => opcode.is_binary() || opcode.is_cast(),
+        }
+    }
+
+    /// The number that a scalar constant of at most 128 bits is.
+    #[must_use]
+    pub fn int(&self, value: Value) -> Option<u128> {
+        match &self.context.const_data(value.as_const()?).kind {
+            ConstKind::Int(Int::Small(value)) => Some(u128::from(*value)),
+            ConstKind::Int(Int::Big(words)) => match **words {
+                [low, high] => Some(u128::from(high) << 64 | u128::from(low)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}

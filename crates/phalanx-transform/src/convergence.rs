@@ -1,0 +1,162 @@
+//! When what a group of threads found out in one block still holds in another.
+//!
+//! # Definition
+//!
+//! `same_set(P, A)`: whenever threads execute `A`, those that are converged there are exactly those that were converged at the latest
+//! execution of `P` before. Then a convergent operation in `A` that does what one in `P` did, with equal operands and without memory,
+//! gives every thread the same value again.
+//!
+//! # Rule
+//!
+//! It holds when `P` dominates `A`, both have the same innermost cycle, `A` is not its header, and threads that were together in `P`
+//! cannot lose each other on the way: look at the blocks that are reached from `P` without passing `A`. Leaving this region is
+//! ending, leaving the cycle, or coming to its header again. If nobody can leave, everybody comes to `A`. If some can, then every
+//! branch from which one can both leave and come to `A` has to be uniform at the scope of the operation.
+//!
+//! The region is searched up to a bound, beyond which the answer is no. O(region).
+
+use phalanx_graph::{Cfg, Cycles, DomTree, Node};
+use rustc_hash::FxHashMap;
+
+/// How many blocks are looked at.
+const REGION: usize = 256;
+
+/// What the rule looks at.
+#[derive(Copy, Clone)]
+pub struct Convergence<'a> {
+    /// The graph.
+    pub cfg: &'a Cfg,
+    /// Its dominator tree.
+    pub dom: &'a DomTree,
+    /// Its cycles.
+    pub cycles: &'a Cycles,
+    /// Whether threads that end a block together can go different ways.
+    pub is_divergent: &'a dyn Fn(Node) -> bool,
+}
+
+impl Convergence<'_> {
+    /// See the [module documentation](self).
+    #[must_use]
+    pub fn same_set(&self, above: Node, below: Node) -> bool {
+        if above == below {
+            return true;
+        }
+        let cycle = self.cycles.innermost(below);
+        if !self.dom.dominates(above, below)
+            || self.cycles.innermost(above) != cycle
+            || cycle.is_some_and(|c| self.cycles.header(c) == below)
+        {
+            return false;
+        }
+        let leaves = |node: Node| match cycle {
+            Some(cycle) => !self.cycles.contains(cycle, node) || self.cycles.header(cycle) == node,
+            None => false,
+        };
+        // Numbers of the blocks of the region, in the order they were found.
+        let mut numbers: FxHashMap<Node, usize> = FxHashMap::default();
+        let mut region = vec![above];
+        numbers.insert(above, 0);
+        let mut can_leave = vec![self.cfg.successors(above).is_empty()];
+        let mut can_arrive = vec![false];
+        let mut edges: Vec<(usize, usize)> = Vec::new();
+        let mut at = 0;
+        while at < region.len() {
+            for &next in self.cfg.successors(region[at]) {
+                if next == below {
+                    can_arrive[at] = true;
+                } else if leaves(next) {
+                    can_leave[at] = true;
+                } else {
+                    let new = region.len();
+                    let number = *numbers.entry(next).or_insert(new);
+                    if number == new {
+                        if new == REGION {
+                            return false;
+                        }
+                        region.push(next);
+                        can_leave.push(self.cfg.successors(next).is_empty());
+                        can_arrive.push(false);
+                    }
+                    edges.push((at, number));
+                }
+            }
+            at += 1;
+        }
+        if !can_leave.contains(&true) {
+            return true;
+        }
+        for set in [&mut can_leave, &mut can_arrive] {
+            spread(set, &edges);
+        }
+        region.iter().enumerate().all(|(number, &node)| {
+            !(can_leave[number] && can_arrive[number] && self.is_divergent(node))
+        })
+    }
+
+    fn is_divergent(&self, node: Node) -> bool {
+        self.cfg.successors(node).len() > 1 && (self.is_divergent)(node)
+    }
+}
+
+/// Adds every node with an edge to one in the set, again and again. O(nodes + edges).
+fn spread(set: &mut [bool], edges: &[(usize, usize)]) {
+    let mut into: Vec<Vec<usize>> = vec![Vec::new(); set.len()];
+    for &(from, to) in edges {
+        into[to].push(from);
+    }
+    let mut work: Vec<usize> = (0..set.len()).filter(|&n| set[n]).collect();
+    while let Some(node) = work.pop() {
+        for &from in &into[node] {
+            if !std::mem::replace(&mut set[from], true) {
+                work.push(from);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(edges: &[(usize, usize)], divergent: &[usize], above: usize, below: usize) -> bool {
+        let nodes = edges.iter().map(|&(a, b)| a.max(b)).max().unwrap_or(0) + 1;
+        let to = |from: usize| {
+            edges.iter().filter(move |e| e.0 == from).map(|e| Node::new(e.1)).collect::<Vec<_>>()
+        };
+        let cfg = Cfg::new(Node::new(0), (0..nodes).map(to));
+        let (dom, cycles) = (DomTree::new(&cfg), Cycles::new(&cfg));
+        let is_divergent = |node: Node| divergent.contains(&node.index());
+        let convergence =
+            Convergence { cfg: &cfg, dom: &dom, cycles: &cycles, is_divergent: &is_divergent };
+        convergence.same_set(Node::new(above), Node::new(below))
+    }
+
+    const DIAMOND: &[(usize, usize)] = &[(0, 1), (0, 2), (1, 3), (2, 3)];
+
+    #[test]
+    fn who_separates_meets_again() {
+        assert!(check(DIAMOND, &[0], 0, 3));
+        assert!(!check(DIAMOND, &[0], 0, 1));
+        assert!(check(DIAMOND, &[], 0, 1), "whole groups go either way");
+        assert!(!check(DIAMOND, &[], 1, 3), "1 does not dominate 3");
+    }
+
+    #[test]
+    fn rounds_of_a_loop() {
+        // 1 is the header, 2 the body, 3 behind it.
+        let edges = [(0, 1), (1, 2), (2, 1), (1, 3)];
+        assert!(!check(&edges, &[], 0, 1));
+        assert!(!check(&edges, &[1], 1, 2));
+        assert!(check(&edges, &[], 1, 2));
+        assert!(check(&edges, &[1], 0, 3), "everybody comes out of the loop");
+        assert!(!check(&edges, &[], 1, 3), "another cycle");
+    }
+
+    #[test]
+    fn a_way_round_by_continue() {
+        // 1: header; 2 may go on to the latch 4 or by 3.
+        let edges = [(0, 1), (1, 2), (2, 3), (2, 4), (3, 4), (4, 1), (4, 5)];
+        assert!(check(&edges, &[2], 2, 4));
+        assert!(!check(&edges, &[2], 2, 3));
+    }
+}

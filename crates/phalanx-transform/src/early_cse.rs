@@ -1,0 +1,358 @@
+//! `early-cse`: what was computed or read before is used again.
+//!
+//! A walk down the dominator tree with a table of what is known on the way, as in LLVM:
+//!
+//! - **Pure operations** and calls without memory that give a thread the same for the same arguments. The earlier one loses the flags
+//!   and promises that the later one does not have.
+//! - **Loads** of an address that was loaded or stored before, as long as nothing may have written since: each write, each block with
+//!   several predecessors starts a new *generation* of memory. Memory that never changes has one generation.
+//! - **Convergent operations** without memory and with equal operands, where the threads that are together at the later one are
+//!   those that were together at the earlier one ([`crate::convergence`]). Divergence is asked only when there is such a pair.
+//!
+//! What other threads write counts as written at barriers, atomics and fences only; anything else is a data race.
+//!
+//! Everything is found first and then replaced, in one transaction. O(instructions), expected.
+
+use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_graph::{DomTree, Node};
+use phalanx_ir::{
+    BlockId, InstFlags, InstId, Opcode, Type, Value,
+    edit::Transaction,
+    flow::{block_of, node_of},
+    inst::CallInfo,
+    metadata::kind,
+};
+use phalanx_target::{Scope, varying};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::{
+    code::Code,
+    convergence::Convergence,
+    memory::Memory,
+    pass::{Outcome, Pass, PassError},
+};
+
+/// See the [module documentation](self).
+#[derive(Copy, Clone, Debug, Default)]
+pub struct EarlyCse;
+
+/// What makes two instructions compute the same.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Key {
+    opcode: Opcode,
+    sub: u8,
+    ty: Type,
+    operands: SmallVec<[Value; 4]>,
+    /// Element type of an address, index list.
+    more: SmallVec<[u32; 2]>,
+    call: Option<CallInfo>,
+}
+
+/// One replacement.
+#[derive(Copy, Clone, Debug)]
+struct Replaced {
+    inst: InstId,
+    by: Value,
+}
+
+impl Pass for EarlyCse {
+    fn name(&self) -> &str {
+        "early-cse"
+    }
+
+    fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
+        let Some(dom) = queries::dom_tree(db, function) else { return Ok(Outcome::Unchanged) };
+        let replaced = Search::new(db, function).walk(dom);
+        if replaced.is_empty() {
+            return Ok(Outcome::Unchanged);
+        }
+        db.edit(function, |edit| {
+            for replacement in &replaced {
+                apply(edit, *replacement)?;
+            }
+            Ok::<_, PassError>(())
+        })?;
+        Ok(Outcome::Changed)
+    }
+}
+
+fn apply(edit: &mut Transaction<'_>, Replaced { inst, by }: Replaced) -> Result<(), PassError> {
+    let of_same_kind =
+        by.as_inst().filter(|&by| edit.body().inst(by).opcode == edit.body().inst(inst).opcode);
+    if let Some(kept) = of_same_kind {
+        let (old, new) = (edit.body().inst(kept).flags, edit.body().inst(inst).flags);
+        // Of calls flags say how, not what.
+        if !edit.body().inst(kept).opcode.is_call() && old.0 & new.0 != old.0 {
+            edit.set_flags(kept, InstFlags(old.0 & new.0))?;
+        }
+        let theirs: SmallVec<[_; 4]> = edit.extras().attachments_of(inst).collect();
+        let mine: SmallVec<[_; 4]> = edit.extras().attachments_of(kept).collect();
+        for attachment in mine.iter().filter(|a| a.kind != kind::DBG && !theirs.contains(a)) {
+            let name = edit.context().text(attachment.kind).into_owned();
+            edit.attach(kept, &name, None)?;
+        }
+    }
+    edit.replace(inst, by)?;
+    Ok(())
+}
+
+/// A table that forgets what was entered in a scope.
+struct Scoped<K, V> {
+    map: FxHashMap<K, V>,
+    undo: Vec<(K, Option<V>)>,
+}
+
+impl<K: Clone + Eq + std::hash::Hash, V> Scoped<K, V> {
+    fn new() -> Self {
+        Scoped { map: FxHashMap::default(), undo: Vec::new() }
+    }
+
+    fn insert(&mut self, key: K, value: V) {
+        let old = self.map.insert(key.clone(), value);
+        self.undo.push((key, old));
+    }
+
+    fn back_to(&mut self, mark: usize) {
+        while self.undo.len() > mark
+            && let Some((key, old)) = self.undo.pop()
+        {
+            match old {
+                Some(old) => drop(self.map.insert(key, old)),
+                None => drop(self.map.remove(&key)),
+            }
+        }
+    }
+}
+
+/// What is in memory at an address, by address and type: the value, and the generation in which it was seen.
+type Known = Scoped<(Value, Type), (Value, u32)>;
+
+struct Search<'a> {
+    db: &'a Database,
+    function: FunctionInput,
+    code: Code<'a>,
+    /// What replaced instructions are, by number.
+    by: FxHashMap<InstId, Value>,
+    values: Scoped<Key, InstId>,
+    memory: Known,
+    generation: u32,
+    last_generation: u32,
+    replaced: Vec<Replaced>,
+}
+
+impl<'a> Search<'a> {
+    fn new(db: &'a Database, function: FunctionInput) -> Self {
+        Search {
+            db,
+            function,
+            code: Code::of(db, function),
+            by: FxHashMap::default(),
+            values: Scoped::new(),
+            memory: Scoped::new(),
+            generation: 0,
+            last_generation: 0,
+            replaced: Vec::new(),
+        }
+    }
+
+    fn walk(mut self, dom: &DomTree) -> Vec<Replaced> {
+        enum Visit {
+            Enter(Node, u32),
+            Leave(usize, usize),
+        }
+        let mut stack = vec![Visit::Enter(dom.root(), 0)];
+        while let Some(visit) = stack.pop() {
+            match visit {
+                Visit::Leave(values, memory) => {
+                    self.values.back_to(values);
+                    self.memory.back_to(memory);
+                }
+                Visit::Enter(node, generation) => {
+                    stack.push(Visit::Leave(self.values.undo.len(), self.memory.undo.len()));
+                    self.generation = generation;
+                    if self.code.flow.in_degree(block_of(node)) != 1 {
+                        self.write();
+                    }
+                    self.block(block_of(node));
+                    let generation = self.generation;
+                    stack.extend(dom.children(node).map(|child| Visit::Enter(child, generation)));
+                }
+            }
+        }
+        self.replaced
+    }
+
+    fn resolve(&self, value: Value) -> Value {
+        match value.as_inst().and_then(|inst| self.by.get(&inst)) {
+            Some(&by) => by,
+            None => value,
+        }
+    }
+
+    fn write(&mut self) {
+        self.last_generation += 1;
+        self.generation = self.last_generation;
+    }
+
+    fn replace(&mut self, inst: InstId, by: Value) {
+        self.by.insert(inst, by);
+        self.replaced.push(Replaced { inst, by });
+    }
+
+    fn block(&mut self, block: BlockId) {
+        let body = self.code.body;
+        for inst in body.block_insts(block) {
+            let data = body.inst(inst);
+            match data.opcode {
+                Opcode::Load if !self.code.has_order(inst) => self.load(inst),
+                Opcode::Store => {
+                    self.write();
+                    if !self.code.has_order(inst) {
+                        let &[value, address] = body.operands(inst) else { continue };
+                        let (value, address) = (self.resolve(value), self.resolve(address));
+                        let ty = self.code.type_of(value);
+                        self.memory.insert((address, ty), (value, self.generation));
+                    }
+                }
+                Opcode::Call => self.call(inst),
+                _ => match self.key(inst) {
+                    Some(key) => self.value(inst, key),
+                    None if self.may_write(inst) => self.write(),
+                    None => {}
+                },
+            }
+        }
+    }
+
+    fn may_write(&self, inst: InstId) -> bool {
+        match self.code.body.inst(inst).opcode {
+            // An ordered load is where others' writes are seen.
+            Opcode::Load
+            | Opcode::Fence
+            | Opcode::AtomicRmw
+            | Opcode::CmpXchg
+            | Opcode::VaArg
+            | Opcode::Invoke
+            | Opcode::CallBr
+            | Opcode::LandingPad
+            | Opcode::CatchPad
+            | Opcode::CleanupPad => true,
+            Opcode::Call => !self.code.call(inst).memory.only_reads(),
+            _ => false,
+        }
+    }
+
+    fn load(&mut self, inst: InstId) {
+        let address = self.resolve(self.code.body.operands(inst)[0]);
+        let key = (address, self.code.body.inst(inst).ty);
+        let generation = if Memory::new(self.db, self.function).never_changes(inst) {
+            u32::MAX
+        } else {
+            self.generation
+        };
+        match self.memory.map.get(&key) {
+            Some(&(value, seen)) if seen == generation => self.replace(inst, value),
+            _ => self.memory.insert(key, (inst.into(), generation)),
+        }
+    }
+
+    /// What an operation that is no call computes, if that depends on its operands alone.
+    fn key(&self, inst: InstId) -> Option<Key> {
+        let data = self.code.body.inst(inst);
+        let divides =
+            matches!(data.opcode, Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem);
+        if !divides && !self.code.is_pure_operation(inst) {
+            return None;
+        }
+        let mut operands: SmallVec<[Value; 4]> =
+            self.code.body.operands(inst).iter().map(|&operand| self.resolve(operand)).collect();
+        let commutes = matches!(
+            data.opcode,
+            Opcode::Add
+                | Opcode::Mul
+                | Opcode::And
+                | Opcode::Or
+                | Opcode::Xor
+                | Opcode::FAdd
+                | Opcode::FMul
+        );
+        if commutes {
+            operands.sort_unstable();
+        }
+        let more = match data.opcode {
+            Opcode::GetElementPtr => SmallVec::from_slice(&data.words[..1]),
+            Opcode::ExtractValue | Opcode::InsertValue => self.code.body.indices(inst).into(),
+            _ => SmallVec::new(),
+        };
+        Some(Key { opcode: data.opcode, sub: data.sub, ty: data.ty, operands, more, call: None })
+    }
+
+    fn value(&mut self, inst: InstId, key: Key) {
+        match self.values.map.get(&key) {
+            Some(&earlier) => self.replace(inst, earlier.into()),
+            None => self.values.insert(key, inst),
+        }
+    }
+
+    fn call(&mut self, inst: InstId) {
+        let body = self.code.body;
+        let facts = self.code.call(inst);
+        if !facts.memory.only_reads() {
+            self.write();
+        }
+        let data = body.inst(inst);
+        // A thread gets the same again, or the same group of threads does.
+        let repeats =
+            if facts.is_convergent { facts.intrinsic.is_some() } else { facts.is_function };
+        if !facts.memory.is_none()
+            || !facts.will_return
+            || !facts.no_unwind
+            || !repeats
+            || data.ty == Type::VOID
+            || data.ty == Type::TOKEN
+            || data.flags.contains(InstFlags::MUST_TAIL)
+        {
+            return;
+        }
+        let key = Key {
+            opcode: data.opcode,
+            sub: 0,
+            ty: data.ty,
+            operands: body.operands(inst).iter().map(|&operand| self.resolve(operand)).collect(),
+            more: SmallVec::new(),
+            call: Some(body.call_info(inst).clone()),
+        };
+        if facts.is_convergent
+            && let Some(&earlier) = self.values.map.get(&key)
+            && !self.same_group(earlier, inst)
+        {
+            // From here on this one is nearer.
+            self.values.insert(key, inst);
+            return;
+        }
+        self.value(inst, key);
+    }
+
+    fn same_group(&self, earlier: InstId, later: InstId) -> bool {
+        let place = |inst| self.code.body.block_of(inst).map(node_of);
+        let (Some(above), Some(below)) = (place(earlier), place(later)) else { return false };
+        if above == below {
+            return true;
+        }
+        let (Some(cfg), Some(dom), Some(cycles)) = (
+            queries::cfg(self.db, self.function).as_ref(),
+            queries::dom_tree(self.db, self.function).as_ref(),
+            queries::cycles(self.db, self.function).as_ref(),
+        ) else {
+            return false;
+        };
+        // Of the scopes of such operations the largest.
+        let varying = varying(Scope::Workgroup, queries::launch_facts(self.db, self.function));
+        let is_divergent = |node: Node| match queries::divergence(self.db, self.function) {
+            Some(facts) => facts.terminator(node).intersects(varying),
+            None => true,
+        };
+        Convergence { cfg, dom, cycles, is_divergent: &is_divergent }.same_set(above, below)
+    }
+}

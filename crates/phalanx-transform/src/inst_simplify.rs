@@ -1,0 +1,376 @@
+//! `instsimplify`: values that are known to be constants, or values that are there already.
+//!
+//! Constants come from [`crate::fold`], the rest from identities of algebra. Nothing is inserted: a result is an operand, an
+//! operand's operand, or a constant. An identity may only make a result *more* defined: `x - x` is 0 although it is poison or `undef`
+//! where `x` is, and `select c, x, poison` is `x`; but `freeze x` stays unless `x` is known to be defined.
+//!
+//! Results of operations among threads are not looked at, but for a broadcast of a constant.
+//!
+//! Cost: O(instructions + operands), times the length of chains that become simple one by one; a worklist, one transaction.
+
+use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_graph::DomTree;
+use phalanx_ir::{
+    ConstKind, InstFlags, InstId, Opcode, Type, TypeKind, Value,
+    edit::Transaction,
+    flow::{block_of, node_of},
+    inst::IntPredicate,
+};
+
+use crate::{
+    code::Code,
+    fold::{fold, is_defined},
+    pass::{Outcome, Pass, PassError},
+    simplify_cfg::only_value,
+};
+
+/// See the [module documentation](self).
+#[derive(Copy, Clone, Debug, Default)]
+pub struct InstSimplify;
+
+impl Pass for InstSimplify {
+    fn name(&self) -> &str {
+        "instsimplify"
+    }
+
+    fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
+        let Some(dfs) = queries::dfs(db, function) else { return Ok(Outcome::Unchanged) };
+        let order: Vec<_> = dfs.rpo().map(block_of).collect();
+        let dom = queries::dom_tree(db, function).clone();
+        let changed = db.edit(function, |edit| {
+            // The last one is looked at first, so what comes first in the function is at the end.
+            let mut work: Vec<InstId> = Vec::new();
+            for &block in order.iter().rev() {
+                let start = work.len();
+                work.extend(edit.body().block_insts(block));
+                work[start..].reverse();
+            }
+            run(edit, dom.as_ref(), work)
+        })?;
+        Ok(Outcome::changed(changed))
+    }
+}
+
+fn run(
+    edit: &mut Transaction<'_>,
+    dom: Option<&DomTree>,
+    mut work: Vec<InstId>,
+) -> Result<bool, PassError> {
+    let mut changed = false;
+    while let Some(inst) = work.pop() {
+        if edit.body().block_of(inst).is_none() {
+            continue;
+        }
+        let Some(value) = simpler(&Code::in_edit(edit), dom, inst) else { continue };
+        if value == Value::inst(inst) {
+            continue;
+        }
+        changed = true;
+        work.extend(edit.uses_of(inst).map(|u| u.user));
+        edit.replace(inst, value)?;
+    }
+    Ok(changed)
+}
+
+/// What an instruction in a reachable block is, if that is there already.
+fn simpler(code: &Code<'_>, dom: Option<&DomTree>, inst: InstId) -> Option<Value> {
+    let data = code.body.inst(inst);
+    let operands = code.body.operands(inst);
+    match data.opcode {
+        Opcode::Phi => phi(code, dom?, inst),
+        Opcode::Call => broadcast(code, inst),
+        _ if data.ty == Type::VOID || code.has_side_effects(inst) => None,
+        opcode => {
+            if let Some(constant) = fold(code, inst) {
+                return Some(constant.into());
+            }
+            match opcode {
+                Opcode::Select => select(code, operands),
+                Opcode::ICmp => compare(code, inst),
+                Opcode::FNeg => operation(code, operands[0], Opcode::FNeg).map(|inner| inner.1[0]),
+                Opcode::Freeze => operation(code, operands[0], Opcode::Freeze).map(|_| operands[0]),
+                Opcode::GetElementPtr => address(code, inst),
+                Opcode::ExtractValue => member(code, inst),
+                Opcode::ExtractElement => lane(code, inst),
+                _ if opcode.is_binary() => binary(code, inst),
+                _ if opcode.is_cast() => cast(code, inst),
+                _ => None,
+            }
+        }
+    }
+}
+
+/// The operation of this opcode that a value is the result of, with its operands.
+fn operation<'a>(code: &Code<'a>, value: Value, opcode: Opcode) -> Option<(InstId, &'a [Value])> {
+    let inst = value.as_inst().filter(|&inst| code.body.inst(inst).opcode == opcode)?;
+    Some((inst, code.body.operands(inst)))
+}
+
+/// What a constant, or each lane of one, is.
+fn kind<'a>(code: &Code<'a>, value: Value) -> Option<&'a ConstKind> {
+    match &code.context.const_data(value.as_const()?).kind {
+        ConstKind::Splat(lane) => Some(&code.context.const_data(*lane).kind),
+        kind => Some(kind),
+    }
+}
+
+fn is_zero(code: &Code<'_>, value: Value) -> bool {
+    match kind(code, value) {
+        Some(ConstKind::Int(int)) => int.words().iter().all(|&word| word == 0),
+        Some(ConstKind::Zero | ConstKind::Null) => true,
+        _ => false,
+    }
+}
+
+fn is_one(code: &Code<'_>, value: Value) -> bool {
+    matches!(kind(code, value), Some(ConstKind::Int(int)) if int.to_u64() == Some(1))
+}
+
+fn is_ones(code: &Code<'_>, value: Value) -> bool {
+    let ty = code.type_of(value);
+    let scalar = match *code.context.type_kind(ty) {
+        TypeKind::Vector { elem, .. } => elem,
+        _ => ty,
+    };
+    let &TypeKind::Int(bits) = code.context.type_kind(scalar) else { return false };
+    match kind(code, value) {
+        Some(ConstKind::Int(int)) => {
+            let ones: u32 = int.words().iter().map(|word| word.count_ones()).sum();
+            ones == bits
+        }
+        _ => false,
+    }
+}
+
+fn is_poison(code: &Code<'_>, value: Value) -> bool {
+    matches!(kind(code, value), Some(ConstKind::Poison))
+}
+
+fn binary(code: &Code<'_>, inst: InstId) -> Option<Value> {
+    let data = code.body.inst(inst);
+    let &[a, b] = code.body.operands(inst) else { return None };
+    let zero = || Some(Value::constant(code.context.const_zero(data.ty)));
+    // Of two operands that may change places, the first one that fits.
+    let either = |test: &dyn Fn(Value) -> bool| match (test(b), test(a)) {
+        (true, _) => Some((a, b)),
+        (_, true) => Some((b, a)),
+        _ => None,
+    };
+    let zero_operand = || either(&|v| is_zero(code, v));
+    match data.opcode {
+        Opcode::Add => {
+            if let Some((other, _)) = zero_operand() {
+                return Some(other);
+            }
+            // (x - y) + y
+            [(a, b), (b, a)].into_iter().find_map(|(difference, y)| {
+                operation(code, difference, Opcode::Sub)
+                    .and_then(|(_, of)| (of[1] == y).then_some(of[0]))
+            })
+        }
+        Opcode::Sub => {
+            if is_zero(code, b) {
+                return Some(a);
+            }
+            if a == b {
+                return zero();
+            }
+            // (x + y) - y
+            let (_, of) = operation(code, a, Opcode::Add)?;
+            match (of[0] == b, of[1] == b) {
+                (_, true) => Some(of[0]),
+                (true, _) => Some(of[1]),
+                _ => None,
+            }
+        }
+        Opcode::Mul => match zero_operand() {
+            Some((_, zero)) => Some(zero),
+            None => either(&|v| is_one(code, v)).map(|(other, _)| other),
+        },
+        Opcode::UDiv | Opcode::SDiv => is_one(code, b).then_some(a),
+        Opcode::URem | Opcode::SRem => {
+            if is_one(code, b) {
+                zero()
+            } else {
+                None
+            }
+        }
+        Opcode::Shl | Opcode::LShr | Opcode::AShr => {
+            (is_zero(code, a) || is_zero(code, b)).then_some(a)
+        }
+        Opcode::And => {
+            if a == b {
+                return Some(a);
+            }
+            if let Some((_, zero)) = zero_operand() {
+                return Some(zero);
+            }
+            if let Some((other, _)) = either(&|v| is_ones(code, v)) {
+                return Some(other);
+            }
+            absorbed(code, a, b, Opcode::Or)
+        }
+        Opcode::Or => {
+            if a == b && !data.flags.contains(InstFlags::DISJOINT) {
+                return Some(a);
+            }
+            if let Some((other, _)) = zero_operand() {
+                return Some(other);
+            }
+            if let Some((_, ones)) = either(&|v| is_ones(code, v)) {
+                return Some(ones);
+            }
+            absorbed(code, a, b, Opcode::And)
+        }
+        Opcode::Xor => {
+            if a == b {
+                return zero();
+            }
+            if let Some((other, _)) = zero_operand() {
+                return Some(other);
+            }
+            // (x ^ y) ^ y
+            [(a, b), (b, a)].into_iter().find_map(|(inner, y)| {
+                let (_, of) = operation(code, inner, Opcode::Xor)?;
+                match (of[0] == y, of[1] == y) {
+                    (_, true) => Some(of[0]),
+                    (true, _) => Some(of[1]),
+                    _ => None,
+                }
+            })
+        }
+        _ => None,
+    }
+}
+
+/// `x & (x | y)` and `x | (x & y)` are `x`.
+fn absorbed(code: &Code<'_>, a: Value, b: Value, inner: Opcode) -> Option<Value> {
+    [(a, b), (b, a)].into_iter().find_map(|(x, other)| {
+        operation(code, other, inner).and_then(|(_, of)| of.contains(&x).then_some(x))
+    })
+}
+
+fn select(code: &Code<'_>, operands: &[Value]) -> Option<Value> {
+    let &[condition, yes, no] = operands else { return None };
+    if yes == no || is_poison(code, no) {
+        return Some(yes);
+    }
+    if is_poison(code, yes) {
+        return Some(no);
+    }
+    let ty = code.type_of(condition);
+    // `select c, true, false`
+    (ty == code.type_of(yes) && is_ones(code, yes) && is_zero(code, no)).then_some(condition)
+}
+
+fn compare(code: &Code<'_>, inst: InstId) -> Option<Value> {
+    let data = code.body.inst(inst);
+    let &[a, b] = code.body.operands(inst) else { return None };
+    use IntPredicate as P;
+    let holds = if a == b {
+        matches!(data.int_predicate(), P::Eq | P::Uge | P::Ule | P::Sge | P::Sle)
+    } else {
+        // At the ends of the numbers.
+        match data.int_predicate() {
+            P::Ult if is_zero(code, b) => false,
+            P::Uge if is_zero(code, b) => true,
+            P::Ugt if is_ones(code, b) => false,
+            P::Ule if is_ones(code, b) => true,
+            P::Ugt if is_zero(code, a) => false,
+            P::Ule if is_zero(code, a) => true,
+            _ => return None,
+        }
+    };
+    let bit = code.context.const_bool(holds);
+    match code.context.type_kind(data.ty) {
+        TypeKind::Vector { .. } => {
+            Some(code.context.constant(data.ty, ConstKind::Splat(bit)).into())
+        }
+        _ => Some(bit.into()),
+    }
+}
+
+fn cast(code: &Code<'_>, inst: InstId) -> Option<Value> {
+    let data = code.body.inst(inst);
+    let operand = code.body.operands(inst)[0];
+    match data.opcode {
+        Opcode::BitCast => {
+            if code.type_of(operand) == data.ty {
+                return Some(operand);
+            }
+            let (_, of) = operation(code, operand, Opcode::BitCast)?;
+            (code.type_of(of[0]) == data.ty).then_some(of[0])
+        }
+        // Back to what was widened.
+        Opcode::Trunc => [Opcode::ZExt, Opcode::SExt].into_iter().find_map(|opcode| {
+            let (_, of) = operation(code, operand, opcode)?;
+            (code.type_of(of[0]) == data.ty).then_some(of[0])
+        }),
+        _ => None,
+    }
+}
+
+fn address(code: &Code<'_>, inst: InstId) -> Option<Value> {
+    let (&base, indices) = code.body.operands(inst).split_first()?;
+    let stays = code.type_of(base) == code.body.inst(inst).ty
+        && indices.iter().all(|&index| is_zero(code, index));
+    stays.then_some(base)
+}
+
+/// A member that was just put in.
+fn member(code: &Code<'_>, inst: InstId) -> Option<Value> {
+    let mut aggregate = code.body.operands(inst)[0];
+    let wanted = code.body.indices(inst);
+    // As far as other members were put in since; not far, so that chains do not cost their square.
+    for _ in 0..8 {
+        let (insert, of) = operation(code, aggregate, Opcode::InsertValue)?;
+        let indices = code.body.indices(insert);
+        if indices == wanted {
+            return Some(of[1]);
+        }
+        if indices.starts_with(wanted) || wanted.starts_with(indices) {
+            return None;
+        }
+        aggregate = of[0];
+    }
+    None
+}
+
+/// A lane that was just put in.
+fn lane(code: &Code<'_>, inst: InstId) -> Option<Value> {
+    let operands = code.body.operands(inst);
+    let mut vector = operands[0];
+    let wanted = code.int(operands[1])?;
+    let TypeKind::Vector { len, .. } = *code.context.type_kind(code.type_of(vector)) else {
+        return None;
+    };
+    for _ in 0..8 {
+        let (_, of) = operation(code, vector, Opcode::InsertElement)?;
+        let at = code.int(of[2])?;
+        if at == wanted && at < u128::from(len) {
+            return Some(of[1]);
+        }
+        vector = of[0];
+    }
+    None
+}
+
+/// The value that all edges bring, where it is there already.
+fn phi(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
+    let value = only_value(inst, code.body.phi_values(inst))?;
+    let Some(of) = value.as_inst() else { return Some(value) };
+    let (from, to) = (code.body.block_of(of)?, code.body.block_of(inst)?);
+    dom.strictly_dominates(node_of(from), node_of(to)).then_some(value)
+}
+
+/// A lane of a constant is that constant, whichever lanes there are.
+fn broadcast(code: &Code<'_>, inst: InstId) -> Option<Value> {
+    let intrinsic = code.intrinsic(inst)?;
+    if !matches!(intrinsic.base, "readfirstlane" | "readlane") {
+        return None;
+    }
+    // With a token the call is where somebody counts on a token; the token's own reader stays what it is.
+    let value = *code.body.call_args(inst).first()?;
+    let constant = value.as_const()?;
+    is_defined(code.context, constant).then_some(value)
+}

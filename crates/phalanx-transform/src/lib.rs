@@ -1,0 +1,46 @@
+//! Transforms that ask facts, edit in transactions, and ask again; and the manager that runs them.
+//!
+//! A [`Pass`] works on one function of a [`Database`](phalanx_db::Database) through the interface that every driver has:
+//! queries for facts, [`Database::edit`](phalanx_db::Database::edit) for changes. Nothing is invalidated by hand. A
+//! [`Pipeline`] is read from LLVM's `-passes=` text, and a [`Manager`] runs it.
+//!
+//! # Convergence
+//!
+//! A *convergent operation* communicates among the threads that execute it together, so a transform has to keep those groups
+//! of threads. By the rules here such an operation is never copied, never moved to another block, and reused or deleted only where that
+//! leaves all groups as they were ([`convergence`]). What removes edges keeps the cycles around every convergent operation
+//! ([`groups`]).
+//!
+//! | pass | what it does |
+//! |---|---|
+//! | [`dce`](dce::Dce) | removes instructions that nothing needs |
+//! | [`instsimplify`](inst_simplify::InstSimplify) | replaces values by constants and values that are there already |
+//! | [`simplifycfg`](simplify_cfg::SimplifyCfg) | folds branches, removes and merges blocks, turns small branches into selections |
+//! | [`early-cse`](early_cse::EarlyCse) | reuses what was computed or read before |
+//! | [`licm`](licm::Licm) | moves what does not change in a loop before it |
+//! | [`annotate-uniform`](annotate_uniform::AnnotateUniform) | tells AMDGPU's backend what is uniform |
+//!
+//! It knows no files, no terminal and no salsa.
+//!
+//! Read first: [`Pass`], [`Manager`], [`code::Code`].
+
+pub mod annotate_uniform;
+pub mod code;
+pub mod convergence;
+pub mod dce;
+pub mod early_cse;
+pub mod fold;
+pub mod groups;
+pub mod inst_simplify;
+pub mod licm;
+mod manager;
+mod memory;
+mod pass;
+mod pipeline;
+pub mod simplify_cfg;
+mod statistics;
+
+pub use manager::{Event, Manager, Options};
+pub use pass::{Outcome, Parameters, Pass, PassError, Registry};
+pub use pipeline::{Group, Pipeline, PipelineError, Step};
+pub use statistics::{Statistics, StepStatistics};

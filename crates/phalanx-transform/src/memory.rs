@@ -1,0 +1,142 @@
+//! Which memory an address may be in.
+//!
+//! Two addresses are apart when their address spaces do not overlap, or when they are made from two different objects: stack slots
+//! and variables of the module. Everything else may be the same memory. O(1).
+
+use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_ir::{
+    ConstKind, InstId, Opcode, Value,
+    attributes::{Access, MemoryLocation},
+    metadata::kind,
+    module::GlobalIndex,
+};
+use phalanx_target::AddressSpace;
+
+use crate::code::Code;
+
+/// The memory of a function.
+#[derive(Copy, Clone)]
+pub(crate) struct Memory<'a> {
+    db: &'a Database,
+    function: FunctionInput,
+    code: Code<'a>,
+}
+
+impl<'a> Memory<'a> {
+    pub(crate) fn new(db: &'a Database, function: FunctionInput) -> Self {
+        Memory { db, function, code: Code::of(db, function) }
+    }
+
+    fn variable(&self, base: Value) -> Option<&'a phalanx_ir::GlobalVariable> {
+        let ConstKind::Global(name) = self.code.context.const_data(base.as_const()?).kind else {
+            return None;
+        };
+        let module = self.function.module(self.db);
+        match queries::module_index(self.db, module).find(name)? {
+            GlobalIndex::Variable(at) => module.shell(self.db).variables.get(at),
+            _ => None,
+        }
+    }
+
+    fn alloca(&self, base: Value) -> Option<InstId> {
+        base.as_inst().filter(|&inst| self.code.body.inst(inst).opcode == Opcode::Alloca)
+    }
+
+    /// The pointer that an address was made from, a few steps up.
+    fn base(&self, mut address: Value) -> Value {
+        for _ in 0..8 {
+            let Some(inst) = address.as_inst() else { return address };
+            match self.code.body.inst(inst).opcode {
+                Opcode::GetElementPtr | Opcode::AddrSpaceCast => {
+                    address = self.code.body.operands(inst)[0];
+                }
+                _ => return address,
+            }
+        }
+        address
+    }
+
+    fn space(&self, address: Value) -> Option<AddressSpace> {
+        let module = self.function.module(self.db);
+        let architecture = queries::target(self.db, module).architecture();
+        let number = self.code.context.type_kind(self.code.type_of(address)).address_space()?;
+        Some(AddressSpace::of(architecture, number))
+    }
+
+    /// Whether what a plain load reads is the same whenever it is read: a promise, constant memory, or a constant.
+    pub(crate) fn never_changes(&self, load: InstId) -> bool {
+        if self.code.extras.attachments_of(load).any(|a| a.kind == kind::INVARIANT_LOAD) {
+            return true;
+        }
+        let address = self.code.body.operands(load)[0];
+        self.space(address).is_some_and(AddressSpace::is_constant)
+            || self.variable(self.base(address)).is_some_and(|variable| variable.is_constant)
+    }
+
+    /// Whether a load can be executed anywhere: it reads a whole object of its own type.
+    pub(crate) fn is_always_readable(&self, load: InstId) -> bool {
+        let (data, address) = (self.code.body.inst(load), self.code.body.operands(load)[0]);
+        if let Some(slot) = self.alloca(address) {
+            let slot_data = self.code.body.inst(slot);
+            let count = self.code.int(self.code.body.operands(slot)[0]);
+            return slot_data.element_type() == data.ty
+                && count == Some(1)
+                && self.is_aligned(load, slot_data.mem().align());
+        }
+        self.variable(address).is_some_and(|v| v.ty == data.ty && self.is_aligned(load, v.align))
+    }
+
+    fn is_aligned(&self, load: InstId, align: Option<u64>) -> bool {
+        let wanted = self.code.body.inst(load).mem().align();
+        // Both are what the type wants when neither says otherwise.
+        wanted == align || wanted.is_some_and(|wanted| align.is_some_and(|align| align >= wanted))
+    }
+
+    /// Whether two addresses may be of the same memory.
+    pub(crate) fn may_alias(&self, a: Value, b: Value) -> bool {
+        if let (Some(a), Some(b)) = (self.space(a), self.space(b))
+            && !a.may_overlap(b)
+        {
+            return false;
+        }
+        let (a, b) = (self.base(a), self.base(b));
+        let is_object = |base| self.alloca(base).is_some() || self.variable(base).is_some();
+        !(a != b && is_object(a) && is_object(b))
+    }
+
+    /// Whether an instruction may write what is at an address, or make visible what others wrote.
+    pub(crate) fn may_write(&self, inst: InstId, address: Value) -> bool {
+        let body = self.code.body;
+        let data = body.inst(inst);
+        match data.opcode {
+            Opcode::Store => {
+                let is_ordered = self.code.has_order(inst);
+                is_ordered || self.may_alias(body.operands(inst)[1], address)
+            }
+            Opcode::Load => self.code.has_order(inst),
+            Opcode::Call => {
+                let memory = self.code.call(inst).memory;
+                let writes = |location| -> bool {
+                    let access: Access = memory.access(location);
+                    access.writes()
+                };
+                let elsewhere = MemoryLocation::ALL.iter().any(|&location| {
+                    !matches!(location, MemoryLocation::ArgMem | MemoryLocation::InaccessibleMem)
+                        && writes(location)
+                });
+                let args = || body.call_args(inst).iter().copied();
+                let by_argument =
+                    || args().any(|arg| self.space(arg).is_some() && self.may_alias(arg, address));
+                elsewhere || writes(MemoryLocation::ArgMem) && by_argument()
+            }
+            Opcode::Fence
+            | Opcode::AtomicRmw
+            | Opcode::CmpXchg
+            | Opcode::VaArg
+            | Opcode::LandingPad
+            | Opcode::CatchPad
+            | Opcode::CleanupPad => true,
+            opcode => opcode.is_call(),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Branches that go one way only, and blocks that nobody reaches.
+//!
+//! A branch on `undef` or poison is undefined behaviour and left alone. A constant branch whose other edge would change the cycles
+//! around a convergent operation stays as it is, with all others in that outermost cycle.
+
+use phalanx_graph::{BitSet, Cfg, Cycles, Node};
+use phalanx_ir::{
+    BlockId, Const, ConstKind, InstBuilder as _, Opcode,
+    edit::Transaction,
+    flow::{block_of, node_of},
+};
+use smallvec::SmallVec;
+
+use super::{graph, has_address, jump, keep_attachments};
+use crate::{code::Code, groups::disturbed, pass::PassError};
+
+/// Where a terminator leads in fact, when that is not where it says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Plan {
+    /// To one block.
+    Jump(BlockId),
+    /// These cases lead where the default does.
+    Cases(Vec<(Const, BlockId)>),
+}
+
+/// Folds terminators and removes unreachable blocks; whether there were any.
+pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
+    let mut changed = false;
+    let plans: Vec<(BlockId, Plan)> = {
+        let code = Code::in_edit(edit);
+        let order = code.flow.order().iter();
+        order.filter_map(|&block| Some((block, plan(&code, block)?))).collect()
+    };
+    let plans = allowed(edit, plans);
+    for (block, plan) in plans {
+        changed = true;
+        match plan {
+            Plan::Jump(to) => jump(edit, block, to)?,
+            Plan::Cases(cases) => {
+                let Some(old) = edit.body().terminator(block) else { continue };
+                let attachments: SmallVec<[_; 2]> = edit.extras().attachments_of(old).collect();
+                let (on, default) =
+                    (edit.body().operands(old)[0], edit.flow().successors(block)[0]);
+                edit.replace_terminator(block).switch(on, default, &cases)?;
+                keep_attachments(edit, block, &attachments)?;
+            }
+        }
+    }
+    Ok(changed | remove_unreachable(edit)?)
+}
+
+pub(super) fn remove_unreachable(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
+    let Some((cfg, _)) = graph(edit) else { return Ok(false) };
+    let dfs = phalanx_graph::Dfs::new(&cfg);
+    let mut gone = edit.flow().order().iter().filter(|&&b| !dfs.is_reachable(node_of(b)));
+    if gone.any(|&block| has_address(edit, block)) {
+        return Ok(false);
+    }
+    Ok(edit.erase_unreachable()? > 0)
+}
+
+fn plan(code: &Code<'_>, block: BlockId) -> Option<Plan> {
+    let terminator = code.body.terminator(block)?;
+    let successors = code.flow.successors(block);
+    let operands = code.body.operands(terminator);
+    match code.body.inst(terminator).opcode {
+        Opcode::Br if successors.len() == 2 => {
+            if successors[0] == successors[1] {
+                return Some(Plan::Jump(successors[0]));
+            }
+            let taken = code.int(operands[0])?;
+            Some(Plan::Jump(successors[usize::from(taken == 0)]))
+        }
+        Opcode::Switch => {
+            let default = successors[0];
+            if successors[1..].iter().all(|&to| to == default) {
+                return Some(Plan::Jump(default));
+            }
+            if let Some(value) = operands[0].as_const() {
+                let ConstKind::Int(_) = code.context.const_data(value).kind else { return None };
+                let case = operands[1..].iter().position(|&case| case == operands[0]);
+                return Some(Plan::Jump(case.map_or(default, |at| successors[at + 1])));
+            }
+            let cases = operands[1..].iter().zip(&successors[1..]);
+            let kept: Vec<(Const, BlockId)> = cases
+                .filter(|&(_, &to)| to != default)
+                .filter_map(|(case, &to)| Some((case.as_const()?, to)))
+                .collect();
+            (kept.len() + 1 < successors.len()).then_some(Plan::Cases(kept))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a plan removes an edge between two blocks altogether.
+fn removes_edges(edit: &Transaction<'_>, block: BlockId, plan: &Plan) -> bool {
+    match plan {
+        Plan::Jump(to) => edit.flow().successors(block).iter().any(|s| s != to),
+        Plan::Cases(_) => false,
+    }
+}
+
+/// The plans that change no group at a convergent operation. Mostly one look at the cycles of the graph as it would be.
+fn allowed(edit: &Transaction<'_>, mut plans: Vec<(BlockId, Plan)>) -> Vec<(BlockId, Plan)> {
+    if !plans.iter().any(|(block, plan)| removes_edges(edit, *block, plan)) {
+        return plans;
+    }
+    let watched: Vec<Node> = Code::in_edit(edit).convergent_blocks().map(node_of).collect();
+    let Some((cfg, cycles)) = graph(edit) else { return plans };
+    if watched.is_empty() || cycles.is_empty() {
+        return plans;
+    }
+    // What is refused once stays refused, so this ends; after a few times nothing that is in a cycle is folded, and then nothing.
+    for round in 0..5 {
+        let after = without(edit, &cfg, &plans);
+        let after_cycles = Cycles::new(&after);
+        let wrong = disturbed((&cfg, &cycles), (&after, &after_cycles), &watched);
+        if wrong.is_empty() {
+            return plans;
+        }
+        let mut refused = BitSet::new(cfg.node_count());
+        let outermost = |node| cycles.innermost(node).and_then(|c| cycles.ancestors(c).last());
+        for node in wrong {
+            if let Some(cycle) = outermost(node) {
+                for block in cycles.blocks(cycle) {
+                    refused.insert(block.index());
+                }
+            }
+        }
+        plans.retain(|(block, plan)| {
+            let node = node_of(*block);
+            let in_cycle = cycles.innermost(node).is_some();
+            let is_refused = match round {
+                0 | 1 => refused.contains(node.index()),
+                2 => in_cycle,
+                _ => true,
+            };
+            !(is_refused && removes_edges(edit, *block, plan))
+        });
+    }
+    plans
+}
+
+/// The graph with the plans carried out.
+fn without(edit: &Transaction<'_>, cfg: &Cfg, plans: &[(BlockId, Plan)]) -> Cfg {
+    let mut to: Vec<Option<BlockId>> = vec![None; cfg.node_count()];
+    for (block, plan) in plans {
+        if let Plan::Jump(target) = plan {
+            to[node_of(*block).index()] = Some(*target);
+        }
+    }
+    let flow = edit.flow();
+    let lists = cfg.nodes().map(|node| {
+        let successors: SmallVec<[Node; 4]> = match to[node.index()] {
+            Some(target) => [node_of(target)].into_iter().collect(),
+            None => flow.successors(block_of(node)).iter().map(|&s| node_of(s)).collect(),
+        };
+        successors
+    });
+    Cfg::new(cfg.entry(), lists)
+}

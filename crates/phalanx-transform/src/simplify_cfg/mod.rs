@@ -1,0 +1,186 @@
+//! `simplifycfg`: fewer blocks and branches.
+//!
+//! | step | what it does | convergent operations |
+//! |---|---|---|
+//! | [`branches`] | branches and switches on constants, or to one place only, become jumps; unreachable blocks go | edges go only where no group of threads changes ([`crate::groups`]) |
+//! | [`straight`] | a block that is the only successor of its only predecessor is merged into it; phis of one value go | same blocks, same groups |
+//! | [`thread`] | jumps to an empty block go to where it leads | headers of cycles stay, so chains of headers do |
+//! | [`select`] | small branches without effects become selections | what is executed unconditionally then is no convergent operation |
+//!
+//! Nothing is ever duplicated. The steps repeat until nothing changes, a bounded number of times, in one transaction; each is
+//! near-linear.
+//!
+//! # Parameters
+//!
+//! | parameter | meaning |
+//! |---|---|
+//! | `speculate=N` | a side of a branch with at most so many instructions may become a selection (2) |
+//! | `select-uniform` | also branches that are uniform in the wave, which skip work as they are |
+//! | `no-select` | no selections at all |
+
+mod branches;
+mod select;
+mod straight;
+mod thread;
+
+pub(crate) use self::straight::only_value;
+
+use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_graph::{Cfg, Cycles, Dfs};
+use phalanx_ir::{BlockId, InstId, edit::Transaction, metadata::kind};
+use phalanx_target::{Scope, SourceSet, varying};
+use smallvec::SmallVec;
+
+use crate::{
+    code::Code,
+    pass::{Outcome, Parameters, Pass, PassError},
+};
+
+/// How often the steps repeat at most; what is left then is left for the next time.
+const ROUNDS: usize = 32;
+
+/// See the [module documentation](self).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct SimplifyCfg {
+    /// Whether branches become selections.
+    pub selects: bool,
+    /// Whether uniform branches do, too.
+    pub selects_uniform: bool,
+    /// How many instructions a side of such a branch may have.
+    pub speculated: usize,
+}
+
+impl Default for SimplifyCfg {
+    fn default() -> Self {
+        SimplifyCfg { selects: true, selects_uniform: false, speculated: 2 }
+    }
+}
+
+impl SimplifyCfg {
+    /// With what a pipeline says.
+    ///
+    /// # Errors
+    /// When a parameter is not known.
+    pub fn with_parameters(parameters: &Parameters) -> Result<SimplifyCfg, String> {
+        let mut pass = SimplifyCfg::default();
+        for (key, value) in parameters.iter() {
+            match (key, value) {
+                ("no-select", None) => pass.selects = false,
+                ("select-uniform", None) => pass.selects_uniform = true,
+                ("speculate", Some(count)) => {
+                    let wrong = || format!("simplifycfg: `{count}` is no number of instructions");
+                    pass.speculated = count.parse().map_err(|_| wrong())?;
+                }
+                _ => return Err(format!("simplifycfg has no parameter `{key}`")),
+            }
+        }
+        Ok(pass)
+    }
+}
+
+impl Pass for SimplifyCfg {
+    fn name(&self) -> &str {
+        "simplifycfg"
+    }
+
+    fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
+        let kept = self.kept_branches(db, function);
+        let changed = db.edit(function, |edit| {
+            let mut changed = false;
+            for _ in 0..ROUNDS {
+                let mut again = branches::run(edit)?;
+                again |= straight::run(edit)?;
+                again |= thread::run(edit)?;
+                if self.selects {
+                    again |= select::run(edit, self.speculated, &kept)?;
+                }
+                if !again {
+                    break;
+                }
+                changed = true;
+            }
+            Ok::<_, PassError>(changed)
+        })?;
+        Ok(Outcome::changed(changed))
+    }
+}
+
+impl SimplifyCfg {
+    /// Blocks whose branch stays because it is uniform, by number. Facts are asked only when there is something to decide.
+    fn kept_branches(&self, db: &Database, function: FunctionInput) -> Vec<bool> {
+        let flow = function.flow(db);
+        let mut kept = vec![false; flow.id_count()];
+        if !self.selects || self.selects_uniform {
+            return kept;
+        }
+        let two_ways = |&block: &BlockId| flow.successors(block).len() == 2;
+        if !flow.order().iter().any(two_ways) {
+            return kept;
+        }
+        let Some(facts) = queries::divergence(db, function) else { return kept };
+        let varying: SourceSet = varying(Scope::Wave, queries::launch_facts(db, function));
+        for &block in flow.order() {
+            let node = phalanx_ir::flow::node_of(block);
+            kept[node.index()] = !facts.terminator(node).intersects(varying);
+        }
+        kept
+    }
+}
+
+/// Lets a new terminator keep the location and loop of the one that it replaces.
+fn keep_attachments(
+    edit: &mut Transaction<'_>,
+    block: BlockId,
+    old: &[phalanx_ir::metadata::Attachment],
+) -> Result<(), PassError> {
+    let Some(new) = edit.body().terminator(block) else { return Ok(()) };
+    for attachment in old.iter().filter(|a| a.kind == kind::DBG || a.kind == kind::LOOP) {
+        let name = edit.context().text(attachment.kind).into_owned();
+        edit.attach(new, &name, Some(attachment.node))?;
+    }
+    Ok(())
+}
+
+/// Makes a block jump, whatever it did before.
+fn jump(edit: &mut Transaction<'_>, block: BlockId, to: BlockId) -> Result<(), PassError> {
+    use phalanx_ir::InstBuilder as _;
+    let Some(old) = edit.body().terminator(block) else { return Ok(()) };
+    let attachments: SmallVec<[_; 2]> = edit.extras().attachments_of(old).collect();
+    edit.replace_terminator(block).br(to)?;
+    keep_attachments(edit, block, &attachments)
+}
+
+/// Erases blocks that nobody leads to any more, all at once where that is possible.
+fn erase(edit: &mut Transaction<'_>, gone: &[BlockId]) -> Result<(), PassError> {
+    if gone.len() > 1 && branches::remove_unreachable(edit)? {
+        return Ok(());
+    }
+    for &block in gone {
+        edit.erase_block(block)?;
+    }
+    Ok(())
+}
+
+/// The graph as it is.
+fn graph(edit: &Transaction<'_>) -> Option<(Cfg, Cycles)> {
+    let cfg = edit.flow().cfg()?;
+    let cycles = Cycles::with_dfs(&cfg, &Dfs::new(&cfg));
+    Some((cfg, cycles))
+}
+
+/// Whether a block's address is taken in the module.
+fn has_address(edit: &Transaction<'_>, block: BlockId) -> bool {
+    let name = edit.header().name;
+    edit.module().block_addresses.iter().any(|a| a.function == name && a.block == block)
+}
+
+/// Instructions of a block without its phis and terminator.
+fn inner(code: &Code<'_>, block: BlockId) -> SmallVec<[InstId; 8]> {
+    let body = code.body;
+    body.block_insts(block)
+        .filter(|&inst| {
+            let opcode = body.inst(inst).opcode;
+            opcode != phalanx_ir::Opcode::Phi && !opcode.is_terminator()
+        })
+        .collect()
+}

@@ -1,0 +1,143 @@
+//! Small branches without effects become selections.
+//!
+//! ```text
+//!   A                A                      A  t.., f..
+//!  / \      or      / \        becomes      |  selects
+//! T   F            T   |                    J
+//!  \ /              \  |
+//!   J                J-+
+//! ```
+//!
+//! `T` and `F` hold nothing but a few speculatable instructions and are reached from `A` alone. What they compute is poison where they
+//! were not executed at worst, and a selection does not look at the value that it does not choose. Convergent operations are not
+//! speculatable. `T` and `F` have one predecessor and are no headers, so no chain of headers changes.
+
+use phalanx_ir::{
+    BlockId, InstBuilder as _, InstId, Opcode, TypeKind, Value, edit::Transaction, flow::node_of,
+};
+use smallvec::SmallVec;
+
+use super::{erase, has_address, inner, jump};
+use crate::{code::Code, pass::PassError};
+
+/// How many selections replace one branch at most.
+const SELECTS: usize = 2;
+
+struct Shape {
+    /// Blocks to be emptied, at most one for each edge of the branch.
+    sides: [Option<BlockId>; 2],
+    join: BlockId,
+}
+
+/// Replaces branches, but those of blocks in `kept`; whether there were any.
+pub(super) fn run(
+    edit: &mut Transaction<'_>,
+    speculated: usize,
+    kept: &[bool],
+) -> Result<bool, PassError> {
+    let mut gone = Vec::new();
+    let order: Vec<BlockId> = edit.flow().order().to_vec();
+    for block in order {
+        if kept.get(node_of(block).index()).copied().unwrap_or(false) {
+            continue;
+        }
+        if let Some(shape) = shape(edit, block, speculated) {
+            convert(edit, block, &shape)?;
+            gone.extend(shape.sides.into_iter().flatten());
+        }
+    }
+    erase(edit, &gone)?;
+    Ok(!gone.is_empty())
+}
+
+fn shape(edit: &Transaction<'_>, block: BlockId, speculated: usize) -> Option<Shape> {
+    let (flow, body) = (edit.flow(), edit.body());
+    let &[yes, no] = flow.successors(block) else { return None };
+    let terminator = body.terminator(block)?;
+    if body.inst(terminator).opcode != Opcode::Br || yes == no {
+        return None;
+    }
+    let code = Code::in_edit(edit);
+    let side = |side: BlockId| -> Option<BlockId> {
+        let &[next] = flow.successors(side) else { return None };
+        let terminator = body.terminator(side)?;
+        let insts = inner(&code, side);
+        let fits = flow.in_degree(side) == 1
+            && next != side
+            && body.inst(terminator).opcode == Opcode::Br
+            && body.phis(side).next().is_none()
+            && insts.len() <= speculated
+            && insts.iter().all(|&inst| code.is_speculatable(inst))
+            && !has_address(edit, side);
+        fits.then_some(next)
+    };
+    let shape = match (side(yes), side(no)) {
+        (Some(a), Some(b)) if a == b => Shape { sides: [Some(yes), Some(no)], join: a },
+        (Some(a), _) if a == no => Shape { sides: [Some(yes), None], join: no },
+        (_, Some(b)) if b == yes => Shape { sides: [None, Some(no)], join: yes },
+        _ => return None,
+    };
+    if shape.join == block || flow.entry() == Some(shape.join) {
+        return None;
+    }
+    let mut selects = 0;
+    for phi in body.phis(shape.join) {
+        let [a, b] = inputs(edit, block, &shape, phi)?;
+        if a != b {
+            let is_selectable = !matches!(
+                edit.context().type_kind(body.inst(phi).ty),
+                TypeKind::Token | TypeKind::X86Amx
+            );
+            selects += 1;
+            if !is_selectable || selects > SELECTS {
+                return None;
+            }
+        }
+    }
+    Some(shape)
+}
+
+/// What a phi of the join takes by each edge of the branch.
+fn inputs(
+    edit: &Transaction<'_>,
+    block: BlockId,
+    shape: &Shape,
+    phi: InstId,
+) -> Option<[Value; 2]> {
+    let by = |side: Option<BlockId>| edit.phi_input(phi, side.unwrap_or(block));
+    Some([by(shape.sides[0])?, by(shape.sides[1])?])
+}
+
+fn convert(edit: &mut Transaction<'_>, block: BlockId, shape: &Shape) -> Result<(), PassError> {
+    let Some(terminator) = edit.body().terminator(block) else { return Ok(()) };
+    let condition = edit.body().operands(terminator)[0];
+    for side in shape.sides.into_iter().flatten() {
+        for inst in inner(&Code::in_edit(edit), side) {
+            edit.move_before(inst, terminator)?;
+        }
+    }
+    let phis: SmallVec<[InstId; 8]> = edit.body().phis(shape.join).collect();
+    let mut values: SmallVec<[Value; 8]> = SmallVec::new();
+    for &phi in &phis {
+        let Some([a, b]) = inputs(edit, block, shape, phi) else { return Ok(()) };
+        values.push(match a == b {
+            true => a,
+            false => {
+                let flags = edit.body().inst(phi).flags;
+                let name = edit.extras().names.inst(phi);
+                let name = name.map(|name| format!("{}.sel", String::from_utf8_lossy(name)));
+                let mut cursor = edit.before(terminator);
+                cursor.flagged(flags).named(&name.unwrap_or_default());
+                cursor.select(condition, a, b)?
+            }
+        });
+    }
+    jump(edit, block, shape.join)?;
+    for (&phi, value) in phis.iter().zip(values) {
+        match edit.phi_input(phi, block) {
+            Some(_) => edit.set_phi_input(phi, value, block)?,
+            None => edit.add_phi_input(phi, value, block)?,
+        }
+    }
+    Ok(())
+}

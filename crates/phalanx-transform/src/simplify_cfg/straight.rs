@@ -1,0 +1,62 @@
+//! Straight lines of blocks become one block; phis with one value become that value.
+
+use phalanx_ir::{BlockId, InstId, Opcode, Value, edit::Transaction};
+
+use super::has_address;
+use crate::pass::PassError;
+
+/// Merges what can be merged; whether there was anything.
+pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
+    let changed = trivial_phis(edit)?;
+    let order: Vec<BlockId> = edit.flow().order().to_vec();
+    let merged = edit.merge_successors(&order, |edit, block| can_merge(edit, block))?;
+    Ok(changed || merged > 0)
+}
+
+fn can_merge(edit: &Transaction<'_>, block: BlockId) -> bool {
+    // A block that has been merged away has no instructions.
+    let Some(terminator) = edit.body().terminator(block) else { return false };
+    let flow = edit.flow();
+    let &[next] = flow.successors(block) else { return false };
+    let reads_itself = |phi: InstId| edit.body().phi_values(phi).contains(&Value::inst(phi));
+    edit.body().inst(terminator).opcode == Opcode::Br
+        && next != block
+        && flow.in_degree(next) == 1
+        && flow.entry() != Some(next)
+        && !edit.body().phis(next).any(reads_itself)
+        && !has_address(edit, next)
+}
+
+/// The only value that a phi can have; none when there are two or more, or none at all.
+pub(crate) fn only_value(phi: InstId, values: &[Value]) -> Option<Value> {
+    let mut only = None;
+    for &value in values.iter().filter(|&&value| value != Value::inst(phi)) {
+        match only {
+            None => only = Some(value),
+            Some(found) if found == value => {}
+            Some(_) => return None,
+        }
+    }
+    only
+}
+
+/// Replaces phis of one value, which is there wherever the phi is: it is there at the end of all predecessors.
+fn trivial_phis(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
+    let mut work: Vec<InstId> = Vec::new();
+    for &block in edit.flow().order() {
+        work.extend(edit.body().phis(block));
+    }
+    let mut changed = false;
+    while let Some(phi) = work.pop() {
+        if edit.body().block_of(phi).is_none() {
+            continue;
+        }
+        let Some(value) = only_value(phi, edit.body().phi_values(phi)) else { continue };
+        // In unreachable blocks a phi may be its own only value by way of others.
+        let users: Vec<InstId> = edit.uses_of(phi).map(|u| u.user).collect();
+        edit.replace(phi, value)?;
+        changed = true;
+        work.extend(users.into_iter().filter(|&u| edit.body().inst(u).opcode == Opcode::Phi));
+    }
+    Ok(changed)
+}

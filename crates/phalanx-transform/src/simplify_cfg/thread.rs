@@ -1,0 +1,171 @@
+//! Jumps through empty blocks.
+//!
+//! A block that holds nothing but phis and a jump is passed over: whoever leads to it leads to its successor, whose phis take the
+//! values. The header of a cycle stays, so the chain of headers around every other block is what it was, and with it all
+//! groups of threads: a depth-first search comes to the successor when it came to the empty block.
+//!
+//! A block stays when some predecessor leads to the successor already with another value, or when its phis are read elsewhere.
+
+use phalanx_graph::{Cfg, Cycles};
+use phalanx_ir::{
+    BlockId, InstId, Opcode, Value,
+    edit::Transaction,
+    flow::{block_of, node_of},
+    metadata::kind,
+};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::{erase, graph, has_address};
+use crate::pass::PassError;
+
+/// Passes over empty blocks; whether there were any.
+pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
+    let order: Vec<BlockId> = edit.flow().order().to_vec();
+    if !order.iter().any(|&block| target(edit, block).is_some()) {
+        return Ok(false);
+    }
+    let Some((cfg, cycles)) = graph(edit) else { return Ok(false) };
+    // Predecessors of blocks that changed since the graph was drawn.
+    let mut newer: FxHashMap<BlockId, SmallVec<[BlockId; 4]>> = FxHashMap::default();
+    let mut gone = Vec::new();
+    for block in order {
+        let Some(to) = target(edit, block) else { continue };
+        let from = predecessors(&cfg, &newer, block);
+        if !can_pass(edit, &cycles, block, to, &from) {
+            continue;
+        }
+        pass(edit, block, to, &from)?;
+        let mut all = predecessors(&cfg, &newer, to);
+        all.retain(|&mut p| p != block);
+        all.extend(from.iter().copied());
+        all.sort_unstable_by_key(|b| b.into_raw().into_u32());
+        all.dedup();
+        newer.insert(to, all);
+        newer.insert(block, SmallVec::new());
+        gone.push(block);
+    }
+    erase(edit, &gone)?;
+    Ok(!gone.is_empty())
+}
+
+fn predecessors(
+    cfg: &Cfg,
+    newer: &FxHashMap<BlockId, SmallVec<[BlockId; 4]>>,
+    block: BlockId,
+) -> SmallVec<[BlockId; 4]> {
+    match newer.get(&block) {
+        Some(list) => list.clone(),
+        None => {
+            let mut list: SmallVec<[BlockId; 4]> =
+                cfg.predecessors(node_of(block)).iter().map(|&node| block_of(node)).collect();
+            list.sort_unstable_by_key(|b| b.into_raw().into_u32());
+            list.dedup();
+            list
+        }
+    }
+}
+
+/// Where a block that holds nothing but phis and a jump leads.
+fn target(edit: &Transaction<'_>, block: BlockId) -> Option<BlockId> {
+    let body = edit.body();
+    let terminator = body.terminator(block)?;
+    let first = body.block_insts(block).find(|&inst| body.inst(inst).opcode != Opcode::Phi)?;
+    let &[to] = edit.flow().successors(block) else { return None };
+    let is_loop = edit.extras().attachments_of(terminator).any(|a| a.kind == kind::LOOP);
+    let is_jump = first == terminator && body.inst(terminator).opcode == Opcode::Br;
+    (is_jump && to != block && !is_loop && edit.flow().entry() != Some(block)).then_some(to)
+}
+
+fn can_pass(
+    edit: &Transaction<'_>,
+    cycles: &Cycles,
+    block: BlockId,
+    to: BlockId,
+    from: &[BlockId],
+) -> bool {
+    let body = edit.body();
+    if from.is_empty() || cycles.is_header(node_of(block)) || has_address(edit, block) {
+        return false;
+    }
+    // One predecessor that jumps: merging is simpler.
+    if from.len() == 1 && edit.flow().successors(from[0]).len() == 1 {
+        return false;
+    }
+    let can_redirect = |&p: &BlockId| {
+        let opcode = body.terminator(p).map(|t| body.inst(t).opcode);
+        p != block && matches!(opcode, Some(Opcode::Br | Opcode::Switch))
+    };
+    if !from.iter().all(can_redirect) {
+        return false;
+    }
+    let is_read_there = |phi: InstId| {
+        edit.uses_of(phi).all(|u| {
+            let is_phi =
+                body.inst(u.user).opcode == Opcode::Phi && body.block_of(u.user) == Some(to);
+            is_phi && body.phi_incoming(u.user).nth(u.index as usize).is_some_and(|e| e.1 == block)
+        })
+    };
+    if !body.phis(block).all(is_read_there) {
+        return false;
+    }
+    // A predecessor that leads to both brings one value.
+    from.iter().filter(|&&p| edit.flow().successors(p).contains(&to)).all(|&p| {
+        body.phis(to).all(|phi| {
+            let by_block = edit.phi_input(phi, block).map(|value| through(edit, block, value, p));
+            edit.phi_input(phi, p) == by_block
+        })
+    })
+}
+
+/// What a value read at the end of an empty block is when it is entered from `from`.
+fn through(edit: &Transaction<'_>, block: BlockId, value: Value, from: BlockId) -> Value {
+    match value.as_inst() {
+        Some(phi)
+            if edit.body().block_of(phi) == Some(block)
+                && edit.body().inst(phi).opcode == Opcode::Phi =>
+        {
+            edit.phi_input(phi, from).unwrap_or(value)
+        }
+        _ => value,
+    }
+}
+
+fn pass(
+    edit: &mut Transaction<'_>,
+    block: BlockId,
+    to: BlockId,
+    from: &[BlockId],
+) -> Result<(), PassError> {
+    // Read before edges, and with them the phis of the empty block, change.
+    let phis: SmallVec<[InstId; 8]> = edit.body().phis(to).collect();
+    let mut values: Vec<(InstId, BlockId, Value)> = Vec::new();
+    for &p in from {
+        for &phi in &phis {
+            if let Some(value) = edit.phi_input(phi, block) {
+                values.push((phi, p, through(edit, block, value, p)));
+            }
+        }
+    }
+    for &p in from {
+        let had = edit.flow().successors(p).contains(&to);
+        let places: SmallVec<[usize; 4]> = edit
+            .flow()
+            .successors(p)
+            .iter()
+            .enumerate()
+            .filter(|&(_, &s)| s == block)
+            .map(|(at, _)| at)
+            .collect();
+        for (nth, &at) in places.iter().enumerate() {
+            edit.redirect_edge(p, at, to)?;
+            // Parallel edges get the value of the first by themselves.
+            if nth == 0 && !had {
+                for &(phi, _, value) in values.iter().filter(|entry| entry.1 == p) {
+                    edit.add_phi_input(phi, value, p)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! `early-cse`
+
+use expect_test::expect;
+
+use crate::{check, check_unchanged};
+
+#[test]
+fn the_kept_one_promises_what_both_do() {
+    check(
+        "early-cse",
+        "define i32 @f(i32 %a, i32 %b) {
+           %1 = add nuw nsw i32 %a, %b
+           %2 = add nsw i32 %b, %a
+           %3 = mul i32 %1, %2
+           ret i32 %3
+         }",
+        &expect![[r#"
+            define i32 @f(i32 %a, i32 %b) {
+              %1 = add nsw i32 %a, %b
+              %2 = mul i32 %1, %1
+              ret i32 %2
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn loads_and_stores_of_one_generation() {
+    check(
+        "early-cse",
+        "define i32 @f(ptr addrspace(1) %p, ptr addrspace(1) %q) {
+           %1 = load i32, ptr addrspace(1) %p, align 4
+           %2 = load i32, ptr addrspace(1) %p, align 4
+           store i32 %2, ptr addrspace(1) %q, align 4
+           %3 = load i32, ptr addrspace(1) %q, align 4
+           %4 = load i32, ptr addrspace(1) %p, align 4
+           %5 = add i32 %3, %4
+           ret i32 %5
+         }",
+        &expect![[r#"
+            define i32 @f(ptr addrspace(1) %p, ptr addrspace(1) %q) {
+              %1 = load i32, ptr addrspace(1) %p, align 4
+              store i32 %1, ptr addrspace(1) %q, align 4
+              %2 = load i32, ptr addrspace(1) %p, align 4
+              %3 = add i32 %1, %2
+              ret i32 %3
+            }
+        "#]],
+    );
+}
+
+/// Others write between.
+#[test]
+fn memory_behind_a_barrier_is_new() {
+    check_unchanged(
+        "early-cse",
+        "define i32 @f(ptr addrspace(3) %p) {
+           %1 = load i32, ptr addrspace(3) %p, align 4
+           call void @llvm.amdgcn.s.barrier()
+           %2 = load i32, ptr addrspace(3) %p, align 4
+           %3 = add i32 %1, %2
+           ret i32 %3
+         }",
+    );
+}
+
+#[test]
+fn constant_memory_never_is() {
+    check(
+        "early-cse",
+        "define i32 @f(ptr addrspace(4) %p) {
+           %1 = load i32, ptr addrspace(4) %p, align 4
+           call void @llvm.amdgcn.s.barrier()
+           %2 = load i32, ptr addrspace(4) %p, align 4
+           %3 = add i32 %1, %2
+           ret i32 %3
+         }",
+        &expect![[r#"
+            define i32 @f(ptr addrspace(4) %p) {
+              %1 = load i32, ptr addrspace(4) %p, align 4
+              call void @llvm.amdgcn.s.barrier()
+              %2 = add i32 %1, %1
+              ret i32 %2
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn volatile_loads_are_each_their_own() {
+    check_unchanged(
+        "early-cse",
+        "define i32 @f(ptr %p) {
+           %1 = load volatile i32, ptr %p, align 4
+           %2 = load volatile i32, ptr %p, align 4
+           %3 = add i32 %1, %2
+           ret i32 %3
+         }",
+    );
+}
+
+/// The join has everybody that was in the entry; the side has some of them.
+#[test]
+fn a_vote_is_the_same_where_the_same_threads_vote() {
+    check(
+        "early-cse",
+        "define amdgpu_kernel void @f(ptr addrspace(1) %p) {
+         entry:
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           %c = icmp ult i32 %x, 5
+           %all = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+           br i1 %c, label %side, label %join
+         side:
+           %some = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+           store i64 %some, ptr addrspace(1) %p, align 8
+           br label %join
+         join:
+           %again = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+           %sum = add i64 %all, %again
+           store i64 %sum, ptr addrspace(1) %p, align 8
+           ret void
+         }",
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %c = icmp ult i32 %x, 5
+              %all = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+              br i1 %c, label %side, label %join
+
+            side:                                             ; preds = %entry
+              %some = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+              store i64 %some, ptr addrspace(1) %p, align 8
+              br label %join
+
+            join:                                             ; preds = %side, %entry
+              %sum = add i64 %all, %all
+              store i64 %sum, ptr addrspace(1) %p, align 8
+              ret void
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_uniform_branch_takes_everybody_along() {
+    check(
+        "early-cse",
+        "define amdgpu_kernel void @f(ptr addrspace(1) %p, i1 %c) {
+         entry:
+           %all = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+           br i1 %c, label %side, label %join
+         side:
+           %same = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+           store i64 %same, ptr addrspace(1) %p, align 8
+           br label %join
+         join:
+           store i64 %all, ptr addrspace(1) %p, align 8
+           ret void
+         }",
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, i1 %c) {
+            entry:
+              %all = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+              br i1 %c, label %side, label %join
+
+            side:                                             ; preds = %entry
+              store i64 %all, ptr addrspace(1) %p, align 8
+              br label %join
+
+            join:                                             ; preds = %side, %entry
+              store i64 %all, ptr addrspace(1) %p, align 8
+              ret void
+            }
+        "#]],
+    );
+}
+
+/// In each round there are fewer.
+#[test]
+fn a_vote_in_a_loop_is_none_before_it() {
+    check_unchanged(
+        "early-cse",
+        "define amdgpu_kernel void @f(ptr addrspace(1) %p) {
+         entry:
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           %all = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+           br label %loop
+         loop:
+           %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+           %j = add i32 %i, 1
+           %some = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+           store i64 %some, ptr addrspace(1) %p, align 8
+           %c = icmp ult i32 %j, %x
+           br i1 %c, label %loop, label %exit
+         exit:
+           store i64 %all, ptr addrspace(1) %p, align 8
+           ret void
+         }",
+    );
+}

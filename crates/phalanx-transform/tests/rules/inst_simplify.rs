@@ -1,0 +1,143 @@
+//! `instsimplify`
+
+use expect_test::expect;
+
+use crate::{check, check_unchanged};
+
+/// The function returns what `body` computes as `%r`.
+fn value(ty: &str, body: &str) -> String {
+    format!("define {ty} @f(i32 %a, i32 %b, i1 %c, float %x) {{\n{body}\nret {ty} %r\n}}")
+}
+
+fn becomes(ty: &str, body: &str) -> String {
+    let (mut db, module) = crate::load(&value(ty, body));
+    crate::run(&mut db, module, "instsimplify,dce");
+    let text = crate::print(&db, module);
+    let result = text.lines().find_map(|line| line.trim().strip_prefix("ret "));
+    result.unwrap_or_default().to_owned()
+}
+
+#[test]
+fn constants() {
+    for (ty, body, expected) in [
+        ("i32", "%r = add i32 2, 3", "i32 5"),
+        ("i32", "%r = add nuw i32 -1, 1", "i32 poison"),
+        ("i32", "%r = shl i32 1, 32", "i32 poison"),
+        ("i32", "%r = ashr i32 -8, 1", "i32 -4"),
+        ("i32", "%r = lshr exact i32 3, 1", "i32 poison"),
+        ("i32", "%r = sdiv i32 -7, 2", "i32 -3"),
+        ("i32", "%r = or disjoint i32 3, 1", "i32 poison"),
+        ("i8", "%r = trunc nuw i32 256 to i8", "i8 poison"),
+        ("i64", "%r = sext i8 -1 to i64", "i64 -1"),
+        ("i1", "%r = icmp slt i32 -1, 0", "i1 true"),
+        ("i1", "%r = icmp samesign ult i32 -1, 0", "i1 poison"),
+        ("float", "%r = fadd float 1.0, 0.5", "float 1.500000e+00"),
+        ("i32", "%r = fptosi float 3.0e9 to i32", "i32 poison"),
+        ("float", "%r = uitofp i64 16777217 to float", "float 0x4170000000000000"),
+        ("<2 x i32>", "%r = add <2 x i32> splat (i32 1), splat (i32 2)", "<2 x i32> splat (i32 3)"),
+        ("i32", "%r = select i1 poison, i32 1, i32 2", "i32 poison"),
+        ("i32", "%r = freeze i32 7", "i32 7"),
+        ("i32", "%r = extractvalue { i32, i32 } { i32 1, i32 2 }, 1", "i32 2"),
+    ] {
+        assert_eq!(becomes(ty, body), expected, "{body}");
+    }
+}
+
+#[test]
+fn identities() {
+    for (body, expected) in [
+        ("%r = add i32 %a, 0", "i32 %a"),
+        ("%r = sub i32 %a, %a", "i32 0"),
+        ("%r = mul i32 0, %a", "i32 0"),
+        ("%r = and i32 %a, -1", "i32 %a"),
+        ("%r = or i32 %a, %a", "i32 %a"),
+        ("%1 = xor i32 %a, %b\n%r = xor i32 %b, %1", "i32 %a"),
+        ("%1 = add i32 %b, %a\n%r = sub i32 %1, %b", "i32 %a"),
+        ("%1 = or i32 %a, %b\n%r = and i32 %1, %a", "i32 %a"),
+        ("%r = select i1 %c, i32 %a, i32 %a", "i32 %a"),
+        ("%r = select i1 %c, i32 %a, i32 poison", "i32 %a"),
+        ("%1 = zext i32 %a to i64\n%r = trunc i64 %1 to i32", "i32 %a"),
+        (
+            "%1 = insertvalue { i32, i32 } poison, i32 %a, 0\n%2 = insertvalue { i32, i32 } %1, i32 %b, 1\n%r = extractvalue { i32, i32 } %2, 0",
+            "i32 %a",
+        ),
+        ("%r = udiv i32 %a, 1", "i32 %a"),
+        ("%r = call i32 @llvm.amdgcn.readfirstlane.i32(i32 4)", "i32 4"),
+    ] {
+        assert_eq!(becomes("i32", body), expected, "{body}");
+    }
+}
+
+#[test]
+fn what_stays() {
+    for body in [
+        "%r = udiv i32 1, 0",
+        "%r = sdiv i32 -2147483648, -1",
+        "%r = freeze i32 %a",
+        "%r = freeze i32 undef",
+        "%r = freeze i32 poison",
+        "%r = udiv i32 %a, %a",
+        "%r = or disjoint i32 %a, %a",
+        "%r = xor i32 undef, %a",
+        "%r = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %a)",
+        "%r = call i32 @llvm.amdgcn.readfirstlane.i32(i32 poison)",
+    ] {
+        check_unchanged("instsimplify", &value("i32", body));
+    }
+    check_unchanged("instsimplify", &value("float", "%r = fadd float %x, 0.0"));
+    check_unchanged("instsimplify", &value("float", "%r = fsub float %x, %x"));
+}
+
+#[test]
+fn a_chain_is_followed_to_its_end() {
+    check(
+        "instsimplify",
+        "define i32 @f(i32 %a, i1 %c) {
+         entry:
+           %zero = sub i32 %a, %a
+           %same = add i32 %a, %zero
+           br i1 %c, label %left, label %right
+         left:
+           br label %join
+         right:
+           br label %join
+         join:
+           %p = phi i32 [ %same, %left ], [ %a, %right ]
+           %r = or i32 %p, %p
+           ret i32 %r
+         }",
+        &expect![[r#"
+            define i32 @f(i32 %a, i1 %c) {
+            entry:
+              br i1 %c, label %left, label %right
+
+            left:                                             ; preds = %entry
+              br label %join
+
+            right:                                            ; preds = %entry
+              br label %join
+
+            join:                                             ; preds = %right, %left
+              ret i32 %a
+            }
+        "#]],
+    );
+}
+
+/// `%v` is not there where the phi is.
+#[test]
+fn a_phi_needs_its_value_to_be_there() {
+    check_unchanged(
+        "instsimplify",
+        "define i32 @f(i32 %a, i1 %c) {
+         entry:
+           br label %loop
+         loop:
+           %p = phi i32 [ poison, %entry ], [ %v, %loop ]
+           %v = add i32 %a, 1
+           br i1 %c, label %loop, label %exit
+         exit:
+           ret i32 %p
+         }",
+    );
+}

@@ -1,0 +1,204 @@
+//! `licm`
+
+use expect_test::expect;
+
+use crate::{check, check_unchanged};
+
+fn in_loop(insts: &str) -> String {
+    format!(
+        "@v = addrspace(3) global i32 poison, align 4
+         define amdgpu_kernel void @f(ptr addrspace(1) %p, ptr addrspace(4) %q, i32 %a, i1 %d) {{
+         entry:
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           br label %loop
+         loop:
+           %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+           {insts}
+           %j = add i32 %i, 1
+           %c = icmp ult i32 %j, %x
+           br i1 %c, label %loop, label %exit
+         exit:
+           ret void
+         }}"
+    )
+}
+
+#[test]
+fn arithmetic_and_what_it_reads() {
+    check(
+        "licm",
+        &in_loop(
+            "%1 = mul i32 %a, 3
+             %2 = add i32 %1, %x
+             %3 = add i32 %2, %i
+             store i32 %3, ptr addrspace(1) %p, align 4",
+        ),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, ptr addrspace(4) %q, i32 %a, i1 %d) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %0 = mul i32 %a, 3
+              %1 = add i32 %0, %x
+              br label %loop
+
+            loop:                                             ; preds = %loop, %entry
+              %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+              %2 = add i32 %1, %i
+              store i32 %2, ptr addrspace(1) %p, align 4
+              %j = add i32 %i, 1
+              %c = icmp ult i32 %j, %x
+              br i1 %c, label %loop, label %exit
+
+            exit:                                             ; preds = %loop
+              ret void
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn loads_that_nobody_writes() {
+    check(
+        "licm",
+        &in_loop(
+            "%1 = load i32, ptr addrspace(4) %q, align 4
+             %2 = load i32, ptr addrspace(3) @v, align 4
+             %3 = add i32 %1, %2
+             store i32 %3, ptr addrspace(1) %p, align 4",
+        ),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, ptr addrspace(4) %q, i32 %a, i1 %d) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %0 = load i32, ptr addrspace(4) %q, align 4
+              %1 = load i32, ptr addrspace(3) @v, align 4
+              %2 = add i32 %0, %1
+              br label %loop
+
+            loop:                                             ; preds = %loop, %entry
+              %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+              store i32 %2, ptr addrspace(1) %p, align 4
+              %j = add i32 %i, 1
+              %c = icmp ult i32 %j, %x
+              br i1 %c, label %loop, label %exit
+
+            exit:                                             ; preds = %loop
+              ret void
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn what_must_stay() {
+    for insts in [
+        // The same address is written.
+        "%1 = load i32, ptr addrspace(1) %p, align 4
+         store i32 %i, ptr addrspace(1) %p, align 4",
+        // Others write at the barrier.
+        "%1 = load i32, ptr addrspace(3) @v, align 4
+         call void @llvm.amdgcn.s.barrier()",
+        // In each round other threads vote.
+        "%1 = call i64 @llvm.amdgcn.ballot.i64(i1 %d)",
+        "%1 = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %x)",
+        // It may not return.
+        "%1 = call i32 @pure_but_may_hang(i32 %a)",
+        "%1 = load volatile i32, ptr addrspace(4) %q, align 4",
+        "%1 = udiv i32 7, %a",
+    ] {
+        check_unchanged("licm", &in_loop(insts));
+    }
+}
+
+#[test]
+fn a_preheader_is_made_where_there_is_none() {
+    check(
+        "licm",
+        "define void @f(ptr addrspace(1) %p, i32 %a, i1 %c, i1 %d) {
+         entry:
+           br i1 %c, label %loop, label %other
+         other:
+           br i1 %d, label %loop, label %exit
+         loop:
+           %i = phi i32 [ 0, %entry ], [ 1, %other ], [ %j, %loop ]
+           %s = mul i32 %a, %a
+           store i32 %s, ptr addrspace(1) %p, align 4
+           %j = add i32 %i, 1
+           %e = icmp ult i32 %j, %a
+           br i1 %e, label %loop, label %exit
+         exit:
+           ret void
+         }",
+        &expect![[r#"
+            define void @f(ptr addrspace(1) %p, i32 %a, i1 %c, i1 %d) {
+            entry:
+              br i1 %c, label %loop.preheader, label %other
+
+            loop.preheader:                                   ; preds = %other, %entry
+              %0 = phi i32 [ 0, %entry ], [ 1, %other ]
+              %s = mul i32 %a, %a
+              br label %loop
+
+            other:                                            ; preds = %entry
+              br i1 %d, label %loop.preheader, label %exit
+
+            loop:                                             ; preds = %loop, %loop.preheader
+              %i = phi i32 [ %j, %loop ], [ %0, %loop.preheader ]
+              store i32 %s, ptr addrspace(1) %p, align 4
+              %j = add i32 %i, 1
+              %e = icmp ult i32 %j, %a
+              br i1 %e, label %loop, label %exit
+
+            exit:                                             ; preds = %loop, %other
+              ret void
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn out_of_all_loops_at_once() {
+    check(
+        "licm",
+        "define void @f(ptr addrspace(1) %p, i32 %a, i1 %c, i1 %d) {
+         entry:
+           br label %outer
+         outer:
+           %i = phi i32 [ 0, %entry ], [ %k, %latch ]
+           br label %inner
+         inner:
+           %s = mul i32 %a, %a
+           %t = add i32 %s, %i
+           store i32 %t, ptr addrspace(1) %p, align 4
+           br i1 %c, label %inner, label %latch
+         latch:
+           %k = add i32 %i, 1
+           br i1 %d, label %outer, label %exit
+         exit:
+           ret void
+         }",
+        &expect![[r#"
+            define void @f(ptr addrspace(1) %p, i32 %a, i1 %c, i1 %d) {
+            entry:
+              %s = mul i32 %a, %a
+              br label %outer
+
+            outer:                                            ; preds = %latch, %entry
+              %i = phi i32 [ 0, %entry ], [ %k, %latch ]
+              %t = add i32 %s, %i
+              br label %inner
+
+            inner:                                            ; preds = %inner, %outer
+              store i32 %t, ptr addrspace(1) %p, align 4
+              br i1 %c, label %inner, label %latch
+
+            latch:                                            ; preds = %inner
+              %k = add i32 %i, 1
+              br i1 %d, label %outer, label %exit
+
+            exit:                                             ; preds = %latch
+              ret void
+            }
+        "#]],
+    );
+}
