@@ -33,6 +33,7 @@
 
 pub mod bitset;
 pub mod cfg;
+pub mod change;
 pub mod control;
 pub mod cycles;
 pub mod dfs;

@@ -15,6 +15,7 @@ use phalanx_analysis::{
 };
 
 use super::facts::{NO_CALLEES, flow_facts, with_code};
+use super::graph_slot;
 use super::{
     affect_map, callees, cfg, cycles, dom_tree, launch_facts, llvm_affect_map, sync_dependence,
     target,
@@ -196,6 +197,9 @@ pub fn repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
 pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
     if is_large(db, function) {
         follower_slot(db, function).clear();
+    }
+    if function.flow(db).id_count() >= graph_slot::LARGE {
+        graph_slot::graph_slot(db, function).clear();
     }
 }
 
