@@ -37,6 +37,7 @@ use std::{
 use phalanx::{
     FunctionId, Session,
     analysis::{
+        self,
         divergence::{Divergence, Flow, Rules, ValueTable, solve},
         lower::{self, Code, Surroundings},
     },
@@ -208,7 +209,8 @@ fn measure(session: &mut Session, text: &[u8]) -> Row {
                 timed(&mut all, || {
                     let table = lower::as_llvm(code, around);
                     let sync = SyncDependence::new(cfg, dom, cycles);
-                    solve(Flow { cfg, dom, cycles, sync: &sync }, &table, Rules::Precise)
+                    let flow = Flow { cfg, dom, cycles, sync: &sync };
+                    analysis::divergence::solve(flow, &table, Rules::Precise)
                 });
             }
         });
