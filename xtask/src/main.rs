@@ -1,9 +1,10 @@
-//! Chores of the workspace: `cargo xtask tidy | ci | conformance | fuzz | oracle`.
+//! Chores of the workspace: `cargo xtask tidy | ci | conformance | fuzz | oracle | edits`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 #![allow(clippy::disallowed_methods, reason = "chores read files and start programs")]
 
 mod ci;
 mod conformance;
+mod edits;
 mod fuzz;
 mod oracle;
 mod tidy;
@@ -30,6 +31,8 @@ enum Chore {
     Fuzz(fuzz::Options),
     /// Claims of uniformity against execution, on random programs.
     Oracle(oracle::Options),
+    /// Facts of edited functions against those of new databases, over random transactions.
+    Edits(edits::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -39,5 +42,6 @@ fn main() -> anyhow::Result<()> {
         Chore::Conformance(options) => conformance::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Oracle(options) => oracle::run(&options),
+        Chore::Edits(options) => edits::run(&options),
     }
 }
