@@ -1,4 +1,4 @@
-//! Chores of the workspace: `cargo xtask tidy | ci | conformance | fuzz | oracle | edits`.
+//! Chores of the workspace: `cargo xtask tidy | ci | conformance | fuzz | oracle | edits | precision`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 #![allow(clippy::disallowed_methods, reason = "chores read files and start programs")]
 
@@ -7,6 +7,7 @@ mod conformance;
 mod edits;
 mod fuzz;
 mod oracle;
+mod precision;
 mod tidy;
 
 use clap::{Parser, Subcommand};
@@ -33,6 +34,8 @@ enum Chore {
     Oracle(oracle::Options),
     /// Facts of edited functions against those of new databases, over random transactions.
     Edits(edits::Options),
+    /// How much of our kernels is called divergent, by LLVM 22 and by us.
+    Precision(precision::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -43,5 +46,6 @@ fn main() -> anyhow::Result<()> {
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Oracle(options) => oracle::run(&options),
         Chore::Edits(options) => edits::run(&options),
+        Chore::Precision(options) => precision::run(&options),
     }
 }
