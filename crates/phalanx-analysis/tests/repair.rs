@@ -36,8 +36,17 @@ struct End {
     operands: Vec<Value>,
 }
 
+/// An edit that facts follow by copying.
+#[derive(Clone, Copy)]
+enum Update {
+    Split(Node),
+    Edge(Node),
+    Merge(Node, Node),
+}
+
 /// A function that is edited: the obvious copy of what the tables should say.
 struct Model {
+    layout: Vec<Node>,
     cfg: Cfg,
     dom: DomTree,
     cycles: Cycles,
@@ -86,7 +95,7 @@ impl Model {
             let operands = block.terminator.condition().and_then(value_of);
             ends.push(End { operands: operands.into_iter().collect(), ..End::default() });
         }
-        Self { cfg, dom, cycles, sync, values, ends }
+        Self { layout: cfg.nodes().collect(), cfg, dom, cycles, sync, values, ends }
     }
 
     fn flow(&self) -> Flow<'_> {
@@ -228,6 +237,213 @@ impl Model {
         self.state(value, retained);
     }
 
+    fn successors(&self) -> Vec<Vec<Node>> {
+        self.cfg.nodes().map(|node| self.cfg.successors(node).to_vec()).collect()
+    }
+
+    /// Changes the control flow, here and in the tables. Returns the blocks whose successors are others.
+    fn edit_flow(&mut self, rng: &mut SmallRng, retained: &mut Option<Retained>) -> Vec<Node> {
+        let n = self.ends.len();
+        let mut lists = self.successors();
+        // Often one that is new.
+        let last = if rng.random_bool(0.3) { n - 1 } else { 0 };
+        let block = rng.random_range(last..n);
+        let mut touched = vec![Node::new(block)];
+        let mut stated: Vec<Value> = Vec::new();
+        let mut update = None;
+        match rng.random_range(0..12) {
+            0..=3 => {
+                update = Some(Update::Split(Node::new(block)));
+                self.split(rng, block, &mut lists, &mut touched, &mut stated);
+            }
+            4 | 5 if !lists[block].is_empty() => {
+                // A new block on an edge.
+                let at = rng.random_range(0..lists[block].len());
+                let new = self.new_block(&mut lists, &mut touched);
+                let to = std::mem::replace(&mut lists[block][at], new);
+                lists[new.index()] = vec![to];
+                update = Some(Update::Edge(Node::new(block)));
+            }
+            6 => {
+                let only = |to: &[Node]| match *to {
+                    [to] if to.index() != block && self.cfg.predecessors(to).len() == 1 => Some(to),
+                    _ => None,
+                };
+                if let Some(next) = only(&lists[block]).filter(|next| *next != self.cfg.entry()) {
+                    update = Some(Update::Merge(Node::new(block), next));
+                    self.merge(block, next, &mut lists, &mut touched, &mut stated);
+                }
+            }
+            7 | 8 if !lists[block].is_empty() => {
+                let at = rng.random_range(0..lists[block].len());
+                lists[block][at] = Node::new(rng.random_range(1..n.max(2)).min(n - 1));
+            }
+            9 => {
+                let to = Node::new(rng.random_range(1..n.max(2)).min(n - 1));
+                let at = rng.random_range(0..=lists[block].len());
+                lists[block].insert(at, to);
+            }
+            10 if lists[block].len() > 1 => {
+                let at = rng.random_range(0..lists[block].len());
+                lists[block].remove(at);
+            }
+            _ => {
+                // A block beside an edge.
+                if let Some(&to) = lists[block].first() {
+                    let new = self.new_block(&mut lists, &mut touched);
+                    lists[block].push(new);
+                    lists[new.index()] = vec![to];
+                    self.ends[block].operands = vec![self.any_value(rng)];
+                }
+            }
+        }
+        if lists.iter().flatten().any(|to| *to == self.cfg.entry()) {
+            // Only programs whose entry is a loop already come here.
+            lists.iter_mut().for_each(|list| list.retain(|to| *to != self.cfg.entry()));
+            touched = (0..lists.len()).map(Node::new).collect();
+            update = None;
+        }
+        if touched.len() == 2 && touched[1].index() == n {
+            let at = self.layout.iter().position(|node| *node == touched[0]);
+            // A block that was merged into another is not laid out.
+            update = update.filter(|_| at.is_some());
+            self.layout.insert(at.map_or(self.layout.len(), |at| at + 1), touched[1]);
+        }
+        if let Some(Update::Merge(node, next)) = update {
+            let at = |n| self.layout.iter().position(|other| *other == n);
+            let (first, second) = (at(node), at(next));
+            if first.map(|first| first + 1) != second {
+                update = None;
+            }
+            self.layout.retain(|other| *other != next);
+        }
+        let next = Cfg::with_layout(self.cfg.entry(), lists, &self.layout);
+        if update.and_then(|update| self.update(update, &next)).is_none() {
+            self.dom = DomTree::new(&next);
+            self.cycles = Cycles::new(&next);
+            self.sync = SyncDependence::new(&next, &self.dom, &self.cycles);
+        }
+        self.cfg = next;
+        self.fix_phis(rng, &mut stated);
+        stated.into_iter().for_each(|value| self.state(value, retained));
+        if let Some(retained) = retained {
+            for &block in &touched {
+                let End { is_fixed, seed, operands } = &self.ends[block.index()];
+                retained.table().set_terminator(block, *is_fixed, *seed, operands);
+            }
+        }
+        touched
+    }
+
+    /// Updates the facts instead of computing them.
+    fn update(&mut self, update: Update, next: &Cfg) -> Option<()> {
+        let (dom, cycles, sync) = match update {
+            Update::Split(node) => {
+                let cycles = self.cycles.after_split(next, node)?;
+                let sync = self.sync.after_split(next, &cycles, node);
+                (self.dom.after_split(node), cycles, sync)
+            }
+            Update::Edge(from) => {
+                let to = *next.successors(Node::new(next.node_count() - 1)).first()?;
+                if next.successors(from).contains(&to) {
+                    return None;
+                }
+                let dom = self.dom.after_edge_split(next, from)?;
+                let cycles = self.cycles.after_edge_split(next, from)?;
+                let sync = self.sync.after_edge_split(next, &dom, &cycles, from);
+                (dom, cycles, sync)
+            }
+            Update::Merge(node, other) => {
+                let cycles = self.cycles.after_merge(node, other);
+                let sync = self.sync.after_merge(next, &cycles, node, other);
+                (self.dom.after_merge(node, other), cycles, sync)
+            }
+        };
+        let sync = sync.unwrap_or_else(|| SyncDependence::new(next, &dom, &cycles));
+        (self.dom, self.cycles, self.sync) = (dom, cycles, sync);
+        Some(())
+    }
+
+    fn new_block(&mut self, lists: &mut Vec<Vec<Node>>, touched: &mut Vec<Node>) -> Node {
+        lists.push(Vec::new());
+        self.ends.push(End::default());
+        let new = Node::new(lists.len() - 1);
+        touched.push(new);
+        new
+    }
+
+    fn split(
+        &mut self,
+        rng: &mut SmallRng,
+        block: usize,
+        lists: &mut Vec<Vec<Node>>,
+        touched: &mut Vec<Node>,
+        stated: &mut Vec<Value>,
+    ) {
+        let new = self.new_block(lists, touched);
+        lists[new.index()] = std::mem::replace(&mut lists[block], vec![new]);
+        self.ends[new.index()] = std::mem::take(&mut self.ends[block]);
+        for (i, def) in self.values.iter_mut().enumerate() {
+            if def.block.index() == block && def.incoming.is_none() && rng.random_bool(0.5) {
+                def.block = new;
+                stated.push(Value::new(i));
+            }
+        }
+        self.rename_pred(&lists[new.index()], Node::new(block), new, stated);
+    }
+
+    fn merge(
+        &mut self,
+        block: usize,
+        next: Node,
+        lists: &mut [Vec<Node>],
+        touched: &mut Vec<Node>,
+        stated: &mut Vec<Value>,
+    ) {
+        lists[block] = std::mem::take(&mut lists[next.index()]);
+        self.ends[block] = std::mem::take(&mut self.ends[next.index()]);
+        touched.push(next);
+        for (i, def) in self.values.iter_mut().enumerate() {
+            if def.block == next {
+                def.block = Node::new(block);
+                if let Some(incoming) = def.incoming.take() {
+                    def.operands = incoming.iter().filter_map(|entry| entry.value).collect();
+                }
+                stated.push(Value::new(i));
+            }
+        }
+        self.rename_pred(&lists[block], next, Node::new(block), stated);
+    }
+
+    fn rename_pred(&mut self, of: &[Node], old: Node, new: Node, stated: &mut Vec<Value>) {
+        for (i, def) in self.values.iter_mut().enumerate().filter(|def| of.contains(&def.1.block)) {
+            for entry in def.incoming.iter_mut().flatten().filter(|entry| entry.pred == old) {
+                entry.pred = new;
+                stated.push(Value::new(i));
+            }
+        }
+    }
+
+    /// Gives every phi one entry per predecessor.
+    fn fix_phis(&mut self, rng: &mut SmallRng, stated: &mut Vec<Value>) {
+        for i in 0..self.values.len() {
+            let Some(mut incoming) = self.values[i].incoming.clone() else { continue };
+            let mut preds = self.cfg.predecessors(self.values[i].block).to_vec();
+            preds.dedup();
+            incoming.retain(|entry| preds.contains(&entry.pred));
+            for pred in preds {
+                if !incoming.iter().any(|entry| entry.pred == pred) {
+                    let entry = self.any_entry(rng, pred);
+                    incoming.push(entry);
+                }
+            }
+            if self.values[i].incoming.as_ref() != Some(&incoming) {
+                self.values[i].incoming = Some(incoming);
+                stated.push(Value::new(i));
+            }
+        }
+    }
+
     fn edit_operand(&mut self, rng: &mut SmallRng, value: Value) {
         let operand = self.any_value(rng);
         let (at, replaces) = (rng.random_range(0..4), rng.random_bool(0.8));
@@ -325,6 +541,8 @@ fn incoming(pred: Node, operand: Operand) -> Incoming {
 
 #[derive(Debug, Default)]
 struct Counts {
+    flow_repaired: usize,
+    flow_rebuilt: usize,
     repaired: usize,
     rebuilt: usize,
     scratch: usize,
@@ -334,7 +552,13 @@ struct Counts {
     changed: usize,
 }
 
-fn check(seed: u64, program: &AbstractProgram, rounds: usize, counts: &mut Counts) {
+fn check(
+    seed: u64,
+    program: &AbstractProgram,
+    rounds: usize,
+    flow_share: f64,
+    counts: &mut Counts,
+) {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut model = Model::new(program, &mut rng);
     let mut retained: Option<Retained> = None;
@@ -343,8 +567,24 @@ fn check(seed: u64, program: &AbstractProgram, rounds: usize, counts: &mut Count
         for _ in 0..rng.random_range(1..4) {
             model.edit(&mut rng, &mut retained);
         }
+        let is_flow = rng.random_bool(flow_share);
+        let mut touched = Vec::new();
+        let before = model.successors();
+        if is_flow {
+            touched = model.edit_flow(&mut rng, &mut retained);
+            if rng.random_bool(0.3) {
+                touched.extend(model.edit_flow(&mut rng, &mut retained));
+            }
+        }
         let scratch = solve(model.flow(), &model.table(), Rules::Precise);
-        match retained.as_mut().map(|retained| retained.repair(model.flow())) {
+        let touched = rng.random_bool(0.5).then_some(touched.as_slice());
+        let repaired = retained.as_mut().map(|retained| match is_flow {
+            true => retained.repair_flow(model.flow(), touched),
+            false => retained.repair(model.flow()),
+        });
+        match repaired {
+            Some(Ok(Outcome::Repaired { .. })) if is_flow => counts.flow_repaired += 1,
+            Some(Ok(Outcome::Rebuilt)) if is_flow => counts.flow_rebuilt += 1,
             None => {
                 counts.scratch += 1;
                 retained = Retained::new(model.flow(), model.table()).ok();
@@ -380,10 +620,10 @@ fn check(seed: u64, program: &AbstractProgram, rounds: usize, counts: &mut Count
             let wrong: Vec<(Value, &Def)> =
                 table.values().filter(differ).map(|v| (v, &model.values[v.index()])).collect();
             panic!(
-                "seed {seed}, round {round}: {wrong:?}\nrepaired {}\nscratch {}\n{}",
+                "seed {seed}, round {round}: {wrong:?}\nrepaired {}\nscratch {}\nbefore {before:?}\nafter {:?}",
                 of(retained.answer()),
                 of(&scratch),
-                program.to_llvm("f")
+                model.successors()
             );
         }
         counts.changed += usize::from(last.as_ref() != Some(&scratch));
@@ -403,11 +643,24 @@ fn warm_equals_cold() {
     for seed in 0..2000 * effort() {
         let blocks = [4, 8, 12, 20, 40][seed as usize % 5];
         let program = program(seed, Options { blocks, undef: seed % 3 == 0, shape: None });
-        check(seed, &program, 12, &mut counts);
+        check(seed, &program, 12, 0.0, &mut counts);
     }
     let all = counts.repaired + counts.rebuilt + counts.scratch;
     assert!(counts.repaired * 2 > all, "{counts:?}");
     assert!(counts.temporal > all / 20 && counts.changed > all / 4, "{counts:?}");
+}
+
+/// Blocks are split and merged, edges come and go, among other edits.
+#[test]
+fn warm_equals_cold_when_the_control_flow_is_edited() {
+    let mut counts = Counts::default();
+    for seed in 0..2000 * effort() {
+        let blocks = [4, 8, 12, 20, 40][seed as usize % 5];
+        let program = program(seed, Options { blocks, undef: seed % 3 == 0, shape: None });
+        check(seed, &program, 12, 0.6, &mut counts);
+    }
+    assert!(counts.flow_repaired > 20 * counts.flow_rebuilt, "{counts:?}");
+    assert!(counts.flow_repaired > 5000 && counts.temporal > 3000, "{counts:?}");
 }
 
 /// Wide joins, many exits, deep nests: what random programs have too little of.
@@ -423,7 +676,8 @@ fn warm_equals_cold_on_families() {
     }
     for round in 0..effort() {
         for (i, program) in programs.iter().enumerate() {
-            check(round * 1000 + i as u64, program, 25, &mut counts);
+            check(round * 1000 + i as u64, program, 25, 0.0, &mut counts);
+            check(round * 1000 + i as u64, program, 25, 0.5, &mut counts);
         }
     }
     let all = counts.repaired + counts.rebuilt + counts.scratch;
@@ -458,7 +712,7 @@ fn chain(n: usize, is_loop: bool) -> Model {
     });
     values.extend((3..n).map(|i| def(2, vec![Value::new(i - 1), Value::new(1)])));
     let ends = vec![End::default(); 4];
-    Model { cfg, dom, cycles, sync, values, ends }
+    Model { layout: cfg.nodes().collect(), cfg, dom, cycles, sync, values, ends }
 }
 
 fn follow(model: &Model) -> Option<Retained> {

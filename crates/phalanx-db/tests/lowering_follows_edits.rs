@@ -424,7 +424,8 @@ fn a_function_is_followed_through_edits() {
             };
             let scratch = solve(graph.flow(), &table, Rules::Precise);
             let subject = Subject { code, around, flow: graph.flow(), stamp };
-            let since = |_| is_known.then_some(Changes { insts: &changed, flow: is_flow });
+            let since =
+                |_| is_known.then_some(Changes { insts: &changed, flow: is_flow, blocks: &[] });
             let (answer, how) = follower.answer(subject, since, || scratch.clone());
             assert!(answer == scratch, "{sources:?}, round {round}, {how:?}");
             found.push(how);
@@ -432,7 +433,8 @@ fn a_function_is_followed_through_edits() {
         assert_eq!(found[0], Found::Solved);
         let count = |is: fn(&Found) -> bool| found.iter().filter(|how| is(how)).count();
         assert!(count(|how| matches!(how, Found::Repaired { visited: 0..60 })) > 250);
-        assert!(count(|how| *how == Found::Rebuilt) > 5 && count(|how| *how == Found::Kept) > 10);
+        assert!(count(|how| *how == Found::Kept) > 10);
+        assert!(count(|how| *how == Found::Rebuilt) < 5);
     }
 }
 

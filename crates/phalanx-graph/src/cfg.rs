@@ -3,8 +3,12 @@
 //! Four vectors of 32-bit numbers hold the whole graph: the targets of all edges in source order with
 //! an offset per source, and the sources of all edges in target order with an offset per target.
 //! Successor lists keep the order of the terminator's operands and repeat a target that the
-//! terminator repeats. Predecessor lists are sorted by source.
+//! terminator repeats. Predecessor lists follow the *layout*: the order of blocks in the text, which is that of
+//! their numbers until blocks are inserted.
 
+mod update;
+
+use crate::bitset::BitSet;
 use crate::graph::Graph;
 use crate::node::Node;
 
@@ -28,6 +32,10 @@ pub struct Cfg {
     succ: Vec<Node>,
     pred_start: Vec<u32>,
     pred: Vec<Node>,
+    /// Nodes without successors, in the order of the layout; empty where that is the order of their numbers.
+    exits: Vec<Node>,
+    /// How many nodes without successors, the last ones, are not in the layout.
+    not_laid_out: u32,
 }
 
 impl Cfg {
@@ -39,6 +47,17 @@ impl Cfg {
     where
         L: IntoIterator<Item = Node>,
     {
+        Self::with_layout(entry, lists, &[])
+    }
+
+    /// The same, with the nodes in another order than that of their numbers. Nodes that are not in the layout come last.
+    ///
+    /// # Panics
+    /// As [`new`](Self::new); also if a node of the layout is none, or is in it twice.
+    pub fn with_layout<L>(entry: Node, lists: impl IntoIterator<Item = L>, layout: &[Node]) -> Self
+    where
+        L: IntoIterator<Item = Node>,
+    {
         let lists = lists.into_iter();
         let mut succ_start = Vec::with_capacity(lists.size_hint().0 + 1);
         let mut succ = Vec::with_capacity(2 * lists.size_hint().0);
@@ -47,11 +66,11 @@ impl Cfg {
             succ.extend(list);
             succ_start.push(offset(succ.len()));
         }
-        Self::from_rows(entry, succ_start, succ)
+        Self::from_rows(entry, succ_start, succ, layout)
     }
 
-    /// Builds the predecessor rows by counting, which leaves each row sorted by source.
-    fn from_rows(entry: Node, succ_start: Vec<u32>, succ: Vec<Node>) -> Self {
+    /// Builds the predecessor rows by counting, which leaves each row in the order of the layout.
+    fn from_rows(entry: Node, succ_start: Vec<u32>, succ: Vec<Node>, layout: &[Node]) -> Self {
         let n = succ_start.len() - 1;
         assert!(n < u32::MAX as usize, "{n} nodes do not fit 32-bit node numbers");
         assert!(entry.index() < n, "the entry {entry} is not one of the {n} nodes");
@@ -67,15 +86,33 @@ impl Cfg {
             *count = end;
         }
         let mut pred = vec![Node::default(); succ.len()];
-        for source in (0..n).rev() {
+        let mut fill = |source: usize| {
             let row = succ_start[source] as usize..succ_start[source + 1] as usize;
             for &target in &succ[row] {
                 let slot = &mut pred_start[target.index()];
                 *slot -= 1;
                 pred[*slot as usize] = Node::from_raw(source as u32);
             }
+        };
+        let (mut exits, mut not_laid_out) = (Vec::new(), 0);
+        if layout.is_empty() {
+            (0..n).rev().for_each(fill);
+        } else {
+            let mut others = BitSet::new(n);
+            (0..n).for_each(|node| {
+                others.insert(node);
+            });
+            for node in layout {
+                assert!(others.remove(node.index()), "{node} is laid out twice, or is no node");
+            }
+            let order: Vec<Node> =
+                layout.iter().copied().chain(others.iter().map(Node::new)).collect();
+            order.iter().rev().for_each(|node| fill(node.index()));
+            let is_exit = |node: &Node| succ_start[node.index()] == succ_start[node.index() + 1];
+            not_laid_out = order[layout.len()..].iter().filter(|node| is_exit(node)).count() as u32;
+            exits = unless_by_number(order.into_iter().filter(is_exit).collect());
         }
-        Self { entry, succ_start, succ, pred_start, pred }
+        Self { entry, succ_start, succ, pred_start, pred, exits, not_laid_out }
     }
 
     /// How many nodes there are.
@@ -111,7 +148,14 @@ impl Cfg {
         &self.succ[self.succ_start[i] as usize..self.succ_start[i + 1] as usize]
     }
 
-    /// Sources of the edges that enter the node, sorted, with multiplicity.
+    /// Nodes without successors, in the order of the layout.
+    pub fn exits(&self) -> impl Iterator<Item = Node> + '_ {
+        let by_number = if self.exits.is_empty() { self.node_count() } else { 0 };
+        let by_number = (0..by_number).map(Node::new).filter(|n| self.successors(*n).is_empty());
+        self.exits.iter().copied().chain(by_number)
+    }
+
+    /// Sources of the edges that enter the node, in the order of the layout, with multiplicity.
     #[inline]
     #[must_use]
     pub fn predecessors(&self, node: Node) -> &[Node] {
@@ -129,6 +173,11 @@ impl Cfg {
             [first, rest @ ..] => rest.iter().any(|s| s != first),
         }
     }
+}
+
+/// A list of exits as it is kept.
+fn unless_by_number(exits: Vec<Node>) -> Vec<Node> {
+    if exits.is_sorted() { Vec::new() } else { exits }
 }
 
 fn offset(len: usize) -> u32 {
@@ -208,7 +257,8 @@ impl CfgBuilder {
             succ_start.resize(from.index() + 1, offset(i));
         }
         succ_start.resize(self.nodes + 1, offset(self.edges.len()));
-        Cfg::from_rows(entry, succ_start, self.edges.into_iter().map(|(_, to)| to).collect())
+        let succ = self.edges.into_iter().map(|(_, to)| to).collect();
+        Cfg::from_rows(entry, succ_start, succ, &[])
     }
 }
 
@@ -231,6 +281,15 @@ mod tests {
         assert!(cfg.is_branch(n(0)));
         assert!(!cfg.is_branch(n(1)), "equal targets are no branch");
         assert!(!cfg.is_branch(n(2)));
+    }
+
+    #[test]
+    fn predecessors_and_exits_follow_the_layout() {
+        let lists = [vec![n(2), n(3)], vec![n(4)], vec![n(4)], vec![], vec![], vec![n(4)]];
+        let layout = [0, 2, 4, 1, 3].map(n);
+        let cfg = Cfg::with_layout(n(0), lists, &layout);
+        assert_eq!(cfg.predecessors(n(4)), [n(2), n(1), n(5)]);
+        assert!(cfg.exits().eq([n(4), n(3)]));
     }
 
     #[test]

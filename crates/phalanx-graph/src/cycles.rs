@@ -32,6 +32,7 @@
 //! and is found in the cycle's range with [`Thresholds`](crate::threshold). So all is `O(n + m)`.
 
 mod build;
+mod update;
 
 use std::fmt;
 

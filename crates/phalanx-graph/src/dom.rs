@@ -23,7 +23,11 @@
 //! stand in the order in which the depth-first search (first successor first) met them, and are found
 //! from the preorder alone: the first child follows its parent, a sibling follows the subtree before.
 
+mod update;
+
 use std::cell::Cell;
+
+pub(crate) use update::inserted;
 
 use crate::dfs::NONE;
 use crate::graph::Graph;

@@ -16,6 +16,13 @@
 //! | control dependence | [`ControlDependence`] | `O(n + m)`, a query pays for its answer | `O(n + m)` |
 //! | cycle hierarchy | [`Cycles`] | `O((n + m) log n)`, linear in practice | `O(n + m)` |
 //!
+//! **Updates.** When a block is split, put on an edge, or merged with the only one that it leads to, the facts change in one
+//! place: `after_split`, `after_edge_split` and `after_merge` of [`Cfg`], [`DomTree`], [`PostDomTree`], [`Cycles`] and
+//! [`sync::SyncDependence`] copy them, with what is new put in, in a fraction of the time. The result is equal to what the
+//! constructor makes of the new graph, orders included. An update that is not known to be gives `None`. A new block has the
+//! next number and must follow the block in question in the layout ([`Cfg::with_layout`]); a block that is merged into another
+//! must have followed it.
+//!
 //! No algorithm recurses, whatever the depth of the graph.
 //!
 //! This crate must not know: instructions, values, text formats, queries or databases.
@@ -26,6 +33,7 @@
 
 pub mod bitset;
 pub mod cfg;
+pub mod change;
 pub mod control;
 pub mod cycles;
 pub mod dfs;

@@ -26,6 +26,8 @@
 //!
 //! Every node of the graph is in the tree, also those that no path from the entry reaches.
 
+mod update;
+
 use crate::bitset::BitSet;
 use crate::cfg::Cfg;
 use crate::dfs::NONE;
@@ -61,7 +63,7 @@ impl PostDomTree {
         Self { tree, roots }
     }
 
-    /// The nodes below the virtual exit by convention: those without successors in number order, then
+    /// The nodes below the virtual exit by convention: those without successors in layout order, then
     /// one for each way to run forever. The order is LLVM's too.
     #[must_use]
     pub fn roots(&self) -> &[Node] {
@@ -158,13 +160,8 @@ impl Graph for Reversed<'_> {
 /// The roots by the convention of the module documentation.
 fn find_roots(cfg: &Cfg) -> Vec<Node> {
     let mut search = RootSearch::new(cfg);
-    let mut roots = Vec::new();
-    for node in cfg.nodes() {
-        if cfg.successors(node).is_empty() {
-            roots.push(node);
-            search.mark_reaching(node);
-        }
-    }
+    let mut roots = cfg.exits().collect::<Vec<_>>();
+    roots.iter().for_each(|&root| search.mark_reaching(root));
     if search.left > 0 {
         let budget = 16 * (cfg.node_count() + cfg.edge_count()) + (1 << 16);
         search.endless_roots(&mut roots, budget);

@@ -110,18 +110,22 @@ impl Flow {
             + (self.order.capacity() + self.pool.capacity()) * size_of::<BlockId>()
     }
 
-    /// The control-flow graph over node numbers equal to block numbers. O(blocks + edges).
+    /// The control-flow graph over node numbers equal to block numbers, laid out as the text is. O(blocks + edges).
     ///
     /// None for a declaration.
     pub fn cfg(&self) -> Option<Cfg> {
         let entry = node_of(self.entry()?);
-        Some(Cfg::new(
-            entry,
-            self.blocks.iter().map(|run| {
-                let successors = &self.pool[run.start as usize..][..run.len as usize];
-                successors.iter().map(|&s| node_of(s))
-            }),
-        ))
+        let is_by_number = self.order.len() == self.blocks.len()
+            && self.order.iter().enumerate().all(|(i, &block)| raw(block) as usize == i);
+        let layout: Vec<Node> = match is_by_number {
+            true => Vec::new(),
+            false => self.order.iter().map(|&block| node_of(block)).collect(),
+        };
+        let successors = |run: &BlockFlow| {
+            let successors = &self.pool[run.start as usize..][..run.len as usize];
+            successors.iter().map(|&s| node_of(s))
+        };
+        Some(Cfg::with_layout(entry, self.blocks.iter().map(successors), &layout))
     }
 }
 

@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use phalanx_analysis::{
     affect::UserKind,
     divergence::{Divergence, ValueTable},
+    legality::Legality,
     lower::Numbering,
 };
 use phalanx_db::{
@@ -291,7 +292,7 @@ impl Session {
 
     /// The control-flow graph; none for a declaration, as for all facts below.
     pub fn cfg(&self, function: FunctionId) -> Option<&Cfg> {
-        queries::cfg(&self.db, function.0).as_ref()
+        queries::cfg(&self.db, function.0).as_deref()
     }
 
     /// Depth-first numbers and reverse post-order.
@@ -301,12 +302,12 @@ impl Session {
 
     /// The dominator tree.
     pub fn dom_tree(&self, function: FunctionId) -> Option<&DomTree> {
-        queries::dom_tree(&self.db, function.0).as_ref()
+        queries::dom_tree(&self.db, function.0).as_deref()
     }
 
     /// The post-dominator tree.
     pub fn postdom_tree(&self, function: FunctionId) -> Option<&PostDomTree> {
-        queries::postdom_tree(&self.db, function.0).as_ref()
+        queries::postdom_tree(&self.db, function.0).as_deref()
     }
 
     /// Dominance frontiers.
@@ -321,7 +322,7 @@ impl Session {
 
     /// The cycle hierarchy.
     pub fn cycles(&self, function: FunctionId) -> Option<&Cycles> {
-        queries::cycles(&self.db, function.0).as_ref()
+        queries::cycles(&self.db, function.0).as_deref()
     }
 
     /// What affects what, and what each definition contributes by itself.
@@ -338,6 +339,11 @@ impl Session {
     /// `print<uniformity>` shows. In the dense form of the analysis; [`Numbering`] names its values.
     pub fn uniformity(&self, function: FunctionId) -> Option<&Divergence> {
         queries::uniformity(&self.db, function.0).as_ref()
+    }
+
+    /// Which motions are legal of operations that communicate among the threads of a scope; see [`phalanx_analysis::legality`].
+    pub fn legality(&self, function: FunctionId, scope: Scope) -> Option<Legality<'_>> {
+        queries::legality(&self.db, function.0, scope)
     }
 
     fn view<'s>(

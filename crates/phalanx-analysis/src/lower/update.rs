@@ -8,7 +8,10 @@
 //! O(changed instructions, their operands, and who looks at them).
 
 use phalanx_graph::Node;
-use phalanx_ir::{Body, InstId, Opcode, flow::node_of};
+use phalanx_ir::{
+    BlockId, Body, InstId, Opcode,
+    flow::{block_of, node_of},
+};
 use phalanx_target::SourceSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -146,23 +149,39 @@ impl Neighbours {
         }
     }
 
-    /// Instructions that are in another block than a table says, in order: after blocks were split or merged. O(instructions).
+    /// Instructions that are in another block than a table says, and phis that may have other entries, in order: after blocks
+    /// were split or merged. O(instructions), or those of the blocks in question and the phis behind them.
     #[must_use]
-    pub fn moved(code: Code<'_>, table: &EditableTable) -> Vec<InstId> {
+    pub fn moved(code: Code<'_>, blocks: Option<&[BlockId]>, table: &EditableTable) -> Vec<InstId> {
+        let Code { body, flow, .. } = code;
         let numbering = Numbering::new(code.header);
         let is_moved = |inst: &InstId| {
             let value = numbering.inst(*inst);
-            let block = code.body.block_of(*inst).map(node_of);
+            let block = body.block_of(*inst).map(node_of);
             value.index() >= table.len() || block.is_some_and(|b| b != table.block(value))
         };
-        code.body.all_ids().filter(is_moved).collect()
+        let is_phi = |inst: &InstId| body.inst(*inst).opcode == Opcode::Phi;
+        let Some(blocks) = blocks else {
+            return body.all_ids().filter(is_moved).collect();
+        };
+        let mut found: Vec<InstId> = Vec::new();
+        for &block in blocks {
+            found.extend(body.block_insts(block).filter(|inst| is_moved(inst) || is_phi(inst)));
+            for &next in flow.successors(block) {
+                found.extend(body.block_insts(next).take_while(is_phi));
+            }
+        }
+        found.sort_unstable_by_key(|inst| inst.into_raw().into_u32());
+        found.dedup();
+        found
     }
 
-    /// Brings the terminators of all blocks up to date: after edges or blocks have changed.
+    /// Brings terminators up to date, those of all blocks or of these: after edges or blocks have changed.
     pub fn update_terminators(
         &self,
         code: Code<'_>,
         around: Surroundings<'_>,
+        blocks: Option<&[BlockId]>,
         table: &mut EditableTable,
     ) {
         let Code { header, flow, body, .. } = code;
@@ -180,16 +199,13 @@ impl Neighbours {
             }
         };
         table.grow(0, flow.id_count());
-        let mut is_linked = vec![false; flow.id_count()];
-        for &block in flow.order() {
-            let node = node_of(block);
-            if let Some(inst) = body.terminator(block) {
-                is_linked[node.index()] = true;
-                terminator(body, numbering, (inst, node), rules, table);
-            }
-        }
-        for (block, _) in is_linked.iter().enumerate().filter(|(_, is_linked)| !**is_linked) {
-            table.set_terminator(Node::new(block), false, SourceSet::EMPTY, &[]);
+        let update = |block: BlockId| match body.terminator(block) {
+            Some(inst) => terminator(body, numbering, (inst, node_of(block)), rules, table),
+            None => table.set_terminator(node_of(block), false, SourceSet::EMPTY, &[]),
+        };
+        match blocks {
+            Some(blocks) => blocks.iter().copied().for_each(update),
+            None => (0..flow.id_count()).map(|i| block_of(Node::new(i))).for_each(update),
         }
     }
 }

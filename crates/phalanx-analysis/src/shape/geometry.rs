@@ -73,7 +73,7 @@ impl Geometry {
         let wave = launch.wave_width.filter(|&width| width > 0);
         let known = exact.iter().take_while(|extent| extent.is_some()).count();
         let is_prefix = bound.iter().skip(known + 1).all(|&extent| extent == 1);
-        let threads = bound.iter().map(|&n| u64::from(n)).product::<u64>();
+        let threads = bound.iter().fold(1u64, |all, &n| all.saturating_mul(n.into()));
         let fits = bound.iter().all(|&n| u64::from(n) <= THREADS) && threads <= THREADS;
         let row = exact[0]
             .zip(wave)

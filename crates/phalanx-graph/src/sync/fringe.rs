@@ -34,6 +34,29 @@ struct Cell {
 }
 
 impl Fringes {
+    /// The frontier of a node is empty now.
+    pub(crate) fn clear(&mut self, node: Node) {
+        self.first[node.index()] = NONE;
+    }
+
+    /// The frontiers with one more, of one node.
+    pub(crate) fn with_one(&self, node: Node) -> Self {
+        let mut fringes = self.with_copy(None);
+        if let Some(last) = fringes.first.last_mut() {
+            *last = fringes.cells.len() as u32;
+        }
+        fringes.cells.push(Cell { node, next: NONE });
+        fringes
+    }
+
+    /// The frontiers with one more, equal to that of a node or empty.
+    pub(crate) fn with_copy(&self, of: Option<Node>) -> Self {
+        let mut first = Vec::with_capacity(self.first.len() + 1);
+        first.extend_from_slice(&self.first);
+        first.push(of.map_or(NONE, |node| self.first[node.index()]));
+        Self { first, cells: self.cells.clone() }
+    }
+
     /// The frontier of a node, deepest parents first.
     pub(crate) fn of(&self, node: Node) -> Fringe<'_> {
         Fringe { cells: &self.cells, next: self.first[node.index()] }

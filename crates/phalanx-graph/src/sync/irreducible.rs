@@ -502,7 +502,7 @@ impl<'a> Irreducible<'a> {
         found.dedup();
         if edges.iter().any(|edge| edge.2 != edges[0].2) {
             edges.sort_unstable();
-            found.extend_from_slice(wave.separate(cycles.parent(region), edges));
+            found.extend_from_slice(wave.separate(cycles.parent(region), edges).0);
         }
     }
 

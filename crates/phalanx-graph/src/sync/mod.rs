@@ -22,10 +22,12 @@
 //! | `wave` | the fast algorithm on it: skips to the fringes, one level at a time |
 //! | `irreducible` | branches inside irreducible regions, right for every hierarchy |
 //! | `table` | the lazily filled table |
+//! | `carry` | what of it stays true when the graph is edited |
 //!
 //! Read first: [`Consequence`] (what there is to know), then the module docs of `wave`.
 
 pub mod arrivals;
+mod carry;
 mod fringe;
 mod irreducible;
 pub mod label;
@@ -36,8 +38,9 @@ mod table;
 mod tests;
 mod wave;
 
+pub use carry::Carry;
 pub use label::{LabelPropagation, LabelSync, LlvmFixes, unreliable_cycle};
 pub use order::ModifiedPostOrder;
 pub use reduced::LeavingEdge;
-pub use table::{Answer, SyncDependence, SyncView};
+pub use table::{Answer, Footprint, SyncDependence, SyncView};
 pub use wave::{Consequence, EnteringEdges};

@@ -20,6 +20,8 @@
 //!      B   X              B
 //! ```
 //!
+//! What is behind a cycle comes after what is in it among the children of the header.
+//!
 //! So for a node `n` and anything `p` in the same level or nested in it, `n` dominates `p` exactly when `p`
 //! lies in the subtree of `n`: an interval of positions. All tables below are sorted by position, so
 //! "the edges from what `n` dominates to `x`" and "the edges from there out of the level" are intervals too.
@@ -27,6 +29,8 @@
 //! **Size.** `O(n + m)`, except for the dominance frontiers within levels; these share what they have in
 //! common, see [`fringe`](crate::sync::fringe). Edges that leave the level are not part of them, which
 //! is what makes frontiers quadratic in nested loops and in loops with many exits.
+
+mod update;
 
 use std::cell::Cell;
 
@@ -68,15 +72,21 @@ pub(crate) struct Reduced {
     inner: Vec<u32>,
     /// Interval of positions of the subtree in the level tree; `(NONE, 0)` for nodes without.
     interval: Vec<(u32, u32)>,
+    /// Parent in the level tree by node, `NONE` for the root and nodes without; empty when there is no cycle, where it is the
+    /// dominator tree.
+    parent: Vec<u32>,
     /// Interval in the dominator tree of the reduced graph; empty when it is the graph's own.
     dominated: Vec<(u32, u32)>,
+    /// Parents in that tree; empty likewise.
+    idom: Vec<u32>,
     /// Topological order of each level.
     rank: Vec<u32>,
     /// Where the dominance of each node ends within its level.
     pub(crate) frontier: Fringes,
-    /// Sources of edges: those into each node that go forward, then those of the edges that go back to the
-    /// header of each canonical cycle. Each row sorted by position and number.
+    /// Sources of edges: those of the edges that go back to the header of each canonical cycle, then those into each node that go
+    /// forward. Each row sorted by position and number.
     pub(crate) sources: Rows,
+    cycle_count: u32,
     pub(crate) leaving: Leaving,
 }
 
@@ -150,12 +160,15 @@ pub(crate) struct Leaving {
 /// would cost more than filling them.
 #[derive(Debug, Default)]
 struct Scratch {
-    /// By node: parent in the level tree.
-    parent: Vec<u32>,
+    /// By node: parent in the level tree, where that is the dominator tree.
+    tree_parent: Vec<u32>,
     /// The level tree in preorder.
     preorder: Vec<Node>,
     size: Vec<u32>,
     free: Vec<u32>,
+    behind: Vec<u32>,
+    /// Whether the parent is the header of a cycle that the node is not in.
+    is_behind: Vec<bool>,
     pairs: Vec<(u32, u32)>,
     edges: Vec<LeavingEnds>,
     stack: Vec<(Node, u32)>,
@@ -175,7 +188,7 @@ impl Scratch {
 
     /// Keeps the tables unless they are large.
     fn give_back(self: Box<Self>) {
-        if self.parent.capacity() <= SCRATCH_KEPT && self.pairs.capacity() <= SCRATCH_KEPT {
+        if self.preorder.capacity() <= SCRATCH_KEPT && self.pairs.capacity() <= SCRATCH_KEPT {
             SCRATCH.set(Some(self));
         }
     }
@@ -230,7 +243,7 @@ impl Reduced {
     pub(crate) fn new(cfg: &Cfg, dom: &DomTree, cycles: &Cycles) -> Self {
         let contraction = Contraction::new(cfg, cycles);
         let quotient = contraction.quotient(cfg);
-        let (own_dom, dominated);
+        let (own_dom, dominated, idom);
         let (graph, dom) = match &quotient {
             Some(graph) => {
                 own_dom = DomTree::new(graph);
@@ -239,10 +252,11 @@ impl Reduced {
                     _ => (NONE, 0),
                 };
                 dominated = graph.nodes().map(interval).collect();
+                idom = graph.nodes().map(|n| own_dom.idom(n).map_or(NONE, Node::raw)).collect();
                 (graph, &own_dom)
             }
             None => {
-                dominated = Vec::new();
+                (dominated, idom) = (Vec::new(), Vec::new());
                 (cfg, dom)
             }
         };
@@ -253,16 +267,20 @@ impl Reduced {
             representative,
             inner,
             interval: vec![(NONE, 0); n],
+            parent: Vec::new(),
             dominated,
+            idom,
             rank: ranks(graph, &mut scratch.stack),
             frontier: Fringes::default(),
             sources: Rows::default(),
+            cycle_count: 0,
             leaving: Leaving::default(),
         };
         reduced.level_tree(dom, cycles, &mut scratch);
         reduced.collect_edges(cfg, cycles, &mut scratch);
         reduced.far_edges(cycles, &mut scratch.pairs);
-        let Scratch { parent, preorder, pairs, fringes: room, .. } = &mut *scratch;
+        let Scratch { tree_parent, preorder, pairs, fringes: room, .. } = &mut *scratch;
+        let parent = if cycles.is_empty() { tree_parent } else { &reduced.parent };
         reduced.frontier = fringes(preorder, parent, pairs, room);
         scratch.give_back();
         reduced
@@ -302,6 +320,29 @@ impl Reduced {
         }
     }
 
+    /// Whether some node stands for an irreducible region.
+    pub(crate) fn has_regions(&self) -> bool {
+        !self.representative.is_empty()
+    }
+
+    /// The parent of a node in the level tree.
+    #[inline]
+    pub(crate) fn parent(&self, dom: &DomTree, node: Node) -> Option<Node> {
+        match self.parent.get(node.index()) {
+            Some(&up) => (up != NONE).then(|| Node::from_raw(up)),
+            None => dom.idom(node),
+        }
+    }
+
+    /// The parent of a representative in the dominator tree of the reduced graph.
+    #[inline]
+    pub(crate) fn idom(&self, dom: &DomTree, node: Node) -> Option<Node> {
+        match self.idom.get(node.index()) {
+            Some(&up) => (up != NONE).then(|| Node::from_raw(up)),
+            None => dom.idom(node),
+        }
+    }
+
     #[inline]
     pub(crate) fn rank(&self, node: Node) -> u32 {
         self.rank[node.index()]
@@ -310,13 +351,24 @@ impl Reduced {
     /// The forward edges into a node, as a range of [`sources`](Self::sources).
     #[inline]
     pub(crate) fn entering(&self, node: Node) -> (u32, u32) {
-        self.sources.range(node.index())
+        self.sources.range(self.forward_row(node))
+    }
+
+    /// The sources of the forward edges into a node.
+    #[inline]
+    pub(crate) fn sources_of(&self, node: Node) -> &[u32] {
+        self.sources.row(self.forward_row(node))
+    }
+
+    #[inline]
+    fn forward_row(&self, node: Node) -> usize {
+        self.cycle_count as usize + node.index()
     }
 
     /// The edges back to the header of a canonical cycle, as a range of [`sources`](Self::sources).
     #[inline]
     pub(crate) fn back(&self, cycle: CycleId) -> (u32, u32) {
-        self.sources.range(self.interval.len() + cycle.index())
+        self.sources.range(cycle.index())
     }
 
     /// The part of a row of edges whose sources are at positions `first..end`.
@@ -385,44 +437,57 @@ impl Reduced {
         cycles.outermost_without(self.inner(cycles, inside)?, outside)
     }
 
-    /// Parents in the level tree by node, and the nodes in preorder. Sets the intervals.
+    /// The nodes in preorder of the level tree. Sets the parents and the intervals.
     fn level_tree(&mut self, dom: &DomTree, cycles: &Cycles, scratch: &mut Scratch) {
-        let Scratch { parent, preorder, size, free, .. } = scratch;
+        let Scratch { tree_parent, preorder, size, free, behind, is_behind, .. } = scratch;
         let (order, n) = (dom.preorder(), self.interval.len());
-        refill(parent, n, NONE);
         preorder.clear();
         if cycles.is_empty() {
             // It is the dominator tree.
+            refill(tree_parent, n, NONE);
             for (at, &node) in order.iter().enumerate() {
-                parent[node.index()] = dom.idom(node).map_or(NONE, Node::raw);
+                tree_parent[node.index()] = dom.idom(node).map_or(NONE, Node::raw);
                 self.interval[node.index()] = (at as u32, dom.tout(node).unwrap_or(0));
             }
             preorder.extend_from_slice(order);
             return;
         }
+        self.parent = vec![NONE; n];
+        refill(is_behind, n, false);
         for &node in &order[1..] {
             let Some(up) = dom.idom(node) else { continue };
-            let up = match self.left(cycles, up, node) {
-                Some(cycle) => cycles.header(cycle),
-                None => up,
+            let (up, is_out) = match self.left(cycles, up, node) {
+                Some(cycle) => (cycles.header(cycle), true),
+                None => (up, false),
             };
-            parent[node.index()] = up.raw();
+            self.parent[node.index()] = up.raw();
+            is_behind[node.index()] = is_out;
         }
-        // Parents dominate, so they come earlier in the dominator tree's preorder.
+        // Parents dominate, so they come earlier in the dominator tree's preorder. What is behind a cycle comes after what is
+        // in it: `behind` counts first what is in it, and is then where to go on.
         refill(size, n, 1);
+        refill(behind, n, 1);
         for node in order[1..].iter().rev() {
-            size[parent[node.index()] as usize] += size[node.index()];
+            let (i, up) = (node.index(), self.parent[node.index()] as usize);
+            size[up] += size[i];
+            if !is_behind[i] {
+                behind[up] += size[i];
+            }
         }
         refill(free, n, 0);
         preorder.resize(order.len(), order[0]);
         for &node in order {
             let i = node.index();
             let mut at = 0;
-            if parent[i] != NONE {
-                at = free[parent[i] as usize];
-                free[parent[i] as usize] += size[i];
+            let up = self.parent[i];
+            if up != NONE {
+                let next =
+                    if is_behind[i] { &mut behind[up as usize] } else { &mut free[up as usize] };
+                at = *next;
+                *next += size[i];
             }
             free[i] = at + 1;
+            behind[i] += at;
             self.interval[i] = (at, at + size[i]);
             preorder[at as usize] = node;
         }
@@ -441,7 +506,7 @@ impl Reduced {
             members = Rows::from_pairs(cfg.node_count(), &pairs);
         }
         let Scratch { preorder, pairs: sources, edges, blocks, targets, .. } = scratch;
-        let first_back_row = cfg.node_count() as u32;
+        self.cycle_count = cycles.len() as u32;
         edges.clear();
         sources.clear();
         for &standing in &*preorder {
@@ -479,10 +544,10 @@ impl Reduced {
                         continue; // inside a region
                     }
                     if let Some(cycle) = self.goes_back_to(cycles, standing, to) {
-                        sources.push((first_back_row + cycle.raw(), from.raw()));
+                        sources.push((cycle.raw(), from.raw()));
                     } else {
                         // Once for each block of a region that it enters.
-                        sources.push((node.raw(), from.raw()));
+                        sources.push((self.cycle_count + node.raw(), from.raw()));
                     }
                     if let Some(owner) = self.left(cycles, from, to) {
                         edges.push(LeavingEnds { position, from, to, owner });
@@ -518,7 +583,7 @@ impl Reduced {
     fn far_edges(&self, cycles: &Cycles, edges: &mut Vec<(u32, u32)>) {
         edges.clear();
         for (node, &(first, _)) in self.interval.iter().enumerate() {
-            let sources = self.sources.row(node);
+            let sources = self.sources_of(Node::new(node));
             if sources.len() < 2 || first == NONE {
                 continue;
             }

@@ -8,6 +8,7 @@
 //! Whoever asks holds a [`SyncView`], which has the graph facts at hand and the scratch tables of the
 //! searches. Answers that would make the whole table more than linear in the graph are not kept.
 
+use std::iter;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -23,30 +24,66 @@ use crate::sync::reduced::{LeavingEdge, Reduced, outermost_irreducible};
 use crate::sync::wave::{Consequence, EnteringEdges, Wave};
 
 /// Sync dependence of a graph: lazily filled, independent of any values.
-#[derive(Debug, Default)]
+///
+/// A copy shares the slots, and whatever is filled in later.
+#[derive(Clone, Debug, Default)]
 pub struct SyncDependence {
-    tables: OnceLock<Tables>,
+    tables: OnceLock<Arc<Tables>>,
 }
 
 #[derive(Debug)]
-struct Tables {
-    graph: Reduced,
+pub(super) struct Tables {
+    pub(super) graph: Reduced,
     /// The outermost irreducible cycle around each cycle; empty when there is none.
     regions: Vec<Option<CycleId>>,
     facts: Vec<OnceLock<RegionFacts>>,
-    branches: Vec<Slot>,
-    exits: Vec<Slot>,
-    splits: Vec<Slot>,
+    branches: Slots,
+    exits: Slots,
+    splits: Slots,
     /// By cycle left and node, see [`SyncView::onward`].
     onward: Mutex<Onward>,
     /// By cycle: where all meet who leave it.
-    meetings: Vec<OnceLock<Option<Node>>>,
+    meetings: Vec<OnceLock<(Option<Node>, Footprint)>>,
     /// How many consequences may still be kept.
     room: AtomicUsize,
 }
 
-type Onward = FxHashMap<(CycleId, Node), Arc<[Consequence]>>;
-type Slot = OnceLock<Kept>;
+type Onward = FxHashMap<(CycleId, Node), (Arc<[Consequence]>, Footprint)>;
+type Slot = OnceLock<(Kept, Footprint)>;
+
+/// Slots by number; those of a group are made when one of them is asked for.
+#[derive(Debug)]
+struct Slots {
+    count: usize,
+    first: Group,
+    /// The groups behind the first; small graphs have none.
+    others: Vec<Group>,
+}
+
+type Group = OnceLock<Box<[Slot]>>;
+
+/// Slots of a group.
+const GROUP: usize = 64;
+
+impl Slots {
+    fn new(n: usize) -> Self {
+        let others = n.div_ceil(GROUP).saturating_sub(1);
+        let others = iter::repeat_with(Group::new).take(others).collect();
+        Self { count: n, first: Group::new(), others }
+    }
+
+    fn of(&self, i: usize) -> &Slot {
+        let (number, at) = (i / GROUP, i % GROUP);
+        let size = GROUP.min(self.count - number * GROUP);
+        let group = if number == 0 { &self.first } else { &self.others[number - 1] };
+        &group.get_or_init(|| iter::repeat_with(Slot::new).take(size).collect())[at]
+    }
+
+    fn filled(&self) -> usize {
+        let made = iter::once(&self.first).chain(&self.others).filter_map(Group::get);
+        made.flat_map(|group| group.iter()).filter(|slot| slot.get().is_some()).count()
+    }
+}
 
 /// What is in a slot. Most branches have one consequence, a join.
 #[derive(Debug)]
@@ -71,6 +108,36 @@ impl Kept {
     }
 }
 
+/// Where the search for an answer has looked: nodes whose numbers lie in a range. As long as nothing has changed about
+/// these nodes, about the block or edge in question and the header of the cycle left, the answer is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Footprint {
+    pub(super) first: u32,
+    pub(super) last: u32,
+}
+
+impl Footprint {
+    /// Nothing was looked at.
+    pub const NOTHING: Self = Self { first: u32::MAX, last: 0 };
+    /// Anything may have been looked at.
+    pub const ALL: Self = Self { first: 0, last: u32::MAX };
+
+    /// One node was looked at.
+    #[must_use]
+    pub const fn of(node: Node) -> Self {
+        Self { first: node.raw(), last: node.raw() }
+    }
+
+    pub(super) fn add(&mut self, node: Node) {
+        self.first = self.first.min(node.raw());
+        self.last = self.last.max(node.raw());
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { first: self.first.min(other.first), last: self.last.max(other.last) }
+    }
+}
+
 impl SyncDependence {
     /// The empty table of a graph. The arguments must be the same whenever it is used.
     #[must_use]
@@ -79,38 +146,97 @@ impl SyncDependence {
         Self::default()
     }
 
+    /// The table, with empty slots, of a graph made by [`Cfg::after_split`], from that of the graph before. `cycles` are the
+    /// cycles after the split, made by [`Cycles::after_split`].
+    ///
+    /// None when the reduced graph is not known or has irreducible regions; then a [`new`](Self::new) one is as good.
+    #[must_use]
+    pub fn after_split(&self, split: &Cfg, cycles: &Cycles, node: Node) -> Option<Self> {
+        let graph = self.tables.get()?.graph.after_split(split, cycles, node)?;
+        let tables = Arc::new(Tables::new(graph, split, cycles));
+        Some(Self { tables: OnceLock::from(tables) })
+    }
+
+    /// The same for a graph made by [`Cfg::after_edge_split`], with its dominator tree and its cycles.
+    #[must_use]
+    pub fn after_edge_split(
+        &self,
+        split: &Cfg,
+        dom: &DomTree,
+        cycles: &Cycles,
+        from: Node,
+    ) -> Option<Self> {
+        let graph = self.tables.get()?.graph.after_edge_split((split, dom, cycles), from)?;
+        let tables = Arc::new(Tables::new(graph, split, cycles));
+        Some(Self { tables: OnceLock::from(tables) })
+    }
+
+    /// The same for a graph made by [`Cfg::after_merge`], with cycles made by [`Cycles::after_merge`].
+    #[must_use]
+    pub fn after_merge(
+        &self,
+        merged: &Cfg,
+        cycles: &Cycles,
+        node: Node,
+        next: Node,
+    ) -> Option<Self> {
+        let graph = self.tables.get()?.graph.after_merge(merged, cycles, (node, next))?;
+        let tables = Arc::new(Tables::new(graph, merged, cycles));
+        Some(Self { tables: OnceLock::from(tables) })
+    }
+
+    /// Whether the graph as it is seen here is that of another table; for tests.
+    #[cfg(any(test, feature = "testing"))]
+    #[must_use]
+    pub fn is_of_same_graph(&self, other: &Self) -> bool {
+        match (self.tables.get(), other.tables.get()) {
+            (Some(a), Some(b)) => a.graph.is_same(&b.graph),
+            _ => false,
+        }
+    }
+
     /// How many answers are kept, for tests of what is computed.
     #[must_use]
     pub fn filled_slots(&self) -> usize {
         let Some(tables) = self.tables.get() else { return 0 };
-        let slots = [&tables.branches, &tables.exits, &tables.splits];
-        slots.into_iter().flatten().filter(|slot| slot.get().is_some()).count()
+        tables.branches.filled() + tables.exits.filled() + tables.splits.filled()
     }
 
     fn tables(&self, cfg: &Cfg, dom: &DomTree, cycles: &Cycles) -> &Tables {
         self.tables.get_or_init(|| {
             let graph = Reduced::new(cfg, dom, cycles);
-            let slots = |n| std::iter::repeat_with(Slot::new).take(n).collect();
-            let is_reducible = cycles.all_reducible();
-            let count = if is_reducible { 0 } else { cycles.len() };
-            Tables {
-                regions: if is_reducible { Vec::new() } else { outermost_irreducible(cycles) },
-                facts: std::iter::repeat_with(OnceLock::new).take(count).collect(),
-                branches: slots(cfg.node_count()),
-                exits: slots(graph.leaving.len()),
-                splits: slots(count),
-                onward: Mutex::default(),
-                meetings: std::iter::repeat_with(OnceLock::new).take(cycles.len()).collect(),
-                room: AtomicUsize::new(256 + 4 * (cfg.node_count() + cfg.edge_count())),
-                graph,
-            }
+            Arc::new(Tables::new(graph, cfg, cycles))
         })
+    }
+}
+
+impl Tables {
+    fn new(graph: Reduced, cfg: &Cfg, cycles: &Cycles) -> Self {
+        let is_reducible = cycles.all_reducible();
+        let count = if is_reducible { 0 } else { cycles.len() };
+        Tables {
+            regions: if is_reducible { Vec::new() } else { outermost_irreducible(cycles) },
+            facts: iter::repeat_with(OnceLock::new).take(count).collect(),
+            branches: Slots::new(cfg.node_count()),
+            exits: Slots::new(graph.leaving.len()),
+            splits: Slots::new(count),
+            onward: Mutex::default(),
+            meetings: iter::repeat_with(OnceLock::new).take(cycles.len()).collect(),
+            room: AtomicUsize::new(256 + 4 * (cfg.node_count() + cfg.edge_count())),
+            graph,
+        }
     }
 }
 
 /// An answer: kept in a slot, or computed for this once.
 #[derive(Clone, Debug)]
-pub enum Answer<'a> {
+pub struct Answer<'a> {
+    list: List<'a>,
+    footprint: Footprint,
+}
+
+#[derive(Clone, Debug)]
+enum List<'a> {
     /// From a slot.
     Kept(&'a [Consequence]),
     /// Kept, but not in a slot of its own.
@@ -119,13 +245,21 @@ pub enum Answer<'a> {
     Computed(Vec<Consequence>),
 }
 
+impl Answer<'_> {
+    /// Where the search has looked.
+    #[must_use]
+    pub fn footprint(&self) -> Footprint {
+        self.footprint
+    }
+}
+
 impl Deref for Answer<'_> {
     type Target = [Consequence];
     fn deref(&self) -> &[Consequence] {
-        match self {
-            Self::Kept(kept) => kept,
-            Self::Shared(shared) => shared,
-            Self::Computed(computed) => computed,
+        match &self.list {
+            List::Kept(kept) => kept,
+            List::Shared(shared) => shared,
+            List::Computed(computed) => computed,
         }
     }
 }
@@ -133,10 +267,10 @@ impl Deref for Answer<'_> {
 /// A [`SyncDependence`] with the facts that it is computed from.
 #[derive(Debug)]
 pub struct SyncView<'a> {
-    cfg: &'a Cfg,
-    dom: &'a DomTree,
-    cycles: &'a Cycles,
-    tables: &'a Tables,
+    pub(super) cfg: &'a Cfg,
+    pub(super) dom: &'a DomTree,
+    pub(super) cycles: &'a Cycles,
+    pub(super) tables: &'a Tables,
     /// Made when an answer is computed: whoever only looks at the graph does not pay for scratch tables.
     wave: Option<Box<Wave<'a>>>,
     irreducible: Option<Box<Irreducible<'a>>>,
@@ -164,15 +298,15 @@ impl<'a> SyncView<'a> {
     /// What follows when threads separate at the end of a block. Nothing unless it is a branch.
     pub fn branch(&mut self, block: Node) -> Answer<'a> {
         let tables = self.tables;
-        let slot = &tables.branches[block.index()];
-        if let Some(kept) = slot.get() {
-            return Answer::Kept(kept.list());
+        let slot = tables.branches.of(block.index());
+        if let Some(known) = kept(slot) {
+            return known;
         }
         if !self.cfg.is_branch(block) || !self.dom.is_reachable(block) {
-            return Answer::Kept(&[]);
+            return Answer { list: List::Kept(&[]), footprint: Footprint::NOTHING };
         }
         if let Some(region) = self.region_around(block) {
-            return keep(tables, slot, &self.branch_in(region, block));
+            return keep(tables, slot, &self.branch_in(region, block), Footprint::ALL);
         }
         self.targets.clear();
         self.targets.extend_from_slice(self.cfg.successors(block));
@@ -181,7 +315,8 @@ impl<'a> SyncView<'a> {
         let targets = std::mem::take(&mut self.targets);
         let level = tables.graph.inner(self.cycles, block);
         let edges = targets.iter().enumerate().map(|(i, &to)| (block, to, i as u32));
-        let answer = keep(tables, slot, self.wave().separate(level, edges));
+        let (found, footprint) = self.wave().separate(level, edges);
+        let answer = keep(tables, slot, found, footprint);
         self.targets = targets;
         answer
     }
@@ -198,15 +333,16 @@ impl<'a> SyncView<'a> {
     /// What follows when threads leave by an edge at different times.
     pub fn exit(&mut self, edge: LeavingEdge) -> Answer<'a> {
         let tables = self.tables;
-        let slot = &tables.exits[edge.index()];
-        if let Some(kept) = slot.get() {
-            return Answer::Kept(kept.list());
+        let slot = tables.exits.of(edge.index());
+        if let Some(known) = kept(slot) {
+            return known;
         }
-        let meeting = self.meeting_behind(tables.graph.leaving.owner(edge));
-        keep(tables, slot, self.wave().leave(edge, meeting))
+        let (meeting, looked) = self.meeting_behind(tables.graph.leaving.owner(edge));
+        let (found, footprint) = self.wave().leave(edge, meeting);
+        keep(tables, slot, found, footprint.and(looked))
     }
 
-    fn meeting_behind(&mut self, cycle: CycleId) -> Option<Node> {
+    fn meeting_behind(&mut self, cycle: CycleId) -> (Option<Node>, Footprint) {
         let tables = self.tables;
         let slot = &tables.meetings[cycle.index()];
         *slot.get_or_init(|| self.wave().meeting_behind(cycle))
@@ -218,16 +354,19 @@ impl<'a> SyncView<'a> {
         let tables = self.tables;
         // A panic elsewhere leaves the map as it was before or after an insertion.
         let kept = || tables.onward.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept().get(&(cycle, node)) {
-            return Answer::Shared(Arc::clone(known));
+        if let Some((known, footprint)) = kept().get(&(cycle, node)) {
+            return Answer { list: List::Shared(Arc::clone(known)), footprint: *footprint };
         }
-        let meeting = self.meeting_behind(cycle);
-        let found = self.wave().go_on(cycle, node, meeting);
+        let (meeting, looked) = self.meeting_behind(cycle);
+        let (found, footprint) = self.wave().go_on(cycle, node, meeting);
+        let footprint = footprint.and(looked);
         if !reserve(tables, found) {
-            return Answer::Computed(found.to_vec());
+            return Answer { list: List::Computed(found.to_vec()), footprint };
         }
         let found: Arc<[Consequence]> = found.into();
-        Answer::Shared(Arc::clone(kept().entry((cycle, node)).or_insert(found)))
+        let mut kept = kept();
+        let found = &kept.entry((cycle, node)).or_insert((found, footprint)).0;
+        Answer { list: List::Shared(Arc::clone(found)), footprint }
     }
 
     /// What follows outside of a region when threads run apart in it and leave by each edge apart.
@@ -236,7 +375,7 @@ impl<'a> SyncView<'a> {
     /// whenever they come; then its edges do not separate threads that come to it together.
     pub fn split(&mut self, region: CycleId, together: impl Fn(Node) -> bool) -> Answer<'a> {
         let tables = self.tables;
-        let slot = &tables.splits[region.index()];
+        let slot = tables.splits.of(region.index());
         let mut edges: Vec<(Node, Node, u32)> =
             self.cycles.exit_edges(region).map(|(from, to)| (from, to, 0)).collect();
         edges.sort_unstable();
@@ -248,12 +387,15 @@ impl<'a> SyncView<'a> {
                 is_common = false;
             }
         }
-        if is_common && let Some(kept) = slot.get() {
-            return Answer::Kept(kept.list());
+        if is_common && let Some(known) = kept(slot) {
+            return known;
         }
         let around = self.cycles.parent(region);
-        let found = self.wave().separate(around, edges);
-        if is_common { keep(tables, slot, found) } else { Answer::Computed(found.to_vec()) }
+        let (found, footprint) = self.wave().separate(around, edges);
+        match is_common {
+            true => keep(tables, slot, found, footprint),
+            false => Answer { list: List::Computed(found.to_vec()), footprint },
+        }
     }
 
     /// The outermost irreducible cycle around a block.
@@ -268,6 +410,12 @@ impl<'a> SyncView<'a> {
     #[must_use]
     pub fn canonical_cycle(&self, block: Node) -> Option<CycleId> {
         self.tables.graph.inner(self.cycles, block)
+    }
+
+    /// The header of a cycle.
+    #[must_use]
+    pub fn header(&self, cycle: CycleId) -> Node {
+        self.cycles.header(cycle)
     }
 
     /// How many edges leave cycles.
@@ -365,11 +513,23 @@ impl<'a> SyncView<'a> {
 }
 
 /// Puts an answer into its slot while there is room.
-fn keep<'a>(tables: &'a Tables, slot: &'a Slot, found: &[Consequence]) -> Answer<'a> {
+fn keep<'a>(
+    tables: &'a Tables,
+    slot: &'a Slot,
+    found: &[Consequence],
+    footprint: Footprint,
+) -> Answer<'a> {
     if !reserve(tables, found) {
-        return Answer::Computed(found.to_vec());
+        return Answer { list: List::Computed(found.to_vec()), footprint };
     }
-    Answer::Kept(slot.get_or_init(|| Kept::new(found)).list())
+    let (list, footprint) = slot.get_or_init(|| (Kept::new(found), footprint));
+    Answer { list: List::Kept(list.list()), footprint: *footprint }
+}
+
+/// What is in a slot.
+fn kept(slot: &Slot) -> Option<Answer<'_>> {
+    let (list, footprint) = slot.get()?;
+    Some(Answer { list: List::Kept(list.list()), footprint: *footprint })
 }
 
 /// Takes room for an answer. False if there is not enough.

@@ -48,6 +48,7 @@ use crate::dfs::NONE;
 use crate::node::Node;
 use crate::scratch::SCRATCH_KEPT;
 use crate::sync::reduced::{LeavingEdge, Reduced};
+use crate::sync::table::Footprint;
 
 /// One consequence of threads separating, at a branch, at a divergent exit or in an irreducible region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -265,18 +266,18 @@ impl<'a> Wave<'a> {
         &mut self,
         level: Option<CycleId>,
         edges: impl IntoIterator<Item = (Node, Node, u32)>,
-    ) -> &[Consequence] {
+    ) -> (&[Consequence], Footprint) {
         self.start(level);
         for (from, to, label) in edges {
             self.cross(from, to, label);
         }
         let end = self.spread();
         self.conclude(end);
-        &self.found
+        (&self.found, self.footprint())
     }
 
     /// Where everybody meets who leaves the cycle without leaving the one around it.
-    pub(crate) fn meeting_behind(&mut self, cycle: CycleId) -> Option<Node> {
+    pub(crate) fn meeting_behind(&mut self, cycle: CycleId) -> (Option<Node>, Footprint) {
         self.start(self.cycles.parent(cycle));
         let graph = self.graph;
         for (i, edge) in graph.leaving.owned_by(cycle).enumerate() {
@@ -285,22 +286,37 @@ impl<'a> Wave<'a> {
         }
         let end = self.spread();
         self.found.clear();
+        let mut footprint = self.footprint();
+        footprint.add(self.cycles.header(cycle));
         match end {
-            End::Met(node, _) => Some(node),
-            _ => None,
+            End::Met(node, _) => (Some(node), footprint),
+            _ => (None, footprint),
         }
+    }
+
+    fn footprint(&self) -> Footprint {
+        let mut footprint = Footprint::NOTHING;
+        self.visits.iter().for_each(|visit| footprint.add(visit.node));
+        if let Some(cycle) = self.behind {
+            footprint.add(self.cycles.header(cycle));
+        }
+        footprint
     }
 
     /// Threads leave by this edge at different times. `meeting` is where everybody meets behind the
     /// cycle that the edge leaves.
-    pub(crate) fn leave(&mut self, edge: LeavingEdge, meeting: Option<Node>) -> &[Consequence] {
+    pub(crate) fn leave(
+        &mut self,
+        edge: LeavingEdge,
+        meeting: Option<Node>,
+    ) -> (&[Consequence], Footprint) {
         self.start_behind(self.graph.leaving.owner(edge), meeting);
         let (from, to) = self.graph.leaving.ends(edge);
         self.left_by = Some((from, to));
         self.cross(from, to, 0);
         let end = self.spread();
         self.conclude(end);
-        &self.found
+        (&self.found, self.footprint())
     }
 
     /// Threads that left the cycle by divergent exits have met in the node.
@@ -309,7 +325,7 @@ impl<'a> Wave<'a> {
         cycle: CycleId,
         node: Node,
         meeting: Option<Node>,
-    ) -> &[Consequence] {
+    ) -> (&[Consequence], Footprint) {
         self.start_behind(cycle, meeting);
         let label = node.raw() | JOINED;
         let number = self.visit(node) as usize;
@@ -319,7 +335,7 @@ impl<'a> Wave<'a> {
         self.pass_on(node, label);
         let end = self.spread();
         self.conclude(end);
-        &self.found
+        (&self.found, self.footprint())
     }
 
     /// Prepares a wave in which the rest of the exits of a cycle share a label.

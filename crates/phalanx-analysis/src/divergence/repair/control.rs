@@ -6,14 +6,14 @@
 
 use std::cmp::Reverse;
 
-use phalanx_graph::sync::{Consequence, EnteringEdges, LeavingEdge, SyncView};
+use phalanx_graph::sync::{Consequence, EnteringEdges, Footprint, LeavingEdge, SyncView};
 use phalanx_graph::{CycleId, Cycles, Node};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::facts::Subject;
 
 /// In place of a number.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// Something that can be known about control flow, for some sources. As the facts of `precise`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,33 +36,44 @@ pub(super) enum Control {
     Reach(CycleId, Node),
     /// Threads leave the cycle at different times.
     Left(CycleId),
+    /// Nothing any more: what it was about is not there after an edit of the control flow.
+    Gone,
 }
 
 /// Edges over which threads come to a join.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JoinEdges {
     pub(super) ranges: Box<[EnteringEdges]>,
     /// And those that are reached from these nodes.
     pub(super) late: Box<[Node]>,
 }
 
+/// What follows from something.
+#[derive(Clone, Debug)]
+pub(super) struct Drawn {
+    /// Sorted.
+    pub(super) list: Box<[u32]>,
+    /// Where the search for it has looked.
+    pub(super) footprint: Footprint,
+}
+
 /// What threads reach that left a cycle at different times.
 #[derive(Clone, Copy, Debug)]
-struct Reached {
+pub(super) struct Reached {
     /// Positions in the dominator tree.
-    first: u32,
-    end: u32,
+    pub(super) first: u32,
+    pub(super) end: u32,
     /// The node that says so.
-    control: u32,
+    pub(super) control: u32,
 }
 
 /// All that is reached behind a cycle: subtrees of the dominator tree, so of two either contains the other or they are
 /// apart.
 #[derive(Clone, Debug, Default)]
-struct ReachedTree {
-    list: Vec<Reached>,
+pub(super) struct ReachedTree {
+    pub(super) list: Vec<Reached>,
     /// By position in the sorted list: the smallest that contains it. Not there while the list is not sorted.
-    around: Option<Vec<u32>>,
+    pub(super) around: Option<Vec<u32>>,
 }
 
 impl ReachedTree {
@@ -94,21 +105,29 @@ impl ReachedTree {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ControlGraph {
     pub(super) kinds: Vec<Control>,
-    numbers: FxHashMap<Control, u32>,
+    pub(super) numbers: FxHashMap<Control, u32>,
     /// Nodes by edge out of a cycle.
-    exits: Vec<u32>,
+    pub(super) exits: Vec<u32>,
     /// By node, once drawn.
-    successors: Vec<Option<Box<[u32]>>>,
+    pub(super) successors: Vec<Option<Drawn>>,
     /// By node, other than ranges of exits.
     pub(super) supports: Vec<Vec<Subject>>,
     /// By block, once drawn.
-    branches: Vec<Option<Box<[u32]>>>,
+    pub(super) branches: Vec<Option<Drawn>>,
     pub(super) edges: Vec<JoinEdges>,
     /// Nodes for whole joins, by block.
-    whole_joins: Vec<u32>,
+    pub(super) whole_joins: Vec<u32>,
     /// Other joins by block.
-    joins: FxHashMap<Node, Vec<u32>>,
-    reached: FxHashMap<CycleId, ReachedTree>,
+    pub(super) joins: FxHashMap<Node, Vec<u32>>,
+    pub(super) reached: FxHashMap<CycleId, ReachedTree>,
+    /// Joins over some edges that may be taken for those that are drawn.
+    pub(super) spare: Vec<u32>,
+    /// Those that were taken, and have other edges now.
+    pub(super) reshaped: Vec<u32>,
+    /// Joins whose edges are not what they are said to be, until they are drawn again.
+    pub(super) loose: FxHashSet<u32>,
+    /// How many nodes are gone.
+    pub(super) gone: usize,
     /// Nodes for ranges of exits.
     pub(super) ranges: Vec<u32>,
     /// Something was met that has no node: branches in irreducible regions and what they cause.
@@ -186,14 +205,16 @@ impl ControlGraph {
                 self.is_irregular = true;
             }
             let mut drawn = Vec::new();
+            let mut footprint = Footprint::ALL;
             if !self.is_irregular {
                 let answer = view.branch(block);
+                footprint = answer.footprint();
                 self.draw((view, cycles), &answer, None, &mut drawn);
             }
             self.keep(Subject::Branch(block.raw()), &mut drawn);
-            self.branches[block.index()] = Some(drawn.into());
+            self.branches[block.index()] = Some(Drawn { list: drawn.into(), footprint });
         }
-        self.branches[block.index()].as_deref().unwrap_or_default()
+        self.branches[block.index()].as_ref().map_or(&[], |drawn| &drawn.list)
     }
 
     /// What follows from a node, besides what it says of values.
@@ -205,19 +226,23 @@ impl ControlGraph {
     ) -> &[u32] {
         if self.successors[number as usize].is_none() {
             let mut drawn = Vec::new();
+            let mut footprint = Footprint::NOTHING;
             match self.kinds[number as usize] {
                 Control::Exit(edge) => {
                     let cycle = view.cycle_left(edge);
                     let left = self.node(view, Control::Left(cycle));
                     drawn.push(left);
                     let answer = view.exit(edge);
+                    footprint = answer.footprint();
                     self.draw((view, cycles), &answer, Some(cycle), &mut drawn);
                 }
                 Control::Onward(cycle, node) => {
                     let answer = view.onward(cycle, node);
+                    footprint = answer.footprint();
                     self.draw((view, cycles), &answer, Some(cycle), &mut drawn);
                 }
                 Control::ExitsFrom(node) => {
+                    footprint = Footprint::of(node);
                     if let Some((first, end, depth)) = view.exits_below(node) {
                         self.exits(view, first, end, depth, &mut drawn);
                         for next in view.frontier(node) {
@@ -231,12 +256,13 @@ impl ControlGraph {
                 | Control::JoinBack(..)
                 | Control::Exits { .. }
                 | Control::Reach(..)
-                | Control::Left(_) => {}
+                | Control::Left(_)
+                | Control::Gone => {}
             }
             self.keep(Subject::Control(number), &mut drawn);
-            self.successors[number as usize] = Some(drawn.into());
+            self.successors[number as usize] = Some(Drawn { list: drawn.into(), footprint });
         }
-        self.successors[number as usize].as_deref().unwrap_or_default()
+        self.successors[number as usize].as_ref().map_or(&[], |drawn| &drawn.list)
     }
 
     fn keep(&mut self, cause: Subject, drawn: &mut Vec<u32>) {
@@ -306,6 +332,31 @@ impl ControlGraph {
         number
     }
 
+    /// A spare join of the same kind in the same block, with these edges from now on.
+    fn spare_join(&mut self, consequence: Consequence, edges: &JoinEdges) -> Option<u32> {
+        let place = |number: u32| match (self.kinds[number as usize], consequence) {
+            (Control::JoinOver(a, known), Consequence::JoinOver(b, _)) if a == b => Some(known),
+            (Control::JoinBack(a, known), Consequence::JoinBack(b, _)) if a == b => Some(known),
+            _ => None,
+        };
+        let has_same = |at: &usize| {
+            !self.loose.contains(&self.spare[*at])
+                && place(self.spare[*at]).is_some_and(|known| self.edges[known as usize] == *edges)
+        };
+        let mut all = 0..self.spare.len();
+        let at = all
+            .clone()
+            .find(has_same)
+            .or_else(|| all.find(|at| place(self.spare[*at]).is_some()))?;
+        let known = place(self.spare[at])?;
+        let number = self.spare.swap_remove(at);
+        if self.loose.remove(&number) || self.edges[known as usize] != *edges {
+            self.edges[known as usize] = edges.clone();
+            self.reshaped.push(number);
+        }
+        Some(number)
+    }
+
     fn draw(
         &mut self,
         (view, cycles): (&SyncView<'_>, &Cycles),
@@ -327,9 +378,14 @@ impl ControlGraph {
                         }
                         rest.next();
                     }
-                    self.size += ranges.len() + late.len();
+                    let edges = JoinEdges { ranges: ranges.into(), late: late.into() };
+                    if let Some(known) = self.spare_join(consequence, &edges) {
+                        drawn.push(known);
+                        continue;
+                    }
+                    self.size += edges.ranges.len() + edges.late.len();
                     let number = self.edges.len() as u32;
-                    self.edges.push(JoinEdges { ranges: ranges.into(), late: late.into() });
+                    self.edges.push(edges);
                     match consequence {
                         Consequence::JoinBack(cycle, _) => Control::JoinBack(cycle, number),
                         Consequence::JoinOver(block, _) => Control::JoinOver(block, number),

@@ -94,6 +94,13 @@ impl Column {
         self.bits[at] |= new;
     }
 
+    /// Takes everything away; returns the bits that came together, with their ranks.
+    pub(super) fn take(&mut self, i: u32) -> Vec<(u16, u32)> {
+        let groups = (0..).map_while(|n| self.group(i, n)).collect();
+        self.remove(i, u16::MAX);
+        groups
+    }
+
     /// Takes bits away.
     pub(super) fn remove(&mut self, i: u32, lost: u16) {
         let at = i as usize;

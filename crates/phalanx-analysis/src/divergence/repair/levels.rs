@@ -3,6 +3,9 @@
 //! As [`crate::divergence::invariance`], with facts that can be retracted: bit `d` of a value says that it varies in the
 //! cycle of depth `d + 1` around its definition. A value that varies in a cycle varies in all around it, so what a user
 //! sees of an operand are the bits of the cycles that contain both.
+//!
+//! Depths do not interact. So there is a set of facts for the first 16 of them, one for the next 16, and so on, as many as the
+//! deepest cycle needs.
 
 use phalanx_graph::{CycleId, Cycles, Node};
 
@@ -11,32 +14,48 @@ use super::facts::{Facts, Subject};
 use super::table::EditableTable;
 use crate::affect::{User, UserKind, Value};
 
-/// Cycles nested deeper than this have no bit.
-pub(super) const DEEPEST: u32 = 16;
+/// How many facts there may be: so many per value in any function, and so many whatever the number of values.
+const PER_VALUE: usize = 256;
+const ANYWAY: usize = 1 << 26;
+
+/// Depths that have bits in one set of facts.
+const PER_BAND: u32 = 16;
 
 /// Variance of all values.
 #[derive(Clone, Debug)]
 pub(super) struct Levels {
-    pub(super) facts: Facts,
+    bands: Vec<Band>,
+}
+
+/// Some depths.
+#[derive(Clone, Debug)]
+struct Band {
+    /// The depth before the first.
+    above: u32,
+    facts: Facts,
     engine: Engine,
 }
 
 impl Levels {
-    /// Computes it.
+    /// Whether cycles are not nested too deep for so many values.
+    pub(super) fn is_possible(cycles: &Cycles, values: usize) -> bool {
+        let deepest = deepest(cycles) as usize;
+        deepest <= PER_VALUE || deepest.saturating_mul(values) <= ANYWAY
+    }
+
+    /// Computes it. It must be [possible](Self::is_possible).
     pub(super) fn new(cycles: &Cycles, table: &EditableTable) -> Self {
-        let mut levels = Self { facts: Facts::default(), engine: Engine::new() };
-        levels.engine.grow(&mut levels.facts, table.len(), 0);
-        let Self { facts, engine } = &mut levels;
-        let mut rules = LevelRules { cycles, table, facts, work: 0 };
-        for value in 0..table.len() as u32 {
-            let bits = rules.axiom(Value::from_raw(value));
-            if bits != 0 {
-                engine.add(&mut rules, Subject::Value(value), bits);
-            }
-        }
-        // Without bounds nothing is given up.
-        let _ = engine.run(&mut rules);
+        let mut levels = Self { bands: Vec::new() };
+        levels.deepen(cycles, table);
         levels
+    }
+
+    /// Adds facts for cycles that are deeper than any before.
+    pub(super) fn deepen(&mut self, cycles: &Cycles, table: &EditableTable) {
+        let deepest = deepest(cycles);
+        while (self.bands.len() as u32) * PER_BAND < deepest {
+            self.bands.push(Band::new(self.bands.len() as u32 * PER_BAND, cycles, table));
+        }
     }
 
     /// Follows edits; returns the values that vary otherwise than before.
@@ -47,24 +66,16 @@ impl Levels {
         changed: &[Subject],
         bounds: (usize, usize),
     ) -> Result<(Vec<Value>, usize), GivenUp> {
-        self.engine.grow(&mut self.facts, table.len(), 0);
-        self.engine.before = Some(rustc_hash::FxHashMap::default());
-        self.engine.bounds = bounds;
-        let mut rules = LevelRules { cycles, table, facts: &mut self.facts, work: 0 };
         let values = |subject: &&Subject| matches!(subject, Subject::Value(_));
         let changed: Vec<Subject> = changed.iter().filter(values).copied().collect();
-        self.engine.repair(&mut rules, &changed)?;
-        let before = self.engine.before.take().unwrap_or_default();
         let mut found: Vec<Value> = Vec::new();
-        for (subject, bits) in before {
-            if let Subject::Value(value) = subject
-                && self.facts.get(subject) != bits
-            {
-                found.push(Value::from_raw(value));
-            }
+        let mut visited = 0;
+        for band in &mut self.bands {
+            visited += band.repair(cycles, table, &changed, bounds, &mut found)?;
         }
         found.sort_unstable();
-        Ok((found, self.engine.visited))
+        found.dedup();
+        Ok((found, visited))
     }
 
     /// Whether a value keeps its value while a thread stays in a cycle.
@@ -75,8 +86,10 @@ impl Levels {
         value: Value,
         cycle: CycleId,
     ) -> bool {
+        let depth = cycles.depth(cycle) - 1;
+        let band = &self.bands[(depth / PER_BAND) as usize];
         !cycles.contains(cycle, table.block(value))
-            || self.facts.values.get(value.raw()) >> (cycles.depth(cycle) - 1) & 1 == 0
+            || band.facts.values.get(value.raw()) >> (depth % PER_BAND) & 1 == 0
     }
 
     /// Whether a use outside some cycles around the definition sees the same value in whatever iterations
@@ -96,12 +109,55 @@ impl Levels {
     }
 }
 
-/// Bits of the cycles around a place up to a depth.
-fn up_to(depth: u32) -> u16 {
-    ((1u32 << depth.min(DEEPEST)) - 1) as u16
+fn deepest(cycles: &Cycles) -> u32 {
+    cycles.iter().map(|cycle| cycles.depth(cycle)).max().unwrap_or(0)
+}
+
+impl Band {
+    fn new(above: u32, cycles: &Cycles, table: &EditableTable) -> Self {
+        let mut band = Self { above, facts: Facts::default(), engine: Engine::new() };
+        band.engine.grow(&mut band.facts, table.len(), 0);
+        let Self { above, facts, engine } = &mut band;
+        let mut rules = LevelRules { above: *above, cycles, table, facts, work: 0 };
+        for value in 0..table.len() as u32 {
+            let bits = rules.axiom(Value::from_raw(value));
+            if bits != 0 {
+                engine.add(&mut rules, Subject::Value(value), bits);
+            }
+        }
+        // Without bounds nothing is given up.
+        let _ = engine.run(&mut rules);
+        band
+    }
+
+    fn repair(
+        &mut self,
+        cycles: &Cycles,
+        table: &EditableTable,
+        changed: &[Subject],
+        bounds: (usize, usize),
+        found: &mut Vec<Value>,
+    ) -> Result<usize, GivenUp> {
+        self.engine.grow(&mut self.facts, table.len(), 0);
+        self.engine.before = Some(rustc_hash::FxHashMap::default());
+        self.engine.bounds = bounds;
+        let facts = &mut self.facts;
+        let mut rules = LevelRules { above: self.above, cycles, table, facts, work: 0 };
+        self.engine.repair(&mut rules, changed)?;
+        for (subject, bits) in self.engine.before.take().unwrap_or_default() {
+            if let Subject::Value(value) = subject
+                && self.facts.get(subject) != bits
+            {
+                found.push(Value::from_raw(value));
+            }
+        }
+        Ok(self.engine.visited)
+    }
 }
 
 struct LevelRules<'r> {
+    /// The depth before the first that has a bit.
+    above: u32,
     cycles: &'r Cycles,
     table: &'r EditableTable,
     facts: &'r mut Facts,
@@ -109,6 +165,11 @@ struct LevelRules<'r> {
 }
 
 impl LevelRules<'_> {
+    /// Bits of the cycles around a place up to a depth.
+    fn up_to(&self, depth: u32) -> u16 {
+        ((1u32 << depth.saturating_sub(self.above).min(PER_BAND)) - 1) as u16
+    }
+
     /// What is no function of its operands, or selects, varies in all cycles around it.
     fn axiom(&self, value: Value) -> u16 {
         let varies = match self.table.is_phi(value) {
@@ -116,7 +177,7 @@ impl LevelRules<'_> {
             false => !self.table.is_pure(value),
         };
         match self.cycles.innermost(self.table.block(value)) {
-            Some(cycle) if varies => up_to(self.cycles.depth(cycle)),
+            Some(cycle) if varies => self.up_to(self.cycles.depth(cycle)),
             _ => 0,
         }
     }
@@ -124,7 +185,7 @@ impl LevelRules<'_> {
     /// The bits of an operand that a user in a block sees.
     fn seen(&self, value: Value, block: Node) -> u16 {
         let common = self.cycles.common(self.table.block(value), block);
-        common.map_or(0, |cycle| up_to(self.cycles.depth(cycle)))
+        common.map_or(0, |cycle| self.up_to(self.cycles.depth(cycle)))
     }
 }
 

@@ -18,21 +18,27 @@
 //! | [`engine`] | retracting and deriving |
 //! | [`agenda`] | what is to be told on, in the order of the program |
 //! | [`control`] | consequences of branches and divergent exits: of the graph alone, never retracted |
+//! | [`carry`], [`flow`] | the same when the control flow is edited |
 //! | [`levels`] | what varies in which cycles |
 //! | [`outside`] | uses outside of cycles |
 //! | [`rules`] | divergence |
 //!
-//! **Bounds.** When a quarter of the values has been visited, or too many supports have been looked at, repair gives up and derives
-//! everything again from the edited tables. So it is never worse than from scratch by more than a factor.
+//! **Bounds.** When a quarter of the values has been visited, or about as many supports have been looked at as deriving everything
+//! takes, repair gives up and does that from the edited tables. So it is never worse than from scratch by more than a factor.
+//!
+//! **Edits of the control flow** are followed too ([`Retained::repair_flow`]): the old graph is compared with the new one,
+//! and what both have in common keeps its facts.
 //!
 //! **Irreducible regions.** While a branch inside one is divergent, or one must be assumed divergent, nothing can be retained
 //! ([`Unfit`]): there [`precise`](super::precise) leaves out what it knows to be covered at the moment, so its answer is not
 //! that of rules alone. Whoever asks solves from scratch then.
 
 mod agenda;
+mod carry;
 mod control;
 mod engine;
 mod facts;
+mod flow;
 mod levels;
 mod outside;
 mod rows;
@@ -41,7 +47,7 @@ mod table;
 
 use std::sync::Arc;
 
-use phalanx_graph::sync::SyncView;
+use phalanx_graph::sync::{Carry, SyncView};
 use phalanx_graph::{CycleId, Node};
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
@@ -49,7 +55,8 @@ use rustc_hash::FxHashMap;
 use self::control::{Control, ControlGraph};
 use self::engine::{Engine, GivenUp};
 use self::facts::{Facts, Subject};
-use self::levels::{DEEPEST, Levels};
+use self::flow::OwnFlow;
+use self::levels::Levels;
 use self::outside::{Outside, Scene};
 use self::rules::DivergenceRules;
 use self::table::Edited;
@@ -75,6 +82,7 @@ pub enum Outcome {
 #[derive(Debug)]
 pub struct Retained {
     table: EditableTable,
+    flow: OwnFlow,
     state: State,
     answer: Divergence,
 }
@@ -100,6 +108,8 @@ struct State {
     outside: Outside,
     selections: FxHashMap<Value, Selections>,
     room: usize,
+    /// How many supports were looked at and consequences drawn when everything was derived.
+    built: usize,
 }
 
 impl Retained {
@@ -116,7 +126,7 @@ impl Retained {
         table.take_log();
         let mut state = State::new(flow, &table)?;
         let answer = state.whole_answer(flow, &table);
-        Ok(Self { table, state, answer })
+        Ok(Self { table, flow: OwnFlow::new(flow), state, answer })
     }
 
     /// Whether a function with this answer can be followed, as far as its irreducible regions are concerned. Cheap.
@@ -136,7 +146,7 @@ impl Retained {
         &mut self.table
     }
 
-    /// Derives everything from the tables: after the control flow has changed, with the new one.
+    /// Derives everything from the tables and this control flow.
     ///
     /// # Errors
     /// When the function can be followed no longer; then this is of no use any more.
@@ -147,8 +157,38 @@ impl Retained {
         self.table.grow(0, flow.cfg.node_count());
         self.table.take_log();
         self.state = State::new(flow, &self.table)?;
+        self.flow = OwnFlow::new(flow);
         self.answer = self.state.whole_answer(flow, &self.table);
         Ok(Outcome::Rebuilt)
+    }
+
+    /// Follows an edit of the control flow, and what has been stated since the last repair. What blocks end with and hold,
+    /// and what phis take from where, must have been stated as it is now.
+    ///
+    /// `touched` are the blocks whose successors may be others, if they are known. Blocks keep their numbers, new ones have
+    /// greater numbers, and the entry is the same; otherwise everything is derived again.
+    ///
+    /// # Errors
+    /// As [`rebuild`](Self::rebuild).
+    pub fn repair_flow(
+        &mut self,
+        flow: Flow<'_>,
+        touched: Option<&[Node]>,
+    ) -> Result<Outcome, Unfit> {
+        self.table.grow(0, flow.cfg.node_count());
+        let Some(visited) = self.follow_flow(flow, touched) else { return self.rebuild(flow) };
+        self.flow = OwnFlow::new(flow);
+        Ok(Outcome::Repaired { visited })
+    }
+
+    /// How many subjects were visited, or nothing when everything must be derived again.
+    fn follow_flow(&mut self, flow: Flow<'_>, touched: Option<&[Node]>) -> Option<usize> {
+        let old = self.flow.view();
+        let new = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
+        let carry = Carry::new(&old, &new, touched)?;
+        let log = self.table.take_log();
+        let both = (&old, &carry);
+        self.state.follow_flow(flow, both, &self.table, &log, &mut self.answer).ok()
     }
 
     /// Follows what has been stated since the last repair. The control flow must be the one that everything was built on.
@@ -184,7 +224,7 @@ fn is_regular(flow: Flow<'_>, answer: &Divergence) -> bool {
 impl State {
     fn new(flow: Flow<'_>, table: &EditableTable) -> Result<Self, Unfit> {
         let cycles = flow.cycles;
-        if cycles.iter().any(|cycle| cycles.depth(cycle) > DEEPEST) {
+        if !Levels::is_possible(cycles, table.len()) {
             return Err(Unfit::TooLarge);
         }
         let levels = (!cycles.is_empty()).then(|| Levels::new(cycles, table));
@@ -195,7 +235,8 @@ impl State {
             levels,
             outside: Outside::default(),
             selections: FxHashMap::default(),
-            room: 4096 + 8 * (flow.cfg.node_count() + flow.cfg.edge_count()),
+            room: Self::room(flow),
+            built: 0,
         };
         state.engine.grow(&mut state.facts, table.len(), table.block_count());
         if let Some(levels) = &state.levels {
@@ -220,12 +261,18 @@ impl State {
             engine.add(&mut rules, Subject::Branch(block.raw()), seed);
         }
         let result = engine.run(&mut rules);
-        state.engine = engine;
+        let built = rules.work;
+        (state.engine, state.built) = (engine, built);
         match (state.graph.is_irregular, result) {
             (true, _) => Err(Unfit::Irregular),
             (false, Err(GivenUp)) => Err(Unfit::TooLarge),
             (false, Ok(())) => Ok(state),
         }
+    }
+
+    /// How large the graph of consequences may become.
+    fn room(flow: Flow<'_>) -> usize {
+        4096 + 8 * (flow.cfg.node_count() + flow.cfg.edge_count())
     }
 
     fn rules<'r, 'f>(
@@ -282,21 +329,33 @@ impl State {
         log: &[Edited],
         answer: &mut Divergence,
     ) -> Result<usize, GivenUp> {
-        if table.is_full() || log.len() > table.len() / 8 + 64 {
-            return Err(GivenUp);
-        }
-        let bounds = (table.len() / 4 + 256, 8 * table.len() + 4096);
         self.engine.grow(&mut self.facts, table.len(), table.block_count());
         answer.values.grow(table.len());
         answer.terminators.grow(table.block_count());
-        let mut changed: Vec<Subject> = Vec::with_capacity(log.len());
+        self.follow(flow, table, log, (Vec::new(), Vec::new()), answer)
+    }
+
+    /// Follows what is listed, and examines these subjects and uses as well.
+    fn follow(
+        &mut self,
+        flow: Flow<'_>,
+        table: &EditableTable,
+        log: &[Edited],
+        (mut changed, uses): (Vec<Subject>, Vec<(Value, User)>),
+        answer: &mut Divergence,
+    ) -> Result<usize, GivenUp> {
+        if table.is_full() || log.len() > table.len() / 8 + 64 {
+            return Err(GivenUp);
+        }
+        let bounds = (table.len() / 4 + 256, (64 * table.len() + 4096).max(self.built));
         for edited in log {
             changed.push(subject(edited.user));
             if let UserKind::Value(value) = edited.user.kind() {
                 self.selections.remove(&value);
             }
         }
-        let (uses, mut visited) = self.follow_levels(flow, table, log, &mut changed, bounds)?;
+        let known = (&mut changed, uses);
+        let (uses, mut visited) = self.follow_levels(flow, table, log, known, bounds)?;
         changed.sort_unstable();
         changed.dedup();
         let mut engine = std::mem::take(&mut self.engine);
@@ -326,11 +385,10 @@ impl State {
         flow: Flow<'_>,
         table: &EditableTable,
         log: &[Edited],
-        changed: &mut Vec<Subject>,
+        (changed, mut uses): (&mut Vec<Subject>, Vec<(Value, User)>),
         bounds: (usize, usize),
     ) -> Result<(Vec<(Value, User)>, usize), GivenUp> {
         let Some(levels) = &mut self.levels else { return Ok((Vec::new(), 0)) };
-        let mut uses = Vec::new();
         let mut moved = Vec::new();
         for edited in log {
             let old = edited.old.iter().flatten();

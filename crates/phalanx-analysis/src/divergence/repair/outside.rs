@@ -6,10 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use phalanx_graph::sync::{LeavingEdge, SyncView};
+use phalanx_graph::sync::{Carry, LeavingEdge, SyncView};
 use phalanx_graph::{CycleId, Cycles, Node};
 use rustc_hash::FxHashMap;
 
+use super::flow::renamed_keys;
 use super::levels::Levels;
 use super::table::EditableTable;
 use crate::affect::{User, UserKind, Value};
@@ -132,6 +133,41 @@ impl Outside {
                 }
             }
         });
+    }
+
+    /// Gives cycles, edges and positions the names that they have after an edit of the control flow.
+    pub(super) fn rename(&mut self, carry: &Carry<'_>, view: &SyncView<'_>, cycles: usize) {
+        let positions = carry.positions();
+        let now = |at: u32| positions.get(at as usize).copied().unwrap_or(u32::MAX);
+        for list in &mut self.cycles {
+            list.iter_mut().for_each(|entry| entry.0 = now(entry.0));
+            if !list.is_sorted() {
+                list.sort_unstable();
+            }
+        }
+        for set in self.more.values_mut() {
+            *set = set.iter().map(|&(at, value, user)| (now(at), value, user)).collect();
+        }
+        if !carry.has_same_cycles() {
+            let mut lists = vec![Vec::new(); cycles];
+            for (old, list) in std::mem::take(&mut self.cycles).into_iter().enumerate() {
+                if let Some(new) = carry.cycle(CycleId::from_raw(old as u32)) {
+                    lists[new.index()] = list;
+                }
+            }
+            self.cycles = lists;
+            renamed_keys(&mut self.more, |cycle| carry.cycle(cycle));
+        }
+        if !carry.has_same_exits() {
+            let mut lists = vec![Vec::new(); view.leaving_edges()];
+            for (old, list) in std::mem::take(&mut self.edges).into_iter().enumerate() {
+                if let Some(new) = carry.leaving(LeavingEdge::from_raw(old as u32)) {
+                    lists[new.index()] = list;
+                }
+            }
+            self.edges = lists;
+            renamed_keys(&mut self.more_edges, |edge| carry.leaving(edge));
+        }
     }
 
     /// How many uses have been added since the lists were made.

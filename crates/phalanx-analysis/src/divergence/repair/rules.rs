@@ -251,13 +251,20 @@ impl<'f> DivergenceRules<'_, 'f> {
     }
 
     fn of_control(&mut self, number: u32, want: u16, limit: u32) -> u16 {
+        const FEW: usize = 8;
         let mut found = 0;
-        for &cause in &self.graph.supports[number as usize] {
+        let supports = &mut self.graph.supports[number as usize];
+        for at in 0..supports.len() {
             if found == want {
                 return found;
             }
             self.work += 1;
-            found |= self.facts.below(cause, limit) & want;
+            let more = self.facts.below(supports[at], limit) & want & !found;
+            // What has supported it may well do so again.
+            if more != 0 && at >= FEW {
+                supports.swap(at, at % FEW);
+            }
+            found |= more;
         }
         if let Control::Exit(edge) = self.graph.kinds[number as usize] {
             let kept = self.view.depth_kept(edge.index());
@@ -333,7 +340,10 @@ impl Rules for DivergenceRules<'_, '_> {
                             }
                         }
                     }
-                    Control::ExitsFrom(_) | Control::Onward(..) | Control::Left(_) => {}
+                    Control::ExitsFrom(_)
+                    | Control::Onward(..)
+                    | Control::Left(_)
+                    | Control::Gone => {}
                 }
                 let next = self.graph.of_control(&mut self.view, self.flow.cycles, number);
                 to.extend(next.iter().map(|next| (Subject::Control(*next), bits)));

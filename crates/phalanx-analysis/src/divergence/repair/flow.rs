@@ -1,0 +1,279 @@
+//! Edits of the control flow: the answer is repaired from what is different between the old graph and the new one.
+//!
+//! | what | how it follows |
+//! |---|---|
+//! | consequences of branches and exits | [`super::carry`]: renamed, and drawn again where the search could end otherwise |
+//! | facts about ends of blocks | go with the end when a block is split or merged |
+//! | what varies in which cycles | values in blocks that are in other cycles now are examined, with their users |
+//! | lists of uses outside of cycles | renamed; uses of what has moved are added |
+//! | phis | those of joins over other edges are examined, and those in headers of cycles in which the order of meetings may be another |
+//! | temporal uses | those in blocks with other dominators are examined |
+//!
+//! Everything else keeps its facts with their ranks; what was named is handed to the engine as changed, along with the
+//! instructions that the caller stated.
+
+use phalanx_graph::sync::{Carry, SyncDependence, SyncView};
+use phalanx_graph::{BitSet, Cfg, CycleId, Cycles, DomTree, Node};
+use rustc_hash::FxHashMap;
+
+use super::control::Control;
+use super::engine::GivenUp;
+use super::facts::Subject;
+use super::levels::Levels;
+use super::table::{EditableTable, Edited};
+use super::{State, exits, subject};
+use crate::affect::{User, Value};
+use crate::divergence::{Divergence, Flow, TemporalUse};
+
+/// The control flow that everything is built on, kept to compare with.
+#[derive(Clone, Debug)]
+pub(super) struct OwnFlow {
+    cfg: Cfg,
+    dom: DomTree,
+    cycles: Cycles,
+    sync: SyncDependence,
+}
+
+impl OwnFlow {
+    pub(super) fn new(flow: Flow<'_>) -> Self {
+        Self {
+            cfg: flow.cfg.clone(),
+            dom: flow.dom.clone(),
+            cycles: flow.cycles.clone(),
+            sync: flow.sync.clone(),
+        }
+    }
+
+    pub(super) fn view(&self) -> SyncView<'_> {
+        SyncView::new(&self.sync, &self.cfg, &self.dom, &self.cycles)
+    }
+}
+
+/// What is to be examined because of the control flow.
+#[derive(Debug, Default)]
+struct Examined {
+    changed: Vec<Subject>,
+    uses: Vec<(Value, User)>,
+}
+
+impl Examined {
+    /// A use is at another place or moment.
+    fn add(&mut self, value: Value, user: User) {
+        self.uses.push((value, user));
+        self.changed.push(subject(user));
+    }
+
+    fn all_of(&mut self, table: &EditableTable, user: User) {
+        self.changed.push(subject(user));
+        self.uses.extend(table.operands(user).iter().map(|value| (*value, user)));
+    }
+}
+
+impl State {
+    /// Follows an edit of the control flow, and of instructions as listed in the log.
+    pub(super) fn follow_flow(
+        &mut self,
+        flow: Flow<'_>,
+        (old, carry): (&SyncView<'_>, &Carry<'_>),
+        table: &EditableTable,
+        log: &[Edited],
+        answer: &mut Divergence,
+    ) -> Result<usize, GivenUp> {
+        let cycles = flow.cycles;
+        let is_other = self.levels.is_none() != cycles.is_empty() && self.levels.is_none();
+        let is_worn = self.graph.gone > self.graph.len() / 2 + 1024;
+        if is_other || is_worn || !Levels::is_possible(cycles, table.len()) {
+            return Err(GivenUp);
+        }
+        self.engine.grow(&mut self.facts, table.len(), table.block_count());
+        answer.values.grow(table.len());
+        answer.terminators.grow(table.block_count());
+        self.room = Self::room(flow);
+        self.selections.clear();
+        let mut view = SyncView::new(flow.sync, flow.cfg, flow.dom, cycles);
+        let mut examined = Examined::default();
+        self.move_ends(carry, &mut examined, answer);
+        let mut carried = self.graph.rename(carry, &view);
+        let around = (&mut view, cycles, flow.cfg);
+        self.graph.redraw(carry, around, &mut self.facts, &mut carried);
+        if self.graph.is_irregular {
+            return Err(GivenUp);
+        }
+        for (number, control) in carried.gone {
+            if self.facts.controls.get(number) != 0 {
+                self.facts.controls.remove(number, u16::MAX);
+                self.examine_gone(old, control, table, &mut examined);
+            }
+        }
+        for number in carried.reshaped {
+            let block = match self.graph.kinds[number as usize] {
+                Control::JoinOver(block, _) => block,
+                Control::JoinBack(cycle, _) => cycles.header(cycle),
+                _ => continue,
+            };
+            examined.changed.extend(table.phis(block).iter().map(|phi| Subject::Value(phi.raw())));
+        }
+        examined.changed.extend(carried.changed.into_iter().map(Subject::Control));
+        self.examine_late_joins(carry, &view, cycles, table, &mut examined);
+        if let Some(levels) = &mut self.levels {
+            levels.deepen(cycles, table);
+        }
+        examine_recycled(carry, flow, table, &mut examined);
+        self.outside.rename(carry, &view, cycles.len());
+        for &(first, end) in carry.redominated() {
+            let left: Vec<CycleId> = self.graph.reached.keys().copied().collect();
+            for cycle in left {
+                for (value, user) in self.outside.behind(cycle, first, end) {
+                    examined.add(value, user);
+                }
+            }
+        }
+        if !carry.has_same_cycles() {
+            rename_cycles(carry, answer, &mut examined);
+            answer.divergent_exits = exits(&self.graph, &self.facts).into();
+        }
+        let Examined { changed, uses } = examined;
+        self.follow(flow, table, log, (changed, uses), answer)
+    }
+
+    /// Facts about the end of a block go where the end has gone.
+    fn move_ends(&mut self, carry: &Carry<'_>, examined: &mut Examined, answer: &mut Divergence) {
+        let moves = || carry.tails().iter().filter(|(old, new)| old != new);
+        let branches = &mut self.facts.branches;
+        let taken: Vec<(Node, Vec<(u16, u32)>)> =
+            moves().map(|&(old, new)| (new, branches.take(old.raw()))).collect();
+        for &(old, new) in moves() {
+            let none = phalanx_target::SourceSet::EMPTY;
+            answer.terminators.set(old.index(), none);
+            answer.terminators.set(new.index(), none);
+            // It may have known something of its own, which is over.
+            self.facts.branches.remove(new.raw(), u16::MAX);
+            examined.changed.push(Subject::Branch(old.raw()));
+            examined.changed.push(Subject::Branch(new.raw()));
+        }
+        for (new, groups) in taken {
+            for (bits, rank) in groups {
+                self.facts.branches.add(new.raw(), bits, rank);
+            }
+            let sources = phalanx_target::SourceSet::from_bits(self.facts.branches.get(new.raw()));
+            answer.terminators.set(new.index(), sources);
+        }
+    }
+
+    /// What may have rested on a node that is gone, by the old numbers.
+    fn examine_gone(
+        &self,
+        old: &SyncView<'_>,
+        control: Control,
+        table: &EditableTable,
+        examined: &mut Examined,
+    ) {
+        match control {
+            Control::Join(block) | Control::JoinOver(block, _) => {
+                let phis = table.phis(block).iter();
+                examined.changed.extend(phis.map(|phi| Subject::Value(phi.raw())));
+            }
+            Control::JoinBack(cycle, _) => {
+                let phis = table.phis(old.header(cycle)).iter();
+                examined.changed.extend(phis.map(|phi| Subject::Value(phi.raw())));
+            }
+            Control::Exit(edge) => {
+                self.outside.on(edge).for_each(|(value, user)| examined.add(value, user));
+            }
+            Control::Reach(cycle, node) => {
+                let (first, end) = old.dominated(node);
+                let uses = self.outside.behind(cycle, first, end);
+                uses.for_each(|(value, user)| examined.add(value, user));
+            }
+            Control::Exits { .. } => {
+                // Whatever exit was in the range.
+                let exits =
+                    self.graph.exits.iter().filter(|number| **number != super::control::NONE);
+                examined.changed.extend(exits.map(|number| Subject::Control(*number)));
+            }
+            Control::ExitsFrom(_) | Control::Onward(..) | Control::Left(_) | Control::Gone => {}
+        }
+    }
+
+    /// Which edges back are reached from a node in one round may be others when anything in the cycle is stale.
+    fn examine_late_joins(
+        &self,
+        carry: &Carry<'_>,
+        view: &SyncView<'_>,
+        cycles: &Cycles,
+        table: &EditableTable,
+        examined: &mut Examined,
+    ) {
+        let mut found: Vec<CycleId> = Vec::new();
+        for node in carry.stale().filter(|node| carry.has(*node)) {
+            let Some(inner) = view.canonical_cycle(node) else { continue };
+            found.push(inner);
+            if cycles.header(inner) == node {
+                found.extend(cycles.parent(inner));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        for cycle in found {
+            let header = cycles.header(cycle);
+            let is_late = |join: u32| match self.graph.kinds[join as usize] {
+                Control::JoinBack(_, edges) => !self.graph.edges[edges as usize].late.is_empty(),
+                _ => false,
+            };
+            if self.graph.joins(header).any(is_late) {
+                let phis = table.phis(header).iter();
+                examined.changed.extend(phis.map(|phi| Subject::Value(phi.raw())));
+            }
+        }
+    }
+}
+
+/// Values of blocks that are in other cycles than before vary in others, and are used in and outside of others.
+fn examine_recycled(
+    carry: &Carry<'_>,
+    flow: Flow<'_>,
+    table: &EditableTable,
+    examined: &mut Examined,
+) {
+    if carry.recycled().is_empty() {
+        return;
+    }
+    let mut blocks = BitSet::new(flow.cfg.node_count());
+    for &block in carry.recycled() {
+        blocks.insert(block.index());
+        examined.all_of(table, User::terminator(block));
+        for &next in flow.cfg.successors(block) {
+            for &phi in table.phis(next) {
+                examined.all_of(table, User::value(phi));
+            }
+        }
+    }
+    for value in (0..table.len() as u32).map(Value::from_raw) {
+        if blocks.contains(table.block(value).index()) {
+            examined.all_of(table, User::value(value));
+            table.each_user(value, |user| examined.add(value, user));
+        }
+    }
+}
+
+/// Temporal uses are blamed on the same cycles, by other numbers.
+fn rename_cycles(carry: &Carry<'_>, answer: &mut Divergence, examined: &mut Examined) {
+    let mut uses: Vec<TemporalUse> = Vec::new();
+    for entry in &answer.temporal {
+        match carry.cycle(entry.cycle) {
+            Some(cycle) => uses.push(TemporalUse { cycle, ..*entry }),
+            None => examined.uses.push((entry.value, entry.user)),
+        }
+    }
+    answer.temporal = uses.into();
+    answer.temporal.share();
+}
+
+/// Old positions and edges by new ones in lists of uses.
+pub(super) fn renamed_keys<K: std::hash::Hash + Eq, V>(
+    map: &mut FxHashMap<K, V>,
+    rename: impl Fn(K) -> Option<K>,
+) {
+    let old = std::mem::take(map);
+    map.extend(old.into_iter().filter_map(|(key, list)| Some((rename(key)?, list))));
+}

@@ -1,0 +1,185 @@
+//! Cycle hierarchies of graphs that differ from others in one place, by copying.
+
+use super::{CycleId, Cycles};
+use crate::cfg::Cfg;
+use crate::dfs::NONE;
+use crate::dom::inserted;
+use crate::node::Node;
+use crate::threshold::Thresholds;
+
+impl Cycles {
+    /// The hierarchy of a graph made by [`Cfg::after_split`]: the new node is in the same cycles.
+    ///
+    /// It takes the place of the node among the blocks of its innermost cycle, and the node follows; but a header stays first,
+    /// and the place of the new node is found by going back from the header as the construction does.
+    ///
+    /// None when that is not enough to know: the node is the header of a cycle with an irreducible one inside.
+    #[must_use]
+    pub fn after_split(&self, split: &Cfg, node: Node) -> Option<Self> {
+        let new = Node::new(split.node_count() - 1);
+        let Some(inner) = self.innermost(node) else {
+            let mut hierarchy = self.clone();
+            hierarchy.innermost.push(NONE);
+            return Some(hierarchy);
+        };
+        let is_header = self.header(inner) == node;
+        let at = match is_header {
+            true => self.place(split, inner)?,
+            false => {
+                let first = self.cycles[inner.index()].first_block;
+                let place = self.blocks(inner).iter().position(|&block| block == node)?;
+                first + place as u32
+            }
+        };
+        let mut hierarchy = self.with_block(new, inner, at);
+        let exits = &mut hierarchy.exits;
+        // Those of the node are those of the new one now.
+        let own = match is_header {
+            true => self.cycles[inner.index()].first_block,
+            false => at,
+        };
+        let (first, end) = self.exits.range(own, own + 1);
+        for (edge, position) in
+            exits.edges[first..end].iter_mut().zip(&mut exits.positions[first..end])
+        {
+            (edge.0, *position) = (new, at);
+        }
+        let last = end + exits.positions[end..].partition_point(|&position| position < at);
+        if last > end && first < end {
+            exits.edges[first..last].rotate_left(end - first);
+            exits.positions[first..last].rotate_left(end - first);
+            let mut depths: Vec<u32> =
+                (0..exits.depths.len()).map(|i| exits.depths.key(i)).collect();
+            depths[first..last].rotate_left(end - first);
+            exits.depths = Thresholds::new(depths.into_iter());
+        }
+        Some(hierarchy)
+    }
+
+    /// The hierarchy of a graph made by [`Cfg::after_edge_split`]: the new node is in the cycles that have both ends of the edge.
+    ///
+    /// None when that is not enough to know: there is an irreducible cycle in the innermost of them.
+    #[must_use]
+    pub fn after_edge_split(&self, split: &Cfg, from: Node) -> Option<Self> {
+        let new = Node::new(split.node_count() - 1);
+        let to = *split.successors(new).first()?;
+        let common = self.common(from, to);
+        let mut hierarchy = match common {
+            Some(cycle) => self.with_block(new, cycle, self.place(split, cycle)?),
+            None => {
+                let mut hierarchy = self.clone();
+                hierarchy.innermost.push(NONE);
+                hierarchy
+            }
+        };
+        if self.innermost(from) != common {
+            let edges = hierarchy.exits.edges.iter_mut();
+            edges.filter(|edge| **edge == (from, to)).for_each(|edge| edge.1 = new);
+        }
+        Some(hierarchy)
+    }
+
+    /// The hierarchy with another block in a cycle.
+    fn with_block(&self, new: Node, inner: CycleId, at: u32) -> Self {
+        let mut innermost = Vec::with_capacity(self.innermost.len() + 1);
+        innermost.extend_from_slice(&self.innermost);
+        innermost.push(inner.raw());
+        let blocks = inserted(&self.blocks, at as usize, new);
+        let mut cycles = self.cycles.clone();
+        for (i, cycle) in cycles.iter_mut().enumerate() {
+            let is_around = self.contains_cycle(CycleId(i as u32), inner);
+            cycle.first_block += u32::from(!is_around && cycle.first_block >= at);
+            cycle.end_block += u32::from(is_around || cycle.end_block > at);
+        }
+        let mut entries = self.entries.clone();
+        entries.positions.iter_mut().for_each(|position| *position += u32::from(*position >= at));
+        let mut exits = self.exits.clone();
+        exits.positions.iter_mut().for_each(|position| *position += u32::from(*position >= at));
+        Self { innermost, cycles, blocks, entries, exits }
+    }
+
+    /// The hierarchy of a graph made by [`Cfg::after_merge`]: without the other node, whose edges out are the node's now.
+    #[must_use]
+    pub fn after_merge(&self, node: Node, next: Node) -> Self {
+        let mut innermost = self.innermost.clone();
+        innermost[next.index()] = NONE;
+        let Some(inner) = self.innermost(next) else {
+            return Self { innermost, ..self.clone() };
+        };
+        let first_block = self.cycles[inner.index()].first_block;
+        let place = self.blocks(inner).iter().position(|&block| block == next).unwrap_or(0);
+        let at = first_block + place as u32;
+        let mut blocks = self.blocks.clone();
+        blocks.remove(at as usize);
+        let mut cycles = self.cycles.clone();
+        for cycle in &mut cycles {
+            cycle.first_block -= u32::from(cycle.first_block > at);
+            cycle.end_block -= u32::from(cycle.end_block > at);
+        }
+        let mut entries = self.entries.clone();
+        entries.positions.iter_mut().for_each(|position| *position -= u32::from(*position > at));
+        let mut exits = self.exits.clone();
+        let own = match self.header(inner) == node {
+            true => first_block,
+            false => at,
+        };
+        let (first, end) = exits.range(at, at + 1);
+        for position in &mut exits.positions {
+            *position -= u32::from(*position > at);
+        }
+        for (edge, position) in
+            exits.edges[first..end].iter_mut().zip(&mut exits.positions[first..end])
+        {
+            (edge.0, *position) = (node, own);
+        }
+        // A header comes first, and so do its edges.
+        let low = exits.positions[..first].partition_point(|&position| position < own);
+        if low < first && first < end {
+            exits.edges[low..end].rotate_right(end - first);
+            exits.positions[low..end].rotate_right(end - first);
+            let mut depths: Vec<u32> =
+                (0..exits.depths.len()).map(|i| exits.depths.key(i)).collect();
+            depths[low..end].rotate_right(end - first);
+            exits.depths = Thresholds::new(depths.into_iter());
+        }
+        Self { innermost, cycles, blocks, entries, exits }
+    }
+
+    /// Where the new node comes among the blocks of its innermost cycle: goes back from the header as the construction does.
+    fn place(&self, split: &Cfg, cycle: CycleId) -> Option<u32> {
+        let new = Node::new(split.node_count() - 1);
+        let header = self.header(cycle);
+        if !self.all_reducible()
+            && self
+                .iter()
+                .any(|c| self.contains_cycle(cycle, c) && c != cycle && !self.is_reducible(c))
+        {
+            return None;
+        }
+        // What stands for a block of the cycle: itself, or the header of the nested cycle around it.
+        let part = |block: Node| {
+            if block == new || block == header {
+                return Some(block);
+            }
+            let inner = self.innermost(block).filter(|_| self.contains(cycle, block))?;
+            let nested = self.outermost_without(inner, header);
+            Some(nested.map_or(block, |nested| self.header(nested)))
+        };
+        let mut done = vec![false; split.node_count()];
+        let mut work: Vec<Node> = Vec::new();
+        work.extend(split.predecessors(header).iter().rev().filter_map(|&p| part(p)));
+        let mut at = self.cycles[cycle.index()].first_block + 1;
+        while let Some(block) = work.pop() {
+            if block == header || std::mem::replace(&mut done[block.index()], true) {
+                continue;
+            }
+            if block == new {
+                return Some(at);
+            }
+            let nested = self.innermost(block).filter(|c| *c != cycle);
+            at += nested.map_or(1, |nested| self.blocks(nested).len() as u32);
+            work.extend(split.predecessors(block).iter().rev().filter_map(|&p| part(p)));
+        }
+        None
+    }
+}

@@ -1,0 +1,60 @@
+//! Post-dominator trees of graphs that differ from others in one place, by copying.
+
+use super::{PostDomTree, Reversed};
+use crate::cfg::Cfg;
+use crate::node::Node;
+
+/// Endless loops are given roots within a budget that depends on the size of the graph. It is enough for any graph up to this
+/// size.
+const SMALL: usize = 256;
+
+impl PostDomTree {
+    /// The tree of a graph made by [`Cfg::after_split`]: the new node stands between the node and its parent.
+    ///
+    /// None when the choice of roots may be another one: in large graphs with endless loops.
+    #[must_use]
+    pub fn after_split(&self, split: &Cfg, node: Node) -> Option<Self> {
+        let new = Node::new(split.node_count() - 1);
+        let has_endless = self.roots.len() > split.exits().count();
+        if has_endless && split.node_count() + split.edge_count() > SMALL {
+            return None;
+        }
+        let mut roots = self.roots.clone();
+        roots.iter_mut().filter(|root| **root == node).for_each(|root| *root = new);
+        Some(Self { tree: self.tree.with_parent_put_in(node), roots })
+    }
+
+    /// The tree of a graph made by [`Cfg::after_edge_split`].
+    ///
+    /// None when the choice of roots may be another one, which is when there are endless loops, or when it takes too long to find
+    /// the place of the new node among its siblings.
+    #[must_use]
+    pub fn after_edge_split(&self, split: &Cfg, from: Node) -> Option<Self> {
+        if self.roots.len() > split.exits().count() {
+            return None;
+        }
+        let new = Node::new(split.node_count() - 1);
+        let to = *split.successors(new).first()?;
+        let mut tree = self.tree.with_room_below_root();
+        tree.put_on_edge(&Reversed { cfg: split, roots: &self.roots }, (to, new, from))?;
+        Some(Self { tree, roots: self.roots.clone() })
+    }
+
+    /// The tree of a graph made by [`Cfg::after_merge`]: the node takes the place of the other, which is a root of its own.
+    ///
+    /// None when the choice of roots may be another one: where there are endless loops, in large graphs, or when the other comes first
+    /// by number, so that a search may have begun there.
+    #[must_use]
+    pub fn after_merge(&self, merged: &Cfg, node: Node, next: Node) -> Option<Self> {
+        let mut roots = self.roots.clone();
+        roots.iter_mut().filter(|root| **root == next).for_each(|root| *root = node);
+        let at = merged.exits().position(|exit| exit == next)?;
+        let has_endless = roots.len() + 1 > merged.exits().count();
+        if has_endless && (next < node || merged.node_count() + merged.edge_count() > SMALL) {
+            return None;
+        }
+        let before = roots.get(at).copied();
+        roots.insert(at, next);
+        Some(Self { tree: self.tree.with_parent_taken_out(node, next, before), roots })
+    }
+}

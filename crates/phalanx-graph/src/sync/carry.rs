@@ -1,0 +1,338 @@
+//! What stays true of sync dependence when an edit makes one graph of another.
+//!
+//! Both graphs and their facts are at hand. Blocks keep their numbers; what is compared is the reduced graph, row by row:
+//! parents in the level tree, cycles by header, edges into each node, edges out of cycles. From the differences follows
+//! which nodes a search for an answer could meet in another state than before (*stale* nodes). An answer whose [`Footprint`]
+//! holds no stale node is an answer still; only the numbers of cycles and edges in it may be others.
+//!
+//! **Renamed edges.** A block that is split passes its end on to a new block, and a block on an edge passes the edge on. These
+//! are no differences: chains of new blocks with one way in and one way out are skipped in the new graph, those of blocks that
+//! went are skipped in the old one, and when a block leads to the same blocks as before then its edges are the same edges
+//! with other ends ([`Carry::tails`]).
+//!
+//! **Stale nodes.** A search reads of a node: the edges into it, the frontier of its dominance within its level, the edges
+//! back and the edges out of the level below it. So:
+//!
+//! | difference | stale |
+//! |---|---|
+//! | edges into a node | the node, and for each edge that came or went whatever has the source below itself, up to the node's parent |
+//! | parent of a node | the node, the parents between it and the first that has it below itself in both trees, and for each edge into it whatever has its source below itself, up to the parent |
+//! | edge out of a cycle, edge back | whatever has the source below itself, up to the header |
+//! | innermost cycle | the node |
+//!
+//! **Complexity.** O(nodes + edges) comparisons of what lies in memory in order, and a bounded number of steps up the trees;
+//! beyond that there is no answer.
+
+mod compare;
+mod ends;
+
+use rustc_hash::FxHashMap;
+
+use crate::bitset::BitSet;
+use crate::cycles::{CycleId, Cycles};
+use crate::dfs::NONE;
+use crate::dom::DomTree;
+use crate::node::Node;
+use crate::sync::reduced::{LeavingEdge, Reduced};
+use crate::sync::table::{Footprint, SyncView};
+
+/// See the [module documentation](self).
+#[derive(Clone, Debug)]
+pub struct Carry<'a> {
+    old: Side<'a>,
+    new: Side<'a>,
+    /// New cycle by old one, or `NONE`.
+    cycles: Vec<u32>,
+    has_same_cycles: bool,
+    /// New number by old number of an edge out of a cycle, or `NONE`; not there when all are the same.
+    leaving: Option<Numbers>,
+    stale: BitSet,
+    /// By word of these: how many are in the words before.
+    stale_before: Vec<u32>,
+    /// Nodes with other edges into them, and old cycles with other edges back.
+    other_rows: BitSet,
+    other_back: BitSet,
+    changed: Changed,
+    recycled: Vec<Node>,
+    redominated: Vec<(u32, u32)>,
+    steps: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Side<'a> {
+    cfg: &'a crate::cfg::Cfg,
+    dom: &'a DomTree,
+    cycles: &'a Cycles,
+    graph: &'a Reduced,
+}
+
+impl<'a> Side<'a> {
+    fn of(view: &SyncView<'a>) -> Self {
+        Self { cfg: view.cfg, dom: view.dom, cycles: view.cycles, graph: &view.tables.graph }
+    }
+
+    fn is_reachable(&self, block: Node) -> bool {
+        block.index() < self.dom.node_count() && self.dom.is_reachable(block)
+    }
+
+    /// Whether a node of the reduced graph is reachable.
+    fn has(&self, node: Node) -> bool {
+        node.index() < self.dom.node_count() && self.graph.interval(node).0 != NONE
+    }
+
+    /// Whether `above` has `node` below itself in the level tree, or is it.
+    fn is_above(&self, above: Node, node: Node) -> bool {
+        if !self.has(above) {
+            return false;
+        }
+        let (first, end) = self.graph.interval(above);
+        let at = self.graph.interval(node).0;
+        first <= at && at < end
+    }
+
+    /// The parent of a node in the level tree.
+    fn parent(&self, node: Node) -> Option<Node> {
+        self.graph.parent(self.dom, node)
+    }
+
+    fn innermost(&self, block: Node) -> u32 {
+        self.cycles.innermost(block).map_or(NONE, CycleId::raw)
+    }
+}
+
+/// Numbers by numbers that mostly follow one another.
+#[derive(Clone, Debug)]
+struct Numbers {
+    new: Vec<u32>,
+    /// By old number: how often up to here the new number was not the one after that of the one before.
+    breaks: Vec<u32>,
+}
+
+/// Blocks that lead elsewhere.
+#[derive(Clone, Debug, Default)]
+struct Changed {
+    blocks: BitSet,
+    rewired: Vec<Node>,
+    tails: Vec<(Node, Node)>,
+    /// The blocks of chains that were skipped, but for the blocks that they follow.
+    chained: Vec<Node>,
+    /// Whether blocks on edges were skipped as well.
+    skips: bool,
+    /// By old source and target.
+    edges: FxHashMap<(Node, Node), Renamed>,
+}
+
+/// An edge that has other ends.
+#[derive(Clone, Copy, Debug)]
+struct Renamed {
+    /// The source of the edge into the target.
+    source: Node,
+    /// The edge that it leaves cycles by.
+    leaves: (Node, Node),
+}
+
+impl<'a> Carry<'a> {
+    /// Compares two graphs. `touched` are blocks whose successors may be others, new ones included, if they are known.
+    ///
+    /// None when they have too little in common.
+    #[must_use]
+    pub fn new(old: &SyncView<'a>, new: &SyncView<'a>, touched: Option<&[Node]>) -> Option<Self> {
+        let (old, new) = (Side::of(old), Side::of(new));
+        let (before, now) = (old.dom.node_count(), new.dom.node_count());
+        if now < before || old.cfg.entry() != new.cfg.entry() {
+            return None;
+        }
+        let mut carry = Self {
+            old,
+            new,
+            cycles: Vec::new(),
+            has_same_cycles: false,
+            leaving: None,
+            stale: BitSet::new(now),
+            stale_before: Vec::new(),
+            other_rows: BitSet::new(now),
+            other_back: BitSet::new(old.cycles.len()),
+            changed: Changed { blocks: BitSet::new(now), ..Changed::default() },
+            recycled: Vec::new(),
+            redominated: Vec::new(),
+            steps: 4096 + 2 * now,
+        };
+        carry.compare_ends(touched);
+        carry.compare_cycles();
+        if touched.is_none() || !carry.is_chained() {
+            carry.compare_nodes()?;
+            carry.compare_rows()?;
+            carry.compare_back_rows()?;
+            carry.compare_leaving()?;
+        }
+        carry.stale_before = carry.stale.counts();
+        Some(carry)
+    }
+
+    /// The new number of a cycle with the same header, depth and parents.
+    #[must_use]
+    pub fn cycle(&self, old: CycleId) -> Option<CycleId> {
+        let new = self.cycles[old.index()];
+        (new != NONE).then(|| CycleId::from_raw(new))
+    }
+
+    /// The header of an old cycle.
+    #[must_use]
+    pub fn old_header(&self, cycle: CycleId) -> Node {
+        self.old.cycles.header(cycle)
+    }
+
+    /// Whether all cycles are the same by number.
+    #[must_use]
+    pub fn has_same_cycles(&self) -> bool {
+        self.has_same_cycles
+    }
+
+    /// Whether all edges out of cycles are the same by number, though their ends may be others.
+    #[must_use]
+    pub fn has_same_exits(&self) -> bool {
+        self.leaving.is_none()
+    }
+
+    /// The new number of an edge out of a cycle.
+    #[must_use]
+    pub fn leaving(&self, edge: LeavingEdge) -> Option<LeavingEdge> {
+        let Some(numbers) = &self.leaving else { return Some(edge) };
+        let new = numbers.new[edge.index()];
+        (new != NONE).then(|| LeavingEdge::from_raw(new))
+    }
+
+    /// The new numbers of a range of edges out of cycles, if they still follow one another.
+    #[must_use]
+    pub fn leaving_range(&self, first: u32, end: u32) -> Option<(u32, u32)> {
+        let Some(numbers) = &self.leaving else { return Some((first, end)) };
+        let last = end.checked_sub(1).filter(|last| first <= *last)? as usize;
+        let low = numbers.new[first as usize];
+        let is_whole = low != NONE && numbers.breaks[first as usize] == numbers.breaks[last];
+        is_whole.then(|| (low, numbers.new[last] + 1))
+    }
+
+    /// What is to be added to the numbers of forward edges into a node, wrapping, if the edges into it are the same.
+    #[must_use]
+    pub fn entering(&self, node: Node) -> Option<u32> {
+        let is_same = self.new.has(node) && !self.other_rows.contains(node.index());
+        let (was, is) = (self.old.graph, self.new.graph);
+        is_same.then(|| is.entering(node).0.wrapping_sub(was.entering(node).0))
+    }
+
+    /// The same for edges back to the header of an old cycle.
+    #[must_use]
+    pub fn back(&self, cycle: CycleId) -> Option<u32> {
+        let new = self.cycle(cycle).filter(|_| !self.other_back.contains(cycle.index()))?;
+        Some(self.new.graph.back(new).0.wrapping_sub(self.old.graph.back(cycle).0))
+    }
+
+    /// Whether a node of the reduced graph is reachable now.
+    #[must_use]
+    pub fn has(&self, node: Node) -> bool {
+        self.new.has(node)
+    }
+
+    /// Whether a search would meet the node in another state.
+    #[must_use]
+    pub fn is_stale(&self, node: Node) -> bool {
+        self.stale.contains(node.index())
+    }
+
+    /// Whether a search that has looked there could end otherwise.
+    #[must_use]
+    pub fn touches(&self, footprint: Footprint) -> bool {
+        const BITS: usize = 64;
+        let Footprint { first, last } = footprint;
+        if footprint == Footprint::ALL {
+            return true;
+        }
+        let (first, end) =
+            (first as usize, (last as usize).saturating_add(1).min(self.stale.universe()));
+        if first >= end {
+            return false;
+        }
+        let (low, high) = (first.div_ceil(BITS), end / BITS);
+        if low >= high {
+            return self.stale.next_member(first, end).is_some();
+        }
+        self.stale_before[low] != self.stale_before[high]
+            || self.stale.next_member(first, low * BITS).is_some()
+            || self.stale.next_member(high * BITS, end).is_some()
+    }
+
+    /// Nodes that are stale, in order.
+    pub fn stale(&self) -> impl Iterator<Item = Node> {
+        self.stale.iter().map(Node::new)
+    }
+
+    /// Blocks that lead to others than before, or are reachable and were not, or were and are not.
+    #[must_use]
+    pub fn rewired(&self) -> &[Node] {
+        &self.changed.rewired
+    }
+
+    /// Pairs of blocks, the second of which leads now where the first has led before.
+    #[must_use]
+    pub fn tails(&self) -> &[(Node, Node)] {
+        &self.changed.tails
+    }
+
+    /// Old blocks that are in other cycles than before, or in another region, or reachable and were not, or were and are not.
+    #[must_use]
+    pub fn recycled(&self) -> &[Node] {
+        &self.recycled
+    }
+
+    /// Intervals of positions, see [`SyncView::dominated`], of what is dominated by others than before: apart and in
+    /// order.
+    #[must_use]
+    pub fn redominated(&self) -> &[(u32, u32)] {
+        &self.redominated
+    }
+
+    /// New positions by old ones, see [`SyncView::dominated`].
+    #[must_use]
+    pub fn positions(&self) -> Vec<u32> {
+        let Self { old, new, .. } = self;
+        let now = |node: Node| new.graph.dominated(new.dom, new.graph.representative(node)).0;
+        if !old.graph.has_regions() {
+            return old.dom.preorder().iter().map(|&node| now(node)).collect();
+        }
+        let mut positions = vec![NONE; old.dom.node_count()];
+        for node in (0..old.dom.node_count()).map(Node::new).filter(|node| old.has(*node)) {
+            positions[old.graph.dominated(old.dom, node).0 as usize] = now(node);
+        }
+        positions
+    }
+
+    fn is_new(&self, block: Node) -> bool {
+        self.new.is_reachable(block) && !self.old.is_reachable(block)
+    }
+
+    fn is_gone(&self, block: Node) -> bool {
+        self.old.is_reachable(block) && !self.new.is_reachable(block)
+    }
+
+    fn mark(&mut self, node: Node) -> Option<()> {
+        self.steps = self.steps.checked_sub(1)?;
+        self.stale.insert(node.index());
+        Some(())
+    }
+
+    /// Marks a node and what is above it, up to where a condition holds.
+    fn climb(&mut self, side: Side<'a>, from: Node, until: impl Fn(Node) -> bool) -> Option<()> {
+        let mut at = Some(side.graph.representative(from));
+        while let Some(node) = at.filter(|node| !until(*node)) {
+            self.mark(node)?;
+            at = side.parent(node);
+        }
+        Some(())
+    }
+
+    /// The same, that node included.
+    fn climb_to(&mut self, side: Side<'a>, from: Node, last: Node) -> Option<()> {
+        self.climb(side, from, |node| node == last)?;
+        self.mark(last)
+    }
+}

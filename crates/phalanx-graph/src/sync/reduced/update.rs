@@ -1,0 +1,314 @@
+//! Reduced graphs of graphs that differ from others in one place, by copying.
+
+use super::{Leaving, Reduced, Rows};
+use crate::cfg::Cfg;
+use crate::cycles::{CycleId, Cycles};
+use crate::dfs::NONE;
+use crate::dom::DomTree;
+use crate::node::Node;
+use crate::threshold::Thresholds;
+
+impl Reduced {
+    /// The reduced graph of a graph made by [`Cfg::after_split`], where the cycles have kept their numbers.
+    ///
+    /// The new node comes between the node and those of its children that are in the same cycle. Positions and ranks behind
+    /// grow by one; edges out start in the new node; the dominance of both ends where that of the node has ended, except that what
+    /// a header dominates in its cycle is the whole of it.
+    ///
+    /// None when there are irreducible regions.
+    pub(crate) fn after_split(&self, split: &Cfg, cycles: &Cycles, node: Node) -> Option<Self> {
+        if self.has_regions() {
+            return None;
+        }
+        let new = Node::new(split.node_count() - 1);
+        let (at, end) = self.interval(node);
+        let headed = self.inner(cycles, node).filter(|&cycle| cycles.header(cycle) == node);
+        let is_there = at != NONE;
+        // What the new node is put above: all children, or those of them in the cycle of a header, which come first.
+        let mut own_end = end;
+        let mut parent = Vec::with_capacity(self.parent.len() + 1);
+        parent.extend_from_slice(&self.parent);
+        for (child, up) in parent.iter_mut().enumerate().filter(|(_, up)| **up == node.raw()) {
+            let child = Node::new(child);
+            match headed {
+                Some(cycle) if !cycles.contains(cycle, child) => {
+                    own_end = own_end.min(self.interval(child).0);
+                }
+                _ => *up = new.raw(),
+            }
+        }
+        if !cycles.is_empty() {
+            parent.push(if is_there { node.raw() } else { NONE });
+        }
+        let shift = |&(first, end): &(u32, u32)| {
+            let is_behind = first > at && first != NONE;
+            (first + u32::from(is_behind), end + u32::from(end > at))
+        };
+        let mut interval = Vec::with_capacity(self.interval.len() + 1);
+        interval.extend(self.interval.iter().map(shift));
+        interval.push(if is_there { (at + 1, own_end + 1) } else { (NONE, 0) });
+        let from = self.rank(node);
+        let mut rank = Vec::with_capacity(self.rank.len() + 1);
+        let behind = |rank: &u32| rank + u32::from(*rank > from && *rank != NONE);
+        rank.extend(self.rank.iter().map(behind));
+        rank.push(if is_there { from + 1 } else { NONE });
+        let fringe = if headed.is_some() { None } else { Some(node) };
+        let mut reduced = Self {
+            representative: Vec::new(),
+            inner: Vec::new(),
+            interval,
+            parent,
+            dominated: Vec::new(),
+            idom: Vec::new(),
+            rank,
+            frontier: self.frontier.with_copy(fringe),
+            sources: self.sources.with_row(if is_there { Some(node.raw()) } else { None }),
+            cycle_count: self.cycle_count,
+            leaving: self.leaving.clone(),
+        };
+        if is_there {
+            reduced.rename_sources(split, cycles, node, new);
+            for edge in &mut reduced.leaving.edges {
+                edge.position += u32::from(edge.position >= at);
+            }
+            let (first, end) = reduced.leaving.at_positions(at + 1, at + 2);
+            for edge in &mut reduced.leaving.edges[first as usize..end as usize] {
+                edge.from = new;
+            }
+        }
+        Some(reduced)
+    }
+
+    /// The reduced graph of a graph made by [`Cfg::after_merge`], where the cycles have kept their numbers: what
+    /// [`after_split`](Self::after_split) does, the other way round.
+    pub(crate) fn after_merge(
+        &self,
+        merged: &Cfg,
+        cycles: &Cycles,
+        (node, next): (Node, Node),
+    ) -> Option<Self> {
+        if self.has_regions() {
+            return None;
+        }
+        let mut reduced = self.clone();
+        let at = self.interval(next).0;
+        if at == NONE {
+            return Some(reduced);
+        }
+        if !cycles.is_empty() {
+            let children = reduced.parent.iter_mut().filter(|up| **up == next.raw());
+            children.for_each(|up| *up = node.raw());
+            reduced.parent[next.index()] = NONE;
+        }
+        for (first, end) in &mut reduced.interval {
+            *first -= u32::from(*first > at && *first != NONE);
+            *end -= u32::from(*end > at);
+        }
+        reduced.interval[next.index()] = (NONE, 0);
+        let rank = self.rank(next);
+        for other in &mut reduced.rank {
+            *other -= u32::from(*other > rank && *other != NONE);
+        }
+        reduced.rank[next.index()] = NONE;
+        reduced.frontier.clear(next);
+        for &target in merged.successors(node) {
+            let row = match self.goes_back_to(cycles, node, target) {
+                Some(cycle) => cycle.index(),
+                None => self.forward_row(target),
+            };
+            reduced.sources.rename(row, next.raw(), node.raw());
+        }
+        reduced.sources.clear(self.forward_row(next));
+        let (first, end) = self.leaving.at_positions(at, at + 1);
+        for edge in &mut reduced.leaving.edges[first as usize..end as usize] {
+            edge.from = node;
+        }
+        for edge in &mut reduced.leaving.edges {
+            edge.position -= u32::from(edge.position >= at);
+        }
+        Some(reduced)
+    }
+
+    /// The reduced graph of a graph made by [`Cfg::after_edge_split`], where the cycles have kept their numbers. The new node is
+    /// ranked behind the source of the edge, which is one of the orders that there are.
+    ///
+    /// None when there are irreducible regions.
+    pub(crate) fn after_edge_split(
+        &self,
+        (split, dom, cycles): (&Cfg, &DomTree, &Cycles),
+        from: Node,
+    ) -> Option<Self> {
+        if self.has_regions() {
+            return None;
+        }
+        let new = Node::new(split.node_count() - 1);
+        let to = *split.successors(new).first()?;
+        let is_there = self.interval(from).0 != NONE;
+        let mut reduced = self.clone();
+        if !cycles.is_empty() {
+            reduced.parent.push(NONE);
+        }
+        reduced.interval.push((NONE, 0));
+        reduced.rank.push(NONE);
+        reduced.sources = self.sources.with_row(is_there.then_some(from.raw()));
+        if !is_there {
+            reduced.frontier = self.frontier.with_copy(None);
+            return Some(reduced);
+        }
+        let rank = self.rank(from);
+        for other in &mut reduced.rank {
+            *other += u32::from(*other > rank && *other != NONE);
+        }
+        reduced.rank[new.index()] = rank + 1;
+        let left = reduced.left(cycles, from, new);
+        let parent = left.map_or(from, |cycle| cycles.header(cycle));
+        let is_between = dom.idom(to) == Some(new);
+        let (at, above) = match is_between {
+            true => (self.interval(to).0, self.interval(to).1 - self.interval(to).0),
+            false => (self.place_of_leaf((dom, cycles), (new, parent), left.is_some()), 0),
+        };
+        let low = self.interval(parent).0;
+        for (first, end) in reduced.interval.iter_mut().filter(|interval| interval.0 != NONE) {
+            let is_around = *first <= low && *end == at;
+            *end += u32::from(*end > at || is_around);
+            *first += u32::from(*first >= at);
+        }
+        reduced.interval[new.index()] = (at, at + above + 1);
+        if !cycles.is_empty() {
+            reduced.parent[new.index()] = parent.raw();
+            if is_between {
+                reduced.parent[to.index()] = new.raw();
+            }
+        }
+        for edge in &mut reduced.leaving.edges {
+            edge.position += u32::from(edge.position >= at);
+        }
+        let back = self.goes_back_to(cycles, from, to);
+        let row = back.map_or_else(|| reduced.forward_row(to), CycleId::index);
+        reduced.sources.rename(row, from.raw(), new.raw());
+        reduced.sort_sources(row);
+        reduced.frontier = match (is_between, back) {
+            (true, _) => self.frontier.with_copy(Some(to)),
+            (false, Some(_)) => self.frontier.with_copy(None),
+            (false, None) => self.frontier.with_one(to),
+        };
+        if self.left(cycles, from, to).is_some() {
+            reduced.leaving.retarget(reduced.interval(from).0, (to, new), cycles);
+        }
+        Some(reduced)
+    }
+
+    /// The position of a new leaf of the level tree: after its siblings that come before it in the dominator tree.
+    fn place_of_leaf(
+        &self,
+        (dom, cycles): (&DomTree, &Cycles),
+        (new, parent): (Node, Node),
+        is_behind: bool,
+    ) -> u32 {
+        if cycles.is_empty() {
+            // The level tree is the dominator tree.
+            return dom.tin(new).unwrap_or(0);
+        }
+        let headed = self.inner(cycles, parent).filter(|&cycle| cycles.header(cycle) == parent);
+        let mut at = self.interval(parent).1;
+        for (child, up) in self.parent.iter().enumerate() {
+            if *up != parent.raw() {
+                continue;
+            }
+            let child = Node::new(child);
+            let comes_behind = headed.is_some_and(|cycle| !cycles.contains(cycle, child));
+            if (comes_behind, dom.tin(child)) > (is_behind, dom.tin(new)) {
+                at = at.min(self.interval(child).0);
+            }
+        }
+        at
+    }
+
+    /// Sorts a row by position and number.
+    fn sort_sources(&mut self, row: usize) {
+        let (first, end) = self.sources.range(row);
+        let mut sorted = self.sources.row(row).to_vec();
+        sorted.sort_unstable_by_key(|source| (self.position(*source), *source));
+        self.sources.items_mut()[first as usize..end as usize].copy_from_slice(&sorted);
+    }
+
+    /// The edges out of a node start in another one now.
+    fn rename_sources(&mut self, split: &Cfg, cycles: &Cycles, node: Node, new: Node) {
+        for &target in split.successors(new) {
+            let row = match self.goes_back_to(cycles, new, target) {
+                Some(cycle) => cycle.index(),
+                None => self.forward_row(target),
+            };
+            self.sources.rename(row, node.raw(), new.raw());
+        }
+    }
+}
+
+#[cfg(any(test, feature = "testing"))]
+impl Reduced {
+    /// Whether both say the same; lists may share their ends in other ways.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let nodes = || (0..self.interval.len()).map(Node::new);
+        let empty = || crate::sync::fringe::Fringes::default();
+        let (mut a, mut b) = (self.clone(), other.clone());
+        (a.frontier, b.frontier) = (empty(), empty());
+        // Any topological order will do.
+        (a.rank, b.rank) = (Vec::new(), Vec::new());
+        let is_ordered = |node: Node| {
+            let mut before = self.sources_of(node).iter();
+            before.all(|source| {
+                self.rank(self.representative(Node::from_raw(*source))) < self.rank(node)
+            })
+        };
+        a == b
+            && nodes().all(is_ordered)
+            && nodes().all(|node| self.frontier.of(node).eq(other.frontier.of(node)))
+    }
+}
+
+impl Leaving {
+    /// Of the edges from a position, the one to a node leads to another one now, which has the greatest number.
+    fn retarget(&mut self, position: u32, (old, new): (Node, Node), cycles: &Cycles) {
+        let (first, end) = self.at_positions(position, position + 1);
+        let (first, end) = (first as usize, end as usize);
+        let Some(at) = self.edges[first..end].iter().position(|edge| edge.to == old) else {
+            return;
+        };
+        let at = first + at;
+        self.edges[at].to = new;
+        self.edges[at..end].rotate_left(1);
+        let kept = self.edges.iter().map(|edge| cycles.depth(edge.owner) - 1);
+        self.depths = Thresholds::new(kept);
+        let owned = self.edges.iter().enumerate().map(|(i, edge)| (edge.owner.raw(), i as u32));
+        self.owned = Rows::from_pairs(cycles.len(), &owned.collect::<Vec<_>>());
+    }
+}
+
+impl Rows {
+    /// The rows with another one at the end.
+    fn with_row(&self, item: Option<u32>) -> Self {
+        let (start, items) = self.table.split_at(self.head as usize);
+        let mut table = Vec::with_capacity(self.table.len() + 2);
+        table.extend_from_slice(start);
+        table.push(items.len() as u32 + u32::from(item.is_some()));
+        table.extend_from_slice(items);
+        table.extend(item);
+        Self { table, head: self.head + 1 }
+    }
+
+    fn items_mut(&mut self) -> &mut [u32] {
+        &mut self.table[self.head as usize..]
+    }
+
+    fn clear(&mut self, row: usize) {
+        let ((start, end), head) = (self.range(row), self.head);
+        self.table.drain((head + start) as usize..(head + end) as usize);
+        self.table[row + 1..head as usize].iter_mut().for_each(|other| *other -= end - start);
+    }
+
+    fn rename(&mut self, row: usize, old: u32, new: u32) {
+        let (start, end) = self.range(row);
+        let row = &mut self.items_mut()[start as usize..end as usize];
+        row.iter_mut().filter(|item| **item == old).for_each(|item| *item = new);
+    }
+}
