@@ -24,8 +24,10 @@ mod follow;
 mod graph;
 mod graph_slot;
 mod legality;
+mod shape;
 
 pub use facts::*;
 pub use follow::*;
 pub use graph::*;
 pub use legality::*;
+pub use shape::*;

@@ -21,7 +21,7 @@ use phalanx::{
     },
     db::queries,
     ir::{self, BlockId, InstId, flow::node_of},
-    target::{Scope, SourceSet, varying},
+    target::{Extent, LaunchFacts, Scope, SourceSet, varying},
 };
 use phalanx_simt::{
     Arg, Launch, Memory, Observer, Program, Value, convergence::Key, launch::Order, observe::Moment,
@@ -377,7 +377,8 @@ pub fn check_without(
         for _ in 0..effort.launches {
             watch.next_run();
             let mut memory = program.memory(rng.random()).ok()?;
-            let launch = launch(&mut rng, &mut memory, effort.fuel)?;
+            let mut launch = launch(&mut rng, &mut memory, effort.fuel)?;
+            as_stated(&mut launch, launch_facts);
             if let Ok(report) = phalanx_simt::run(&program, name, &launch, &mut memory, &mut watch)
             {
                 tally.steps += report.steps;
@@ -389,6 +390,16 @@ pub fn check_without(
     let llvm = queries::exact_llvm_uniformity(database, input)?;
     watch.judge(code, &llvm, |inst| session.print_inst(function, inst), &mut tally);
     Some(tally)
+}
+
+/// Makes a launch one that a program allows.
+pub(crate) fn as_stated(launch: &mut Launch, facts: &LaunchFacts) {
+    for (extent, stated) in launch.block.iter_mut().zip(facts.workgroup_size) {
+        if let Extent::Exactly(n) = stated {
+            *extent = n;
+        }
+    }
+    launch.wave = facts.wave_width.unwrap_or(launch.wave);
 }
 
 pub(crate) fn launch(rng: &mut SmallRng, memory: &mut Memory, fuel: u64) -> Option<Launch> {

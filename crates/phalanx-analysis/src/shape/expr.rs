@@ -107,6 +107,11 @@ impl Exprs {
         }
     }
 
+    /// The indices that it is made of.
+    pub(crate) fn indices(&self, expr: Expr) -> SourceSet {
+        self.info(expr).sources
+    }
+
     /// What two threads have to agree on to have the same value.
     pub(crate) fn sources(&self, expr: Expr, in_wave: SourceSet) -> SourceSet {
         let info = self.info(expr);
@@ -125,6 +130,19 @@ impl Exprs {
     /// The least and the largest value as an unsigned number.
     pub(crate) fn range(&self, expr: Expr) -> (u64, u64) {
         self.info(expr).range
+    }
+
+    /// Whether a sum or product is the one of integers, as signed and as unsigned numbers.
+    pub(crate) fn fits(&self, expr: Expr) -> [bool; 2] {
+        let info = self.info(expr);
+        let half = 1i128 << (info.width - 1);
+        match info.integer {
+            _ if matches!(info.variation, Variation::Constant(_)) => [true; 2],
+            Some((least, largest)) => {
+                [least >= -half && largest < half, least >= 0 && largest < 2 * half]
+            }
+            None => [i128::from(info.range.1) < half, info.range.1 < mask(info.width)],
+        }
     }
 
     /// Whether the function is `offset + coefs . (x, y, z, lane)`: coefficients and offset, as signed numbers.

@@ -119,6 +119,15 @@ impl Geometry {
         }
     }
 
+    /// The waves whose lanes stand for all that there are, as far as functions of these sources are concerned: each as its
+    /// threads in order. None if they are not known.
+    pub(crate) fn waves(&self, sources: SourceSet) -> Option<Vec<Vec<Thread>>> {
+        let extents = self.extents(sources)?;
+        let width = self.wave? as usize;
+        let all: Vec<Thread> = Threads::new(extents, self.wave).collect();
+        Some(all.chunks(width).map(<[Thread]>::to_vec).collect())
+    }
+
     /// How a function varies that has these sources. `value` gives nothing where the function has no value.
     pub(crate) fn variation(
         &self,

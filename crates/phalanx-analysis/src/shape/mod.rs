@@ -18,6 +18,7 @@
 //!   `(x + a) - x`, `8 * x & 7`, `tid < 1024` in a workgroup of 256. How a function of the indices varies is decided by
 //!   looking at all threads ([`geometry`]), so it is right for rows that are not whole waves.
 //! - [`are_congruent`](Shapes::are_congruent): incoming values of a phi, arms of a select.
+//! - [`access`]: what the lanes of a wave touch.
 //!
 //! # Why it is right
 //!
@@ -42,6 +43,7 @@
 //! O(1) for each instruction; a function of the indices that has not been met is evaluated for the threads of a workgroup, until
 //! it is seen to vary.
 
+pub mod access;
 pub(crate) mod expr;
 mod follow;
 pub(crate) mod form;

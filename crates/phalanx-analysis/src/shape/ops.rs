@@ -281,7 +281,8 @@ fn form(
             }
             let result = binary(shapes, opcode, &a, &b, width)?;
             match is_sure(shapes, data, width, &a, &b, &result) {
-                true => Some(result),
+                true if shapes.trust == Trust::Nothing => Some(result),
+                true => Some(trusting(shapes, data, &a, &b, result)),
                 false if shapes.trust == Trust::Flags => {
                     Some(trusting(shapes, data, &a, &b, result))
                 }
@@ -347,12 +348,22 @@ fn zeros_of_rest(form: &Form, width: u8) -> u8 {
 fn trusting(shapes: &Shapes, data: &InstData, a: &Form, b: &Form, result: Form) -> Form {
     let has = |flag| flags(data).contains(flag);
     let keeps = matches!(data.opcode, Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Shl);
-    let is_linear = shapes.exprs.linear(result.thread).is_some();
+    let all = [a, b, &result].map(|form| shapes.exprs.fits(form.thread));
+    let [fits_signed, fits_unsigned] = [0, 1].map(|sign| all.iter().all(|fits| fits[sign]));
+    let is_signed = keeps && fits_signed && has(InstFlags::NSW) && a.is_signed && b.is_signed;
+    let is_unsigned =
+        keeps && fits_unsigned && has(InstFlags::NUW) && a.is_unsigned && b.is_unsigned;
     Form {
-        is_signed: keeps && is_linear && has(InstFlags::NSW) && a.is_signed && b.is_signed,
-        is_unsigned: keeps && is_linear && has(InstFlags::NUW) && a.is_unsigned && b.is_unsigned,
+        is_signed: is_signed || result.is_signed,
+        is_unsigned: is_unsigned || result.is_unsigned,
         ..result
     }
+}
+
+/// A form whose parts are apart, or that has one only, is one of integers as well.
+fn exact(shapes: &Shapes, form: Form, width: u8) -> Form {
+    let is_exact = form.rest.is_none() || form.rest.zeros < width && shapes.is_apart(&form);
+    Form { is_signed: is_exact, is_unsigned: is_exact, ..form }
 }
 
 /// Operations of a value with itself.
@@ -442,7 +453,7 @@ fn sum(shapes: &mut Shapes, a: &Form, b: &Form, is_difference: bool, width: u8) 
     // A function that is no sum is only itself as a value of its own.
     let thread = shapes.exprs.binary(opcode, a.thread, b.thread)?;
     let rest = a.rest.plus(&b.rest, factor, mask(width), width)?;
-    Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+    Some(exact(shapes, Form { thread, rest, is_signed: false, is_unsigned: false }, width))
 }
 
 fn product(shapes: &mut Shapes, opcode: Opcode, a: &Form, b: &Form, width: u8) -> Option<Form> {
@@ -460,7 +471,7 @@ fn product(shapes: &mut Shapes, opcode: Opcode, a: &Form, b: &Form, width: u8) -
     }
     let thread = shapes.exprs.binary(opcode, this.thread, by.thread)?;
     let rest = this.rest.times(factor, mask(width), width);
-    Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+    Some(exact(shapes, Form { thread, rest, is_signed: false, is_unsigned: false }, width))
 }
 
 /// `a & bits`.
@@ -705,4 +716,25 @@ fn lanes_below(
         _ => return None,
     };
     sum(shapes, &base, &pure(thread), false, width)
+}
+
+/// A form as a signed number of another width.
+pub(super) fn sign_extended(shapes: &mut Shapes, a: &Form, from: u8, width: u8) -> Option<Form> {
+    if a.rest.is_none() {
+        return shapes.exprs.cast(Opcode::SExt, a.thread, width).map(pure);
+    }
+    let thread = match shapes.is_apart(a) && a.rest.zeros < from {
+        true => shapes.exprs.cast(Opcode::ZExt, a.thread, width)?,
+        false if a.is_signed => shapes.exprs.cast(Opcode::SExt, a.thread, width)?,
+        false => return None,
+    };
+    let rest = a.rest.function(a.rest.zeros);
+    Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+}
+
+/// `a + b * factor` in 64 bits.
+pub(super) fn plus_scaled(shapes: &mut Shapes, a: &Form, b: &Form, factor: u64) -> Option<Form> {
+    let factor = constant(shapes, factor, 64);
+    let scaled = product(shapes, Opcode::Mul, b, &factor, 64)?;
+    sum(shapes, a, &scaled, false, 64)
 }

@@ -41,7 +41,7 @@ define internal i32 @next(ptr addrspace(5) %state) {
   %out = lshr i32 %new, 13
   ret i32 %out
 }
-define amdgpu_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {
+define amdgpu_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) FACTS {
 b0:
   %state = alloca i32, align 4, addrspace(5)
   %seed.x = call i32 @llvm.amdgcn.workitem.id.x()
@@ -76,7 +76,7 @@ define internal i32 @next(ptr %state) {
   %out = lshr i32 %new, 13
   ret i32 %out
 }
-define ptx_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {
+define ptx_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) FACTS {
 b0:
   %state = alloca i32, align 4
   %seed.x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -93,7 +93,23 @@ b0:
 /// The program as a module whose kernel is `@f`.
 #[must_use]
 pub fn runnable(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
-    let mut text = String::from(if kind == Kind::Amdgcn { AMDGCN } else { NVPTX });
+    text_of(program, kind, seed, stated(kind, seed))
+}
+
+/// As [`runnable`], for launches of any size.
+#[must_use]
+pub(crate) fn runnable_anyhow(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
+    text_of(program, kind, seed, Default::default())
+}
+
+fn text_of(
+    program: &AbstractProgram,
+    kind: Kind,
+    seed: u64,
+    (facts, tail): (String, String),
+) -> String {
+    let head = if kind == Kind::Amdgcn { AMDGCN } else { NVPTX };
+    let mut text = head.replacen("FACTS", &facts, 1);
     let cfg = program.cfg();
     for (number, block) in program.blocks.iter().enumerate() {
         if number > 0 {
@@ -133,7 +149,21 @@ pub fn runnable(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
         };
     }
     text.push_str("}\n");
+    text.push_str(&tail);
     text
+}
+
+/// What some programs say of their launches: on the function, and behind it.
+fn stated(kind: Kind, seed: u64) -> (String, String) {
+    let sizes = [[32, 1, 1], [64, 1, 1], [8, 4, 2], [16, 4, 1], [33, 2, 1], [64, 2, 1], [4, 1, 1]];
+    let Some([x, y, z]) = sizes.get((seed >> 17) as usize % 10) else { return Default::default() };
+    match kind {
+        Kind::Nvptx => (format!("\"nvvm.reqntid\"=\"{x},{y},{z}\""), String::new()),
+        Kind::Amdgcn => (
+            "\"uniform-work-group-size\"=\"true\" !reqd_work_group_size !0".to_owned(),
+            format!("!0 = !{{i32 {x}, i32 {y}, i32 {z}}}\n"),
+        ),
+    }
 }
 
 fn operation_text(out: &mut String, kind: Kind, value: u32, operation: &Operation, seed: u64) {
@@ -237,6 +267,9 @@ fn operation_text(out: &mut String, kind: Kind, value: u32, operation: &Operatio
             let _ = writeln!(out, "  store i32 {v}.sum, {place}, align 4");
             writeln!(out, "  {v} = load i32, {place}, align 4")
         }
+        Operation::Pure(_, [a, b]) if pick(11) == 4 || pick(11) == 5 => {
+            of_indices(out, &v, [a, b], pick)
+        }
         Operation::Pure(_, [a, b]) if pick(11) == 2 => {
             writeln!(out, "  {v} = call i32 @llvm.umin.i32(i32 {a}, i32 {b})")
         }
@@ -255,4 +288,40 @@ fn operation_text(out: &mut String, kind: Kind, value: u32, operation: &Operatio
             writeln!(out, "  {v} = trunc i32 {v}.s to i1")
         }
     };
+}
+
+/// Something of the thread's indices, of which little may be left, and of other values.
+fn of_indices(
+    out: &mut String,
+    v: &str,
+    [a, b]: [&Operand; 2],
+    pick: impl Fn(u64) -> u64,
+) -> std::fmt::Result {
+    let flags = ["", "", "nsw ", "nuw nsw "][pick(4) as usize];
+    let _ = writeln!(out, "  {v}.row = mul i32 %seed.y, {}", [8, 16, 32, 33, 64][pick(5) as usize]);
+    let _ = writeln!(out, "  {v}.flat = add {flags}i32 {v}.row, %seed.x");
+    let _ = writeln!(out, "  {v}.aligned = shl i32 {a}, {}", pick(8));
+    let _ = writeln!(out, "  {v}.sum = add {flags}i32 {v}.aligned, {v}.flat");
+    let of = ["flat", "sum"][pick(2) as usize];
+    match pick(8) {
+        0 | 1 => writeln!(out, "  {v} = lshr i32 {v}.{of}, {}", 1 + pick(7)),
+        2 => writeln!(out, "  {v} = and i32 {v}.{of}, {}", [-32, -64, 7, 63, 31][pick(5) as usize]),
+        3 => writeln!(out, "  {v} = sub i32 {v}.sum, {v}.flat"),
+        4 => writeln!(out, "  {v} = udiv i32 {v}.{of}, {}", [32, 64, 33, 12][pick(4) as usize]),
+        5 => {
+            let bound = [32, 64, 128, 200][pick(4) as usize];
+            let _ = writeln!(out, "  {v}.less = icmp slt i32 {v}.{of}, {bound}");
+            writeln!(out, "  {v} = select i1 {v}.less, i32 {a}, i32 {b}")
+        }
+        6 => {
+            let _ = writeln!(out, "  {v}.odd = trunc i32 {v}.flat to i1");
+            let _ = writeln!(out, "  {v}.one = mul i32 {a}, 3");
+            let _ = writeln!(out, "  {v}.other = mul i32 {a}, 3");
+            writeln!(out, "  {v} = select i1 {v}.odd, i32 {v}.one, i32 {v}.other")
+        }
+        _ => {
+            let _ = writeln!(out, "  {v}.back = sub i32 {v}.sum, {v}.row");
+            writeln!(out, "  {v} = freeze i32 {v}.back")
+        }
+    }
 }
