@@ -180,9 +180,12 @@ exit:
     );
 }
 
-/// Address, and place of the lane in its wave and row, by execution and wave.
+/// An address, and the place of the lane: x, y, z, and its number in the wave.
+type Lane = (u64, [u32; 4]);
+
+/// What lanes touched, by execution and wave.
 #[derive(Default)]
-struct Touched(FxHashMap<(InstId, Key, u32, u32), Vec<(u64, [u32; 4])>>);
+struct Touched(FxHashMap<(InstId, Key, u32, u32), Vec<Lane>>);
 
 impl Observer for Touched {
     fn wants_accesses(&self) -> bool {
@@ -198,14 +201,14 @@ impl Observer for Touched {
 }
 
 /// Whether what is said of an access is so of these lanes.
-fn is_right(access: &Access, lanes: &[(u64, [u32; 4])]) -> bool {
+fn is_right(access: &Access, lanes: &[Lane]) -> bool {
     let stride = match access.pattern {
         Pattern::Broadcast => 0,
         Pattern::Consecutive => i64::from(access.size),
         Pattern::Strided(stride) => stride,
         Pattern::Gather => return true,
     };
-    let steps = |(from, a): (u64, [u32; 4]), (to, b): (u64, [u32; 4])| {
+    let steps = |(from, a): Lane, (to, b): Lane| {
         let step = match access.within {
             Within::Wave => i64::from(b[3]) - i64::from(a[3]),
             Within::Row if a[1..3] != b[1..3] => return true,

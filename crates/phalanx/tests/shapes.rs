@@ -346,8 +346,11 @@ const SIZES: &[[u32; 3]] = &[
     [2, 2, 32],
 ];
 
-/// One operation: its text, and its value in a thread; none is poison.
-type Step = (String, Box<dyn Fn(&[Option<u32>]) -> Option<u32>>);
+/// The value of an operation in a thread, from those of the earlier ones; none is poison.
+type Function = Box<dyn Fn(&[Option<u32>]) -> Option<u32>>;
+
+/// One operation: its text and its value.
+type Step = (String, Function);
 
 fn constant(rng: &mut SmallRng) -> u32 {
     match rng.random_range(0..4) {
@@ -517,7 +520,7 @@ fn enumerate(seed: u64, told: Option<[u32; 3]>, counts: &mut Counts) {
     if has_argument {
         body.push_str("  %v4 = add i32 %a, 0\n  %v5 = mul i32 %b, 256\n");
     }
-    let mut steps: Vec<Box<dyn Fn(&[Option<u32>]) -> Option<u32>>> = Vec::new();
+    let mut steps: Vec<Function> = Vec::new();
     for at in given..given + 14 {
         let (text, value) = step(&mut rng, at, given);
         let is_two = text.contains('\n');

@@ -277,10 +277,10 @@ impl<'a> Finder<'a> {
         else {
             return Some(unknown);
         };
-        Some(self.classify(form, unknown))
+        Some(self.classify(&form, unknown))
     }
 
-    fn classify(&self, form: Form, unknown: Access) -> Access {
+    fn classify(&self, form: &Form, unknown: Access) -> Access {
         let exprs = &self.shapes.exprs;
         let varying = exprs.indices(form.thread) & self.shapes.in_wave;
         if let Some(waves) = exprs.geometry().waves(exprs.indices(form.thread)) {
