@@ -1,4 +1,4 @@
-//! Pure functions from IR and graph facts to facts: affect map, divergence.
+//! Pure functions from IR and graph facts to facts: affect map, divergence, summaries of calls.
 //!
 //! Nothing here keeps state, reads files or knows of queries: an analysis is a function of tables, and tables are made
 //! from a function of the IR by [`lower`]. It knows no text format and no salsa.
@@ -11,6 +11,8 @@ pub mod divergence;
 pub mod follow;
 pub mod launch;
 pub mod lower;
+pub mod summary;
 
 pub use affect::{AffectMap, User, UserKind, Value};
 pub use divergence::Divergence;
+pub use summary::Summary;

@@ -265,6 +265,7 @@ fn overhead(size: usize) {
             lockstep: target.is_lockstep(""),
             scratch_is_global: target.scratch_is_global(""),
             callee: &|_| None,
+            calls: &phalanx::analysis::summary::NoCallFacts,
             node_string: &|_| None,
         };
         let context = session.context();
