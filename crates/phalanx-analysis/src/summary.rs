@@ -258,38 +258,17 @@ fn is_timeless(code: Code<'_>, table: &ValueTable) -> bool {
 }
 
 /// The sources of the arguments of a call where it is made, one per argument: what the callee's parameters may differ by.
-///
-/// An operand that the result does not depend on is not known as a use, so what is added to it when threads left cycles is
-/// not known either; then every source for which threads leave cycles, or run apart in them, is taken.
 #[must_use]
-pub fn argument_sources(
-    code: Code<'_>,
-    cycles: &phalanx_graph::Cycles,
-    answer: &Divergence,
-    call: InstId,
-    known_use: impl Fn(usize) -> bool,
-) -> Vec<SourceSet> {
+pub fn argument_sources(code: Code<'_>, answer: &Divergence, call: InstId) -> Vec<SourceSet> {
     let numbering = Numbering::new(code.header);
-    let opcode = code.body.inst(call).opcode;
-    let Some(here) = code.body.block_of(call).map(node_of) else { return Vec::new() };
-    let user = match opcode.is_terminator() {
-        true => User::terminator(here),
+    let Some(block) = code.body.block_of(call).map(node_of) else { return Vec::new() };
+    let user = match code.body.inst(call).opcode.is_terminator() {
+        true => User::terminator(block),
         false => User::value(numbering.inst(call)),
     };
-    let sources = |(position, &argument): (usize, &phalanx_ir::Value)| {
-        let Some(value) = numbering.operand(argument) else { return SourceSet::EMPTY };
-        let mut sources = answer.at_use(value, user);
-        let Some(inst) = argument.as_inst() else { return sources };
-        let there = code.body.block_of(inst).map(node_of);
-        if !known_use(position)
-            && let Some(there) = there.filter(|&there| there != here)
-            && cycles.innermost(there).is_some()
-        {
-            let left = answer.cycles_with_divergent_exit().iter();
-            let apart = answer.assumed_divergent_cycles().iter();
-            sources |= left.chain(apart).map(|entry| entry.1).collect();
-        }
-        sources
+    let sources = |&argument: &phalanx_ir::Value| {
+        let value = numbering.operand(argument);
+        value.map_or(SourceSet::EMPTY, |value| answer.at_use(value, user))
     };
-    code.body.call_args(call).iter().enumerate().map(sources).collect()
+    code.body.call_args(call).iter().map(sources).collect()
 }

@@ -13,7 +13,7 @@ mod reduce;
 use std::fmt;
 
 use phalanx::{
-    Session,
+    FunctionId, ModuleId, Session,
     analysis::{
         affect::User,
         divergence::{Divergence, Flow, Omitted, solve_without},
@@ -34,7 +34,7 @@ use phalanx_testing::{
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
 use rustc_hash::FxHashMap;
 
-pub use programs::{Kind, runnable};
+pub use programs::{Kind, runnable, runnable_alone};
 pub use reduce::reduced;
 
 /// The scopes at which claims are checked.
@@ -249,7 +249,7 @@ fn group(at: &Moment<'_>, scope: usize) -> u32 {
     }
 }
 
-impl Observer for Watch {
+impl Watch {
     fn value(&mut self, at: Moment<'_>, value: &Value) {
         if at.function != self.function || matches!(value, Value::Unit) {
             return;
@@ -271,10 +271,6 @@ impl Observer for Watch {
         watched.executed = true;
         let key = (at.inst, at.key, group(&at, watched.scope));
         watched.differs |= *self.first_way.entry(key).or_insert(to) != to;
-    }
-
-    fn wants_operands(&self) -> bool {
-        true
     }
 
     fn operand(&mut self, at: Moment<'_>, position: usize, _: InstId, value: &Value) {
@@ -364,31 +360,93 @@ pub fn check_without(
             &without
         }
     };
-    let launch_facts = queries::launch_facts(database, input);
-    let code = session.code(function);
-    let mut watch = Watch::new(code, facts, |scope| varying(scope, launch_facts), number);
     let mut tally = Tally { functions: 1, ..Tally::default() };
     let mut rng = SmallRng::seed_from_u64(seed);
-    let Some((cfg, own)) = program.graph(number) else { return Some(tally) };
-    tally.irreducible = u64::from(!own.all_reducible());
-    let hierarchies = hierarchies(cfg, seed, effort.hierarchies as usize);
-    for cycles in hierarchies {
-        program.set_hierarchy(number, cycles);
-        for _ in 0..effort.launches {
-            watch.next_run();
-            let mut memory = program.memory(rng.random()).ok()?;
-            let launch = launch(&mut rng, &mut memory, effort.fuel)?;
-            if let Ok(report) = phalanx_simt::run(&program, name, &launch, &mut memory, &mut watch)
-            {
-                tally.steps += report.steps;
-            } else {
-                tally.steps += effort.fuel / 2;
-            }
+    let mut watches = Watches::default();
+    let mut others = Vec::new();
+    for (each, name) in definitions(&session, module_id) {
+        let of = program.function(&name)?;
+        let facts = match each == function {
+            true => facts,
+            false => queries::divergence(database, each.input()).as_ref()?,
+        };
+        let launch_facts = queries::launch_facts(database, each.input());
+        let varying = |scope| varying(scope, launch_facts);
+        watches.0.push((each, Watch::new(session.code(each), facts, varying, of)));
+        if let Some((cfg, own)) = program.graph(of) {
+            tally.irreducible += u64::from(of == number && !own.all_reducible());
+            others.push((of, hierarchies(cfg, seed, effort.hierarchies as usize)));
         }
     }
-    let llvm = queries::exact_llvm_uniformity(database, input)?;
-    watch.judge(code, &llvm, |inst| session.print_inst(function, inst), &mut tally);
+    let tries = others.iter().map(|(_, all)| all.len()).max().unwrap_or(1);
+    for at in 0..tries {
+        for (of, all) in &others {
+            program.set_hierarchy(*of, all[at % all.len()].clone());
+        }
+        for _ in 0..effort.launches {
+            watches.next_run();
+            let mut memory = program.memory(rng.random()).ok()?;
+            let launch = launch(&mut rng, &mut memory, effort.fuel)?;
+            let ran = phalanx_simt::run(&program, name, &launch, &mut memory, &mut watches);
+            tally.steps += ran.map_or(effort.fuel / 2, |report| report.steps);
+        }
+    }
+    for (function, watch) in &watches.0 {
+        let llvm = queries::exact_llvm_uniformity(database, function.input())?;
+        let print = |inst| session.print_inst(*function, inst);
+        watch.judge(session.code(*function), &llvm, print, &mut tally);
+    }
     Some(tally)
+}
+
+/// The functions of a module that have a body.
+fn definitions(session: &Session, module: ModuleId) -> Vec<(FunctionId, String)> {
+    let database = session.database();
+    let mut all = Vec::new();
+    for entry in module.input().functions(database).iter().filter(|e| e.is_definition) {
+        let name = entry.name.symbol().map(|s| module.input().context(database).text(s));
+        let name = name.unwrap_or_default().into_owned();
+        all.extend(session.function(module, &name).map(|function| (function, name)));
+    }
+    all
+}
+
+/// What is watched in each function.
+#[derive(Default)]
+struct Watches(Vec<(FunctionId, Watch)>);
+
+impl Watches {
+    fn of(&mut self, function: usize) -> Option<&mut Watch> {
+        self.0.iter_mut().map(|(_, watch)| watch).find(|watch| watch.function == function)
+    }
+
+    fn next_run(&mut self) {
+        self.0.iter_mut().for_each(|(_, watch)| watch.next_run());
+    }
+}
+
+impl Observer for Watches {
+    fn value(&mut self, at: Moment<'_>, value: &Value) {
+        if let Some(watch) = self.of(at.function) {
+            watch.value(at, value);
+        }
+    }
+
+    fn branch(&mut self, at: Moment<'_>, to: BlockId) {
+        if let Some(watch) = self.of(at.function) {
+            watch.branch(at, to);
+        }
+    }
+
+    fn wants_operands(&self) -> bool {
+        true
+    }
+
+    fn operand(&mut self, at: Moment<'_>, position: usize, inst: InstId, value: &Value) {
+        if let Some(watch) = self.of(at.function) {
+            watch.operand(at, position, inst, value);
+        }
+    }
 }
 
 fn launch(rng: &mut SmallRng, memory: &mut Memory, fuel: u64) -> Option<Launch> {

@@ -5,7 +5,7 @@ use std::fs;
 
 use phalanx_analysis::divergence::Omitted;
 use phalanx_fuzz::oracle::{
-    Effort, Tally, check, check_random, check_without, random_program, runnable,
+    Effort, Tally, check, check_random, check_without, random_program, runnable, runnable_alone,
 };
 use phalanx_testing::llvm_tools::{require, workspace_root};
 
@@ -46,7 +46,7 @@ fn programs_that_once_refuted_a_claim() {
 fn first_refutation(omitted: Omitted, seeds: std::ops::Range<u64>) -> Option<u64> {
     seeds.into_iter().find(|&seed| {
         let (program, kind) = random_program(seed);
-        let text = runnable(&program, kind, seed);
+        let text = runnable_alone(&program, kind, seed);
         let tally = check_without(&text, "f", seed, Effort::default(), Some(omitted));
         !tally.expect("a generated program is well-formed").unsound.is_empty()
     })

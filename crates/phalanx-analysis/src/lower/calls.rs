@@ -1,6 +1,6 @@
 //! Calls of functions of the module, and arguments of functions whose callers are known, by [summaries](crate::summary).
 
-use phalanx_ir::{InstId, constant::ConstKind};
+use phalanx_ir::{InstId, Value, constant::ConstKind};
 use phalanx_target::SourceSet;
 
 use super::{Code, Reads, Rule};
@@ -10,33 +10,42 @@ use crate::{
 };
 
 /// The rule of a call of a function, or of a member of what it returns. None when nothing is known of it.
+///
+/// Arguments that do not matter are not read. But a use of a value from another block is a use: threads may have left a cycle with
+/// values of different rounds. Such an operand is read after all, as if it mattered as much as the others; where none matters, it
+/// is read without effect.
 pub(super) fn rule(
     code: Code<'_>,
     facts: &dyn CallFacts,
     call: InstId,
     member: Option<u32>,
 ) -> Option<Rule> {
-    let ConstKind::Global(name) = code.context.const_data(code.body.const_callee(call)?).kind
-    else {
+    let body = code.body;
+    let ConstKind::Global(name) = code.context.const_data(body.const_callee(call)?).kind else {
         return None;
     };
     let summary = facts.summary(name)?;
     // Called as something else, a function may do anything.
-    if summary.ty != Some(code.body.call_info(call).function_type) {
+    if summary.ty != Some(body.call_info(call).function_type) {
         return None;
     }
     let outcome = summary.outcome(member);
-    let args = code.body.call_args(call).len();
+    let here = body.block_of(call);
+    let is_from_elsewhere = |value: Value| {
+        let inst = value.as_inst().filter(|_| member.is_none());
+        inst.is_some_and(|inst| body.block_of(inst) != here)
+    };
     let mut all = Dependence::NONE;
     let mut reads = 0u64;
-    for (position, &dependence) in outcome.arguments.iter().take(args).enumerate() {
-        if dependence != Dependence::NONE {
-            all = all.union(dependence);
+    for (position, &argument) in body.call_args(call).iter().enumerate() {
+        let dependence = outcome.arguments.get(position).copied().unwrap_or(Dependence::NONE);
+        all = all.union(dependence);
+        if !dependence.is_none() || is_from_elsewhere(argument) {
             reads |= 1u64.checked_shl(position as u32).unwrap_or(0);
         }
     }
     // Operands from there on are read whatever is said here.
-    if code.body.operands(call).len() > 64 {
+    if body.operands(call).len() > 64 {
         all = all.union(Dependence::PLAIN);
         reads = u64::MAX;
     }
@@ -45,7 +54,7 @@ pub(super) fn rule(
         all.apply(source, outcome.wave)
     };
     let image: [SourceSet; SourceSet::COUNT] = std::array::from_fn(of);
-    let is_plain = all == Dependence::PLAIN || all == Dependence::NONE;
+    let is_plain = all == Dependence::PLAIN || reads == 0;
     let definition = Definition {
         seed: outcome.sources,
         transfer: divergence::Transfer::Propagate,

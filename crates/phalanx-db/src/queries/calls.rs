@@ -177,15 +177,12 @@ pub fn call_place(db: &dyn Db, function: FunctionInput) -> CallPlace {
     }
 }
 
-/// Calls of functions of the module that have a body and are closed, with the callee. Not a query.
-pub(super) fn closed_calls(
-    db: &dyn Db,
-    function: FunctionInput,
-) -> Vec<(InstId, GlobalName, FunctionInput)> {
+/// Calls of functions that cannot be named from outside of the module, with the callee. Not a query.
+pub(super) fn closed_calls(db: &dyn Db, function: FunctionInput) -> Vec<(InstId, FunctionInput)> {
     let symbols = super::symbols(db, function.module(db));
     let calls = function.mentions(db).calls().iter();
-    let found = calls.filter_map(|&(inst, name)| Some((inst, name, *symbols.get(&name)?)));
-    found.filter(|(_, _, callee)| is_local(db, *callee)).collect()
+    let found = calls.filter_map(|&(inst, name)| Some((inst, *symbols.get(&name)?)));
+    found.filter(|(_, callee)| is_local(db, *callee)).collect()
 }
 
 /// Whether a function cannot be named from outside of its module.

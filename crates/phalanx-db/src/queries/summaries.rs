@@ -18,7 +18,7 @@ use phalanx_target::SourceSet;
 
 use super::calls::{DEPTH, closed_calls, is_local};
 use super::facts::{NO_CALLEES, flow_facts, with_code_and};
-use super::{call_place, cycles, divergence, launch_facts, postdom_tree, symbols};
+use super::{call_place, divergence, launch_facts, postdom_tree, symbols};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -154,13 +154,13 @@ pub(super) fn callee_summaries(db: &dyn Db, function: FunctionInput) -> Vec<(Glo
 /// Sources of the arguments that a function passes, by callee of those that cannot be named from outside of the module: the union
 /// over its calls.
 ///
-/// *Reads* `header`, `flow`, `body`, `mentions`, [`divergence()`], `cycles`, [`summary`] of the callees. *Changes when* an argument's sources
+/// *Reads* `header`, `flow`, `body`, `mentions`, [`divergence()`], `symbols`. *Changes when* an argument's sources
 /// do. *Cost* O(calls) after those.
 #[salsa::tracked(returns(ref))]
 fn passed_arguments(db: &dyn Db, function: FunctionInput) -> Vec<(FunctionInput, Vec<SourceSet>)> {
     match divergence(db, function) {
         None => Vec::new(),
-        Some(answer) => passed(db, function, answer, &[]),
+        Some(answer) => passed(db, function, answer),
     }
 }
 
@@ -169,22 +169,15 @@ fn passed(
     db: &dyn Db,
     function: FunctionInput,
     answer: &Divergence,
-    found: &[(FunctionInput, Summary)],
 ) -> Vec<(FunctionInput, Vec<SourceSet>)> {
     let mut all: Vec<(FunctionInput, Vec<SourceSet>)> = Vec::new();
-    let Some(cycles) = cycles(db, function) else { return all };
-    let calls = KnownCalls { db, function, found, arguments: Some(&[]) };
-    with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
-        for (inst, name, callee) in closed_calls(db, function) {
+    let calls = KnownCalls { db, function, found: &[], arguments: Some(&[]) };
+    with_code_and(db, function, NO_CALLEES, &calls, |code, _| {
+        for (inst, callee) in closed_calls(db, function) {
             let header = callee.header(db);
             let mut sources = vec![SourceSet::OPAQUE_THREAD; header.params.len()];
             if code.body.call_info(inst).function_type == header.ty {
-                let summary = around.calls.summary(name);
-                let is_read = |position: usize| {
-                    let known = summary.as_ref().map(|s| &s.result.arguments);
-                    known.and_then(|a| a.get(position)).is_some_and(|d| !d.is_none())
-                };
-                let passed = argument_sources(code, cycles, answer, inst, is_read);
+                let passed = argument_sources(code, answer, inst);
                 for (into, from) in sources.iter_mut().zip(passed) {
                     *into = from;
                 }
@@ -320,9 +313,7 @@ fn passed_with(
     let calls = KnownCalls { db, function, found: &[], arguments: Some(arguments) };
     let table = with_code_and(db, function, NO_CALLEES, &calls, lower::full);
     match (table, flow_facts(db, function)) {
-        (Some(table), Some(flow)) => {
-            passed(db, function, &solve(flow, &table, Rules::Precise), &[])
-        }
+        (Some(table), Some(flow)) => passed(db, function, &solve(flow, &table, Rules::Precise)),
         _ => Vec::new(),
     }
 }
