@@ -11,7 +11,8 @@
 //! | [`sync_dependence`] | `cfg`, `dom_tree`, `cycles` |
 //!
 //! Everything in this table changes with the flow alone: an edit of instructions re-runs none of it. A declaration has
-//! no flow, and these queries return `None` for it.
+//! no flow, and these queries return `None` for it. Those of a large function are made from the last ones where one block was
+//! split, put on an edge or merged; they are shared, so a driver can hold one while it edits.
 //!
 //! Divergence: [`affect_map`] and [`divergence()`] hold what we know to be true; [`llvm_affect_map`] and [`uniformity`]
 //! answer the same questions from LLVM 22's sources. Both read [`target`] and [`launch_facts`], LLVM's also [`callees`]: small
@@ -24,6 +25,7 @@ mod calls;
 mod facts;
 mod follow;
 mod graph;
+mod graph_slot;
 mod summaries;
 
 pub use calls::*;

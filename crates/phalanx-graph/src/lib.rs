@@ -34,6 +34,7 @@
 
 pub mod bitset;
 pub mod cfg;
+pub mod change;
 pub mod components;
 pub mod control;
 pub mod cycles;

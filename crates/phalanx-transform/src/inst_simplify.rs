@@ -45,7 +45,7 @@ impl Pass for InstSimplify {
                 work.extend(edit.body().block_insts(block));
                 work[start..].reverse();
             }
-            run(edit, dom.as_ref(), work)
+            run(edit, dom.as_deref(), work)
         })?;
         Ok(Outcome::changed(changed))
     }

@@ -12,11 +12,12 @@
 //! | divergence | our own sources, likewise; sync dependence is known in part from the stage before |
 //! | lower, solve | what is in uniformity besides the database; solving makes the sync dependence, as LLVM does |
 //! | again | solving with the sync dependence known, as after an edit of instructions |
+//! | rounds | lowering and solving, the mean of many rounds on one function, as LLVM's pass is timed |
 //!
-//! Of each file and stage the best of several runs counts. `opt-22` is timed beside it where it is installed: its parser by
-//! its own account, and the uniformity pass alone as the difference between a pipeline that runs it many times
-//! (`invalidate<uniformity>` between, cycles and dominators kept) and one that runs it once. The attribute `optnone`, which makes
-//! its pass manager step over functions, is taken out of what it reads.
+//! Of each file and stage the best of several runs counts. `opt-22` is timed beside it where it is installed, in user and system time
+//! by its own timers: its parser, and the uniformity pass alone as the mean of many runs in one pipeline, with
+//! `invalidate<uniformity>` between and cycles and dominators kept. Its timers take part of a microsecond per run. The
+//! attribute `optnone`, which makes its pass manager step over functions, is taken out of what it reads.
 //!
 //! Arguments are parts of names of files; `--runs=N` says how often each is measured, `--no-opt` leaves LLVM out.
 #![allow(
@@ -36,6 +37,7 @@ use std::{
 use phalanx::{
     FunctionId, Session,
     analysis::{
+        self,
         divergence::{Divergence, Flow, Rules, ValueTable, solve},
         lower::{self, Code, Surroundings},
     },
@@ -44,12 +46,16 @@ use phalanx::{
     ir::{GlobalName, attributes::AttrList, metadata::MetadataId},
 };
 use phalanx_test_suite::{kernels::Manifest, shipped};
-use phalanx_testing::llvm_tools::{self, Program};
+use phalanx_testing::{llvm_tools, opt_timers::recomputation};
 
-/// How often the long pipeline runs the uniformity pass.
+/// How often `opt` runs the uniformity pass.
 const ROUNDS: u32 = 400;
 
-const STAGES: [&str; 7] = ["read", "graph", "uniformity", "divergence", "lower", "solve", "again"];
+/// How often we lower and solve a function in a row.
+const OUR_ROUNDS: u32 = 20;
+
+const STAGES: [&str; 8] =
+    ["read", "graph", "uniformity", "divergence", "lower", "solve", "again", "rounds"];
 
 /// Times by stage, of one file or of many.
 #[derive(Clone, Copy, Default)]
@@ -129,7 +135,11 @@ fn main() {
     let mut groups: BTreeMap<&str, Row> = BTreeMap::new();
     let mut total = Row::default();
     for (((group, _), text), mut row) in inputs.iter().zip(&texts).zip(best) {
-        row.llvm = opt.as_ref().map(|opt| times_of_opt(opt, text));
+        row.llvm = opt.as_ref().map(|opt| {
+            let pass = [("uniformity", "UniformityInfoAnalysis")];
+            let times = recomputation(opt, text, &["domtree", "cycles"], &pass, ROUNDS);
+            [times[0], times[1]]
+        });
         groups.entry(group).or_default().add(&row);
         total.add(&row);
     }
@@ -173,7 +183,7 @@ fn timed<T>(sum: &mut Duration, stage: impl FnOnce() -> T) -> T {
 /// One run.
 fn measure(session: &mut Session, text: &[u8]) -> Row {
     let mut row = Row { files: 1, ..Row::default() };
-    let [read, graph, uniformity, divergence, lower, solve, again] = &mut row.stages;
+    let [read, graph, uniformity, divergence, lower, solve, again, rounds] = &mut row.stages;
     let module = timed(read, || session.read(text))
         .unwrap_or_else(|error| panic!("{}", error.render("kernel", text)));
     let functions: Vec<FunctionId> = session.functions(module).collect();
@@ -197,6 +207,18 @@ fn measure(session: &mut Session, text: &[u8]) -> Row {
             with_code(session, function, |code, around| timed(lower, || stage_lower(code, around)));
         let (sync, _) = timed(solve, || stage_solve(cfg, dom, cycles, &table));
         timed(again, || stage_again(Flow { cfg, dom, cycles, sync: &sync }, &table));
+        let mut all = Duration::ZERO;
+        with_code(session, function, |code, around| {
+            for _ in 0..OUR_ROUNDS {
+                timed(&mut all, || {
+                    let table = lower::as_llvm(code, around);
+                    let sync = SyncDependence::new(cfg, dom, cycles);
+                    let flow = Flow { cfg, dom, cycles, sync: &sync };
+                    analysis::divergence::solve(flow, &table, Rules::Precise)
+                });
+            }
+        });
+        *rounds += all / OUR_ROUNDS;
     }
     row
 }
@@ -276,38 +298,4 @@ fn with_code<R>(
         node_string: &node_string,
     };
     run(Code { context, header, flow: code.flow, body: code.body }, around)
-}
-
-/// Reading, by the timer of `opt`, and one run of the uniformity pass.
-fn times_of_opt(opt: &Program, text: &[u8]) -> [Duration; 2] {
-    let text = String::from_utf8_lossy(text).replace(" optnone", "");
-    let pass = |rounds: u32| {
-        let round = "require<uniformity>,invalidate<uniformity>";
-        let rounds = vec![round; rounds as usize].join(",");
-        format!("-passes=function(require<domtree>,require<cycles>,{rounds})")
-    };
-    let run = |rounds: u32| {
-        let arguments = ["-disable-output", "-time-passes", &pass(rounds), "-"];
-        let start = Instant::now();
-        let outcome = opt.run(arguments, text.as_bytes()).expect("opt runs");
-        let elapsed = start.elapsed();
-        assert!(outcome.success(), "opt: {}", outcome.summary());
-        (elapsed, parse_time(&outcome.errors()))
-    };
-    let best = |rounds: u32| {
-        let times = [(); 3].map(|()| run(rounds));
-        let elapsed = times.iter().map(|t| t.0).min().unwrap_or_default();
-        (elapsed, times.iter().map(|t| t.1).min().unwrap_or_default())
-    };
-    let ((once, read), (often, _)) = (best(1), best(1 + ROUNDS));
-    [read, often.saturating_sub(once) / ROUNDS]
-}
-
-/// User and system time of the row `Parse IR` of a timing report.
-fn parse_time(report: &str) -> Duration {
-    let row = report.lines().find(|line| line.trim_end().ends_with("Parse IR"));
-    let numbers = row.into_iter().flat_map(str::split_whitespace).filter_map(|w| w.parse().ok());
-    // Columns are user, system, both, wall.
-    let seconds: Option<f64> = numbers.take(3).last();
-    Duration::from_secs_f64(seconds.unwrap_or_default())
 }

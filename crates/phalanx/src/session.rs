@@ -291,7 +291,7 @@ impl Session {
 
     /// The control-flow graph; none for a declaration, as for all facts below.
     pub fn cfg(&self, function: FunctionId) -> Option<&Cfg> {
-        queries::cfg(&self.db, function.0).as_ref()
+        queries::cfg(&self.db, function.0).as_deref()
     }
 
     /// Depth-first numbers and reverse post-order.
@@ -301,12 +301,12 @@ impl Session {
 
     /// The dominator tree.
     pub fn dom_tree(&self, function: FunctionId) -> Option<&DomTree> {
-        queries::dom_tree(&self.db, function.0).as_ref()
+        queries::dom_tree(&self.db, function.0).as_deref()
     }
 
     /// The post-dominator tree.
     pub fn postdom_tree(&self, function: FunctionId) -> Option<&PostDomTree> {
-        queries::postdom_tree(&self.db, function.0).as_ref()
+        queries::postdom_tree(&self.db, function.0).as_deref()
     }
 
     /// Dominance frontiers.
@@ -321,7 +321,7 @@ impl Session {
 
     /// The cycle hierarchy.
     pub fn cycles(&self, function: FunctionId) -> Option<&Cycles> {
-        queries::cycles(&self.db, function.0).as_ref()
+        queries::cycles(&self.db, function.0).as_deref()
     }
 
     /// What affects what, and what each definition contributes by itself.

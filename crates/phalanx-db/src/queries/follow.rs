@@ -16,6 +16,7 @@ use phalanx_analysis::{
 
 use super::calls::is_local;
 use super::facts::{NO_CALLEES, flow_facts, with_code};
+use super::graph_slot;
 use super::summaries::callee_summaries;
 use super::{
     affect_map, argument_facts, callees, cfg, cycles, dom_tree, launch_facts, llvm_affect_map,
@@ -85,8 +86,8 @@ enum Place {
     /// Never asked, or dropped.
     #[default]
     New,
-    /// Asked once; nothing was kept.
-    Asked,
+    /// Asked once, at this position of the body's history; nothing was kept.
+    Asked(u64),
     /// Somebody is working with it; lost, if that is broken off.
     Taken,
     Here(Follower),
@@ -111,14 +112,14 @@ impl Slot {
     }
 
     /// The follower; none for who asks first, and will not keep anything.
-    fn take(&self, sources: Sources) -> Option<Follower> {
+    fn take(&self, sources: Sources, position: u64) -> Option<Follower> {
         let mut place = self.of(sources);
         match std::mem::replace(&mut *place, Place::Taken) {
             Place::New => {
-                *place = Place::Asked;
+                *place = Place::Asked(position);
                 None
             }
-            Place::Asked => Some(Follower::seen(sources)),
+            Place::Asked(position) => Some(Follower::seen(sources, position)),
             Place::Taken => Some(Follower::new(sources)),
             Place::Here(follower) => Some(follower),
         }
@@ -204,6 +205,9 @@ pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
     if is_large(db, function) {
         follower_slot(db, function).clear();
     }
+    if function.flow(db).id_count() >= graph_slot::LARGE {
+        graph_slot::graph_slot(db, function).clear();
+    }
 }
 
 fn table(db: &dyn Db, function: FunctionInput, sources: Sources) -> Option<&ValueTable> {
@@ -231,7 +235,7 @@ fn follow<'h>(
         None => Divergence::default(),
     };
     let slot = follower_slot(db, function);
-    let Some(mut follower) = slot.take(sources) else {
+    let Some(mut follower) = slot.take(sources, position) else {
         slot.count(Found::Solved);
         return Some(scratch());
     };

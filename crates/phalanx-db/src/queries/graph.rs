@@ -1,20 +1,32 @@
 //! Queries on the flow of a function.
 
+use std::sync::Arc;
+
 use phalanx_graph::{
-    Cfg, ControlDependence, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree,
+    Cfg, ControlDependence, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree, change::Change,
     sync::SyncDependence,
 };
 
+use super::graph_slot::{GraphSlot, LARGE, graph_slot};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
+
+/// Where facts of the last graph are kept; only large functions have that.
+fn slot<'d>(db: &'d dyn Db, function: FunctionInput, cfg: &Cfg) -> Option<&'d GraphSlot> {
+    (cfg.node_count() >= LARGE).then(|| graph_slot(db, function))
+}
 
 /// The control-flow graph, nodes numbered as the blocks are. None for a declaration.
 ///
 /// *Reads* `flow`. *Changes when* blocks or edges do. *Cost* O(blocks + edges).
 #[salsa::tracked(returns(ref))]
-pub fn cfg(db: &dyn Db, function: FunctionInput) -> Option<Cfg> {
-    function.flow(db).cfg()
+pub fn cfg(db: &dyn Db, function: FunctionInput) -> Option<Arc<Cfg>> {
+    let cfg = function.flow(db).cfg()?;
+    Some(match slot(db, function, &cfg) {
+        Some(slot) => slot.advance(cfg),
+        None => Arc::new(cfg),
+    })
 }
 
 /// Depth-first numbering and reverse post-order.
@@ -22,23 +34,39 @@ pub fn cfg(db: &dyn Db, function: FunctionInput) -> Option<Cfg> {
 /// *Reads* `cfg`. *Changes when* the graph does. *Cost* O(blocks + edges).
 #[salsa::tracked(returns(ref))]
 pub fn dfs(db: &dyn Db, function: FunctionInput) -> Option<Dfs> {
-    cfg(db, function).as_ref().map(Dfs::new)
+    Some(Dfs::new(&**cfg(db, function).as_ref()?))
 }
 
 /// The dominator tree.
 ///
-/// *Reads* `cfg`. *Changes when* the graph does. *Cost* near-linear (semi-NCA).
+/// *Reads* `cfg`. *Changes when* the graph does. *Cost* near-linear (semi-NCA); after the split of a block or an edge, or the
+/// merge of two blocks of a large function, that of a copy. So with the next three.
 #[salsa::tracked(returns(ref))]
-pub fn dom_tree(db: &dyn Db, function: FunctionInput) -> Option<DomTree> {
-    cfg(db, function).as_ref().map(DomTree::new)
+pub fn dom_tree(db: &dyn Db, function: FunctionInput) -> Option<Arc<DomTree>> {
+    let cfg = cfg(db, function).as_ref()?;
+    let make = || DomTree::new(&**cfg);
+    Some(match slot(db, function, cfg) {
+        Some(slot) => {
+            slot.fact(cfg, |kept| &mut kept.dom, |change, old| change.dom_tree(old, cfg), make)
+        }
+        None => Arc::new(make()),
+    })
 }
 
 /// The post-dominator tree over a virtual exit.
 ///
-/// *Reads* `cfg`. *Changes when* the graph does. *Cost* near-linear (semi-NCA).
+/// *Reads* `cfg`. *Changes when* the graph does. *Cost* as [`dom_tree`].
 #[salsa::tracked(returns(ref))]
-pub fn postdom_tree(db: &dyn Db, function: FunctionInput) -> Option<PostDomTree> {
-    cfg(db, function).as_ref().map(PostDomTree::new)
+pub fn postdom_tree(db: &dyn Db, function: FunctionInput) -> Option<Arc<PostDomTree>> {
+    let cfg = cfg(db, function).as_ref()?;
+    let make = || PostDomTree::new(cfg);
+    Some(match slot(db, function, cfg) {
+        Some(slot) => {
+            let update = |change: Change, old: &_| change.postdom_tree(old, cfg);
+            slot.fact(cfg, |kept| &mut kept.postdom, update, make)
+        }
+        None => Arc::new(make()),
+    })
 }
 
 /// Dominance frontiers.
@@ -48,7 +76,7 @@ pub fn postdom_tree(db: &dyn Db, function: FunctionInput) -> Option<PostDomTree>
 #[salsa::tracked(returns(ref))]
 pub fn dom_frontier(db: &dyn Db, function: FunctionInput) -> Option<DominanceFrontier> {
     let cfg = cfg(db, function).as_ref()?;
-    Some(DominanceFrontier::new(cfg, dom_tree(db, function).as_ref()?))
+    Some(DominanceFrontier::new(&**cfg, dom_tree(db, function).as_ref()?))
 }
 
 /// Control dependence of blocks on edges.
@@ -64,19 +92,33 @@ pub fn control_dependence(db: &dyn Db, function: FunctionInput) -> Option<Contro
 
 /// The cycle hierarchy.
 ///
-/// *Reads* `cfg`. *Changes when* the graph does. *Cost* near-linear (Havlak with union-find).
+/// *Reads* `cfg`. *Changes when* the graph does. *Cost* near-linear (Havlak with union-find), or as [`dom_tree`].
 #[salsa::tracked(returns(ref))]
-pub fn cycles(db: &dyn Db, function: FunctionInput) -> Option<Cycles> {
-    cfg(db, function).as_ref().map(Cycles::new)
+pub fn cycles(db: &dyn Db, function: FunctionInput) -> Option<Arc<Cycles>> {
+    let cfg = cfg(db, function).as_ref()?;
+    let make = || Cycles::new(&**cfg);
+    Some(match slot(db, function, cfg) {
+        Some(slot) => {
+            slot.fact(cfg, |kept| &mut kept.cycles, |change, old| change.cycles(old, cfg), make)
+        }
+        None => Arc::new(make()),
+    })
 }
 
 /// Where threads that separate at a branch meet again: a table with a slot per branch.
 ///
 /// *Reads* `cfg`, `dom_tree`, `cycles`. *Changes when* the graph does; a slot is filled when its branch turns out divergent
-/// and kept across edits of instructions. *Cost* O(blocks), and near-linear over all slots.
+/// and kept across edits of instructions. *Cost* O(blocks), and near-linear over all slots; or as [`dom_tree`].
 #[salsa::tracked(returns(ref), no_eq)]
-pub fn sync_dependence(db: &dyn Db, function: FunctionInput) -> Option<SyncDependence> {
+pub fn sync_dependence(db: &dyn Db, function: FunctionInput) -> Option<Arc<SyncDependence>> {
     let cfg = cfg(db, function).as_ref()?;
     let (dom, cycles) = (dom_tree(db, function).as_ref()?, cycles(db, function).as_ref()?);
-    Some(SyncDependence::new(cfg, dom, cycles))
+    let make = || SyncDependence::new(cfg, dom, cycles);
+    Some(match slot(db, function, cfg) {
+        Some(slot) => {
+            let update = |change: Change, old: &_| change.sync_dependence(old, (cfg, dom, cycles));
+            slot.fact(cfg, |kept| &mut kept.sync, update, make)
+        }
+        None => Arc::new(make()),
+    })
 }

@@ -204,8 +204,9 @@ fn phis_agree(cx: &Context<'_>, block: BlockId) -> Result<(), (InstId, Fault)> {
     if phis.peek().is_none() {
         return Ok(());
     }
-    // Predecessor rows are sorted by number, with multiplicity.
-    let preds = cx.cfg.predecessors(node_of(block));
+    // With multiplicity. Rows are in the order of the layout.
+    let mut preds = cx.cfg.predecessors(node_of(block)).to_vec();
+    preds.sort_unstable();
     let mut incoming: Vec<(BlockId, Value)> = Vec::with_capacity(preds.len());
     for phi in phis {
         let fail = |message: &'static str, related| Err((phi, Fault::new(message, related)));
@@ -231,7 +232,7 @@ fn phis_agree(cx: &Context<'_>, block: BlockId) -> Result<(), (InstId, Fault)> {
             }
         }
         let mismatch =
-            incoming.iter().zip(preds).find(|&(&(from, _), &pred)| node_of(from) != pred);
+            incoming.iter().zip(&preds).find(|&(&(from, _), &pred)| node_of(from) != pred);
         if let Some((&(from, _), &pred)) = mismatch {
             return fail(
                 "PHI node entries do not match predecessors!",
