@@ -183,6 +183,28 @@ pub fn summarize(
     flow: Flow<'_>,
     postdom: &PostDomTree,
 ) -> Summary {
+    summarize_with(code, around, flow, &Returns::new(code, flow, postdom))
+}
+
+/// As [`summarize`], as if threads that return apart returned the same: wrong, for tests that want to see that.
+#[cfg(any(test, feature = "testing"))]
+#[must_use]
+pub fn summarize_without_parting(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    flow: Flow<'_>,
+    postdom: &PostDomTree,
+) -> Summary {
+    let returns = Returns::new(code, flow, postdom).without_parting();
+    summarize_with(code, around, flow, &returns)
+}
+
+fn summarize_with(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    flow: Flow<'_>,
+    returns: &Returns,
+) -> Summary {
     let effects = Effects::of(code, around, flow.cycles);
     let facts = WithoutArguments(around.calls, code);
     let around = Surroundings { calls: &facts, ..around };
@@ -193,7 +215,6 @@ pub fn summarize(
         return summary;
     }
     let numbering = Numbering::new(code.header);
-    let returns = Returns::new(code, flow, postdom);
     let members = member_count(code);
     let mut members = vec![Outcome::default(); members];
     let wave = TransferContext::new(around.launch, around.lockstep).wave;

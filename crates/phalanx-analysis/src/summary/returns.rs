@@ -71,6 +71,12 @@ impl Returns {
         Returns { returns, parting }
     }
 
+    /// The same, as if no branch parted threads.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn without_parting(self) -> Returns {
+        Returns { parting: Vec::new(), ..self }
+    }
+
     /// Sources of what is returned.
     #[must_use]
     pub fn whole(&self, answer: &Divergence) -> SourceSet {
