@@ -47,7 +47,7 @@ pub use outcome::{Dependence, Outcome};
 
 use phalanx_graph::PostDomTree;
 use phalanx_ir::{
-    FunctionHeader, GlobalName, InstId, Opcode, Type, TypeKind, attributes::AttrKind,
+    Context, FunctionHeader, GlobalName, InstId, Opcode, Type, TypeKind, attributes::AttrKind,
     flow::node_of, module::Linkage,
 };
 use phalanx_target::{LaunchFacts, Scope, SourceSet, TransferContext, varying};
@@ -112,7 +112,7 @@ impl Summary {
     /// A result that is no source of divergence is one for the wave when the arguments are; from others it may be anything.
     #[must_use]
     pub fn of_attributes(
-        context: &phalanx_ir::Context,
+        context: &Context,
         header: &FunctionHeader,
         launch: &LaunchFacts,
     ) -> Summary {
@@ -149,8 +149,8 @@ pub fn is_exact(linkage: Linkage) -> bool {
 
 /// Whether a pointer parameter is to a copy that the call makes.
 #[must_use]
-pub fn is_copied(code: Code<'_>, position: usize) -> bool {
-    let attributes = code.context.param_attrs(code.header.attributes, position);
+pub fn is_copied(context: &Context, header: &FunctionHeader, position: usize) -> bool {
+    let attributes = context.param_attrs(header.attributes, position);
     [AttrKind::ByVal, AttrKind::InAlloca, AttrKind::Preallocated]
         .into_iter()
         .any(|kind| attributes.has(kind))
@@ -165,7 +165,7 @@ impl CallFacts for WithoutArguments<'_> {
     }
 
     fn argument(&self, position: u32) -> Option<SourceSet> {
-        match is_copied(self.1, position as usize) {
+        match is_copied(self.1.context, self.1.header, position as usize) {
             true => None,
             false => Some(SourceSet::EMPTY),
         }
@@ -234,7 +234,7 @@ fn summarize_with(
     read(&own, &mut |outcome, sources| outcome.sources |= sources);
     let is_open = |position: usize| {
         // A copy is its own source; of which argument does not matter.
-        !is_copied(code, position)
+        !is_copied(code.context, code.header, position)
     };
     for pass in tokens.passes(is_open) {
         let seeds: Vec<(Value, SourceSet)> = pass.seeds(numbering).collect();

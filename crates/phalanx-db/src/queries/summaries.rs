@@ -257,14 +257,12 @@ fn without_copies(
     function: FunctionInput,
     mut arguments: Vec<SourceSet>,
 ) -> Vec<SourceSet> {
-    let calls = KnownCalls { db, function, found: &[], arguments: Some(&[]) };
-    with_code_and(db, function, NO_CALLEES, &calls, |code, _| {
-        for (position, sources) in arguments.iter_mut().enumerate() {
-            if analysis::is_copied(code, position) {
-                *sources = SourceSet::OPAQUE_THREAD;
-            }
+    let (context, header) = (function.module(db).context(db), function.header(db));
+    for (position, sources) in arguments.iter_mut().enumerate() {
+        if analysis::is_copied(context, header, position) {
+            *sources = SourceSet::OPAQUE_THREAD;
         }
-    });
+    }
     arguments
 }
 
