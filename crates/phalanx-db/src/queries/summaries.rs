@@ -202,8 +202,8 @@ fn unite(into: &mut [SourceSet], from: &[SourceSet]) -> bool {
     grew
 }
 
-/// Callers that are asked together: so many that both a group and the list of groups stay short.
-const GROUP: usize = 128;
+/// Callers that are asked together: a group without an edited one is validated in one step, of others each caller is looked at.
+const GROUP: usize = 16;
 
 /// The sources of a function's arguments, as one group of its callers passes them.
 ///
