@@ -313,6 +313,8 @@ impl Scan<'_> {
         let arguments = MemoryEffects::only(MemoryLocation::ArgMem, access);
         let inaccessible = MemoryEffects::only(MemoryLocation::InaccessibleMem, access);
         let memory = match info.memory.location {
+            // Memory is seen in another order behind a barrier, whatever it touches itself.
+            _ if info.barrier.is_some() => MemoryEffects::UNKNOWN,
             _ if info.memory.is_none() => MemoryEffects::NONE,
             Location::None => MemoryEffects::NONE,
             Location::Argument => arguments,
@@ -325,32 +327,28 @@ impl Scan<'_> {
             convergent: info.convergent,
             barrier: info.barrier.is_some(),
             memory,
-            reads: of_any(reads && !memory.only_inaccessible()),
-            writes: of_any(writes && !memory.only_inaccessible()),
+            reads: of_any(!memory.only_writes() && !memory.only_inaccessible()),
+            writes: of_any(!memory.only_reads() && !memory.only_inaccessible()),
             may_not_return: !info.willreturn || info.barrier.is_some(),
         };
         self.seen_from_here(call, effects)
     }
 
-    /// The effects of a callee, its argument memory being what the arguments here point to.
+    /// The effects of a callee, its argument memory being what the arguments here point to. What it reaches otherwise may be what
+    /// arguments of the caller point to.
     fn seen_from_here(&self, call: InstId, effects: Effects) -> Effects {
-        let access = effects.memory.access(MemoryLocation::ArgMem);
-        if access == Access::None {
-            return effects;
-        }
-        let mut seen = effects;
-        let without = effects.memory.with(MemoryLocation::ArgMem, Access::None);
-        if without
-            .intersect(MemoryEffects::UNKNOWN.with(MemoryLocation::InaccessibleMem, Access::None))
-            .is_none()
-        {
+        let (of_arguments, elsewhere) = [MemoryLocation::ArgMem, MemoryLocation::Other]
+            .map(|l| effects.memory.access(l))
+            .into();
+        let memory = effects.memory.with(MemoryLocation::ArgMem, elsewhere);
+        let mut seen = Effects { memory, ..effects };
+        if memory.is_none() || memory.only_inaccessible() {
             (seen.reads, seen.writes) = (Spaces::NONE, Spaces::NONE);
         }
-        seen.memory = without;
-        for &arg in self.code.body.call_args(call) {
-            if self.is_pointer(arg) {
-                let at = self.at(arg, access);
-                seen = seen.union(at);
+        if of_arguments != Access::None {
+            let args = self.code.body.call_args(call).iter();
+            for &arg in args.filter(|arg| self.is_pointer(**arg)) {
+                seen = seen.union(self.at(arg, of_arguments));
             }
         }
         seen
