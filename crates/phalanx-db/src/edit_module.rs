@@ -12,7 +12,7 @@ use phalanx_target::LaunchStatement;
 use rustc_hash::FxHashSet;
 use salsa::{Durability, Setter};
 
-use crate::{Database, FunctionInput, ModuleInput, inputs::FunctionEntry, queries};
+use crate::{Database, FunctionInput, Mentions, ModuleInput, inputs::FunctionEntry, queries};
 
 /// Why a module cannot be changed so. Nothing was changed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -193,6 +193,7 @@ impl Database {
         }
         for &function in functions {
             queries::drop_kept(self, function);
+            self.set_mentions(function, Mentions::default());
             function.set_flow(self).to(Default::default());
             function.set_body(self).to(Default::default());
             function.set_extras(self).to(Default::default());
@@ -214,6 +215,7 @@ impl Database {
             Some(input) => {
                 let Function { header, flow, body, extras, use_list_orders } = function;
                 let high = Durability::HIGH;
+                self.set_mentions(input, Mentions::of(module.context(self), &body));
                 input.set_module(self).with_durability(high).to(module);
                 input.set_header(self).with_durability(high).to(header);
                 input.set_flow(self).with_durability(high).to(flow);

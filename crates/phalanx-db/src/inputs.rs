@@ -17,7 +17,7 @@ use phalanx_ir::{
 use phalanx_llvm::SourceMap;
 use phalanx_target::LaunchStatement;
 
-use crate::Database;
+use crate::{Database, Mentions};
 
 /// A module: its functions, and a shell with everything else.
 #[salsa::input(debug)]
@@ -83,6 +83,10 @@ pub struct FunctionInput {
     /// What the driver says about launches. Read by `launch_facts` alone.
     #[returns(copy)]
     pub launch: LaunchStatement,
+    /// Where the body names functions. Follows from `body`, and is set only when it changes, so that who reads it does not
+    /// depend on other edits.
+    #[returns(ref)]
+    pub mentions: Mentions,
 }
 
 impl FunctionInput {
@@ -105,7 +109,9 @@ impl FunctionInput {
     pub(crate) fn from_function(db: &Database, module: ModuleInput, function: Function) -> Self {
         let Function { header, flow, body, extras, use_list_orders } = function;
         let launch = LaunchStatement::default();
-        FunctionInput::builder(module, header, flow, body, extras, use_list_orders, launch)
+        let mentions = Mentions::of(module.context(db), &body);
+        let orders = use_list_orders;
+        FunctionInput::builder(module, header, flow, body, extras, orders, launch, mentions)
             .durability(salsa::Durability::HIGH)
             .new(db)
     }

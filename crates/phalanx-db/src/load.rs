@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use salsa::{Durability, Setter};
 
 use crate::{
-    Database, FunctionInput, ModuleInput,
+    Database, FunctionInput, Mentions, ModuleInput,
     inputs::{FunctionEntry, TargetOverrides},
 };
 
@@ -105,6 +105,10 @@ impl Database {
                     changed = true;
                 }
             };
+        }
+        if *input.body(self) != new.body {
+            let mentions = Mentions::of(input.module(self).context(self), &new.body);
+            self.set_mentions(input, mentions);
         }
         update!(header, set_header);
         update!(flow, set_flow);

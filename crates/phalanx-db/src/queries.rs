@@ -18,14 +18,20 @@
 //! answer the same questions from LLVM 22's sources. Both read [`target`] and [`launch_facts`], LLVM's also [`callees`]: small
 //! projections that stay equal when what they leave out changes. Those of large functions are repaired
 //! after edits; [`repairs`] counts how often.
+//!
+//! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
+mod calls;
 mod facts;
 mod follow;
 mod graph;
 mod graph_slot;
 mod legality;
+mod summaries;
 
+pub use calls::*;
 pub use facts::*;
 pub use follow::*;
 pub use graph::*;
 pub use legality::*;
+pub use summaries::*;

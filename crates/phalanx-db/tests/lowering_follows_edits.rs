@@ -225,6 +225,7 @@ fn check(context: &Context, function: &Function, rng: &mut SmallRng, rounds: usi
         lockstep: true,
         scratch_is_global: false,
         callee: &|_| None,
+        calls: &phalanx_analysis::summary::NoCallFacts,
         node_string: &|_| None,
     };
     let mut repaired = 0;
@@ -378,6 +379,7 @@ fn a_function_is_followed_through_edits() {
                 lockstep: true,
                 scratch_is_global: false,
                 callee: &|_| None,
+                calls: &phalanx_analysis::summary::NoCallFacts,
                 node_string: &|_| None,
             };
             let code = code(&context, &function);

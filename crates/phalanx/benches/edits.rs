@@ -8,6 +8,7 @@
 //! | operand | one operand reads another value | `divergence` |
 //! | split | one block is split | all flow facts and `divergence` |
 //! | module | one operand in one of 10,000 functions | divergent branches of the module |
+//! | calls | the same, of kernels that call 100 functions, which call one of ten | the same |
 //! | memory | a million rounds of an edit and the question | `divergence` |
 //! | overhead | none: cold, through the database and by calling the analyses | all flow facts and `divergence` |
 //!
@@ -231,6 +232,38 @@ fn module(count: usize) {
     for number in 0..count {
         text.push_str(&program.to_llvm(&format!("f{number}")));
     }
+    edits_in_module("module", &text, count);
+}
+
+/// Kernels that call functions, which call functions.
+fn calls(count: usize) {
+    let mut text = format!("target triple = \"amdgcn-amd-amdhsa\"\n{DECLARATIONS}");
+    let body = "  %s = add i32 %a, 1\n  %t = add i32 %s, %b\n  %u = add i32 %t, %s\n";
+    for number in 0..count {
+        let callee = number % 100;
+        text.push_str(&format!(
+            "define amdgpu_kernel void @k{number}(i32 %a, i32 %b) {{\n{body}  \
+             %r = call i32 @mid{callee}(i32 %u, i32 %a)\n  \
+             %c = icmp eq i32 %r, 0\n  br i1 %c, label %x, label %y\nx:\n  br label %y\ny:\n  ret void\n}}\n"
+        ));
+    }
+    for number in 0..100 {
+        let callee = number % 10;
+        text.push_str(&format!(
+            "define internal i32 @mid{number}(i32 %a, i32 %b) {{\n{body}  \
+             %r = call i32 @low{callee}(i32 %u, i32 %a)\n  ret i32 %r\n}}\n"
+        ));
+    }
+    for number in 0..10 {
+        text.push_str(&format!(
+            "define internal i32 @low{number}(i32 %a, i32 %b) {{\n{body}  ret i32 %u\n}}\n"
+        ));
+    }
+    edits_in_module("calls", &text, count);
+}
+
+/// Edits of the first 100 functions.
+fn edits_in_module(table: &str, text: &str, count: usize) {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
     let functions: Vec<FunctionId> = session.functions(module).collect();
@@ -240,8 +273,11 @@ fn module(count: usize) {
     let first = start.elapsed();
     let mut rng = SmallRng::seed_from_u64(1);
     let mut times = Vec::new();
-    for round in 0..600 {
-        let function = functions[rng.random_range(0..functions.len().min(100))];
+    for round in 0..800 {
+        // Each once first: an edited function has low durability from then on, which all others learn.
+        let edited = functions.len().min(100);
+        let at = if round < 2 * edited { round % edited } else { rng.random_range(0..edited) };
+        let function = functions[at];
         let places = places(&session, function);
         let place = &places[rng.random_range(0..places.len())];
         let other = place.others[rng.random_range(0..place.others.len())];
@@ -254,13 +290,13 @@ fn module(count: usize) {
         });
         done.expect("the value is there");
         ask(session.database());
-        if round >= 200 {
+        if round >= 300 {
             times.push(start.elapsed());
         }
     }
     let [median, p90, p99] = percentiles(&mut times);
     println!(
-        "module  {count:>10} {:>12.0} {:>8} {median:>8.1} {p90:>8.1} {p99:>8.1} {:>10.0}",
+        "{table:<7} {count:>10} {:>12.0} {:>8} {median:>8.1} {p90:>8.1} {p99:>8.1} {:>10.0}",
         us(first),
         "",
         us(first) / median
@@ -294,6 +330,7 @@ fn overhead(size: usize) {
             lockstep: target.is_lockstep(""),
             scratch_is_global: target.scratch_is_global(""),
             callee: &|_| None,
+            calls: &phalanx::analysis::summary::NoCallFacts,
             node_string: &|_| None,
         };
         let context = session.context();
@@ -375,6 +412,9 @@ fn main() {
     }
     if is_wanted("module") {
         module(if is_quick { 1000 } else { 10_000 });
+    }
+    if is_wanted("calls") {
+        calls(if is_quick { 1000 } else { 10_000 });
     }
     if is_wanted("overhead") {
         [300, 1000, 3000].into_iter().for_each(overhead);

@@ -9,17 +9,18 @@
 
 pub(crate) mod programs;
 mod reduce;
+mod wrong;
 
 use std::fmt;
 
 use phalanx::{
-    Session,
+    FunctionId, ModuleId, Session,
     analysis::{
         affect::User,
         divergence::{Divergence, Flow, Omitted, solve_without},
         lower::Numbering,
     },
-    db::queries,
+    db::{Database, FunctionInput, queries},
     ir::{self, BlockId, InstId, flow::node_of},
     target::{Scope, SourceSet, varying},
 };
@@ -34,8 +35,9 @@ use phalanx_testing::{
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
 use rustc_hash::FxHashMap;
 
-pub use programs::{Kind, runnable};
+pub use programs::{Kind, runnable, runnable_alone};
 pub use reduce::reduced;
+pub use wrong::Wrong;
 
 /// The scopes at which claims are checked.
 const SCOPES: [Scope; 3] = [Scope::Wave, Scope::Workgroup, Scope::Grid];
@@ -249,7 +251,7 @@ pub(crate) fn group(at: &Moment<'_>, scope: usize) -> u32 {
     }
 }
 
-impl Observer for Watch {
+impl Watch {
     fn value(&mut self, at: Moment<'_>, value: &Value) {
         if at.function != self.function || matches!(value, Value::Unit) {
             return;
@@ -271,10 +273,6 @@ impl Observer for Watch {
         watched.executed = true;
         let key = (at.inst, at.key, group(&at, watched.scope));
         watched.differs |= *self.first_way.entry(key).or_insert(to) != to;
-    }
-
-    fn wants_operands(&self) -> bool {
-        true
     }
 
     fn operand(&mut self, at: Moment<'_>, position: usize, _: InstId, value: &Value) {
@@ -335,6 +333,48 @@ pub fn check_without(
     effort: Effort,
     omitted: Option<Omitted>,
 ) -> Option<Tally> {
+    check_others(text, name, seed, effort, &|session, function, is_checked| {
+        let (omitted, database, input) = (omitted?, session.database(), function.input());
+        let table = queries::affect_map(database, input).as_ref().filter(|_| is_checked)?;
+        Some(solve_without(flow(database, input)?, table, omitted))
+    })
+}
+
+/// As [`check`], of answers that were found with wrong facts about calls: a negative control.
+#[must_use]
+pub fn check_calls(
+    text: &str,
+    name: &str,
+    seed: u64,
+    effort: Effort,
+    wrong: Wrong,
+) -> Option<Tally> {
+    check_others(text, name, seed, effort, &|session, function, _| {
+        wrong::divergence(session.database(), function.input(), wrong)
+    })
+}
+
+/// What the solver needs to know of the control flow.
+fn flow(database: &Database, input: FunctionInput) -> Option<Flow<'_>> {
+    Some(Flow {
+        cfg: queries::cfg(database, input).as_ref()?,
+        dom: queries::dom_tree(database, input).as_ref()?,
+        cycles: queries::cycles(database, input).as_ref()?,
+        sync: queries::sync_dependence(database, input).as_ref()?,
+    })
+}
+
+/// Gives other answers for some functions, to see whether they are found wrong; says of each whether it is the kernel.
+type Others<'a> = &'a dyn Fn(&Session, FunctionId, bool) -> Option<Divergence>;
+
+/// Without other answers our own are checked; with some, nothing is run if they are as ours.
+fn check_others(
+    text: &str,
+    name: &str,
+    seed: u64,
+    effort: Effort,
+    answer: Others<'_>,
+) -> Option<Tally> {
     let mut session = Session::new();
     let module_id = session.read(text.as_bytes()).ok()?;
     let function = session.function(module_id, name)?;
@@ -343,52 +383,106 @@ pub fn check_without(
     let module = phalanx::llvm::parse_module(context, text.as_bytes()).ok()?.module;
     let mut program = Program::new(&module, session.target(module_id)).ok()?;
     let number = program.function(name)?;
-    let input = function.input();
     let database = session.database();
-    let whole = queries::divergence(database, input).as_ref()?;
-    let without;
-    let facts = match omitted {
-        None => whole,
-        Some(omitted) => {
-            let flow = Flow {
-                cfg: queries::cfg(database, input).as_ref()?,
-                dom: queries::dom_tree(database, input).as_ref()?,
-                cycles: queries::cycles(database, input).as_ref()?,
-                sync: queries::sync_dependence(database, input).as_ref()?,
-            };
-            without = solve_without(flow, queries::affect_map(database, input).as_ref()?, omitted);
-            // What is not missed needs no run.
-            if without == *whole {
-                return Some(Tally { functions: 1, ..Tally::default() });
-            }
-            &without
-        }
+    let definitions = definitions(&session, module_id);
+    let given: Vec<Option<Divergence>> =
+        definitions.iter().map(|&(each, _)| answer(&session, each, each == function)).collect();
+    let is_ours = |((each, _), given): (&(FunctionId, String), &Option<Divergence>)| {
+        let ours = queries::divergence(database, each.input()).as_ref();
+        given.is_some() && given.as_ref() == ours
     };
-    let launch_facts = queries::launch_facts(database, input);
-    let code = session.code(function);
-    let mut watch = Watch::new(code, facts, |scope| varying(scope, launch_facts), number);
+    let others = given.iter().filter(|given| given.is_some()).count();
+    if others > 0 && definitions.iter().zip(&given).filter(|&pair| is_ours(pair)).count() == others
+    {
+        return Some(Tally { functions: 1, ..Tally::default() });
+    }
     let mut tally = Tally { functions: 1, ..Tally::default() };
     let mut rng = SmallRng::seed_from_u64(seed);
-    let Some((cfg, own)) = program.graph(number) else { return Some(tally) };
-    tally.irreducible = u64::from(!own.all_reducible());
-    let hierarchies = hierarchies(cfg, seed, effort.hierarchies as usize);
-    for cycles in hierarchies {
-        program.set_hierarchy(number, cycles);
-        for _ in 0..effort.launches {
-            watch.next_run();
-            let mut memory = program.memory(rng.random()).ok()?;
-            let launch = launch(&mut rng, &mut memory, effort.fuel)?;
-            if let Ok(report) = phalanx_simt::run(&program, name, &launch, &mut memory, &mut watch)
-            {
-                tally.steps += report.steps;
-            } else {
-                tally.steps += effort.fuel / 2;
-            }
+    let mut watches = Watches::default();
+    let mut others = Vec::new();
+    for ((each, name), given) in definitions.into_iter().zip(&given) {
+        let of = program.function(&name)?;
+        let facts = match given {
+            Some(given) => given,
+            None => queries::divergence(database, each.input()).as_ref()?,
+        };
+        let launch_facts = queries::launch_facts(database, each.input());
+        let varying = |scope| varying(scope, launch_facts);
+        watches.0.push((each, Watch::new(session.code(each), facts, varying, of)));
+        if let Some((cfg, own)) = program.graph(of) {
+            tally.irreducible += u64::from(of == number && !own.all_reducible());
+            others.push((of, hierarchies(cfg, seed, effort.hierarchies as usize)));
         }
     }
-    let llvm = queries::exact_llvm_uniformity(database, input)?;
-    watch.judge(code, &llvm, |inst| session.print_inst(function, inst), &mut tally);
+    let tries = others.iter().map(|(_, all)| all.len()).max().unwrap_or(1);
+    for at in 0..tries {
+        for (of, all) in &others {
+            program.set_hierarchy(*of, all[at % all.len()].clone());
+        }
+        for _ in 0..effort.launches {
+            watches.next_run();
+            let mut memory = program.memory(rng.random()).ok()?;
+            let launch = launch(&mut rng, &mut memory, effort.fuel)?;
+            let ran = phalanx_simt::run(&program, name, &launch, &mut memory, &mut watches);
+            tally.steps += ran.map_or(effort.fuel / 2, |report| report.steps);
+        }
+    }
+    for (function, watch) in &watches.0 {
+        let llvm = queries::exact_llvm_uniformity(database, function.input())?;
+        let print = |inst| session.print_inst(*function, inst);
+        watch.judge(session.code(*function), &llvm, print, &mut tally);
+    }
     Some(tally)
+}
+
+/// The functions of a module that have a body.
+fn definitions(session: &Session, module: ModuleId) -> Vec<(FunctionId, String)> {
+    let database = session.database();
+    let mut all = Vec::new();
+    for entry in module.input().functions(database).iter().filter(|e| e.is_definition) {
+        let name = entry.name.symbol().map(|s| module.input().context(database).text(s));
+        let name = name.unwrap_or_default().into_owned();
+        all.extend(session.function(module, &name).map(|function| (function, name)));
+    }
+    all
+}
+
+/// What is watched in each function.
+#[derive(Default)]
+struct Watches(Vec<(FunctionId, Watch)>);
+
+impl Watches {
+    fn of(&mut self, function: usize) -> Option<&mut Watch> {
+        self.0.iter_mut().map(|(_, watch)| watch).find(|watch| watch.function == function)
+    }
+
+    fn next_run(&mut self) {
+        self.0.iter_mut().for_each(|(_, watch)| watch.next_run());
+    }
+}
+
+impl Observer for Watches {
+    fn value(&mut self, at: Moment<'_>, value: &Value) {
+        if let Some(watch) = self.of(at.function) {
+            watch.value(at, value);
+        }
+    }
+
+    fn branch(&mut self, at: Moment<'_>, to: BlockId) {
+        if let Some(watch) = self.of(at.function) {
+            watch.branch(at, to);
+        }
+    }
+
+    fn wants_operands(&self) -> bool {
+        true
+    }
+
+    fn operand(&mut self, at: Moment<'_>, position: usize, inst: InstId, value: &Value) {
+        if let Some(watch) = self.of(at.function) {
+            watch.operand(at, position, inst, value);
+        }
+    }
 }
 
 pub(crate) fn launch(rng: &mut SmallRng, memory: &mut Memory, fuel: u64) -> Option<Launch> {

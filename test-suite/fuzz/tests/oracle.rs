@@ -5,7 +5,8 @@ use std::fs;
 
 use phalanx_analysis::divergence::Omitted;
 use phalanx_fuzz::oracle::{
-    Effort, Tally, check, check_random, check_without, random_program, runnable,
+    Effort, Tally, Wrong, check, check_calls, check_random, check_without, random_program,
+    runnable, runnable_alone,
 };
 use phalanx_testing::llvm_tools::{require, workspace_root};
 
@@ -46,7 +47,7 @@ fn programs_that_once_refuted_a_claim() {
 fn first_refutation(omitted: Omitted, seeds: std::ops::Range<u64>) -> Option<u64> {
     seeds.into_iter().find(|&seed| {
         let (program, kind) = random_program(seed);
-        let text = runnable(&program, kind, seed);
+        let text = runnable_alone(&program, kind, seed);
         let tally = check_without(&text, "f", seed, Effort::default(), Some(omitted));
         !tally.expect("a generated program is well-formed").unsound.is_empty()
     })
@@ -70,6 +71,27 @@ fn without_a_rule_the_oracle_finds_the_answer_wrong() {
     ] {
         let found = first_refutation(omitted, 0..30_000);
         assert!(found.is_some(), "no program shows that {omitted:?} is needed");
+    }
+}
+
+#[test]
+fn with_wrong_facts_about_calls_the_oracle_finds_the_answer_wrong() {
+    for wrong in [
+        Wrong::Sources,
+        Wrong::Arguments,
+        Wrong::Collapse,
+        Wrong::Parting,
+        Wrong::Members,
+        Wrong::Passed,
+    ] {
+        let found = (0..10_000).find(|&seed| {
+            let (program, kind) = random_program(seed);
+            let text = runnable(&program, kind, seed);
+            let tally = check_calls(&text, "f", seed, Effort::default(), wrong);
+            !tally.expect("a generated program is well-formed").unsound.is_empty()
+        });
+        assert!(found.is_some(), "no program shows that {wrong:?} is wrong");
+        println!("{wrong:?}: seed {found:?}");
     }
 }
 

@@ -226,6 +226,36 @@ impl ValueTable {
         }
     }
 
+    /// All images: what some definitions make of each source of an operand.
+    pub(crate) fn images(&self) -> &[[SourceSet; SourceSet::COUNT]] {
+        &self.images
+    }
+
+    /// The same code with these sources and no others, and other images. O(size of the table).
+    pub(crate) fn with_sources(
+        &self,
+        seeds: &[(Value, SourceSet)],
+        image: impl Fn(&[SourceSet; SourceSet::COUNT]) -> [SourceSet; SourceSet::COUNT],
+    ) -> ValueTable {
+        let mut table = self.clone();
+        table.seed.fill(SourceSet::EMPTY);
+        for &(value, sources) in seeds {
+            table.seed[value.index()] = sources;
+        }
+        table.seeded_terminators.clear();
+        table.images = self.images.iter().map(image).collect();
+        table
+    }
+
+    /// The same code, where definitions with an image have these sources as well, by number of the image.
+    pub(crate) fn with_more_sources(&self, by_image: &[SourceSet]) -> ValueTable {
+        let mut table = self.clone();
+        for value in self.values().filter(|v| self.flags[v.index()] & flag::IMAGE != 0) {
+            table.seed[value.index()] |= by_image[usize::from(self.image_of[value.index()])];
+        }
+        table
+    }
+
     /// Who uses what.
     #[must_use]
     pub fn affects(&self) -> &AffectMap {

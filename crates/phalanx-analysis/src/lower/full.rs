@@ -23,7 +23,7 @@ use phalanx_target::{
 use smallvec::SmallVec;
 
 use super::{
-    Code, Reads, Rule, Rules, Surroundings, TerminatorRule, pointer_space,
+    Code, Reads, Rule, Rules, Surroundings, TerminatorRule, calls, pointer_space,
     results::{OperandFacts, rule_of},
 };
 use crate::divergence::{self, Definition};
@@ -144,7 +144,9 @@ impl<'a> FullRules<'a> {
         if let ConstKind::InlineAsm(asm) = &self.code.context.const_data(callee).kind {
             return self.inline_asm(asm, result);
         }
-        let Some(intrinsic) = self.intrinsic(callee) else { return unknown };
+        let Some(intrinsic) = self.intrinsic(callee) else {
+            return calls::rule(self.code, self.around.calls, call, result).unwrap_or(unknown);
+        };
         let info = intrinsic.info;
         if self.around.scratch_is_global
             && intrinsic.base == "addrspacecast.nonnull"
@@ -358,6 +360,9 @@ impl Rules for FullRules<'_> {
             (self.around.target.architecture(), attributes.has(AttrKind::InReg));
         let seed = match argument_is_wave_uniform(architecture, self.code.header.call_conv, inreg) {
             true if self.is_kernel() => SourceSet::EMPTY,
+            is_scalar if self.entry == Entry::Call => {
+                calls::argument(self.around.calls, position, is_scalar, self.context.wave)
+            }
             true => SourceSet::OPAQUE_WAVE,
             false => SourceSet::OPAQUE_THREAD,
         };

@@ -6,6 +6,7 @@
 //!
 //! Names, metadata and debug records are not part of [`Code`], so no analysis can depend on them.
 
+mod calls;
 mod full;
 mod llvm;
 mod numbering;
@@ -28,6 +29,7 @@ pub use update::Neighbours;
 use crate::{
     affect::Value,
     divergence::{self, Incoming, PhiKey, Transfer, ValueTable, ValueTableBuilder},
+    summary::CallFacts,
 };
 
 /// The parts of a function that analyses may read.
@@ -56,6 +58,8 @@ pub struct Surroundings<'a> {
     pub scratch_is_global: bool,
     /// Attributes of a function of the module, by name.
     pub callee: &'a dyn Fn(GlobalName) -> Option<AttrList>,
+    /// What is known of functions that are called, and of those that call.
+    pub calls: &'a dyn CallFacts,
     /// The string in a metadata node of the module, where that is all it holds.
     pub node_string: &'a dyn Fn(MetadataId) -> Option<Symbol>,
 }

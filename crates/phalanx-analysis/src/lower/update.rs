@@ -2,7 +2,7 @@
 //!
 //! Most rules look at an instruction and at the types of its operands, which never change. A few look at what an
 //! operand is: a member of a call's result at the call, a shift or mask at whether it drops the lane's part of the thread
-//! index. [`Neighbours`] knows who looks at whom, so that whoever looks at a changed instruction is lowered again too.
+//! index, a call at the blocks its arguments come from. [`Neighbours`] knows who looks at whom, so that whoever looks at a changed instruction is lowered again too.
 //!
 //! O(changed instructions, their operands, and who looks at them).
 
@@ -47,7 +47,12 @@ impl Neighbours {
     fn watch(&mut self, body: &Body, inst: InstId) {
         let looks = matches!(
             body.inst(inst).opcode,
-            Opcode::ExtractValue | Opcode::LShr | Opcode::AShr | Opcode::UDiv | Opcode::And
+            Opcode::ExtractValue
+                | Opcode::LShr
+                | Opcode::AShr
+                | Opcode::UDiv
+                | Opcode::And
+                | Opcode::Call
         );
         if !looks {
             return;

@@ -6,6 +6,7 @@ use phalanx_analysis::{
     follow::Sources,
     launch,
     lower::{self, Code, Surroundings},
+    summary::CallFacts,
 };
 use phalanx_ir::{
     GlobalName, ValueKind, attributes::AttrList, constant::ConstKind, verify::ModuleIndex,
@@ -18,6 +19,7 @@ use rustc_hash::FxHashMap;
 
 use super::follow::repaired;
 use super::graph::{cfg, cycles, dom_tree, postdom_tree, sync_dependence};
+use super::summaries::KnownCalls;
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -115,6 +117,17 @@ pub(super) fn with_code<R>(
     callees: &[(GlobalName, AttrList)],
     run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
 ) -> Option<R> {
+    with_code_and(db, function, callees, &KnownCalls::new(db, function), run)
+}
+
+/// As [`with_code`], with what is known of calls.
+pub(super) fn with_code_and<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    callees: &[(GlobalName, AttrList)],
+    calls: &dyn CallFacts,
+    run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+) -> Option<R> {
     cfg(db, function).as_ref()?;
     let module = function.module(db);
     let (context, header) = (module.context(db), function.header(db));
@@ -137,6 +150,7 @@ pub(super) fn with_code<R>(
         lockstep: target.is_lockstep(processor),
         scratch_is_global: target.scratch_is_global(processor),
         callee: &callee,
+        calls,
         node_string: &node_string,
     };
     Some(run(code, around))
@@ -144,8 +158,8 @@ pub(super) fn with_code<R>(
 
 /// The affect map, and what each definition contributes by itself.
 ///
-/// *Reads* `header`, `flow`, `body`, [`target`], [`launch_facts`]. *Changes when* an instruction does.
-/// *Cost* O(instructions + operands).
+/// *Reads* `header`, `flow`, `body`, [`target`], [`launch_facts`]; [`summary`](super::summary()) of functions that are called, and
+/// [`argument_facts`](super::argument_facts) of one that is. *Changes when* an instruction does. *Cost* O(instructions + operands).
 #[salsa::tracked(returns(ref))]
 pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     with_code(db, function, NO_CALLEES, lower::full)

@@ -14,11 +14,13 @@ use phalanx_analysis::{
     follow::{Changes, Follower, Found, LARGE, Sources, Stamp, Subject},
 };
 
+use super::calls::is_local;
 use super::facts::{NO_CALLEES, flow_facts, with_code};
 use super::graph_slot;
+use super::summaries::callee_summaries;
 use super::{
-    affect_map, callees, cfg, cycles, dom_tree, launch_facts, llvm_affect_map, sync_dependence,
-    target,
+    affect_map, argument_facts, callees, cfg, cycles, dom_tree, launch_facts, llvm_affect_map,
+    sync_dependence, target,
 };
 use crate::FunctionInput;
 
@@ -42,11 +44,16 @@ pub fn flow_version(db: &dyn Db, function: FunctionInput) -> u64 {
 
 /// Identity of what [`affect_map`] reads besides flow and body.
 ///
-/// *Reads* `header`, [`target`], [`launch_facts`]. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* `header`, [`target`], [`launch_facts`], summaries of the callees, [`argument_facts`]. *Changes when* one of them does.
+/// *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn full_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let module = function.module(db);
     let _ = (function.header(db), target(db, module), launch_facts(db, function));
+    let _ = callee_summaries(db, function);
+    if is_local(db, function) {
+        let _ = argument_facts(db, function);
+    }
     fresh()
 }
 

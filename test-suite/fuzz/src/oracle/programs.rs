@@ -5,10 +5,17 @@
 //! arithmetic, selections, and ways through private and workgroup memory, chosen by the value's number. Some blocks have
 //! barriers; a launch that hangs there counts as far as it came. There are no data races between threads of a workgroup
 //! that a uniform address could show, since answers at that scope assume none.
+//!
+//! Two of three kernels call functions, which are toy programs as well: they return what is there where they
+//! return, one of them a pair, call each other, and come back to themselves as often as an argument says.
 
 use std::fmt::Write as _;
 
-use phalanx_testing::abstract_program::{AbstractProgram, Operand, Operation, Terminator};
+use phalanx_graph::DomTree;
+use phalanx_testing::{
+    abstract_program::{AbstractProgram, Operand, Operation, Terminator},
+    generate::{self, Options},
+};
 
 /// For which target.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -41,9 +48,9 @@ define internal i32 @next(ptr addrspace(5) %state) {
   %out = lshr i32 %new, 13
   ret i32 %out
 }
-define amdgpu_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {
-b0:
-  %state = alloca i32, align 4, addrspace(5)
+"#;
+
+const AMDGCN_START: &str = r#"  %state = alloca i32, align 4, addrspace(5)
   %seed.x = call i32 @llvm.amdgcn.workitem.id.x()
   %seed.y = call i32 @llvm.amdgcn.workitem.id.y()
   %seed.xy = mul i32 %seed.y, 7919
@@ -76,9 +83,9 @@ define internal i32 @next(ptr %state) {
   %out = lshr i32 %new, 13
   ret i32 %out
 }
-define ptx_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {
-b0:
-  %state = alloca i32, align 4
+"#;
+
+const NVPTX_START: &str = r#"  %state = alloca i32, align 4
   %seed.x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %seed.y = call i32 @llvm.nvvm.read.ptx.sreg.tid.y()
   %seed.xy = mul i32 %seed.y, 7919
@@ -90,10 +97,117 @@ b0:
   %own = getelementptr [64 x i32], ptr addrspace(3) @lds, i32 0, i32 %own.i
 "#;
 
+/// Which function an operation is in, and which there are to call.
+#[derive(Copy, Clone)]
+struct Place {
+    kind: Kind,
+    seed: u64,
+    /// How many functions may be called.
+    callees: u64,
+    /// It is not the kernel.
+    is_called: bool,
+}
+
+impl Place {
+    /// A number below `choices`, by what it is for.
+    fn pick(self, what: u64, choices: u64) -> u64 {
+        let mixed = self.seed ^ what.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % choices
+    }
+}
+
 /// The program as a module whose kernel is `@f`.
 #[must_use]
 pub fn runnable(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
-    let mut text = String::from(if kind == Kind::Amdgcn { AMDGCN } else { NVPTX });
+    module_text(program, kind, seed, seed % 3)
+}
+
+/// As [`runnable`], without functions to call.
+#[must_use]
+pub fn runnable_alone(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
+    module_text(program, kind, seed, 0)
+}
+
+fn module_text(program: &AbstractProgram, kind: Kind, seed: u64, helpers: u64) -> String {
+    let amd = kind == Kind::Amdgcn;
+    let mut text = String::from(if amd { AMDGCN } else { NVPTX });
+    // Either only functions before it, or any.
+    let is_recursive = seed / 3 % 2 == 0;
+    for number in 0..helpers {
+        let seed = seed.wrapping_mul(31).wrapping_add(number + 1);
+        let callees = if is_recursive { helpers } else { number };
+        let helper = generate::program(seed, Options { blocks: 6, ..Options::default() });
+        helper_text(&mut text, &helper, Place { kind, seed, callees, is_called: true }, number);
+    }
+    let convention = if amd { "amdgpu_kernel" } else { "ptx_kernel" };
+    let _ = writeln!(
+        text,
+        "define {convention} void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {{\nb0:"
+    );
+    text.push_str(if amd { AMDGCN_START } else { NVPTX_START });
+    let place = Place { kind, seed, callees: helpers, is_called: false };
+    body_text(&mut text, program, place, |text, _| {
+        let _ = writeln!(text, "  ret void");
+    });
+    text.push_str("}\n");
+    text
+}
+
+/// The function `@h` with a number. The last parameter says how deep calls may go on.
+fn helper_text(text: &mut String, program: &AbstractProgram, place: Place, number: u64) {
+    let amd = place.kind == Kind::Amdgcn;
+    let ty = result_type(number);
+    let _ = writeln!(
+        text,
+        "define internal {ty} @h{number}(ptr addrspace(1) %gp, i32 %a0, i32 %a1, i32 %depth) {{\nentry:"
+    );
+    text.push_str(if amd { AMDGCN_START } else { NVPTX_START });
+    text.push_str("  %deeper = sub i32 %depth, 1\n  %stop = icmp slt i32 %depth, 1\n");
+    text.push_str("  br i1 %stop, label %bottom, label %b0\nbottom:\n");
+    let give = |text: &mut String, block: &str, first: &str, second: &str| {
+        let _ = match ty {
+            "i32" => writeln!(text, "  ret i32 {first}"),
+            _ => {
+                let _ = writeln!(text, "  %{block}.p = insertvalue {ty} poison, i32 {first}, 0");
+                let _ =
+                    writeln!(text, "  %{block}.q = insertvalue {ty} %{block}.p, i32 {second}, 1");
+                writeln!(text, "  ret {ty} %{block}.q")
+            }
+        };
+    };
+    give(text, "bottom", "%a1", "%a0");
+    text.push_str("b0:\n");
+    let cfg = program.cfg();
+    let dom = DomTree::new(&cfg);
+    body_text(text, program, place, |text, number| {
+        // Whatever is computed on every way here.
+        let mut above: Vec<String> = ["%a0", "%a1", "1", "2", "%seed.0"].map(String::from).to_vec();
+        let mut at = Some(phalanx_graph::Node::new(number));
+        while let Some(node) = at {
+            let operations = program.blocks[node.index()].operations.iter();
+            let numbers = operations.filter(|(_, o)| !matches!(o, Operation::Test(_)));
+            above.extend(numbers.map(|(value, _)| format!("%v{value}")));
+            at = dom.idom(node);
+        }
+        let choose = |what: u64| {
+            let at = place.pick(what + number as u64 * 7, above.len() as u64);
+            above[at as usize].clone()
+        };
+        give(text, &format!("r{number}"), &choose(1 << 20), &choose(1 << 21));
+    });
+    text.push_str("}\n");
+}
+
+fn result_type(helper: u64) -> &'static str {
+    if helper == 1 { "{ i32, i32 }" } else { "i32" }
+}
+
+fn body_text(
+    text: &mut String,
+    program: &AbstractProgram,
+    place: Place,
+    give: impl Fn(&mut String, usize),
+) {
     let cfg = program.cfg();
     for (number, block) in program.blocks.iter().enumerate() {
         if number > 0 {
@@ -110,12 +224,15 @@ pub fn runnable(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
                 }
                 let _ = writeln!(text, "  %v{value} = phi i32 {}", incoming.join(", "));
             } else {
-                operation_text(&mut rest, kind, *value, operation, seed);
+                operation_text(&mut rest, place, *value, operation);
             }
         }
         text.push_str(&rest);
         let _ = match &block.terminator {
-            Terminator::Return => writeln!(text, "  ret void"),
+            Terminator::Return => {
+                give(text, number);
+                Ok(())
+            }
             Terminator::Jump(to) => writeln!(text, "  br label %b{to}"),
             Terminator::Branch(condition, [yes, no]) => {
                 writeln!(text, "  br i1 {condition}, label %b{yes}, label %b{no}")
@@ -132,16 +249,35 @@ pub fn runnable(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
             }
         };
     }
-    text.push_str("}\n");
-    text
 }
 
-fn operation_text(out: &mut String, kind: Kind, value: u32, operation: &Operation, seed: u64) {
-    let pick = |choices: u64| {
-        let mixed = seed ^ u64::from(value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % choices
+/// A call of one of the functions there are.
+fn call_text(out: &mut String, place: Place, value: u32, [a, b]: &[Operand; 2]) {
+    let number = place.pick(u64::from(value) + (1 << 22), place.callees);
+    let v = format!("%v{value}");
+    let depth = match (place.is_called, place.pick(u64::from(value) + (1 << 23), 4)) {
+        (true, _) => "%deeper".into(),
+        (false, 0) => {
+            let _ = writeln!(out, "  {v}.depth = and i32 %seed.0, 1");
+            format!("{v}.depth")
+        }
+        (false, constant) => constant.min(2).to_string(),
     };
-    let amd = kind == Kind::Amdgcn;
+    let arguments = format!("(ptr addrspace(1) %gp, i32 {a}, i32 {b}, i32 {depth})");
+    let ty = result_type(number);
+    let _ = match ty {
+        "i32" => writeln!(out, "  {v} = call i32 @h{number}{arguments}"),
+        _ => {
+            let _ = writeln!(out, "  {v}.both = call {ty} @h{number}{arguments}");
+            let member = place.pick(u64::from(value) + (1 << 24), 2);
+            writeln!(out, "  {v} = extractvalue {ty} {v}.both, {member}")
+        }
+    };
+}
+
+fn operation_text(out: &mut String, place: Place, value: u32, operation: &Operation) {
+    let pick = |choices: u64| place.pick(u64::from(value), choices);
+    let amd = place.kind == Kind::Amdgcn;
     let v = format!("%v{value}");
     let _ = match operation {
         Operation::Phi(_) => Ok(()),
@@ -236,6 +372,10 @@ fn operation_text(out: &mut String, kind: Kind, value: u32, operation: &Operatio
             let _ = writeln!(out, "  {v}.sum = add i32 {a}, {b}");
             let _ = writeln!(out, "  store i32 {v}.sum, {place}, align 4");
             writeln!(out, "  {v} = load i32, {place}, align 4")
+        }
+        Operation::Pure(_, operands) if place.callees > 0 && (4..8).contains(&pick(11)) => {
+            call_text(out, place, value, operands);
+            Ok(())
         }
         Operation::Pure(_, [a, b]) if pick(11) == 2 => {
             writeln!(out, "  {v} = call i32 @llvm.umin.i32(i32 {a}, i32 {b})")
