@@ -11,6 +11,7 @@ pub mod divergence;
 pub mod follow;
 pub mod launch;
 pub mod lower;
+pub mod memory;
 
 pub use affect::{AffectMap, User, UserKind, Value};
 pub use divergence::Divergence;

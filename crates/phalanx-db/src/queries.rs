@@ -23,7 +23,9 @@ mod facts;
 mod follow;
 mod graph;
 mod graph_slot;
+mod memory;
 
 pub use facts::*;
 pub use follow::*;
 pub use graph::*;
+pub use memory::*;

@@ -254,6 +254,7 @@ fn overhead(size: usize) {
         extras: code.extras.clone(),
         use_list_orders: Vec::new(),
     };
+    let layout = TypeLayout::of(shell);
     let direct = || {
         let cfg = code.flow.cfg().expect("it has a body");
         let (dom, postdom) = (DomTree::new(&cfg), PostDomTree::new(&cfg));
@@ -261,6 +262,7 @@ fn overhead(size: usize) {
         let sync = SyncDependence::new(&cfg, &dom, &cycles);
         let around = Surroundings {
             target,
+            layout: &layout,
             launch,
             lockstep: target.is_lockstep(""),
             scratch_is_global: target.scratch_is_global(""),

@@ -286,6 +286,7 @@ fn with_code<R>(
     };
     let around = Surroundings {
         target,
+        layout: queries::type_layout(db, module),
         launch: queries::launch_facts(db, input),
         lockstep: target.is_lockstep(processor),
         scratch_is_global: target.scratch_is_global(processor),

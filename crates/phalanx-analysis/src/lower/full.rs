@@ -27,6 +27,7 @@ use super::{
     results::{OperandFacts, rule_of},
 };
 use crate::divergence::{self, Definition};
+use crate::memory::PrivateMemory;
 
 /// The rules of a function.
 pub struct FullRules<'a> {
@@ -36,6 +37,8 @@ pub struct FullRules<'a> {
     entry: Entry,
     /// Callees met so far, by the low bits of their numbers.
     intrinsics: [Option<(Const, Option<Intrinsic>)>; KNOWN],
+    /// Private memory, if loads from it are looked into.
+    memory: Option<&'a PrivateMemory>,
 }
 
 /// How many callees are remembered. A power of two.
@@ -51,7 +54,13 @@ impl<'a> FullRules<'a> {
             context: TransferContext::new(around.launch, around.lockstep),
             entry: calling_convention::entry(code.header.call_conv, around.target.architecture()),
             intrinsics: [None; KNOWN],
+            memory: None,
         }
+    }
+
+    /// The same, with private memory looked into.
+    pub(super) fn with_memory(self, memory: &'a PrivateMemory) -> Self {
+        FullRules { memory: Some(memory), ..self }
     }
 
     fn is_kernel(&self) -> bool {
@@ -76,21 +85,28 @@ impl<'a> FullRules<'a> {
         intrinsic
     }
 
-    fn load(&self, data: &InstData, address: Value) -> Rule {
-        let private = self.may_be_private(address);
-        let mem = data.mem();
-        let timed =
-            data.flags.contains(InstFlags::VOLATILE) || mem.ordering() != Ordering::NotAtomic;
-        let seed = match (private, timed) {
+    fn load(&self, inst: InstId, data: &InstData, address: Value) -> Rule {
+        if self.memory.is_some_and(|memory| memory.is_load(inst)) {
+            // What it reads is stated with the versions of private memory.
+            return Rule { reads: Reads::Some(0), ..Rule::PURE };
+        }
+        let timed = data.flags.contains(InstFlags::VOLATILE)
+            || data.mem().ordering() != Ordering::NotAtomic;
+        let seed = self.seed_of_load(address, timed);
+        let is_pure = seed.is_empty();
+        Rule::new(Definition { seed, transfer: divergence::Transfer::Propagate, is_pure })
+    }
+
+    /// The sources that what is read from memory has besides those of its address.
+    pub(super) fn seed_of_load(&self, address: Value, timed: bool) -> SourceSet {
+        match (self.may_be_private(address), timed) {
             (true, _) => SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE,
             (false, true) if !self.context.lockstep => {
                 SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE
             }
             (false, _) if self.is_constant_memory(address) && !timed => SourceSet::EMPTY,
             (false, _) => SourceSet::OPAQUE_WAVE,
-        };
-        let is_pure = seed.is_empty();
-        Rule::new(Definition { seed, transfer: divergence::Transfer::Propagate, is_pure })
+        }
     }
 
     fn address_space(&self, address: Value) -> Option<AddressSpace> {
@@ -128,7 +144,7 @@ impl<'a> FullRules<'a> {
             .collect()
     }
 
-    fn integer(&self, constant: Const) -> Option<u64> {
+    pub(super) fn integer(&self, constant: Const) -> Option<u64> {
         match &self.code.context.const_data(constant).kind {
             ConstKind::Int(int) => int.to_u64(),
             ConstKind::Zero | ConstKind::Null => Some(0),
@@ -370,7 +386,7 @@ impl Rules for FullRules<'_> {
         let data = body.inst(inst);
         match data.opcode {
             Opcode::Call => self.call(inst, None),
-            Opcode::Load => self.load(data, body.operands(inst)[0]),
+            Opcode::Load => self.load(inst, data, body.operands(inst)[0]),
             Opcode::Alloca => self.alloca(inst, data),
             Opcode::Freeze => self.freeze(body.operands(inst)[0]),
             Opcode::ExtractValue => self.extract_value(inst),

@@ -6,6 +6,7 @@ use phalanx_analysis::{
     follow::Sources,
     launch,
     lower::{self, Code, Surroundings},
+    memory::PrivateMemory,
 };
 use phalanx_ir::{
     GlobalName, ValueKind, attributes::AttrList, constant::ConstKind, verify::ModuleIndex,
@@ -18,6 +19,7 @@ use rustc_hash::FxHashMap;
 
 use super::follow::repaired;
 use super::graph::{cfg, cycles, dom_tree, postdom_tree, sync_dependence};
+use super::memory::type_layout;
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -133,6 +135,7 @@ pub(super) fn with_code<R>(
     };
     let around = Surroundings {
         target,
+        layout: type_layout(db, module),
         launch: launch_facts(db, function),
         lockstep: target.is_lockstep(processor),
         scratch_is_global: target.scratch_is_global(processor),
@@ -144,11 +147,15 @@ pub(super) fn with_code<R>(
 
 /// The affect map, and what each definition contributes by itself.
 ///
-/// *Reads* `header`, `flow`, `body`, [`target`], [`launch_facts`]. *Changes when* an instruction does.
+/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`target`], [`launch_facts`], [`type_layout`]. *Changes when* an instruction does.
 /// *Cost* O(instructions + operands).
 #[salsa::tracked(returns(ref))]
 pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
-    with_code(db, function, NO_CALLEES, lower::full)
+    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
+    with_code(db, function, NO_CALLEES, |code, around| {
+        let memory = PrivateMemory::new(code, around.layout, cfg, dom);
+        lower::full_with(code, around, &memory, 0)
+    })
 }
 
 /// As [`affect_map`], with LLVM 22's sources and always-uniform values.

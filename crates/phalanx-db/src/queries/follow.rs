@@ -18,7 +18,7 @@ use super::facts::{NO_CALLEES, flow_facts, with_code};
 use super::graph_slot;
 use super::{
     affect_map, callees, cfg, cycles, dom_tree, launch_facts, llvm_affect_map, sync_dependence,
-    target,
+    target, type_layout,
 };
 use crate::FunctionInput;
 
@@ -42,11 +42,12 @@ pub fn flow_version(db: &dyn Db, function: FunctionInput) -> u64 {
 
 /// Identity of what [`affect_map`] reads besides flow and body.
 ///
-/// *Reads* `header`, [`target`], [`launch_facts`]. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* `header`, [`target`], [`launch_facts`], [`type_layout`]. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn full_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let module = function.module(db);
     let _ = (function.header(db), target(db, module), launch_facts(db, function));
+    let _ = type_layout(db, module);
     fresh()
 }
 
