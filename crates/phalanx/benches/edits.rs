@@ -28,6 +28,7 @@ use phalanx::{
     analysis::{
         divergence::{Flow, Rules, solve},
         lower::{self, Code, Surroundings},
+        memory::TypeLayout,
     },
     db::{Database, FunctionInput, TargetOverrides, queries},
     graph::{Cycles, DomTree, PostDomTree, sync::SyncDependence},
