@@ -241,6 +241,25 @@ impl PrivateMemory {
         self.of(inst).first().is_some_and(|touch| touch.effect == Effect::Load)
     }
 
+    /// The stack slot that an address is made from, a few steps up.
+    #[must_use]
+    pub fn object_of(&self, body: &Body, mut address: Value) -> Option<InstId> {
+        for _ in 0..STEPS {
+            let inst = address.as_inst().filter(|&inst| is_address(body, inst))?;
+            if body.inst(inst).opcode == Opcode::Alloca {
+                return Some(inst);
+            }
+            address = body.operands(inst)[0];
+        }
+        None
+    }
+
+    /// The object of a touch.
+    #[must_use]
+    pub fn object(&self, touch: &Touch) -> InstId {
+        self.slots[touch.slot as usize].alloca
+    }
+
     /// The version before a touch.
     #[must_use]
     pub fn reaching(&self, touch: &Touch) -> Version {
@@ -293,6 +312,9 @@ fn is_trackable(body: &Body, inst: InstId) -> bool {
 }
 
 const NO_ADDRESS: u32 = u32::MAX;
+
+/// How many steps from an address to its object are looked at.
+const STEPS: usize = 64;
 
 struct Scan<'a> {
     code: Code<'a>,
