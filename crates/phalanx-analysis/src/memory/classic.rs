@@ -3,8 +3,8 @@
 //! # What
 //!
 //! Every instruction that may write is a *MemoryDef*, every other one that reads a *MemoryUse*, and where definitions meet there
-//! is a *MemoryPhi*. Each names the definition before it; the first one is `liveOnEntry`. Uses are not
-//! optimised: they name the definition before them, not the one that they may read from. That is what the walker is for
+//! is a *MemoryPhi*. Each names the definition before it; the first one is `liveOnEntry`, which is also that of loads of memory that
+//! never changes. Other uses are not optimised: they name the definition before them, not the one that they may read from. That is what the walker is for
 //! ([`ClassicMemorySsa::clobber`]), which needs to know what aliases.
 //!
 //! # How
@@ -15,7 +15,8 @@
 //! **Complexity.** O(instructions + blocks + edges). A walk is linear in the definitions that it passes.
 
 use phalanx_graph::{Cfg, DomTree, Node};
-use phalanx_ir::{InstId, flow::node_of};
+use phalanx_ir::{InstId, Opcode, flow::node_of};
+use rustc_hash::FxHashSet;
 
 use super::effects::{MemoryAccess, memory_access};
 use super::ssa::{Event, EventKind, Events, Pruning, Ssa, Version};
@@ -44,6 +45,8 @@ pub enum ClassicAccess {
 pub struct ClassicMemorySsa {
     events: Events,
     ssa: Ssa,
+    /// Uses of what never changes.
+    constant: FxHashSet<u32>,
     /// By event.
     insts: Vec<InstId>,
     /// Event by instruction, plus one.
@@ -54,9 +57,15 @@ pub struct ClassicMemorySsa {
 }
 
 impl ClassicMemorySsa {
-    /// That of a function.
+    /// That of a function. `never_changes` says of a load that what it reads is the same whenever it is read; such a use names
+    /// `liveOnEntry`.
     #[must_use]
-    pub fn new(code: Code<'_>, around: Surroundings<'_>, cfg: &Cfg, dom: &DomTree) -> Self {
+    pub fn new(
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        (cfg, dom): (&Cfg, &DomTree),
+        never_changes: impl Fn(InstId) -> bool,
+    ) -> Self {
         let mut by_block: Vec<(Node, Event)> = Vec::new();
         let mut listed: Vec<InstId> = Vec::new();
         for &block in code.flow.order() {
@@ -84,11 +93,24 @@ impl ClassicMemorySsa {
             }
         }
         let ssa = Ssa::new(cfg, dom, &events, 1, Pruning::None);
-        Self { events, ssa, insts, event_of, number, definitions }
+        let is_constant = |event: &u32| {
+            let inst = insts[*event as usize];
+            code.body.inst(inst).opcode == Opcode::Load && never_changes(inst)
+        };
+        let uses = (0..events.len() as u32).filter(|&e| events.event(e).kind == EventKind::Use);
+        let constant: FxHashSet<u32> = uses.filter(is_constant).collect();
+        Self { events, ssa, constant, insts, event_of, number, definitions }
     }
 
     fn event_of(&self, inst: InstId) -> Option<u32> {
         self.event_of.get(inst.into_raw().into_u32() as usize)?.checked_sub(1)
+    }
+
+    fn before(&self, event: u32) -> Version {
+        match self.constant.contains(&event) {
+            true => Version::Entry,
+            false => self.ssa.reaching(event),
+        }
     }
 
     fn name(&self, version: Version) -> Name {
@@ -103,7 +125,7 @@ impl ClassicMemorySsa {
     #[must_use]
     pub fn access(&self, inst: InstId) -> Option<ClassicAccess> {
         let event = self.event_of(inst)?;
-        let before = self.name(self.ssa.reaching(event));
+        let before = self.name(self.before(event));
         Some(match self.events.event(event).kind {
             EventKind::Use => ClassicAccess::Use(before),
             _ => ClassicAccess::Def(self.number[event as usize], before),
@@ -137,7 +159,7 @@ impl ClassicMemorySsa {
         limit: usize,
         mut may_clobber: impl FnMut(InstId) -> bool,
     ) -> Option<Clobber> {
-        let start = self.ssa.reaching(self.event_of(inst)?);
+        let start = self.before(self.event_of(inst)?);
         let mut left = limit;
         let mut seen: Vec<u32> = Vec::new();
         let mut at = start;

@@ -7,11 +7,11 @@
 
 use phalanx_ir::{
     GlobalName, InstId, Opcode,
-    attributes::{AttrKind, MemoryEffects},
+    attributes::{Access, AttrKind, MemoryEffects, MemoryLocation},
     constant::ConstKind,
     inst::{InstFlags, Ordering},
 };
-use phalanx_target::intrinsics::lookup;
+use phalanx_target::intrinsics::{Location, MemoryEffect, lookup};
 
 use crate::lower::{Code, Surroundings};
 
@@ -65,6 +65,25 @@ pub fn memory_access(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> 
     }
 }
 
+/// What the tables of intrinsics say, in the words of the attribute.
+fn of_table(effect: MemoryEffect) -> MemoryEffects {
+    let access = match (effect.reads, effect.writes) {
+        (false, false) => return MemoryEffects::NONE,
+        (true, false) => Access::Read,
+        (false, true) => Access::Write,
+        (true, true) => Access::ReadWrite,
+    };
+    let arguments = MemoryEffects::only(MemoryLocation::ArgMem, access);
+    let inaccessible = MemoryEffects::only(MemoryLocation::InaccessibleMem, access);
+    match effect.location {
+        Location::None => MemoryEffects::NONE,
+        Location::Argument => arguments,
+        Location::Inaccessible => inaccessible,
+        Location::ArgumentOrInaccessible => arguments.union(inaccessible),
+        Location::Any => MemoryEffects::all(access),
+    }
+}
+
 /// What a call may do to memory.
 #[must_use]
 pub fn call_effects(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> MemoryEffects {
@@ -82,8 +101,8 @@ pub fn call_effects(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> M
             return MemoryEffects::NONE;
         }
         let intrinsic = std::str::from_utf8(text).ok().and_then(lookup);
-        if intrinsic.is_some_and(|intrinsic| intrinsic.info.memory.is_none()) {
-            return MemoryEffects::NONE;
+        if let Some(intrinsic) = intrinsic {
+            effects = effects.intersect(of_table(intrinsic.info.memory));
         }
     }
     // Operands of a bundle may be read and written whatever the callee promises.
