@@ -198,11 +198,12 @@ impl Follower {
             Sources::Full => {
                 let old = &kept.memory;
                 let is_concerned =
-                    old.concerns(code.body, &insts) || is_other_flow && old.has_candidates();
-                let new = is_concerned
-                    .then(|| PrivateMemory::new(code, around.layout, flow.cfg, flow.dom));
+                    old.concerns(code, &insts) || is_other_flow && old.has_candidates();
+                let new =
+                    is_concerned.then(|| PrivateMemory::new(code, around, flow.cfg, flow.dom));
                 if let Some(new) = &new {
                     insts.extend(new.other_loads(old));
+                    insts.extend(new.origins().users_of_others(code, old.origins()));
                 }
                 let values = code.header.params.len() + code.body.id_count();
                 // Versions of memory have numbers of their own, of which there must be room before them.
@@ -251,7 +252,7 @@ impl Follower {
         let mut memory = PrivateMemory::default();
         let (table, rows) = match self.sources {
             Sources::Full => {
-                memory = PrivateMemory::new(code, around.layout, flow.cfg, flow.dom);
+                memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
                 let unused = code.body.id_count() / 4 + 1024;
                 lower::full_and_rows(code, around, &memory, unused)
             }

@@ -27,7 +27,7 @@ use super::{
     results::{OperandFacts, rule_of},
 };
 use crate::divergence::{self, Definition};
-use crate::memory::PrivateMemory;
+use crate::memory::{PrivateMemory, origins::is_shared_constant};
 
 /// The rules of a function.
 pub struct FullRules<'a> {
@@ -125,7 +125,17 @@ impl<'a> FullRules<'a> {
     }
 
     fn may_be_private(&self, address: Value) -> bool {
-        self.address_space(address).is_none_or(|space| space.may_be_private(self.is_kernel()))
+        let can_be =
+            self.address_space(address).is_none_or(|space| space.may_be_private(self.is_kernel()));
+        can_be && !self.is_shared(address)
+    }
+
+    /// Whether an address is known not to be private by where it comes from.
+    fn is_shared(&self, address: Value) -> bool {
+        match address.as_const() {
+            Some(constant) => is_shared_constant(self.code, self.around, constant),
+            None => self.memory.is_some_and(|memory| memory.origins().is_shared(address)),
+        }
     }
 
     fn is_constant_memory(&self, address: Value) -> bool {

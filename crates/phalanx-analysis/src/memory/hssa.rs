@@ -128,7 +128,7 @@ impl MemorySsa {
     /// That of a function.
     #[must_use]
     pub fn new(code: Code<'_>, around: Surroundings<'_>, cfg: &Cfg, dom: &DomTree) -> Self {
-        let private = PrivateMemory::new(code, around.layout, cfg, dom);
+        let private = PrivateMemory::new(code, around, cfg, dom);
         let mut by_block: Vec<(Node, Event)> = Vec::new();
         let mut touches: Vec<ClassTouch> = Vec::new();
         for &node in dom.preorder() {

@@ -31,9 +31,10 @@ use phalanx_ir::{
     inst::{InstFlags, Ordering},
 };
 
-use super::sizes::{TypeLayout, TypeSizes};
+use super::origins::Origins;
+use super::sizes::TypeSizes;
 use super::ssa::{Event, EventKind, Events, Pruning, Ssa, Version};
-use crate::lower::Code;
+use crate::lower::{Code, Surroundings};
 
 /// What an instruction does to a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +95,7 @@ pub struct PrivateMemory {
     ssa: Ssa,
     /// Instructions whose change may change any of this: allocas, addresses made from them, and whatever has one for an operand.
     concerned: Concerned,
+    origins: Origins,
 }
 
 /// Instructions that matter, by number. Equal if they hold the same, however long they are.
@@ -159,17 +161,18 @@ struct Object {
 impl PrivateMemory {
     /// That of a function.
     #[must_use]
-    pub fn new(code: Code<'_>, layout: &TypeLayout, cfg: &Cfg, dom: &DomTree) -> Self {
+    pub fn new(code: Code<'_>, around: Surroundings<'_>, cfg: &Cfg, dom: &DomTree) -> Self {
+        let origins = Origins::new(code, around);
         let Some(entry) = code.flow.entry() else { return Self::default() };
         let body = code.body;
         let is_object =
             |inst: InstId| body.inst(inst).opcode == Opcode::Alloca && is_trackable(body, inst);
         if !body.block_insts(entry).any(is_object) {
-            return Self::default();
+            return Self { origins, ..Self::default() };
         }
         let mut scan = Scan {
             code,
-            sizes: TypeSizes::new(code.context, layout),
+            sizes: TypeSizes::new(code.context, around.layout),
             address: vec![NO_ADDRESS; body.id_count()],
             addresses: Vec::new(),
             objects: Vec::new(),
@@ -182,13 +185,19 @@ impl PrivateMemory {
                 scan.visit(inst, node, block == entry);
             }
         }
-        scan.finish(cfg, dom)
+        PrivateMemory { origins, ..scan.finish(cfg, dom) }
     }
 
     /// Whether there is no private object.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
+    }
+
+    /// Which addresses may be private at all.
+    #[must_use]
+    pub fn origins(&self) -> &Origins {
+        &self.origins
     }
 
     /// The variables.
@@ -269,16 +278,16 @@ impl PrivateMemory {
     /// Whether anything here may be otherwise after these instructions were inserted, removed, moved or changed. The graph is
     /// the same.
     #[must_use]
-    pub fn concerns(&self, body: &Body, changed: &[InstId]) -> bool {
-        changed.iter().any(|&inst| {
-            self.concerned.contains(inst)
-                || body.inst(inst).opcode == Opcode::Alloca
-                || body
-                    .operands(inst)
-                    .iter()
-                    .filter_map(|operand| operand.as_inst())
-                    .any(|operand| self.concerned.contains(operand) && is_address(body, operand))
-        })
+    pub fn concerns(&self, code: Code<'_>, changed: &[InstId]) -> bool {
+        let body = code.body;
+        Origins::concerns(code, changed)
+            || changed.iter().any(|&inst| {
+                self.concerned.contains(inst)
+                    || body.inst(inst).opcode == Opcode::Alloca
+                    || body.operands(inst).iter().filter_map(|operand| operand.as_inst()).any(
+                        |operand| self.concerned.contains(operand) && is_address(body, operand),
+                    )
+            })
     }
 
     /// Loads that read private memory here or in `old` but not in both, in order.
@@ -564,7 +573,8 @@ impl Scan<'_> {
         }
         let ssa = Ssa::new(cfg, dom, &events, slots.len() as u32, Pruning::Live);
         let concerned = self.concerned;
-        PrivateMemory { slots, touches, first, touch_of, events, ssa, concerned }
+        let origins = Origins::default();
+        PrivateMemory { slots, touches, first, touch_of, events, ssa, concerned, origins }
     }
 
     /// Gives up objects whose address a phi takes over an edge that was not visited when the phi was.

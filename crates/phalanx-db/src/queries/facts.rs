@@ -153,7 +153,7 @@ pub(super) fn with_code<R>(
 pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
     with_code(db, function, NO_CALLEES, |code, around| {
-        let memory = PrivateMemory::new(code, around.layout, cfg, dom);
+        let memory = PrivateMemory::new(code, around, cfg, dom);
         lower::full_with(code, around, &memory, 0)
     })
 }

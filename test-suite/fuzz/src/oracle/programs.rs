@@ -60,6 +60,10 @@ b0:
   store i32 %seed, ptr addrspace(5) %state, align 4
   %slot = alloca i32, align 4, addrspace(5)
   %m = alloca i32, align 4, addrspace(5)
+  %gen = addrspacecast ptr addrspace(1) %gp to ptr
+  %pub = alloca i32, align 4, addrspace(5)
+  %pub.gen = addrspacecast ptr addrspace(5) %pub to ptr
+  store i32 %seed.0, ptr addrspace(5) %pub, align 4
   %k = alloca i32, align 4, addrspace(5)
   %one = alloca { i32, i32, i32 }, align 4, addrspace(5)
   %two = alloca { i32, i32, i32 }, align 4, addrspace(5)
@@ -114,6 +118,9 @@ b0:
   store i32 %seed, ptr %state, align 4
   %slot = alloca i32, align 4
   %m = alloca i32, align 4
+  %gen = addrspacecast ptr addrspace(1) %gp to ptr
+  %pub.gen = alloca i32, align 4
+  store i32 %seed.0, ptr %pub.gen, align 4
   %k = alloca i32, align 4
   %one = alloca { i32, i32, i32 }, align 4
   %two = alloca { i32, i32, i32 }, align 4
@@ -266,6 +273,19 @@ fn operation_text(out: &mut String, kind: Kind, value: u32, operation: &Operatio
             _ if amd => writeln!(out, "  {v} = call i32 @next(ptr addrspace(5) %state)"),
             _ => writeln!(out, "  {v} = call i32 @next(ptr %state)"),
         },
+        // From device memory, or through a pointer that may be private.
+        Operation::Pure(_, [a, b]) if pick(17) < 2 => {
+            let _ = writeln!(out, "  {v}.i = and i32 {a}, 7");
+            let _ = writeln!(out, "  {v}.at = getelementptr i32, ptr %gen, i32 {v}.i");
+            let from = if pick(17) == 0 {
+                "at"
+            } else {
+                let _ = writeln!(out, "  {v}.c = trunc i32 {b} to i1");
+                let _ = writeln!(out, "  {v}.p = select i1 {v}.c, ptr {v}.at, ptr %pub.gen");
+                "p"
+            };
+            writeln!(out, "  {v} = load i32, ptr {v}.{from}, align 4")
+        }
         Operation::Pure(_, [a, b]) if pick(3) == 0 => private(out, amd, &v, (a, b), pick),
         // Through memory: private, or a place of one's own in the workgroup's.
         Operation::Pure(_, [a, b]) if pick(11) < 2 => {
