@@ -24,7 +24,8 @@ use crate::divergence::{
     repair::{Outcome, Retained, Unfit},
     solve,
 };
-use crate::lower::{self, Code, Neighbours, Surroundings};
+use crate::lower::{self, Code, Neighbours, RowNumbers, Surroundings};
+use crate::memory::PrivateMemory;
 
 /// Functions with fewer instructions are always solved from scratch.
 pub const LARGE: usize = 256;
@@ -124,6 +125,8 @@ enum State {
 #[derive(Debug)]
 struct Kept {
     stamp: Stamp,
+    memory: PrivateMemory,
+    rows: RowNumbers,
     neighbours: Neighbours,
     retained: Retained,
 }
@@ -210,7 +213,30 @@ impl Follower {
         }
         let table = kept.retained.table();
         match self.sources {
-            Sources::Full => kept.neighbours.update_full(code, around, &insts, table),
+            Sources::Full => {
+                let old = &kept.memory;
+                let is_concerned =
+                    old.concerns(code, &insts) || is_other_flow && old.has_candidates();
+                let new =
+                    is_concerned.then(|| PrivateMemory::new(code, around, flow.cfg, flow.dom));
+                if let Some(new) = &new {
+                    insts.extend(new.other_loads(old));
+                    insts.extend(new.origins().users_of_others(code, old.origins()));
+                }
+                let values = code.header.params.len() + code.body.id_count();
+                // Versions of memory have numbers of their own, of which there must be room before them.
+                let has_no_numbers =
+                    table.room() == usize::MAX && new.as_ref().is_some_and(|new| !new.is_empty());
+                if values > table.room() || has_no_numbers {
+                    return None;
+                }
+                let rows = new.is_some().then_some(&mut kept.rows);
+                let memory = (new.as_ref().unwrap_or(old), rows);
+                kept.neighbours.update_full_with(code, around, memory, &insts, table);
+                if let Some(new) = new {
+                    kept.memory = new;
+                }
+            }
             Sources::Llvm => kept.neighbours.update_as_llvm(code, around, &insts, table),
         }
         let outcome = if is_other_flow {
@@ -241,9 +267,14 @@ impl Follower {
 
     /// Solves from scratch and keeps what it can.
     fn keep(&mut self, Subject { code, around, flow, stamp }: Subject<'_>) -> (Divergence, Found) {
-        let table = match self.sources {
-            Sources::Full => lower::full(code, around),
-            Sources::Llvm => lower::as_llvm(code, around),
+        let mut memory = PrivateMemory::default();
+        let (table, rows) = match self.sources {
+            Sources::Full => {
+                memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+                let unused = code.body.id_count() / 4 + 1024;
+                lower::full_and_rows(code, around, &memory, unused)
+            }
+            Sources::Llvm => (lower::as_llvm(code, around), RowNumbers::default()),
         };
         let answer = solve(flow, &table, Rules::Precise);
         if !Retained::is_possible(flow, &answer) {
@@ -254,7 +285,8 @@ impl Follower {
             Ok(retained) => {
                 let neighbours = Neighbours::new(code.body);
                 let answer = retained.answer().clone();
-                self.state = State::Kept(Box::new(Kept { stamp, neighbours, retained }));
+                self.state =
+                    State::Kept(Box::new(Kept { stamp, memory, rows, neighbours, retained }));
                 (answer, Found::Kept)
             }
             Err(unfit) => {

@@ -12,6 +12,7 @@ pub mod follow;
 pub mod launch;
 pub mod legality;
 pub mod lower;
+pub mod memory;
 pub mod summary;
 
 pub use affect::{AffectMap, User, UserKind, Value};

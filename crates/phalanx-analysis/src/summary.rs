@@ -55,6 +55,7 @@ use phalanx_target::{LaunchFacts, Scope, SourceSet, TransferContext, varying};
 use crate::affect::{User, Value};
 use crate::divergence::{Divergence, Flow, Rules, ValueTable, solve};
 use crate::lower::{self, Code, Numbering, Surroundings};
+use crate::memory::PrivateMemory;
 use returns::Returns;
 
 /// What a function knows of others: of those that it calls, and of those that call it.
@@ -208,7 +209,8 @@ fn summarize_with(
     let effects = Effects::of(code, around, flow.cycles);
     let facts = WithoutArguments(around.calls, code);
     let around = Surroundings { calls: &facts, ..around };
-    let table = lower::full(code, around);
+    let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+    let table = lower::full_with(code, around, &memory, 0);
     let mut summary = Summary { effects, ..Summary::bottom(code.header) };
     summary.is_timeless = is_timeless(code, &table);
     if code.header.ret == Type::VOID {

@@ -221,6 +221,7 @@ pub(crate) enum Format {
     after_help = "\
 Passes: dce instsimplify simplifycfg early-cse licm infer-convergence-attrs annotate-uniform
         print<uniformity> print<cycles> print<domtree> print<postdomtree> print<domfrontier>
+        print<memoryssa>
         verify require<...> verify<...> invalidate<...> no-op-module no-op-function, function(...), module(...)
 Parameters: simplifycfg<speculate=N;select-uniform;no-select>
 

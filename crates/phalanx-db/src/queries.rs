@@ -27,6 +27,7 @@ mod follow;
 mod graph;
 mod graph_slot;
 mod legality;
+mod memory;
 mod summaries;
 
 pub use calls::*;
@@ -34,4 +35,5 @@ pub use facts::*;
 pub use follow::*;
 pub use graph::*;
 pub use legality::*;
+pub use memory::*;
 pub use summaries::*;

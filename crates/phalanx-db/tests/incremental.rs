@@ -142,7 +142,8 @@ fn divergence_asks_for_what_it_needs_only() {
         is_large(first)
         launch_facts(first)
         sync_dependence(first)
-        target(module)"#]]
+        target(module)
+        type_layout(module)"#]]
     .assert_eq(&fixture.ran());
 }
 
@@ -260,7 +261,8 @@ fn another_triple_reruns_divergence_only() {
         launch_facts(second)
         llvm_affect_map(first)
         llvm_affect_map(second)
-        target(module)"#]]
+        target(module)
+        type_layout(module)"#]]
     .assert_eq(&fixture.ran());
 }
 

@@ -32,6 +32,7 @@ use phalanx::{
     analysis::{
         divergence::{Flow, Rules, solve},
         lower::{self, Code, Surroundings},
+        memory::TypeLayout,
     },
     db::{Database, FunctionInput, TargetOverrides, queries},
     graph::{Cycles, DomTree, PostDomTree, sync::SyncDependence},
@@ -319,6 +320,7 @@ fn overhead(size: usize) {
         extras: code.extras.clone(),
         use_list_orders: Vec::new(),
     };
+    let layout = TypeLayout::of(shell);
     let direct = || {
         let cfg = code.flow.cfg().expect("it has a body");
         let (dom, postdom) = (DomTree::new(&cfg), PostDomTree::new(&cfg));
@@ -326,6 +328,7 @@ fn overhead(size: usize) {
         let sync = SyncDependence::new(&cfg, &dom, &cycles);
         let around = Surroundings {
             target,
+            layout: &layout,
             launch,
             lockstep: target.is_lockstep(""),
             scratch_is_global: target.scratch_is_global(""),

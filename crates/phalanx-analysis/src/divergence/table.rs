@@ -102,6 +102,8 @@ pub struct Incoming {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueTable {
     blocks: u32,
+    /// See [`ValueTable::memory`].
+    pub(in crate::divergence) memory: Option<MemoryValues>,
     pub(in crate::divergence) block: Vec<Node>,
     pub(in crate::divergence) seed: Vec<SourceSet>,
     /// See `flag`.
@@ -113,6 +115,15 @@ pub struct ValueTable {
     pub(in crate::divergence) affects: AffectMap,
     pub(in crate::divergence) fixed_terminators: BitSet,
     pub(in crate::divergence) seeded_terminators: Vec<(Node, SourceSet)>,
+}
+
+/// Values of a table that stand for versions of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryValues {
+    /// How many values there are besides; they have the lowest numbers.
+    pub others: u32,
+    /// The first one. What lies between are numbers that are not in use.
+    pub first: u32,
 }
 
 /// Phis by block.
@@ -157,6 +168,18 @@ impl ValueTable {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.block.is_empty()
+    }
+
+    /// Which values stand for versions of memory, if any do. Facts about them are no part of an answer.
+    #[must_use]
+    pub fn memory(&self) -> Option<MemoryValues> {
+        self.memory
+    }
+
+    /// How many values an answer tells of: all but those that stand for versions of memory.
+    #[must_use]
+    pub fn reported(&self) -> usize {
+        self.memory.map_or(self.block.len(), |memory| memory.others as usize)
     }
 
     /// How many blocks there are.
@@ -305,6 +328,7 @@ impl ValueTable {
 #[derive(Clone, Debug)]
 pub struct ValueTableBuilder {
     blocks: usize,
+    memory: Option<MemoryValues>,
     block: Vec<Node>,
     seed: Vec<SourceSet>,
     flags: Vec<u8>,
@@ -342,6 +366,7 @@ impl ValueTableBuilder {
         uses.reserve(values * 3 / 2);
         Self {
             blocks,
+            memory: None,
             block: Vec::with_capacity(values),
             seed: Vec::with_capacity(values),
             flags: Vec::with_capacity(values),
@@ -364,6 +389,19 @@ impl ValueTableBuilder {
         table.seed.resize(values, SourceSet::EMPTY);
         table.flags.resize(values, 0);
         table
+    }
+
+    /// Adds values that stand for versions of memory, after some numbers that are left out. The first of them.
+    pub(crate) fn add_memory(&mut self, unused: usize, count: usize, block: Node) -> Value {
+        let others = self.block.len();
+        let first = others + unused;
+        let end = first + count;
+        assert!(end < Value::LIMIT as usize);
+        self.block.resize(end, block);
+        self.seed.resize(end, SourceSet::EMPTY);
+        self.flags.resize(end, 0);
+        self.memory = Some(MemoryValues { others: others as u32, first: first as u32 });
+        Value::new(first)
     }
 
     /// Says how a value is defined that is no phi, and where.
@@ -502,6 +540,7 @@ impl ValueTableBuilder {
         }
         ValueTable {
             blocks: self.blocks as u32,
+            memory: self.memory,
             affects,
             block: self.block,
             seed: self.seed,

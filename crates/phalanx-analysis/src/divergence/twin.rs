@@ -31,7 +31,9 @@ pub fn solve(flow: Flow<'_>, table: &ValueTable) -> Divergence {
             UserKind::Terminator(block) => twin.terminator(block, new),
         }
     }
-    twin.rules.finish()
+    let mut answer = twin.rules.finish();
+    answer.truncate(table.reported());
+    answer
 }
 
 struct Twin<'a> {

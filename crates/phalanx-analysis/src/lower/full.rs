@@ -27,6 +27,7 @@ use super::{
     results::{OperandFacts, rule_of},
 };
 use crate::divergence::{self, Definition};
+use crate::memory::{PrivateMemory, origins::is_shared_constant};
 
 /// The rules of a function.
 pub struct FullRules<'a> {
@@ -36,6 +37,8 @@ pub struct FullRules<'a> {
     entry: Entry,
     /// Callees met so far, by the low bits of their numbers.
     intrinsics: [Option<(Const, Option<Intrinsic>)>; KNOWN],
+    /// Private memory, if loads from it are looked into.
+    memory: Option<&'a PrivateMemory>,
 }
 
 /// How many callees are remembered. A power of two.
@@ -51,7 +54,13 @@ impl<'a> FullRules<'a> {
             context: TransferContext::new(around.launch, around.lockstep),
             entry: calling_convention::entry(code.header.call_conv, around.target.architecture()),
             intrinsics: [None; KNOWN],
+            memory: None,
         }
+    }
+
+    /// The same, with private memory looked into.
+    pub(super) fn with_memory(self, memory: &'a PrivateMemory) -> Self {
+        FullRules { memory: Some(memory), ..self }
     }
 
     fn is_kernel(&self) -> bool {
@@ -76,21 +85,28 @@ impl<'a> FullRules<'a> {
         intrinsic
     }
 
-    fn load(&self, data: &InstData, address: Value) -> Rule {
-        let private = self.may_be_private(address);
-        let mem = data.mem();
-        let timed =
-            data.flags.contains(InstFlags::VOLATILE) || mem.ordering() != Ordering::NotAtomic;
-        let seed = match (private, timed) {
+    fn load(&self, inst: InstId, data: &InstData, address: Value) -> Rule {
+        if self.memory.is_some_and(|memory| memory.is_load(inst)) {
+            // What it reads is stated with the versions of private memory.
+            return Rule { reads: Reads::Some(0), ..Rule::PURE };
+        }
+        let timed = data.flags.contains(InstFlags::VOLATILE)
+            || data.mem().ordering() != Ordering::NotAtomic;
+        let seed = self.seed_of_load(address, timed);
+        let is_pure = seed.is_empty();
+        Rule::new(Definition { seed, transfer: divergence::Transfer::Propagate, is_pure })
+    }
+
+    /// The sources that what is read from memory has besides those of its address.
+    pub(super) fn seed_of_load(&self, address: Value, timed: bool) -> SourceSet {
+        match (self.may_be_private(address), timed) {
             (true, _) => SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE,
             (false, true) if !self.context.lockstep => {
                 SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE
             }
             (false, _) if self.is_constant_memory(address) && !timed => SourceSet::EMPTY,
             (false, _) => SourceSet::OPAQUE_WAVE,
-        };
-        let is_pure = seed.is_empty();
-        Rule::new(Definition { seed, transfer: divergence::Transfer::Propagate, is_pure })
+        }
     }
 
     fn address_space(&self, address: Value) -> Option<AddressSpace> {
@@ -109,7 +125,17 @@ impl<'a> FullRules<'a> {
     }
 
     fn may_be_private(&self, address: Value) -> bool {
-        self.address_space(address).is_none_or(|space| space.may_be_private(self.is_kernel()))
+        let can_be =
+            self.address_space(address).is_none_or(|space| space.may_be_private(self.is_kernel()));
+        can_be && !self.is_shared(address)
+    }
+
+    /// Whether an address is known not to be private by where it comes from.
+    fn is_shared(&self, address: Value) -> bool {
+        match address.as_const() {
+            Some(constant) => is_shared_constant(self.code, self.around, constant),
+            None => self.memory.is_some_and(|memory| memory.origins().is_shared(address)),
+        }
     }
 
     fn is_constant_memory(&self, address: Value) -> bool {
@@ -128,7 +154,7 @@ impl<'a> FullRules<'a> {
             .collect()
     }
 
-    fn integer(&self, constant: Const) -> Option<u64> {
+    pub(super) fn integer(&self, constant: Const) -> Option<u64> {
         match &self.code.context.const_data(constant).kind {
             ConstKind::Int(int) => int.to_u64(),
             ConstKind::Zero | ConstKind::Null => Some(0),
@@ -375,7 +401,7 @@ impl Rules for FullRules<'_> {
         let data = body.inst(inst);
         match data.opcode {
             Opcode::Call => self.call(inst, None),
-            Opcode::Load => self.load(data, body.operands(inst)[0]),
+            Opcode::Load => self.load(inst, data, body.operands(inst)[0]),
             Opcode::Alloca => self.alloca(inst, data),
             Opcode::Freeze => self.freeze(body.operands(inst)[0]),
             Opcode::ExtractValue => self.extract_value(inst),

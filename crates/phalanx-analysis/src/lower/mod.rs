@@ -10,6 +10,7 @@ mod calls;
 mod full;
 mod llvm;
 mod numbering;
+mod private;
 mod results;
 mod update;
 
@@ -24,11 +25,14 @@ use phalanx_target::{LaunchFacts, SourceSet};
 pub use full::FullRules;
 pub use llvm::LlvmRules;
 pub use numbering::{Definition, Numbering};
+use private::MemoryRows;
+pub(crate) use private::RowNumbers;
 pub use update::Neighbours;
 
 use crate::{
     affect::Value,
     divergence::{self, Incoming, PhiKey, Transfer, ValueTable, ValueTableBuilder},
+    memory::{PrivateMemory, TypeLayout},
     summary::CallFacts,
 };
 
@@ -50,6 +54,8 @@ pub struct Code<'a> {
 pub struct Surroundings<'a> {
     /// The target.
     pub target: &'a phalanx_target::Target,
+    /// Sizes of types.
+    pub layout: &'a TypeLayout,
     /// What is known of launches.
     pub launch: &'a LaunchFacts,
     /// Whether converged threads of a wave execute each instruction at one moment.
@@ -126,6 +132,47 @@ pub fn full(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
     lower(code, &mut FullRules::new(code, around))
 }
 
+/// As [`full`], with what loads from private memory give. The values that stand for versions of memory come after so many
+/// numbers that are left out.
+#[must_use]
+pub fn full_with(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+    unused: usize,
+) -> ValueTable {
+    with_rows(code, around, memory, unused).0
+}
+
+/// The same, and which values the versions of memory are.
+pub(crate) fn full_and_rows(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+    unused: usize,
+) -> (ValueTable, RowNumbers) {
+    let (table, rows) = with_rows(code, around, memory, unused);
+    let first = table.memory().map_or(0, |memory| memory.first as usize);
+    let numbers = RowNumbers::new(&rows, Value::new(first));
+    (table, numbers)
+}
+
+fn with_rows(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+    unused: usize,
+) -> (ValueTable, MemoryRows) {
+    let mut rules = FullRules::new(code, around).with_memory(memory);
+    let Some(entry) = code.flow.entry().map(node_of).filter(|_| !memory.is_empty()) else {
+        return (lower(code, &mut rules), MemoryRows::default());
+    };
+    let mut table = lower_open(code, &mut rules);
+    let rows = MemoryRows::new(code, &rules, memory);
+    rows.add_to(&mut table, Numbering::new(code.header), entry, unused);
+    (table.finish(), rows)
+}
+
 /// Tables for what LLVM 22 takes for granted: its sources, its always-uniform values.
 #[must_use]
 pub fn as_llvm(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
@@ -141,11 +188,16 @@ pub fn as_exact_llvm(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
 /// One pass over the blocks in order: definitions, uses, phis and terminators. `rules` is a type of its own so that the
 /// common case, a pure function of all operands, costs no call.
 fn lower<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTable {
+    lower_open(code, rules).finish()
+}
+
+/// As [`lower`]; more can be added.
+fn lower_open<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTableBuilder {
     let Code { context, header, flow, body } = code;
     let numbering = Numbering::new(header);
     let values = header.params.len() + body.id_count();
     let Some(entry) = flow.entry().map(node_of) else {
-        return ValueTableBuilder::new(flow.id_count()).finish();
+        return ValueTableBuilder::new(flow.id_count());
     };
     let mut table = ValueTableBuilder::with_values(flow.id_count(), values, entry);
     for position in 0..header.params.len() as u32 {
@@ -197,7 +249,7 @@ fn lower<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTable {
     if seen < body.id_count() {
         define_unlisted(&mut table, rules, code);
     }
-    table.finish()
+    table
 }
 
 /// States the definition of an instruction that is no phi; what it reads.

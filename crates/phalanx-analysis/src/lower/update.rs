@@ -15,12 +15,13 @@ use phalanx_target::SourceSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    Code, FullRules, LlvmRules, Numbering, Rules, Surroundings, TerminatorRule, has_operands,
-    incoming, operands, rule_of,
+    Code, FullRules, LlvmRules, MemoryRows, Numbering, RowNumbers, Rules, Surroundings,
+    TerminatorRule, has_operands, incoming, operands, rule_of,
 };
 use crate::{
     affect::Value,
     divergence::{self, Incoming, repair::EditableTable},
+    memory::PrivateMemory,
 };
 
 /// Who looks at the definitions of whose operands.
@@ -88,6 +89,24 @@ impl Neighbours {
         table: &mut EditableTable,
     ) {
         self.update(code, &mut FullRules::new(code, around), changed, table);
+    }
+
+    /// Brings tables made by [`full_with`](super::full_with) up to date with what changed. `memory` is that of the code as it is now, and
+    /// `rows` says which values its versions are, if it is another than before.
+    pub(crate) fn update_full_with(
+        &mut self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        (memory, rows): (&PrivateMemory, Option<&mut RowNumbers>),
+        changed: &[InstId],
+        table: &mut EditableTable,
+    ) {
+        let mut rules = FullRules::new(code, around).with_memory(memory);
+        self.update(code, &mut rules, changed, table);
+        if let Some(numbers) = rows {
+            let rows = MemoryRows::new(code, &rules, memory);
+            numbers.update(&rows, Numbering::new(code.header), code, table);
+        }
     }
 
     /// Brings tables made by [`as_llvm`](super::as_llvm) up to date with what changed.

@@ -6,6 +6,7 @@ use phalanx_analysis::{
     follow::Sources,
     launch,
     lower::{self, Code, Surroundings},
+    memory::PrivateMemory,
     summary::CallFacts,
 };
 use phalanx_ir::{
@@ -19,6 +20,7 @@ use rustc_hash::FxHashMap;
 
 use super::follow::repaired;
 use super::graph::{cfg, cycles, dom_tree, postdom_tree, sync_dependence};
+use super::memory::type_layout;
 use super::summaries::KnownCalls;
 use crate::{FunctionInput, ModuleInput};
 
@@ -146,6 +148,7 @@ pub(super) fn with_code_and<R>(
     };
     let around = Surroundings {
         target,
+        layout: type_layout(db, module),
         launch: launch_facts(db, function),
         lockstep: target.is_lockstep(processor),
         scratch_is_global: target.scratch_is_global(processor),
@@ -158,11 +161,15 @@ pub(super) fn with_code_and<R>(
 
 /// The affect map, and what each definition contributes by itself.
 ///
-/// *Reads* `header`, `flow`, `body`, [`target`], [`launch_facts`]; [`summary`](super::summary()) of functions that are called, and
-/// [`argument_facts`](super::argument_facts) of one that is. *Changes when* an instruction does. *Cost* O(instructions + operands).
+/// *Reads* `header`, [`target`], [`launch_facts`], [`type_layout`], summaries of the callees, [`argument_facts`]. *Changes when* one of
+/// them does. *Cost* O(1).
 #[salsa::tracked(returns(ref))]
 pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
-    with_code(db, function, NO_CALLEES, lower::full)
+    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
+    with_code(db, function, NO_CALLEES, |code, around| {
+        let memory = PrivateMemory::new(code, around, cfg, dom);
+        lower::full_with(code, around, &memory, 0)
+    })
 }
 
 /// As [`affect_map`], with LLVM 22's sources and always-uniform values.

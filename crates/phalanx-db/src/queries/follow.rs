@@ -20,7 +20,7 @@ use super::graph_slot;
 use super::summaries::callee_summaries;
 use super::{
     affect_map, argument_facts, callees, cfg, cycles, dom_tree, launch_facts, llvm_affect_map,
-    sync_dependence, target,
+    sync_dependence, target, type_layout,
 };
 use crate::FunctionInput;
 
@@ -44,8 +44,8 @@ pub fn flow_version(db: &dyn Db, function: FunctionInput) -> u64 {
 
 /// Identity of what [`affect_map`] reads besides flow and body.
 ///
-/// *Reads* `header`, [`target`], [`launch_facts`], summaries of the callees, [`argument_facts`]. *Changes when* one of them does.
-/// *Cost* O(1).
+/// *Reads* `header`, [`target`], [`launch_facts`], [`type_layout`], summaries of the callees, [`argument_facts`]. *Changes when* one of
+/// them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn full_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let module = function.module(db);
@@ -54,6 +54,7 @@ pub fn full_version(db: &dyn Db, function: FunctionInput) -> u64 {
     if is_local(db, function) {
         let _ = argument_facts(db, function);
     }
+    let _ = type_layout(db, module);
     fresh()
 }
 

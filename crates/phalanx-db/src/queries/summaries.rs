@@ -11,6 +11,7 @@ use phalanx_analysis::{
     Divergence, Summary,
     divergence::{Rules, solve},
     lower,
+    memory::PrivateMemory,
     summary::{self as analysis, CallFacts, argument_sources},
 };
 use phalanx_ir::{GlobalName, attributes::AttrKind};
@@ -18,7 +19,7 @@ use phalanx_target::SourceSet;
 
 use super::calls::{DEPTH, closed_calls, is_local};
 use super::facts::{NO_CALLEES, flow_facts, with_code_and};
-use super::{call_place, divergence, launch_facts, postdom_tree, symbols};
+use super::{call_place, cfg, divergence, dom_tree, launch_facts, postdom_tree, symbols};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -309,7 +310,14 @@ fn passed_with(
     arguments: &[SourceSet],
 ) -> Vec<(FunctionInput, Vec<SourceSet>)> {
     let calls = KnownCalls { db, function, found: &[], arguments: Some(arguments) };
-    let table = with_code_and(db, function, NO_CALLEES, &calls, lower::full);
+    let (Some(cfg), Some(dom)) = (cfg(db, function).as_ref(), dom_tree(db, function).as_ref())
+    else {
+        return Vec::new();
+    };
+    let table = with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
+        let memory = PrivateMemory::new(code, around, cfg, dom);
+        lower::full_with(code, around, &memory, 0)
+    });
     match (table, flow_facts(db, function)) {
         (Some(table), Some(flow)) => passed(db, function, &solve(flow, &table, Rules::Precise)),
         _ => Vec::new(),

@@ -2,7 +2,9 @@
 //!
 //! Where a toy program says "fresh for each thread" or "fresh for each group" the kernel computes something that is: a
 //! generator of numbers in private memory, an atomic counter, a shuffle, a ballot, a vote. Pure functions become
-//! arithmetic, selections, and ways through private and workgroup memory, chosen by the value's number. Some blocks have
+//! arithmetic, selections, and ways through private and workgroup memory, chosen by the value's number. Private memory holds
+//! numbers, structures and an array, which are written in one place and read in another, by the thread itself and by a
+//! function that it calls. Some blocks have
 //! barriers; a launch that hangs there counts as far as it came. There are no data races between threads of a workgroup
 //! that a uniform address could show, since answers at that scope assume none.
 //!
@@ -38,8 +40,14 @@ declare i32 @llvm.amdgcn.readlane.i32(i32, i32)
 declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
 declare i32 @llvm.amdgcn.update.dpp.i32(i32, i32, i32, i32, i32, i1)
 declare void @llvm.amdgcn.s.barrier()
+declare void @llvm.memcpy.p5.p5.i64(ptr addrspace(5), ptr addrspace(5), i64, i1)
+declare void @llvm.memset.p5.i64(ptr addrspace(5), i8, i64, i1)
 declare i32 @llvm.umin.i32(i32, i32)
 @lds = internal addrspace(3) global [64 x i32] undef
+define internal void @set(ptr addrspace(5) %to, i32 %what) {
+  store i32 %what, ptr addrspace(5) %to, align 4
+  ret void
+}
 define internal i32 @next(ptr addrspace(5) %state) {
   %old = load i32, ptr addrspace(5) %state, align 4
   %scaled = mul i32 %old, 1664525
@@ -58,6 +66,23 @@ const AMDGCN_START: &str = r#"  %state = alloca i32, align 4, addrspace(5)
   %seed = mul i32 %seed.0, 747796405
   store i32 %seed, ptr addrspace(5) %state, align 4
   %slot = alloca i32, align 4, addrspace(5)
+  %m = alloca i32, align 4, addrspace(5)
+  %gen = addrspacecast ptr addrspace(1) %gp to ptr
+  %pub = alloca i32, align 4, addrspace(5)
+  %pub.gen = addrspacecast ptr addrspace(5) %pub to ptr
+  store i32 %seed.0, ptr addrspace(5) %pub, align 4
+  %k = alloca i32, align 4, addrspace(5)
+  %one = alloca { i32, i32, i32 }, align 4, addrspace(5)
+  %two = alloca { i32, i32, i32 }, align 4, addrspace(5)
+  %row = alloca [4 x i32], align 4, addrspace(5)
+  %one.1 = getelementptr { i32, i32, i32 }, ptr addrspace(5) %one, i32 0, i32 1
+  %one.2 = getelementptr { i32, i32, i32 }, ptr addrspace(5) %one, i32 0, i32 2
+  %two.1 = getelementptr { i32, i32, i32 }, ptr addrspace(5) %two, i32 0, i32 1
+  store i32 %a0, ptr addrspace(5) %m, align 4
+  store i32 %a1, ptr addrspace(5) %k, align 4
+  call void @llvm.memset.p5.i64(ptr addrspace(5) %one, i8 1, i64 12, i1 false)
+  call void @llvm.memset.p5.i64(ptr addrspace(5) %two, i8 2, i64 12, i1 false)
+  call void @llvm.memset.p5.i64(ptr addrspace(5) %row, i8 3, i64 16, i1 false)
   %own.i = and i32 %seed.0, 63
   %own = getelementptr [64 x i32], ptr addrspace(3) @lds, i32 0, i32 %own.i
 "#;
@@ -73,8 +98,14 @@ declare i32 @llvm.nvvm.redux.sync.umin(i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
 declare i1 @llvm.nvvm.vote.any.sync(i32, i1)
 declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i32 @llvm.umin.i32(i32, i32)
 @lds = internal addrspace(3) global [64 x i32] undef
+define internal void @set(ptr %to, i32 %what) {
+  store i32 %what, ptr %to, align 4
+  ret void
+}
 define internal i32 @next(ptr %state) {
   %old = load i32, ptr %state, align 4
   %scaled = mul i32 %old, 1664525
@@ -93,6 +124,22 @@ const NVPTX_START: &str = r#"  %state = alloca i32, align 4
   %seed = mul i32 %seed.0, 747796405
   store i32 %seed, ptr %state, align 4
   %slot = alloca i32, align 4
+  %m = alloca i32, align 4
+  %gen = addrspacecast ptr addrspace(1) %gp to ptr
+  %pub.gen = alloca i32, align 4
+  store i32 %seed.0, ptr %pub.gen, align 4
+  %k = alloca i32, align 4
+  %one = alloca { i32, i32, i32 }, align 4
+  %two = alloca { i32, i32, i32 }, align 4
+  %row = alloca [4 x i32], align 4
+  %one.1 = getelementptr { i32, i32, i32 }, ptr %one, i32 0, i32 1
+  %one.2 = getelementptr { i32, i32, i32 }, ptr %one, i32 0, i32 2
+  %two.1 = getelementptr { i32, i32, i32 }, ptr %two, i32 0, i32 1
+  store i32 %a0, ptr %m, align 4
+  store i32 %a1, ptr %k, align 4
+  call void @llvm.memset.p0.i64(ptr %one, i8 1, i64 12, i1 false)
+  call void @llvm.memset.p0.i64(ptr %two, i8 2, i64 12, i1 false)
+  call void @llvm.memset.p0.i64(ptr %row, i8 3, i64 16, i1 false)
   %own.i = and i32 %seed.0, 63
   %own = getelementptr [64 x i32], ptr addrspace(3) @lds, i32 0, i32 %own.i
 "#;
@@ -362,6 +409,20 @@ fn operation_text(out: &mut String, place: Place, value: u32, operation: &Operat
             _ if amd => writeln!(out, "  {v} = call i32 @next(ptr addrspace(5) %state)"),
             _ => writeln!(out, "  {v} = call i32 @next(ptr %state)"),
         },
+        // From device memory, or through a pointer that may be private.
+        Operation::Pure(_, [a, b]) if pick(17) < 2 => {
+            let _ = writeln!(out, "  {v}.i = and i32 {a}, 7");
+            let _ = writeln!(out, "  {v}.at = getelementptr i32, ptr %gen, i32 {v}.i");
+            let from = if pick(17) == 0 {
+                "at"
+            } else {
+                let _ = writeln!(out, "  {v}.c = trunc i32 {b} to i1");
+                let _ = writeln!(out, "  {v}.p = select i1 {v}.c, ptr {v}.at, ptr %pub.gen");
+                "p"
+            };
+            writeln!(out, "  {v} = load i32, ptr {v}.{from}, align 4")
+        }
+        Operation::Pure(_, [a, b]) if pick(3) == 0 => private(out, amd, &v, (a, b), pick),
         // Through memory: private, or a place of one's own in the workgroup's.
         Operation::Pure(_, [a, b]) if pick(11) < 2 => {
             let place = match (pick(11), amd) {
@@ -395,4 +456,62 @@ fn operation_text(out: &mut String, place: Place, value: u32, operation: &Operat
             writeln!(out, "  {v} = trunc i32 {v}.s to i1")
         }
     };
+}
+
+/// Writes one place of private memory and reads another, or the same.
+fn private(
+    out: &mut String,
+    amd: bool,
+    v: &str,
+    (a, b): (&Operand, &Operand),
+    pick: impl Fn(u64) -> u64,
+) -> std::fmt::Result {
+    let (p, n) = if amd { ("ptr addrspace(5)", "p5") } else { ("ptr", "p0") };
+    let place = |choice: u64| ["m", "k", "one", "one.1", "one.2", "two", "two.1"][choice as usize];
+    let to = place(pick(77) % 7);
+    match pick(13) {
+        // A part, so that the old content counts.
+        0 => {
+            writeln!(out, "  {v}.t = trunc i32 {a} to i16")?;
+            writeln!(out, "  store i16 {v}.t, {p} %{to}, align 2")?;
+        }
+        1 | 2 => {
+            writeln!(out, "  {v}.i = and i32 {a}, 3")?;
+            writeln!(out, "  {v}.at = getelementptr [4 x i32], {p} %row, i32 0, i32 {v}.i")?;
+            writeln!(out, "  store i32 {b}, {p} {v}.at, align 4")?;
+        }
+        3 => writeln!(
+            out,
+            "  call void @llvm.memcpy.{n}.{n}.i64({p} %two, {p} %one, i64 8, i1 false)"
+        )?,
+        4 => writeln!(
+            out,
+            "  call void @llvm.memcpy.{n}.{n}.i64({p} %one.1, {p} %two, i64 8, i1 false)"
+        )?,
+        5 => writeln!(out, "  call void @set({p} captures(none) %one.2, i32 {a})")?,
+        6 if amd => {
+            writeln!(out, "  {v}.flat = addrspacecast {p} %k to ptr")?;
+            writeln!(out, "  store i32 {a}, ptr {v}.flat, align 4")?;
+        }
+        7 => writeln!(out, "  call void @llvm.memset.{n}.i64({p} %two.1, i8 7, i64 4, i1 false)")?,
+        8 => {
+            writeln!(out, "  {v}.b = trunc i32 {b} to i8")?;
+            writeln!(out, "  call void @llvm.memset.{n}.i64({p} %row, i8 {v}.b, i64 8, i1 false)")?;
+        }
+        // Reads only.
+        9 => {}
+        _ => writeln!(out, "  store i32 {a}, {p} %{to}, align 4")?,
+    }
+    match pick(17) {
+        0..3 => {
+            writeln!(out, "  {v}.j = and i32 {b}, 3")?;
+            writeln!(out, "  {v}.from = getelementptr [4 x i32], {p} %row, i32 0, i32 {v}.j")?;
+            writeln!(out, "  {v} = load i32, {p} {v}.from, align 4")
+        }
+        3 => {
+            writeln!(out, "  {v}.from = getelementptr i8, {p} %row, i32 8")?;
+            writeln!(out, "  {v} = load i32, {p} {v}.from, align 4")
+        }
+        choice => writeln!(out, "  {v} = load i32, {p} %{}, align 4", place(choice % 7)),
+    }
 }

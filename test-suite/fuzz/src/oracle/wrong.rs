@@ -4,6 +4,7 @@ use phalanx::{
     analysis::{
         divergence::{Divergence, Rules, solve},
         lower::{self, Code, Surroundings},
+        memory::PrivateMemory,
         summary::{CallFacts, Dependence, Outcome, Summary, summarize_without_parting},
     },
     db::{Database, FunctionInput, queries},
@@ -119,6 +120,7 @@ fn with_code<R>(
     let target = queries::target(db, module);
     let around = Surroundings {
         target,
+        layout: queries::type_layout(db, module),
         launch: queries::launch_facts(db, function),
         lockstep: target.is_lockstep(""),
         scratch_is_global: target.scratch_is_global(""),
@@ -136,6 +138,10 @@ pub(super) fn divergence(
     wrong: Wrong,
 ) -> Option<Divergence> {
     let facts = WrongFacts { db, function, wrong };
-    let table = with_code(db, function, &facts, lower::full);
-    Some(solve(flow(db, function)?, &table, Rules::Precise))
+    let flow = flow(db, function)?;
+    let table = with_code(db, function, &facts, |code, around| {
+        let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+        lower::full_with(code, around, &memory, 0)
+    });
+    Some(solve(flow, &table, Rules::Precise))
 }
