@@ -294,7 +294,7 @@ fn with_code<R>(
         lockstep: target.is_lockstep(processor),
         scratch_is_global: target.scratch_is_global(processor),
         callee: &callee,
-        calls: &phalanx::analysis::summary::NoCallFacts,
+        calls: &analysis::summary::NoCallFacts,
         node_string: &node_string,
     };
     run(Code { context, header, flow: code.flow, body: code.body }, around)

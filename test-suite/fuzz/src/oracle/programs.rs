@@ -132,7 +132,7 @@ fn module_text(program: &AbstractProgram, kind: Kind, seed: u64, helpers: u64) -
     let amd = kind == Kind::Amdgcn;
     let mut text = String::from(if amd { AMDGCN } else { NVPTX });
     // Either only functions before it, or any.
-    let is_recursive = seed / 3 % 2 == 0;
+    let is_recursive = (seed / 3).is_multiple_of(2);
     for number in 0..helpers {
         let seed = seed.wrapping_mul(31).wrapping_add(number + 1);
         let callees = if is_recursive { helpers } else { number };
