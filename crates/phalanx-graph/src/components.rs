@@ -121,30 +121,25 @@ impl Components {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 
     use super::*;
 
     /// Who reaches whom, by closing step by step.
-    fn reachable(successors: &[Vec<u32>]) -> Vec<Vec<bool>> {
-        let n = successors.len();
-        let mut reaches = vec![vec![false; n]; n];
-        for (node, row) in reaches.iter_mut().enumerate() {
-            row[node] = true;
-        }
+    fn reachable(successors: &[Vec<u32>]) -> BTreeSet<(u32, u32)> {
+        let nodes = 0..successors.len() as u32;
+        let mut reaches: BTreeSet<(u32, u32)> = nodes.map(|node| (node, node)).collect();
         loop {
-            let before = reaches.clone();
-            for (node, list) in successors.iter().enumerate() {
-                for &to in list {
-                    for far in 0..n {
-                        let also = reaches[to as usize][far];
-                        reaches[node][far] |= also;
-                    }
-                }
-            }
-            if reaches == before {
+            let steps = reaches
+                .iter()
+                .flat_map(|&(from, at)| successors[at as usize].iter().map(move |&to| (from, to)));
+            let new: Vec<(u32, u32)> = steps.filter(|pair| !reaches.contains(pair)).collect();
+            if new.is_empty() {
                 return reaches;
             }
+            reaches.extend(new);
         }
     }
 
@@ -160,14 +155,15 @@ mod tests {
             let successors: Vec<Vec<u32>> = (0..n).map(|_| row(&mut rng)).collect();
             let reaches = reachable(&successors);
             let components = Components::new(&successors);
-            for a in 0..n {
-                for b in 0..n {
-                    let together = reaches[a][b] && reaches[b][a];
-                    assert_eq!(components.of(a) == components.of(b), together, "{successors:?}");
-                    let below = components.of(a) >= components.of(b);
-                    assert!(!reaches[a][b] || below, "{successors:?}");
+            for a in 0..n as u32 {
+                let of_a = components.of(a as usize);
+                for b in 0..n as u32 {
+                    let of_b = components.of(b as usize);
+                    let (there, back) = (reaches.contains(&(a, b)), reaches.contains(&(b, a)));
+                    assert_eq!(of_a == of_b, there && back, "{successors:?}");
+                    assert!(!there || of_a >= of_b, "{successors:?}");
                 }
-                assert!(components.members(components.of(a)).contains(&(a as u32)));
+                assert!(components.members(of_a).contains(&a));
             }
             let sizes = (0..components.len()).map(|c| components.members(c).len());
             large += usize::from(sizes.clone().any(|size| size > 2));

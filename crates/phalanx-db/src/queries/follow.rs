@@ -50,7 +50,9 @@ pub fn flow_version(db: &dyn Db, function: FunctionInput) -> u64 {
 pub fn full_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let module = function.module(db);
     let _ = (function.header(db), target(db, module), launch_facts(db, function));
-    let _ = callee_summaries(db, function);
+    if !function.mentions(db).calls().is_empty() {
+        let _ = callee_summaries(db, function);
+    }
     if is_local(db, function) {
         let _ = argument_facts(db, function);
     }

@@ -39,6 +39,15 @@ declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
 declare i32 @llvm.amdgcn.readlane.i32(i32, i32)
 declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
 declare i32 @llvm.amdgcn.update.dpp.i32(i32, i32, i32, i32, i32, i1)
+declare i32 @llvm.amdgcn.ds.permute(i32, i32)
+declare i32 @llvm.amdgcn.ds.swizzle(i32, i32)
+declare i32 @llvm.amdgcn.mov.dpp.i32(i32, i32, i32, i32, i1)
+declare i32 @llvm.amdgcn.wave.reduce.umin.i32(i32, i32)
+declare i32 @llvm.amdgcn.wave.reduce.umax.i32(i32, i32)
+declare i32 @llvm.amdgcn.wave.reduce.and.i32(i32, i32)
+declare i32 @llvm.amdgcn.wave.reduce.or.i32(i32, i32)
+declare i32 @llvm.amdgcn.wave.reduce.add.i32(i32, i32)
+declare i32 @llvm.amdgcn.wave.reduce.xor.i32(i32, i32)
 declare void @llvm.amdgcn.s.barrier()
 declare void @llvm.memcpy.p5.p5.i64(ptr addrspace(5), ptr addrspace(5), i64, i1)
 declare void @llvm.memset.p5.i64(ptr addrspace(5), i8, i64, i1)
@@ -97,6 +106,22 @@ declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
 declare i32 @llvm.nvvm.redux.sync.umin(i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
 declare i1 @llvm.nvvm.vote.any.sync(i32, i1)
+declare i32 @llvm.nvvm.redux.sync.umax(i32, i32)
+declare i32 @llvm.nvvm.redux.sync.and(i32, i32)
+declare i32 @llvm.nvvm.redux.sync.or(i32, i32)
+declare i32 @llvm.nvvm.redux.sync.add(i32, i32)
+declare i32 @llvm.nvvm.redux.sync.xor(i32, i32)
+declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
+declare i32 @llvm.nvvm.shfl.sync.up.i32(i32, i32, i32, i32)
+declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)
+declare { i32, i1 } @llvm.nvvm.shfl.sync.idx.i32p(i32, i32, i32, i32)
+declare { i32, i1 } @llvm.nvvm.match.all.sync.i32p(i32, i32)
+declare i32 @llvm.nvvm.match.any.sync.i32(i32, i32)
+declare { i32, i1 } @llvm.nvvm.elect.sync(i32)
+declare i1 @llvm.nvvm.vote.all.sync(i32, i1)
+declare i1 @llvm.nvvm.vote.uni.sync(i32, i1)
+declare i32 @llvm.nvvm.activemask()
+declare i32 @llvm.nvvm.barrier.cta.red.popc.aligned.all(i32, i1)
 declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
@@ -179,7 +204,7 @@ fn module_text(program: &AbstractProgram, kind: Kind, seed: u64, helpers: u64) -
     let amd = kind == Kind::Amdgcn;
     let mut text = String::from(if amd { AMDGCN } else { NVPTX });
     // Either only functions before it, or any.
-    let is_recursive = seed / 3 % 2 == 0;
+    let is_recursive = (seed / 3).is_multiple_of(2);
     for number in 0..helpers {
         let seed = seed.wrapping_mul(31).wrapping_add(number + 1);
         let callees = if is_recursive { helpers } else { number };
@@ -296,6 +321,102 @@ fn body_text(
             }
         };
     }
+}
+
+/// An operation among the threads of a wave, on data `a` and with lanes `b`, whatever these are.
+fn group_text(out: &mut String, place: Place, value: u32, [a, b]: &[Operand; 2]) {
+    let pick = |salt: u64, choices: u64| place.pick(u64::from(value) + (salt << 25), choices);
+    let v = format!("%v{value}");
+    let reduction = ["umin", "umax", "and", "or", "add", "xor"][pick(1, 6) as usize];
+    if place.kind == Kind::Amdgcn {
+        let name = "@llvm.amdgcn";
+        let _ = match pick(2, 7) {
+            0 | 1 => {
+                writeln!(out, "  {v} = call i32 {name}.wave.reduce.{reduction}.i32(i32 {a}, i32 0)")
+            }
+            number @ (2 | 3) => {
+                let way = if number == 2 { "permute" } else { "bpermute" };
+                let _ = writeln!(out, "  {v}.to = shl i32 {b}, 2");
+                writeln!(out, "  {v} = call i32 {name}.ds.{way}(i32 {v}.to, i32 {a})")
+            }
+            4 => {
+                let pattern = [0x041f, 0x001f, 0x8000, 0x80e4][pick(3, 4) as usize];
+                writeln!(out, "  {v} = call i32 {name}.ds.swizzle(i32 {a}, i32 {pattern})")
+            }
+            5 => {
+                // Quads, rows shifted and turned round, mirrors.
+                let control = [0x1b, 0x111, 0x121, 0x140, 0x141][pick(3, 5) as usize];
+                let rest = format!("i32 {control}, i32 15, i32 15, i1 {}", pick(4, 2) == 0);
+                writeln!(out, "  {v} = call i32 {name}.update.dpp.i32(i32 {b}, i32 {a}, {rest})")
+            }
+            _ => {
+                let _ = writeln!(out, "  {v}.bit = trunc i32 {a} to i1");
+                let _ = writeln!(out, "  {v}.b = call i64 {name}.ballot.i64(i1 {v}.bit)");
+                writeln!(out, "  {v} = trunc i64 {v}.b to i32")
+            }
+        };
+        return;
+    }
+    let name = "@llvm.nvvm";
+    let bit = |out: &mut String| writeln!(out, "  {v}.bit = trunc i32 {a} to i1");
+    let _ = match pick(2, 12) {
+        0 | 1 => writeln!(out, "  {v} = call i32 {name}.redux.sync.{reduction}(i32 {a}, i32 -1)"),
+        // One segment, or four.
+        2 | 3 => {
+            let segment = [0x1f, 0x1f, 0x181f][pick(3, 3) as usize];
+            let _ = writeln!(out, "  {v}.lane = and i32 {b}, 31");
+            writeln!(
+                out,
+                "  {v} = call i32 {name}.shfl.sync.idx.i32(i32 -1, i32 {a}, i32 {v}.lane, i32 {segment})"
+            )
+        }
+        4 => {
+            let (way, end) = [("up", 0), ("down", 31), ("bfly", 31)][pick(3, 3) as usize];
+            writeln!(
+                out,
+                "  {v} = call i32 {name}.shfl.sync.{way}.i32(i32 -1, i32 {a}, i32 1, i32 {end})"
+            )
+        }
+        number @ (5 | 6) => {
+            let _ = match number {
+                5 => writeln!(
+                    out,
+                    "  {v}.both = call {{ i32, i1 }} {name}.shfl.sync.idx.i32p(i32 -1, i32 {a}, i32 3, i32 31)"
+                ),
+                _ => writeln!(
+                    out,
+                    "  {v}.both = call {{ i32, i1 }} {name}.match.all.sync.i32p(i32 -1, i32 {a})"
+                ),
+            };
+            match pick(3, 2) {
+                0 => writeln!(out, "  {v} = extractvalue {{ i32, i1 }} {v}.both, 0"),
+                _ => {
+                    let _ = writeln!(out, "  {v}.p = extractvalue {{ i32, i1 }} {v}.both, 1");
+                    writeln!(out, "  {v} = zext i1 {v}.p to i32")
+                }
+            }
+        }
+        7 => writeln!(out, "  {v} = call i32 {name}.match.any.sync.i32(i32 -1, i32 {a})"),
+        8 => {
+            let _ = bit(out);
+            let vote = ["all", "any", "uni"][pick(3, 3) as usize];
+            let _ = writeln!(out, "  {v}.v = call i1 {name}.vote.{vote}.sync(i32 -1, i1 {v}.bit)");
+            writeln!(out, "  {v} = zext i1 {v}.v to i32")
+        }
+        9 => {
+            let _ = writeln!(out, "  {v}.both = call {{ i32, i1 }} {name}.elect.sync(i32 -1)");
+            let _ = writeln!(out, "  {v}.p = extractvalue {{ i32, i1 }} {v}.both, 1");
+            writeln!(out, "  {v} = zext i1 {v}.p to i32")
+        }
+        10 => writeln!(out, "  {v} = call i32 {name}.activemask()"),
+        _ => {
+            let _ = bit(out);
+            writeln!(
+                out,
+                "  {v} = call i32 {name}.barrier.cta.red.popc.aligned.all(i32 0, i1 {v}.bit)"
+            )
+        }
+    };
 }
 
 /// A call of one of the functions there are.
@@ -436,6 +557,10 @@ fn operation_text(out: &mut String, place: Place, value: u32, operation: &Operat
         }
         Operation::Pure(_, operands) if place.callees > 0 && (4..8).contains(&pick(11)) => {
             call_text(out, place, value, operands);
+            Ok(())
+        }
+        Operation::Pure(_, operands) if pick(11) == 8 => {
+            group_text(out, place, value, operands);
             Ok(())
         }
         Operation::Pure(_, [a, b]) if pick(11) == 2 => {
