@@ -14,7 +14,8 @@
 //! | nothing | the answer again |
 //! | instructions | these are lowered again, the answer is repaired |
 //! | control flow | the same, touched blocks and their terminators are looked at, and the answer is repaired from what is different in the flow facts |
-//! | surroundings, or the history does not reach back | from scratch, and kept again |
+//! | surroundings | from scratch, and kept again |
+//! | a good part of the function, or the history does not reach back | from scratch; kept again after the next few changes |
 
 use phalanx_ir::{BlockId, InstId, flow::node_of};
 
@@ -50,6 +51,18 @@ pub struct Changes<'a> {
     /// Blocks that are new or gone, lead elsewhere, or hold instructions that another block held; also those whose terminator is
     /// another. Empty: not known.
     pub blocks: &'a [BlockId],
+}
+
+impl Changes<'_> {
+    fn len(&self) -> usize {
+        self.insts.len() + self.blocks.len()
+    }
+}
+
+/// How many changes at a time are worth following in a function of so many instructions: each costs what some tens of instructions cost
+/// from scratch.
+fn few(size: usize) -> usize {
+    (size / 64).max(8)
 }
 
 /// Whose rules decide what an instruction contributes.
@@ -125,11 +138,12 @@ impl Follower {
         Self { sources, state: State::New }
     }
 
-    /// A follower that will keep what it finds: of a function whose divergence was solved from scratch before, for other inputs.
+    /// A follower that will keep what it finds: of a function whose divergence was solved from scratch before, at that position of its
+    /// history.
     #[must_use]
-    pub fn seen(sources: Sources) -> Self {
-        let never = Stamp { position: u64::MAX, flow: u64::MAX, around: u64::MAX };
-        Self { sources, state: State::Seen(never) }
+    pub fn seen(sources: Sources, position: u64) -> Self {
+        let stamp = Stamp { position, flow: u64::MAX, around: u64::MAX };
+        Self { sources, state: State::Seen(stamp) }
     }
 
     /// The divergence of the function as it is now.
@@ -143,48 +157,52 @@ impl Follower {
         scratch: impl FnOnce() -> Divergence,
     ) -> (Divergence, Found) {
         let stamp = subject.stamp;
-        let is_large = subject.code.body.id_count() >= LARGE;
-        match std::mem::take(&mut self.state) {
-            State::Kept(kept) if kept.stamp.around == stamp.around => {
-                if let Some((kept, found)) = self.follow(kept, subject, since) {
+        let size = subject.code.body.id_count();
+        let position = match &self.state {
+            State::Kept(kept) => Some(kept.stamp.position),
+            State::Seen(seen) | State::Unfit(seen) => Some(seen.position),
+            State::New => None,
+        };
+        let changes = match position {
+            Some(position) if position == stamp.position => Some(Changes::default()),
+            Some(position) => since(position),
+            None => None,
+        };
+        // Whoever rewrites a function as a whole is better served from scratch, and may do so again.
+        let changes = changes.filter(|changes| size >= LARGE && changes.len() <= few(size));
+        match (std::mem::take(&mut self.state), changes) {
+            (State::Kept(kept), Some(changes)) if kept.stamp.around == stamp.around => {
+                if let Some((kept, found)) = self.follow(kept, subject, changes) {
                     let answer = kept.retained.answer().clone();
                     self.state = State::Kept(kept);
                     return (answer, found);
                 }
+                if let State::Unfit(_) = self.state {
+                    return (scratch(), Found::Solved);
+                }
             }
-            State::Kept(_) => {}
-            State::Seen(seen) if seen != stamp && is_large => {}
-            State::Unfit(seen) if seen.flow != stamp.flow && is_large => {}
-            State::Unfit(_) => {
+            (State::Kept(_), Some(_)) => {}
+            (State::Seen(seen), Some(_)) if seen != stamp => {}
+            (State::Unfit(seen), Some(_)) if seen.flow != stamp.flow => {}
+            (State::Unfit(_), _) => {
                 self.state = State::Unfit(stamp);
                 return (scratch(), Found::Solved);
             }
-            State::New | State::Seen(_) => {
+            _ => {
                 self.state = State::Seen(stamp);
                 return (scratch(), Found::Solved);
             }
-        }
-        if let State::Unfit(_) = self.state {
-            return (scratch(), Found::Solved);
         }
         self.keep(subject)
     }
 
     /// Brings what is kept up to date. `None` if that cannot be done.
-    fn follow<'h>(
+    fn follow(
         &mut self,
         mut kept: Box<Kept>,
         Subject { code, around, flow, stamp }: Subject<'_>,
-        since: impl FnOnce(u64) -> Option<Changes<'h>>,
+        changes: Changes<'_>,
     ) -> Option<(Box<Kept>, Found)> {
-        let changes = match kept.stamp.position == stamp.position {
-            true => Changes::default(),
-            false => since(kept.stamp.position)?,
-        };
-        // More than that is cheaper to lower as a whole.
-        if changes.insts.len() > code.body.id_count() / 8 {
-            return None;
-        }
         let as_llvm = self.sources == Sources::Llvm;
         let is_other_flow = changes.flow || kept.stamp.flow != stamp.flow;
         // Nobody knows the blocks of another flow that the history does not tell of.

@@ -23,9 +23,11 @@ mod facts;
 mod follow;
 mod graph;
 mod graph_slot;
+mod legality;
 mod memory;
 
 pub use facts::*;
 pub use follow::*;
 pub use graph::*;
+pub use legality::*;
 pub use memory::*;

@@ -11,4 +11,5 @@ pub mod listing;
 pub mod lit;
 pub mod llvm_tools;
 pub mod mutate;
+pub mod opt_timers;
 pub mod verdict;

@@ -11,6 +11,9 @@
 //! | memory | a million rounds of an edit and the question | `divergence` |
 //! | overhead | none: cold, through the database and by calling the analyses | all flow facts and `divergence` |
 //!
+//! *times*: how many times the median is in the time from scratch; of a split, the share of it. *opt-22*: how many times it is in what LLVM's
+//! analyses take by LLVM's own timers, where it is installed: uniformity with cycles and dominators kept, or all four.
+//!
 //! Arguments are names of tables; `--quick` leaves out the largest sizes.
 #![allow(
     clippy::print_stdout,
@@ -34,7 +37,9 @@ use phalanx::{
     graph::{Cycles, DomTree, PostDomTree, sync::SyncDependence},
     ir::{BlockId, BuildError, Function, InstId, Type, Value},
 };
-use phalanx_testing::{abstract_program::DECLARATIONS, inlined::inlined};
+use phalanx_testing::{
+    abstract_program::DECLARATIONS, inlined::inlined, llvm_tools, opt_timers::recomputation,
+};
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 
 fn us(time: Duration) -> f64 {
@@ -47,11 +52,27 @@ fn percentiles(times: &mut [Duration]) -> [f64; 3] {
     [500, 900, 990].map(|n| us(times[(times.len() - 1) * n / 1000]))
 }
 
+fn text(size: usize) -> String {
+    let program = inlined(size).to_llvm("f");
+    format!("target triple = \"amdgcn-amd-amdhsa\"\n{DECLARATIONS}{program}")
+}
+
+const UNIFORMITY: (&str, &str) = ("uniformity", "UniformityInfoAnalysis");
+
+/// What `opt-22` takes to compute the analyses of such a function anew, as it does after every edit.
+fn opt(size: usize, kept: &[&str], analyses: &[(&str, &str)]) -> Option<Duration> {
+    let opt = llvm_tools::require("opt")?;
+    let times = recomputation(&opt, text(size).as_bytes(), kept, analyses, 5);
+    Some(times[1..].iter().sum())
+}
+
+/// How many times the median is in what LLVM takes.
+fn against(opt: Option<Duration>, median: f64) -> String {
+    opt.map_or("-".to_owned(), |opt| format!("{:.0}", us(opt) / median))
+}
+
 fn giant(size: usize) -> (Session, FunctionId) {
-    let text = format!(
-        "target triple = \"amdgcn-amd-amdhsa\"\n{DECLARATIONS}{}",
-        inlined(size).to_llvm("f")
-    );
+    let text = text(size);
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
     let function = session.function(module, "f").expect("it is called @f");
@@ -160,16 +181,23 @@ fn operand(size: usize) {
     let [median, p90, p99] = percentiles(&mut times);
     let ways = queries::repairs(session.database(), function.input());
     println!(
-        "operand {:>10} {:>12.0} {edit:>8.2} {median:>8.2} {p90:>8.2} {p99:>8.1} {:>10.0} {:>9} {:>9}",
+        "operand {:>10} {:>12.0} {edit:>8.2} {median:>8.2} {p90:>8.2} {p99:>8.1} {:>10.0} {:>8} {:>9} {:>9}",
         session.code(function).body.id_count(),
         us(scratch),
         us(scratch) / median,
+        against(opt(size, &["domtree", "cycles"], &[UNIFORMITY]), median),
         ways.repaired,
         ways.solved + ways.kept + ways.rebuilt,
     );
 }
 
 fn split(size: usize) {
+    let all = [
+        ("domtree", "DominatorTreeAnalysis"),
+        ("postdomtree", "PostDominatorTreeAnalysis"),
+        ("cycles", "CycleAnalysis"),
+        UNIFORMITY,
+    ];
     let (mut session, function) = giant(size);
     let scratch = scratch(&session, function, everything, false);
     let mut rng = SmallRng::seed_from_u64(1);
@@ -189,11 +217,12 @@ fn split(size: usize) {
     }
     let [median, p90, p99] = percentiles(&mut times);
     println!(
-        "split   {:>10} {:>12.0} {:>8} {median:>8.0} {p90:>8.0} {p99:>8.0} {:>9.0}%",
+        "split   {:>10} {:>12.0} {:>8} {median:>8.0} {p90:>8.0} {p99:>8.0} {:>9.0}% {:>8}",
         session.code(function).body.id_count(),
         us(scratch),
         "",
         100.0 * median / us(scratch),
+        against(opt(size, &[], &all), median),
     );
 }
 
@@ -337,7 +366,7 @@ fn main() {
     let names: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let is_wanted = |name: &str| names.is_empty() || names.iter().any(|n| *n == name);
     println!(
-        "table        insts   scratch us  edit us   median      p90      p99      times  repaired    solved"
+        "table        insts   scratch us  edit us   median      p90      p99      times   opt-22  repaired    solved"
     );
     let sizes: &[usize] =
         if is_quick { &[1000, 10_000] } else { &[1000, 10_000, 100_000, 1_000_000] };

@@ -46,7 +46,7 @@ use phalanx::{
     ir::{GlobalName, attributes::AttrList, metadata::MetadataId},
 };
 use phalanx_test_suite::{kernels::Manifest, shipped};
-use phalanx_testing::llvm_tools::{self, Program};
+use phalanx_testing::{llvm_tools, opt_timers::recomputation};
 
 /// How often `opt` runs the uniformity pass.
 const ROUNDS: u32 = 400;
@@ -135,7 +135,11 @@ fn main() {
     let mut groups: BTreeMap<&str, Row> = BTreeMap::new();
     let mut total = Row::default();
     for (((group, _), text), mut row) in inputs.iter().zip(&texts).zip(best) {
-        row.llvm = opt.as_ref().map(|opt| times_of_opt(opt, text));
+        row.llvm = opt.as_ref().map(|opt| {
+            let pass = [("uniformity", "UniformityInfoAnalysis")];
+            let times = recomputation(opt, text, &["domtree", "cycles"], &pass, ROUNDS);
+            [times[0], times[1]]
+        });
         groups.entry(group).or_default().add(&row);
         total.add(&row);
     }
@@ -294,34 +298,4 @@ fn with_code<R>(
         node_string: &node_string,
     };
     run(Code { context, header, flow: code.flow, body: code.body }, around)
-}
-
-/// Reading, and one run of the uniformity pass, by the timers of `opt`.
-fn times_of_opt(opt: &Program, text: &[u8]) -> [Duration; 2] {
-    let text = String::from_utf8_lossy(text).replace(" optnone", "");
-    let rounds = vec!["require<uniformity>,invalidate<uniformity>"; ROUNDS as usize].join(",");
-    let passes = format!("-passes=function(require<domtree>,require<cycles>,{rounds})");
-    let run = || {
-        let arguments = ["-disable-output", "-time-passes", &passes, "-"];
-        let outcome = opt.run(arguments, text.as_bytes()).expect("opt runs");
-        assert!(outcome.success(), "opt: {}", outcome.summary());
-        let report = outcome.errors();
-        ["Parse IR", "UniformityInfoAnalysis"].map(|name| timer(&report, name))
-    };
-    let [read, pass] = [(); 3]
-        .map(|()| run())
-        .into_iter()
-        .reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1])])
-        .unwrap_or_default();
-    [read, pass / ROUNDS]
-}
-
-/// User and system time of a row of a timing report.
-fn timer(report: &str, name: &str) -> Duration {
-    let row =
-        report.lines().find_map(|line| line.trim_end().strip_suffix(name)).unwrap_or_default();
-    let times: Vec<f64> = row.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    // The last columns are user and system together, and wall. A column of zeros is left out, and with it a tiny row's sum.
-    let seconds = times.len().checked_sub(2).map_or(0.0, |at| times[at]);
-    Duration::from_secs_f64(seconds)
 }

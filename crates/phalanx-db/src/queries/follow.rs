@@ -80,8 +80,8 @@ enum Place {
     /// Never asked, or dropped.
     #[default]
     New,
-    /// Asked once; nothing was kept.
-    Asked,
+    /// Asked once, at this position of the body's history; nothing was kept.
+    Asked(u64),
     /// Somebody is working with it; lost, if that is broken off.
     Taken,
     Here(Follower),
@@ -106,14 +106,14 @@ impl Slot {
     }
 
     /// The follower; none for who asks first, and will not keep anything.
-    fn take(&self, sources: Sources) -> Option<Follower> {
+    fn take(&self, sources: Sources, position: u64) -> Option<Follower> {
         let mut place = self.of(sources);
         match std::mem::replace(&mut *place, Place::Taken) {
             Place::New => {
-                *place = Place::Asked;
+                *place = Place::Asked(position);
                 None
             }
-            Place::Asked => Some(Follower::seen(sources)),
+            Place::Asked(position) => Some(Follower::seen(sources, position)),
             Place::Taken => Some(Follower::new(sources)),
             Place::Here(follower) => Some(follower),
         }
@@ -229,7 +229,7 @@ fn follow<'h>(
         None => Divergence::default(),
     };
     let slot = follower_slot(db, function);
-    let Some(mut follower) = slot.take(sources) else {
+    let Some(mut follower) = slot.take(sources, position) else {
         slot.count(Found::Solved);
         return Some(scratch());
     };

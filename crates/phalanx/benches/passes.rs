@@ -1,0 +1,187 @@
+//! A pipeline that asks again: `cargo bench -p phalanx --bench passes`.
+//!
+//! Five passes run one after the other over whole modules; after each, every fact of every function is asked. The inputs are our
+//! kernels as clang-22 compiles them (the shipped `.ll` kernels where it is not installed), and random structured kernels
+//! inlined into giants. Times in microseconds, the best of several runs.
+//!
+//! | column | what is timed |
+//! |---|---|
+//! | cold | every fact of every function, once, of a module just read |
+//! | facts | the same after each of the five passes, in sum |
+//! | passes | what the passes themselves take: facts that they ask for, and edits |
+//! | all again | facts from scratch after each pass, in new databases: what a compiler pays that keeps nothing |
+//! | ratio | facts and what passes ask for, against cold |
+//! | changed | functions that a pass changed, of all functions that passes looked at |
+//!
+//! Arguments are parts of names of rows; `--runs=N` says how often each is measured.
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a bench reads files and prints"
+)]
+
+use std::{
+    env, fs,
+    hint::black_box,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use phalanx::{
+    FunctionId, ModuleId, Session,
+    db::queries,
+    transform::{Manager, Options, Pipeline, Registry},
+};
+use phalanx_test_suite::{kernels::Manifest, shipped};
+use phalanx_testing::{abstract_program::DECLARATIONS, inlined::inlined};
+
+const PASSES: [&str; 5] = ["instsimplify", "simplifycfg", "early-cse", "licm", "dce"];
+
+fn main() {
+    let mut runs = 3;
+    let mut filters = Vec::new();
+    for argument in env::args().skip(1) {
+        match argument.strip_prefix("--runs=") {
+            Some(number) => runs = number.parse().expect("--runs takes a number"),
+            None if argument.starts_with('-') => {}
+            None => filters.push(argument),
+        }
+    }
+    println!(
+        "{:<16}{:>9}{:>10}{:>10}{:>10}{:>10}{:>11}{:>8}{:>16}",
+        "module", "defined", "insts", "cold", "facts", "passes", "all again", "ratio", "changed"
+    );
+    let wanted =
+        |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(f.as_str()));
+    for (name, texts) in inputs() {
+        if !wanted(&name) {
+            continue;
+        }
+        let all: Vec<Row> = (0..runs.max(1)).map(|_| measure(&texts)).collect();
+        let least = |of: fn(&Row) -> Duration| all.iter().map(of).min().unwrap_or_default();
+        let us = |time: Duration| time.as_secs_f64() * 1e6;
+        let (cold, facts, passes, again) =
+            (least(|r| r.cold), least(|r| r.facts), least(|r| r.passes), least(|r| r.again));
+        let row = &all[0];
+        println!(
+            "{name:<16}{:>9}{:>10}{:>10.0}{:>10.0}{:>10.0}{:>11.0}{:>8.2}{:>9} of {:>4}",
+            row.functions,
+            row.instructions,
+            us(cold),
+            us(facts),
+            us(passes),
+            us(again),
+            us(facts) / us(cold),
+            row.changed,
+            row.functions * PASSES.len(),
+        );
+    }
+}
+
+/// Named lists of modules.
+fn inputs() -> Vec<(String, Vec<Vec<u8>>)> {
+    let read = |path: &Path| fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let mut inputs = Vec::new();
+    let manifest = Manifest::read().expect("the manifest can be read");
+    if let Some(compiler) = manifest.compiler() {
+        let folder: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
+        for target in ["amdgcn", "nvptx"] {
+            for level in ["-O0", "-O1", "-O2"] {
+                let variants = manifest.variants().into_iter();
+                let chosen =
+                    variants.filter(|v| !v.debug && v.level == level && v.target.contains(target));
+                let texts = chosen.map(|variant| {
+                    let path = manifest.compile(&compiler, &variant, &folder);
+                    read(&path.unwrap_or_else(|error| panic!("{error:#}")))
+                });
+                inputs.push((format!("{target} {level}"), texts.collect()));
+            }
+        }
+    } else {
+        let paths = shipped().expect("the kernels are there");
+        inputs.push(("shipped".to_owned(), paths.iter().map(|path| read(path)).collect()));
+    }
+    for size in [600, 6_000] {
+        let text = format!(
+            "target triple = \"amdgcn-amd-amdhsa\"\n{}{}",
+            DECLARATIONS,
+            inlined(size).to_llvm("f")
+        );
+        inputs.push((format!("giant {size}"), vec![text.into_bytes()]));
+    }
+    inputs
+}
+
+#[derive(Default)]
+struct Row {
+    functions: usize,
+    instructions: usize,
+    changed: u64,
+    cold: Duration,
+    facts: Duration,
+    passes: Duration,
+    again: Duration,
+}
+
+fn ask(session: &Session, functions: &[FunctionId]) -> Duration {
+    let start = Instant::now();
+    let db = session.database();
+    for function in functions {
+        let f = function.input();
+        black_box(queries::dfs(db, f));
+        black_box(queries::dom_tree(db, f));
+        black_box(queries::postdom_tree(db, f));
+        black_box(queries::dom_frontier(db, f));
+        black_box(queries::control_dependence(db, f));
+        black_box(queries::cycles(db, f));
+        black_box(queries::divergence(db, f));
+        black_box(queries::uniformity(db, f));
+        black_box(queries::control_divergence(db, f));
+    }
+    start.elapsed()
+}
+
+fn read(session: &mut Session, text: &[u8]) -> (ModuleId, Vec<FunctionId>) {
+    let module =
+        session.read(text).unwrap_or_else(|error| panic!("{}", error.render("kernel", text)));
+    (module, session.functions(module).collect())
+}
+
+fn measure(texts: &[Vec<u8>]) -> Row {
+    let mut row = Row::default();
+    let mut cold = Session::new();
+    let mut session = Session::new();
+    let mut modules = Vec::new();
+    for text in texts {
+        let (_, functions) = read(&mut cold, text);
+        row.cold += ask(&cold, &functions);
+        row.functions += functions.len();
+        let (module, functions) = read(&mut session, text);
+        let sizes = functions.iter().map(|f| session.code(*f).body.id_count());
+        row.instructions += sizes.sum::<usize>();
+        modules.push((module, functions));
+    }
+    let registry = Registry::standard();
+    for pass in PASSES {
+        let pipeline = Pipeline::parse(pass, &registry).unwrap_or_else(|error| panic!("{error}"));
+        let mut manager = Manager::new(Options::default());
+        for (module, functions) in &modules {
+            let start = Instant::now();
+            for group in &pipeline.groups {
+                manager
+                    .run_group(session.database_mut(), module.input(), group, &mut |_, _| {})
+                    .unwrap_or_else(|error| panic!("{error}"));
+            }
+            row.passes += start.elapsed();
+            row.facts += ask(&session, functions);
+        }
+        row.changed += manager.statistics().steps.iter().map(|s| s.changed_functions).sum::<u64>();
+        for (module, _) in &modules {
+            let text = session.print(*module);
+            let mut fresh = Session::new();
+            let (_, functions) = read(&mut fresh, &text);
+            row.again += ask(&fresh, &functions);
+        }
+    }
+    row
+}
