@@ -3,7 +3,10 @@
 //! LLVM is asked not to optimise uses, since what it then says depends on its alias analyses. One function of its tests
 //! differs: it calls an intrinsic that touches no memory, of which LLVM does not know that.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use phalanx_test_suite::kernels::Manifest;
 use phalanx_testing::llvm_tools::{self, Program};
@@ -90,7 +93,7 @@ struct Tally {
     different: Vec<String>,
 }
 
-fn compare(opt: &Program, file: &PathBuf) -> Tally {
+fn compare(opt: &Program, file: &Path) -> Tally {
     let flags = ["-passes=print<memoryssa><no-ensure-optimized-uses>", "-disable-output"];
     let file_name = file.display().to_string();
     let theirs = opt.run(flags.iter().copied().chain([&*file_name]), &[]).expect("it starts");
