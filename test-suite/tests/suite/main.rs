@@ -4,6 +4,7 @@
 mod analyze;
 mod kernels;
 mod marks;
+mod memory_ssa;
 mod readme;
 mod run;
 

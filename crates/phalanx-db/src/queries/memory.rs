@@ -4,6 +4,7 @@ use phalanx_analysis::{
     lower::{Code, Surroundings},
     memory::{ClassicMemorySsa, MemorySsa, TypeLayout},
 };
+use phalanx_ir::attributes::AttrKind;
 use phalanx_ir::{ConstKind, InstId, Opcode, Value, metadata::Metadata, module::GlobalIndex};
 use phalanx_target::AddressSpace;
 
@@ -45,7 +46,8 @@ pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Classi
     })
 }
 
-/// Whether what a load reads is the same whenever it is read: a promise, constant memory, or a constant variable.
+/// Whether what a load reads is the same whenever this function reads it: a promise, constant memory, a constant variable, or an
+/// argument that the function only reads and that nobody else reaches.
 fn never_changes(
     db: &dyn Db,
     function: FunctionInput,
@@ -98,7 +100,14 @@ fn never_changes(
                 }
                 _ => return false,
             },
-            _ => return false,
+            _ => {
+                let Some(position) = address.as_arg() else { return false };
+                let attributes =
+                    code.context.param_attrs(code.header.attributes, position as usize);
+                // Nobody else writes it, and this function does not.
+                return attributes.has(AttrKind::NoAlias)
+                    && (attributes.has(AttrKind::ReadOnly) || attributes.has(AttrKind::ReadNone));
+            }
         };
         address = base;
     }

@@ -90,6 +90,17 @@ fn access(name: Name, out: &mut Vec<u8>) {
     }
 }
 
+/// As LLVM calls blocks here: without quotes, and with `%` if it is a number.
+fn block_name(block: Node, names: &FunctionPrinter<'_>, out: &mut Vec<u8>) {
+    let mut name = Vec::new();
+    names.write_name(block, &mut name);
+    if name.iter().all(u8::is_ascii_digit) {
+        out.push(b'%');
+    }
+    let bare = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\""));
+    out.extend_from_slice(bare.unwrap_or(&name));
+}
+
 fn phi_line(phi: Name, entries: &[(Node, Name)], names: &FunctionPrinter<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"; ");
     access(phi, out);
@@ -99,7 +110,7 @@ fn phi_line(phi: Name, entries: &[(Node, Name)], names: &FunctionPrinter<'_>, ou
             out.push(b',');
         }
         out.push(b'{');
-        names.write_name(pred, out);
+        block_name(pred, names, out);
         out.push(b',');
         access(version, out);
         out.push(b'}');
