@@ -436,3 +436,6 @@ impl Legality<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,10 +26,12 @@ mod facts;
 mod follow;
 mod graph;
 mod graph_slot;
+mod legality;
 mod summaries;
 
 pub use calls::*;
 pub use facts::*;
 pub use follow::*;
 pub use graph::*;
+pub use legality::*;
 pub use summaries::*;

@@ -9,9 +9,7 @@
 use phalanx_graph::Node;
 use phalanx_target::SourceSet;
 
-use crate::divergence::{
-    self, Definition, Divergence, Flow, Incoming, PhiKey, Rules, ValueTableBuilder,
-};
+use crate::divergence::{self, Definition, Flow, Incoming, PhiKey, Rules, ValueTableBuilder};
 
 /// Sources by which the edges into a block are told apart, of all blocks. See the [module documentation](self).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -20,15 +18,15 @@ pub struct EdgeDivergence {
 }
 
 impl EdgeDivergence {
-    /// Those of a graph with divergence solved.
+    /// Those of a graph whose terminators depend on these sources.
     #[must_use]
-    pub fn new(flow: Flow<'_>, divergence: &Divergence) -> Self {
+    pub fn new(flow: Flow<'_>, terminator: &dyn Fn(Node) -> SourceSet) -> Self {
         let blocks = flow.cfg.node_count();
         let mut builder = ValueTableBuilder::new(blocks);
         let mut phis = Vec::new();
         let mut all: Vec<Node> = Vec::new();
         for block in flow.cfg.nodes() {
-            let sources = divergence.terminator(block);
+            let sources = terminator(block);
             if flow.cfg.is_branch(block) && !sources.is_empty() {
                 builder.seed_terminator(block, sources);
             }
