@@ -194,12 +194,16 @@ impl<'a> FullRules<'a> {
             None if is_struct && info.result != info.further_results => union(member(0), member(1)),
             None => member(0),
         };
-        match rule.reads {
+        let rule = match rule.reads {
             // Bundle operands and the callee are no arguments of the transfer.
             Reads::Some(mask) if facts.len() < 64 => {
                 Rule { reads: Reads::Some(mask & ((1 << facts.len()) - 1)), ..rule }
             }
             _ => rule,
+        };
+        match result {
+            None => calls::with_uses(self.code, call, rule),
+            Some(_) => rule,
         }
     }
 

@@ -106,6 +106,7 @@ declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
 declare i32 @llvm.nvvm.redux.sync.umin(i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
 declare i1 @llvm.nvvm.vote.any.sync(i32, i1)
+declare i32 @llvm.cttz.i32(i32, i1)
 declare i32 @llvm.nvvm.redux.sync.umax(i32, i32)
 declare i32 @llvm.nvvm.redux.sync.and(i32, i32)
 declare i32 @llvm.nvvm.redux.sync.or(i32, i32)
@@ -114,7 +115,7 @@ declare i32 @llvm.nvvm.redux.sync.xor(i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.up.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)
-declare { i32, i1 } @llvm.nvvm.shfl.sync.idx.i32p(i32, i32, i32, i32)
+declare { i32, i1 } @llvm.nvvm.shfl.sync.bfly.i32p(i32, i32, i32, i32)
 declare { i32, i1 } @llvm.nvvm.match.all.sync.i32p(i32, i32)
 declare i32 @llvm.nvvm.match.any.sync.i32(i32, i32)
 declare { i32, i1 } @llvm.nvvm.elect.sync(i32)
@@ -361,10 +362,16 @@ fn group_text(out: &mut String, place: Place, value: u32, [a, b]: &[Operand; 2])
     let bit = |out: &mut String| writeln!(out, "  {v}.bit = trunc i32 {a} to i1");
     let _ = match pick(2, 12) {
         0 | 1 => writeln!(out, "  {v} = call i32 {name}.redux.sync.{reduction}(i32 {a}, i32 -1)"),
-        // One segment, or four.
+        // One segment, or four. Who is not there must not be read: the lane that is asked for, or else the first.
         2 | 3 => {
             let segment = [0x1f, 0x1f, 0x181f][pick(3, 3) as usize];
-            let _ = writeln!(out, "  {v}.lane = and i32 {b}, 31");
+            let _ =
+                writeln!(out, "  {v}.there = call i32 {name}.vote.ballot.sync(i32 -1, i1 true)");
+            let _ = writeln!(out, "  {v}.first = call i32 @llvm.cttz.i32(i32 {v}.there, i1 false)");
+            let _ = writeln!(out, "  {v}.wanted = and i32 {b}, 31");
+            let _ = writeln!(out, "  {v}.is = lshr i32 {v}.there, {v}.wanted");
+            let _ = writeln!(out, "  {v}.ok = trunc i32 {v}.is to i1");
+            let _ = writeln!(out, "  {v}.lane = select i1 {v}.ok, i32 {v}.wanted, i32 {v}.first");
             writeln!(
                 out,
                 "  {v} = call i32 {name}.shfl.sync.idx.i32(i32 -1, i32 {a}, i32 {v}.lane, i32 {segment})"
@@ -381,7 +388,7 @@ fn group_text(out: &mut String, place: Place, value: u32, [a, b]: &[Operand; 2])
             let _ = match number {
                 5 => writeln!(
                     out,
-                    "  {v}.both = call {{ i32, i1 }} {name}.shfl.sync.idx.i32p(i32 -1, i32 {a}, i32 3, i32 31)"
+                    "  {v}.both = call {{ i32, i1 }} {name}.shfl.sync.bfly.i32p(i32 -1, i32 {a}, i32 3, i32 31)"
                 ),
                 _ => writeln!(
                     out,
