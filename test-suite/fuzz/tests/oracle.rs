@@ -5,8 +5,7 @@ use std::fs;
 
 use phalanx_analysis::divergence::Omitted;
 use phalanx_fuzz::oracle::{
-    Effort, Tally, Wrong, check, check_calls, check_random, check_without, random_program,
-    runnable, runnable_alone,
+    Effort, Tally, Wrong, check, check_calls, check_random, check_without, random_program, runnable,
 };
 use phalanx_testing::llvm_tools::{require, workspace_root};
 
@@ -70,9 +69,8 @@ fn without_a_rule_the_oracle_finds_the_answer_wrong() {
         Omitted::LiveOut,
     ] {
         let name = format!("{omitted:?}").to_lowercase();
-        let check = |text: &str, seed| {
-            check_without(text, "f", seed, Effort::default(), Some(omitted))
-        };
+        let check =
+            |text: &str, seed| check_without(text, "f", seed, Effort::default(), Some(omitted));
         assert!(is_refuted(&name, check), "{name} does not show that the rule is needed");
         let whole = |text: &str, seed| check_without(text, "f", seed, Effort::default(), None);
         assert!(!is_refuted(&name, whole), "{name} refutes the whole analysis");
@@ -90,8 +88,8 @@ fn with_wrong_facts_about_calls_the_oracle_finds_the_answer_wrong() {
         Wrong::Passed,
     ] {
         let name = format!("calls_{wrong:?}").to_lowercase();
-        let check = |text: &str, seed| check_calls(text, "f", seed, Effort::default(), wrong);
-        assert!(is_refuted(&name, check), "{name} does not show that it is wrong");
+        let wrongly = |text: &str, seed| check_calls(text, "f", seed, Effort::default(), wrong);
+        assert!(is_refuted(&name, wrongly), "{name} does not show that it is wrong");
         let right = |text: &str, seed| check(text, "f", seed, Effort::default());
         assert!(!is_refuted(&name, right), "{name} refutes the whole analysis");
     }

@@ -453,6 +453,8 @@ fn call_text(out: &mut String, place: Place, value: u32, [a, b]: &[Operand; 2]) 
 fn operation_text(out: &mut String, place: Place, value: u32, operation: &Operation) {
     let pick = |choices: u64| place.pick(u64::from(value), choices);
     let amd = place.kind == Kind::Amdgcn;
+    // In the others values stay in registers, where the rules of control flow are tried harder.
+    let in_memory = place.seed.is_multiple_of(3);
     let v = format!("%v{value}");
     let _ = match operation {
         Operation::Phi(_) => Ok(()),
@@ -538,7 +540,7 @@ fn operation_text(out: &mut String, place: Place, value: u32, operation: &Operat
             _ => writeln!(out, "  {v} = call i32 @next(ptr %state)"),
         },
         // From device memory, or through a pointer that may be private.
-        Operation::Pure(_, [a, b]) if pick(17) < 2 => {
+        Operation::Pure(_, [a, b]) if in_memory && pick(17) < 2 => {
             let _ = writeln!(out, "  {v}.i = and i32 {a}, 7");
             let _ = writeln!(out, "  {v}.at = getelementptr i32, ptr %gen, i32 {v}.i");
             let from = if pick(17) == 0 {
@@ -550,7 +552,9 @@ fn operation_text(out: &mut String, place: Place, value: u32, operation: &Operat
             };
             writeln!(out, "  {v} = load i32, ptr {v}.{from}, align 4")
         }
-        Operation::Pure(_, [a, b]) if pick(3) == 0 => private(out, amd, &v, (a, b), pick),
+        Operation::Pure(_, [a, b]) if in_memory && pick(3) == 0 => {
+            private(out, amd, &v, (a, b), pick)
+        }
         // Through memory: private, or a place of one's own in the workgroup's.
         Operation::Pure(_, [a, b]) if pick(11) < 2 => {
             let place = match (pick(11), amd) {
