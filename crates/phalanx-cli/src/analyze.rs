@@ -96,7 +96,7 @@ pub(crate) fn overrides(args: &TargetArgs) -> TargetOverrides {
     TargetOverrides { triple: args.mtriple.clone(), cpu: args.mcpu.clone() }
 }
 
-fn scope(arg: ScopeArg) -> Scope {
+pub(crate) fn scope(arg: ScopeArg) -> Scope {
     match arg {
         ScopeArg::Wave => Scope::Wave,
         ScopeArg::Workgroup => Scope::Workgroup,

@@ -17,13 +17,15 @@
 //! Divergence: [`affect_map`] and [`divergence()`] hold what we know to be true; [`llvm_affect_map`] and [`uniformity`]
 //! answer the same questions from LLVM 22's sources. Both read [`target`] and [`launch_facts`], LLVM's also [`callees`]: small
 //! projections that stay equal when what they leave out changes. Those of large functions are repaired
-//! after edits; [`repairs`] counts how often.
+//! after edits; [`repairs`] counts how often. [`explain()`] says why something diverges, from [`derivations`].
 
+mod explain;
 mod facts;
 mod follow;
 mod graph;
 mod graph_slot;
 
+pub use explain::*;
 pub use facts::*;
 pub use follow::*;
 pub use graph::*;

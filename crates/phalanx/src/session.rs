@@ -5,10 +5,12 @@ use std::{fmt, sync::Arc};
 use phalanx_analysis::{
     affect::UserKind,
     divergence::{Divergence, ValueTable},
+    explain::Link,
     lower::Numbering,
 };
 use phalanx_db::{
-    Database, FunctionInput, ModuleEditError, ModuleInput, ReloadReport, TargetOverrides, queries,
+    Database, FunctionInput, ModuleEditError, ModuleInput, ReloadReport, TargetOverrides,
+    queries::{self, Subject},
 };
 use phalanx_graph::{
     Cfg, ControlDependence, CycleId, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree,
@@ -332,6 +334,22 @@ impl Session {
     /// What diverges, by everything we know.
     pub fn divergence(&self, function: FunctionId) -> Option<DivergenceView<'_>> {
         self.view(function, queries::divergence(&self.db, function.0).as_ref()?)
+    }
+
+    /// Why something differs between threads of a scope: the shortest chain of causes from it to a source, itself first. Empty
+    /// when it is uniform. The first question about a function costs as much as its divergence from scratch, others their chain.
+    pub fn explain(&self, function: FunctionId, subject: Subject, scope: Scope) -> Vec<Link> {
+        queries::explain(&self.db, function.0, subject, scope)
+    }
+
+    /// As [`Session::explain`], for sources of one's choice.
+    pub fn explain_sources(
+        &self,
+        function: FunctionId,
+        subject: Subject,
+        sources: SourceSet,
+    ) -> Vec<Link> {
+        queries::explain_sources(&self.db, function.0, subject, sources)
     }
 
     /// What diverges, from the sources that LLVM 22 assumes, with its unsound control rules repaired: what

@@ -310,14 +310,15 @@ pub(crate) fn names(sources: SourceSet) -> Vec<&'static str> {
 }
 
 /// Lines and columns of the entities of a function, by a table of line starts made once per module.
-struct Lines<'a> {
+#[derive(Debug)]
+pub(crate) struct Lines<'a> {
     map: Option<&'a phalanx_llvm::SourceMap>,
     position: usize,
     source: &'a [u8],
 }
 
 impl<'a> Lines<'a> {
-    fn new(db: &'a Database, input: FunctionInput, source: &'a [u8]) -> Self {
+    pub(crate) fn new(db: &'a Database, input: FunctionInput, source: &'a [u8]) -> Self {
         let module = input.module(db);
         let position =
             module.functions(db).iter().position(|e| e.input == input).unwrap_or(usize::MAX);
@@ -336,11 +337,14 @@ impl<'a> Lines<'a> {
         self.place(|map, at| map.function(at))
     }
 
-    fn argument(&self, position: u32) -> Place {
+    pub(crate) fn argument(&self, position: u32) -> Place {
         self.place(|map, at| map.argument(at, position))
     }
 
-    fn inst(&self, inst: InstId) -> Place {
+    pub(crate) fn inst(&self, inst: InstId) -> Place {
         self.place(|map, at| map.inst(at, inst))
+    }
+    pub(crate) fn block(&self, block: phalanx_ir::BlockId) -> Place {
+        self.place(|map, at| map.block(at, block))
     }
 }
