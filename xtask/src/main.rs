@@ -1,11 +1,13 @@
-//! Chores of the workspace: `cargo xtask tidy | ci | conformance | fuzz | oracle`.
+//! Chores of the workspace: `cargo xtask tidy | ci | conformance | fuzz | oracle | edits | precision`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 #![allow(clippy::disallowed_methods, reason = "chores read files and start programs")]
 
 mod ci;
 mod conformance;
+mod edits;
 mod fuzz;
 mod oracle;
+mod precision;
 mod tidy;
 
 use clap::{Parser, Subcommand};
@@ -30,6 +32,10 @@ enum Chore {
     Fuzz(fuzz::Options),
     /// Claims of uniformity against execution, on random programs.
     Oracle(oracle::Options),
+    /// Facts of edited functions against those of new databases, over random transactions.
+    Edits(edits::Options),
+    /// How much of our kernels is called divergent, by LLVM 22 and by us.
+    Precision(precision::Options),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -39,5 +45,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Conformance(options) => conformance::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Oracle(options) => oracle::run(&options),
+        Chore::Edits(options) => edits::run(&options),
+        Chore::Precision(options) => precision::run(&options),
     }
 }

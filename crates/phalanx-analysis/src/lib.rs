@@ -1,4 +1,4 @@
-//! Pure functions from IR and graph facts to facts: affect map, divergence.
+//! Pure functions from IR and graph facts to facts: affect map, divergence, legality of motions.
 //!
 //! Nothing here keeps state, reads files or knows of queries: an analysis is a function of tables, and tables are made
 //! from a function of the IR by [`lower`]. It knows no text format and no salsa.
@@ -12,6 +12,7 @@ pub mod divergence;
 pub mod explain;
 pub mod follow;
 pub mod launch;
+pub mod legality;
 pub mod lower;
 
 pub use affect::{AffectMap, User, UserKind, Value};

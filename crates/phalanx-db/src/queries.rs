@@ -24,8 +24,10 @@ mod facts;
 mod follow;
 mod graph;
 mod graph_slot;
+mod legality;
 
 pub use explain::*;
 pub use facts::*;
 pub use follow::*;
 pub use graph::*;
+pub use legality::*;

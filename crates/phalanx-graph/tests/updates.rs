@@ -116,6 +116,19 @@ fn check_merges(mut cfg: Cfg, seed: u64, rounds: usize, counts: &mut Counts) {
     }
 }
 
+/// The search that chose the root of the endless loop began in the block that goes.
+#[test]
+fn a_merge_may_choose_another_root() {
+    let n = Node::new;
+    let mut layout = vec![n(0), n(2), n(1), n(3)];
+    let lists = [vec![n(2), n(3)], vec![n(2)], vec![n(1)], vec![]];
+    let cfg = Cfg::with_layout(n(0), lists, &layout);
+    let postdom = PostDomTree::new(&cfg);
+    let (_, next) = merge(&cfg, &mut layout, n(2)).expect("one way in, one way out");
+    let updated = postdom.after_merge(&next, n(2), n(1));
+    assert!(updated.is_none_or(|updated| updated == PostDomTree::new(&next)));
+}
+
 #[test]
 fn merges() {
     let mut counts = Counts::default();

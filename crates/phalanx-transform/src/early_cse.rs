@@ -7,12 +7,13 @@
 //! - **Loads** of an address that was loaded or stored before, as long as nothing may have written since: each write, each block with
 //!   several predecessors starts a new *generation* of memory. Memory that never changes has one generation.
 //! - **Convergent operations** without memory and with equal operands, where the threads that are together at the later one are
-//!   those that were together at the earlier one ([`crate::convergence`]). Divergence is asked only when there is such a pair.
+//!   those that were together at the earlier one ([`phalanx_analysis::legality`]). Divergence is asked only when there is such a pair.
 //!
 //! What other threads write counts as written at barriers, atomics and fences only; anything else is a data race.
 //!
 //! Everything is found first and then replaced, in one transaction. O(instructions), expected.
 
+use phalanx_analysis::legality::same_set::Convergence;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{DomTree, Node};
 use phalanx_ir::{
@@ -28,7 +29,6 @@ use smallvec::SmallVec;
 
 use crate::{
     code::Code,
-    convergence::Convergence,
     memory::Memory,
     pass::{Outcome, Pass, PassError},
 };
@@ -353,6 +353,6 @@ impl<'a> Search<'a> {
             Some(facts) => facts.terminator(node).intersects(varying),
             None => true,
         };
-        Convergence { cfg, dom, cycles, is_divergent: &is_divergent }.same_set(above, below)
+        Convergence { cfg, dom, cycles, is_divergent: &is_divergent }.same_set(above, below).is_ok()
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! A *convergent operation* communicates among the threads that execute it together, so a transform has to keep those groups
 //! of threads. By the rules here such an operation is never copied, never moved to another block, and reused or deleted only where that
-//! leaves all groups as they were ([`convergence`]). What removes edges keeps the cycles around every convergent operation
+//! leaves all groups as they were ([`phalanx_analysis::legality`]). What removes edges keeps the cycles around every convergent operation
 //! ([`groups`]).
 //!
 //! | pass | what it does |
@@ -26,7 +26,6 @@
 
 pub mod annotate_uniform;
 pub mod code;
-pub mod convergence;
 pub mod dce;
 pub mod early_cse;
 pub mod fold;

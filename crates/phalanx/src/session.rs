@@ -5,7 +5,11 @@ use std::{fmt, sync::Arc};
 use phalanx_analysis::{
     affect::UserKind,
     divergence::{Divergence, ValueTable},
+<<<<<<< HEAD
     explain::Link,
+=======
+    legality::Legality,
+>>>>>>> main
     lower::Numbering,
 };
 use phalanx_db::{
@@ -356,6 +360,11 @@ impl Session {
     /// `print<uniformity>` shows. In the dense form of the analysis; [`Numbering`] names its values.
     pub fn uniformity(&self, function: FunctionId) -> Option<&Divergence> {
         queries::uniformity(&self.db, function.0).as_ref()
+    }
+
+    /// Which motions are legal of operations that communicate among the threads of a scope; see [`phalanx_analysis::legality`].
+    pub fn legality(&self, function: FunctionId, scope: Scope) -> Option<Legality<'_>> {
+        queries::legality(&self.db, function.0, scope)
     }
 
     fn view<'s>(

@@ -7,6 +7,8 @@
 //!
 //! After a transaction that is taken back, because it was aborted or its commit was refused, everything is as it was.
 
+use std::fmt;
+
 use phalanx::{
     FunctionId, ModuleId, Session,
     db::{Database, TargetOverrides, queries},
@@ -33,6 +35,8 @@ const ROUNDS: usize = 24;
 /// What transactions became of.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
+    /// Edits that were done, in transactions that were kept.
+    pub edits: usize,
     /// Transactions that changed something and were kept.
     pub committed: usize,
     /// Those of them that changed blocks or edges.
@@ -41,6 +45,27 @@ pub struct Tally {
     pub refused: usize,
     /// Those that were aborted.
     pub aborted: usize,
+}
+
+impl Tally {
+    /// Adds another one.
+    pub fn merge(&mut self, other: Tally) {
+        self.edits += other.edits;
+        self.committed += other.committed;
+        self.flow += other.flow;
+        self.refused += other.refused;
+        self.aborted += other.aborted;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "edits                   {:>12}", self.edits)?;
+        writeln!(f, "transactions kept       {:>12}", self.committed)?;
+        writeln!(f, "  that changed the flow {:>12}", self.flow)?;
+        writeln!(f, "refused                 {:>12}", self.refused)?;
+        write!(f, "aborted                 {:>12}", self.aborted)
+    }
 }
 
 /// The function that the bytes stand for goes through the transactions that they stand for.
@@ -69,14 +94,17 @@ pub fn run(rng: &mut dyn RngCore, blocks: usize) -> Tally {
         }
         let mut has_other_flow = false;
         let mut is_changed = false;
+        let mut edits = 0;
         let done = session.edit(function, |edit| {
+            // Random edits are wrong now and then; the commit is to find out, in every build.
+            edit.verifying(true);
             let graph = Graph::new(edit.flow());
             for _ in 0..rng.random_range(1..4) {
                 // Refused operations have changed nothing; the rest goes on.
-                let _ = instructions(edit, &graph, rng);
+                edits += usize::from(instructions(edit, &graph, rng).is_ok());
             }
             if rng.random_bool(0.4) {
-                let _ = blocks_and_edges(edit, rng);
+                edits += usize::from(blocks_and_edges(edit, rng).is_ok());
             }
             has_other_flow = edit.flow() != &before.flow;
             is_changed = edit.is_changed();
@@ -87,6 +115,7 @@ pub fn run(rng: &mut dyn RngCore, blocks: usize) -> Tally {
         });
         match done {
             Ok(()) => {
+                tally.edits += edits;
                 tally.committed += usize::from(is_changed);
                 tally.flow += usize::from(has_other_flow);
                 check(&session, module, function);

@@ -238,7 +238,7 @@ impl Watch {
 }
 
 /// The group of a scope that a thread belongs to.
-fn group(at: &Moment<'_>, scope: usize) -> u32 {
+pub(crate) fn group(at: &Moment<'_>, scope: usize) -> u32 {
     let place = at.thread;
     let [x, y, z] = place.block;
     let workgroup = x + place.grid_size[0] * (y + place.grid_size[1] * z);
@@ -391,7 +391,7 @@ pub fn check_without(
     Some(tally)
 }
 
-fn launch(rng: &mut SmallRng, memory: &mut Memory, fuel: u64) -> Option<Launch> {
+pub(crate) fn launch(rng: &mut SmallRng, memory: &mut Memory, fuel: u64) -> Option<Launch> {
     let (block, grid) = *GEOMETRIES.choose(rng).unwrap_or(&GEOMETRIES[0]);
     let contents: Vec<u8> = (0..64).map(|_| rng.random()).collect();
     let buffer = memory.buffer(&contents).ok()?;

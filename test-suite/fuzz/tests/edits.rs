@@ -6,11 +6,7 @@ use rand::{SeedableRng as _, rngs::SmallRng};
 fn campaign(functions: u64, blocks: usize) -> Tally {
     let mut all = Tally::default();
     for seed in 0..functions {
-        let tally = run(&mut SmallRng::seed_from_u64(seed), blocks);
-        all.committed += tally.committed;
-        all.flow += tally.flow;
-        all.refused += tally.refused;
-        all.aborted += tally.aborted;
+        all.merge(run(&mut SmallRng::seed_from_u64(seed), blocks));
     }
     all
 }

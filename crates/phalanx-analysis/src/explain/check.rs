@@ -4,7 +4,7 @@
 //! which nothing else separates threads ([`of_branch`]). Lengths are those of a breadth-first search in that graph. Quadratic and
 //! worse; for tests.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque, btree_map::Entry};
 
 use phalanx_graph::{Cfg, Node, PostDomTree};
 use phalanx_target::SourceSet;
@@ -140,8 +140,8 @@ impl<'a> Implications<'a> {
             Fact::Block(_) => SourceSet::EMPTY,
         };
         for source in (sources & holds).iter() {
-            if !self.lengths.contains_key(&(fact, source)) {
-                self.lengths.insert((fact, source), length);
+            if let Entry::Vacant(unknown) = self.lengths.entry((fact, source)) {
+                unknown.insert(length);
                 work.push_back((fact, source));
             }
         }

@@ -42,14 +42,15 @@ impl PostDomTree {
 
     /// The tree of a graph made by [`Cfg::after_merge`]: the node takes the place of the other, which is a root of its own.
     ///
-    /// None when the choice of roots may be another one: in large graphs with endless loops.
+    /// None when the choice of roots may be another one: where there are endless loops, in large graphs, or when the other comes first
+    /// by number, so that a search may have begun there.
     #[must_use]
     pub fn after_merge(&self, merged: &Cfg, node: Node, next: Node) -> Option<Self> {
         let mut roots = self.roots.clone();
         roots.iter_mut().filter(|root| **root == next).for_each(|root| *root = node);
         let at = merged.exits().position(|exit| exit == next)?;
         let has_endless = roots.len() + 1 > merged.exits().count();
-        if has_endless && merged.node_count() + merged.edge_count() > SMALL {
+        if has_endless && (next < node || merged.node_count() + merged.edge_count() > SMALL) {
             return None;
         }
         let before = roots.get(at).copied();

@@ -1,25 +1,30 @@
-//! When what a group of threads found out in one block still holds in another.
+//! When the threads that are together in one block are those that were together in another.
 //!
-//! # Definition
+//! **Definition.** `same_set(P, A)`: whenever threads execute `A`, those that are converged there are exactly those that were
+//! converged at the latest execution of `P` before. Then a convergent operation in `A` that does what one in `P` did, with equal operands
+//! and without memory, gives every thread the same value again, and moves from one to the other change no group.
 //!
-//! `same_set(P, A)`: whenever threads execute `A`, those that are converged there are exactly those that were converged at the latest
-//! execution of `P` before. Then a convergent operation in `A` that does what one in `P` did, with equal operands and without memory,
-//! gives every thread the same value again.
-//!
-//! # Rule
-//!
-//! It holds when `P` dominates `A`, both have the same innermost cycle, `A` is not its header, and threads that were together in `P`
-//! cannot lose each other on the way: look at the blocks that are reached from `P` without passing `A`. Leaving this region is
-//! ending, leaving the cycle, or coming to its header again. If nobody can leave, everybody comes to `A`. If some can, then every
-//! branch from which one can both leave and come to `A` has to be uniform at the scope of the operation.
+//! **Rule.** It holds when `P` dominates `A`, both have the same innermost cycle, `A` is not its header, and threads that were together in
+//! `P` cannot lose each other on the way: look at the blocks that are reached from `P` without passing `A`. Leaving this region is
+//! ending, leaving the cycle, or coming to its header again. If nobody can leave, everybody comes to `A`. If some can, then every branch
+//! from which one can both leave and come to `A` has to be uniform at the scope of the operation.
 //!
 //! The region is searched up to a bound, beyond which the answer is no. O(region).
 
 use phalanx_graph::{Cfg, Cycles, DomTree, Node};
 use rustc_hash::FxHashMap;
 
+use super::Refusal;
+
 /// How many blocks are looked at.
 const REGION: usize = 256;
+
+/// Whether everybody comes to a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    Certain,
+    Possible,
+}
 
 /// What the rule looks at.
 #[derive(Copy, Clone)]
@@ -36,17 +41,27 @@ pub struct Convergence<'a> {
 
 impl Convergence<'_> {
     /// See the [module documentation](self).
-    #[must_use]
-    pub fn same_set(&self, above: Node, below: Node) -> bool {
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn same_set(&self, above: Node, below: Node) -> Result<(), Refusal> {
+        self.arrival(above, below).map(|_| ())
+    }
+
+    /// As [`same_set`](Self::same_set); also whether everybody comes to `below` who was in `above`.
+    pub(super) fn arrival(&self, above: Node, below: Node) -> Result<Arrival, Refusal> {
         if above == below {
-            return true;
+            return Ok(Arrival::Certain);
+        }
+        if !self.dom.dominates(above, below) {
+            return Err(Refusal::NotDominated { above, below });
         }
         let cycle = self.cycles.innermost(below);
-        if !self.dom.dominates(above, below)
-            || self.cycles.innermost(above) != cycle
-            || cycle.is_some_and(|c| self.cycles.header(c) == below)
-        {
-            return false;
+        if self.cycles.innermost(above) != cycle {
+            return Err(Refusal::OtherCycle { above, below });
+        }
+        if cycle.is_some_and(|c| self.cycles.header(c) == below) {
+            return Err(Refusal::Header { header: below });
         }
         let leaves = |node: Node| match cycle {
             Some(cycle) => !self.cycles.contains(cycle, node) || self.cycles.header(cycle) == node,
@@ -71,7 +86,7 @@ impl Convergence<'_> {
                     let number = *numbers.entry(next).or_insert(new);
                     if number == new {
                         if new == REGION {
-                            return false;
+                            return Err(Refusal::TooFar { above, below });
                         }
                         region.push(next);
                         can_leave.push(self.cfg.successors(next).is_empty());
@@ -83,17 +98,23 @@ impl Convergence<'_> {
             at += 1;
         }
         if !can_leave.contains(&true) {
-            return true;
+            // Nobody says that a cycle on the way ends.
+            let has_cycle = region.iter().any(|&node| self.cycles.innermost(node) != cycle);
+            return Ok(if has_cycle { Arrival::Possible } else { Arrival::Certain });
         }
         for set in [&mut can_leave, &mut can_arrive] {
             spread(set, &edges);
         }
-        region.iter().enumerate().all(|(number, &node)| {
-            !(can_leave[number] && can_arrive[number] && self.is_divergent(node))
-        })
+        let splits = |&(number, &node): &(usize, &Node)| {
+            can_leave[number] && can_arrive[number] && self.is_divergent(node)
+        };
+        match region.iter().enumerate().find(splits) {
+            Some((_, &branch)) => Err(Refusal::Separates { branch, below }),
+            None => Ok(Arrival::Possible),
+        }
     }
 
-    fn is_divergent(&self, node: Node) -> bool {
+    pub(super) fn is_divergent(&self, node: Node) -> bool {
         self.cfg.successors(node).len() > 1 && (self.is_divergent)(node)
     }
 }
@@ -113,7 +134,6 @@ fn spread(set: &mut [bool], edges: &[(usize, usize)]) {
         }
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,7 +148,7 @@ mod tests {
         let is_divergent = |node: Node| divergent.contains(&node.index());
         let convergence =
             Convergence { cfg: &cfg, dom: &dom, cycles: &cycles, is_divergent: &is_divergent };
-        convergence.same_set(Node::new(above), Node::new(below))
+        convergence.same_set(Node::new(above), Node::new(below)).is_ok()
     }
 
     const DIAMOND: &[(usize, usize)] = &[(0, 1), (0, 2), (1, 3), (2, 3)];

@@ -1,0 +1,441 @@
+//! Which motions of convergent operations are legal.
+//!
+//! A *convergent operation* communicates among the threads that execute it together, at some scope: a vote within a wave, a barrier
+//! within a workgroup. A transform has to keep, for every convergent operation, the groups of threads that execute it
+//! together (LLVM's ConvergentOperations document). Under maximal convergence two predicates on blocks decide most motions:
+//!
+//! - [`same_set`]: the threads that are together in one block are those that were together in another;
+//! - [`edges`]: threads that are together in a block came by one edge.
+//!
+//! "Uniform" here means at the scope at which the operation communicates: [`Legality`] is made for a scope, given by the
+//! sources that vary in it. Uniform branches buy freedom.
+//!
+//! | question | legal when |
+//! |---|---|
+//! | [`hoist`](Legality::hoist) | same set, and everybody comes there or the operation may be speculated; out of a cycle: all rounds are made by the group that entered |
+//! | [`sink`](Legality::sink), [`cse`](Legality::cse) | same set |
+//! | [`duplicate`](Legality::duplicate) into the predecessors | threads in the block came by one edge |
+//! | [`merge`](Legality::merge) of both sides of a branch | the branch is uniform |
+//! | [`speculate`](Legality::speculate) above a branch | the branch is uniform, and the operation may be speculated |
+//! | [`unswitch`](Legality::unswitch) | the branch is uniform, or the cycle has no convergent operation |
+//! | [`unroll`](Legality::unroll) | no remainder is left, or all exits are uniform, or the cycle has no convergent operation |
+//! | [`peel`](Legality::peel), rotate | one latch |
+//! | [`split_header`](Legality::split_header) | the cycle has no convergent operation |
+//!
+//! What a transform of any code has to see to besides is not asked here: that operands are there, that memory is not written
+//! between, what may fault.
+
+pub mod edges;
+pub mod same_set;
+
+use std::fmt;
+
+use phalanx_graph::{CycleId, Node};
+use phalanx_target::SourceSet;
+
+use crate::divergence::{Divergence, Flow};
+use edges::EdgeDivergence;
+use same_set::{Arrival, Convergence};
+
+/// Why a motion is not legal, or not known to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The lower place can be reached without the upper one.
+    NotDominated {
+        /// The upper place.
+        above: Node,
+        /// The lower place.
+        below: Node,
+    },
+    /// The places are in different cycles, so one is executed in more rounds than the other.
+    OtherCycle {
+        /// The upper place.
+        above: Node,
+        /// The lower place.
+        below: Node,
+    },
+    /// Threads of several rounds meet at the header of a cycle.
+    Header {
+        /// The header.
+        header: Node,
+    },
+    /// Threads part at a divergent branch, and some do not come to the lower place.
+    Separates {
+        /// Where they part.
+        branch: Node,
+        /// The lower place.
+        below: Node,
+    },
+    /// The place need not be reached, and the operation may not be executed where it was not.
+    NotReached {
+        /// The lower place.
+        below: Node,
+    },
+    /// The branch is divergent.
+    DivergentBranch {
+        /// It ends this block.
+        branch: Node,
+    },
+    /// Threads that are together in the block came by different edges.
+    DivergentEdges {
+        /// The block.
+        block: Node,
+    },
+    /// The blocks are not the two sides of one branch.
+    NotSides {
+        /// One of the blocks.
+        block: Node,
+    },
+    /// The operation may not be executed where it was not.
+    NotSpeculatable,
+    /// Threads leave the cycle in different rounds.
+    DivergentExit {
+        /// Header of the cycle.
+        header: Node,
+    },
+    /// The place is not where all threads enter the cycle.
+    NotBefore {
+        /// The place.
+        place: Node,
+        /// Header of the cycle.
+        header: Node,
+    },
+    /// The cycle has several entries, so who meets in it is not known.
+    Irreducible {
+        /// Header of the cycle.
+        header: Node,
+    },
+    /// Rounds come back to the header by several edges.
+    SeveralLatches {
+        /// Header of the cycle.
+        header: Node,
+    },
+    /// A convergent operation is in the cycle.
+    HasConvergent {
+        /// Header of the cycle.
+        header: Node,
+        /// A block with such an operation.
+        block: Node,
+    },
+    /// More blocks are between the places than are looked at.
+    TooFar {
+        /// The upper place.
+        above: Node,
+        /// The lower place.
+        below: Node,
+    },
+}
+
+impl Refusal {
+    /// The reason in a sentence, with names for blocks.
+    pub fn describe(self, name: &dyn Fn(Node) -> String) -> String {
+        match self {
+            Self::NotDominated { above, below } => {
+                format!("{} is reached without {}", name(below), name(above))
+            }
+            Self::OtherCycle { above, below } => {
+                format!("{} and {} are in different cycles", name(above), name(below))
+            }
+            Self::Header { header } => {
+                format!(
+                    "{} is the header of a cycle, where threads of several rounds meet",
+                    name(header)
+                )
+            }
+            Self::Separates { branch, below } => format!(
+                "threads part at the divergent branch of {}, and some do not come to {}",
+                name(branch),
+                name(below)
+            ),
+            Self::NotReached { below } => format!(
+                "{} need not be reached, and the operation may not be executed where it was not",
+                name(below)
+            ),
+            Self::DivergentBranch { branch } => {
+                format!("the branch of {} is divergent", name(branch))
+            }
+            Self::DivergentEdges { block } => {
+                format!("threads that are together in {} came by different edges", name(block))
+            }
+            Self::NotSides { block } => {
+                format!(
+                    "{} is entered by more than the one branch, or takes part in a cycle",
+                    name(block)
+                )
+            }
+            Self::NotSpeculatable => {
+                "the operation may not be executed where it was not".to_owned()
+            }
+            Self::DivergentExit { header } => {
+                format!("threads leave the cycle of {} in different rounds", name(header))
+            }
+            Self::NotBefore { place, header } => {
+                format!(
+                    "not all threads that enter the cycle of {} come from {}",
+                    name(header),
+                    name(place)
+                )
+            }
+            Self::Irreducible { header } => {
+                format!("the cycle of {} has several entries", name(header))
+            }
+            Self::SeveralLatches { header } => {
+                format!("several edges lead back to {}", name(header))
+            }
+            Self::HasConvergent { header, block } => format!(
+                "{} in the cycle of {} has a convergent operation",
+                name(block),
+                name(header)
+            ),
+            Self::TooFar { above, below } => {
+                format!("too many blocks are between {} and {}", name(above), name(below))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe(&|node| node.to_string()))
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// How a cycle is unrolled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unroll {
+    /// Every round keeps its exits: the copies stand for the same rounds.
+    WithExits,
+    /// Exits of some copies are dropped, and what is left over runs in a cycle of its own.
+    WithRemainder,
+}
+
+/// Answers for one function and one scope. See the [module documentation](self).
+#[derive(Clone, Copy, Debug)]
+pub struct Legality<'a> {
+    /// The control flow.
+    pub flow: Flow<'a>,
+    /// What diverges.
+    pub divergence: &'a Divergence,
+    /// Who comes by which edge.
+    pub edges: &'a EdgeDivergence,
+    /// The sources that vary within the scope of the operation.
+    pub varying: SourceSet,
+}
+
+impl Legality<'_> {
+    /// Whether threads of a group can leave a block different ways.
+    #[must_use]
+    pub fn is_divergent(&self, block: Node) -> bool {
+        self.flow.cfg.is_branch(block) && self.divergence.terminator(block).intersects(self.varying)
+    }
+
+    /// See [`same_set`]. O(blocks between), bounded.
+    ///
+    /// # Errors
+    /// Why not; so below.
+    pub fn same_set(&self, above: Node, below: Node) -> Result<(), Refusal> {
+        self.arrival(above, below).map(|_| ())
+    }
+
+    fn arrival(&self, above: Node, below: Node) -> Result<Arrival, Refusal> {
+        let Flow { cfg, dom, cycles, .. } = self.flow;
+        let is_divergent = |node: Node| self.is_divergent(node);
+        Convergence { cfg, dom, cycles, is_divergent: &is_divergent }.arrival(above, below)
+    }
+
+    /// Whether an operation may move up, or out of the cycle that it is in to a place before it.
+    ///
+    /// Out of a cycle its result must be the same in every round: operands do not change in it, and memory is not read.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn hoist(&self, from: Node, to: Node, is_speculatable: bool) -> Result<(), Refusal> {
+        let cycles = self.flow.cycles;
+        let (inner, outer) = (cycles.innermost(from), cycles.innermost(to));
+        let arrival = match inner {
+            Some(cycle) if inner != outer && !cycles.contains(cycle, to) => {
+                self.out_of(cycle, from, to)?
+            }
+            _ => self.arrival(to, from)?,
+        };
+        match arrival {
+            Arrival::Possible if !is_speculatable => Err(Refusal::NotReached { below: from }),
+            _ => Ok(()),
+        }
+    }
+
+    /// All rounds of the cycle are made by the group that was in `to` before, and each of them comes to `from`.
+    fn out_of(&self, cycle: CycleId, from: Node, to: Node) -> Result<Arrival, Refusal> {
+        let Flow { cfg, cycles, .. } = self.flow;
+        let header = cycles.header(cycle);
+        if !cycles.is_reducible(cycle) {
+            return Err(Refusal::Irreducible { header });
+        }
+        let mut before = cfg.predecessors(header).iter().filter(|&&p| !cycles.contains(cycle, p));
+        if before.any(|&pred| pred != to) || cfg.successors(to) != [header] {
+            return Err(Refusal::NotBefore { place: to, header });
+        }
+        // A group that loses threads by an exit makes the later rounds with fewer.
+        let leaves =
+            |exit: &(CycleId, SourceSet)| exit.0 == cycle && exit.1.intersects(self.varying);
+        let is_left = cycles.exit_edges(cycle).any(|(from, _)| self.is_divergent(from));
+        if is_left || self.divergence.cycles_with_divergent_exit().iter().any(leaves) {
+            return Err(Refusal::DivergentExit { header });
+        }
+        self.arrival(header, from)
+    }
+
+    /// Whether an operation may move down.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn sink(&self, from: Node, to: Node) -> Result<(), Refusal> {
+        self.same_set(from, to)
+    }
+
+    /// Whether an operation may be replaced by an equal one further up.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn cse(&self, first: Node, second: Node) -> Result<(), Refusal> {
+        self.same_set(first, second)
+    }
+
+    /// Whether the operations of a block may be copied into its predecessors, as jump threading and tail duplication do.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn duplicate(&self, block: Node) -> Result<(), Refusal> {
+        match self.edges.into_block(block).intersects(self.varying) {
+            true => Err(Refusal::DivergentEdges { block }),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether equal operations in two blocks may become one in the block whose branch leads to both, or in the block
+    /// where both lead.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn merge(&self, one: Node, other: Node) -> Result<(), Refusal> {
+        let Flow { cfg, cycles, .. } = self.flow;
+        let &[branch] = cfg.predecessors(one) else {
+            return Err(Refusal::NotSides { block: one });
+        };
+        if cfg.predecessors(other) != [branch] || one == other {
+            return Err(Refusal::NotSides { block: other });
+        }
+        for block in [one, other] {
+            if cycles.innermost(block) != cycles.innermost(branch) || cycles.is_header(block) {
+                return Err(Refusal::NotSides { block });
+            }
+        }
+        self.uniform(branch)
+    }
+
+    /// Whether an operation may move from a side of a branch to above it, to be executed whichever way the branch goes.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn speculate(&self, side: Node, is_speculatable: bool) -> Result<(), Refusal> {
+        let Flow { cfg, cycles, .. } = self.flow;
+        if !is_speculatable {
+            return Err(Refusal::NotSpeculatable);
+        }
+        match cfg.predecessors(side) {
+            &[branch] if cycles.innermost(side) == cycles.innermost(branch) => self.uniform(branch),
+            _ => Err(Refusal::NotSides { block: side }),
+        }
+    }
+
+    fn uniform(&self, branch: Node) -> Result<(), Refusal> {
+        match self.is_divergent(branch) {
+            true => Err(Refusal::DivergentBranch { branch }),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a branch that does not change in a cycle may be taken before it, with a copy of the cycle for each side.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn unswitch(
+        &self,
+        cycle: CycleId,
+        branch: Node,
+        is_convergent: &dyn Fn(Node) -> bool,
+    ) -> Result<(), Refusal> {
+        self.without_convergent(cycle, is_convergent).or_else(|_| self.uniform(branch))
+    }
+
+    /// Whether a cycle may be unrolled.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn unroll(
+        &self,
+        cycle: CycleId,
+        how: Unroll,
+        is_convergent: &dyn Fn(Node) -> bool,
+    ) -> Result<(), Refusal> {
+        if how == Unroll::WithExits || self.without_convergent(cycle, is_convergent).is_ok() {
+            return self.peel(cycle);
+        }
+        let header = self.flow.cycles.header(cycle);
+        self.peel(cycle)?;
+        match self.flow.cycles.exit_edges(cycle).any(|(from, _)| self.is_divergent(from)) {
+            true => Err(Refusal::DivergentExit { header }),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the first round of a cycle may be made before it, or the cycle be rotated.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn peel(&self, cycle: CycleId) -> Result<(), Refusal> {
+        let Flow { cfg, cycles, .. } = self.flow;
+        let header = cycles.header(cycle);
+        if !cycles.is_reducible(cycle) {
+            return Err(Refusal::Irreducible { header });
+        }
+        let mut latches: Vec<Node> = cfg.predecessors(header).to_vec();
+        latches.retain(|&pred| cycles.contains(cycle, pred));
+        latches.dedup();
+        match latches.len() {
+            1 => Ok(()),
+            _ => Err(Refusal::SeveralLatches { header }),
+        }
+    }
+
+    /// Whether the header of a cycle may be split, so that two cycles with headers of their own come of it.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn split_header(
+        &self,
+        cycle: CycleId,
+        is_convergent: &dyn Fn(Node) -> bool,
+    ) -> Result<(), Refusal> {
+        self.without_convergent(cycle, is_convergent)
+    }
+
+    /// O(blocks of the cycle).
+    fn without_convergent(
+        &self,
+        cycle: CycleId,
+        is_convergent: &dyn Fn(Node) -> bool,
+    ) -> Result<(), Refusal> {
+        let cycles = self.flow.cycles;
+        match cycles.blocks(cycle).iter().find(|&&block| is_convergent(block)) {
+            Some(&block) => Err(Refusal::HasConvergent { header: cycles.header(cycle), block }),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

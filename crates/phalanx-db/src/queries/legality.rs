@@ -1,0 +1,35 @@
+//! Queries on which motions of convergent operations are legal.
+
+use phalanx_analysis::legality::{Legality, edges::EdgeDivergence};
+use phalanx_graph::Node;
+use phalanx_target::{Scope, SourceSet, varying};
+
+use super::facts::flow_facts;
+use super::{branch_divergence, divergence, launch_facts};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// Sources by which threads that are together in a block may have come by different edges.
+///
+/// *Reads* [`branch_divergence`] and the graph facts. *Changes when* a branch's sources or the graph do. *Cost* that of one
+/// [`divergence()`].
+#[salsa::tracked(returns(ref))]
+pub fn edge_divergence(db: &dyn Db, function: FunctionInput) -> Option<EdgeDivergence> {
+    let branches = branch_divergence(db, function).as_ref()?;
+    let terminator = |block: Node| branches[block.index()];
+    Some(EdgeDivergence::new(flow_facts(db, function)?, &terminator))
+}
+
+/// Answers about motions of operations that communicate within a scope. None for a declaration. Not a query.
+///
+/// *Reads* [`divergence()`], [`edge_divergence`], [`launch_facts`] and the graph facts.
+pub fn legality(db: &dyn Db, function: FunctionInput, scope: Scope) -> Option<Legality<'_>> {
+    let varying: SourceSet = varying(scope, launch_facts(db, function));
+    Some(Legality {
+        flow: flow_facts(db, function)?,
+        divergence: divergence(db, function).as_ref()?,
+        edges: edge_divergence(db, function).as_ref()?,
+        varying,
+    })
+}

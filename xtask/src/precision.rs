@@ -1,0 +1,160 @@
+//! `cargo xtask precision`: how much of our kernels is called divergent, by LLVM 22 and by us.
+//!
+//! For each kernel family of the test suite, as clang-22 compiles it: values, branches and loads, and how many of them are called divergent
+//! at the scope of a wave by LLVM 22, by us with LLVM's sources and operand rules, and by us with everything. LLVM's own answer is taken from its
+//! rules as we have them, which `cargo xtask conformance` holds against `opt-22`.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use anyhow::{Context as _, bail};
+use phalanx::{
+    FunctionId, Session,
+    analysis::{divergence::Divergence, lower::Numbering},
+    db::queries,
+    ir::{Opcode, Type, Value, flow::node_of},
+    target::{Scope, SourceSet},
+};
+use phalanx_test_suite::kernels::Manifest;
+use rayon::prelude::*;
+
+/// What to print.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// A row per kernel family, not only totals.
+    #[arg(long)]
+    families: bool,
+    /// Levels of optimisation, separated by commas.
+    #[arg(long, default_value = "-O0,-O2", value_name = "LEVELS", allow_hyphen_values = true)]
+    levels: String,
+}
+
+/// Who answers.
+const WHO: usize = 3;
+
+/// Values, branches, loads: all, and those called divergent by each.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    all: [u64; 3],
+    divergent: [[u64; 3]; WHO],
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        for what in 0..3 {
+            self.all[what] += other.all[what];
+            for who in 0..WHO {
+                self.divergent[who][what] += other.divergent[who][what];
+            }
+        }
+    }
+
+    fn count(&mut self, what: usize, answers: [bool; WHO]) {
+        self.all[what] += 1;
+        for (who, is_divergent) in answers.into_iter().enumerate() {
+            self.divergent[who][what] += u64::from(is_divergent);
+        }
+    }
+
+    fn print(&self, name: &str) {
+        print!("{name:<28}");
+        for what in 0..3 {
+            print!("{:>8}", self.all[what]);
+            for who in 0..WHO {
+                let share = 100.0 * self.divergent[who][what] as f64 / self.all[what].max(1) as f64;
+                print!("{share:>7.1}");
+            }
+        }
+        println!();
+    }
+}
+
+/// Compiles, reads and counts; prints the table.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let manifest = Manifest::read()?;
+    let Some(compiler) = manifest.compiler() else { bail!("clang-22 is needed") };
+    let folder = std::path::absolute(Path::new("target").join("precision"))?;
+    let levels: Vec<&str> = options.levels.split(',').collect();
+    let chosen: Vec<_> = manifest
+        .variants()
+        .into_iter()
+        .filter(|variant| !variant.debug && levels.contains(&variant.level.as_str()))
+        .collect();
+    let rows: Vec<(String, String, Counts)> = chosen
+        .par_iter()
+        .map(|variant| {
+            let path = manifest.compile(&compiler, variant, &folder)?;
+            let text = fs::read(&path).with_context(|| path.display().to_string())?;
+            let counts = count(&text).with_context(|| path.display().to_string())?;
+            let family = Path::new(&variant.file).file_stem().unwrap_or_default();
+            let way = format!("{} {}", variant.target, variant.level);
+            Ok((way, family.to_string_lossy().into_owned(), counts))
+        })
+        .collect::<anyhow::Result<_>>()?;
+    println!("{:<28}{:^29}{:^29}{:^29}", "", "values", "branches", "loads");
+    print!("{:<28}", "divergent, %");
+    (0..3).for_each(|_| print!("{:>8}{:>7}{:>7}{:>7}", "all", "LLVM", "rules", "ours"));
+    println!();
+    let mut families: BTreeMap<(&str, &str), Counts> = BTreeMap::new();
+    let mut ways: BTreeMap<&str, Counts> = BTreeMap::new();
+    for (way, family, counts) in &rows {
+        families.entry((way, family)).or_default().add(counts);
+        ways.entry(way).or_default().add(counts);
+    }
+    if options.families {
+        families
+            .iter()
+            .for_each(|((way, family), counts)| counts.print(&format!("{way} {family}")));
+    }
+    ways.iter().for_each(|(way, counts)| counts.print(way));
+    Ok(())
+}
+
+fn count(text: &[u8]) -> anyhow::Result<Counts> {
+    let mut session = Session::new();
+    let module =
+        session.read(text).map_err(|error| anyhow::anyhow!("{}", error.render("kernel", text)))?;
+    let mut counts = Counts::default();
+    for function in session.functions(module) {
+        count_function(&session, function, &mut counts);
+    }
+    Ok(counts)
+}
+
+fn count_function(session: &Session, function: FunctionId, counts: &mut Counts) {
+    let (db, input) = (session.database(), function.input());
+    let Some(ours) = session.divergence(function) else { return };
+    let Some(llvm) = queries::exact_llvm_uniformity(db, input) else { return };
+    let Some(rules) = queries::uniformity(db, input) else { return };
+    let varying = ours.varying(Scope::Wave);
+    let numbering = Numbering::new(session.code(function).header);
+    let of = |facts: &Divergence, value: Value| -> SourceSet {
+        numbering.operand(value).map_or(SourceSet::EMPTY, |number| facts.value(number))
+    };
+    let code = session.code(function);
+    for &block in code.flow.order() {
+        for inst in code.body.block_insts(block) {
+            let opcode = code.body.inst(inst).opcode;
+            let value = Value::from(inst);
+            let answers = [
+                !of(&llvm, value).is_empty(),
+                !of(rules, value).is_empty(),
+                of(ours.facts(), value).intersects(varying),
+            ];
+            if code.body.inst(inst).ty != Type::VOID {
+                counts.count(0, answers);
+            }
+            if opcode == Opcode::Load {
+                counts.count(2, answers);
+            }
+        }
+        if code.flow.successors(block).len() > 1 {
+            let node = node_of(block);
+            let answers = [
+                !llvm.terminator(node).is_empty(),
+                !rules.terminator(node).is_empty(),
+                ours.facts().terminator(node).intersects(varying),
+            ];
+            counts.count(1, answers);
+        }
+    }
+}
