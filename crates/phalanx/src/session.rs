@@ -5,11 +5,8 @@ use std::{fmt, sync::Arc};
 use phalanx_analysis::{
     affect::UserKind,
     divergence::{Divergence, ValueTable},
-<<<<<<< HEAD
     explain::Link,
-=======
     legality::Legality,
->>>>>>> main
     lower::Numbering,
 };
 use phalanx_db::{
