@@ -168,6 +168,10 @@ pub(crate) struct AnalyzeArgs {
     /// Lanes of a wave, where the processor does not say.
     #[arg(long, value_name = "N")]
     pub(crate) wave: Option<u32>,
+    /// Take it that aligned barriers of workgroups are executed by all threads (strict), or by all that have not ended (lenient):
+    /// branches that decide about one are then uniform in each workgroup.
+    #[arg(long, value_enum, value_name = "MODEL", num_args = 0..=1, require_equals = true, default_missing_value = "lenient")]
+    pub(crate) assume_barriers: Option<BarrierArg>,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
 }
@@ -234,6 +238,15 @@ pub(crate) enum ScopeArg {
     Cluster,
     /// All threads of a launch.
     Grid,
+}
+
+/// Models of barriers by name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum BarrierArg {
+    /// All threads execute the same barriers.
+    Strict,
+    /// All that have not ended do.
+    Lenient,
 }
 
 /// What `analyze` can print.

@@ -17,7 +17,8 @@
 //! Divergence: [`affect_map`] and [`divergence()`] hold what we know to be true; [`llvm_affect_map`] and [`uniformity`]
 //! answer the same questions from LLVM 22's sources. Both read [`target`] and [`launch_facts`], LLVM's also [`callees`]: small
 //! projections that stay equal when what they leave out changes. Those of large functions are repaired
-//! after edits; [`repairs`] counts how often. [`explain()`] says why something diverges, from [`derivations`].
+//! after edits; [`repairs`] counts how often. [`explain()`] says why something diverges, from [`derivations`];
+//! [`variance()`] answers in Kong's terms, and [`assumed_divergence`] where barriers are taken to be used rightly.
 
 mod explain;
 mod facts;
@@ -25,9 +26,11 @@ mod follow;
 mod graph;
 mod graph_slot;
 mod legality;
+mod within_group;
 
 pub use explain::*;
 pub use facts::*;
 pub use follow::*;
 pub use graph::*;
 pub use legality::*;
+pub use within_group::*;

@@ -8,6 +8,7 @@ use phalanx_analysis::{
     explain::Link,
     legality::Legality,
     lower::Numbering,
+    variance::{BarrierModel, Variance},
 };
 use phalanx_db::{
     Database, FunctionInput, ModuleEditError, ModuleInput, ReloadReport, TargetOverrides,
@@ -364,6 +365,29 @@ impl Session {
         queries::legality(&self.db, function.0, scope)
     }
 
+    /// Along which dimensions of the thread index values, statements, branches and blocks differ within a workgroup: the interface of
+    /// Kong's variance analysis. [`Numbering`] names its values.
+    pub fn variance(&self, function: FunctionId) -> Option<&Variance> {
+        queries::variance(&self.db, function.0).as_ref()
+    }
+
+    /// Blocks whose terminators are uniform in each workgroup if aligned barriers are used rightly.
+    pub fn invariant_branches(&self, function: FunctionId, model: BarrierModel) -> Vec<BlockId> {
+        let nodes = queries::invariant_branches(&self.db, function.0, model).as_deref();
+        nodes.unwrap_or_default().iter().map(|&node| flow::block_of(node)).collect()
+    }
+
+    /// As [`Session::divergence`], where [`Session::invariant_branches`] are taken to be uniform in each workgroup. Found from scratch
+    /// after each edit.
+    pub fn divergence_with_barriers(
+        &self,
+        function: FunctionId,
+        model: BarrierModel,
+    ) -> Option<DivergenceView<'_>> {
+        let facts = queries::assumed_divergence(&self.db, function.0, model).as_ref()?;
+        Some(DivergenceView { barriers: Some(model), ..self.view(function, facts)? })
+    }
+
     fn view<'s>(
         &'s self,
         function: FunctionId,
@@ -374,6 +398,7 @@ impl Session {
             numbering: Numbering::new(function.0.header(&self.db)),
             db: &self.db,
             function: function.0,
+            barriers: None,
             varying: Scope::ALL
                 .map(|scope| varying(scope, queries::launch_facts(&self.db, function.0))),
         })
@@ -416,6 +441,8 @@ pub struct DivergenceView<'s> {
     numbering: Numbering,
     db: &'s Database,
     function: FunctionInput,
+    /// What is assumed of barriers.
+    barriers: Option<BarrierModel>,
     varying: [SourceSet; Scope::ALL.len()],
 }
 
@@ -461,7 +488,12 @@ impl<'s> DivergenceView<'s> {
     /// Mask of whether a block is executed: of the branches that it is control dependent on, directly or not. Near-linear in
     /// the blocks the first time after branches have changed.
     pub fn control_mask(&self, block: BlockId) -> SourceSet {
-        let control = queries::control_divergence(self.db, self.function).as_deref();
+        let control = match self.barriers {
+            None => queries::control_divergence(self.db, self.function).as_deref(),
+            Some(model) => {
+                queries::assumed_control_divergence(self.db, self.function, model).as_deref()
+            }
+        };
         control.map_or(SourceSet::EMPTY, |control| control[flow::node_of(block).index()])
     }
 

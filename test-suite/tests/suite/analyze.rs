@@ -204,3 +204,17 @@ fn a_tree_reduction() {
     "#]],
     );
 }
+
+/// What follows from barriers is said only when asked for, and of terminators only.
+#[test]
+fn barriers_that_are_used_rightly() {
+    let common = ["--print", "branches", "--scope", "workgroup"];
+    for (option, expected) in [
+        (None, expect![[r""]]),
+        (Some("--assume-barriers"), expect![[r""]]),
+        (Some("--assume-barriers=strict"), expect![[r""]]),
+    ] {
+        let options: Vec<&str> = common.iter().copied().chain(option).collect();
+        check("assumed_barrier.nvptx.ll", &options, expected);
+    }
+}

@@ -138,12 +138,17 @@ impl Reader<'_> {
             return source;
         }
         let before = self.entry(entry.cause);
-        let reader = match (entry.fact, before.fact) {
-            (Derived::Value(value), Derived::Value(_) | Derived::Use(..)) => value,
-            _ => return source,
-        };
         let mut from = before.sources.iter();
-        from.find(|&from| self.table.transfer(reader, from).contains(source)).unwrap_or(source)
+        let found = match (entry.fact, before.fact) {
+            (Derived::Value(value), Derived::Value(_) | Derived::Use(..)) => {
+                from.find(|&from| self.table.transfer(value, from).contains(source))
+            }
+            (Derived::Terminator(block), Derived::Value(_) | Derived::Use(..)) => {
+                from.find(|&from| self.table.terminator_transfer(block, from).contains(source))
+            }
+            _ => None,
+        };
+        found.unwrap_or(source)
     }
 
     /// Why the entry holds, and the entry that this is about.

@@ -183,6 +183,7 @@ impl<'a> Search<'a> {
     }
 
     fn terminator(&mut self, block: Node, sources: SourceSet) {
+        let sources = self.table.terminator_transfer(block, sources);
         let new =
             sources.difference(self.terminators[block.index()]) & self.answer.terminator(block);
         if !new.is_empty() && !self.table.is_fixed_terminator(block) {

@@ -67,7 +67,7 @@ mod tests {
     fn near_names_are_offered_best_first() {
         let names = ["%tid", "%tidy", "%tied", "%index", "%t"].map(str::to_owned);
         let error = UnknownName::among("value", "%tdi", names.into_iter());
-        assert_eq!(error.to_string(), "no value is called %tdi; did you mean %t or %tid or %tied?");
+        assert_eq!(error.to_string(), "no value is called %tdi; did you mean %t or %tid or %tidy?");
         let error = UnknownName::among("value", "%zzzzz", std::iter::once("%a".to_owned()));
         assert_eq!(error.to_string(), "no value is called %zzzzz");
     }
