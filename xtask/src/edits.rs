@@ -8,7 +8,6 @@ use std::{
 
 use anyhow::bail;
 use phalanx_fuzz::edits::{self, Tally};
-use rand::{SeedableRng as _, rngs::SmallRng};
 use rayon::prelude::*;
 
 /// How many functions, and which.
@@ -22,15 +21,6 @@ pub(crate) struct Options {
     seed: u64,
 }
 
-/// Blocks of a function, by seed: small ones mostly, and such as are repaired.
-fn blocks(seed: u64) -> usize {
-    match seed % 8 {
-        0 => 110,
-        1 | 2 => 50,
-        _ => 12,
-    }
-}
-
 /// Runs all functions on all processors and prints what was done.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let started = Instant::now();
@@ -38,8 +28,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let (tally, wrong) = (options.seed..options.seed + options.functions)
         .into_par_iter()
         .map(|seed| {
-            let run = || edits::run(&mut SmallRng::seed_from_u64(seed), blocks(seed));
-            let result = catch_unwind(AssertUnwindSafe(run));
+            let result = catch_unwind(AssertUnwindSafe(|| edits::run_random(seed)));
             let count = done.fetch_add(1, Ordering::Relaxed) + 1;
             if count.is_multiple_of(5_000) {
                 eprintln!("edits: {count} functions, {:.0} s", started.elapsed().as_secs_f64());

@@ -22,7 +22,7 @@ use phalanx::{
 };
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_testing::generate::{Options, program_from};
-use rand::{Rng, RngCore, seq::IndexedRandom};
+use rand::{Rng, RngCore, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 
 use crate::{
     Entropy,
@@ -73,6 +73,16 @@ pub fn edits(data: &[u8]) {
     let mut choices = Entropy::new(data);
     let blocks = if choices.random_bool(0.5) { 12 } else { 70 };
     run(&mut choices, blocks);
+}
+
+/// Edits a random function: a small one mostly, or one that is repaired.
+pub fn run_random(seed: u64) -> Tally {
+    let blocks = match seed % 8 {
+        0 => 110,
+        1 | 2 => 50,
+        _ => 12,
+    };
+    run(&mut SmallRng::seed_from_u64(seed), blocks)
 }
 
 /// Edits a random function of at most so many blocks.
