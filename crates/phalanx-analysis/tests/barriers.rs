@@ -56,7 +56,7 @@ fn check(seed: u64, model: BarrierModel, claims: Claims, tally: &mut Tally) {
     // One or two blocks, not the entry.
     let pick = |salt: u64| blocks[1 + (seed.wrapping_mul(salt) >> 7) as usize % (blocks.len() - 1)];
     let mut barriers = vec![pick(0x9e37_79b9)];
-    if seed % 3 == 0 {
+    if seed.is_multiple_of(3) {
         barriers.push(pick(0x85eb_ca6b));
     }
     let claimed = claims(&case, &postdom, &barriers, model);
@@ -111,7 +111,6 @@ fn run(seeds: u64, model: BarrierModel, claims: Claims) -> Tally {
     for seed in 0..seeds {
         check(seed, model, claims, &mut tally);
     }
-    println!("{tally:?}");
     tally
 }
 

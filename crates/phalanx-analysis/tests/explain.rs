@@ -111,7 +111,6 @@ fn chains_exist_hold_and_are_shortest() {
     for seed in 0..4000 {
         check(seed, &mut seen);
     }
-    println!("{seen:?}");
     assert!(
         seen.joins > 100 && seen.temporal > 100 && seen.assumed > 100 && seen.control > 100,
         "{seen:?}"
