@@ -14,6 +14,7 @@ pub mod follow;
 pub mod launch;
 pub mod legality;
 pub mod lower;
+pub mod true_uniformity;
 pub mod variance;
 
 pub use affect::{AffectMap, User, UserKind, Value};

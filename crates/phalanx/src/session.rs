@@ -371,6 +371,15 @@ impl Session {
         queries::variance(&self.db, function.0).as_ref()
     }
 
+    /// Whether a value is equal over all lanes of a wave, active or not, whenever they compute it: what a computation may be moved on to
+    /// where other threads are active. See [`true_uniformity`](phalanx_analysis::true_uniformity).
+    pub fn is_truly_uniform(&self, function: FunctionId, value: Value) -> bool {
+        let numbering = Numbering::new(function.0.header(&self.db));
+        let Some(value) = numbering.operand(value) else { return true };
+        let members = queries::truly_uniform(&self.db, function.0).as_ref();
+        members.is_some_and(|members| members.contains(value.index()))
+    }
+
     /// Blocks whose terminators are uniform in each workgroup if aligned barriers are used rightly.
     pub fn invariant_branches(&self, function: FunctionId, model: BarrierModel) -> Vec<BlockId> {
         let nodes = queries::invariant_branches(&self.db, function.0, model).as_deref();

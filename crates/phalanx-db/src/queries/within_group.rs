@@ -1,14 +1,17 @@
-//! Queries on variance within a workgroup, and on what barriers show. Nothing else reads them.
+//! Queries on variance within a workgroup, on what barriers show, and on inactive lanes. Nothing else reads them.
 
 use phalanx_analysis::{
     control,
     divergence::{Divergence, Rules, solve},
+    true_uniformity::{self, Known},
     variance::{BarrierModel, Variance, barrier_blocks, barriers},
 };
-use phalanx_graph::Node;
-use phalanx_target::SourceSet;
+use phalanx_graph::{BitSet, Node};
+use phalanx_target::{Scope, SourceSet, varying};
 
-use super::facts::{NO_CALLEES, affect_map, divergence, flow_facts, launch_facts, with_code};
+use super::facts::{
+    NO_CALLEES, affect_map, divergence, flow_facts, is_kernel, launch_facts, with_code,
+};
 use super::graph::{cfg, cycles, postdom_tree};
 use crate::FunctionInput;
 
@@ -76,4 +79,20 @@ pub fn assumed_control_divergence(
     let postdom = postdom_tree(db, function).as_deref()?;
     let answer = assumed_divergence(db, function, model).as_ref()?;
     Some(control::control_divergence(cfg(db, function).as_deref()?, postdom, answer.terminators()))
+}
+
+/// The values that are equal over all lanes of a wave, active or not, by number.
+///
+/// *Reads* `header`, [`affect_map`], [`divergence()`], [`launch_facts`] and the graph facts. *Changes when* one of these does. *Cost* near-linear.
+#[salsa::tracked(returns(ref))]
+pub fn truly_uniform(db: &dyn Db, function: FunctionInput) -> Option<BitSet> {
+    Some(true_uniformity::truly_uniform(Known {
+        flow: flow_facts(db, function)?,
+        postdom: postdom_tree(db, function).as_deref()?,
+        table: affect_map(db, function).as_ref()?,
+        divergence: divergence(db, function).as_ref()?,
+        varying: varying(Scope::Wave, launch_facts(db, function)),
+        arguments: function.header(db).params.len(),
+        is_kernel: is_kernel(db, function),
+    }))
 }
