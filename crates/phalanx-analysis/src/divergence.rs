@@ -44,17 +44,17 @@
 //! [`Rules`] chooses between LLVM's rules (bit for bit, or with its known faults repaired) and the
 //! precise rules, which is what everybody should use.
 
-mod invariance;
-mod liveout;
-mod llvm;
+pub(crate) mod invariance;
+pub(crate) mod liveout;
+pub(crate) mod llvm;
 mod marks;
 mod naming;
 mod pages;
-mod precise;
-mod remaining;
+pub(crate) mod precise;
+pub(crate) mod remaining;
 pub mod repair;
 mod result;
-mod selection;
+pub(crate) mod selection;
 mod table;
 #[cfg(any(test, feature = "testing"))]
 pub mod twin;

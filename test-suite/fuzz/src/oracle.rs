@@ -127,6 +127,10 @@ struct Watch {
     /// First values, by what is watched (values first, then uses), execution and group.
     first: FxHashMap<(u32, u32, Key, u32), Value>,
     first_way: FxHashMap<(InstId, Key, u32), BlockId>,
+    /// Values that are called truly uniform: whichever thread of a wave computes them, whenever.
+    truly: Vec<Option<Watched>>,
+    /// First values of these, by instruction and wave.
+    first_ever: FxHashMap<(InstId, u32), Value>,
 }
 
 fn number(inst: InstId) -> usize {
@@ -158,6 +162,8 @@ impl Watch {
             uses: vec![Vec::new(); count],
             first: FxHashMap::default(),
             first_way: FxHashMap::default(),
+            truly: vec![None; count],
+            first_ever: FxHashMap::default(),
         };
         for &block in code.flow.order() {
             for inst in code.body.block_insts(block) {
@@ -187,6 +193,22 @@ impl Watch {
     fn next_run(&mut self) {
         self.first.clear();
         self.first_way.clear();
+        self.first_ever.clear();
+    }
+
+    /// Watches values that are called truly uniform.
+    fn expect_truly_uniform(
+        &mut self,
+        session: &Session,
+        function: FunctionId,
+        code: ir::function::FunctionRef<'_>,
+    ) {
+        let nothing = Watched { scope: 0, claims: 1, differs: false, executed: false };
+        for inst in code.flow.order().iter().flat_map(|&block| code.body.block_insts(block)) {
+            if session.is_truly_uniform(function, ir::Value::inst(inst)) {
+                self.truly[number(inst)] = Some(nothing);
+            }
+        }
     }
 
     /// Counts what was executed, and names what was wrong.
@@ -215,6 +237,9 @@ impl Watch {
             };
             let value = &self.values[number(inst)];
             claim(value, "value");
+            if let Some(truly) = &self.truly[number(inst)] {
+                claim(truly, "value for all lanes at all times");
+            }
             claim(&self.branches[number(inst)], "branch");
             for (position, use_) in &self.uses[number(inst)] {
                 claim(use_, &format!("operand {position}"));
@@ -255,6 +280,13 @@ impl Watch {
     fn value(&mut self, at: Moment<'_>, value: &Value) {
         if at.function != self.function || matches!(value, Value::Unit) {
             return;
+        }
+        if let Some(truly) = &mut self.truly[number(at.inst)]
+            && !value.has_poison()
+        {
+            truly.executed = true;
+            let first = self.first_ever.entry((at.inst, group(&at, 0)));
+            truly.differs |= *first.or_insert_with(|| value.clone()) != *value;
         }
         let watched = &mut self.values[number(at.inst)];
         watched.executed = true;
@@ -408,7 +440,11 @@ fn check_others(
         };
         let launch_facts = queries::launch_facts(database, each.input());
         let varying = |scope| varying(scope, launch_facts);
-        watches.0.push((each, Watch::new(session.code(each), facts, varying, of)));
+        let mut watch = Watch::new(session.code(each), facts, varying, of);
+        if given.is_none() {
+            watch.expect_truly_uniform(&session, each, session.code(each));
+        }
+        watches.0.push((each, watch));
         if let Some((cfg, own)) = program.graph(of) {
             tally.irreducible += u64::from(of == number && !own.all_reducible());
             others.push((of, hierarchies(cfg, seed, effort.hierarchies as usize)));

@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests read files and start programs")]
 
 mod analyze;
+mod explain;
 mod kernels;
 mod marks;
 mod memory_ssa;

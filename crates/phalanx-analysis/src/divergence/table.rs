@@ -114,6 +114,8 @@ pub struct ValueTable {
     pub(in crate::divergence) phis: PhiTable,
     pub(in crate::divergence) affects: AffectMap,
     pub(in crate::divergence) fixed_terminators: BitSet,
+    /// Terminators taken to go one way in each workgroup; of size 0 when there are none.
+    assumed_terminators: BitSet,
     pub(in crate::divergence) seeded_terminators: Vec<(Node, SourceSet)>,
 }
 
@@ -290,6 +292,31 @@ impl ValueTable {
     #[must_use]
     pub fn is_fixed_terminator(&self, block: Node) -> bool {
         self.fixed_terminators.contains(block.index())
+    }
+
+    /// Takes it for granted that a terminator goes one way in each workgroup, for threads that come together.
+    pub fn assume_uniform_in_group(&mut self, block: Node) {
+        if self.assumed_terminators.universe() == 0 {
+            self.assumed_terminators = BitSet::new(self.block_count());
+        }
+        self.assumed_terminators.insert(block.index());
+    }
+
+    /// What sources of an operand of a terminator become in the way that it takes.
+    #[inline]
+    #[must_use]
+    pub fn terminator_transfer(&self, block: Node, operand: SourceSet) -> SourceSet {
+        if self.assumed_terminators.universe() == 0
+            || !self.assumed_terminators.contains(block.index())
+        {
+            return operand;
+        }
+        let of_group = SourceSet::BLOCK_XYZ | SourceSet::CLUSTER | SourceSet::OPAQUE_GROUP;
+        match operand.difference(of_group).is_empty() {
+            true => operand,
+            // It is one way for the group, but who knows which.
+            false => (operand & of_group) | SourceSet::OPAQUE_GROUP,
+        }
     }
 
     /// Terminators that introduce sources by themselves.
@@ -549,6 +576,7 @@ impl ValueTableBuilder {
             images: self.images,
             phis,
             fixed_terminators: self.fixed_terminators,
+            assumed_terminators: BitSet::default(),
             seeded_terminators: self.seeded_terminators,
         }
     }
