@@ -2,7 +2,7 @@
 
 use phalanx_fuzz::{
     legality::{Tally, check, check_random},
-    oracle::{random_program, runnable},
+    oracle::{random_program, runnable_alone},
 };
 
 #[test]
@@ -23,7 +23,7 @@ fn random_programs() {
 fn dominance_is_not_enough() {
     let wrong = (0..60).any(|seed| {
         let (program, kind) = random_program(seed);
-        let text = runnable(&program, kind, seed);
+        let text = runnable_alone(&program, kind, seed);
         let tally = check(&text, seed, 6, &|_, _, _| true);
         tally.is_some_and(|tally| !tally.wrong.is_empty())
     });
