@@ -165,6 +165,9 @@ pub(crate) struct AnalyzeArgs {
     /// Lanes of a wave, where the processor does not say.
     #[arg(long, value_name = "N")]
     pub(crate) wave: Option<u32>,
+    /// The module is all of a program: functions are called from within it only, and kernels launched.
+    #[arg(long)]
+    pub(crate) whole_program: bool,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
 }
