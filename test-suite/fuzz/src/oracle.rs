@@ -16,8 +16,10 @@ use phalanx::{
     Session,
     analysis::{
         affect::User,
-        divergence::{Divergence, Flow, Omitted, solve_without},
+        divergence::{Divergence, Flow, Omitted, Rules, solve, solve_without},
         lower::Numbering,
+        lower::{self, Code, OmittedRead, Surroundings},
+        memory::PrivateMemory,
     },
     db::queries,
     ir::{self, BlockId, InstId, flow::node_of},
@@ -323,7 +325,16 @@ const GEOMETRIES: &[([u32; 3], [u32; 3])] = &[
 /// None if the text is refused or has no such kernel.
 #[must_use]
 pub fn check(text: &str, name: &str, seed: u64, effort: Effort) -> Option<Tally> {
-    check_without(text, name, seed, effort, None)
+    check_by(text, name, seed, effort, None)
+}
+
+/// What an answer is found without.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Without {
+    /// A rule of the analysis.
+    Rule(Omitted),
+    /// Something that loads from private memory depend on.
+    Read(OmittedRead),
 }
 
 /// As [`check`], of an answer that was found without one of the rules: a negative control.
@@ -333,7 +344,17 @@ pub fn check_without(
     name: &str,
     seed: u64,
     effort: Effort,
-    omitted: Option<Omitted>,
+    without: Without,
+) -> Option<Tally> {
+    check_by(text, name, seed, effort, Some(without))
+}
+
+fn check_by(
+    text: &str,
+    name: &str,
+    seed: u64,
+    effort: Effort,
+    omitted: Option<Without>,
 ) -> Option<Tally> {
     let mut session = Session::new();
     let module_id = session.read(text.as_bytes()).ok()?;
@@ -356,7 +377,31 @@ pub fn check_without(
                 cycles: queries::cycles(database, input).as_ref()?,
                 sync: queries::sync_dependence(database, input).as_ref()?,
             };
-            without = solve_without(flow, queries::affect_map(database, input).as_ref()?, omitted);
+            without = match omitted {
+                Without::Rule(omitted) => {
+                    solve_without(flow, queries::affect_map(database, input).as_ref()?, omitted)
+                }
+                Without::Read(omitted) => {
+                    let module = input.module(database);
+                    let target = queries::target(database, module);
+                    let around = Surroundings {
+                        target,
+                        layout: queries::type_layout(database, module),
+                        launch: queries::launch_facts(database, input),
+                        lockstep: target.is_lockstep(""),
+                        scratch_is_global: target.scratch_is_global(""),
+                        callee: &|_| None,
+                        node_string: &|_| None,
+                    };
+                    let view = input.view(database);
+                    let context = session.context();
+                    let code =
+                        Code { context, header: view.header, flow: view.flow, body: view.body };
+                    let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+                    let table = lower::full_without(code, around, &memory, omitted);
+                    solve(flow, &table, Rules::Precise)
+                }
+            };
             // What is not missed needs no run.
             if without == *whole {
                 return Some(Tally { functions: 1, ..Tally::default() });

@@ -3,9 +3,9 @@
 
 use std::fs;
 
-use phalanx_analysis::divergence::Omitted;
+use phalanx_analysis::{divergence::Omitted, lower::OmittedRead};
 use phalanx_fuzz::oracle::{
-    Effort, Tally, check, check_random, check_without, random_program, runnable,
+    Effort, Tally, Without, check, check_random, check_without, random_program, runnable,
 };
 use phalanx_testing::llvm_tools::{require, workspace_root};
 
@@ -43,11 +43,11 @@ fn programs_that_once_refuted_a_claim() {
 }
 
 /// The first seed from which on a random program shows that an answer is wrong that was found without a rule.
-fn first_refutation(omitted: Omitted, seeds: std::ops::Range<u64>) -> Option<u64> {
+fn first_refutation(without: Without, seeds: std::ops::Range<u64>) -> Option<u64> {
     seeds.into_iter().find(|&seed| {
         let (program, kind) = random_program(seed);
         let text = runnable(&program, kind, seed);
-        let tally = check_without(&text, "f", seed, Effort::default(), Some(omitted));
+        let tally = check_without(&text, "f", seed, Effort::default(), without);
         !tally.expect("a generated program is well-formed").unsound.is_empty()
     })
 }
@@ -60,7 +60,6 @@ fn without_a_rule_the_oracle_finds_the_answer_wrong() {
         Omitted::JoinBack,
         Omitted::Exit,
         Omitted::ExitsFrom,
-        Omitted::Onward,
         Omitted::Reach,
         Omitted::ReadOnExit,
         Omitted::Assume,
@@ -68,7 +67,14 @@ fn without_a_rule_the_oracle_finds_the_answer_wrong() {
         Omitted::ReadApart,
         Omitted::LiveOut,
     ] {
-        let found = first_refutation(omitted, 0..30_000);
+        let found = first_refutation(Without::Rule(omitted), 0..30_000);
+        assert!(found.is_some(), "no program shows that {omitted:?} is needed");
+    }
+    // Few programs do.
+    let found = first_refutation(Without::Rule(Omitted::Onward), 85_000..100_000);
+    assert!(found.is_some(), "no program shows that what follows a divergent exit is needed");
+    for omitted in [OmittedRead::OldContent, OmittedRead::Place, OmittedRead::OtherWays] {
+        let found = first_refutation(Without::Read(omitted), 0..30_000);
         assert!(found.is_some(), "no program shows that {omitted:?} is needed");
     }
 }

@@ -190,7 +190,7 @@ fn operation_text(out: &mut String, kind: Kind, value: u32, operation: &Operatio
     };
     let amd = kind == Kind::Amdgcn;
     // In the others values stay in registers, where the rules of control flow are tried harder.
-    let in_memory = seed.is_multiple_of(3);
+    let in_memory = seed % 3 == 1;
     let v = format!("%v{value}");
     let _ = match operation {
         Operation::Phi(_) => Ok(()),
