@@ -143,11 +143,11 @@ fn llvm_never_says_the_opposite() {
             let (a, b) = (&kernel.accesses[i], &kernel.accesses[j]);
             let Some(&theirs) = theirs.get(&(a.2.clone(), b.2.clone())) else { continue };
             compared += 1;
-            let opposite = match (ours, theirs) {
-                (Alias::No, Alias::Must | Alias::Partial) => true,
-                (Alias::Must | Alias::Partial, Alias::No) => true,
-                _ => false,
-            };
+            let opposite = matches!(
+                (ours, theirs),
+                (Alias::No, Alias::Must | Alias::Partial)
+                    | (Alias::Must | Alias::Partial, Alias::No)
+            );
             assert!(!opposite, "seed {seed}: {} and {}: {ours:?}, LLVM {theirs:?}", a.2, b.2);
             finer += usize::from(ours != Alias::May && theirs == Alias::May);
             coarser += usize::from(ours == Alias::May && theirs != Alias::May);
