@@ -447,7 +447,7 @@ fn operation_text(out: &mut String, place: Place, value: u32, operation: &Operat
     let pick = |choices: u64| place.pick(u64::from(value), choices);
     let amd = place.kind == Kind::Amdgcn;
     // In the others values stay in registers, where the rules of control flow are tried harder.
-    let in_memory = place.seed.is_multiple_of(3);
+    let in_memory = place.seed % 3 == 1;
     let v = format!("%v{value}");
     let _ = match operation {
         Operation::Phi(_) => Ok(()),
