@@ -5,7 +5,8 @@ use std::fs;
 
 use phalanx_analysis::{divergence::Omitted, lower::OmittedRead};
 use phalanx_fuzz::oracle::{
-    Effort, Tally, Without, Wrong, check, check_calls, check_random, check_without, random_program, runnable, runnable_alone,
+    Effort, Tally, Without, Wrong, check, check_calls, check_random, check_without, random_program,
+    runnable, runnable_alone,
 };
 use phalanx_testing::llvm_tools::{require, workspace_root};
 

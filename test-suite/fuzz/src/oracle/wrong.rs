@@ -5,7 +5,9 @@ use phalanx::{
         divergence::{Divergence, Rules, solve},
         lower::{self, Code, OmittedRead, Surroundings},
         memory::PrivateMemory,
-        summary::{CallFacts, Dependence, NoCallFacts, Outcome, Summary, summarize_without_parting},
+        summary::{
+            CallFacts, Dependence, NoCallFacts, Outcome, Summary, summarize_without_parting,
+        },
     },
     db::{Database, FunctionInput, queries},
     ir::GlobalName,
