@@ -85,6 +85,8 @@ impl CallFacts for NoCallFacts {
 pub struct Summary {
     /// The type that it must be called with.
     pub ty: Option<Type>,
+    /// Whether it was found from the code; else it is what attributes say.
+    pub is_from_code: bool,
     /// Of the result as a whole.
     pub result: Outcome,
     /// Of each member of a structure; empty when they are not told apart.
@@ -101,6 +103,7 @@ impl Summary {
     pub fn bottom(header: &FunctionHeader) -> Summary {
         Summary {
             ty: Some(header.ty),
+            is_from_code: true,
             result: Outcome::default(),
             members: Box::default(),
             is_timeless: true,
@@ -126,6 +129,7 @@ impl Summary {
         };
         Summary {
             ty: Some(header.ty),
+            is_from_code: false,
             result,
             members: Box::default(),
             is_timeless: false,

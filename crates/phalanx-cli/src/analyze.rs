@@ -72,6 +72,7 @@ fn report(
     for entry in &entries {
         session.database_mut().set_launch(entry.input, launch)?;
     }
+    session.database_mut().set_whole(module, args.whole_program);
     let db = session.database();
     let printer = ModulePrinter::with_functions(
         module.shell(db),

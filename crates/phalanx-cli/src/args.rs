@@ -172,6 +172,9 @@ pub(crate) struct AnalyzeArgs {
     /// branches that decide about one are then uniform in each workgroup.
     #[arg(long, value_enum, value_name = "MODEL", num_args = 0..=1, require_equals = true, default_missing_value = "lenient")]
     pub(crate) assume_barriers: Option<BarrierArg>,
+    /// The module is all of a program: functions are called from within it only, and kernels launched.
+    #[arg(long)]
+    pub(crate) whole_program: bool,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
 }

@@ -174,6 +174,14 @@ impl Database {
         Ok(())
     }
 
+    /// States that no function of a module but its kernels is entered from outside of it, whatever linkage says: it is all of a
+    /// program, or will be linked to nothing that calls it. Nothing happens when that has been stated already.
+    pub fn set_whole(&mut self, module: ModuleInput, is_whole: bool) {
+        if module.is_whole(self) != is_whole {
+            module.set_is_whole(self).to(is_whole);
+        }
+    }
+
     /// Changes what a module has beside its functions: variables, types, metadata, flags. The functions of the [`Module`] that `edit` gets
     /// are elsewhere. What refers to an entity that is taken away is not looked for: verify afterwards.
     pub fn edit_shell<R>(&mut self, module: ModuleInput, edit: impl FnOnce(&mut Module) -> R) -> R {

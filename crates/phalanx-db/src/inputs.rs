@@ -37,6 +37,9 @@ pub struct ModuleInput {
     /// Target and triple as the driver wants them, where they override the module's.
     #[returns(ref)]
     pub overrides: TargetOverrides,
+    /// The driver says that functions are called from within the module only, and kernels launched. Read by the call graph.
+    #[returns(copy)]
+    pub is_whole: bool,
 }
 
 /// A function of a module, by name.

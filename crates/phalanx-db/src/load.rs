@@ -36,7 +36,7 @@ impl Database {
         let functions = std::mem::take(&mut module.functions);
         let context = Arc::clone(&module.context);
         let source_map = source_map.map(Arc::new);
-        let input = ModuleInput::builder(context, module, Vec::new(), source_map, overrides)
+        let input = ModuleInput::builder(context, module, Vec::new(), source_map, overrides, false)
             .durability(Durability::HIGH)
             .new(self);
         let entries = functions.into_iter().map(|f| self.new_function(input, f)).collect();

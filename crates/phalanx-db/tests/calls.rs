@@ -9,6 +9,7 @@ use phalanx_db::{Database, Did, FunctionInput, ModuleInput, TargetOverrides, que
 use phalanx_ir::{
     BuildError, Context, FunctionHeader, InstBuilder, InstId, Opcode, Value, edit::Transaction,
 };
+use phalanx_target::SourceSet;
 
 const HEAD: &str = r#"
 target triple = "amdgcn-amd-amdhsa"
@@ -378,6 +379,31 @@ fn an_argument_from_a_loop_is_of_another_round_for_each_thread() {
               %r1 {}
         "#]],
     );
+}
+
+/// Linkage says that others may call; the driver says that they do not.
+#[test]
+fn all_of_a_program() {
+    let mut module = Module::new(
+        "define i32 @visible(i32 %a) {
+           ret i32 %a
+         }
+         define amdgpu_kernel void @k(i32 %n) {
+           %r = call i32 @visible(i32 %n)
+           ret void
+         }",
+    );
+    let facts = |m: &Module| queries::argument_facts(&m.db, m.function("visible")).clone();
+    let returned = |m: &Module| {
+        let answer = queries::divergence(&m.db, m.function("visible")).as_ref();
+        answer.expect("it has a body").value(phalanx_analysis::Value::from_raw(0)).to_string()
+    };
+    assert_eq!((facts(&module), returned(&module).as_str()), (None, "{opaque.thread}"));
+    module.db.set_whole(module.module, true);
+    assert_eq!(facts(&module), Some(vec![SourceSet::EMPTY]));
+    assert_eq!(returned(&module), "{}");
+    module.db.set_whole(module.module, false);
+    assert_eq!((facts(&module), returned(&module).as_str()), (None, "{opaque.thread}"));
 }
 
 /// A chain of calls that is longer than any stack: what is far away is not known, and nothing overflows.

@@ -111,12 +111,9 @@ fn calls_that_need_no_mark(db: &Database, function: FunctionInput) -> Vec<(InstI
             continue;
         }
         let Some(&callee) = symbols.get(&name) else { continue };
-        let header = callee.header(db);
-        let is_known = is_exact(header.linkage) && callee.flow(db).entry().is_some();
-        if !is_known
-            || header.ty != info.function_type
-            || queries::summary(db, callee).effects.convergent
-        {
+        let summary = queries::summary(db, callee);
+        let is_known = summary.is_from_code && summary.ty == Some(info.function_type);
+        if !is_known || summary.effects.convergent {
             continue;
         }
         let mut builder = AttrSetBuilder::from_set(site);

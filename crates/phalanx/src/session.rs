@@ -274,6 +274,12 @@ impl Session {
         self.db.set_launch(function.0, launch)
     }
 
+    /// States that no function of a module but its kernels is entered from outside of it, whatever linkage says. Then what is passed to
+    /// functions is known. See [`Database::set_whole`].
+    pub fn set_whole(&mut self, module: ModuleId, is_whole: bool) {
+        self.db.set_whole(module.0, is_whole);
+    }
+
     /// The text of a module. O(size).
     pub fn print(&self, module: ModuleId) -> Vec<u8> {
         let functions =

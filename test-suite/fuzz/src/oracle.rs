@@ -18,7 +18,7 @@ use phalanx::{
     analysis::{
         affect::User,
         divergence::{Divergence, Flow, Omitted, solve_without},
-        lower::Numbering,
+        lower::{Numbering, OmittedRead},
     },
     db::{Database, FunctionInput, queries},
     ir::{self, BlockId, InstId, flow::node_of},
@@ -353,7 +353,16 @@ const GEOMETRIES: &[([u32; 3], [u32; 3])] = &[
 /// None if the text is refused or has no such kernel.
 #[must_use]
 pub fn check(text: &str, name: &str, seed: u64, effort: Effort) -> Option<Tally> {
-    check_without(text, name, seed, effort, None)
+    check_others(text, name, seed, effort, &|_, _, _| None)
+}
+
+/// What an answer is found without.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Without {
+    /// A rule of the analysis.
+    Rule(Omitted),
+    /// Something that loads from private memory depend on.
+    Read(OmittedRead),
 }
 
 /// As [`check`], of an answer that was found without one of the rules: a negative control.
@@ -363,12 +372,15 @@ pub fn check_without(
     name: &str,
     seed: u64,
     effort: Effort,
-    omitted: Option<Omitted>,
+    without: Without,
 ) -> Option<Tally> {
     check_others(text, name, seed, effort, &|session, function, is_checked| {
-        let (omitted, database, input) = (omitted?, session.database(), function.input());
+        let (database, input) = (session.database(), function.input());
         let table = queries::affect_map(database, input).as_ref().filter(|_| is_checked)?;
-        Some(solve_without(flow(database, input)?, table, omitted))
+        match without {
+            Without::Rule(omitted) => Some(solve_without(flow(database, input)?, table, omitted)),
+            Without::Read(omitted) => wrong::without_read(database, input, omitted),
+        }
     })
 }
 

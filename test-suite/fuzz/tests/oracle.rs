@@ -3,9 +3,10 @@
 
 use std::fs;
 
-use phalanx_analysis::divergence::Omitted;
+use phalanx_analysis::{divergence::Omitted, lower::OmittedRead};
 use phalanx_fuzz::oracle::{
-    Effort, Tally, Wrong, check, check_calls, check_random, check_without, random_program, runnable,
+    Effort, Tally, Without, Wrong, check, check_calls, check_random, check_without, random_program,
+    runnable, runnable_alone,
 };
 use phalanx_testing::llvm_tools::{require, workspace_root};
 
@@ -69,11 +70,26 @@ fn without_a_rule_the_oracle_finds_the_answer_wrong() {
         Omitted::LiveOut,
     ] {
         let name = format!("{omitted:?}").to_lowercase();
-        let check =
-            |text: &str, seed| check_without(text, "f", seed, Effort::default(), Some(omitted));
-        assert!(is_refuted(&name, check), "{name} does not show that the rule is needed");
-        let whole = |text: &str, seed| check_without(text, "f", seed, Effort::default(), None);
+        let without = |text: &str, seed| {
+            check_without(text, "f", seed, Effort::default(), Without::Rule(omitted))
+        };
+        assert!(is_refuted(&name, without), "{name} does not show that the rule is needed");
+        let whole = |text: &str, seed| check(text, "f", seed, Effort::default());
         assert!(!is_refuted(&name, whole), "{name} refutes the whole analysis");
+    }
+}
+
+#[test]
+fn without_what_loads_depend_on_the_oracle_finds_the_answer_wrong() {
+    for omitted in [OmittedRead::OldContent, OmittedRead::Place, OmittedRead::OtherWays] {
+        let found = (0..30_000).find(|&seed| {
+            let (program, kind) = random_program(seed);
+            let text = runnable_alone(&program, kind, seed);
+            let effort = Effort::default();
+            let tally = check_without(&text, "f", seed, effort, Without::Read(omitted));
+            !tally.expect("a generated program is well-formed").unsound.is_empty()
+        });
+        assert!(found.is_some(), "no program shows that {omitted:?} is needed");
     }
 }
 

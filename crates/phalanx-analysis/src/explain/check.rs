@@ -134,6 +134,8 @@ impl<'a> Implications<'a> {
         length: usize,
     ) {
         let holds = match fact {
+            // Answers do not tell of versions of memory.
+            Fact::Value(value) if value.index() >= self.table.reported() => SourceSet::ALL,
             Fact::Value(value) => self.answer.value(value),
             Fact::Use(value, user) => self.answer.at_use(value, user),
             Fact::Terminator(block) => self.answer.terminator(block),

@@ -167,8 +167,16 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// What a value depends on. Answers do not tell of versions of memory.
+    fn holds(&self, value: Value) -> SourceSet {
+        match value.index() < self.table.reported() {
+            true => self.answer.value(value),
+            false => SourceSet::ALL,
+        }
+    }
+
     fn value(&mut self, value: Value, sources: SourceSet) {
-        let new = sources.difference(self.values[value.index()]) & self.answer.value(value);
+        let new = sources.difference(self.values[value.index()]) & self.holds(value);
         if !new.is_empty() {
             self.values[value.index()] |= new;
             self.push(Derived::Value(value), new);

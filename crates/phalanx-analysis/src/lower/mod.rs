@@ -26,6 +26,7 @@ pub use full::FullRules;
 pub use llvm::LlvmRules;
 pub use numbering::{Definition, Numbering};
 use private::MemoryRows;
+pub use private::OmittedRead;
 pub(crate) use private::RowNumbers;
 pub use update::Neighbours;
 
@@ -141,7 +142,19 @@ pub fn full_with(
     memory: &PrivateMemory,
     unused: usize,
 ) -> ValueTable {
-    with_rows(code, around, memory, unused).0
+    with_rows(code, around, (memory, None), unused).0
+}
+
+/// The same without something that loads depend on: a negative control.
+#[cfg(any(test, feature = "testing"))]
+#[must_use]
+pub fn full_without(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+    omitted: OmittedRead,
+) -> ValueTable {
+    with_rows(code, around, (memory, Some(omitted)), 0).0
 }
 
 /// The same, and which values the versions of memory are.
@@ -151,7 +164,7 @@ pub(crate) fn full_and_rows(
     memory: &PrivateMemory,
     unused: usize,
 ) -> (ValueTable, RowNumbers) {
-    let (table, rows) = with_rows(code, around, memory, unused);
+    let (table, rows) = with_rows(code, around, (memory, None), unused);
     let first = table.memory().map_or(0, |memory| memory.first as usize);
     let numbers = RowNumbers::new(&rows, Value::new(first));
     (table, numbers)
@@ -160,7 +173,7 @@ pub(crate) fn full_and_rows(
 fn with_rows(
     code: Code<'_>,
     around: Surroundings<'_>,
-    memory: &PrivateMemory,
+    (memory, omitted): (&PrivateMemory, Option<OmittedRead>),
     unused: usize,
 ) -> (ValueTable, MemoryRows) {
     let mut rules = FullRules::new(code, around).with_memory(memory);
@@ -168,7 +181,7 @@ fn with_rows(
         return (lower(code, &mut rules), MemoryRows::default());
     };
     let mut table = lower_open(code, &mut rules);
-    let rows = MemoryRows::new(code, &rules, memory);
+    let rows = MemoryRows::new(code, &rules, memory, omitted);
     rows.add_to(&mut table, Numbering::new(code.header), entry, unused);
     (table.finish(), rows)
 }

@@ -40,6 +40,17 @@ use crate::{
 /// How many steps from an address to its object are looked at for indices; beyond that the address itself counts.
 const CHAIN: usize = 16;
 
+/// What a test leaves out, to see that it is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OmittedRead {
+    /// What a slot held before something was written to a part of it.
+    OldContent,
+    /// Where in an object is accessed.
+    Place,
+    /// All that comes into a memory phi but the first.
+    OtherWays,
+}
+
 /// What a row stands for: the slot, by its object and first byte, and the instruction that defines it or the block of the phi.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RowKey {
@@ -87,13 +98,19 @@ pub(super) struct MemoryRows {
 
 impl MemoryRows {
     /// Those of a function with private memory.
-    pub(super) fn new(code: Code<'_>, rules: &FullRules<'_>, memory: &PrivateMemory) -> Self {
+    pub(super) fn new(
+        code: Code<'_>,
+        rules: &FullRules<'_>,
+        memory: &PrivateMemory,
+        omitted: Option<OmittedRead>,
+    ) -> Self {
         let numbering = Numbering::new(code.header);
         let mut make = Make {
             code,
             numbering,
             memory,
             rules,
+            omitted,
             row_of: vec![u32::MAX; memory.events().len()],
             definitions: 0,
         };
@@ -239,6 +256,7 @@ struct Make<'a, 'b> {
     numbering: Numbering,
     memory: &'b PrivateMemory,
     rules: &'b FullRules<'a>,
+    omitted: Option<OmittedRead>,
     /// By event that defines something: its row; `u32::MAX` if it has none.
     row_of: Vec<u32>,
     /// How many rows are definitions; those of phis follow.
@@ -271,7 +289,12 @@ impl Make<'_, '_> {
         for phi in self.memory.ssa().phis() {
             let first = made.entries.len();
             let incoming = self.memory.ssa().incoming(phi).iter();
-            made.entries.extend(incoming.map(|&(pred, version)| self.entry(pred, version)));
+            let ways = match self.omitted {
+                Some(OmittedRead::OtherWays) => 1,
+                _ => usize::MAX,
+            };
+            made.entries
+                .extend(incoming.take(ways).map(|&(pred, version)| self.entry(pred, version)));
             made.rows.push(Row {
                 key: self.key(phi.variable, phi.block.raw(), true),
                 block: phi.block,
@@ -330,7 +353,7 @@ impl Make<'_, '_> {
 
     /// What decides which part of an object is accessed.
     fn place(&self, touch: &Touch, address: IrValue, reads: &mut SmallVec<[Read; 4]>) {
-        if !touch.is_at_variable_offset {
+        if !touch.is_at_variable_offset || self.omitted == Some(OmittedRead::Place) {
             return;
         }
         let body = self.code.body;
@@ -383,7 +406,7 @@ impl Make<'_, '_> {
                 definition = Definition::source(SourceSet::OPAQUE_THREAD);
             }
         }
-        if !self.is_must(touch) {
+        if !self.is_must(touch) && self.omitted != Some(OmittedRead::OldContent) {
             reads.extend(self.version(self.memory.reaching(touch)));
         }
         let key = self.key(touch.slot, touch.inst.into_raw().into_u32(), false);

@@ -104,7 +104,7 @@ impl Neighbours {
         let mut rules = FullRules::new(code, around).with_memory(memory);
         self.update(code, &mut rules, changed, table);
         if let Some(numbers) = rows {
-            let rows = MemoryRows::new(code, &rules, memory);
+            let rows = MemoryRows::new(code, &rules, memory, None);
             numbers.update(&rows, Numbering::new(code.header), code, table);
         }
     }

@@ -91,8 +91,10 @@ pub fn call_effects(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> M
     let info = body.call_info(call);
     let site = context.function_attrs(info.attributes);
     let mut effects = site.memory().unwrap_or(MemoryEffects::UNKNOWN);
-    let control = context.find_symbol(b"convergencectrl");
-    let has_bundles = info.bundles.iter().any(|&(tag, _)| Some(tag) != control);
+    let has_bundles = !info.bundles.is_empty() && {
+        let control = context.find_symbol(b"convergencectrl");
+        info.bundles.iter().any(|&(tag, _)| Some(tag) != control)
+    };
     let Some(callee) = body.const_callee(call) else { return effects };
     let ConstKind::Global(name) = context.const_data(callee).kind else { return effects };
     if let GlobalName::Named(symbol) = name {

@@ -8,8 +8,10 @@
 //! | [`ssa`] | SSA form of memory variables: uses, definitions, phis |
 //! | [`private`] | objects of the frame that nobody else can reach, as memory variables |
 //! | [`hssa`] | these, and one variable per class of memory for the rest |
+//! | [`alias`] | whether two accesses may touch the same bytes |
 //! | [`classic`] | one variable for all of memory, as LLVM has it; the walker |
 
+pub mod alias;
 pub mod classic;
 pub mod effects;
 pub mod hssa;
@@ -18,6 +20,7 @@ pub mod private;
 pub mod sizes;
 pub mod ssa;
 
+pub use alias::{Alias, AliasQuery, Location};
 pub use classic::ClassicMemorySsa;
 pub use hssa::{MemoryClass, MemorySsa};
 pub use origins::Origins;

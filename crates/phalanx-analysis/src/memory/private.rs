@@ -96,6 +96,8 @@ pub struct PrivateMemory {
     /// Instructions whose change may change any of this: allocas, addresses made from them, and whatever has one for an operand.
     concerned: Concerned,
     origins: Origins,
+    /// All private objects, accessed or not, in order of their numbers.
+    objects: Vec<InstId>,
 }
 
 /// Instructions that matter, by number. Equal if they hold the same, however long they are.
@@ -261,6 +263,12 @@ impl PrivateMemory {
             address = body.operands(inst)[0];
         }
         None
+    }
+
+    /// Whether an alloca is an object that nobody else can reach.
+    #[must_use]
+    pub fn is_object(&self, alloca: InstId) -> bool {
+        self.objects.binary_search_by_key(&number(alloca), |object| number(*object)).is_ok()
     }
 
     /// The object of a touch.
@@ -574,7 +582,10 @@ impl Scan<'_> {
         let ssa = Ssa::new(cfg, dom, &events, slots.len() as u32, Pruning::Live);
         let concerned = self.concerned;
         let origins = Origins::default();
-        PrivateMemory { slots, touches, first, touch_of, events, ssa, concerned, origins }
+        let private = objects.iter().filter(|object| object.is_private);
+        let mut objects: Vec<InstId> = private.map(|object| object.alloca).collect();
+        objects.sort_unstable_by_key(|object| number(*object));
+        PrivateMemory { objects, slots, touches, first, touch_of, events, ssa, concerned, origins }
     }
 
     /// Gives up objects whose address a phi takes over an edge that was not visited when the phi was.
@@ -591,6 +602,10 @@ impl Scan<'_> {
             }
         }
     }
+}
+
+fn number(inst: InstId) -> u32 {
+    inst.into_raw().into_u32()
 }
 
 fn writes(effect: Effect) -> bool {

@@ -12,7 +12,6 @@ use phalanx_ir::{
     InstData, InstId, Opcode, TypeKind, Value, ValueKind,
     attributes::{Access, AttrKind, AttrSetData, MemoryEffects, MemoryLocation},
     constant::ConstKind,
-    flow::node_of,
     inst::{InstFlags, Ordering},
 };
 use phalanx_target::{
@@ -147,7 +146,6 @@ impl Effects {
                 // Nobody executes what is unreachable, so `unreachable` itself is no matter; how a thread got there is.
                 all.may_not_return |= !goes_on && opcode != Opcode::Unreachable;
             }
-            debug_assert!(node_of(block).index() < code.flow.id_count());
         }
         let attributes = code.context.function_attrs(code.header.attributes);
         if attributes.has(AttrKind::WillReturn) && attributes.has(AttrKind::NoUnwind) {
@@ -281,7 +279,13 @@ impl Scan<'_> {
                     .calls
                     .summary(name)
                     .filter(|s| s.ty == Some(info.function_type))
-                    .map(|summary| self.seen_from_here(call, summary.effects)),
+                    .map(|summary| {
+                        let mut effects = self.seen_from_here(call, summary.effects);
+                        // Code says more than the mark of a call, which says more than other attributes.
+                        effects.convergent |=
+                            !summary.is_from_code && site.has(AttrKind::Convergent);
+                        effects
+                    }),
             },
             _ => None,
         };

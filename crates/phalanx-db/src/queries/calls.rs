@@ -1,10 +1,11 @@
 //! The call graph of a module, and the place of a function in it.
 //!
 //! Nodes are functions with a body; an edge is a direct call. Who else may call a function is a property of it: it is *closed* when it
-//! cannot be named from outside of the module and every mention of it is a direct call. The graph is made from
+//! cannot be named from outside of the module (or the driver says that nobody does) and every mention of it is a direct call. The graph is made from
 //! [`Mentions`](crate::Mentions), which are inputs of high durability, so an edit that changes no call leaves it as it is without
 //! a look at it.
 
+use phalanx_analysis::summary::is_exact;
 use phalanx_graph::Components;
 use phalanx_ir::{
     Const, GlobalName, InstId, attributes::AttrKind, constant::ConstKind, module::Linkage,
@@ -47,7 +48,7 @@ impl CallGraph {
 
 /// The call graph of a module.
 ///
-/// *Reads* `shell`, `functions`, headers and `mentions` of the functions. *Changes when* a call appears or goes, or the linkage
+/// *Reads* `shell`, `functions`, `is_whole`, headers and `mentions` of the functions. *Changes when* a call appears or goes, or the linkage
 /// of a function changes. *Cost* O(functions + calls + entities).
 #[salsa::tracked(returns(ref))]
 pub fn call_graph(db: &dyn Db, module: ModuleInput) -> CallGraph {
@@ -77,7 +78,7 @@ pub fn call_graph(db: &dyn Db, module: ModuleInput) -> CallGraph {
         let header = function.header(db);
         let context = module.context(db);
         let architecture = target(db, module).architecture();
-        matches!(header.linkage, Linkage::Internal | Linkage::Private)
+        is_local(db, *function)
             && calling_convention::entry(header.call_conv, architecture) == Entry::Call
             && header.address_space == 0
             && !context.function_attrs(header.attributes).has(AttrKind::Naked)
@@ -185,7 +186,9 @@ pub(super) fn closed_calls(db: &dyn Db, function: FunctionInput) -> Vec<(InstId,
     found.filter(|(_, callee)| is_local(db, *callee)).collect()
 }
 
-/// Whether a function cannot be named from outside of its module.
+/// Whether a function cannot be named from outside of its module, or the driver says that nobody does.
 pub(super) fn is_local(db: &dyn Db, function: FunctionInput) -> bool {
-    matches!(function.header(db).linkage, Linkage::Internal | Linkage::Private)
+    let linkage = function.header(db).linkage;
+    matches!(linkage, Linkage::Internal | Linkage::Private)
+        || is_exact(linkage) && function.module(db).is_whole(db)
 }

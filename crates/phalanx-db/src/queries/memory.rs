@@ -2,7 +2,7 @@
 
 use phalanx_analysis::{
     lower::{Code, Surroundings},
-    memory::{ClassicMemorySsa, MemorySsa, TypeLayout},
+    memory::{Alias, AliasQuery, ClassicMemorySsa, MemorySsa, TypeLayout},
 };
 use phalanx_ir::attributes::AttrKind;
 use phalanx_ir::{ConstKind, InstId, Opcode, Value, metadata::Metadata, module::GlobalIndex};
@@ -43,6 +43,31 @@ pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Classi
     with_code(db, function, callees(db, function), |code, around| {
         let never_changes = |load| never_changes(db, function, code, around, load);
         ClassicMemorySsa::new(code, around, (cfg, dom), never_changes)
+    })
+}
+
+/// How two loads, stores or atomic operations of a function relate. None if one of them is something else, or for a declaration. Not a
+/// query: where several pairs are asked about, [`with_aliases`] shares the work.
+pub fn alias(db: &dyn Db, function: FunctionInput, a: InstId, b: InstId) -> Option<Alias> {
+    with_aliases(db, function, |query| {
+        let (a, b) = (query.location(a)?, query.location(b)?);
+        Some(query.alias(a, b))
+    })?
+}
+
+/// Answers questions about what aliases in a function. Not a query.
+///
+/// *Reads* what [`memory_ssa`] does, [`module_index`].
+pub fn with_aliases<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    ask: impl FnOnce(&mut AliasQuery<'_>) -> R,
+) -> Option<R> {
+    let memory = memory_ssa(db, function).as_ref()?;
+    let index = module_index(db, function.module(db));
+    let is_variable = |name| matches!(index.find(name), Some(GlobalIndex::Variable(_)));
+    with_code(db, function, callees(db, function), |code, around| {
+        ask(&mut AliasQuery::new(code, around, memory.private(), &is_variable))
     })
 }
 

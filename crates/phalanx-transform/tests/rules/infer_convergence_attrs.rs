@@ -180,3 +180,26 @@ fn recursion_with_a_barrier_somewhere() {
         "#]],
     );
 }
+
+/// The mark on a call of something unknown is all that is known.
+#[test]
+fn calls_of_what_is_not_known() {
+    check(
+        r#"define void @plain() convergent "mark" {
+             call void @unknown()
+             ret void
+           }
+           define void @marked() convergent "mark" {
+             call void @unknown() convergent
+             ret void
+           }"#,
+        &expect![[r#"
+            define void @plain() #3 {
+              call void @unknown()
+            define void @marked() #4 {
+              call void @unknown() #5
+            attributes #3 = { "mark" }
+            attributes #4 = { convergent "mark" }
+        "#]],
+    );
+}

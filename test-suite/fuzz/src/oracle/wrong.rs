@@ -3,9 +3,11 @@
 use phalanx::{
     analysis::{
         divergence::{Divergence, Rules, solve},
-        lower::{self, Code, Surroundings},
+        lower::{self, Code, OmittedRead, Surroundings},
         memory::PrivateMemory,
-        summary::{CallFacts, Dependence, Outcome, Summary, summarize_without_parting},
+        summary::{
+            CallFacts, Dependence, NoCallFacts, Outcome, Summary, summarize_without_parting,
+        },
     },
     db::{Database, FunctionInput, queries},
     ir::GlobalName,
@@ -142,6 +144,20 @@ pub(super) fn divergence(
     let table = with_code(db, function, &facts, |code, around| {
         let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
         lower::full_with(code, around, &memory, 0)
+    });
+    Some(solve(flow, &table, Rules::Precise))
+}
+
+/// What divergence comes out without something that loads from private memory depend on.
+pub(super) fn without_read(
+    db: &Database,
+    function: FunctionInput,
+    omitted: OmittedRead,
+) -> Option<Divergence> {
+    let flow = flow(db, function)?;
+    let table = with_code(db, function, &NoCallFacts, |code, around| {
+        let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+        lower::full_without(code, around, &memory, omitted)
     });
     Some(solve(flow, &table, Rules::Precise))
 }
