@@ -24,7 +24,6 @@ struct Seen {
     control: usize,
     longest: usize,
     irreducible: usize,
-    by_two: usize,
 }
 
 const KINDS: [SourceSet; 4] =
@@ -82,10 +81,7 @@ fn check(seed: u64, seen: &mut Seen) {
             if let Err(error) = twin.check(&postdom, fact, sources, &chain) {
                 panic!("{error}\n{}", show());
             }
-            // Two branches in an irreducible region can bring about together what neither does alone.
-            let is_by_two = length.is_none_or(|length| chain.len() < length) && !is_reducible;
-            assert!(is_by_two || Some(chain.len()) == length, "not {length:?} links, {}", show());
-            seen.by_two += usize::from(is_by_two);
+            assert_eq!(Some(chain.len()), length, "{}", show());
             seen.chains += 1;
             seen.links += chain.len();
             seen.longest = seen.longest.max(chain.len());

@@ -185,18 +185,7 @@ pub struct OfBranch {
 /// See [`OfBranch`]. By the twin if `is_slow`, else by the solver.
 #[must_use]
 pub fn of_branch(flow: Flow<'_>, table: &ValueTable, branch: Node, is_slow: bool) -> OfBranch {
-    of_branches(flow, table, &[branch], is_slow)
-}
-
-/// The same of some branches together.
-#[must_use]
-pub fn of_branches(
-    flow: Flow<'_>,
-    table: &ValueTable,
-    branches: &[Node],
-    is_slow: bool,
-) -> OfBranch {
-    let alone = table.with_branches_alone(branches, SourceSet::X);
+    let alone = table.with_branch_alone(branch, SourceSet::X);
     let fast = crate::divergence::precise::solve(flow, &alone);
     let uses = |answer: &Divergence| -> BTreeSet<(Value, User)> {
         let uses = answer.temporal.iter().chain(answer.unlisted.iter());
@@ -222,8 +211,8 @@ fn values_in(table: &ValueTable, answer: &Divergence) -> BTreeSet<Value> {
 }
 
 impl ValueTable {
-    /// The table in which nothing depends on anything but some terminators.
-    fn with_branches_alone(&self, branches: &[Node], source: SourceSet) -> ValueTable {
+    /// The table in which nothing depends on anything but one terminator.
+    fn with_branch_alone(&self, branch: Node, source: SourceSet) -> ValueTable {
         let mut alone = self.clone();
         alone.seed = vec![SourceSet::EMPTY; self.len()];
         alone.images = vec![[SourceSet::EMPTY; SourceSet::COUNT]];
@@ -237,10 +226,8 @@ impl ValueTable {
         for block in 0..self.block_count() {
             alone.fixed_terminators.insert(block);
         }
-        for branch in branches {
-            alone.fixed_terminators.remove(branch.index());
-        }
-        alone.seeded_terminators = branches.iter().map(|&branch| (branch, source)).collect();
+        alone.fixed_terminators.remove(branch.index());
+        alone.seeded_terminators = vec![(branch, source)];
         alone
     }
 }

@@ -11,7 +11,7 @@ use phalanx_target::SourceSet;
 
 use super::{Cause, Fact, Link, Separation};
 use crate::affect::{User, UserKind, Value};
-use crate::divergence::twin::{OfBranch, of_branch, of_branches};
+use crate::divergence::twin::{OfBranch, of_branch};
 use crate::divergence::{Divergence, Flow, ValueTable};
 
 /// Everything that leads to something.
@@ -210,17 +210,14 @@ impl<'a> Implications<'a> {
             (Cause::Join(separation), Fact::Value(phi)) => {
                 is_kept
                     && self.table.is_phi(phi)
-                    && self
-                        .brings(separation.branch, link.source, |found| found.values.contains(&phi))
+                    && self.brings(separation.branch, |found| found.values.contains(&phi))
                     && self.has_ways(separation, phi)
             }
             (Cause::Assumed { cycle, separation }, Fact::Value(value)) => {
                 is_kept
                     && !self.flow.cycles.is_reducible(*cycle)
                     && self.flow.cycles.contains(*cycle, self.table.block(value))
-                    && self.brings(separation.branch, link.source, |found| {
-                        found.values.contains(&value)
-                    })
+                    && self.brings(separation.branch, |found| found.values.contains(&value))
             }
             (Cause::Temporal { value, separation, .. }, fact) => {
                 let (user, kept) = match fact {
@@ -233,7 +230,7 @@ impl<'a> Implications<'a> {
                     Fact::Block(_) => return false,
                 };
                 let brings = |found: &OfBranch| found.uses.contains(&(*value, user));
-                kept && self.brings(separation.branch, before, brings)
+                kept && self.brings(separation.branch, brings)
             }
             (Cause::Control { branch, .. }, Fact::Block(block)) => {
                 is_kept && depends(self.flow.cfg, postdom, block, *branch)
@@ -242,18 +239,9 @@ impl<'a> Implications<'a> {
         }
     }
 
-    /// Whether a branch brings something about, by itself, or together with another one that makes threads run apart in an irreducible
-    /// region.
-    fn brings(&self, branch: Node, source: SourceSet, is_in: impl Fn(&OfBranch) -> bool) -> bool {
-        if self.of_branch.get(&branch).is_some_and(&is_in) {
-            return true;
-        }
-        let others = self.of_branch.keys().filter(|&&other| {
-            self.answer.terminator(other).contains(source) && !self.flow.cycles.all_reducible()
-        });
-        let mut together =
-            others.map(|&other| of_branches(self.flow, self.table, &[branch, other], false));
-        together.any(|found| is_in(&found))
+    /// Whether a branch brings something about by itself.
+    fn brings(&self, branch: Node, is_in: impl Fn(&OfBranch) -> bool) -> bool {
+        self.of_branch.get(&branch).is_some_and(is_in)
     }
 
     /// Whether the ways to a join are ways, begin differently and bring different values.
