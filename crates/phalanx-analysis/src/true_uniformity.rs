@@ -14,7 +14,7 @@
 //! 2. computed in a kernel, outside of all cycles, in a block that all threads of a wave execute or none, and uniform in the wave: a load
 //!    in the entry block; or
 //! 3. a pure function of members, or of nothing, whose own sources are known and do not vary in a wave: the workgroup's index, a sum of
-//!    members; or a phi that selects nothing, of a member.
+//!    members; or a phi that selects nothing, of a member. Not a load from private memory: other threads have other memory there.
 //!
 //! In a function that is not a kernel the threads that were active at the call are all that there are, so only 3 applies there, and to things that
 //! are no arguments.
@@ -34,7 +34,7 @@ use crate::control::control_divergence;
 use crate::divergence::{Divergence, Flow, ValueTable};
 
 /// What is known, and of what kind of function.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Known<'a> {
     /// Its control flow.
     pub flow: Flow<'a>,
@@ -50,12 +50,14 @@ pub struct Known<'a> {
     pub arguments: usize,
     /// Whether all threads of a wave enter the function together.
     pub is_kernel: bool,
+    /// Whether a value is read from memory that may be other memory in each thread.
+    pub is_read_from_private: &'a dyn Fn(Value) -> bool,
 }
 
 /// The values that are equal over all lanes of a wave, active or not, by number.
 #[must_use]
 pub fn truly_uniform(known: Known<'_>) -> BitSet {
-    let Known { flow, postdom, table, divergence, varying, arguments, is_kernel } = known;
+    let Known { flow, postdom, table, divergence, varying, arguments, is_kernel, .. } = known;
     let control = control_divergence(flow.cfg, postdom, divergence.terminators());
     // What any thread can name by itself: the rest is unknown but equal among those who are there.
     let named = SourceSet::BLOCK_XYZ
@@ -81,6 +83,12 @@ pub fn truly_uniform(known: Known<'_>) -> BitSet {
     let mut is_settled = BitSet::new(table.len());
     let mut work = Vec::new();
     for value in table.values() {
+        if !table.is_reported(value) {
+            // Other threads have other memory, whatever was stored here.
+            is_settled.insert(value.index());
+            work.push(value);
+            continue;
+        }
         let seed = table.seed(value);
         let is_known = named.contains(seed) && !seed.intersects(varying);
         let (member, settled) = if value.index() < arguments {
@@ -92,7 +100,9 @@ pub fn truly_uniform(known: Known<'_>) -> BitSet {
             (!selects && is_known, selects)
         } else {
             // What ignores its operands is what its sources say.
-            (table.is_pure(value) && is_known, table.is_fixed(value))
+            let is_private = (known.is_read_from_private)(value);
+            let is_member = table.is_pure(value) && is_known && !is_private;
+            (is_member, is_private || table.is_fixed(value))
         };
         if member {
             members.insert(value.index());

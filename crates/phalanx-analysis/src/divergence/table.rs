@@ -9,7 +9,7 @@ use std::cell::Cell;
 use phalanx_graph::{BitSet, Node};
 use phalanx_target::SourceSet;
 
-use crate::affect::{AffectMap, User, Value};
+use crate::affect::{AffectMap, User, UserKind, Value};
 
 /// What a value's definition makes of its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -182,6 +182,21 @@ impl ValueTable {
     #[must_use]
     pub fn reported(&self) -> usize {
         self.memory.map_or(self.block.len(), |memory| memory.others as usize)
+    }
+
+    /// Whether an answer tells of a value.
+    #[must_use]
+    pub fn is_reported(&self, value: Value) -> bool {
+        value.index() < self.reported()
+    }
+
+    /// Whether an answer tells of what a user reads.
+    #[must_use]
+    pub fn is_reported_user(&self, user: User) -> bool {
+        match user.kind() {
+            UserKind::Value(user) => self.is_reported(user),
+            UserKind::Terminator(_) => true,
+        }
     }
 
     /// How many blocks there are.

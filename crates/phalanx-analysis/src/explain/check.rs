@@ -135,8 +135,13 @@ impl<'a> Implications<'a> {
     ) {
         let holds = match fact {
             // Answers do not tell of versions of memory.
-            Fact::Value(value) if value.index() >= self.table.reported() => SourceSet::ALL,
+            Fact::Value(value) if !self.table.is_reported(value) => SourceSet::ALL,
             Fact::Value(value) => self.answer.value(value),
+            Fact::Use(value, user)
+                if !self.table.is_reported(value) || !self.table.is_reported_user(user) =>
+            {
+                SourceSet::ALL
+            }
             Fact::Use(value, user) => self.answer.at_use(value, user),
             Fact::Terminator(block) => self.answer.terminator(block),
             Fact::Block(_) => SourceSet::EMPTY,

@@ -169,8 +169,15 @@ impl<'a> Search<'a> {
 
     /// What a value depends on. Answers do not tell of versions of memory.
     fn holds(&self, value: Value) -> SourceSet {
-        match value.index() < self.table.reported() {
+        match self.table.is_reported(value) {
             true => self.answer.value(value),
+            false => SourceSet::ALL,
+        }
+    }
+
+    fn holds_at(&self, value: Value, user: User) -> SourceSet {
+        match self.table.is_reported(value) && self.table.is_reported_user(user) {
+            true => self.answer.at_use(value, user),
             false => SourceSet::ALL,
         }
     }
@@ -211,7 +218,7 @@ impl<'a> Search<'a> {
     /// A user sees the value of the iteration in which its thread left.
     fn read(&mut self, value: Value, user: User, sources: SourceSet) {
         let known = self.uses.entry((value, user)).or_default();
-        let new = sources.difference(*known) & self.answer.at_use(value, user);
+        let new = sources.difference(*known) & self.holds_at(value, user);
         if new.is_empty() {
             return;
         }

@@ -55,11 +55,14 @@ impl Variance {
         let control = control_divergence(flow.cfg, postdom, divergence.terminators());
         let mut statements: Vec<SourceSet> = table
             .values()
+            .take(table.reported())
             .map(|value| divergence.value(value) | control[table.block(value).index()])
             .collect();
-        for value in table.values() {
+        for value in table.values().take(table.reported()) {
             for &user in table.affects().users(value) {
-                if let UserKind::Value(statement) = user.kind() {
+                if let UserKind::Value(statement) = user.kind()
+                    && table.is_reported(statement)
+                {
                     // What it reads decides what it does, even where its result is always uniform.
                     let read = divergence.at_use(value, User::value(statement));
                     statements[statement.index()] |= read;

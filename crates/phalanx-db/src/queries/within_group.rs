@@ -3,14 +3,16 @@
 use phalanx_analysis::{
     control,
     divergence::{Divergence, Rules, solve},
+    lower::{Definition, Numbering},
     true_uniformity::{self, Known},
     variance::{BarrierModel, Variance, barrier_blocks, barriers},
 };
 use phalanx_graph::{BitSet, Node};
-use phalanx_target::{Scope, SourceSet, varying};
+use phalanx_ir::{InstId, Opcode, ValueKind};
+use phalanx_target::{AddressSpace, Scope, SourceSet, varying};
 
 use super::facts::{
-    NO_CALLEES, affect_map, divergence, flow_facts, is_kernel, launch_facts, with_code,
+    NO_CALLEES, affect_map, divergence, flow_facts, is_kernel, launch_facts, target, with_code,
 };
 use super::graph::{cfg, cycles, postdom_tree};
 use crate::FunctionInput;
@@ -86,6 +88,14 @@ pub fn assumed_control_divergence(
 /// *Reads* `header`, [`affect_map`], [`divergence()`], [`launch_facts`] and the graph facts. *Changes when* one of these does. *Cost* near-linear.
 #[salsa::tracked(returns(ref))]
 pub fn truly_uniform(db: &dyn Db, function: FunctionInput) -> Option<BitSet> {
+    let (body, numbering) = (function.body(db), Numbering::new(function.header(db)));
+    // Loads of memory that is the same for all are told apart by their address where it matters; this leaves out a little more.
+    let is_read_from_private = |value| match numbering.definition(value) {
+        Definition::Inst(inst) => {
+            body.inst(inst).opcode == Opcode::Load && !is_constant_load(db, function, inst)
+        }
+        Definition::Argument(_) => false,
+    };
     Some(true_uniformity::truly_uniform(Known {
         flow: flow_facts(db, function)?,
         postdom: postdom_tree(db, function).as_deref()?,
@@ -94,5 +104,22 @@ pub fn truly_uniform(db: &dyn Db, function: FunctionInput) -> Option<BitSet> {
         varying: varying(Scope::Wave, launch_facts(db, function)),
         arguments: function.header(db).params.len(),
         is_kernel: is_kernel(db, function),
+        is_read_from_private: &is_read_from_private,
     }))
+}
+
+/// Whether a load reads constant memory by its type.
+fn is_constant_load(db: &dyn Db, function: FunctionInput, load: InstId) -> bool {
+    let module = function.module(db);
+    let (context, body) = (module.context(db), function.body(db));
+    let address = body.operands(load)[0];
+    let ty = match address.kind() {
+        ValueKind::Inst(inst) => body.inst(inst).ty,
+        ValueKind::Arg(position) => function.header(db).params[position as usize],
+        ValueKind::Const(constant) => context.const_data(constant).ty,
+        _ => return false,
+    };
+    let architecture = target(db, module).architecture();
+    let space = context.type_kind(ty).address_space();
+    space.is_some_and(|space| AddressSpace::of(architecture, space) == AddressSpace::Constant)
 }
