@@ -35,7 +35,7 @@
 //!
 //! # Recursion
 //!
-//! [`Summary::BOTTOM`] for every function of a component of the call graph, and again from what was found until nothing changes: the
+//! [`Summary::bottom`] for every function of a component of the call graph, and again from what was found until nothing changes: the
 //! least solution, since all rules have one antecedent. What a call returns was computed by a finite tree of calls.
 
 mod effects;

@@ -217,8 +217,9 @@ impl<'a> Search<'a> {
 
     /// A user sees the value of the iteration in which its thread left.
     fn read(&mut self, value: Value, user: User, sources: SourceSet) {
+        let holds = self.holds_at(value, user);
         let known = self.uses.entry((value, user)).or_default();
-        let new = sources.difference(*known) & self.holds_at(value, user);
+        let new = sources.difference(*known) & holds;
         if new.is_empty() {
             return;
         }

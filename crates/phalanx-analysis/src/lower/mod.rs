@@ -26,8 +26,8 @@ pub use full::FullRules;
 pub use llvm::LlvmRules;
 pub use numbering::{Definition, Numbering};
 use private::MemoryRows;
-pub use private::OmittedRead;
 pub(crate) use private::RowNumbers;
+pub use private::{MemoryVersion, OmittedRead, VersionBy};
 pub use update::Neighbours;
 
 use crate::{
@@ -168,6 +168,18 @@ pub(crate) fn full_and_rows(
     let first = table.memory().map_or(0, |memory| memory.first as usize);
     let numbers = RowNumbers::new(&rows, Value::new(first));
     (table, numbers)
+}
+
+/// What the values are, in the order of their numbers, that stand for versions of memory in a table made by [`full_with`] with no unused
+/// numbers. O(one lowering).
+#[must_use]
+pub fn memory_versions(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+) -> Vec<MemoryVersion> {
+    let (table, rows) = with_rows(code, around, (memory, None), 0);
+    table.memory().map_or_else(Vec::new, |memory| rows.versions(memory.first as usize))
 }
 
 fn with_rows(

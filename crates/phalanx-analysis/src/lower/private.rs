@@ -60,6 +60,26 @@ pub(super) struct RowKey {
     offset: i64,
 }
 
+/// A version of private memory that has a value of its own: a memory phi, or what a store leaves that does not replace all of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryVersion {
+    /// Its number in the table.
+    pub value: Value,
+    /// The stack slot.
+    pub object: InstId,
+    /// Where it comes to be.
+    pub by: VersionBy,
+}
+
+/// Where a version of memory comes to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VersionBy {
+    /// An instruction that writes.
+    Write(InstId),
+    /// A memory phi at the start of a block.
+    Phi(Node),
+}
+
 /// What is read: a value, or a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Read {
@@ -97,6 +117,19 @@ pub(super) struct MemoryRows {
 }
 
 impl MemoryRows {
+    /// What the rows are, numbered from `first` on.
+    pub(super) fn versions(&self, first: usize) -> Vec<MemoryVersion> {
+        let version = |(number, row): (usize, &Row)| MemoryVersion {
+            value: Value::new(first + number),
+            object: InstId::from_raw(row.key.alloca.into()),
+            by: match row.key.is_phi {
+                true => VersionBy::Phi(row.block),
+                false => VersionBy::Write(InstId::from_raw(row.key.at.into())),
+            },
+        };
+        self.rows.iter().enumerate().map(version).collect()
+    }
+
     /// Those of a function with private memory.
     pub(super) fn new(
         code: Code<'_>,

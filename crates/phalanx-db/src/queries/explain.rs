@@ -3,13 +3,14 @@
 use phalanx_analysis::{
     affect::User,
     explain::{Derivations, Fact, Link},
-    lower::Numbering,
+    lower::{self, MemoryVersion, Numbering},
+    memory::PrivateMemory,
 };
 use phalanx_ir::{BlockId, InstId, Value, flow};
 use phalanx_target::{Scope, SourceSet, varying};
 
-use super::facts::{affect_map, divergence, flow_facts, launch_facts};
-use super::graph::postdom_tree;
+use super::facts::{NO_CALLEES, affect_map, divergence, flow_facts, launch_facts, with_code};
+use super::graph::{cfg, dom_tree, postdom_tree};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -41,6 +42,20 @@ pub fn derivations(db: &dyn Db, function: FunctionInput) -> Option<Derivations> 
     let table = affect_map(db, function).as_ref()?;
     let answer = divergence(db, function).as_ref()?;
     Some(Derivations::new(flow_facts(db, function)?, table, answer))
+}
+
+/// What the values of [`affect_map`] are that stand for versions of private memory, in the order of their numbers.
+///
+/// *Reads* what [`affect_map`] does. *Costs* as that. Nothing asks for it but explanations.
+#[salsa::tracked(returns(ref))]
+pub fn memory_versions(db: &dyn Db, function: FunctionInput) -> Vec<MemoryVersion> {
+    let graphs = (cfg(db, function).as_ref(), dom_tree(db, function).as_ref());
+    let (Some(cfg), Some(dom)) = graphs else { return Vec::new() };
+    let versions = with_code(db, function, NO_CALLEES, |code, around| {
+        let memory = PrivateMemory::new(code, around, cfg, dom);
+        lower::memory_versions(code, around, &memory)
+    });
+    versions.unwrap_or_default()
 }
 
 /// What the analysis calls a subject; none for constants and for operands that do not exist.

@@ -121,5 +121,5 @@ fn is_constant_load(db: &dyn Db, function: FunctionInput, load: InstId) -> bool 
     };
     let architecture = target(db, module).architecture();
     let space = context.type_kind(ty).address_space();
-    space.is_some_and(|space| AddressSpace::of(architecture, space) == AddressSpace::Constant)
+    space.is_some_and(|space| AddressSpace::of(architecture, space).is_constant())
 }

@@ -3,7 +3,7 @@
 use phalanx_analysis::{
     affect::{User, UserKind},
     explain::{Cause, Fact, Link, Separation},
-    lower::{Definition, Numbering},
+    lower::{Definition, MemoryVersion, Numbering, VersionBy},
 };
 use phalanx_db::{
     Database, FunctionInput,
@@ -178,7 +178,17 @@ impl<'a> Explainer<'a> {
         text(|out| self.printer.operand(value, false, out))
     }
 
+    /// The version of private memory that a value stands for, if it does.
+    fn version(&self, value: phalanx_analysis::Value) -> Option<&'a MemoryVersion> {
+        let versions = queries::memory_versions(self.db, self.input);
+        let at = versions.binary_search_by_key(&value, |version| version.value).ok()?;
+        versions.get(at)
+    }
+
     fn value_name(&self, value: phalanx_analysis::Value) -> String {
+        if let Some(version) = self.version(value) {
+            return format!("the content of {}", self.inst_name(version.object));
+        }
         match self.numbering.definition(value) {
             Definition::Argument(position) => self.operand(Value::arg(position)),
             Definition::Inst(inst) => self.inst_name(inst),
@@ -208,9 +218,13 @@ impl<'a> Explainer<'a> {
     }
 
     fn inst_of(&self, fact: Fact) -> Option<InstId> {
-        let of_value = |value| match self.numbering.definition(value) {
-            Definition::Inst(inst) => Some(inst),
-            Definition::Argument(_) => None,
+        let of_value = |value| match self.version(value).map(|version| version.by) {
+            Some(VersionBy::Write(inst)) => Some(inst),
+            Some(VersionBy::Phi(_)) => None,
+            None => match self.numbering.definition(value) {
+                Definition::Inst(inst) => Some(inst),
+                Definition::Argument(_) => None,
+            },
         };
         let terminator = |block| self.function.body.terminator(flow::block_of(block));
         match fact {
@@ -227,6 +241,11 @@ impl<'a> Explainer<'a> {
     fn place(&self, fact: Fact) -> (Place, Option<DebugPlace>) {
         if let Some(inst) = self.inst_of(fact) {
             return (self.lines.inst(inst), self.debug(inst));
+        }
+        if let Fact::Value(value) = fact
+            && let Some(VersionBy::Phi(block)) = self.version(value).map(|version| version.by)
+        {
+            return (self.lines.block(flow::block_of(block)), None);
         }
         match fact {
             Fact::Value(value) => match self.numbering.definition(value) {
@@ -261,6 +280,7 @@ impl<'a> Explainer<'a> {
         let (place, debug) = self.place(link.fact);
         let text = match (self.inst_of(link.fact), link.fact) {
             (Some(inst), _) => text(|out| self.printer.inst(inst, out)),
+            (None, Fact::Value(value)) if self.version(value).is_some() => self.what(link.fact),
             (None, Fact::Value(value)) => match self.numbering.definition(value) {
                 Definition::Argument(position) => text(|out| self.printer.arg(position, out)),
                 Definition::Inst(_) => String::new(),
@@ -374,10 +394,18 @@ impl<'a> Explainer<'a> {
                 format!("{user} reads {value}, which differs where it is computed"),
             );
         }
+        if let Fact::Value(own) = fact
+            && let Some(own) = self.version(own)
+        {
+            return ("memory", self.say_version(own, operand, what));
+        }
         let Some(inst) = self.inst_of(fact) else {
             return ("operand", format!("{what} depends on {value}"));
         };
         let body = self.function.body;
+        if self.version(operand).is_some() {
+            return ("memory", format!("{what} is read from private memory: {value}"));
+        }
         let ir_value = match self.numbering.definition(operand) {
             Definition::Argument(position) => Value::arg(position),
             Definition::Inst(inst) => Value::inst(inst),
@@ -391,6 +419,12 @@ impl<'a> Explainer<'a> {
                 "argument",
                 format!("{what} is the result of a call with {value} as argument {at}"),
             ),
+            (Opcode::Load, None) => (
+                "memory",
+                format!(
+                    "{what} is read from private memory, where {value} was stored or is an index"
+                ),
+            ),
             (Opcode::Load, Some(0)) => {
                 ("address", format!("{what} is loaded from the address {value}"))
             }
@@ -403,6 +437,22 @@ impl<'a> Explainer<'a> {
                 )
             }
             _ => ("operand", format!("{what} is computed from {value}")),
+        }
+    }
+
+    fn say_version(
+        &self,
+        version: &MemoryVersion,
+        operand: phalanx_analysis::Value,
+        what: &str,
+    ) -> String {
+        let value = self.value_name(operand);
+        match (version.by, self.version(operand).is_some()) {
+            (VersionBy::Write(_), true) => format!("{what} is in part what it was before"),
+            (VersionBy::Write(_), false) => format!("{what} is changed here, with {value}"),
+            (VersionBy::Phi(block), _) => {
+                format!("{what} at the start of {} can be {value}", self.block_name(block))
+            }
         }
     }
 
