@@ -83,6 +83,12 @@ fn an_argument_of_a_call() {
 }
 
 #[test]
+fn private_memory() {
+    check_first(&["alloca_traffic.ll", "@alloca_traffic", "%id.again"], expect![[""]]);
+    check_first(&["alloca_traffic.ll", "@alloca_traffic", "%v"], expect![[""]]);
+}
+
+#[test]
 fn a_use() {
     check_first(
         &["why.ll", "@causes", "--use", "%at:1"],
