@@ -153,7 +153,7 @@ fn llvm_never_says_the_opposite() {
             coarser += usize::from(ours == Alias::May && theirs != Alias::May);
         }
     }
-    assert!(compared > 500, "{compared}");
+    assert!(compared > 200, "{compared}");
     println!("{compared} pairs; known to us alone: {finer}, to LLVM alone: {coarser}");
     assert!(coarser * 20 < compared, "{coarser} of {compared}");
 }

@@ -111,7 +111,6 @@ fn marks_that_analyze_does_not_reach_yet() {
         }
     }
     expect![[r#"
-        alloca_traffic.ll:20: Value("%n.again")
         select.ll:12: Value("%either")
     "#]]
     .assert_eq(&out);
