@@ -84,8 +84,26 @@ fn an_argument_of_a_call() {
 
 #[test]
 fn private_memory() {
-    check_first(&["alloca_traffic.ll", "@alloca_traffic", "%id.again"], expect![[""]]);
-    check_first(&["alloca_traffic.ll", "@alloca_traffic", "%v"], expect![[""]]);
+    check_first(
+        &["alloca_traffic.ll", "@alloca_traffic", "%id.again"],
+        expect![[r#"
+        alloca_traffic.ll:21:3: note: %id.again is divergent: it can differ between threads of a wave; 1 link to %id
+        alloca_traffic.ll:21:3: because: 1. %id.again is read from private memory, where %id was stored or is an index
+           |
+        21 |   %id.again = load i32, ptr addrspace(5) %id.slot, align 4 ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
+    "#]],
+    );
+    check_first(
+        &["alloca_traffic.ll", "@alloca_traffic", "%v"],
+        expect![[r#"
+        alloca_traffic.ll:30:3: note: %v is divergent: it can differ between threads of a wave; 5 links to %id
+        alloca_traffic.ll:30:3: because: 1. %v is read from private memory: the content of %v.slot
+           |
+        30 |   %v = load i32, ptr addrspace(5) %v.slot, align 4 ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
+    "#]],
+    );
 }
 
 #[test]
@@ -242,18 +260,43 @@ fn a_line_of_the_program_that_was_compiled() {
     check(
         &["protocol_debug.nvptx.ll", "protocol", "--line", "38"],
         expect![[r#"
-        protocol_debug.nvptx.ll:54:3: note: %6 is divergent: it can differ between threads of a wave; 1 link to %5
-        protocol_debug.nvptx.ll:54:3: because: 1. %6 is computed from %5
-           |
-        54 |   %6 = and i8 %5, 1, !dbg !42
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
-          = compiled from cuda/state_machine.cu:38:37
-        protocol_debug.nvptx.ll:45:3: because: 2. %5 is loaded from memory: something that may differ between any two threads
-           |
-        45 |   %5 = load i8, ptr %arrayidx, align 1, !dbg !39, !tbaa !40
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
-          = compiled from cuda/state_machine.cu:36:27
-    "#]],
+            protocol_debug.nvptx.ll:54:3: note: %6 is divergent: it can differ between threads of a wave; 6 links to %2
+            protocol_debug.nvptx.ll:54:3: because: 1. %6 is computed from %5
+               |
+            54 |   %6 = and i8 %5, 1, !dbg !42
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+              = compiled from cuda/state_machine.cu:38:37
+            protocol_debug.nvptx.ll:45:3: because: 2. %5 is loaded from the address %arrayidx
+               |
+            45 |   %5 = load i8, ptr %arrayidx, align 1, !dbg !39, !tbaa !40
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ address
+              = compiled from cuda/state_machine.cu:36:27
+            protocol_debug.nvptx.ll:44:3: because: 3. %arrayidx is computed from %idxprom
+               |
+            44 |   %arrayidx = getelementptr inbounds i8, ptr %events, i64 %idxprom, !dbg !39
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+              = compiled from cuda/state_machine.cu:36:27
+            protocol_debug.nvptx.ll:43:3: because: 4. %idxprom is computed from %add
+               |
+            43 |   %idxprom = sext i32 %add to i64, !dbg !39
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+              = compiled from cuda/state_machine.cu:36:27
+            protocol_debug.nvptx.ll:42:3: because: 5. %add is computed from %add.i
+               |
+            42 |   %add = add nsw i32 %mul, %add.i, !dbg !38
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+              = compiled from cuda/state_machine.cu:36:55
+            protocol_debug.nvptx.ll:13:3: because: 6. %add.i is computed from %2
+               |
+            13 |   %add.i = add i32 %mul.i, %2, !dbg !27
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+              = compiled from cuda/phalanx_cuda.h:42:60
+            protocol_debug.nvptx.ll:12:3: because: 7. %2 is the result of a call: the thread's index x
+               |
+            12 |   %2 = tail call noundef i32 @llvm.nvvm.read.ptx.sreg.tid.x(), !dbg !24
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+              = compiled from cuda/phalanx_cuda.h:25:1
+        "#]],
     );
 }
 
