@@ -32,6 +32,7 @@ use phalanx::{
     analysis::{
         divergence::{Flow, Rules, solve},
         lower::{self, Code, Surroundings},
+        memory::PrivateMemory,
         memory::TypeLayout,
     },
     db::{Database, FunctionInput, TargetOverrides, queries},
@@ -338,7 +339,8 @@ fn overhead(size: usize) {
         };
         let context = session.context();
         let code = Code { context, header: code.header, flow: code.flow, body: code.body };
-        let table = lower::full(code, around);
+        let memory = PrivateMemory::new(code, around, &cfg, &dom);
+        let table = lower::full_with(code, around, &memory, 0);
         let flow = Flow { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
         black_box((solve(flow, &table, Rules::Precise), postdom));
     };
