@@ -7,6 +7,7 @@
 //!
 //! Convergence follows the function's own cycle hierarchy and others, since an answer has to hold for each.
 
+mod claims;
 pub(crate) mod programs;
 mod reduce;
 mod wrong;
@@ -14,33 +15,27 @@ mod wrong;
 use std::fmt;
 
 use phalanx::{
-    FunctionId, ModuleId, Session,
+    FunctionId, Session,
     analysis::{
-        affect::User,
         divergence::{Divergence, Flow, Omitted, solve_without},
-        lower::{Numbering, OmittedRead},
+        lower::OmittedRead,
     },
     db::{Database, FunctionInput, queries},
-    ir::{self, BlockId, InstId, flow::node_of},
-    target::{Scope, SourceSet, varying},
+    ir,
 };
-use phalanx_simt::{
-    Arg, Launch, Memory, Observer, Program, Value, convergence::Key, launch::Order, observe::Moment,
-};
+use phalanx_simt::{Arg, Launch, Memory, Program, launch::Order};
 use phalanx_testing::{
-    abstract_oracle::hierarchies,
     abstract_program::AbstractProgram,
     generate::{self, Options},
 };
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
-use rustc_hash::FxHashMap;
 
+pub use claims::Claims;
+use claims::definitions;
+pub(crate) use claims::group;
 pub use programs::{Kind, runnable, runnable_alone};
 pub use reduce::reduced;
 pub use wrong::Wrong;
-
-/// The scopes at which claims are checked.
-const SCOPES: [Scope; 3] = [Scope::Wave, Scope::Workgroup, Scope::Grid];
 
 /// What was checked and what was found.
 #[derive(Clone, Debug, Default)]
@@ -102,220 +97,6 @@ impl fmt::Display for Tally {
         writeln!(f, "LLVM 22: divergent      {:>12}", self.llvm_divergent)?;
         writeln!(f, "  never seen to differ  {llvm_share:>11.1}%")?;
         write!(f, "  uniform, seen to differ {:>10}", self.llvm_unsound)
-    }
-}
-
-/// One thing that is watched: at the largest scope at which it is called uniform, since a difference within a smaller
-/// one is a difference within that; in the wave if at none, to know how often a divergent value is seen to differ.
-#[derive(Copy, Clone, Debug)]
-struct Watched {
-    /// Number of the scope in [`SCOPES`].
-    scope: usize,
-    /// At how many scopes it is called uniform.
-    claims: u64,
-    differs: bool,
-    executed: bool,
-}
-
-/// What is watched in a function, and what was seen.
-struct Watch {
-    function: usize,
-    values: Vec<Watched>,
-    branches: Vec<Watched>,
-    /// Uses in other blocks, by user. Within a block an operand is what it was where it was computed.
-    uses: Vec<Vec<(usize, Watched)>>,
-    /// First values, by what is watched (values first, then uses), execution and group.
-    first: FxHashMap<(u32, u32, Key, u32), Value>,
-    first_way: FxHashMap<(InstId, Key, u32), BlockId>,
-    /// Values that are called truly uniform: whichever thread of a wave computes them, whenever.
-    truly: Vec<Option<Watched>>,
-    /// First values of these, by instruction and wave.
-    first_ever: FxHashMap<(InstId, u32), Value>,
-}
-
-fn number(inst: InstId) -> usize {
-    inst.into_raw().into_u32() as usize
-}
-
-impl Watch {
-    /// What an answer says of a function.
-    fn new(
-        code: ir::function::FunctionRef<'_>,
-        facts: &Divergence,
-        varying: impl Fn(Scope) -> SourceSet,
-        function: usize,
-    ) -> Watch {
-        let numbering = Numbering::new(code.header);
-        let watched = |mask: SourceSet| {
-            let uniform = |&&scope: &&Scope| !mask.intersects(varying(scope));
-            // Scopes grow, and what varies within them does.
-            let claims = SCOPES.iter().take_while(|scope| uniform(scope)).count();
-            let scope = claims.saturating_sub(1);
-            Watched { scope, claims: claims as u64, differs: false, executed: false }
-        };
-        let count = code.body.id_count();
-        let nothing = watched(SourceSet::EMPTY);
-        let mut watch = Watch {
-            function,
-            values: vec![nothing; count],
-            branches: vec![nothing; count],
-            uses: vec![Vec::new(); count],
-            first: FxHashMap::default(),
-            first_way: FxHashMap::default(),
-            truly: vec![None; count],
-            first_ever: FxHashMap::default(),
-        };
-        for &block in code.flow.order() {
-            for inst in code.body.block_insts(block) {
-                let is_terminator = code.body.inst(inst).opcode.is_terminator();
-                watch.values[number(inst)] = watched(facts.value(numbering.inst(inst)));
-                watch.branches[number(inst)] = watched(facts.terminator(node_of(block)));
-                let user = match is_terminator {
-                    true => User::terminator(node_of(block)),
-                    false => User::value(numbering.inst(inst)),
-                };
-                for (position, operand) in code.body.operands(inst).iter().enumerate() {
-                    let Some(of) = operand.as_inst() else { continue };
-                    if code.body.block_of(of) == Some(block) {
-                        continue;
-                    }
-                    let use_ = watched(facts.at_use(numbering.inst(of), user));
-                    if use_.claims > 0 {
-                        watch.uses[number(inst)].push((position, use_));
-                    }
-                }
-            }
-        }
-        watch
-    }
-
-    /// Keys of another run mean other executions.
-    fn next_run(&mut self) {
-        self.first.clear();
-        self.first_way.clear();
-        self.first_ever.clear();
-    }
-
-    /// Watches values that are called truly uniform.
-    fn expect_truly_uniform(
-        &mut self,
-        session: &Session,
-        function: FunctionId,
-        code: ir::function::FunctionRef<'_>,
-    ) {
-        let nothing = Watched { scope: 0, claims: 1, differs: false, executed: false };
-        for inst in code.flow.order().iter().flat_map(|&block| code.body.block_insts(block)) {
-            if session.is_truly_uniform(function, ir::Value::inst(inst)) {
-                self.truly[number(inst)] = Some(nothing);
-            }
-        }
-    }
-
-    /// Counts what was executed, and names what was wrong.
-    fn judge(
-        &self,
-        code: ir::function::FunctionRef<'_>,
-        llvm: &Divergence,
-        print: impl Fn(InstId) -> String,
-        tally: &mut Tally,
-    ) {
-        let numbering = Numbering::new(code.header);
-        let all = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
-        for inst in all {
-            let mut claim = |watched: &Watched, what: &str| {
-                if !watched.executed {
-                    return;
-                }
-                tally.claims += watched.claims;
-                if watched.differs && watched.claims > 0 {
-                    let scope = SCOPES[watched.scope];
-                    tally.unsound.push(format!(
-                        "the {what} is called uniform in the {scope:?}: {}",
-                        print(inst).trim()
-                    ));
-                }
-            };
-            let value = &self.values[number(inst)];
-            claim(value, "value");
-            if let Some(truly) = &self.truly[number(inst)] {
-                claim(truly, "value for all lanes at all times");
-            }
-            claim(&self.branches[number(inst)], "branch");
-            for (position, use_) in &self.uses[number(inst)] {
-                claim(use_, &format!("operand {position}"));
-            }
-            if value.executed {
-                tally.values += 1;
-                // A value that is uniform in more than the wave is watched there: what differs then is unsound.
-                let differs = value.differs && value.scope == 0;
-                match llvm.value(numbering.inst(inst)).is_empty() {
-                    true => tally.llvm_unsound += u64::from(differs),
-                    false => {
-                        tally.llvm_divergent += 1;
-                        tally.llvm_observed += u64::from(differs);
-                    }
-                }
-                if value.claims == 0 {
-                    tally.divergent += 1;
-                    tally.observed += u64::from(value.differs);
-                }
-            }
-        }
-    }
-}
-
-/// The group of a scope that a thread belongs to.
-pub(crate) fn group(at: &Moment<'_>, scope: usize) -> u32 {
-    let place = at.thread;
-    let [x, y, z] = place.block;
-    let workgroup = x + place.grid_size[0] * (y + place.grid_size[1] * z);
-    match scope {
-        0 => workgroup << 10 | place.wave,
-        1 => workgroup,
-        _ => 0,
-    }
-}
-
-impl Watch {
-    fn value(&mut self, at: Moment<'_>, value: &Value) {
-        if at.function != self.function || matches!(value, Value::Unit) {
-            return;
-        }
-        if let Some(truly) = &mut self.truly[number(at.inst)]
-            && !value.has_poison()
-        {
-            truly.executed = true;
-            let first = self.first_ever.entry((at.inst, group(&at, 0)));
-            truly.differs |= *first.or_insert_with(|| value.clone()) != *value;
-        }
-        let watched = &mut self.values[number(at.inst)];
-        watched.executed = true;
-        if watched.differs || value.has_poison() {
-            return;
-        }
-        let key = (number(at.inst) as u32, 0, at.key, group(&at, watched.scope));
-        watched.differs = *self.first.entry(key).or_insert_with(|| value.clone()) != *value;
-    }
-
-    fn branch(&mut self, at: Moment<'_>, to: BlockId) {
-        if at.function != self.function {
-            return;
-        }
-        let watched = &mut self.branches[number(at.inst)];
-        watched.executed = true;
-        let key = (at.inst, at.key, group(&at, watched.scope));
-        watched.differs |= *self.first_way.entry(key).or_insert(to) != to;
-    }
-
-    fn operand(&mut self, at: Moment<'_>, position: usize, _: InstId, value: &Value) {
-        if at.function != self.function || matches!(value, Value::Unit) || value.has_poison() {
-            return;
-        }
-        let uses = &mut self.uses[number(at.inst)];
-        let Some((_, watched)) = uses.iter_mut().find(|(of, _)| *of == position) else { return };
-        watched.executed = true;
-        let key = (number(at.inst) as u32, position as u32 + 1, at.key, group(&at, watched.scope));
-        watched.differs |= *self.first.entry(key).or_insert_with(|| value.clone()) != *value;
     }
 }
 
@@ -427,110 +208,36 @@ fn check_others(
     let module = phalanx::llvm::parse_module(context, text.as_bytes()).ok()?.module;
     let mut program = Program::new(&module, session.target(module_id)).ok()?;
     let number = program.function(name)?;
-    let database = session.database();
-    let definitions = definitions(&session, module_id);
+    let functions = definitions(&session, module_id);
     let given: Vec<Option<Divergence>> =
-        definitions.iter().map(|&(each, _)| answer(&session, each, each == function)).collect();
-    let is_ours = |((each, _), given): (&(FunctionId, String), &Option<Divergence>)| {
-        let ours = queries::divergence(database, each.input()).as_ref();
+        functions.iter().map(|&(each, _)| answer(&session, each, each == function)).collect();
+    let is_ours = |(&(each, _), given): (&(FunctionId, String), &Option<Divergence>)| {
+        let ours = queries::divergence(session.database(), each.input()).as_ref();
         given.is_some() && given.as_ref() == ours
     };
     let others = given.iter().filter(|given| given.is_some()).count();
-    if others > 0 && definitions.iter().zip(&given).filter(|&pair| is_ours(pair)).count() == others
-    {
+    if others > 0 && functions.iter().zip(&given).filter(|&pair| is_ours(pair)).count() == others {
         return Some(Tally { functions: 1, ..Tally::default() });
     }
-    let mut tally = Tally { functions: 1, ..Tally::default() };
+    let mut claims = Claims::new(session, functions, &given, &program)?;
+    let hierarchies = claims.hierarchies(&program, seed, effort.hierarchies as usize);
+    let (_, own) = program.graph(number)?;
+    let irreducible = u64::from(!own.all_reducible());
     let mut rng = SmallRng::seed_from_u64(seed);
-    let mut watches = Watches::default();
-    let mut others = Vec::new();
-    for ((each, name), given) in definitions.into_iter().zip(&given) {
-        let of = program.function(&name)?;
-        let facts = match given {
-            Some(given) => given,
-            None => queries::divergence(database, each.input()).as_ref()?,
-        };
-        let launch_facts = queries::launch_facts(database, each.input());
-        let varying = |scope| varying(scope, launch_facts);
-        let mut watch = Watch::new(session.code(each), facts, varying, of);
-        if given.is_none() {
-            watch.expect_truly_uniform(&session, each, session.code(each));
-        }
-        watches.0.push((each, watch));
-        if let Some((cfg, own)) = program.graph(of) {
-            tally.irreducible += u64::from(of == number && !own.all_reducible());
-            others.push((of, hierarchies(cfg, seed, effort.hierarchies as usize)));
-        }
-    }
-    let tries = others.iter().map(|(_, all)| all.len()).max().unwrap_or(1);
-    for at in 0..tries {
-        for (of, all) in &others {
+    let mut steps = 0;
+    for at in 0..hierarchies.iter().map(|(_, all)| all.len()).max().unwrap_or(1) {
+        for (of, all) in &hierarchies {
             program.set_hierarchy(*of, all[at % all.len()].clone());
         }
         for _ in 0..effort.launches {
-            watches.next_run();
+            claims.next_run();
             let mut memory = program.memory(rng.random()).ok()?;
             let launch = launch(&mut rng, &mut memory, effort.fuel)?;
-            let ran = phalanx_simt::run(&program, name, &launch, &mut memory, &mut watches);
-            tally.steps += ran.map_or(effort.fuel / 2, |report| report.steps);
+            let ran = phalanx_simt::run(&program, name, &launch, &mut memory, &mut claims);
+            steps += ran.map_or(effort.fuel / 2, |report| report.steps);
         }
     }
-    for (function, watch) in &watches.0 {
-        let llvm = queries::exact_llvm_uniformity(database, function.input())?;
-        let print = |inst| session.print_inst(*function, inst);
-        watch.judge(session.code(*function), &llvm, print, &mut tally);
-    }
-    Some(tally)
-}
-
-/// The functions of a module that have a body.
-fn definitions(session: &Session, module: ModuleId) -> Vec<(FunctionId, String)> {
-    let database = session.database();
-    let mut all = Vec::new();
-    for entry in module.input().functions(database).iter().filter(|e| e.is_definition) {
-        let name = entry.name.symbol().map(|s| module.input().context(database).text(s));
-        let name = name.unwrap_or_default().into_owned();
-        all.extend(session.function(module, &name).map(|function| (function, name)));
-    }
-    all
-}
-
-/// What is watched in each function.
-#[derive(Default)]
-struct Watches(Vec<(FunctionId, Watch)>);
-
-impl Watches {
-    fn of(&mut self, function: usize) -> Option<&mut Watch> {
-        self.0.iter_mut().map(|(_, watch)| watch).find(|watch| watch.function == function)
-    }
-
-    fn next_run(&mut self) {
-        self.0.iter_mut().for_each(|(_, watch)| watch.next_run());
-    }
-}
-
-impl Observer for Watches {
-    fn value(&mut self, at: Moment<'_>, value: &Value) {
-        if let Some(watch) = self.of(at.function) {
-            watch.value(at, value);
-        }
-    }
-
-    fn branch(&mut self, at: Moment<'_>, to: BlockId) {
-        if let Some(watch) = self.of(at.function) {
-            watch.branch(at, to);
-        }
-    }
-
-    fn wants_operands(&self) -> bool {
-        true
-    }
-
-    fn operand(&mut self, at: Moment<'_>, position: usize, inst: InstId, value: &Value) {
-        if let Some(watch) = self.of(at.function) {
-            watch.operand(at, position, inst, value);
-        }
-    }
+    Some(Tally { functions: 1, irreducible, steps, ..claims.tally() })
 }
 
 pub(crate) fn launch(rng: &mut SmallRng, memory: &mut Memory, fuel: u64) -> Option<Launch> {
