@@ -45,6 +45,8 @@ pub mod returns;
 pub use effects::{Effects, Spaces};
 pub use outcome::{Dependence, Outcome};
 
+use std::borrow::Cow;
+
 use phalanx_graph::PostDomTree;
 use phalanx_ir::{
     Context, FunctionHeader, GlobalName, InstId, Opcode, Type, TypeKind, attributes::AttrKind,
@@ -61,7 +63,7 @@ use returns::Returns;
 /// What a function knows of others: of those that it calls, and of those that call it.
 pub trait CallFacts {
     /// What a call of a function of the module does; none when it is not known.
-    fn summary(&self, callee: GlobalName) -> Option<Summary>;
+    fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>>;
     /// The sources of an argument; none when not all callers are known.
     fn argument(&self, position: u32) -> Option<SourceSet>;
 }
@@ -71,7 +73,7 @@ pub trait CallFacts {
 pub struct NoCallFacts;
 
 impl CallFacts for NoCallFacts {
-    fn summary(&self, _: GlobalName) -> Option<Summary> {
+    fn summary(&self, _: GlobalName) -> Option<Cow<'_, Summary>> {
         None
     }
 
@@ -165,7 +167,7 @@ pub fn is_copied(context: &Context, header: &FunctionHeader, position: usize) ->
 struct WithoutArguments<'a>(&'a dyn CallFacts, Code<'a>);
 
 impl CallFacts for WithoutArguments<'_> {
-    fn summary(&self, callee: GlobalName) -> Option<Summary> {
+    fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>> {
         self.0.summary(callee)
     }
 
