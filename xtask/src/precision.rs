@@ -26,6 +26,9 @@ pub(crate) struct Options {
     /// Levels of optimisation, separated by commas.
     #[arg(long, default_value = "-O0,-O2", value_name = "LEVELS", allow_hyphen_values = true)]
     levels: String,
+    /// Functions are called from within their module only.
+    #[arg(long)]
+    whole_program: bool,
 }
 
 /// Who answers.
@@ -84,7 +87,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         .map(|variant| {
             let path = manifest.compile(&compiler, variant, &folder)?;
             let text = fs::read(&path).with_context(|| path.display().to_string())?;
-            let counts = count(&text).with_context(|| path.display().to_string())?;
+            let counts =
+                count(&text, options.whole_program).with_context(|| path.display().to_string())?;
             let family = Path::new(&variant.file).file_stem().unwrap_or_default();
             let way = format!("{} {}", variant.target, variant.level);
             Ok((way, family.to_string_lossy().into_owned(), counts))
@@ -109,10 +113,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn count(text: &[u8]) -> anyhow::Result<Counts> {
+fn count(text: &[u8], is_whole: bool) -> anyhow::Result<Counts> {
     let mut session = Session::new();
     let module =
         session.read(text).map_err(|error| anyhow::anyhow!("{}", error.render("kernel", text)))?;
+    session.set_whole(module, is_whole);
     let mut counts = Counts::default();
     for function in session.functions(module) {
         count_function(&session, function, &mut counts);

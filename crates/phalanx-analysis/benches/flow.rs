@@ -8,7 +8,6 @@
 //! Arguments: names of edits, or nothing for all; `--quick` for sizes up to 100,000.
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 
-mod programs;
 #[path = "../tests/support/mod.rs"]
 mod support;
 
@@ -22,7 +21,7 @@ use phalanx_graph::sync::SyncDependence;
 use phalanx_graph::{Cfg, Cycles, DomTree, Node, PostDomTree};
 use phalanx_target::SourceSet;
 use phalanx_testing::abstract_program::{AbstractProgram, Block, Operand, Operation, Terminator};
-use programs::inlined;
+use phalanx_testing::inlined::inlined;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 

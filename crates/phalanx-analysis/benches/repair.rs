@@ -7,7 +7,6 @@
 //! Arguments: names, or nothing for all; `--quick` for sizes up to 10,000.
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 
-mod programs;
 #[path = "../tests/support/mod.rs"]
 mod support;
 
@@ -20,7 +19,7 @@ use phalanx_graph::{Cycles, DomTree, Node};
 use phalanx_target::SourceSet;
 use phalanx_testing::abstract_families;
 use phalanx_testing::abstract_program::{AbstractProgram, Operand, Operation};
-use programs::inlined;
+use phalanx_testing::inlined::inlined;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use support::table;

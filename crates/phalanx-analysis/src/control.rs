@@ -28,10 +28,13 @@ pub fn control_divergence(
     let mut result = vec![SourceSet::EMPTY; cfg.node_count()];
     let all: SourceSet = terminators.iter().copied().collect();
     for source in all.iter() {
-        let mut walk = Walk { cfg, postdom, next: (0..=cfg.node_count() as u32).collect() };
+        let mut walk = Walk::new(cfg, postdom);
         let mut marked = vec![false; cfg.node_count()];
-        let mut pending: Vec<Node> =
-            cfg.nodes().filter(|node| terminators[node.index()].contains(source)).collect();
+        // A terminator with one target decides nothing, whatever it depends on.
+        let mut pending: Vec<Node> = cfg
+            .nodes()
+            .filter(|&node| terminators[node.index()].contains(source) && cfg.is_branch(node))
+            .collect();
         let mut queued = vec![false; cfg.node_count()];
         for node in &pending {
             queued[node.index()] = true;
@@ -52,16 +55,22 @@ pub fn control_divergence(
     result
 }
 
-struct Walk<'a> {
+/// Finds control-dependent blocks, each once.
+pub(crate) struct Walk<'a> {
     cfg: &'a Cfg,
     postdom: &'a PostDomTree,
     /// Disjoint-set forest: an unmarked node leads to itself, a marked one towards its parent in the tree.
     next: Vec<u32>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    /// Nothing is marked yet.
+    pub(crate) fn new(cfg: &'a Cfg, postdom: &'a PostDomTree) -> Self {
+        Self { cfg, postdom, next: (0..=cfg.node_count() as u32).collect() }
+    }
+
     /// Visits, and marks, the unmarked blocks that are control dependent on an edge of `branch`.
-    fn edges_of(&mut self, branch: Node, visit: &mut dyn FnMut(Node)) {
+    pub(crate) fn edges_of(&mut self, branch: Node, visit: &mut dyn FnMut(Node)) {
         let exit = self.postdom.virtual_exit();
         let end = self.postdom.ipdom(branch).unwrap_or(exit);
         let end_level = self.postdom.level(end);

@@ -44,17 +44,17 @@
 //! [`Rules`] chooses between LLVM's rules (bit for bit, or with its known faults repaired) and the
 //! precise rules, which is what everybody should use.
 
-mod invariance;
-mod liveout;
-mod llvm;
+pub(crate) mod invariance;
+pub(crate) mod liveout;
+pub(crate) mod llvm;
 mod marks;
 mod naming;
 mod pages;
-mod precise;
-mod remaining;
+pub(crate) mod precise;
+pub(crate) mod remaining;
 pub mod repair;
 mod result;
-mod selection;
+pub(crate) mod selection;
 mod table;
 #[cfg(any(test, feature = "testing"))]
 pub mod twin;
@@ -70,7 +70,9 @@ pub use pages::{SourceSets, TemporalUses};
 #[cfg(any(test, feature = "testing"))]
 pub use precise::Omitted;
 pub use result::{Divergence, TemporalUse};
-pub use table::{Definition, Incoming, Phi, PhiKey, Transfer, ValueTable, ValueTableBuilder};
+pub use table::{
+    Definition, Incoming, MemoryValues, Phi, PhiKey, Transfer, ValueTable, ValueTableBuilder,
+};
 
 /// What the analysis needs to know of a function's control flow.
 #[derive(Clone, Copy, Debug)]
@@ -99,14 +101,18 @@ pub enum Rules {
 #[cfg(any(test, feature = "testing"))]
 #[must_use]
 pub fn solve_without(flow: Flow<'_>, table: &ValueTable, omitted: Omitted) -> Divergence {
-    precise::solve_without(flow, table, Some(omitted))
+    let mut answer = precise::solve_without(flow, table, Some(omitted));
+    answer.truncate(table.reported());
+    answer
 }
 
 /// Computes the divergence of a function.
 #[must_use]
 pub fn solve(flow: Flow<'_>, table: &ValueTable, rules: Rules) -> Divergence {
-    match rules {
+    let mut answer = match rules {
         Rules::Precise => precise::solve(flow, table),
         Rules::Llvm(fixes) => llvm::solve(flow, table, fixes),
-    }
+    };
+    answer.truncate(table.reported());
+    answer
 }

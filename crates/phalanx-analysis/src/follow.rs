@@ -24,8 +24,8 @@ use crate::divergence::{
     repair::{Outcome, Retained, Unfit},
     solve,
 };
-use crate::lower::{self, Code, Neighbours, Surroundings};
-use crate::shape::{Shapes, Trust};
+use crate::lower::{self, Code, Neighbours, RowNumbers, Surroundings};
+use crate::memory::PrivateMemory;
 
 /// Functions with fewer instructions are always solved from scratch.
 pub const LARGE: usize = 256;
@@ -125,6 +125,8 @@ enum State {
 #[derive(Debug)]
 struct Kept {
     stamp: Stamp,
+    memory: PrivateMemory,
+    rows: RowNumbers,
     neighbours: Neighbours,
     retained: Retained,
 }
@@ -201,6 +203,7 @@ impl Follower {
         Subject { code, around, flow, stamp }: Subject<'_>,
         changes: Changes<'_>,
     ) -> Option<(Box<Kept>, Found)> {
+        let as_llvm = self.sources == Sources::Llvm;
         let is_other_flow = changes.flow || kept.stamp.flow != stamp.flow;
         // Nobody knows the blocks of another flow that the history does not tell of.
         let blocks = changes.flow.then_some(changes.blocks).filter(|blocks| !blocks.is_empty());
@@ -211,14 +214,35 @@ impl Follower {
         let table = kept.retained.table();
         match self.sources {
             Sources::Full => {
-                if !kept.neighbours.update_full(code, around, &insts, table) {
+                let old = &kept.memory;
+                let is_concerned =
+                    old.concerns(code, &insts) || is_other_flow && old.has_candidates();
+                let new =
+                    is_concerned.then(|| PrivateMemory::new(code, around, flow.cfg, flow.dom));
+                if let Some(new) = &new {
+                    insts.extend(new.other_loads(old));
+                    insts.extend(new.origins().users_of_others(code, old.origins()));
+                }
+                let values = code.header.params.len() + code.body.id_count();
+                // Versions of memory have numbers of their own, of which there must be room before them.
+                let has_no_numbers =
+                    table.room() == usize::MAX && new.as_ref().is_some_and(|new| !new.is_empty());
+                if values > table.room() || has_no_numbers {
                     return None;
+                }
+                let rows = new.is_some().then_some(&mut kept.rows);
+                let memory = (new.as_ref().unwrap_or(old), rows);
+                if !kept.neighbours.update_full_with(code, around, memory, &insts, table) {
+                    return None;
+                }
+                if let Some(new) = new {
+                    kept.memory = new;
                 }
             }
             Sources::Llvm => kept.neighbours.update_as_llvm(code, around, &insts, table),
         }
         let outcome = if is_other_flow {
-            kept.neighbours.update_terminators(code, around, blocks, table);
+            Neighbours::update_terminators(code, around, as_llvm, blocks, table);
             let touched: Vec<_> = blocks.unwrap_or_default().iter().map(|b| node_of(*b)).collect();
             kept.retained.repair_flow(flow, blocks.map(|_| touched.as_slice()))
         } else {
@@ -245,12 +269,15 @@ impl Follower {
 
     /// Solves from scratch and keeps what it can.
     fn keep(&mut self, Subject { code, around, flow, stamp }: Subject<'_>) -> (Divergence, Found) {
-        let (table, shapes) = match self.sources {
+        let mut memory = PrivateMemory::default();
+        let (table, rows, shapes) = match self.sources {
             Sources::Full => {
-                let shapes = Shapes::new(code, around, Trust::Nothing);
-                (lower::full_with(code, around, &shapes), Some(shapes))
+                memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+                let unused = code.body.id_count() / 4 + 1024;
+                let (table, rows, shapes) = lower::full_and_rows(code, around, &memory, unused);
+                (table, rows, Some(shapes))
             }
-            Sources::Llvm => (lower::as_llvm(code, around), None),
+            Sources::Llvm => (lower::as_llvm(code, around), RowNumbers::default(), None),
         };
         let answer = solve(flow, &table, Rules::Precise);
         if !Retained::is_possible(flow, &answer) {
@@ -259,13 +286,13 @@ impl Follower {
         }
         match Retained::new(flow, table) {
             Ok(retained) => {
-                let neighbours = Neighbours::new(code.body);
                 let neighbours = match shapes {
-                    Some(shapes) => neighbours.with_shapes(shapes),
-                    None => neighbours,
+                    Some(shapes) => Neighbours::with_shapes(code.body, shapes),
+                    None => Neighbours::new(code.body),
                 };
                 let answer = retained.answer().clone();
-                self.state = State::Kept(Box::new(Kept { stamp, neighbours, retained }));
+                self.state =
+                    State::Kept(Box::new(Kept { stamp, memory, rows, neighbours, retained }));
                 (answer, Found::Kept)
             }
             Err(unfit) => {

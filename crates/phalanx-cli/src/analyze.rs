@@ -3,6 +3,7 @@
 use anyhow::Context as _;
 use phalanx::{
     Session,
+    analysis::variance::BarrierModel,
     db::TargetOverrides,
     llvm::ModulePrinter,
     report::analyze::{ModuleReport, Sections, report_function, report_module, write_text},
@@ -11,7 +12,7 @@ use phalanx::{
 
 use crate::{
     Status,
-    args::{AnalyzeArgs, Format, ScopeArg, Section, TargetArgs},
+    args::{AnalyzeArgs, BarrierArg, Format, ScopeArg, Section, TargetArgs},
     functions,
     input::{self, Source},
     run::extents,
@@ -71,18 +72,23 @@ fn report(
     for entry in &entries {
         session.database_mut().set_launch(entry.input, launch)?;
     }
+    session.database_mut().set_whole(module, args.whole_program);
     let db = session.database();
     let printer = ModulePrinter::with_functions(
         module.shell(db),
         module.functions(db).iter().map(|entry| entry.input.view(db)).collect(),
     );
     let sections = sections(&args.print);
+    let barriers = args.assume_barriers.map(|model| match model {
+        BarrierArg::Strict => BarrierModel::Strict,
+        BarrierArg::Lenient => BarrierModel::Lenient,
+    });
     let mut report = report_module(db, module, &source.name, scope);
     functions::for_each(
         &session,
         &entries,
         (terminal, "analyzing"),
-        |db, entry| report_function(db, entry, &printer, &source.text, (scope, sections)),
+        |db, entry| report_function(db, entry, &printer, &source.text, (scope, sections, barriers)),
         |_, function| {
             report.functions.extend(function);
             Ok(())
@@ -96,7 +102,7 @@ pub(crate) fn overrides(args: &TargetArgs) -> TargetOverrides {
     TargetOverrides { triple: args.mtriple.clone(), cpu: args.mcpu.clone() }
 }
 
-fn scope(arg: ScopeArg) -> Scope {
+pub(crate) fn scope(arg: ScopeArg) -> Scope {
     match arg {
         ScopeArg::Wave => Scope::Wave,
         ScopeArg::Workgroup => Scope::Workgroup,

@@ -33,6 +33,7 @@ const EXAMPLES: &str = "\
 Examples:
   phalanx analyze kernel.ll                           what diverges, function by function
   phalanx analyze --format json kernel.ll             the same for a program
+  phalanx explain kernel.ll @f %v                     why it diverges
   phalanx opt -passes='print<uniformity>' kernel.ll   in LLVM's format
   phalanx graph --kind cycles kernel.ll | dot -Tsvg   a picture
   phalanx run kernel.ll @f --block 64 --arg i32:5     execute it
@@ -55,6 +56,8 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Command {
     /// All facts, per function, for people or programs.
     Analyze(AnalyzeArgs),
+    /// Why something diverges: the shortest chain of causes to a source.
+    Explain(ExplainArgs),
     /// The part of LLVM's `opt` that Phalanx implements.
     Opt(OptArgs),
     /// Graphs of a function in DOT.
@@ -165,6 +168,64 @@ pub(crate) struct AnalyzeArgs {
     /// Lanes of a wave, where the processor does not say.
     #[arg(long, value_name = "N")]
     pub(crate) wave: Option<u32>,
+    /// Take it that aligned barriers of workgroups are executed by all threads (strict), or by all that have not ended (lenient):
+    /// branches that decide about one are then uniform in each workgroup.
+    #[arg(long, value_enum, value_name = "MODEL", num_args = 0..=1, require_equals = true, default_missing_value = "lenient")]
+    pub(crate) assume_barriers: Option<BarrierArg>,
+    /// The module is all of a program: functions are called from within it only, and kernels launched.
+    #[arg(long)]
+    pub(crate) whole_program: bool,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+}
+
+/// Options of `phalanx explain`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  phalanx explain kernel.ll @f %v             a value
+  phalanx explain kernel.ll @f --branch bb    the way that the terminator of %bb takes
+  phalanx explain kernel.ll @f --use %v:0     the first operand of %v where it reads it
+  phalanx explain kernel.ll @f --block bb     whether %bb is executed
+  phalanx explain kernel.ll @f --line 42      everything divergent on a line, by debug locations if there are any
+  phalanx explain --scope workgroup --json kernel.ll @f %v
+
+Exit status: 0 fine, divergent or not; 2 bad usage or bad input.")]
+#[command(group(clap::ArgGroup::new("subject").required(true)))]
+pub(crate) struct ExplainArgs {
+    /// LLVM IR file; `-` is standard input.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The function, with or without `@`.
+    #[arg(value_name = "FUNCTION")]
+    pub(crate) function: String,
+    /// A value, with or without `%`.
+    #[arg(value_name = "VALUE", group = "subject")]
+    pub(crate) value: Option<String>,
+    /// The terminator of a block.
+    #[arg(long, value_name = "BLOCK", group = "subject")]
+    pub(crate) branch: Option<String>,
+    /// An operand of an instruction: its name, or the name of a block for its terminator, and the number of the operand.
+    #[arg(long = "use", value_name = "NAME:N", group = "subject")]
+    pub(crate) use_: Option<String>,
+    /// Whether a block is executed.
+    #[arg(long, value_name = "BLOCK", group = "subject")]
+    pub(crate) block: Option<String>,
+    /// Everything divergent on a line.
+    #[arg(long, value_name = "N", group = "subject")]
+    pub(crate) line: Option<u32>,
+    /// Between which threads.
+    #[arg(long, value_enum, default_value_t = ScopeArg::Wave)]
+    pub(crate) scope: ScopeArg,
+    /// JSON in place of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Threads of every workgroup, where the file does not say: `256`, `32x8` or `8x8x4`.
+    #[arg(long = "group", value_name = "N[xN[xN]]")]
+    pub(crate) group: Option<String>,
+    /// Lanes of a wave, where the processor does not say.
+    #[arg(long, value_name = "N")]
+    pub(crate) wave: Option<u32>,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
 }
@@ -180,6 +241,15 @@ pub(crate) enum ScopeArg {
     Cluster,
     /// All threads of a launch.
     Grid,
+}
+
+/// Models of barriers by name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum BarrierArg {
+    /// All threads execute the same barriers.
+    Strict,
+    /// All that have not ended do.
+    Lenient,
 }
 
 /// What `analyze` can print.
@@ -221,8 +291,9 @@ pub(crate) enum Format {
     long_about = "Takes LLVM's spelling: long options with one dash or two. Printing passes write to standard error,\n\
         as in LLVM. The module is written with -S or -o only, as text.",
     after_help = "\
-Passes: dce instsimplify simplifycfg early-cse licm annotate-uniform
+Passes: dce instsimplify simplifycfg early-cse licm infer-convergence-attrs annotate-uniform
         print<uniformity> print<cycles> print<domtree> print<postdomtree> print<domfrontier>
+        print<memoryssa>
         verify require<...> verify<...> invalidate<...> no-op-module no-op-function, function(...), module(...)
 Parameters: simplifycfg<speculate=N;select-uniform;no-select>
 

@@ -3,6 +3,7 @@
 
 mod analyze;
 mod args;
+mod explain;
 mod functions;
 mod graph;
 mod input;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
     }
     let result = match &cli.command {
         Command::Analyze(args) => analyze::run(args, &terminal),
+        Command::Explain(args) => explain::run(args, &terminal),
         Command::Opt(args) => opt::run(args, &terminal),
         Command::Graph(args) => graph::run(args, &terminal),
         Command::Run(args) => run::run(args, &terminal),

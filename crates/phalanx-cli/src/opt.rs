@@ -9,8 +9,8 @@ use phalanx::{
     ir::flow::node_of,
     llvm::ModulePrinter,
     report::llvm::{
-        Text, print_cycles, print_dom_frontier, print_dom_tree, print_postdom_tree,
-        print_uniformity,
+        Text, print_cycles, print_dom_frontier, print_dom_tree, print_memory_ssa,
+        print_postdom_tree, print_uniformity,
     },
     target::{LaunchFacts, Scope, varying},
     transform::{Event, Group, Manager, Options, Pipeline},
@@ -199,6 +199,7 @@ fn ask(db: &Database, entry: FunctionEntry, passes: &[FunctionPass], exact: bool
             FunctionPass::DomTree => drop(queries::dom_tree(db, input)),
             FunctionPass::PostDomTree => drop(queries::postdom_tree(db, input)),
             FunctionPass::DomFrontier => drop(queries::dom_frontier(db, input)),
+            FunctionPass::MemorySsa => drop(queries::classic_memory_ssa(db, input)),
         }
     }
 }
@@ -247,6 +248,10 @@ pub(crate) fn print_pass(
                 (queries::cfg(db, input).as_ref()?, queries::dom_tree(db, input).as_ref()?);
             let frontiers = queries::dom_frontier(db, input).as_ref()?;
             print_dom_frontier(name, (cfg, tree, frontiers), &order, &names, out);
+        }
+        FunctionPass::MemorySsa => {
+            let memory = queries::classic_memory_ssa(db, input).as_ref()?;
+            print_memory_ssa(name, view, memory, &names, out);
         }
     }
     Some(())

@@ -19,14 +19,16 @@ pub(crate) enum FunctionPass {
     DomTree,
     PostDomTree,
     DomFrontier,
+    MemorySsa,
 }
 
-const PRINTING: [(&str, FunctionPass); 5] = [
+const PRINTING: [(&str, FunctionPass); 6] = [
     ("print<uniformity>", FunctionPass::Uniformity),
     ("print<cycles>", FunctionPass::Cycles),
     ("print<domtree>", FunctionPass::DomTree),
     ("print<postdomtree>", FunctionPass::PostDomTree),
     ("print<domfrontier>", FunctionPass::DomFrontier),
+    ("print<memoryssa>", FunctionPass::MemorySsa),
 ];
 
 /// A printing pass as one among others.

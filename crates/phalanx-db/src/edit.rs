@@ -48,12 +48,15 @@ struct InDatabase<'d> {
     flow: Option<Flow>,
     body: Option<Body>,
     extras: Option<Extras>,
+    /// Position of the body before its first change.
+    position: Option<u64>,
 }
 
 impl<'d> InDatabase<'d> {
     fn new(db: &'d mut Database, function: FunctionInput) -> Self {
         let module = function.module(db);
-        InDatabase { db, function, module, flow: None, body: None, extras: None }
+        let (flow, body, extras) = (None, None, None);
+        InDatabase { db, function, module, flow, body, extras, position: None }
     }
 }
 
@@ -67,8 +70,22 @@ impl Drop for InDatabase<'_> {
                 }
             };
         }
+        let mentions = match (&self.body, self.position) {
+            (Some(body), Some(position)) => {
+                let context = self.module.context(self.db);
+                self.function.mentions(self.db).after(context, body, position)
+            }
+            _ => None,
+        };
+        if let Some(mentions) = mentions {
+            self.db.set_mentions(self.function, mentions);
+        }
+        let is_changed = self.body.is_some();
         put_back!(flow, set_flow);
         put_back!(body, set_body);
+        if is_changed {
+            self.db.set_size(self.function);
+        }
         put_back!(extras, set_extras);
     }
 }
@@ -113,7 +130,23 @@ impl Store for InDatabase<'_> {
     }
 
     part!(flow, flow_mut, set_flow, Flow);
-    part!(body, body_mut, set_body, Body);
+
+    fn body(&self) -> &Body {
+        match &self.body {
+            Some(body) => body,
+            None => self.function.body(self.db),
+        }
+    }
+
+    fn body_mut(&mut self) -> &mut Body {
+        let (function, db) = (self.function, &mut *self.db);
+        let position = &mut self.position;
+        self.body.get_or_insert_with(|| {
+            *position = Some(function.body(db).journal().position());
+            function.set_body(db).with_durability(Durability::LOW).to(Body::default())
+        })
+    }
+
     part!(extras, extras_mut, set_extras, Extras);
 }
 

@@ -12,7 +12,7 @@ use phalanx_target::LaunchStatement;
 use rustc_hash::FxHashSet;
 use salsa::{Durability, Setter};
 
-use crate::{Database, FunctionInput, ModuleInput, inputs::FunctionEntry, queries};
+use crate::{Database, FunctionInput, Mentions, ModuleInput, inputs::FunctionEntry, queries};
 
 /// Why a module cannot be changed so. Nothing was changed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -174,6 +174,14 @@ impl Database {
         Ok(())
     }
 
+    /// States that no function of a module but its kernels is entered from outside of it, whatever linkage says: it is all of a
+    /// program, or will be linked to nothing that calls it. Nothing happens when that has been stated already.
+    pub fn set_whole(&mut self, module: ModuleInput, is_whole: bool) {
+        if module.is_whole(self) != is_whole {
+            module.set_is_whole(self).to(is_whole);
+        }
+    }
+
     /// Changes what a module has beside its functions: variables, types, metadata, flags. The functions of the [`Module`] that `edit` gets
     /// are elsewhere. What refers to an entity that is taken away is not looked for: verify afterwards.
     pub fn edit_shell<R>(&mut self, module: ModuleInput, edit: impl FnOnce(&mut Module) -> R) -> R {
@@ -193,8 +201,10 @@ impl Database {
         }
         for &function in functions {
             queries::drop_kept(self, function);
+            self.set_mentions(function, Mentions::default());
             function.set_flow(self).to(Default::default());
             function.set_body(self).to(Default::default());
+            self.set_size(function);
             function.set_extras(self).to(Default::default());
             function.set_use_list_orders(self).to(Vec::new());
         }
@@ -214,10 +224,12 @@ impl Database {
             Some(input) => {
                 let Function { header, flow, body, extras, use_list_orders } = function;
                 let high = Durability::HIGH;
+                self.set_mentions(input, Mentions::of(module.context(self), &body));
                 input.set_module(self).with_durability(high).to(module);
                 input.set_header(self).with_durability(high).to(header);
                 input.set_flow(self).with_durability(high).to(flow);
                 input.set_body(self).with_durability(high).to(body);
+                self.set_size(input);
                 input.set_extras(self).with_durability(high).to(extras);
                 input.set_use_list_orders(self).with_durability(high).to(use_list_orders);
                 input.set_launch(self).with_durability(high).to(LaunchStatement::default());

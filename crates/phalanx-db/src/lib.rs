@@ -10,10 +10,12 @@ mod edit;
 mod edit_module;
 mod inputs;
 mod load;
+mod mentions;
 pub mod queries;
 
 pub use database::{Database, Did, LogEntry};
 pub use edit_module::ModuleEditError;
 pub use inputs::{FunctionEntry, FunctionInput, ModuleInput, TargetOverrides};
 pub use load::ReloadReport;
+pub use mentions::Mentions;
 pub use salsa::{Cancelled, Id};

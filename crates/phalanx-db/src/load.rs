@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use salsa::{Durability, Setter};
 
 use crate::{
-    Database, FunctionInput, ModuleInput,
+    Database, FunctionInput, Mentions, ModuleInput,
     inputs::{FunctionEntry, TargetOverrides},
 };
 
@@ -36,7 +36,7 @@ impl Database {
         let functions = std::mem::take(&mut module.functions);
         let context = Arc::clone(&module.context);
         let source_map = source_map.map(Arc::new);
-        let input = ModuleInput::builder(context, module, Vec::new(), source_map, overrides)
+        let input = ModuleInput::builder(context, module, Vec::new(), source_map, overrides, false)
             .durability(Durability::HIGH)
             .new(self);
         let entries = functions.into_iter().map(|f| self.new_function(input, f)).collect();
@@ -106,9 +106,14 @@ impl Database {
                 }
             };
         }
+        if *input.body(self) != new.body {
+            let mentions = Mentions::of(input.module(self).context(self), &new.body);
+            self.set_mentions(input, mentions);
+        }
         update!(header, set_header);
         update!(flow, set_flow);
         update!(body, set_body);
+        self.set_size(input);
         update!(extras, set_extras);
         update!(use_list_orders, set_use_list_orders);
         changed

@@ -17,17 +17,30 @@
 //! Divergence: [`affect_map`] and [`divergence()`] hold what we know to be true; [`llvm_affect_map`] and [`uniformity`]
 //! answer the same questions from LLVM 22's sources. Both read [`target`] and [`launch_facts`], LLVM's also [`callees`]: small
 //! projections that stay equal when what they leave out changes. Those of large functions are repaired
-//! after edits; [`repairs`] counts how often.
+//! after edits; [`repairs`] counts how often. [`explain()`] says why something diverges, from [`derivations`];
+//! [`variance()`] answers in Kong's terms, and [`assumed_divergence`] where barriers are taken to be used rightly.
+//!
+//! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
+mod calls;
+mod explain;
 mod facts;
 mod follow;
 mod graph;
 mod graph_slot;
 mod legality;
+mod memory;
 mod shape;
+mod summaries;
+mod within_group;
 
+pub use calls::*;
+pub use explain::*;
 pub use facts::*;
 pub use follow::*;
 pub use graph::*;
 pub use legality::*;
+pub use memory::*;
 pub use shape::*;
+pub use summaries::*;
+pub use within_group::*;

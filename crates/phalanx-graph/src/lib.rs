@@ -15,6 +15,7 @@
 //! | dominance frontier | [`DominanceFrontier`] | `O(n + m)`, a query pays for its answer | `O(n + m)` |
 //! | control dependence | [`ControlDependence`] | `O(n + m)`, a query pays for its answer | `O(n + m)` |
 //! | cycle hierarchy | [`Cycles`] | `O((n + m) log n)`, linear in practice | `O(n + m)` |
+//! | strongly connected components | [`Components`] | `O(n + m)` | `O(n)` |
 //!
 //! **Updates.** When a block is split, put on an edge, or merged with the only one that it leads to, the facts change in one
 //! place: `after_split`, `after_edge_split` and `after_merge` of [`Cfg`], [`DomTree`], [`PostDomTree`], [`Cycles`] and
@@ -34,6 +35,7 @@
 pub mod bitset;
 pub mod cfg;
 pub mod change;
+pub mod components;
 pub mod control;
 pub mod cycles;
 pub mod dfs;
@@ -50,6 +52,7 @@ mod threshold;
 
 pub use bitset::BitSet;
 pub use cfg::{Cfg, CfgBuilder};
+pub use components::Components;
 pub use control::ControlDependence;
 pub use cycles::{CycleId, Cycles};
 pub use dfs::Dfs;

@@ -55,6 +55,23 @@ pub fn render_note(source: SourceText<'_>, offset: Option<u32>, message: &str) -
     render(source, offset, ("note", NOTE), message)
 }
 
+/// Renders one of the remarks that make up an explanation, with ANSI colours: `kind` stands before the message, the label at the place.
+pub(crate) fn render_remark(
+    source: SourceText<'_>,
+    offset: Option<u32>,
+    kind: &str,
+    message: &str,
+    label: Option<&str>,
+) -> String {
+    let mut out = String::new();
+    let span = offset.map(|offset| statement_span(source, offset));
+    head(source, span, kind, NOTE, message, &mut out);
+    if let (Some(span), Some(label)) = (span, label) {
+        draw(source, span, Some(label), (Level::NOTE, AnnotationKind::Primary), &mut out);
+    }
+    out
+}
+
 fn render(
     source: SourceText<'_>,
     offset: Option<u32>,
@@ -182,16 +199,39 @@ fn line_span(source: SourceText<'_>, offset: u32) -> Span {
     Span::new(offset, offset + len as u32)
 }
 
+/// From an offset to the end of the statement in its line: a comment after it is left out.
+fn statement_span(source: SourceText<'_>, offset: u32) -> Span {
+    let line = line_span(source, offset);
+    let text = source.text.get(line.start as usize..line.end as usize).unwrap_or_default();
+    let mut is_quoted = false;
+    let comment = text.iter().position(|&byte| {
+        is_quoted ^= byte == b'"';
+        byte == b';' && !is_quoted
+    });
+    let statement = text[..comment.unwrap_or(text.len())].trim_ascii_end();
+    Span::new(line.start, line.start + statement.len() as u32)
+}
+
 fn snippet(source: SourceText<'_>, span: Span, label: Option<&str>, out: &mut String) {
+    draw(source, span, label, (Level::ERROR, AnnotationKind::Primary), out);
+}
+
+fn draw(
+    source: SourceText<'_>,
+    span: Span,
+    label: Option<&str>,
+    (level, kind): (Level<'_>, AnnotationKind),
+    out: &mut String,
+) {
     let (line, _) = line_col(source.text, span.start);
     let (text, marked) = window(source.text, span);
-    let annotation = AnnotationKind::Primary.span(marked);
+    let annotation = kind.span(marked);
     let annotation = match label {
         Some(label) => annotation.label(label.to_owned()),
         None => annotation,
     };
     let snippet = Snippet::source(text).line_start(line).annotation(annotation);
-    let report = [Group::with_level(Level::ERROR).element(snippet)];
+    let report = [Group::with_level(level).element(snippet)];
     out.push_str(&Renderer::styled().render(&report));
     out.push('\n');
 }

@@ -70,6 +70,51 @@ pub fn observe(program: &AbstractProgram, cycles: &Cycles, effort: Effort) -> Ob
     Observed { values: machine.values, terminators: machine.terminators, uses }
 }
 
+/// As [`observe`], where some blocks end with a barrier of all threads. Only runs count in which all threads come to an end and use barriers
+/// rightly: all execute the same ones, in the same order; if `ended_do_not_count`, what each has executed is a beginning of one list.
+/// Also how many runs count.
+#[must_use]
+pub fn observe_with_barriers(
+    program: &AbstractProgram,
+    cycles: &Cycles,
+    effort: Effort,
+    barriers: &BitSet,
+    ended_do_not_count: bool,
+) -> (Observed, u64) {
+    let mut machine = Machine::new(program, cycles);
+    let mut counted = 0;
+    for run in 0..effort.runs {
+        let before = (machine.values.clone(), machine.terminators.clone(), machine.uses.len());
+        machine.reset();
+        let mut lists: Vec<Vec<u32>> = Vec::new();
+        let mut all_end = true;
+        for number in 0..effort.threads {
+            let mut list = Vec::new();
+            all_end &= machine.thread(number, run, effort.fuel, |block, group| {
+                if barriers.contains(block.index()) {
+                    list.push(group);
+                }
+            });
+            lists.push(list);
+        }
+        let longest = lists.iter().max_by_key(|list| list.len()).cloned().unwrap_or_default();
+        let is_right = lists.iter().all(|list| match ended_do_not_count {
+            true => longest.starts_with(list),
+            false => *list == longest,
+        });
+        if is_right && all_end {
+            counted += 1;
+        } else {
+            (machine.values, machine.terminators) = (before.0, before.1);
+            machine.uses.truncate(before.2);
+        }
+    }
+    let mut uses = machine.uses;
+    uses.sort_unstable();
+    uses.dedup();
+    (Observed { values: machine.values, terminators: machine.terminators, uses }, counted)
+}
+
 /// Cycle hierarchies of a graph: its own first, then others that random search orders lead to. One if
 /// the graph is reducible, where they all agree.
 #[must_use]
@@ -185,24 +230,42 @@ impl<'a> Machine<'a> {
     }
 
     fn run(&mut self, seed: u64, effort: Effort) {
+        self.reset();
+        for number in 0..effort.threads {
+            self.thread(number, seed, effort.fuel, |_, _| ());
+        }
+    }
+
+    /// Forgets a run, but not what was seen to differ in it.
+    fn reset(&mut self) {
         self.groups.clear();
         self.keys.clear();
         self.notes.clear();
-        for number in 0..effort.threads {
-            let mut thread = Thread {
-                number,
-                registers: vec![0; self.program.value_count as usize],
-                latest: vec![(0, NO_KEY); self.program.blocks.len()],
-            };
-            let (mut at, mut from) = (Node::new(0), None);
-            for time in 1..=effort.fuel {
-                let group = self.enter(&mut thread, at, time);
-                match self.execute(&mut thread, seed, group, at, from) {
-                    Some(next) => (at, from) = (next, Some(at)),
-                    None => break,
-                }
+    }
+
+    /// Runs a thread, and tells what blocks it enters in which groups. Whether it comes to an end.
+    fn thread(
+        &mut self,
+        number: u32,
+        seed: u64,
+        fuel: u32,
+        mut entered: impl FnMut(Node, u32),
+    ) -> bool {
+        let mut thread = Thread {
+            number,
+            registers: vec![0; self.program.value_count as usize],
+            latest: vec![(0, NO_KEY); self.program.blocks.len()],
+        };
+        let (mut at, mut from) = (Node::new(0), None);
+        for time in 1..=fuel {
+            let group = self.enter(&mut thread, at, time);
+            entered(at, group);
+            match self.execute(&mut thread, seed, group, at, from) {
+                Some(next) => (at, from) = (next, Some(at)),
+                None => return true,
             }
         }
+        false
     }
 
     /// The group that the thread joins in a block.

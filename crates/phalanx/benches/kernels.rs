@@ -290,10 +290,12 @@ fn with_code<R>(
     };
     let around = Surroundings {
         target,
+        layout: queries::type_layout(db, module),
         launch: queries::launch_facts(db, input),
         lockstep: target.is_lockstep(processor),
         scratch_is_global: target.scratch_is_global(processor),
         callee: &callee,
+        calls: &analysis::summary::NoCallFacts,
         node_string: &node_string,
     };
     run(Code { context, header, flow: code.flow, body: code.body }, around)

@@ -40,6 +40,7 @@
 //! | walk a function | [`Session::code`]: [`ir::Flow`], [`ir::Body`] |
 //! | ask the graph | [`Session::cfg`], [`Session::dom_tree`], [`Session::postdom_tree`], [`Session::cycles`] ... |
 //! | ask what diverges | [`Session::divergence`], a [`DivergenceView`] |
+//! | ask why it diverges | [`Session::explain`], [`report::explain`] |
 //! | change a function | [`Session::edit`], a [`Transaction`](ir::edit::Transaction) |
 //! | run transforms | [`transform::Pipeline`], [`transform::Manager`] |
 //! | render | [`report`] |
@@ -62,7 +63,7 @@ pub use session::{DivergenceView, FunctionId, Invalid, ModuleId, ReadError, Sess
 
 /// What most drivers need.
 pub mod prelude {
-    pub use phalanx_db::{ReloadReport, TargetOverrides};
+    pub use phalanx_db::{ReloadReport, TargetOverrides, queries::Subject};
     pub use phalanx_graph::{Cfg, CycleId, Cycles, DomTree, Node, PostDomTree};
     pub use phalanx_ir::{BlockId, InstId, Module, Opcode, Value};
     pub use phalanx_target::{Scope, SourceSet};

@@ -5,11 +5,14 @@ use std::{fmt, sync::Arc};
 use phalanx_analysis::{
     affect::UserKind,
     divergence::{Divergence, ValueTable},
+    explain::Link,
     legality::Legality,
     lower::Numbering,
+    variance::{BarrierModel, Variance},
 };
 use phalanx_db::{
-    Database, FunctionInput, ModuleEditError, ModuleInput, ReloadReport, TargetOverrides, queries,
+    Database, FunctionInput, ModuleEditError, ModuleInput, ReloadReport, TargetOverrides,
+    queries::{self, Subject},
 };
 use phalanx_graph::{
     Cfg, ControlDependence, CycleId, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree,
@@ -271,6 +274,12 @@ impl Session {
         self.db.set_launch(function.0, launch)
     }
 
+    /// States that no function of a module but its kernels is entered from outside of it, whatever linkage says. Then what is passed to
+    /// functions is known. See [`Database::set_whole`].
+    pub fn set_whole(&mut self, module: ModuleId, is_whole: bool) {
+        self.db.set_whole(module.0, is_whole);
+    }
+
     /// The text of a module. O(size).
     pub fn print(&self, module: ModuleId) -> Vec<u8> {
         let functions =
@@ -335,6 +344,22 @@ impl Session {
         self.view(function, queries::divergence(&self.db, function.0).as_ref()?)
     }
 
+    /// Why something differs between threads of a scope: the shortest chain of causes from it to a source, itself first. Empty
+    /// when it is uniform. The first question about a function costs as much as its divergence from scratch, others their chain.
+    pub fn explain(&self, function: FunctionId, subject: Subject, scope: Scope) -> Vec<Link> {
+        queries::explain(&self.db, function.0, subject, scope)
+    }
+
+    /// As [`Session::explain`], for sources of one's choice.
+    pub fn explain_sources(
+        &self,
+        function: FunctionId,
+        subject: Subject,
+        sources: SourceSet,
+    ) -> Vec<Link> {
+        queries::explain_sources(&self.db, function.0, subject, sources)
+    }
+
     /// What diverges, from the sources that LLVM 22 assumes, with its unsound control rules repaired: what
     /// `print<uniformity>` shows. In the dense form of the analysis; [`Numbering`] names its values.
     pub fn uniformity(&self, function: FunctionId) -> Option<&Divergence> {
@@ -344,6 +369,38 @@ impl Session {
     /// Which motions are legal of operations that communicate among the threads of a scope; see [`phalanx_analysis::legality`].
     pub fn legality(&self, function: FunctionId, scope: Scope) -> Option<Legality<'_>> {
         queries::legality(&self.db, function.0, scope)
+    }
+
+    /// Along which dimensions of the thread index values, statements, branches and blocks differ within a workgroup: the interface of
+    /// Kong's variance analysis. [`Numbering`] names its values.
+    pub fn variance(&self, function: FunctionId) -> Option<&Variance> {
+        queries::variance(&self.db, function.0).as_ref()
+    }
+
+    /// Whether a value is equal over all lanes of a wave, active or not, whenever they compute it: what a computation may be moved on to
+    /// where other threads are active. See [`true_uniformity`](phalanx_analysis::true_uniformity).
+    pub fn is_truly_uniform(&self, function: FunctionId, value: Value) -> bool {
+        let numbering = Numbering::new(function.0.header(&self.db));
+        let Some(value) = numbering.operand(value) else { return true };
+        let members = queries::truly_uniform(&self.db, function.0).as_ref();
+        members.is_some_and(|members| members.contains(value.index()))
+    }
+
+    /// Blocks whose terminators are uniform in each workgroup if aligned barriers are used rightly.
+    pub fn invariant_branches(&self, function: FunctionId, model: BarrierModel) -> Vec<BlockId> {
+        let nodes = queries::invariant_branches(&self.db, function.0, model).as_deref();
+        nodes.unwrap_or_default().iter().map(|&node| flow::block_of(node)).collect()
+    }
+
+    /// As [`Session::divergence`], where [`Session::invariant_branches`] are taken to be uniform in each workgroup. Found from scratch
+    /// after each edit.
+    pub fn divergence_with_barriers(
+        &self,
+        function: FunctionId,
+        model: BarrierModel,
+    ) -> Option<DivergenceView<'_>> {
+        let facts = queries::assumed_divergence(&self.db, function.0, model).as_ref()?;
+        Some(DivergenceView { barriers: Some(model), ..self.view(function, facts)? })
     }
 
     fn view<'s>(
@@ -356,6 +413,7 @@ impl Session {
             numbering: Numbering::new(function.0.header(&self.db)),
             db: &self.db,
             function: function.0,
+            barriers: None,
             varying: Scope::ALL
                 .map(|scope| varying(scope, queries::launch_facts(&self.db, function.0))),
         })
@@ -398,6 +456,8 @@ pub struct DivergenceView<'s> {
     numbering: Numbering,
     db: &'s Database,
     function: FunctionInput,
+    /// What is assumed of barriers.
+    barriers: Option<BarrierModel>,
     varying: [SourceSet; Scope::ALL.len()],
 }
 
@@ -443,7 +503,12 @@ impl<'s> DivergenceView<'s> {
     /// Mask of whether a block is executed: of the branches that it is control dependent on, directly or not. Near-linear in
     /// the blocks the first time after branches have changed.
     pub fn control_mask(&self, block: BlockId) -> SourceSet {
-        let control = queries::control_divergence(self.db, self.function).as_deref();
+        let control = match self.barriers {
+            None => queries::control_divergence(self.db, self.function).as_deref(),
+            Some(model) => {
+                queries::assumed_control_divergence(self.db, self.function, model).as_deref()
+            }
+        };
         control.map_or(SourceSet::EMPTY, |control| control[flow::node_of(block).index()])
     }
 

@@ -129,8 +129,8 @@ define amdgpu_kernel void @k(ptr addrspace(1) %g, ptr addrspace(4) %c, ptr %flat
             global: {opaque.wave}
             constant: {}
             shared: {opaque.wave}
-            private: {opaque.thread, opaque.wave}
-            generic: {opaque.thread, opaque.wave}
+            private: {}
+            generic: {opaque.wave}
             address: {x}
             gather: {x, opaque.wave}
             atomic: {opaque.wave}

@@ -92,10 +92,17 @@ pub fn run(rng: &mut dyn RngCore, blocks: usize) -> Tally {
     let text = runnable(&program, kind, rng.next_u64());
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
-    let function = session.function(module, "f").expect("the kernel is called @f");
+    let kernel = session.function(module, "f").expect("the kernel is called @f");
+    let called: Vec<FunctionId> =
+        ["h0", "h1"].iter().filter_map(|name| session.function(module, name)).collect();
     let mut tally = Tally::default();
-    ask(&session, function);
+    ask(&session, kernel);
     for _ in 0..ROUNDS {
+        // What a function does matters to those who call it, and what it passes to those it calls.
+        let function = match rng.random_bool(0.3) {
+            true => called.choose(rng).copied().unwrap_or(kernel),
+            false => kernel,
+        };
         let before = copy(&session, function);
         let keep = rng.random_bool(0.9);
         // Most drivers ask for the lists; some do not.
@@ -413,7 +420,17 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
     let mut db = Database::new();
     let cold = db.load(fresh, None, TargetOverrides::default());
     let at = entries.iter().position(|e| e.input == function.input());
-    let cold = cold.functions(&db)[at.expect("the function is in its module")].input;
+    let at = at.expect("the function is in its module");
+    for (number, entry) in entries.iter().enumerate().filter(|(_, e)| e.is_definition) {
+        let of_both = [(session.database(), entry), (&db, &cold.functions(&db)[number])];
+        let [warm, cold] = of_both.map(|(db, entry)| {
+            let calls = queries::argument_facts(db, entry.input).clone();
+            (calls, queries::summary(db, entry.input), queries::divergence(db, entry.input))
+        });
+        // Functions are told apart by their inputs, which are others in another database; nothing here names one.
+        assert!(warm == cold, "after an edit of function {at}, what is known of function {number}");
+    }
+    let cold = cold.functions(&db)[at].input;
     let (warm_db, warm) = (session.database(), function.input());
     macro_rules! same {
         ($($query:ident)*) => {

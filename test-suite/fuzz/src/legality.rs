@@ -19,7 +19,7 @@ use phalanx_simt::{Observer, Program, convergence::Key, observe::Moment};
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::oracle::{self, random_program, runnable};
+use crate::oracle::{self, random_program, runnable_alone};
 
 /// The scopes that are looked at, in the order of their numbers.
 const SCOPES: [Scope; 2] = [Scope::Wave, Scope::Workgroup];
@@ -246,6 +246,6 @@ pub fn check(
 #[must_use]
 pub fn check_random(seed: u64, launches: u32) -> Tally {
     let (program, kind) = random_program(seed);
-    let text = runnable(&program, kind, seed);
+    let text = runnable_alone(&program, kind, seed);
     check(&text, seed, launches, &|_, _, _| false).unwrap_or_default()
 }

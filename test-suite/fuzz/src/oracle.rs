@@ -7,38 +7,36 @@
 //!
 //! Convergence follows the function's own cycle hierarchy and others, since an answer has to hold for each.
 
+mod claims;
 pub(crate) mod programs;
 mod reduce;
+mod wrong;
 
 use std::fmt;
 
 use phalanx::{
-    Session,
+    FunctionId, Session,
     analysis::{
-        affect::User,
         divergence::{Divergence, Flow, Omitted, solve_without},
-        lower::Numbering,
+        lower::OmittedRead,
     },
-    db::queries,
-    ir::{self, BlockId, InstId, flow::node_of},
-    target::{Extent, LaunchFacts, Scope, SourceSet, varying},
+    db::{Database, FunctionInput, queries},
+    ir,
+    target::{Extent, LaunchFacts},
 };
-use phalanx_simt::{
-    Arg, Launch, Memory, Observer, Program, Value, convergence::Key, launch::Order, observe::Moment,
-};
+use phalanx_simt::{Arg, Launch, Memory, Program, launch::Order};
 use phalanx_testing::{
-    abstract_oracle::hierarchies,
     abstract_program::AbstractProgram,
     generate::{self, Options},
 };
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
-use rustc_hash::FxHashMap;
 
-pub use programs::{Kind, runnable};
+pub use claims::Claims;
+use claims::definitions;
+pub(crate) use claims::group;
+pub use programs::{Kind, runnable, runnable_alone};
 pub use reduce::reduced;
-
-/// The scopes at which claims are checked.
-const SCOPES: [Scope; 3] = [Scope::Wave, Scope::Workgroup, Scope::Grid];
+pub use wrong::Wrong;
 
 /// What was checked and what was found.
 #[derive(Clone, Debug, Default)]
@@ -103,192 +101,6 @@ impl fmt::Display for Tally {
     }
 }
 
-/// One thing that is watched: at the largest scope at which it is called uniform, since a difference within a smaller
-/// one is a difference within that; in the wave if at none, to know how often a divergent value is seen to differ.
-#[derive(Copy, Clone, Debug)]
-struct Watched {
-    /// Number of the scope in [`SCOPES`].
-    scope: usize,
-    /// At how many scopes it is called uniform.
-    claims: u64,
-    differs: bool,
-    executed: bool,
-}
-
-/// What is watched in a function, and what was seen.
-struct Watch {
-    function: usize,
-    values: Vec<Watched>,
-    branches: Vec<Watched>,
-    /// Uses in other blocks, by user. Within a block an operand is what it was where it was computed.
-    uses: Vec<Vec<(usize, Watched)>>,
-    /// First values, by what is watched (values first, then uses), execution and group.
-    first: FxHashMap<(u32, u32, Key, u32), Value>,
-    first_way: FxHashMap<(InstId, Key, u32), BlockId>,
-}
-
-fn number(inst: InstId) -> usize {
-    inst.into_raw().into_u32() as usize
-}
-
-impl Watch {
-    /// What an answer says of a function.
-    fn new(
-        code: ir::function::FunctionRef<'_>,
-        facts: &Divergence,
-        varying: impl Fn(Scope) -> SourceSet,
-        function: usize,
-    ) -> Watch {
-        let numbering = Numbering::new(code.header);
-        let watched = |mask: SourceSet| {
-            let uniform = |&&scope: &&Scope| !mask.intersects(varying(scope));
-            // Scopes grow, and what varies within them does.
-            let claims = SCOPES.iter().take_while(|scope| uniform(scope)).count();
-            let scope = claims.saturating_sub(1);
-            Watched { scope, claims: claims as u64, differs: false, executed: false }
-        };
-        let count = code.body.id_count();
-        let nothing = watched(SourceSet::EMPTY);
-        let mut watch = Watch {
-            function,
-            values: vec![nothing; count],
-            branches: vec![nothing; count],
-            uses: vec![Vec::new(); count],
-            first: FxHashMap::default(),
-            first_way: FxHashMap::default(),
-        };
-        for &block in code.flow.order() {
-            for inst in code.body.block_insts(block) {
-                let is_terminator = code.body.inst(inst).opcode.is_terminator();
-                watch.values[number(inst)] = watched(facts.value(numbering.inst(inst)));
-                watch.branches[number(inst)] = watched(facts.terminator(node_of(block)));
-                let user = match is_terminator {
-                    true => User::terminator(node_of(block)),
-                    false => User::value(numbering.inst(inst)),
-                };
-                for (position, operand) in code.body.operands(inst).iter().enumerate() {
-                    let Some(of) = operand.as_inst() else { continue };
-                    if code.body.block_of(of) == Some(block) {
-                        continue;
-                    }
-                    let use_ = watched(facts.at_use(numbering.inst(of), user));
-                    if use_.claims > 0 {
-                        watch.uses[number(inst)].push((position, use_));
-                    }
-                }
-            }
-        }
-        watch
-    }
-
-    /// Keys of another run mean other executions.
-    fn next_run(&mut self) {
-        self.first.clear();
-        self.first_way.clear();
-    }
-
-    /// Counts what was executed, and names what was wrong.
-    fn judge(
-        &self,
-        code: ir::function::FunctionRef<'_>,
-        llvm: &Divergence,
-        print: impl Fn(InstId) -> String,
-        tally: &mut Tally,
-    ) {
-        let numbering = Numbering::new(code.header);
-        let all = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
-        for inst in all {
-            let mut claim = |watched: &Watched, what: &str| {
-                if !watched.executed {
-                    return;
-                }
-                tally.claims += watched.claims;
-                if watched.differs && watched.claims > 0 {
-                    let scope = SCOPES[watched.scope];
-                    tally.unsound.push(format!(
-                        "the {what} is called uniform in the {scope:?}: {}",
-                        print(inst).trim()
-                    ));
-                }
-            };
-            let value = &self.values[number(inst)];
-            claim(value, "value");
-            claim(&self.branches[number(inst)], "branch");
-            for (position, use_) in &self.uses[number(inst)] {
-                claim(use_, &format!("operand {position}"));
-            }
-            if value.executed {
-                tally.values += 1;
-                // A value that is uniform in more than the wave is watched there: what differs then is unsound.
-                let differs = value.differs && value.scope == 0;
-                match llvm.value(numbering.inst(inst)).is_empty() {
-                    true => tally.llvm_unsound += u64::from(differs),
-                    false => {
-                        tally.llvm_divergent += 1;
-                        tally.llvm_observed += u64::from(differs);
-                    }
-                }
-                if value.claims == 0 {
-                    tally.divergent += 1;
-                    tally.observed += u64::from(value.differs);
-                }
-            }
-        }
-    }
-}
-
-/// The group of a scope that a thread belongs to.
-pub(crate) fn group(at: &Moment<'_>, scope: usize) -> u32 {
-    let place = at.thread;
-    let [x, y, z] = place.block;
-    let workgroup = x + place.grid_size[0] * (y + place.grid_size[1] * z);
-    match scope {
-        0 => workgroup << 10 | place.wave,
-        1 => workgroup,
-        _ => 0,
-    }
-}
-
-impl Observer for Watch {
-    fn value(&mut self, at: Moment<'_>, value: &Value) {
-        if at.function != self.function || matches!(value, Value::Unit) {
-            return;
-        }
-        let watched = &mut self.values[number(at.inst)];
-        watched.executed = true;
-        if watched.differs || value.has_poison() {
-            return;
-        }
-        let key = (number(at.inst) as u32, 0, at.key, group(&at, watched.scope));
-        watched.differs = *self.first.entry(key).or_insert_with(|| value.clone()) != *value;
-    }
-
-    fn branch(&mut self, at: Moment<'_>, to: BlockId) {
-        if at.function != self.function {
-            return;
-        }
-        let watched = &mut self.branches[number(at.inst)];
-        watched.executed = true;
-        let key = (at.inst, at.key, group(&at, watched.scope));
-        watched.differs |= *self.first_way.entry(key).or_insert(to) != to;
-    }
-
-    fn wants_operands(&self) -> bool {
-        true
-    }
-
-    fn operand(&mut self, at: Moment<'_>, position: usize, _: InstId, value: &Value) {
-        if at.function != self.function || matches!(value, Value::Unit) || value.has_poison() {
-            return;
-        }
-        let uses = &mut self.uses[number(at.inst)];
-        let Some((_, watched)) = uses.iter_mut().find(|(of, _)| *of == position) else { return };
-        watched.executed = true;
-        let key = (number(at.inst) as u32, position as u32 + 1, at.key, group(&at, watched.scope));
-        watched.differs |= *self.first.entry(key).or_insert_with(|| value.clone()) != *value;
-    }
-}
-
 /// How much to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
@@ -323,7 +135,16 @@ const GEOMETRIES: &[([u32; 3], [u32; 3])] = &[
 /// None if the text is refused or has no such kernel.
 #[must_use]
 pub fn check(text: &str, name: &str, seed: u64, effort: Effort) -> Option<Tally> {
-    check_without(text, name, seed, effort, None)
+    check_others(text, name, seed, effort, &|_, _, _| None)
+}
+
+/// What an answer is found without.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Without {
+    /// A rule of the analysis.
+    Rule(Omitted),
+    /// Something that loads from private memory depend on.
+    Read(OmittedRead),
 }
 
 /// As [`check`], of an answer that was found without one of the rules: a negative control.
@@ -333,7 +154,52 @@ pub fn check_without(
     name: &str,
     seed: u64,
     effort: Effort,
-    omitted: Option<Omitted>,
+    without: Without,
+) -> Option<Tally> {
+    check_others(text, name, seed, effort, &|session, function, is_checked| {
+        let (database, input) = (session.database(), function.input());
+        let table = queries::affect_map(database, input).as_ref().filter(|_| is_checked)?;
+        match without {
+            Without::Rule(omitted) => Some(solve_without(flow(database, input)?, table, omitted)),
+            Without::Read(omitted) => wrong::without_read(database, input, omitted),
+        }
+    })
+}
+
+/// As [`check`], of answers that were found with wrong facts about calls: a negative control.
+#[must_use]
+pub fn check_calls(
+    text: &str,
+    name: &str,
+    seed: u64,
+    effort: Effort,
+    wrong: Wrong,
+) -> Option<Tally> {
+    check_others(text, name, seed, effort, &|session, function, _| {
+        wrong::divergence(session.database(), function.input(), wrong)
+    })
+}
+
+/// What the solver needs to know of the control flow.
+fn flow(database: &Database, input: FunctionInput) -> Option<Flow<'_>> {
+    Some(Flow {
+        cfg: queries::cfg(database, input).as_ref()?,
+        dom: queries::dom_tree(database, input).as_ref()?,
+        cycles: queries::cycles(database, input).as_ref()?,
+        sync: queries::sync_dependence(database, input).as_ref()?,
+    })
+}
+
+/// Gives other answers for some functions, to see whether they are found wrong; says of each whether it is the kernel.
+type Others<'a> = &'a dyn Fn(&Session, FunctionId, bool) -> Option<Divergence>;
+
+/// Without other answers our own are checked; with some, nothing is run if they are as ours.
+fn check_others(
+    text: &str,
+    name: &str,
+    seed: u64,
+    effort: Effort,
+    answer: Others<'_>,
 ) -> Option<Tally> {
     let mut session = Session::new();
     let module_id = session.read(text.as_bytes()).ok()?;
@@ -343,53 +209,38 @@ pub fn check_without(
     let module = phalanx::llvm::parse_module(context, text.as_bytes()).ok()?.module;
     let mut program = Program::new(&module, session.target(module_id)).ok()?;
     let number = program.function(name)?;
-    let input = function.input();
-    let database = session.database();
-    let whole = queries::divergence(database, input).as_ref()?;
-    let without;
-    let facts = match omitted {
-        None => whole,
-        Some(omitted) => {
-            let flow = Flow {
-                cfg: queries::cfg(database, input).as_ref()?,
-                dom: queries::dom_tree(database, input).as_ref()?,
-                cycles: queries::cycles(database, input).as_ref()?,
-                sync: queries::sync_dependence(database, input).as_ref()?,
-            };
-            without = solve_without(flow, queries::affect_map(database, input).as_ref()?, omitted);
-            // What is not missed needs no run.
-            if without == *whole {
-                return Some(Tally { functions: 1, ..Tally::default() });
-            }
-            &without
-        }
+    let functions = definitions(&session, module_id);
+    let given: Vec<Option<Divergence>> =
+        functions.iter().map(|&(each, _)| answer(&session, each, each == function)).collect();
+    let is_ours = |(&(each, _), given): (&(FunctionId, String), &Option<Divergence>)| {
+        let ours = queries::divergence(session.database(), each.input()).as_ref();
+        given.is_some() && given.as_ref() == ours
     };
-    let launch_facts = queries::launch_facts(database, input);
-    let code = session.code(function);
-    let mut watch = Watch::new(code, facts, |scope| varying(scope, launch_facts), number);
-    let mut tally = Tally { functions: 1, ..Tally::default() };
+    let others = given.iter().filter(|given| given.is_some()).count();
+    if others > 0 && functions.iter().zip(&given).filter(|&pair| is_ours(pair)).count() == others {
+        return Some(Tally { functions: 1, ..Tally::default() });
+    }
+    let stated = queries::launch_facts(session.database(), function.input()).clone();
+    let mut claims = Claims::new(session, functions, &given, &program)?;
+    let hierarchies = claims.hierarchies(&program, seed, effort.hierarchies as usize);
+    let (_, own) = program.graph(number)?;
+    let irreducible = u64::from(!own.all_reducible());
     let mut rng = SmallRng::seed_from_u64(seed);
-    let Some((cfg, own)) = program.graph(number) else { return Some(tally) };
-    tally.irreducible = u64::from(!own.all_reducible());
-    let hierarchies = hierarchies(cfg, seed, effort.hierarchies as usize);
-    for cycles in hierarchies {
-        program.set_hierarchy(number, cycles);
+    let mut steps = 0;
+    for at in 0..hierarchies.iter().map(|(_, all)| all.len()).max().unwrap_or(1) {
+        for (of, all) in &hierarchies {
+            program.set_hierarchy(*of, all[at % all.len()].clone());
+        }
         for _ in 0..effort.launches {
-            watch.next_run();
+            claims.next_run();
             let mut memory = program.memory(rng.random()).ok()?;
             let mut launch = launch(&mut rng, &mut memory, effort.fuel)?;
-            as_stated(&mut launch, launch_facts);
-            if let Ok(report) = phalanx_simt::run(&program, name, &launch, &mut memory, &mut watch)
-            {
-                tally.steps += report.steps;
-            } else {
-                tally.steps += effort.fuel / 2;
-            }
+            as_stated(&mut launch, &stated);
+            let ran = phalanx_simt::run(&program, name, &launch, &mut memory, &mut claims);
+            steps += ran.map_or(effort.fuel / 2, |report| report.steps);
         }
     }
-    let llvm = queries::exact_llvm_uniformity(database, input)?;
-    watch.judge(code, &llvm, |inst| session.print_inst(function, inst), &mut tally);
-    Some(tally)
+    Some(Tally { functions: 1, irreducible, steps, ..claims.tally() })
 }
 
 /// Makes a launch one that a program allows.

@@ -24,7 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::{
     Entropy,
     edits::{copy_of, facts_are_right},
-    oracle::programs::{Kind, runnable_anyhow},
+    oracle::programs::{Kind, runnable_alone},
 };
 
 /// Pipelines that programs go through.
@@ -347,7 +347,7 @@ pub fn run(rng: &mut dyn RngCore, blocks: usize, launches: u64) -> Tally {
 pub fn random(rng: &mut dyn RngCore, blocks: usize) -> String {
     let program = generate::program_from(rng, ProgramOptions { blocks, ..Default::default() });
     let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };
-    let text = runnable_anyhow(&program, kind, rng.next_u64());
+    let text = runnable_alone(&program, kind, rng.next_u64());
     let folds = rng.random_bool(0.5);
     comparable(&text, kind, rng, folds)
 }

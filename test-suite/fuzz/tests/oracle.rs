@@ -3,9 +3,10 @@
 
 use std::fs;
 
-use phalanx_analysis::divergence::Omitted;
+use phalanx_analysis::{divergence::Omitted, lower::OmittedRead};
 use phalanx_fuzz::oracle::{
-    Effort, Tally, check, check_random, check_without, random_program, runnable,
+    Effort, Tally, Without, Wrong, check, check_calls, check_random, check_without, random_program,
+    runnable, runnable_alone,
 };
 use phalanx_testing::llvm_tools::{require, workspace_root};
 
@@ -42,17 +43,17 @@ fn programs_that_once_refuted_a_claim() {
     }
 }
 
-/// The first seed from which on a random program shows that an answer is wrong that was found without a rule.
-fn first_refutation(omitted: Omitted, seeds: std::ops::Range<u64>) -> Option<u64> {
-    seeds.into_iter().find(|&seed| {
-        let (program, kind) = random_program(seed);
-        let text = runnable(&program, kind, seed);
-        let tally = check_without(&text, "f", seed, Effort::default(), Some(omitted));
-        !tally.expect("a generated program is well-formed").unsound.is_empty()
+/// Whether running a program of the folder of controls shows that an answer is wrong.
+fn is_refuted(name: &str, check: impl Fn(&str, u64) -> Option<Tally>) -> bool {
+    let path = workspace_root().join(format!("test-suite/controls/{name}.ll"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    (0..100).any(|seed| {
+        let tally = check(&text, seed).expect("a control is well-formed");
+        !tally.unsound.is_empty()
     })
 }
 
-/// A check that cannot fail is no check.
+/// A check that cannot fail is no check: for each rule there is a program that refutes the answer found without it.
 #[test]
 fn without_a_rule_the_oracle_finds_the_answer_wrong() {
     for omitted in [
@@ -68,8 +69,45 @@ fn without_a_rule_the_oracle_finds_the_answer_wrong() {
         Omitted::ReadApart,
         Omitted::LiveOut,
     ] {
-        let found = first_refutation(omitted, 0..30_000);
+        let name = format!("{omitted:?}").to_lowercase();
+        let without = |text: &str, seed| {
+            check_without(text, "f", seed, Effort::default(), Without::Rule(omitted))
+        };
+        assert!(is_refuted(&name, without), "{name} does not show that the rule is needed");
+        let whole = |text: &str, seed| check(text, "f", seed, Effort::default());
+        assert!(!is_refuted(&name, whole), "{name} refutes the whole analysis");
+    }
+}
+
+#[test]
+fn without_what_loads_depend_on_the_oracle_finds_the_answer_wrong() {
+    for omitted in [OmittedRead::OldContent, OmittedRead::Place, OmittedRead::OtherWays] {
+        let found = (0..30_000).find(|&seed| {
+            let (program, kind) = random_program(seed);
+            let text = runnable_alone(&program, kind, seed);
+            let effort = Effort::default();
+            let tally = check_without(&text, "f", seed, effort, Without::Read(omitted));
+            !tally.expect("a generated program is well-formed").unsound.is_empty()
+        });
         assert!(found.is_some(), "no program shows that {omitted:?} is needed");
+    }
+}
+
+#[test]
+fn with_wrong_facts_about_calls_the_oracle_finds_the_answer_wrong() {
+    for wrong in [
+        Wrong::Sources,
+        Wrong::Arguments,
+        Wrong::Collapse,
+        Wrong::Parting,
+        Wrong::Members,
+        Wrong::Passed,
+    ] {
+        let name = format!("calls_{wrong:?}").to_lowercase();
+        let wrongly = |text: &str, seed| check_calls(text, "f", seed, Effort::default(), wrong);
+        assert!(is_refuted(&name, wrongly), "{name} does not show that it is wrong");
+        let right = |text: &str, seed| check(text, "f", seed, Effort::default());
+        assert!(!is_refuted(&name, right), "{name} refutes the whole analysis");
     }
 }
 

@@ -28,15 +28,6 @@ fn small_programs() {
     assert!(tally.groups > 200 && tally.erased > 300, "{tally:?}");
 }
 
-/// Many programs, for when there is time: `cargo test -p phalanx-fuzz --test transforms -- --ignored`.
-#[test]
-#[ignore = "takes a minute"]
-fn many_programs() {
-    let from = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1_000_000);
-    let tally = campaign(from..from + 3000, 13);
-    println!("{tally:?}");
-}
-
 #[test]
 fn larger_programs() {
     let tally = campaign(1000..1060, 24);

@@ -204,3 +204,89 @@ fn a_tree_reduction() {
     "#]],
     );
 }
+
+/// What follows from barriers is said only when asked for, and of terminators only.
+#[test]
+fn barriers_that_are_used_rightly() {
+    let common = ["--print", "branches", "--scope", "workgroup"];
+    for (option, expected) in [
+        (
+            None,
+            expect![[r#"
+            assumed_barrier.nvptx.ll: nvptx64-nvidia-cuda, workgroup scope
+
+            kernel @decides line 9
+              5 of 5 values divergent, 1 of 1 branches, 0 of 0 cycles
+
+              branches
+                  15  divergent {x, opaque.wave}  br i1 %is.set, label %meet, label %join
+
+            kernel @early_exit line 28
+              2 of 2 values divergent, 1 of 1 branches, 0 of 0 cycles
+
+              branches
+                  32  divergent {x}  br i1 %is.outside, label %exit, label %work
+
+            kernel @nested line 43
+              2 of 3 values divergent, 1 of 2 branches, 0 of 0 cycles
+
+              branches
+                  47  divergent {x}  br i1 %is.low, label %low, label %exit
+                  51  uniform        br i1 %is.large, label %meet, label %exit
+        "#]],
+        ),
+        (
+            Some("--assume-barriers"),
+            expect![[r#"
+            assumed_barrier.nvptx.ll: nvptx64-nvidia-cuda, workgroup scope
+
+            kernel @decides line 9
+              4 of 5 values divergent, 0 of 1 branches, 0 of 0 cycles
+
+              branches
+                  15  uniform   {opaque.group}  br i1 %is.set, label %meet, label %join
+
+            kernel @early_exit line 28
+              2 of 2 values divergent, 1 of 1 branches, 0 of 0 cycles
+
+              branches
+                  32  divergent {x}  br i1 %is.outside, label %exit, label %work
+
+            kernel @nested line 43
+              2 of 3 values divergent, 1 of 2 branches, 0 of 0 cycles
+
+              branches
+                  47  divergent {x}  br i1 %is.low, label %low, label %exit
+                  51  uniform        br i1 %is.large, label %meet, label %exit
+        "#]],
+        ),
+        (
+            Some("--assume-barriers=strict"),
+            expect![[r#"
+            assumed_barrier.nvptx.ll: nvptx64-nvidia-cuda, workgroup scope
+
+            kernel @decides line 9
+              4 of 5 values divergent, 0 of 1 branches, 0 of 0 cycles
+
+              branches
+                  15  uniform   {opaque.group}  br i1 %is.set, label %meet, label %join
+
+            kernel @early_exit line 28
+              2 of 2 values divergent, 0 of 1 branches, 0 of 0 cycles
+
+              branches
+                  32  uniform   {opaque.group}  br i1 %is.outside, label %exit, label %work
+
+            kernel @nested line 43
+              2 of 3 values divergent, 1 of 2 branches, 0 of 0 cycles
+
+              branches
+                  47  divergent {x}  br i1 %is.low, label %low, label %exit
+                  51  uniform        br i1 %is.large, label %meet, label %exit
+        "#]],
+        ),
+    ] {
+        let options: Vec<&str> = common.iter().copied().chain(option).collect();
+        check("assumed_barrier.nvptx.ll", &options, expected);
+    }
+}

@@ -2,8 +2,10 @@
 #![allow(clippy::disallowed_methods, reason = "tests read files and start programs")]
 
 mod analyze;
+mod explain;
 mod kernels;
 mod marks;
+mod memory_ssa;
 mod readme;
 mod run;
 

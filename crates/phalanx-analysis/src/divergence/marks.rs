@@ -97,6 +97,7 @@ impl<'a> Marks<'a> {
     #[inline]
     pub(crate) fn mark_terminator(&mut self, block: Node, sources: SourceSet) {
         let i = block.index();
+        let sources = self.table.terminator_transfer(block, sources);
         let new = sources.difference(self.terminators[i]);
         if new.is_empty() || self.table.is_fixed_terminator(block) {
             return;

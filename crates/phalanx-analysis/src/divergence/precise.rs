@@ -283,13 +283,16 @@ impl<'a> Control<'a> {
         }
         let cycles = self.flow.cycles;
         self.prepare_invariance();
-        let Some(invariance) = &self.invariance else { return };
-        let together = |block| {
-            invariance.is_invariant_terminator(cycles, block, region)
-                && !marks.terminator(block).intersects(sources)
-        };
-        let answer = self.view.split(region, together);
-        self.draw(marks, &answer, None, sources);
+        // One source at a time: a terminator that goes different ways for one of them holds threads together for the others.
+        for source in sources.iter() {
+            let Some(invariance) = &self.invariance else { return };
+            let together = |block| {
+                invariance.is_invariant_terminator(cycles, block, region)
+                    && !marks.terminator(block).intersects(source)
+            };
+            let answer = self.view.split(region, together);
+            self.draw(marks, &answer, None, source);
+        }
     }
 
     /// Takes note of consequences. `left` is the cycle that threads left, if that is the cause.
@@ -623,13 +626,13 @@ fn read(
 }
 
 /// Values by block, in compressed sparse rows.
-struct ByBlock {
+pub(crate) struct ByBlock {
     start: Vec<u32>,
     values: Vec<Value>,
 }
 
 impl ByBlock {
-    fn new(table: &ValueTable) -> Self {
+    pub(crate) fn new(table: &ValueTable) -> Self {
         let mut start = vec![0u32; table.block_count() + 1];
         for value in table.values() {
             start[table.block(value).index() + 1] += 1;
@@ -647,7 +650,7 @@ impl ByBlock {
         Self { start, values }
     }
 
-    fn of(&self, block: Node) -> &[Value] {
+    pub(crate) fn of(&self, block: Node) -> &[Value] {
         let i = block.index();
         &self.values[self.start[i] as usize..self.start[i + 1] as usize]
     }

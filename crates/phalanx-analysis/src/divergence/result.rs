@@ -5,7 +5,7 @@ use std::sync::Arc;
 use phalanx_graph::{CycleId, Cycles, Node};
 use phalanx_target::SourceSet;
 
-use crate::affect::{User, Value};
+use crate::affect::{User, UserKind, Value};
 use crate::divergence::pages::{SourceSets, TemporalUses};
 
 /// A use at which a value is not what it was where it was computed.
@@ -22,6 +22,17 @@ pub struct TemporalUse {
     pub cycle: CycleId,
     /// What the iteration in which a thread leaves depends on.
     pub sources: SourceSet,
+}
+
+impl TemporalUse {
+    /// Whether neither side of the use is a value from this number on.
+    pub(crate) fn is_of(&self, values: usize) -> bool {
+        let user = match self.user.kind() {
+            UserKind::Value(user) => user.index() < values,
+            UserKind::Terminator(_) => true,
+        };
+        user && self.value.index() < values
+    }
 }
 
 /// Sources of divergence of everything in a function.
@@ -44,6 +55,20 @@ impl Divergence {
         self.values.share();
         self.terminators.share();
         self.temporal.share();
+    }
+
+    /// Leaves out what is said of values from a number on.
+    pub(crate) fn truncate(&mut self, values: usize) {
+        if self.values.len() <= values {
+            return;
+        }
+        self.values = self.values.iter().copied().take(values).collect::<Vec<_>>().into();
+        for list in [&mut self.temporal, &mut self.unlisted] {
+            if !list.iter().all(|entry| entry.is_of(values)) {
+                let kept = list.iter().filter(|entry| entry.is_of(values));
+                *list = kept.copied().collect::<Vec<_>>().into();
+            }
+        }
     }
 
     /// The sources that a value depends on where it is computed. Empty: a launch constant.

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use phalanx_graph::{BitSet, Node};
 use phalanx_target::SourceSet;
 
-use crate::affect::{AffectMap, User, Value};
+use crate::affect::{AffectMap, User, UserKind, Value};
 
 /// What a value's definition makes of its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -102,6 +102,8 @@ pub struct Incoming {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueTable {
     blocks: u32,
+    /// See [`ValueTable::memory`].
+    pub(in crate::divergence) memory: Option<MemoryValues>,
     pub(in crate::divergence) block: Vec<Node>,
     pub(in crate::divergence) seed: Vec<SourceSet>,
     /// See `flag`.
@@ -112,7 +114,18 @@ pub struct ValueTable {
     pub(in crate::divergence) phis: PhiTable,
     pub(in crate::divergence) affects: AffectMap,
     pub(in crate::divergence) fixed_terminators: BitSet,
+    /// Terminators taken to go one way in each workgroup; of size 0 when there are none.
+    assumed_terminators: BitSet,
     pub(in crate::divergence) seeded_terminators: Vec<(Node, SourceSet)>,
+}
+
+/// Values of a table that stand for versions of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryValues {
+    /// How many values there are besides; they have the lowest numbers.
+    pub others: u32,
+    /// The first one. What lies between are numbers that are not in use.
+    pub first: u32,
 }
 
 /// Phis by block.
@@ -157,6 +170,33 @@ impl ValueTable {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.block.is_empty()
+    }
+
+    /// Which values stand for versions of memory, if any do. Facts about them are no part of an answer.
+    #[must_use]
+    pub fn memory(&self) -> Option<MemoryValues> {
+        self.memory
+    }
+
+    /// How many values an answer tells of: all but those that stand for versions of memory.
+    #[must_use]
+    pub fn reported(&self) -> usize {
+        self.memory.map_or(self.block.len(), |memory| memory.others as usize)
+    }
+
+    /// Whether an answer tells of a value.
+    #[must_use]
+    pub fn is_reported(&self, value: Value) -> bool {
+        value.index() < self.reported()
+    }
+
+    /// Whether an answer tells of what a user reads.
+    #[must_use]
+    pub fn is_reported_user(&self, user: User) -> bool {
+        match user.kind() {
+            UserKind::Value(user) => self.is_reported(user),
+            UserKind::Terminator(_) => true,
+        }
     }
 
     /// How many blocks there are.
@@ -226,6 +266,36 @@ impl ValueTable {
         }
     }
 
+    /// All images: what some definitions make of each source of an operand.
+    pub(crate) fn images(&self) -> &[[SourceSet; SourceSet::COUNT]] {
+        &self.images
+    }
+
+    /// The same code with these sources and no others, and other images. O(size of the table).
+    pub(crate) fn with_sources(
+        &self,
+        seeds: &[(Value, SourceSet)],
+        image: impl Fn(&[SourceSet; SourceSet::COUNT]) -> [SourceSet; SourceSet::COUNT],
+    ) -> ValueTable {
+        let mut table = self.clone();
+        table.seed.fill(SourceSet::EMPTY);
+        for &(value, sources) in seeds {
+            table.seed[value.index()] = sources;
+        }
+        table.seeded_terminators.clear();
+        table.images = self.images.iter().map(image).collect();
+        table
+    }
+
+    /// The same code, where definitions with an image have these sources as well, by number of the image.
+    pub(crate) fn with_more_sources(&self, by_image: &[SourceSet]) -> ValueTable {
+        let mut table = self.clone();
+        for value in self.values().filter(|v| self.flags[v.index()] & flag::IMAGE != 0) {
+            table.seed[value.index()] |= by_image[usize::from(self.image_of[value.index()])];
+        }
+        table
+    }
+
     /// Who uses what.
     #[must_use]
     pub fn affects(&self) -> &AffectMap {
@@ -237,6 +307,31 @@ impl ValueTable {
     #[must_use]
     pub fn is_fixed_terminator(&self, block: Node) -> bool {
         self.fixed_terminators.contains(block.index())
+    }
+
+    /// Takes it for granted that a terminator goes one way in each workgroup, for threads that come together.
+    pub fn assume_uniform_in_group(&mut self, block: Node) {
+        if self.assumed_terminators.universe() == 0 {
+            self.assumed_terminators = BitSet::new(self.block_count());
+        }
+        self.assumed_terminators.insert(block.index());
+    }
+
+    /// What sources of an operand of a terminator become in the way that it takes.
+    #[inline]
+    #[must_use]
+    pub fn terminator_transfer(&self, block: Node, operand: SourceSet) -> SourceSet {
+        if self.assumed_terminators.universe() == 0
+            || !self.assumed_terminators.contains(block.index())
+        {
+            return operand;
+        }
+        let of_group = SourceSet::BLOCK_XYZ | SourceSet::CLUSTER | SourceSet::OPAQUE_GROUP;
+        match operand.difference(of_group).is_empty() {
+            true => operand,
+            // It is one way for the group, but who knows which.
+            false => (operand & of_group) | SourceSet::OPAQUE_GROUP,
+        }
     }
 
     /// Terminators that introduce sources by themselves.
@@ -275,6 +370,7 @@ impl ValueTable {
 #[derive(Clone, Debug)]
 pub struct ValueTableBuilder {
     blocks: usize,
+    memory: Option<MemoryValues>,
     block: Vec<Node>,
     seed: Vec<SourceSet>,
     flags: Vec<u8>,
@@ -312,6 +408,7 @@ impl ValueTableBuilder {
         uses.reserve(values * 3 / 2);
         Self {
             blocks,
+            memory: None,
             block: Vec::with_capacity(values),
             seed: Vec::with_capacity(values),
             flags: Vec::with_capacity(values),
@@ -334,6 +431,19 @@ impl ValueTableBuilder {
         table.seed.resize(values, SourceSet::EMPTY);
         table.flags.resize(values, 0);
         table
+    }
+
+    /// Adds values that stand for versions of memory, after some numbers that are left out. The first of them.
+    pub(crate) fn add_memory(&mut self, unused: usize, count: usize, block: Node) -> Value {
+        let others = self.block.len();
+        let first = others + unused;
+        let end = first + count;
+        assert!(end < Value::LIMIT as usize);
+        self.block.resize(end, block);
+        self.seed.resize(end, SourceSet::EMPTY);
+        self.flags.resize(end, 0);
+        self.memory = Some(MemoryValues { others: others as u32, first: first as u32 });
+        Value::new(first)
     }
 
     /// Says how a value is defined that is no phi, and where.
@@ -472,6 +582,7 @@ impl ValueTableBuilder {
         }
         ValueTable {
             blocks: self.blocks as u32,
+            memory: self.memory,
             affects,
             block: self.block,
             seed: self.seed,
@@ -480,6 +591,7 @@ impl ValueTableBuilder {
             images: self.images,
             phis,
             fixed_terminators: self.fixed_terminators,
+            assumed_terminators: BitSet::default(),
             seeded_terminators: self.seeded_terminators,
         }
     }

@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 
 use phalanx_graph::sync::arrivals::{Arrival, Arrivals, arrivals, effective, in_irreducible_cycle};
 use phalanx_graph::sync::{LlvmFixes, ModifiedPostOrder};
-use phalanx_graph::{CycleId, Node};
+use phalanx_graph::{BitSet, CycleId, Node};
 use phalanx_target::SourceSet;
 
-use crate::affect::{UserKind, Value};
+use crate::affect::{User, UserKind, Value};
 use crate::divergence::invariance::Invariance;
 use crate::divergence::llvm::Rules;
 use crate::divergence::result::{Divergence, TemporalUse};
-use crate::divergence::table::{Phi, PhiKey};
+use crate::divergence::table::{Phi, PhiKey, flag};
 use crate::divergence::{Flow, ValueTable};
 
 /// Computes divergence by the precise rules, slowly.
@@ -31,7 +31,9 @@ pub fn solve(flow: Flow<'_>, table: &ValueTable) -> Divergence {
             UserKind::Terminator(block) => twin.terminator(block, new),
         }
     }
-    twin.rules.finish()
+    let mut answer = twin.rules.finish();
+    answer.truncate(table.reported());
+    answer
 }
 
 struct Twin<'a> {
@@ -166,5 +168,66 @@ impl Twin<'_> {
         let inner = cycles.innermost(self.rules.marks.table.block(value));
         let left = inner.and_then(|c| cycles.outermost_without(c, place));
         left.or(inner).unwrap_or(CycleId::from_raw(0))
+    }
+}
+
+/// What one branch brings about by itself: values at joins and in cycles assumed divergent, and uses outside of cycles.
+///
+/// Nothing else separates threads, and no value tells another: the table is that of the function with operands that have no sources.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct OfBranch {
+    /// Values that depend on which way threads took.
+    pub values: BTreeSet<Value>,
+    /// Uses that depend on when threads left a cycle.
+    pub uses: BTreeSet<(Value, User)>,
+}
+
+/// See [`OfBranch`]. By the twin if `is_slow`, else by the solver.
+#[must_use]
+pub fn of_branch(flow: Flow<'_>, table: &ValueTable, branch: Node, is_slow: bool) -> OfBranch {
+    let alone = table.with_branch_alone(branch, SourceSet::X);
+    let fast = crate::divergence::precise::solve(flow, &alone);
+    let uses = |answer: &Divergence| -> BTreeSet<(Value, User)> {
+        let uses = answer.temporal.iter().chain(answer.unlisted.iter());
+        uses.map(|use_| (use_.value, use_.user)).collect()
+    };
+    let mut found = OfBranch { values: values_in(table, &fast), uses: uses(&fast) };
+    if is_slow {
+        let slow = solve(flow, &alone);
+        found.values = values_in(table, &slow);
+        // The twin says of a phi that it depends on the branch, and not by which of its uses.
+        let is_marked_phi = |user: User| match user.kind() {
+            UserKind::Value(value) => table.is_phi(value) && found.values.contains(&value),
+            UserKind::Terminator(_) => false,
+        };
+        found.uses.retain(|&(_, user)| is_marked_phi(user));
+        found.uses.extend(uses(&slow));
+    }
+    found
+}
+
+fn values_in(table: &ValueTable, answer: &Divergence) -> BTreeSet<Value> {
+    table.values().filter(|&value| !answer.value(value).is_empty()).collect()
+}
+
+impl ValueTable {
+    /// The table in which nothing depends on anything but one terminator.
+    fn with_branch_alone(&self, branch: Node, source: SourceSet) -> ValueTable {
+        let mut alone = self.clone();
+        alone.seed = vec![SourceSet::EMPTY; self.len()];
+        alone.images = vec![[SourceSet::EMPTY; SourceSet::COUNT]];
+        alone.image_of = vec![0; self.len()];
+        for flags in &mut alone.flags {
+            if *flags & flag::FIXED == 0 {
+                *flags |= flag::IMAGE;
+            }
+        }
+        alone.fixed_terminators = BitSet::new(self.block_count());
+        for block in 0..self.block_count() {
+            alone.fixed_terminators.insert(block);
+        }
+        alone.fixed_terminators.remove(branch.index());
+        alone.seeded_terminators = vec![(branch, source)];
+        alone
     }
 }

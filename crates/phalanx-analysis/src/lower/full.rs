@@ -23,32 +23,40 @@ use phalanx_target::{
 use smallvec::SmallVec;
 
 use super::{
-    Code, Reads, Rule, Rules, Surroundings, TerminatorRule, pointer_space,
+    Code, Reads, Rule, Rules, Surroundings, TerminatorRule, calls, pointer_space,
     results::{OperandFacts, rule_of},
 };
+use crate::memory::{PrivateMemory, origins::is_shared_constant};
 use crate::{
     divergence::{self, Definition},
-    shape::{self, Dependence, Place, Shapes},
+    shape::{self, Dependence, Place, Shapes, Trust},
 };
 
 /// The rules of a function.
 pub struct FullRules<'a> {
     code: Code<'a>,
     around: Surroundings<'a>,
-    shapes: &'a Shapes,
+    shapes: Shapes,
     context: TransferContext,
     entry: Entry,
     /// Callees met so far, by the low bits of their numbers.
     intrinsics: [Option<(Const, Option<Intrinsic>)>; KNOWN],
+    /// Private memory, if loads from it are looked into.
+    memory: Option<&'a PrivateMemory>,
 }
 
 /// How many callees are remembered. A power of two.
 const KNOWN: usize = 16;
 
 impl<'a> FullRules<'a> {
-    /// The rules for a function in its surroundings, whose values have these shapes.
+    /// The rules for a function in its surroundings.
     #[must_use]
-    pub fn new(code: Code<'a>, around: Surroundings<'a>, shapes: &'a Shapes) -> Self {
+    pub fn new(code: Code<'a>, around: Surroundings<'a>) -> Self {
+        Self::with_shapes(code, around, Shapes::new(code, around, Trust::Nothing))
+    }
+
+    /// The same, where some shapes have been found before, with [`Trust::Nothing`].
+    pub(super) fn with_shapes(code: Code<'a>, around: Surroundings<'a>, shapes: Shapes) -> Self {
         FullRules {
             code,
             around,
@@ -56,7 +64,18 @@ impl<'a> FullRules<'a> {
             context: TransferContext::new(around.launch, around.lockstep),
             entry: calling_convention::entry(code.header.call_conv, around.target.architecture()),
             intrinsics: [None; KNOWN],
+            memory: None,
         }
+    }
+
+    /// The same, with private memory looked into.
+    pub(super) fn with_memory(self, memory: &'a PrivateMemory) -> Self {
+        FullRules { memory: Some(memory), ..self }
+    }
+
+    /// The shapes that were found.
+    pub(super) fn into_shapes(self) -> Shapes {
+        self.shapes
     }
 
     fn is_kernel(&self) -> bool {
@@ -81,21 +100,28 @@ impl<'a> FullRules<'a> {
         intrinsic
     }
 
-    fn load(&self, data: &InstData, address: Value) -> Rule {
-        let private = self.may_be_private(address);
-        let mem = data.mem();
-        let timed =
-            data.flags.contains(InstFlags::VOLATILE) || mem.ordering() != Ordering::NotAtomic;
-        let seed = match (private, timed) {
+    fn load(&self, inst: InstId, data: &InstData, address: Value) -> Rule {
+        if self.memory.is_some_and(|memory| memory.is_load(inst)) {
+            // What it reads is stated with the versions of private memory.
+            return Rule { reads: Reads::Some(0), ..Rule::PURE };
+        }
+        let timed = data.flags.contains(InstFlags::VOLATILE)
+            || data.mem().ordering() != Ordering::NotAtomic;
+        let seed = self.seed_of_load(address, timed);
+        let is_pure = seed.is_empty();
+        Rule::new(Definition { seed, transfer: divergence::Transfer::Propagate, is_pure })
+    }
+
+    /// The sources that what is read from memory has besides those of its address.
+    pub(super) fn seed_of_load(&self, address: Value, timed: bool) -> SourceSet {
+        match (self.may_be_private(address), timed) {
             (true, _) => SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE,
             (false, true) if !self.context.lockstep => {
                 SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE
             }
             (false, _) if self.is_constant_memory(address) && !timed => SourceSet::EMPTY,
             (false, _) => SourceSet::OPAQUE_WAVE,
-        };
-        let is_pure = seed.is_empty();
-        Rule::new(Definition { seed, transfer: divergence::Transfer::Propagate, is_pure })
+        }
     }
 
     fn address_space(&self, address: Value) -> Option<AddressSpace> {
@@ -114,7 +140,17 @@ impl<'a> FullRules<'a> {
     }
 
     fn may_be_private(&self, address: Value) -> bool {
-        self.address_space(address).is_none_or(|space| space.may_be_private(self.is_kernel()))
+        let can_be =
+            self.address_space(address).is_none_or(|space| space.may_be_private(self.is_kernel()));
+        can_be && !self.is_shared(address)
+    }
+
+    /// Whether an address is known not to be private by where it comes from.
+    fn is_shared(&self, address: Value) -> bool {
+        match address.as_const() {
+            Some(constant) => is_shared_constant(self.code, self.around, constant),
+            None => self.memory.is_some_and(|memory| memory.origins().is_shared(address)),
+        }
     }
 
     fn is_constant_memory(&self, address: Value) -> bool {
@@ -133,7 +169,7 @@ impl<'a> FullRules<'a> {
             .collect()
     }
 
-    fn integer(&self, constant: Const) -> Option<u64> {
+    pub(super) fn integer(&self, constant: Const) -> Option<u64> {
         match &self.code.context.const_data(constant).kind {
             ConstKind::Int(int) => int.to_u64(),
             ConstKind::Zero | ConstKind::Null => Some(0),
@@ -149,7 +185,9 @@ impl<'a> FullRules<'a> {
         if let ConstKind::InlineAsm(asm) = &self.code.context.const_data(callee).kind {
             return self.inline_asm(asm, result);
         }
-        let Some(intrinsic) = self.intrinsic(callee) else { return unknown };
+        let Some(intrinsic) = self.intrinsic(callee) else {
+            return calls::rule(self.code, self.around.calls, call, result).unwrap_or(unknown);
+        };
         let info = intrinsic.info;
         if self.around.scratch_is_global
             && intrinsic.base == "addrspacecast.nonnull"
@@ -171,12 +209,16 @@ impl<'a> FullRules<'a> {
             None if is_struct && info.result != info.further_results => union(member(0), member(1)),
             None => member(0),
         };
-        match rule.reads {
+        let rule = match rule.reads {
             // Bundle operands and the callee are no arguments of the transfer.
             Reads::Some(mask) if facts.len() < 64 => {
                 Rule { reads: Reads::Some(mask & ((1 << facts.len()) - 1)), ..rule }
             }
             _ => rule,
+        };
+        match result {
+            None => calls::with_uses(self.code, call, rule),
+            Some(_) => rule,
         }
     }
 
@@ -228,8 +270,9 @@ impl<'a> FullRules<'a> {
 
     /// The rule that follows from the shape of a value, where it says more than the operands.
     #[inline]
-    fn by_shape(&self, inst: InstId) -> Option<Rule> {
-        let Dependence { sources, atoms } = self.shapes.dependence(self.place(), inst)?;
+    fn by_shape(&mut self, inst: InstId) -> Option<Rule> {
+        let place = self.place();
+        let Dependence { sources, atoms } = self.shapes.dependence(place, inst)?;
         if atoms.is_empty() {
             let transfer = divergence::Transfer::Fixed;
             return Some(Rule::new(Definition { seed: sources, transfer, is_pure: true }));
@@ -330,7 +373,7 @@ fn union(a: Rule, b: Rule) -> Rule {
 impl Rules for FullRules<'_> {
     #[inline]
     fn is_plain(&self, opcode: Opcode) -> bool {
-        opcode >= Opcode::FNeg && !has_rule(opcode) && !shape::looks(opcode)
+        opcode >= Opcode::FNeg && !has_rule(opcode) && !shape::asks(opcode)
     }
 
     fn argument(&mut self, position: u32) -> Definition {
@@ -340,6 +383,9 @@ impl Rules for FullRules<'_> {
             (self.around.target.architecture(), attributes.has(AttrKind::InReg));
         let seed = match argument_is_wave_uniform(architecture, self.code.header.call_conv, inreg) {
             true if self.is_kernel() => SourceSet::EMPTY,
+            is_scalar if self.entry == Entry::Call => {
+                calls::argument(self.around.calls, position, is_scalar, self.context.wave)
+            }
             true => SourceSet::OPAQUE_WAVE,
             false => SourceSet::OPAQUE_THREAD,
         };
@@ -350,14 +396,14 @@ impl Rules for FullRules<'_> {
     fn inst(&mut self, inst: InstId) -> Rule {
         let body = self.code.body;
         let data = body.inst(inst);
-        if shape::looks(data.opcode)
+        if shape::asks(data.opcode)
             && let Some(rule) = self.by_shape(inst)
         {
             return rule;
         }
         match data.opcode {
             Opcode::Call => self.call(inst, None),
-            Opcode::Load => self.load(data, body.operands(inst)[0]),
+            Opcode::Load => self.load(inst, data, body.operands(inst)[0]),
             Opcode::Alloca => self.alloca(inst, data),
             Opcode::Freeze => self.freeze(body.operands(inst)[0]),
             Opcode::ExtractValue => self.extract_value(inst),
@@ -379,16 +425,16 @@ impl Rules for FullRules<'_> {
         }
     }
 
-    fn representative(&self, phi: InstId, position: usize) -> usize {
+    fn representative(&mut self, phi: InstId, position: usize) -> usize {
         /// Phis with more entries are compared as they are.
         const FEW: usize = 8;
         let values = self.code.body.phi_values(phi);
         if values.len() > FEW {
             return position;
         }
-        let is_same = |&other: &usize| {
-            self.shapes.are_congruent(self.place(), values[other], values[position])
-        };
+        let place = self.place();
+        let is_same =
+            |&other: &usize| self.shapes.are_congruent(place, values[other], values[position]);
         (0..position).find(is_same).unwrap_or(position)
     }
 

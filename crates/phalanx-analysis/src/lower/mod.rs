@@ -6,9 +6,11 @@
 //!
 //! Names, metadata and debug records are not part of [`Code`], so no analysis can depend on them.
 
+mod calls;
 mod full;
 mod llvm;
 mod numbering;
+mod private;
 mod results;
 mod update;
 
@@ -23,12 +25,17 @@ use phalanx_target::{LaunchFacts, SourceSet};
 pub use full::FullRules;
 pub use llvm::LlvmRules;
 pub use numbering::{Definition, Numbering};
+use private::MemoryRows;
+pub(crate) use private::RowNumbers;
+pub use private::{MemoryVersion, OmittedRead, VersionBy};
 pub use update::Neighbours;
 
 use crate::{
     affect::Value,
     divergence::{self, Incoming, PhiKey, Transfer, ValueTable, ValueTableBuilder},
-    shape::{self, Shapes, Trust},
+    memory::{PrivateMemory, TypeLayout},
+    shape::{self, Shapes},
+    summary::CallFacts,
 };
 
 /// The parts of a function that analyses may read.
@@ -49,6 +56,8 @@ pub struct Code<'a> {
 pub struct Surroundings<'a> {
     /// The target.
     pub target: &'a phalanx_target::Target,
+    /// Sizes of types.
+    pub layout: &'a TypeLayout,
     /// What is known of launches.
     pub launch: &'a LaunchFacts,
     /// Whether converged threads of a wave execute each instruction at one moment.
@@ -57,6 +66,8 @@ pub struct Surroundings<'a> {
     pub scratch_is_global: bool,
     /// Attributes of a function of the module, by name.
     pub callee: &'a dyn Fn(GlobalName) -> Option<AttrList>,
+    /// What is known of functions that are called, and of those that call.
+    pub calls: &'a dyn CallFacts,
     /// The string in a metadata node of the module, where that is all it holds.
     pub node_string: &'a dyn Fn(MetadataId) -> Option<Symbol>,
 }
@@ -116,7 +127,7 @@ pub(crate) trait Rules {
     /// Of an instruction other than a phi.
     fn inst(&mut self, inst: InstId) -> Rule;
     /// The first incoming value of a phi that is known to be equal to the one at this position.
-    fn representative(&self, _phi: InstId, position: usize) -> usize {
+    fn representative(&mut self, _phi: InstId, position: usize) -> usize {
         position
     }
     /// Of the terminator of a block.
@@ -126,14 +137,83 @@ pub(crate) trait Rules {
 /// Tables for what we hold to be true.
 #[must_use]
 pub fn full(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
-    let shapes = Shapes::new(code, around, Trust::Nothing);
-    full_with(code, around, &shapes)
+    lower(code, &mut FullRules::new(code, around))
 }
 
-/// As [`full`], where the shapes are known, which have been found with [`Trust::Nothing`].
+/// As [`full`], with what loads from private memory give. The values that stand for versions of memory come after so many
+/// numbers that are left out.
 #[must_use]
-pub fn full_with(code: Code<'_>, around: Surroundings<'_>, shapes: &Shapes) -> ValueTable {
-    lower(code, &mut FullRules::new(code, around, shapes))
+pub fn full_with(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+    unused: usize,
+) -> ValueTable {
+    with_rows(code, around, (memory, None), unused).0
+}
+
+/// The same without something that loads depend on: a negative control.
+#[cfg(any(test, feature = "testing"))]
+#[must_use]
+pub fn full_without(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+    omitted: OmittedRead,
+) -> ValueTable {
+    with_rows(code, around, (memory, Some(omitted)), 0).0
+}
+
+/// The same, with what is needed to bring it up to date: which values the versions of memory are, and the shapes that were
+/// looked at.
+pub(crate) fn full_and_rows(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+    unused: usize,
+) -> (ValueTable, RowNumbers, Shapes) {
+    let mut rules = FullRules::new(code, around).with_memory(memory);
+    let (table, rows) = with_rules(code, &mut rules, (memory, None), unused);
+    let first = table.memory().map_or(0, |memory| memory.first as usize);
+    let numbers = RowNumbers::new(&rows, Value::new(first));
+    (table, numbers, rules.into_shapes())
+}
+
+/// What the values are, in the order of their numbers, that stand for versions of memory in a table made by [`full_with`] with no unused
+/// numbers. O(one lowering).
+#[must_use]
+pub fn memory_versions(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+) -> Vec<MemoryVersion> {
+    let (table, rows) = with_rows(code, around, (memory, None), 0);
+    table.memory().map_or_else(Vec::new, |memory| rows.versions(memory.first as usize))
+}
+
+fn with_rows(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    (memory, omitted): (&PrivateMemory, Option<OmittedRead>),
+    unused: usize,
+) -> (ValueTable, MemoryRows) {
+    let mut rules = FullRules::new(code, around).with_memory(memory);
+    with_rules(code, &mut rules, (memory, omitted), unused)
+}
+
+fn with_rules(
+    code: Code<'_>,
+    rules: &mut FullRules<'_>,
+    (memory, omitted): (&PrivateMemory, Option<OmittedRead>),
+    unused: usize,
+) -> (ValueTable, MemoryRows) {
+    let Some(entry) = code.flow.entry().map(node_of).filter(|_| !memory.is_empty()) else {
+        return (lower(code, rules), MemoryRows::default());
+    };
+    let mut table = lower_open(code, rules);
+    let rows = MemoryRows::new(code, rules, memory, omitted);
+    rows.add_to(&mut table, Numbering::new(code.header), entry, unused);
+    (table.finish(), rows)
 }
 
 /// Tables for what LLVM 22 takes for granted: its sources, its always-uniform values.
@@ -151,11 +231,16 @@ pub fn as_exact_llvm(code: Code<'_>, around: Surroundings<'_>) -> ValueTable {
 /// One pass over the blocks in order: definitions, uses, phis and terminators. `rules` is a type of its own so that the
 /// common case, a pure function of all operands, costs no call.
 fn lower<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTable {
+    lower_open(code, rules).finish()
+}
+
+/// As [`lower`]; more can be added.
+fn lower_open<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTableBuilder {
     let Code { context, header, flow, body } = code;
     let numbering = Numbering::new(header);
     let values = header.params.len() + body.id_count();
     let Some(entry) = flow.entry().map(node_of) else {
-        return ValueTableBuilder::new(flow.id_count()).finish();
+        return ValueTableBuilder::new(flow.id_count());
     };
     let mut table = ValueTableBuilder::with_values(flow.id_count(), values, entry);
     for position in 0..header.params.len() as u32 {
@@ -177,9 +262,9 @@ fn lower<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTable {
             }
             if opcode == Opcode::Phi {
                 table.define_phi(user, node, divergence::Definition::PURE);
-                for entry in incoming(context, body, numbering, rules, inst) {
-                    table.incoming(user, entry);
-                }
+                incoming(context, body, numbering, rules, inst, |entry| {
+                    table.incoming(user, entry)
+                });
                 continue;
             }
             if has_operands(opcode) {
@@ -207,7 +292,7 @@ fn lower<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTable {
     if seen < body.id_count() {
         define_unlisted(&mut table, rules, code);
     }
-    table.finish()
+    table
 }
 
 /// States the definition of an instruction that is no phi; what it reads.
@@ -319,27 +404,30 @@ fn local_values(
 }
 
 /// The entries of a phi.
-fn incoming<'a, R: Rules + ?Sized>(
-    context: &'a Context,
-    body: &'a Body,
+fn incoming<R: Rules + ?Sized>(
+    context: &Context,
+    body: &Body,
     numbering: Numbering,
-    rules: &'a R,
+    rules: &mut R,
     phi: InstId,
-) -> impl Iterator<Item = Incoming> + 'a {
-    body.phi_incoming(phi).enumerate().map(move |(position, (operand, block))| {
+    mut give: impl FnMut(Incoming),
+) {
+    for (position, (operand, block)) in body.phi_incoming(phi).enumerate() {
         let value: Option<Value> = numbering.operand(operand);
-        let known = || match rules.representative(phi, position) {
-            same if same == position => value,
-            first => numbering.operand(body.phi_values(phi)[first]),
-        };
-        let key = match (value.and_then(|_| known()), operand.as_const()) {
-            (Some(value), _) => PhiKey::value(value),
+        let key = match (value, operand.as_const()) {
+            (Some(value), _) => match rules.representative(phi, position) {
+                same if same == position => PhiKey::value(value),
+                first => {
+                    let first = numbering.operand(body.phi_values(phi)[first]);
+                    PhiKey::value(first.unwrap_or(value))
+                }
+            },
             (None, Some(constant)) => constant_key(context, constant),
             // Blocks and metadata are no incoming values; a number that no constant has keeps them apart.
             (None, None) => PhiKey::constant((1 << 30) + block.into_raw().into_u32()),
         };
-        Incoming { pred: node_of(block), value, key }
-    })
+        give(Incoming { pred: node_of(block), value, key });
+    }
 }
 
 /// The address space of a pointer type. Those of small spaces have fixed numbers.

@@ -1,9 +1,9 @@
 //! Lowering of the instructions that changed.
 //!
 //! Most rules look at an instruction and at the types of its operands, which never change. A few look at what an
-//! operand is: a member of a call's result at the call, LLVM's rule for shifts and masks at whether they drop the lane's part of
-//! the thread index, ours at [shapes](crate::shape). [`Neighbours`] knows who looks at whom, so that whoever looks at a changed
-//! instruction, or at one whose shape has become another, is lowered again too.
+//! operand is: a member of a call's result at the call, LLVM's rule for shifts and masks at whether they drop the lane's part of the
+//! thread index, ours at [shapes](crate::shape), a call at the blocks its arguments come from. [`Neighbours`] knows who looks at whom, so
+//! that whoever looks at a changed instruction, or at one whose shape has become another, is lowered again too.
 //!
 //! O(changed instructions, their operands, and who looks at them).
 
@@ -16,12 +16,13 @@ use phalanx_target::SourceSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    Code, FullRules, LlvmRules, Numbering, Rules, Surroundings, TerminatorRule, has_operands,
-    incoming, operands, rule_of,
+    Code, FullRules, LlvmRules, MemoryRows, Numbering, RowNumbers, Rules, Surroundings,
+    TerminatorRule, has_operands, incoming, operands, rule_of,
 };
 use crate::{
     affect::Value,
     divergence::{self, Incoming, repair::EditableTable},
+    memory::PrivateMemory,
     shape::{Place, Shapes},
 };
 
@@ -32,7 +33,7 @@ pub struct Neighbours {
     watchers: FxHashMap<InstId, FxHashSet<InstId>>,
     /// How many have been added since the lists were made.
     added: usize,
-    /// The shapes of all values, if rules look at them.
+    /// The shapes that rules have looked at, if they do.
     shapes: Option<Box<Shapes>>,
 }
 
@@ -48,16 +49,29 @@ impl Neighbours {
         neighbours
     }
 
-    /// With the shapes that a table was made from.
+    /// Those of a function whose tables were made by [`full`](super::full). O(one lowering).
     #[must_use]
-    pub fn with_shapes(self, shapes: Shapes) -> Self {
-        Self { shapes: Some(Box::new(shapes)), ..self }
+    pub fn of_full(code: Code<'_>, around: Surroundings<'_>) -> Self {
+        let mut rules = FullRules::new(code, around);
+        super::lower(code, &mut rules);
+        Self::with_shapes(code.body, rules.into_shapes())
+    }
+
+    /// Those of a function whose tables were made from these shapes.
+    pub(crate) fn with_shapes(body: &Body, mut shapes: Shapes) -> Self {
+        shapes.settle();
+        Self { shapes: Some(Box::new(shapes)), ..Self::new(body) }
     }
 
     fn watch(&mut self, body: &Body, inst: InstId) {
         let looks = matches!(
             body.inst(inst).opcode,
-            Opcode::ExtractValue | Opcode::LShr | Opcode::AShr | Opcode::UDiv | Opcode::And
+            Opcode::ExtractValue
+                | Opcode::LShr
+                | Opcode::AShr
+                | Opcode::UDiv
+                | Opcode::And
+                | Opcode::Call
         );
         if !looks {
             return;
@@ -94,10 +108,29 @@ impl Neighbours {
         changed: &[InstId],
         table: &mut EditableTable,
     ) -> bool {
+        self.update_full_with(code, around, (&PrivateMemory::default(), None), changed, table)
+    }
+
+    /// Brings tables made by [`full_with`](super::full_with) up to date with what changed. `memory` is that of the code as it is now, and
+    /// `rows` says which values its versions are, if it is another than before. Whether that was done.
+    #[must_use]
+    pub(crate) fn update_full_with(
+        &mut self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        (memory, rows): (&PrivateMemory, Option<&mut RowNumbers>),
+        changed: &[InstId],
+        table: &mut EditableTable,
+    ) -> bool {
         let Some(mut shapes) = self.shapes.take() else { return false };
         let Some(changed) = shapes.follow(Place::new(code, around), changed) else { return false };
-        self.update(code, &mut FullRules::new(code, around, &shapes), &changed, table);
-        self.shapes = Some(shapes);
+        let mut rules = FullRules::with_shapes(code, around, *shapes).with_memory(memory);
+        self.update(code, &mut rules, &changed, table);
+        if let Some(numbers) = rows {
+            let rows = MemoryRows::new(code, &rules, memory, None);
+            numbers.update(&rows, Numbering::new(code.header), code, table);
+        }
+        self.shapes = Some(Box::new(rules.into_shapes()));
         true
     }
 
@@ -132,8 +165,8 @@ impl Neighbours {
             };
             let opcode = body.inst(inst).opcode;
             if opcode == Opcode::Phi {
-                let entries: Vec<Incoming> =
-                    incoming(code.context, body, numbering, rules, inst).collect();
+                let mut entries: Vec<Incoming> = Vec::new();
+                incoming(code.context, body, numbering, rules, inst, |entry| entries.push(entry));
                 table.set_phi(value, block, divergence::Definition::PURE, &entries);
                 continue;
             }
@@ -178,9 +211,9 @@ impl Neighbours {
 
     /// Brings terminators up to date, those of all blocks or of these: after edges or blocks have changed.
     pub fn update_terminators(
-        &self,
         code: Code<'_>,
         around: Surroundings<'_>,
+        as_llvm: bool,
         blocks: Option<&[BlockId]>,
         table: &mut EditableTable,
     ) {
@@ -188,15 +221,12 @@ impl Neighbours {
         let numbering = Numbering::new(header);
         let mut full;
         let mut llvm;
-        let rules: &mut dyn Rules = match &self.shapes {
-            None => {
-                llvm = LlvmRules::new(code, around, false);
-                &mut llvm
-            }
-            Some(shapes) => {
-                full = FullRules::new(code, around, shapes);
-                &mut full
-            }
+        let rules: &mut dyn Rules = if as_llvm {
+            llvm = LlvmRules::new(code, around, false);
+            &mut llvm
+        } else {
+            full = FullRules::new(code, around);
+            &mut full
         };
         table.grow(0, flow.id_count());
         let update = |block: BlockId| match body.terminator(block) {

@@ -122,6 +122,15 @@ pub(crate) struct Form {
     pub(crate) is_unsigned: bool,
 }
 
+/// Whether what is known of a value has been found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    New,
+    /// It waits for what it is made of.
+    Entered,
+    Known,
+}
+
 /// What is known of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fact {
@@ -133,18 +142,23 @@ pub(crate) struct Fact {
     pub(crate) bits: u8,
     /// It is never poison in some threads only.
     pub(crate) is_defined: bool,
-    /// It has been found.
-    pub(crate) is_known: bool,
+    /// Whether it has been found.
+    pub(crate) progress: Progress,
 }
 
 impl Default for Fact {
     fn default() -> Fact {
-        Fact { form: 0, zeros: 0, bits: 255, is_defined: false, is_known: false }
+        Fact { form: 0, zeros: 0, bits: 255, is_defined: false, progress: Progress::New }
     }
 }
 
 impl Fact {
     /// An atom of which nothing is known.
     pub(crate) const UNKNOWN: Fact =
-        Fact { form: 0, zeros: 0, bits: 255, is_defined: false, is_known: true };
+        Fact { form: 0, zeros: 0, bits: 255, is_defined: false, progress: Progress::Known };
+
+    #[inline]
+    pub(crate) fn is_known(self) -> bool {
+        self.progress == Progress::Known
+    }
 }

@@ -2,7 +2,7 @@
 
 use phalanx_ir::{Const, GlobalName, InstId, attributes::AttrKind, constant::ConstKind};
 use phalanx_target::{
-    Transfer,
+    Intrinsic, Transfer,
     calling_convention::{self, Entry},
     intrinsics::lookup,
     transfer::Coordinate,
@@ -50,20 +50,22 @@ pub(crate) fn argument_is_defined(place: Place<'_>, position: u32) -> bool {
             .has(AttrKind::NoUndef)
 }
 
-/// What a call of an intrinsic gives.
-pub(crate) fn known(place: Place<'_>, call: InstId) -> Option<Known> {
-    let body = place.code.body;
+/// The intrinsic that a callee is.
+pub(crate) fn intrinsic(place: Place<'_>, callee: Const) -> Option<Intrinsic> {
     let context = place.code.context;
-    let ConstKind::Global(GlobalName::Named(symbol)) =
-        context.const_data(body.const_callee(call)?).kind
-    else {
+    let ConstKind::Global(GlobalName::Named(symbol)) = context.const_data(callee).kind else {
         return None;
     };
     let name = context.bytes(symbol);
     if !name.starts_with(b"llvm.") {
         return None;
     }
-    let found = lookup(std::str::from_utf8(name).ok()?)?;
+    lookup(std::str::from_utf8(name).ok()?)
+}
+
+/// What a call of an intrinsic gives.
+pub(crate) fn known(place: Place<'_>, call: InstId, found: Intrinsic) -> Option<Known> {
+    let body = place.code.body;
     let is_all_ones = |at: usize| {
         let constant = body.call_args(call).get(at).and_then(|mask| mask.as_const());
         constant.and_then(|c| integer(place, c)).is_some_and(|mask| mask as u32 == u32::MAX)

@@ -52,9 +52,10 @@ mod ids;
 mod ops;
 mod rule;
 
-use phalanx_ir::{InstId, Opcode, Type, TypeKind, Value as Operand, ValueKind};
-use phalanx_target::{SourceSet, TransferContext};
-use rustc_hash::{FxHashMap, FxHashSet};
+use phalanx_ir::{Const, InstId, Opcode, Type, TypeKind, Value as Operand, ValueKind};
+use phalanx_target::{Intrinsic, SourceSet, TransferContext};
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 use crate::{
     affect::Value,
@@ -62,9 +63,9 @@ use crate::{
 };
 use expr::Exprs;
 pub(crate) use form::ATOMS;
-use form::{Fact, Form};
+use form::{Fact, Form, Progress};
 pub use geometry::Geometry;
-pub(crate) use rule::{Dependence, looks};
+pub(crate) use rule::{Dependence, asks};
 
 /// What may be taken for granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,8 +88,12 @@ pub struct Shapes {
     numbers: FxHashMap<Form, u32>,
     /// Forms that phis are taken to have. Empty unless somebody has shown them to.
     phis: FxHashMap<InstId, Form>,
-    /// How many forms and expressions there were when all were made.
+    /// Callees met so far.
+    callees: FxHashMap<Const, Option<Intrinsic>>,
+    /// How many forms and expressions there were before the first edit.
     initial: usize,
+    /// Some value depends on itself other than through a phi.
+    is_circular: bool,
 }
 
 /// Where shapes are found: the code, and the numbers of its values.
@@ -132,31 +137,25 @@ impl Shapes {
             forms: Vec::new(),
             numbers: FxHashMap::default(),
             phis: FxHashMap::default(),
+            callees: FxHashMap::default(),
             initial: 0,
+            is_circular: false,
         }
     }
 
-    /// The shapes of all values. O(instructions + operands).
+    /// Shapes that will be found when they are asked for.
     #[must_use]
     pub fn new(code: Code<'_>, around: Surroundings<'_>, trust: Trust) -> Shapes {
         Self::with_phis(Place::new(code, around), trust, FxHashMap::default())
     }
 
     fn with_phis(place: Place<'_>, trust: Trust, phis: FxHashMap<InstId, Form>) -> Shapes {
-        let mut shapes = Self::empty(place, trust);
-        shapes.phis = phis;
-        shapes.grow(place);
-        for &block in place.code.flow.order() {
-            for inst in place.code.body.block_insts(block) {
-                shapes.find(place, inst);
-            }
-        }
-        shapes.initial = shapes.forms.len() + shapes.exprs.len();
-        shapes
+        Shapes { phis, ..Self::empty(place, trust) }
     }
 
     /// Makes room for all values.
-    pub(crate) fn grow(&mut self, place: Place<'_>) {
+    #[cold]
+    fn grow(&mut self, place: Place<'_>) {
         let arguments = place.code.header.params.len();
         let known = self.facts.len();
         let count = arguments + place.code.body.id_count();
@@ -167,67 +166,88 @@ impl Shapes {
     }
 
     /// Whether more forms are kept than are worth it, after edits.
-    pub(crate) fn is_crowded(&self) -> bool {
+    fn is_crowded(&self) -> bool {
         self.forms.len() + self.exprs.len() > 4 * self.initial + 4096
     }
 
+    /// From now on edits are followed.
+    pub(crate) fn settle(&mut self) {
+        self.initial = self.forms.len() + self.exprs.len();
+    }
+
+    /// What is known of a value, which has been found.
     #[inline]
     pub(crate) fn fact(&self, value: Value) -> Fact {
-        self.facts[value.index()]
+        self.facts.get(value.index()).copied().unwrap_or_default()
     }
 
     /// Finds the fact of an instruction, and those of its operands before it.
     #[inline]
-    fn find(&mut self, place: Place<'_>, inst: InstId) {
-        if self.fact(place.numbering.inst(inst)).is_known {
-            return;
+    pub(crate) fn find(&mut self, place: Place<'_>, inst: InstId) -> Fact {
+        let at = place.numbering.inst(inst).index();
+        match self.facts.get(at) {
+            Some(fact) if fact.is_known() => return *fact,
+            Some(_) => {}
+            None => self.grow(place),
         }
-        let data = place.code.body.inst(inst);
         // Most instructions are none that is looked into.
-        if !ops::is_looked_into(data.opcode) {
-            self.facts[place.numbering.inst(inst).index()] = Fact::UNKNOWN;
-            return;
+        if !ops::is_looked_into(place.code.body.inst(inst).opcode) {
+            self.facts[at] = Fact::UNKNOWN;
+            return Fact::UNKNOWN;
         }
-        if self.next_unknown(place, inst).is_none() {
-            let fact = self.compute(place, inst);
-            self.facts[place.numbering.inst(inst).index()] = fact;
-            return;
+        match self.next_unknown(place, inst) {
+            None => self.facts[at] = self.compute(place, inst),
+            Some(_) => self.find_behind(place, inst),
         }
-        self.find_behind(place, inst);
+        self.facts[at]
     }
 
-    /// An operand whose fact is not known yet.
+    /// An operand whose fact is not known yet and has to be computed.
     #[inline]
-    fn next_unknown(&self, place: Place<'_>, inst: InstId) -> Option<InstId> {
-        if place.code.body.inst(inst).opcode == Opcode::Phi {
+    fn next_unknown(&mut self, place: Place<'_>, inst: InstId) -> Option<InstId> {
+        let body = place.code.body;
+        if body.inst(inst).opcode == Opcode::Phi {
             return None;
         }
-        let operands = place.code.body.operands(inst).iter();
-        let insts = operands.filter_map(|operand| operand.as_inst());
-        insts.into_iter().find(|&o| !self.fact(place.numbering.inst(o)).is_known)
+        for operand in body.operands(inst).iter().filter_map(|operand| operand.as_inst()) {
+            let at = place.numbering.inst(operand).index();
+            if self.facts[at].is_known() {
+                continue;
+            }
+            let opcode = body.inst(operand).opcode;
+            if ops::is_looked_into(opcode) && opcode != Opcode::Phi {
+                return Some(operand);
+            }
+            self.facts[at] = self.compute(place, operand);
+        }
+        None
     }
 
-    /// Blocks are not in the order of dominance: goes back to what is not known, without recursion.
+    /// Goes back to what is not known, without recursion.
     #[cold]
     fn find_behind(&mut self, place: Place<'_>, inst: InstId) {
-        let mut stack = vec![inst];
-        let mut entered = FxHashSet::default();
+        let mut stack: SmallVec<[InstId; 16]> = smallvec![inst];
         while let Some(&top) = stack.last() {
             let at = place.numbering.inst(top).index();
-            let is_ready = self.facts[at].is_known
-                || place.code.body.block_of(top).is_none()
-                || !ops::is_looked_into(place.code.body.inst(top).opcode);
-            // What is entered is taken for an atom until it is left: who meets it again is not executed.
-            if !is_ready && let Some(next) = self.next_unknown(place, top) {
-                if entered.insert(next) {
-                    stack.push(next);
-                    continue;
+            if !self.facts[at].is_known()
+                && let Some(next) = self.next_unknown(place, top)
+            {
+                let fact = &mut self.facts[place.numbering.inst(next).index()];
+                match fact.progress {
+                    Progress::New => {
+                        fact.progress = Progress::Entered;
+                        stack.push(next);
+                    }
+                    // In code that nobody executes values can depend on themselves. Then the order matters.
+                    _ => {
+                        *fact = Fact::UNKNOWN;
+                        self.is_circular = true;
+                    }
                 }
-                self.facts[place.numbering.inst(next).index()] = Fact::UNKNOWN;
                 continue;
             }
             stack.pop();
-            if !self.facts[at].is_known {
+            if !self.facts[at].is_known() {
                 self.facts[at] = self.compute(place, top);
             }
         }
@@ -235,21 +255,19 @@ impl Shapes {
 
     /// The fact of an instruction, from those of its operands.
     #[inline]
-    pub(crate) fn compute(&mut self, place: Place<'_>, inst: InstId) -> Fact {
-        if place.code.body.block_of(inst).is_none() {
-            return Fact::UNKNOWN;
+    fn compute(&mut self, place: Place<'_>, inst: InstId) -> Fact {
+        let body = place.code.body;
+        match ops::is_looked_into(body.inst(inst).opcode) && body.block_of(inst).is_some() {
+            true => ops::fact(self, place, inst),
+            false => Fact::UNKNOWN,
         }
-        ops::fact(self, place, inst)
     }
 
     /// Computes the fact of an instruction anew. Whether it is another one.
-    pub(crate) fn renew(&mut self, place: Place<'_>, inst: InstId) -> bool {
-        let new = match ops::is_looked_into(place.code.body.inst(inst).opcode) {
-            true => self.compute(place, inst),
-            false => Fact::UNKNOWN,
-        };
+    fn renew(&mut self, place: Place<'_>, inst: InstId) -> bool {
         let at = place.numbering.inst(inst).index();
-        std::mem::replace(&mut self.facts[at], new) != new
+        let old = std::mem::take(&mut self.facts[at]);
+        self.find(place, inst) != old
     }
 
     /// The number of a form plus one.
@@ -287,7 +305,10 @@ impl Shapes {
             }
             _ => {
                 let value = place.numbering.operand(operand)?;
-                let fact = self.fact(value);
+                let fact = match operand.as_inst() {
+                    Some(inst) => self.find(place, inst),
+                    None => self.fact(value),
+                };
                 if let Some(form) = self.form_of(fact) {
                     return Some(form.clone());
                 }

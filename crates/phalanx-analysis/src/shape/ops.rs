@@ -8,7 +8,7 @@ use phalanx_ir::{
 use super::{
     Place, Shapes, Trust,
     expr::{decided, mask},
-    form::{Fact, Form, Rest},
+    form::{Fact, Form, Progress, Rest},
     ids::{self, Known},
 };
 
@@ -60,7 +60,7 @@ impl Shapes {
         }
         let is_defined = form.rest.values().all(|atom| self.fact(atom).is_defined);
         let zeros = zeros.min(width);
-        Fact { form: self.number(form), zeros, bits, is_defined, is_known: true }
+        Fact { form: self.number(form), zeros, bits, is_defined, progress: Progress::Known }
     }
 
     /// Whether there is no carry from the thread's part into the rest: their bits are apart.
@@ -219,7 +219,7 @@ fn plain(data: &InstData, width: u8, a: Bits, b: Option<Bits>, c: Option<Bits>) 
         && c.is_none_or(|c| c.is_defined)
         && makes_no_poison(data, b);
     let is_defined = is_defined || data.opcode == Opcode::Freeze && a.is_defined;
-    Fact { form: 0, zeros, bits, is_defined, is_known: true }
+    Fact { form: 0, zeros, bits, is_defined, progress: Progress::Known }
 }
 
 /// Whether an operation is poison only where an operand is, by its looks.
@@ -643,7 +643,11 @@ fn cast(shapes: &mut Shapes, data: &InstData, a: &Form, from: u8, width: u8) -> 
 fn call(shapes: &mut Shapes, place: Place<'_>, call: InstId) -> Fact {
     let data = place.code.body.inst(call);
     let Some(width) = place.width(data.ty) else { return Fact::UNKNOWN };
-    let Some(known) = ids::known(place, call) else { return Fact::UNKNOWN };
+    let Some(callee) = place.code.body.const_callee(call) else { return Fact::UNKNOWN };
+    let intrinsic = *shapes.callees.entry(callee).or_insert_with(|| ids::intrinsic(place, callee));
+    let Some(known) = intrinsic.and_then(|found| ids::known(place, call, found)) else {
+        return Fact::UNKNOWN;
+    };
     let defined = Fact { is_defined: true, ..Fact::UNKNOWN };
     let form = match known {
         Known::Index(dim) if width >= 10 => Some(pure(shapes.exprs.index(dim, width))),

@@ -4,7 +4,7 @@ use phalanx_ir::{InstId, Opcode, Value as Operand};
 use phalanx_target::SourceSet;
 use smallvec::SmallVec;
 
-use super::{Place, Shapes, form::ATOMS, ops};
+use super::{Place, Shapes, expr::mask, form::ATOMS, ids};
 use crate::affect::Value;
 
 /// The sources of a value: these, and those of its atoms where the value is computed.
@@ -17,9 +17,23 @@ pub(crate) struct Dependence {
 impl Shapes {
     /// What an instruction depends on, if that is less than what its operands do.
     #[inline]
-    pub(crate) fn dependence(&self, place: Place<'_>, inst: InstId) -> Option<Dependence> {
-        let value = place.numbering.inst(inst);
-        let form = self.form_of(self.fact(value))?;
+    pub(crate) fn dependence(&mut self, place: Place<'_>, inst: InstId) -> Option<Dependence> {
+        let is_worth = match place.code.body.inst(inst).opcode {
+            Opcode::Mul => absorbs(place, inst, 0),
+            Opcode::Or => absorbs(place, inst, u64::MAX),
+            _ => true,
+        };
+        if !is_worth {
+            return None;
+        }
+        match self.find(place, inst).form {
+            0 => None,
+            form => self.dependence_of(place, inst, form),
+        }
+    }
+
+    fn dependence_of(&self, place: Place<'_>, inst: InstId, form: u32) -> Option<Dependence> {
+        let form = &self.forms[form as usize - 1];
         let found = Dependence {
             sources: self.exprs.sources(form.thread, self.in_wave),
             atoms: form.rest.values().collect(),
@@ -77,9 +91,12 @@ impl Shapes {
     }
 
     /// Whether two incoming values of a phi, or two arms, are known to be equal wherever their atoms are.
-    pub(crate) fn are_congruent(&self, place: Place<'_>, a: Operand, b: Operand) -> bool {
+    pub(crate) fn are_congruent(&mut self, place: Place<'_>, a: Operand, b: Operand) -> bool {
         if a == b {
             return true;
+        }
+        for inst in [a, b].into_iter().filter_map(Operand::as_inst) {
+            self.find(place, inst);
         }
         let (Some(x), Some(y)) = (place.numbering.operand(a), place.numbering.operand(b)) else {
             return false;
@@ -114,7 +131,35 @@ pub(crate) const fn is_function(opcode: Opcode) -> bool {
         )
 }
 
-/// Whether the rule of such an instruction can depend on what its operands are.
-pub(crate) const fn looks(opcode: Opcode) -> bool {
-    ops::is_looked_into(opcode)
+/// Whether an operand is this constant, which makes a constant of the result.
+fn absorbs(place: Place<'_>, inst: InstId, constant: u64) -> bool {
+    let Some(width) = place.width(place.code.body.inst(inst).ty) else { return false };
+    let operands = place.code.body.operands(inst).iter().filter_map(|operand| operand.as_const());
+    let mut values = operands.filter_map(|operand| ids::integer(place, operand));
+    values.any(|value| value == constant & mask(width))
+}
+
+/// Whether the rule of such an instruction depends on what its operands are. Others can have less than their operands only
+/// where an operand is the reverse of another, or bits are shifted out: optimised code has none of these.
+#[inline]
+pub(crate) const fn asks(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::And
+            | Opcode::Or
+            | Opcode::Xor
+            | Opcode::Mul
+            | Opcode::Sub
+            | Opcode::LShr
+            | Opcode::AShr
+            | Opcode::UDiv
+            | Opcode::SDiv
+            | Opcode::URem
+            | Opcode::SRem
+            | Opcode::ICmp
+            | Opcode::Select
+            | Opcode::Trunc
+            | Opcode::Freeze
+            | Opcode::Call
+    )
 }

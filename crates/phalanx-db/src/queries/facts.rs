@@ -6,6 +6,8 @@ use phalanx_analysis::{
     follow::Sources,
     launch,
     lower::{self, Code, Surroundings},
+    memory::PrivateMemory,
+    summary::CallFacts,
 };
 use phalanx_ir::{
     GlobalName, ValueKind, attributes::AttrList, constant::ConstKind, verify::ModuleIndex,
@@ -18,6 +20,8 @@ use rustc_hash::FxHashMap;
 
 use super::follow::repaired;
 use super::graph::{cfg, cycles, dom_tree, postdom_tree, sync_dependence};
+use super::memory::type_layout;
+use super::summaries::KnownCalls;
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -115,6 +119,17 @@ pub(super) fn with_code<R>(
     callees: &[(GlobalName, AttrList)],
     run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
 ) -> Option<R> {
+    with_code_and(db, function, callees, &KnownCalls::new(db, function), run)
+}
+
+/// As [`with_code`], with what is known of calls.
+pub(super) fn with_code_and<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    callees: &[(GlobalName, AttrList)],
+    calls: &dyn CallFacts,
+    run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+) -> Option<R> {
     cfg(db, function).as_ref()?;
     let module = function.module(db);
     let (context, header) = (module.context(db), function.header(db));
@@ -133,10 +148,12 @@ pub(super) fn with_code<R>(
     };
     let around = Surroundings {
         target,
+        layout: type_layout(db, module),
         launch: launch_facts(db, function),
         lockstep: target.is_lockstep(processor),
         scratch_is_global: target.scratch_is_global(processor),
         callee: &callee,
+        calls,
         node_string: &node_string,
     };
     Some(run(code, around))
@@ -144,11 +161,20 @@ pub(super) fn with_code<R>(
 
 /// The affect map, and what each definition contributes by itself.
 ///
-/// *Reads* `header`, `flow`, `body`, [`target`], [`launch_facts`]. *Changes when* an instruction does.
-/// *Cost* O(instructions + operands).
+/// *Reads* `header`, [`target`], [`launch_facts`], [`type_layout`], summaries of the callees, [`argument_facts`]. *Changes when* one of
+/// them does. *Cost* O(1).
 #[salsa::tracked(returns(ref))]
 pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
-    with_code(db, function, NO_CALLEES, lower::full)
+    new_affect_map(db, function)
+}
+
+/// As [`affect_map`], made anew. Not a query.
+pub(super) fn new_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
+    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
+    with_code(db, function, NO_CALLEES, |code, around| {
+        let memory = PrivateMemory::new(code, around, cfg, dom);
+        lower::full_with(code, around, &memory, 0)
+    })
 }
 
 /// As [`affect_map`], with LLVM 22's sources and always-uniform values.
@@ -156,6 +182,11 @@ pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
 /// *Reads*, *changes*, *costs* as [`affect_map`]; reads [`callees`] as well.
 #[salsa::tracked(returns(ref))]
 pub fn llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
+    new_llvm_affect_map(db, function)
+}
+
+/// As [`llvm_affect_map`], made anew. Not a query.
+pub(super) fn new_llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     with_code(db, function, callees(db, function), lower::as_llvm)
 }
 

@@ -7,14 +7,29 @@ use phalanx_graph::{
     sync::SyncDependence,
 };
 
-use super::graph_slot::{GraphSlot, LARGE, graph_slot};
+use super::graph_slot::{GraphSlot, Kept, LARGE, Place};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
 
 /// Where facts of the last graph are kept; only large functions have that.
 fn slot<'d>(db: &'d dyn Db, function: FunctionInput, cfg: &Cfg) -> Option<&'d GraphSlot> {
-    (cfg.node_count() >= LARGE).then(|| graph_slot(db, function))
+    (cfg.node_count() >= LARGE).then(|| &function.slots(db).graph)
+}
+
+/// A fact of the graph: kept, or made from the last one, or made anew.
+fn fact<T>(
+    db: &dyn Db,
+    function: FunctionInput,
+    cfg: &Arc<Cfg>,
+    place: fn(&mut Kept) -> &mut Place<T>,
+    update: impl FnOnce(Change, &T) -> Option<T>,
+    make: impl FnOnce() -> T,
+) -> Arc<T> {
+    match slot(db, function, cfg) {
+        Some(slot) => slot.fact(cfg, place, update, make),
+        None => Arc::new(make()),
+    }
 }
 
 /// The control-flow graph, nodes numbered as the blocks are. None for a declaration.
@@ -44,13 +59,8 @@ pub fn dfs(db: &dyn Db, function: FunctionInput) -> Option<Dfs> {
 #[salsa::tracked(returns(ref))]
 pub fn dom_tree(db: &dyn Db, function: FunctionInput) -> Option<Arc<DomTree>> {
     let cfg = cfg(db, function).as_ref()?;
-    let make = || DomTree::new(&**cfg);
-    Some(match slot(db, function, cfg) {
-        Some(slot) => {
-            slot.fact(cfg, |kept| &mut kept.dom, |change, old| change.dom_tree(old, cfg), make)
-        }
-        None => Arc::new(make()),
-    })
+    let update = |change: Change, old: &_| change.dom_tree(old, cfg);
+    Some(fact(db, function, cfg, |kept| &mut kept.dom, update, || DomTree::new(&**cfg)))
 }
 
 /// The post-dominator tree over a virtual exit.
@@ -59,14 +69,8 @@ pub fn dom_tree(db: &dyn Db, function: FunctionInput) -> Option<Arc<DomTree>> {
 #[salsa::tracked(returns(ref))]
 pub fn postdom_tree(db: &dyn Db, function: FunctionInput) -> Option<Arc<PostDomTree>> {
     let cfg = cfg(db, function).as_ref()?;
-    let make = || PostDomTree::new(cfg);
-    Some(match slot(db, function, cfg) {
-        Some(slot) => {
-            let update = |change: Change, old: &_| change.postdom_tree(old, cfg);
-            slot.fact(cfg, |kept| &mut kept.postdom, update, make)
-        }
-        None => Arc::new(make()),
-    })
+    let update = |change: Change, old: &_| change.postdom_tree(old, cfg);
+    Some(fact(db, function, cfg, |kept| &mut kept.postdom, update, || PostDomTree::new(cfg)))
 }
 
 /// Dominance frontiers.
@@ -96,13 +100,8 @@ pub fn control_dependence(db: &dyn Db, function: FunctionInput) -> Option<Contro
 #[salsa::tracked(returns(ref))]
 pub fn cycles(db: &dyn Db, function: FunctionInput) -> Option<Arc<Cycles>> {
     let cfg = cfg(db, function).as_ref()?;
-    let make = || Cycles::new(&**cfg);
-    Some(match slot(db, function, cfg) {
-        Some(slot) => {
-            slot.fact(cfg, |kept| &mut kept.cycles, |change, old| change.cycles(old, cfg), make)
-        }
-        None => Arc::new(make()),
-    })
+    let update = |change: Change, old: &_| change.cycles(old, cfg);
+    Some(fact(db, function, cfg, |kept| &mut kept.cycles, update, || Cycles::new(&**cfg)))
 }
 
 /// Where threads that separate at a branch meet again: a table with a slot per branch.
@@ -113,12 +112,13 @@ pub fn cycles(db: &dyn Db, function: FunctionInput) -> Option<Arc<Cycles>> {
 pub fn sync_dependence(db: &dyn Db, function: FunctionInput) -> Option<Arc<SyncDependence>> {
     let cfg = cfg(db, function).as_ref()?;
     let (dom, cycles) = (dom_tree(db, function).as_ref()?, cycles(db, function).as_ref()?);
-    let make = || SyncDependence::new(cfg, dom, cycles);
-    Some(match slot(db, function, cfg) {
-        Some(slot) => {
-            let update = |change: Change, old: &_| change.sync_dependence(old, (cfg, dom, cycles));
-            slot.fact(cfg, |kept| &mut kept.sync, update, make)
-        }
-        None => Arc::new(make()),
-    })
+    let update = |change: Change, old: &_| change.sync_dependence(old, (cfg, dom, cycles));
+    Some(fact(
+        db,
+        function,
+        cfg,
+        |kept| &mut kept.sync,
+        update,
+        || SyncDependence::new(cfg, dom, cycles),
+    ))
 }

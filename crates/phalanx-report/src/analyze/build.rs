@@ -5,6 +5,7 @@ use phalanx_analysis::{
     divergence::Divergence,
     lower::{Definition, Numbering},
     shape::access::{Pattern, Within},
+    variance::BarrierModel,
 };
 use phalanx_db::{Database, FunctionEntry, FunctionInput, ModuleInput, queries};
 use phalanx_graph::{CycleId, Cycles, Node};
@@ -60,13 +61,14 @@ pub fn report_module(db: &Database, module: ModuleInput, file: &str, scope: Scop
     }
 }
 
-/// The report of one function; none for a declaration. `source` is the text it was read from, for lines.
+/// The report of one function; none for a declaration. `source` is the text it was read from, for lines; `barriers` says whether barriers
+/// are taken to be used rightly.
 pub fn report_function(
     db: &Database,
     entry: FunctionEntry,
     printer: &ModulePrinter<'_>,
     source: &[u8],
-    (scope, sections): (Scope, Sections),
+    (scope, sections, barriers): (Scope, Sections, Option<BarrierModel>),
 ) -> Option<FunctionReport> {
     let input = entry.input;
     let function = input.view(db);
@@ -76,7 +78,11 @@ pub fn report_function(
         function,
         numbering: Numbering::new(function.header),
         cycles: queries::cycles(db, input).as_ref()?,
-        divergence: queries::divergence(db, input).as_ref()?,
+        divergence: match barriers {
+            None => queries::divergence(db, input).as_ref()?,
+            Some(model) => queries::assumed_divergence(db, input, model).as_ref()?,
+        },
+        barriers,
         varying: varying(scope, queries::launch_facts(db, input)),
         printer: printer.function(function),
         lines: Lines::new(db, input, source),
@@ -96,6 +102,7 @@ struct Builder<'a> {
     numbering: Numbering,
     cycles: &'a Cycles,
     divergence: &'a Divergence,
+    barriers: Option<BarrierModel>,
     varying: SourceSet,
     printer: FunctionPrinter<'a>,
     lines: Lines<'a>,
@@ -260,9 +267,11 @@ impl Builder<'_> {
     }
 
     fn blocks(&self) -> Vec<BlockReport> {
-        let Some(control) = queries::control_divergence(self.db, self.input) else {
-            return Vec::new();
+        let control = match self.barriers {
+            None => queries::control_divergence(self.db, self.input),
+            Some(model) => queries::assumed_control_divergence(self.db, self.input, model),
         };
+        let Some(control) = control else { return Vec::new() };
         let order = self.function.flow.order().iter();
         order
             .map(|&block| {
@@ -341,14 +350,15 @@ pub(crate) fn names(sources: SourceSet) -> Vec<&'static str> {
 }
 
 /// Lines and columns of the entities of a function, by a table of line starts made once per module.
-struct Lines<'a> {
+#[derive(Debug)]
+pub(crate) struct Lines<'a> {
     map: Option<&'a phalanx_llvm::SourceMap>,
     position: usize,
     source: &'a [u8],
 }
 
 impl<'a> Lines<'a> {
-    fn new(db: &'a Database, input: FunctionInput, source: &'a [u8]) -> Self {
+    pub(crate) fn new(db: &'a Database, input: FunctionInput, source: &'a [u8]) -> Self {
         let module = input.module(db);
         let position =
             module.functions(db).iter().position(|e| e.input == input).unwrap_or(usize::MAX);
@@ -367,11 +377,14 @@ impl<'a> Lines<'a> {
         self.place(|map, at| map.function(at))
     }
 
-    fn argument(&self, position: u32) -> Place {
+    pub(crate) fn argument(&self, position: u32) -> Place {
         self.place(|map, at| map.argument(at, position))
     }
 
-    fn inst(&self, inst: InstId) -> Place {
+    pub(crate) fn inst(&self, inst: InstId) -> Place {
         self.place(|map, at| map.inst(at, inst))
+    }
+    pub(crate) fn block(&self, block: phalanx_ir::BlockId) -> Place {
+        self.place(|map, at| map.block(at, block))
     }
 }

@@ -4,6 +4,7 @@ mod build;
 mod model;
 mod text;
 
+pub(crate) use build::{Lines, names};
 pub use build::{Sections, report_function, report_module};
 pub use model::{
     AccessReport, BlockReport, BranchReport, CycleReport, ExitReport, FunctionReport, ModuleReport,

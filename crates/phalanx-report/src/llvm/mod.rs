@@ -5,11 +5,13 @@
 
 mod cycles;
 mod dominators;
+mod memory_ssa;
 mod text;
 mod uniformity;
 
 pub use cycles::{print_cycle, print_cycles};
 pub use dominators::{print_dom_frontier, print_dom_tree, print_postdom_tree};
+pub use memory_ssa::print_memory_ssa;
 pub use text::Text;
 pub use uniformity::print_uniformity;
 

@@ -2,13 +2,22 @@
 //!
 //! Where a toy program says "fresh for each thread" or "fresh for each group" the kernel computes something that is: a
 //! generator of numbers in private memory, an atomic counter, a shuffle, a ballot, a vote. Pure functions become
-//! arithmetic, selections, and ways through private and workgroup memory, chosen by the value's number. Some blocks have
+//! arithmetic, selections, and ways through private and workgroup memory, chosen by the value's number. Private memory holds
+//! numbers, structures and an array, which are written in one place and read in another, by the thread itself and by a
+//! function that it calls. Some blocks have
 //! barriers; a launch that hangs there counts as far as it came. There are no data races between threads of a workgroup
 //! that a uniform address could show, since answers at that scope assume none.
+//!
+//! Two of three kernels call functions, which are toy programs as well: they return what is there where they
+//! return, one of them a pair, call each other, and come back to themselves as often as an argument says.
 
 use std::fmt::Write as _;
 
-use phalanx_testing::abstract_program::{AbstractProgram, Operand, Operation, Terminator};
+use phalanx_graph::DomTree;
+use phalanx_testing::{
+    abstract_program::{AbstractProgram, Operand, Operation, Terminator},
+    generate::{self, Options},
+};
 
 /// For which target.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -30,9 +39,24 @@ declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
 declare i32 @llvm.amdgcn.readlane.i32(i32, i32)
 declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
 declare i32 @llvm.amdgcn.update.dpp.i32(i32, i32, i32, i32, i32, i1)
+declare i32 @llvm.amdgcn.ds.permute(i32, i32)
+declare i32 @llvm.amdgcn.ds.swizzle(i32, i32)
+declare i32 @llvm.amdgcn.mov.dpp.i32(i32, i32, i32, i32, i1)
+declare i32 @llvm.amdgcn.wave.reduce.umin.i32(i32, i32)
+declare i32 @llvm.amdgcn.wave.reduce.umax.i32(i32, i32)
+declare i32 @llvm.amdgcn.wave.reduce.and.i32(i32, i32)
+declare i32 @llvm.amdgcn.wave.reduce.or.i32(i32, i32)
+declare i32 @llvm.amdgcn.wave.reduce.add.i32(i32, i32)
+declare i32 @llvm.amdgcn.wave.reduce.xor.i32(i32, i32)
 declare void @llvm.amdgcn.s.barrier()
+declare void @llvm.memcpy.p5.p5.i64(ptr addrspace(5), ptr addrspace(5), i64, i1)
+declare void @llvm.memset.p5.i64(ptr addrspace(5), i8, i64, i1)
 declare i32 @llvm.umin.i32(i32, i32)
 @lds = internal addrspace(3) global [64 x i32] undef
+define internal void @set(ptr addrspace(5) %to, i32 %what) {
+  store i32 %what, ptr addrspace(5) %to, align 4
+  ret void
+}
 define internal i32 @next(ptr addrspace(5) %state) {
   %old = load i32, ptr addrspace(5) %state, align 4
   %scaled = mul i32 %old, 1664525
@@ -41,9 +65,9 @@ define internal i32 @next(ptr addrspace(5) %state) {
   %out = lshr i32 %new, 13
   ret i32 %out
 }
-define amdgpu_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) FACTS {
-b0:
-  %state = alloca i32, align 4, addrspace(5)
+"#;
+
+const AMDGCN_START: &str = r#"  %state = alloca i32, align 4, addrspace(5)
   %seed.x = call i32 @llvm.amdgcn.workitem.id.x()
   %seed.y = call i32 @llvm.amdgcn.workitem.id.y()
   %seed.xy = mul i32 %seed.y, 7919
@@ -51,6 +75,23 @@ b0:
   %seed = mul i32 %seed.0, 747796405
   store i32 %seed, ptr addrspace(5) %state, align 4
   %slot = alloca i32, align 4, addrspace(5)
+  %m = alloca i32, align 4, addrspace(5)
+  %gen = addrspacecast ptr addrspace(1) %gp to ptr
+  %pub = alloca i32, align 4, addrspace(5)
+  %pub.gen = addrspacecast ptr addrspace(5) %pub to ptr
+  store i32 %seed.0, ptr addrspace(5) %pub, align 4
+  %k = alloca i32, align 4, addrspace(5)
+  %one = alloca { i32, i32, i32 }, align 4, addrspace(5)
+  %two = alloca { i32, i32, i32 }, align 4, addrspace(5)
+  %row = alloca [4 x i32], align 4, addrspace(5)
+  %one.1 = getelementptr { i32, i32, i32 }, ptr addrspace(5) %one, i32 0, i32 1
+  %one.2 = getelementptr { i32, i32, i32 }, ptr addrspace(5) %one, i32 0, i32 2
+  %two.1 = getelementptr { i32, i32, i32 }, ptr addrspace(5) %two, i32 0, i32 1
+  store i32 %a0, ptr addrspace(5) %m, align 4
+  store i32 %a1, ptr addrspace(5) %k, align 4
+  call void @llvm.memset.p5.i64(ptr addrspace(5) %one, i8 1, i64 12, i1 false)
+  call void @llvm.memset.p5.i64(ptr addrspace(5) %two, i8 2, i64 12, i1 false)
+  call void @llvm.memset.p5.i64(ptr addrspace(5) %row, i8 3, i64 16, i1 false)
   %own.i = and i32 %seed.0, 63
   %own = getelementptr [64 x i32], ptr addrspace(3) @lds, i32 0, i32 %own.i
 "#;
@@ -65,9 +106,31 @@ declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
 declare i32 @llvm.nvvm.redux.sync.umin(i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
 declare i1 @llvm.nvvm.vote.any.sync(i32, i1)
+declare i32 @llvm.cttz.i32(i32, i1)
+declare i32 @llvm.nvvm.redux.sync.umax(i32, i32)
+declare i32 @llvm.nvvm.redux.sync.and(i32, i32)
+declare i32 @llvm.nvvm.redux.sync.or(i32, i32)
+declare i32 @llvm.nvvm.redux.sync.add(i32, i32)
+declare i32 @llvm.nvvm.redux.sync.xor(i32, i32)
+declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
+declare i32 @llvm.nvvm.shfl.sync.up.i32(i32, i32, i32, i32)
+declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)
+declare { i32, i1 } @llvm.nvvm.shfl.sync.bfly.i32p(i32, i32, i32, i32)
+declare { i32, i1 } @llvm.nvvm.match.all.sync.i32p(i32, i32)
+declare i32 @llvm.nvvm.match.any.sync.i32(i32, i32)
+declare { i32, i1 } @llvm.nvvm.elect.sync(i32)
+declare i1 @llvm.nvvm.vote.all.sync(i32, i1)
+declare i1 @llvm.nvvm.vote.uni.sync(i32, i1)
+declare i32 @llvm.nvvm.activemask()
 declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i32 @llvm.umin.i32(i32, i32)
 @lds = internal addrspace(3) global [64 x i32] undef
+define internal void @set(ptr %to, i32 %what) {
+  store i32 %what, ptr %to, align 4
+  ret void
+}
 define internal i32 @next(ptr %state) {
   %old = load i32, ptr %state, align 4
   %scaled = mul i32 %old, 1664525
@@ -76,9 +139,9 @@ define internal i32 @next(ptr %state) {
   %out = lshr i32 %new, 13
   ret i32 %out
 }
-define ptx_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) FACTS {
-b0:
-  %state = alloca i32, align 4
+"#;
+
+const NVPTX_START: &str = r#"  %state = alloca i32, align 4
   %seed.x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %seed.y = call i32 @llvm.nvvm.read.ptx.sreg.tid.y()
   %seed.xy = mul i32 %seed.y, 7919
@@ -86,70 +149,86 @@ b0:
   %seed = mul i32 %seed.0, 747796405
   store i32 %seed, ptr %state, align 4
   %slot = alloca i32, align 4
+  %m = alloca i32, align 4
+  %gen = addrspacecast ptr addrspace(1) %gp to ptr
+  %pub.gen = alloca i32, align 4
+  store i32 %seed.0, ptr %pub.gen, align 4
+  %k = alloca i32, align 4
+  %one = alloca { i32, i32, i32 }, align 4
+  %two = alloca { i32, i32, i32 }, align 4
+  %row = alloca [4 x i32], align 4
+  %one.1 = getelementptr { i32, i32, i32 }, ptr %one, i32 0, i32 1
+  %one.2 = getelementptr { i32, i32, i32 }, ptr %one, i32 0, i32 2
+  %two.1 = getelementptr { i32, i32, i32 }, ptr %two, i32 0, i32 1
+  store i32 %a0, ptr %m, align 4
+  store i32 %a1, ptr %k, align 4
+  call void @llvm.memset.p0.i64(ptr %one, i8 1, i64 12, i1 false)
+  call void @llvm.memset.p0.i64(ptr %two, i8 2, i64 12, i1 false)
+  call void @llvm.memset.p0.i64(ptr %row, i8 3, i64 16, i1 false)
   %own.i = and i32 %seed.0, 63
   %own = getelementptr [64 x i32], ptr addrspace(3) @lds, i32 0, i32 %own.i
 "#;
 
+/// Which function an operation is in, and which there are to call.
+#[derive(Copy, Clone)]
+struct Place {
+    kind: Kind,
+    seed: u64,
+    /// How many functions may be called.
+    callees: u64,
+    /// It is not the kernel.
+    is_called: bool,
+}
+
+impl Place {
+    /// A number below `choices`, by what it is for.
+    fn pick(self, what: u64, choices: u64) -> u64 {
+        let mixed = self.seed ^ what.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % choices
+    }
+}
+
 /// The program as a module whose kernel is `@f`.
 #[must_use]
 pub fn runnable(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
-    text_of(program, kind, seed, stated(kind, seed))
+    module_text(program, kind, seed, seed % 3, &stated(kind, seed))
 }
 
-/// As [`runnable`], for launches of any size.
+/// As [`runnable`], without functions to call, for launches of any size.
 #[must_use]
-pub(crate) fn runnable_anyhow(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
-    text_of(program, kind, seed, Default::default())
+pub fn runnable_alone(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
+    module_text(program, kind, seed, 0, &Default::default())
 }
 
-fn text_of(
+fn module_text(
     program: &AbstractProgram,
     kind: Kind,
     seed: u64,
-    (facts, tail): (String, String),
+    helpers: u64,
+    (facts, tail): &(String, String),
 ) -> String {
-    let head = if kind == Kind::Amdgcn { AMDGCN } else { NVPTX };
-    let mut text = head.replacen("FACTS", &facts, 1);
-    let cfg = program.cfg();
-    for (number, block) in program.blocks.iter().enumerate() {
-        if number > 0 {
-            let _ = writeln!(text, "b{number}:");
-        }
-        let mut rest = String::new();
-        for (value, operation) in &block.operations {
-            if let Operation::Phi(entries) = operation {
-                let mut incoming = Vec::new();
-                for pred in cfg.predecessors(phalanx_graph::Node::new(number)) {
-                    if let Some((_, operand)) = entries.iter().find(|entry| entry.0 == *pred) {
-                        incoming.push(format!("[ {operand}, %b{pred} ]"));
-                    }
-                }
-                let _ = writeln!(text, "  %v{value} = phi i32 {}", incoming.join(", "));
-            } else {
-                operation_text(&mut rest, kind, *value, operation, seed);
-            }
-        }
-        text.push_str(&rest);
-        let _ = match &block.terminator {
-            Terminator::Return => writeln!(text, "  ret void"),
-            Terminator::Jump(to) => writeln!(text, "  br label %b{to}"),
-            Terminator::Branch(condition, [yes, no]) => {
-                writeln!(text, "  br i1 {condition}, label %b{yes}, label %b{no}")
-            }
-            Terminator::Switch(condition, to) => {
-                let cases: Vec<String> = to[1..]
-                    .iter()
-                    .enumerate()
-                    .map(|(i, to)| format!("i32 {i}, label %b{to}"))
-                    .collect();
-                // Few different values, so that all ways are taken.
-                let _ = writeln!(text, "  %s{number} = and i32 {condition}, 3");
-                writeln!(text, "  switch i32 %s{number}, label %b{} [ {} ]", to[0], cases.join(" "))
-            }
-        };
+    let amd = kind == Kind::Amdgcn;
+    let mut text = String::from(if amd { AMDGCN } else { NVPTX });
+    // Either only functions before it, or any.
+    let is_recursive = (seed / 3).is_multiple_of(2);
+    for number in 0..helpers {
+        let seed = seed.wrapping_mul(31).wrapping_add(number + 1);
+        let callees = if is_recursive { helpers } else { number };
+        let helper = generate::program(seed, Options { blocks: 6, ..Options::default() });
+        helper_text(&mut text, &helper, Place { kind, seed, callees, is_called: true }, number);
     }
+    let convention = if amd { "amdgpu_kernel" } else { "ptx_kernel" };
+    let _ = writeln!(
+        text,
+        "define {convention} void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {facts} {{\nb0:"
+    );
+    text.push_str(if amd { AMDGCN_START } else { NVPTX_START });
+    let place = Place { kind, seed, callees: helpers, is_called: false };
+    body_text(&mut text, program, place, |text, _| {
+        let _ = writeln!(text, "  ret void");
+    });
     text.push_str("}\n");
-    text.push_str(&tail);
+    text.push_str(tail);
     text
 }
 
@@ -166,12 +245,229 @@ fn stated(kind: Kind, seed: u64) -> (String, String) {
     }
 }
 
-fn operation_text(out: &mut String, kind: Kind, value: u32, operation: &Operation, seed: u64) {
-    let pick = |choices: u64| {
-        let mixed = seed ^ u64::from(value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % choices
+/// The function `@h` with a number. The last parameter says how deep calls may go on.
+fn helper_text(text: &mut String, program: &AbstractProgram, place: Place, number: u64) {
+    let amd = place.kind == Kind::Amdgcn;
+    let ty = result_type(number);
+    let _ = writeln!(
+        text,
+        "define internal {ty} @h{number}(ptr addrspace(1) %gp, i32 %a0, i32 %a1, i32 %depth) {{\nentry:"
+    );
+    text.push_str(if amd { AMDGCN_START } else { NVPTX_START });
+    text.push_str("  %deeper = sub i32 %depth, 1\n  %stop = icmp slt i32 %depth, 1\n");
+    text.push_str("  br i1 %stop, label %bottom, label %b0\nbottom:\n");
+    let give = |text: &mut String, block: &str, first: &str, second: &str| {
+        let _ = match ty {
+            "i32" => writeln!(text, "  ret i32 {first}"),
+            _ => {
+                let _ = writeln!(text, "  %{block}.p = insertvalue {ty} poison, i32 {first}, 0");
+                let _ =
+                    writeln!(text, "  %{block}.q = insertvalue {ty} %{block}.p, i32 {second}, 1");
+                writeln!(text, "  ret {ty} %{block}.q")
+            }
+        };
     };
-    let amd = kind == Kind::Amdgcn;
+    give(text, "bottom", "%a1", "%a0");
+    text.push_str("b0:\n");
+    let cfg = program.cfg();
+    let dom = DomTree::new(&cfg);
+    body_text(text, program, place, |text, number| {
+        // Whatever is computed on every way here.
+        let mut above: Vec<String> = ["%a0", "%a1", "1", "2", "%seed.0"].map(String::from).to_vec();
+        let mut at = Some(phalanx_graph::Node::new(number));
+        while let Some(node) = at {
+            let operations = program.blocks[node.index()].operations.iter();
+            let numbers = operations.filter(|(_, o)| !matches!(o, Operation::Test(_)));
+            above.extend(numbers.map(|(value, _)| format!("%v{value}")));
+            at = dom.idom(node);
+        }
+        let choose = |what: u64| {
+            let at = place.pick(what + number as u64 * 7, above.len() as u64);
+            above[at as usize].clone()
+        };
+        give(text, &format!("r{number}"), &choose(1 << 20), &choose(1 << 21));
+    });
+    text.push_str("}\n");
+}
+
+fn result_type(helper: u64) -> &'static str {
+    if helper == 1 { "{ i32, i32 }" } else { "i32" }
+}
+
+fn body_text(
+    text: &mut String,
+    program: &AbstractProgram,
+    place: Place,
+    give: impl Fn(&mut String, usize),
+) {
+    let cfg = program.cfg();
+    for (number, block) in program.blocks.iter().enumerate() {
+        if number > 0 {
+            let _ = writeln!(text, "b{number}:");
+        }
+        let mut rest = String::new();
+        for (value, operation) in &block.operations {
+            if let Operation::Phi(entries) = operation {
+                let mut incoming = Vec::new();
+                for pred in cfg.predecessors(phalanx_graph::Node::new(number)) {
+                    if let Some((_, operand)) = entries.iter().find(|entry| entry.0 == *pred) {
+                        incoming.push(format!("[ {operand}, %b{pred} ]"));
+                    }
+                }
+                let _ = writeln!(text, "  %v{value} = phi i32 {}", incoming.join(", "));
+            } else {
+                operation_text(&mut rest, place, *value, operation);
+            }
+        }
+        text.push_str(&rest);
+        let _ = match &block.terminator {
+            Terminator::Return => {
+                give(text, number);
+                Ok(())
+            }
+            Terminator::Jump(to) => writeln!(text, "  br label %b{to}"),
+            Terminator::Branch(condition, [yes, no]) => {
+                writeln!(text, "  br i1 {condition}, label %b{yes}, label %b{no}")
+            }
+            Terminator::Switch(condition, to) => {
+                let cases: Vec<String> = to[1..]
+                    .iter()
+                    .enumerate()
+                    .map(|(i, to)| format!("i32 {i}, label %b{to}"))
+                    .collect();
+                // Few different values, so that all ways are taken.
+                let _ = writeln!(text, "  %s{number} = and i32 {condition}, 3");
+                writeln!(text, "  switch i32 %s{number}, label %b{} [ {} ]", to[0], cases.join(" "))
+            }
+        };
+    }
+}
+
+/// An operation among the threads of a wave, on data `a` and with lanes `b`, whatever these are.
+fn group_text(out: &mut String, place: Place, value: u32, [a, b]: &[Operand; 2]) {
+    let pick = |salt: u64, choices: u64| place.pick(u64::from(value) + (salt << 25), choices);
+    let v = format!("%v{value}");
+    let reduction = ["umin", "umax", "and", "or", "add", "xor"][pick(1, 6) as usize];
+    if place.kind == Kind::Amdgcn {
+        let name = "@llvm.amdgcn";
+        let _ = match pick(2, 7) {
+            0 | 1 => {
+                writeln!(out, "  {v} = call i32 {name}.wave.reduce.{reduction}.i32(i32 {a}, i32 0)")
+            }
+            number @ (2 | 3) => {
+                let way = if number == 2 { "permute" } else { "bpermute" };
+                let _ = writeln!(out, "  {v}.to = shl i32 {b}, 2");
+                writeln!(out, "  {v} = call i32 {name}.ds.{way}(i32 {v}.to, i32 {a})")
+            }
+            4 => {
+                let pattern = [0x041f, 0x001f, 0x8000, 0x80e4][pick(3, 4) as usize];
+                writeln!(out, "  {v} = call i32 {name}.ds.swizzle(i32 {a}, i32 {pattern})")
+            }
+            5 => {
+                // Quads, rows shifted and turned round, mirrors.
+                let control = [0x1b, 0x111, 0x121, 0x140, 0x141][pick(3, 5) as usize];
+                let rest = format!("i32 {control}, i32 15, i32 15, i1 {}", pick(4, 2) == 0);
+                writeln!(out, "  {v} = call i32 {name}.update.dpp.i32(i32 {b}, i32 {a}, {rest})")
+            }
+            _ => {
+                let _ = writeln!(out, "  {v}.bit = trunc i32 {a} to i1");
+                let _ = writeln!(out, "  {v}.b = call i64 {name}.ballot.i64(i1 {v}.bit)");
+                writeln!(out, "  {v} = trunc i64 {v}.b to i32")
+            }
+        };
+        return;
+    }
+    let name = "@llvm.nvvm";
+    let bit = |out: &mut String| writeln!(out, "  {v}.bit = trunc i32 {a} to i1");
+    let _ = match pick(2, 11) {
+        0 | 1 => writeln!(out, "  {v} = call i32 {name}.redux.sync.{reduction}(i32 {a}, i32 -1)"),
+        // One segment, or four. Who is not there must not be read: the lane that is asked for, or else the first.
+        2 | 3 => {
+            let segment = [0x1f, 0x1f, 0x181f][pick(3, 3) as usize];
+            let _ =
+                writeln!(out, "  {v}.there = call i32 {name}.vote.ballot.sync(i32 -1, i1 true)");
+            let _ = writeln!(out, "  {v}.first = call i32 @llvm.cttz.i32(i32 {v}.there, i1 false)");
+            let _ = writeln!(out, "  {v}.wanted = and i32 {b}, 31");
+            let _ = writeln!(out, "  {v}.is = lshr i32 {v}.there, {v}.wanted");
+            let _ = writeln!(out, "  {v}.ok = trunc i32 {v}.is to i1");
+            let _ = writeln!(out, "  {v}.lane = select i1 {v}.ok, i32 {v}.wanted, i32 {v}.first");
+            writeln!(
+                out,
+                "  {v} = call i32 {name}.shfl.sync.idx.i32(i32 -1, i32 {a}, i32 {v}.lane, i32 {segment})"
+            )
+        }
+        4 => {
+            let (way, end) = [("up", 0), ("down", 31), ("bfly", 31)][pick(3, 3) as usize];
+            writeln!(
+                out,
+                "  {v} = call i32 {name}.shfl.sync.{way}.i32(i32 -1, i32 {a}, i32 1, i32 {end})"
+            )
+        }
+        number @ (5 | 6) => {
+            let _ = match number {
+                5 => writeln!(
+                    out,
+                    "  {v}.both = call {{ i32, i1 }} {name}.shfl.sync.bfly.i32p(i32 -1, i32 {a}, i32 3, i32 31)"
+                ),
+                _ => writeln!(
+                    out,
+                    "  {v}.both = call {{ i32, i1 }} {name}.match.all.sync.i32p(i32 -1, i32 {a})"
+                ),
+            };
+            match pick(3, 2) {
+                0 => writeln!(out, "  {v} = extractvalue {{ i32, i1 }} {v}.both, 0"),
+                _ => {
+                    let _ = writeln!(out, "  {v}.p = extractvalue {{ i32, i1 }} {v}.both, 1");
+                    writeln!(out, "  {v} = zext i1 {v}.p to i32")
+                }
+            }
+        }
+        7 => writeln!(out, "  {v} = call i32 {name}.match.any.sync.i32(i32 -1, i32 {a})"),
+        8 => {
+            let _ = bit(out);
+            let vote = ["all", "any", "uni"][pick(3, 3) as usize];
+            let _ = writeln!(out, "  {v}.v = call i1 {name}.vote.{vote}.sync(i32 -1, i1 {v}.bit)");
+            writeln!(out, "  {v} = zext i1 {v}.v to i32")
+        }
+        9 => {
+            let _ = writeln!(out, "  {v}.both = call {{ i32, i1 }} {name}.elect.sync(i32 -1)");
+            let _ = writeln!(out, "  {v}.p = extractvalue {{ i32, i1 }} {v}.both, 1");
+            writeln!(out, "  {v} = zext i1 {v}.p to i32")
+        }
+        // No reductions at barriers: one that is aligned and not reached by all means nothing.
+        _ => writeln!(out, "  {v} = call i32 {name}.activemask()"),
+    };
+}
+
+/// A call of one of the functions there are.
+fn call_text(out: &mut String, place: Place, value: u32, [a, b]: &[Operand; 2]) {
+    let number = place.pick(u64::from(value) + (1 << 22), place.callees);
+    let v = format!("%v{value}");
+    let depth = match (place.is_called, place.pick(u64::from(value) + (1 << 23), 4)) {
+        (true, _) => "%deeper".into(),
+        (false, 0) => {
+            let _ = writeln!(out, "  {v}.depth = and i32 %seed.0, 1");
+            format!("{v}.depth")
+        }
+        (false, constant) => constant.min(2).to_string(),
+    };
+    let arguments = format!("(ptr addrspace(1) %gp, i32 {a}, i32 {b}, i32 {depth})");
+    let ty = result_type(number);
+    let _ = match ty {
+        "i32" => writeln!(out, "  {v} = call i32 @h{number}{arguments}"),
+        _ => {
+            let _ = writeln!(out, "  {v}.both = call {ty} @h{number}{arguments}");
+            let member = place.pick(u64::from(value) + (1 << 24), 2);
+            writeln!(out, "  {v} = extractvalue {ty} {v}.both, {member}")
+        }
+    };
+}
+
+fn operation_text(out: &mut String, place: Place, value: u32, operation: &Operation) {
+    let pick = |choices: u64| place.pick(u64::from(value), choices);
+    let amd = place.kind == Kind::Amdgcn;
+    // In the others values stay in registers, where the rules of control flow are tried harder.
+    let in_memory = place.seed % 3 == 1;
     let v = format!("%v{value}");
     let _ = match operation {
         Operation::Phi(_) => Ok(()),
@@ -256,6 +552,22 @@ fn operation_text(out: &mut String, kind: Kind, value: u32, operation: &Operatio
             _ if amd => writeln!(out, "  {v} = call i32 @next(ptr addrspace(5) %state)"),
             _ => writeln!(out, "  {v} = call i32 @next(ptr %state)"),
         },
+        // From device memory, or through a pointer that may be private.
+        Operation::Pure(_, [a, b]) if in_memory && pick(17) < 2 => {
+            let _ = writeln!(out, "  {v}.i = and i32 {a}, 7");
+            let _ = writeln!(out, "  {v}.at = getelementptr i32, ptr %gen, i32 {v}.i");
+            let from = if pick(17) == 0 {
+                "at"
+            } else {
+                let _ = writeln!(out, "  {v}.c = trunc i32 {b} to i1");
+                let _ = writeln!(out, "  {v}.p = select i1 {v}.c, ptr {v}.at, ptr %pub.gen");
+                "p"
+            };
+            writeln!(out, "  {v} = load i32, ptr {v}.{from}, align 4")
+        }
+        Operation::Pure(_, [a, b]) if in_memory && pick(3) == 0 => {
+            private(out, amd, &v, (a, b), pick)
+        }
         // Through memory: private, or a place of one's own in the workgroup's.
         Operation::Pure(_, [a, b]) if pick(11) < 2 => {
             let place = match (pick(11), amd) {
@@ -267,7 +579,15 @@ fn operation_text(out: &mut String, kind: Kind, value: u32, operation: &Operatio
             let _ = writeln!(out, "  store i32 {v}.sum, {place}, align 4");
             writeln!(out, "  {v} = load i32, {place}, align 4")
         }
-        Operation::Pure(_, [a, b]) if pick(11) == 4 || pick(11) == 5 => {
+        Operation::Pure(_, operands) if place.callees > 0 && (4..8).contains(&pick(11)) => {
+            call_text(out, place, value, operands);
+            Ok(())
+        }
+        Operation::Pure(_, operands) if pick(11) == 8 => {
+            group_text(out, place, value, operands);
+            Ok(())
+        }
+        Operation::Pure(_, [a, b]) if pick(11) >= 9 || place.callees == 0 && pick(11) == 4 => {
             of_indices(out, &v, [a, b], pick)
         }
         Operation::Pure(_, [a, b]) if pick(11) == 2 => {
@@ -323,5 +643,63 @@ fn of_indices(
             let _ = writeln!(out, "  {v}.back = sub i32 {v}.sum, {v}.row");
             writeln!(out, "  {v} = freeze i32 {v}.back")
         }
+    }
+}
+
+/// Writes one place of private memory and reads another, or the same.
+fn private(
+    out: &mut String,
+    amd: bool,
+    v: &str,
+    (a, b): (&Operand, &Operand),
+    pick: impl Fn(u64) -> u64,
+) -> std::fmt::Result {
+    let (p, n) = if amd { ("ptr addrspace(5)", "p5") } else { ("ptr", "p0") };
+    let place = |choice: u64| ["m", "k", "one", "one.1", "one.2", "two", "two.1"][choice as usize];
+    let to = place(pick(77) % 7);
+    match pick(13) {
+        // A part, so that the old content counts.
+        0 => {
+            writeln!(out, "  {v}.t = trunc i32 {a} to i16")?;
+            writeln!(out, "  store i16 {v}.t, {p} %{to}, align 2")?;
+        }
+        1 | 2 => {
+            writeln!(out, "  {v}.i = and i32 {a}, 3")?;
+            writeln!(out, "  {v}.at = getelementptr [4 x i32], {p} %row, i32 0, i32 {v}.i")?;
+            writeln!(out, "  store i32 {b}, {p} {v}.at, align 4")?;
+        }
+        3 => writeln!(
+            out,
+            "  call void @llvm.memcpy.{n}.{n}.i64({p} %two, {p} %one, i64 8, i1 false)"
+        )?,
+        4 => writeln!(
+            out,
+            "  call void @llvm.memcpy.{n}.{n}.i64({p} %one.1, {p} %two, i64 8, i1 false)"
+        )?,
+        5 => writeln!(out, "  call void @set({p} captures(none) %one.2, i32 {a})")?,
+        6 if amd => {
+            writeln!(out, "  {v}.flat = addrspacecast {p} %k to ptr")?;
+            writeln!(out, "  store i32 {a}, ptr {v}.flat, align 4")?;
+        }
+        7 => writeln!(out, "  call void @llvm.memset.{n}.i64({p} %two.1, i8 7, i64 4, i1 false)")?,
+        8 => {
+            writeln!(out, "  {v}.b = trunc i32 {b} to i8")?;
+            writeln!(out, "  call void @llvm.memset.{n}.i64({p} %row, i8 {v}.b, i64 8, i1 false)")?;
+        }
+        // Reads only.
+        9 => {}
+        _ => writeln!(out, "  store i32 {a}, {p} %{to}, align 4")?,
+    }
+    match pick(17) {
+        0..3 => {
+            writeln!(out, "  {v}.j = and i32 {b}, 3")?;
+            writeln!(out, "  {v}.from = getelementptr [4 x i32], {p} %row, i32 0, i32 {v}.j")?;
+            writeln!(out, "  {v} = load i32, {p} {v}.from, align 4")
+        }
+        3 => {
+            writeln!(out, "  {v}.from = getelementptr i8, {p} %row, i32 8")?;
+            writeln!(out, "  {v} = load i32, {p} {v}.from, align 4")
+        }
+        choice => writeln!(out, "  {v} = load i32, {p} %{}, align 4", place(choice % 7)),
     }
 }

@@ -5,6 +5,7 @@
 
 use std::{collections::BTreeSet, fmt::Debug, marker::PhantomData};
 
+use phalanx_fuzz::oracle::Claims;
 use phalanx_simt::{Arg, Launch, Memory, Observer, Program, Races, Silent, launch::Order, run};
 
 /// What came of a check: why the results are wrong.
@@ -119,6 +120,8 @@ pub(crate) struct Device<'p> {
     launched: BTreeSet<String>,
     /// Kernels in which threads raced, if that is watched.
     racy: Option<BTreeSet<String>>,
+    /// What is claimed of the kernels.
+    claims: Option<&'p mut Claims>,
 }
 
 impl<'p> Device<'p> {
@@ -130,12 +133,18 @@ impl<'p> Device<'p> {
     ) -> Self {
         let memory = program.memory(7).expect("variables can be initialised");
         let (outputs, launched) = (Vec::new(), BTreeSet::new());
-        Device { program, memory, wave, order, defect, outputs, launched, racy: None }
+        let (racy, claims) = (None, None);
+        Device { program, memory, wave, order, defect, outputs, launched, racy, claims }
     }
 
     /// The same, watching for races.
     pub(crate) fn watching(self) -> Self {
         Device { racy: Some(BTreeSet::new()), ..self }
+    }
+
+    /// The same, holding claims against what is executed.
+    pub(crate) fn holding(self, claims: &'p mut Claims) -> Self {
+        Device { claims: Some(claims), ..self }
     }
 
     /// Kernels in which threads raced.
@@ -219,8 +228,14 @@ impl<'p> Device<'p> {
             ..Launch::default()
         };
         let (mut races, mut silent) = (Races::new(), Silent);
-        let observer: &mut dyn Observer =
-            if self.racy.is_some() { &mut races } else { &mut silent };
+        let observer: &mut dyn Observer = match (&mut self.claims, self.racy.is_some()) {
+            (Some(claims), _) => {
+                claims.next_run();
+                &mut **claims
+            }
+            (None, true) => &mut races,
+            (None, false) => &mut silent,
+        };
         let report = run(self.program, kernel, &launch, &mut self.memory, observer);
         if let (Some(racy), false) = (&mut self.racy, races.found().is_empty()) {
             racy.insert(kernel.to_owned());

@@ -17,6 +17,7 @@ use std::{
 
 use device::{Defect, Device};
 use host::Case;
+use phalanx_fuzz::oracle::{Claims, Tally};
 use phalanx_ir::{CallConv, Context, Function, Module};
 use phalanx_simt::{Program, launch::Order};
 use phalanx_target::Target;
@@ -29,14 +30,20 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kernels")
 }
 
-/// The module that clang makes of a file.
-fn compiled(manifest: &Manifest, compiler: &llvm_tools::Program, variant: &Variant) -> Module {
+/// The text that clang makes of a file.
+fn text(manifest: &Manifest, compiler: &llvm_tools::Program, variant: &Variant) -> String {
     let path = manifest.compile(compiler, variant, &folder()).expect("it compiles");
     #[allow(clippy::disallowed_methods, reason = "tests read files")]
     let mut text = std::fs::read_to_string(path).expect("it was written");
     if variant.file.ends_with("library_calls.cl") {
         text = library::link(&text, &variant.target);
     }
+    text
+}
+
+/// The module of that text.
+fn compiled(manifest: &Manifest, compiler: &llvm_tools::Program, variant: &Variant) -> Module {
+    let text = text(manifest, compiler, variant);
     let parsed = phalanx_llvm::parse_module(Arc::new(Context::new()), text.as_bytes());
     parsed.unwrap_or_else(|error| panic!("{}: {error}", variant.name())).module
 }
@@ -90,6 +97,54 @@ fn results_are_those_of_the_host() {
         |variant: &Variant| check(&compiled(&manifest, &compiler, variant), variant, &cases);
     let wrong: Vec<String> = variants(&manifest).par_iter().flat_map(check).collect();
     assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Holds what is claimed of the kernels of a file against their execution, under several hierarchies.
+fn held(text: &str, module: &Module, variant: &Variant, cases: &[Case]) -> Tally {
+    let mut program = program(module);
+    let mut claims = Claims::of(text, &program).expect("the text was read before");
+    let hierarchies = claims.hierarchies(&program, 1, 2);
+    for at in 0..hierarchies.iter().map(|(_, all)| all.len()).max().unwrap_or(1) {
+        for (of, all) in &hierarchies {
+            program.set_hierarchy(*of, all[at % all.len()].clone());
+        }
+        for case in cases.iter().filter(|case| case.file == file(variant)) {
+            let order = [Order::Random(3), Order::Lockstep][at % 2];
+            let mut device = Device::new(&program, wave(variant), order, None).holding(&mut claims);
+            // Results are the host's under the function's own hierarchy; others are as good for claims.
+            let _ = (case.check)(&mut device);
+        }
+    }
+    Tally { functions: kernels_of(module).len() as u64, ..claims.tally() }
+}
+
+/// The kernel that loads from where another thread writes at the same time: it reads a maximum that may be out of date, each
+/// thread its own. A program with such a race has no defined meaning, and the claim that the load is uniform takes for granted that it has.
+const RACING_LOAD: &str = "@reduce_max_atomic.best";
+
+#[test]
+fn claims_about_kernels_hold() {
+    let manifest = Manifest::read().expect("manifest");
+    let Some(compiler) = manifest.compiler() else { return };
+    let cases = host::cases();
+    let held = |variant: &Variant| {
+        let text = text(&manifest, &compiler, variant);
+        let mut tally = held(&text, &compiled(&manifest, &compiler, variant), variant, &cases);
+        for unsound in &mut tally.unsound {
+            unsound.insert_str(0, &format!("{}: ", variant.name()));
+        }
+        tally
+    };
+    let all = variants(&manifest).par_iter().map(held).reduce(Tally::default, |mut all, part| {
+        all.merge(part);
+        all
+    });
+    let (racing, wrong): (Vec<String>, Vec<String>) =
+        all.unsound.iter().cloned().partition(|unsound| unsound.contains(RACING_LOAD));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    // Where a claim is wrong it is found wrong.
+    assert!(!racing.is_empty(), "the race is not seen");
+    assert!(all.claims > 20_000 && all.observed > 10_000, "{all}");
 }
 
 /// A check that nothing can fail is no check.

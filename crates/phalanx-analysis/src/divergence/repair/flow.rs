@@ -86,7 +86,7 @@ impl State {
             return Err(GivenUp);
         }
         self.engine.grow(&mut self.facts, table.len(), table.block_count());
-        answer.values.grow(table.len());
+        answer.values.grow(table.reported());
         answer.terminators.grow(table.block_count());
         self.room = Self::room(flow);
         self.selections.clear();

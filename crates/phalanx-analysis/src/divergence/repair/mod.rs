@@ -317,7 +317,9 @@ impl State {
         uses.dedup();
         let exits = &answer.divergent_exits;
         let temporal = uses.into_iter().filter_map(|of| temporal_use(&mut rules, exits, of));
-        answer.temporal = temporal.collect::<Vec<_>>().into();
+        let told = |entry: &TemporalUse| entry.is_of(table.reported());
+        answer.temporal = temporal.filter(told).collect::<Vec<_>>().into();
+        answer.truncate(table.reported());
         answer.share();
         answer
     }
@@ -330,7 +332,7 @@ impl State {
         answer: &mut Divergence,
     ) -> Result<usize, GivenUp> {
         self.engine.grow(&mut self.facts, table.len(), table.block_count());
-        answer.values.grow(table.len());
+        answer.values.grow(table.reported());
         answer.terminators.grow(table.block_count());
         self.follow(flow, table, log, (Vec::new(), Vec::new()), answer)
     }
@@ -442,6 +444,7 @@ fn update(
         }
         let sources = SourceSet::from_bits(bits);
         match subject {
+            Subject::Value(value) if value as usize >= rules.table.reported() => {}
             Subject::Value(value) => answer.values.set(value as usize, sources),
             Subject::Branch(block) => answer.terminators.set(block as usize, sources),
             Subject::Control(number) => match rules.graph.kinds[number as usize] {
@@ -460,7 +463,8 @@ fn update(
         let is_read = rules.table.reads(of.1, of.0);
         let exits = &answer.divergent_exits;
         let entry = if is_read { temporal_use(rules, exits, of) } else { None };
-        answer.temporal.set(of, entry);
+        let entry_or_none = entry.filter(|entry| entry.is_of(rules.table.reported()));
+        answer.temporal.set(of, entry_or_none);
     }
 }
 

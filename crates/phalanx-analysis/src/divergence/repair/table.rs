@@ -16,7 +16,7 @@ use crate::affect::{AffectMap, User, UserKind, Value};
 #[cfg(any(test, feature = "testing"))]
 use crate::divergence::ValueTableBuilder;
 use crate::divergence::table::{differ, flag};
-use crate::divergence::{Definition, Incoming, Phi, Transfer, ValueTable};
+use crate::divergence::{Definition, Incoming, MemoryValues, Phi, Transfer, ValueTable};
 
 /// What each source of an operand becomes, by bit number.
 pub type Image = [SourceSet; SourceSet::COUNT];
@@ -34,6 +34,8 @@ pub(super) struct Edited {
 /// Tables of a function that follow its edits.
 #[derive(Clone, Debug)]
 pub struct EditableTable {
+    /// See [`ValueTable::memory`]; `others` grows.
+    memory: Option<MemoryValues>,
     block: Vec<Node>,
     seed: Vec<SourceSet>,
     flags: Vec<u8>,
@@ -107,6 +109,7 @@ impl EditableTable {
         }
         Self {
             touched: BitSet::new(values),
+            memory: table.memory,
             block: table.block,
             seed: table.seed,
             flags: table.flags,
@@ -130,6 +133,18 @@ impl EditableTable {
     #[must_use]
     pub fn len(&self) -> usize {
         self.block.len()
+    }
+
+    /// How many values there are room for before those that stand for versions of memory; any number if there are none of these.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.memory.map_or(usize::MAX, |memory| memory.first as usize)
+    }
+
+    /// How many values an answer tells of.
+    #[must_use]
+    pub fn reported(&self) -> usize {
+        self.memory.map_or(self.block.len(), |memory| memory.others as usize)
     }
 
     /// Whether there are no values.
@@ -269,6 +284,11 @@ impl EditableTable {
 
     /// Makes room for values and blocks. New values are unknown, of the entry block, and read nothing.
     pub fn grow(&mut self, values: usize, blocks: usize) {
+        if let Some(memory) = &mut self.memory
+            && values <= memory.first as usize
+        {
+            memory.others = memory.others.max(values as u32);
+        }
         if self.block.len() < values {
             self.block.resize(values, Node::default());
             self.seed.resize(values, SourceSet::EMPTY);

@@ -1,0 +1,119 @@
+//! Which instructions read and write memory.
+//!
+//! What a call does follows from the attributes of the call and of the function that it names (`memory(..)`, `readonly`
+//! and the like are one attribute by now) and, for intrinsics, from the tables of `phalanx-target`. Whatever has no promise
+//! may read and write anything. A volatile or ordered access counts as a write: nothing may be moved across it (LLVM's MemorySSA does the
+//! same). O(1) per instruction.
+
+use phalanx_ir::{
+    GlobalName, InstId, Opcode,
+    attributes::{Access, AttrKind, MemoryEffects, MemoryLocation},
+    constant::ConstKind,
+    inst::{InstFlags, Ordering},
+};
+use phalanx_target::intrinsics::{Location, MemoryEffect, lookup};
+
+use crate::lower::{Code, Surroundings};
+
+/// What an instruction does to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryAccess {
+    /// Nothing.
+    None,
+    /// It reads.
+    Read,
+    /// It may write, or is ordered with respect to other accesses.
+    Write,
+}
+
+/// Intrinsics that are said to write memory so that nothing moves them, and touch none.
+const MARKERS: [&[u8]; 7] = [
+    b"llvm.assume",
+    b"llvm.experimental.noalias.scope.decl",
+    b"llvm.pseudoprobe",
+    b"llvm.sideeffect",
+    b"llvm.allow.runtime.check",
+    b"llvm.allow.ubsan.check",
+    b"llvm.dbg.",
+];
+
+/// What an instruction does to memory.
+#[must_use]
+pub fn memory_access(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> MemoryAccess {
+    let data = code.body.inst(inst);
+    let is_ordered =
+        || data.flags.contains(InstFlags::VOLATILE) || data.mem().ordering() > Ordering::Unordered;
+    match data.opcode {
+        Opcode::Load if is_ordered() => MemoryAccess::Write,
+        Opcode::Load => MemoryAccess::Read,
+        Opcode::Store
+        | Opcode::Fence
+        | Opcode::AtomicRmw
+        | Opcode::CmpXchg
+        | Opcode::VaArg
+        | Opcode::CatchPad
+        | Opcode::CatchRet => MemoryAccess::Write,
+        opcode if opcode.is_call() => {
+            let effects = call_effects(code, around, inst);
+            match (effects.is_none(), effects.only_reads()) {
+                (true, _) => MemoryAccess::None,
+                (false, true) => MemoryAccess::Read,
+                (false, false) => MemoryAccess::Write,
+            }
+        }
+        _ => MemoryAccess::None,
+    }
+}
+
+/// What the tables of intrinsics say, in the words of the attribute.
+fn of_table(effect: MemoryEffect) -> MemoryEffects {
+    let access = match (effect.reads, effect.writes) {
+        (false, false) => return MemoryEffects::NONE,
+        (true, false) => Access::Read,
+        (false, true) => Access::Write,
+        (true, true) => Access::ReadWrite,
+    };
+    let arguments = MemoryEffects::only(MemoryLocation::ArgMem, access);
+    let inaccessible = MemoryEffects::only(MemoryLocation::InaccessibleMem, access);
+    match effect.location {
+        Location::None => MemoryEffects::NONE,
+        Location::Argument => arguments,
+        Location::Inaccessible => inaccessible,
+        Location::ArgumentOrInaccessible => arguments.union(inaccessible),
+        Location::Any => MemoryEffects::all(access),
+    }
+}
+
+/// What a call may do to memory.
+#[must_use]
+pub fn call_effects(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> MemoryEffects {
+    let Code { context, body, .. } = code;
+    let info = body.call_info(call);
+    let site = context.function_attrs(info.attributes);
+    let mut effects = site.memory().unwrap_or(MemoryEffects::UNKNOWN);
+    let has_bundles = !info.bundles.is_empty() && {
+        let control = context.find_symbol(b"convergencectrl");
+        info.bundles.iter().any(|&(tag, _)| Some(tag) != control)
+    };
+    let Some(callee) = body.const_callee(call) else { return effects };
+    let ConstKind::Global(name) = context.const_data(callee).kind else { return effects };
+    if let GlobalName::Named(symbol) = name {
+        let text = context.bytes(symbol);
+        if MARKERS.iter().any(|marker| text.starts_with(marker)) {
+            return MemoryEffects::NONE;
+        }
+        let intrinsic = std::str::from_utf8(text).ok().and_then(lookup);
+        if let Some(intrinsic) = intrinsic {
+            effects = effects.intersect(of_table(intrinsic.info.memory));
+        }
+    }
+    // Operands of a bundle may be read and written whatever the callee promises.
+    if !has_bundles && let Some(attributes) = (around.callee)(name) {
+        let declared = context.function_attrs(attributes);
+        if let Some(promised) = declared.memory() {
+            effects = effects.intersect(promised);
+        }
+        debug_assert!(!declared.has(AttrKind::Memory) || declared.memory().is_some());
+    }
+    effects
+}

@@ -1,0 +1,29 @@
+//! Memory: which accesses touch the same, and in which version.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`sizes`] | sizes of types, offsets of addresses |
+//! | [`effects`] | which instructions read and write |
+//! | [`origins`] | which addresses may lead to private memory |
+//! | [`ssa`] | SSA form of memory variables: uses, definitions, phis |
+//! | [`private`] | objects of the frame that nobody else can reach, as memory variables |
+//! | [`hssa`] | these, and one variable per class of memory for the rest |
+//! | [`alias`] | whether two accesses may touch the same bytes |
+//! | [`classic`] | one variable for all of memory, as LLVM has it; the walker |
+
+pub mod alias;
+pub mod classic;
+pub mod effects;
+pub mod hssa;
+pub mod origins;
+pub mod private;
+pub mod sizes;
+pub mod ssa;
+
+pub use alias::{Alias, AliasQuery, Location};
+pub use classic::ClassicMemorySsa;
+pub use hssa::{MemoryClass, MemorySsa};
+pub use origins::Origins;
+pub use private::PrivateMemory;
+pub use sizes::{TypeLayout, TypeSizes};
+pub use ssa::Ssa;

@@ -1,0 +1,241 @@
+//! Sizes of types and offsets of addresses.
+//!
+//! What a type takes in memory follows LLVM's data layout (Language Reference, "Data Layout"): an array element stands
+//! at the next multiple of its alignment, a member of a structure likewise unless the structure is packed. A size that
+//! is not known, because a structure has no body or a vector is scalable, is `None`, and so is an offset that does not fit.
+//!
+//! Sizes are remembered by type. O(types inside) for the first question about a type, O(1) for the next; no recursion,
+//! since types nest as deep as the text says.
+
+use std::rc::Rc;
+
+use phalanx_ir::{
+    Body, Const, Context, InstId, Module, Type, TypeKind, Value,
+    constant::ConstKind,
+    data_layout::DataLayout,
+    layout::StructBodies,
+    types::{StructBody, StructName},
+};
+use rustc_hash::FxHashMap;
+
+/// What a module says of the layout of its types.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TypeLayout {
+    layout: DataLayout,
+    structs: FxHashMap<StructName, StructBody>,
+}
+
+impl TypeLayout {
+    /// That of a module.
+    #[must_use]
+    pub fn of(module: &Module) -> Self {
+        let structs = module.structs.iter().map(|(name, body)| (*name, body.clone())).collect();
+        Self { layout: DataLayout::of(module), structs }
+    }
+
+    /// The data layout.
+    #[must_use]
+    pub fn data_layout(&self) -> &DataLayout {
+        &self.layout
+    }
+}
+
+impl StructBodies for TypeLayout {
+    fn body(&self, name: StructName) -> Option<&StructBody> {
+        self.structs.get(&name)
+    }
+}
+
+/// What a type takes in memory.
+#[derive(Clone, Debug)]
+struct Extent {
+    /// Bytes from one array element to the next.
+    stride: u64,
+    /// Bytes that a store writes; of an aggregate, all of it.
+    stored: u64,
+    align: u64,
+    /// Of the members of a structure.
+    offsets: Rc<[u64]>,
+}
+
+/// Answers questions about sizes.
+#[derive(Debug)]
+pub struct TypeSizes<'a> {
+    context: &'a Context,
+    layout: &'a TypeLayout,
+    known: FxHashMap<Type, Option<Extent>>,
+}
+
+impl<'a> TypeSizes<'a> {
+    /// Under a layout.
+    #[must_use]
+    pub fn new(context: &'a Context, layout: &'a TypeLayout) -> Self {
+        Self { context, layout, known: FxHashMap::default() }
+    }
+
+    /// How many bytes a store of the type writes, padding inside included.
+    pub fn store_size(&mut self, ty: Type) -> Option<u64> {
+        self.extent(ty).map(|extent| extent.stored)
+    }
+
+    /// How many bytes an element of the type takes in an array.
+    pub fn stride(&mut self, ty: Type) -> Option<u64> {
+        self.extent(ty).map(|extent| extent.stride)
+    }
+
+    /// Whether a store of the type writes every bit of its bytes with bits of the value, or with zeros.
+    #[must_use]
+    pub fn is_scalar(&self, ty: Type) -> bool {
+        self.layout.layout.bits(self.context, ty).is_some()
+            && !matches!(self.context.type_kind(ty), TypeKind::Vector { scalable: true, .. })
+    }
+
+    fn extent(&mut self, ty: Type) -> Option<Extent> {
+        if let Some(known) = self.known.get(&ty) {
+            return known.clone();
+        }
+        let mut stack = vec![(ty, false)];
+        while let Some((ty, is_ready)) = stack.pop() {
+            if self.known.contains_key(&ty) {
+                continue;
+            }
+            if is_ready {
+                let extent = self.measure(ty);
+                self.known.insert(ty, extent);
+                continue;
+            }
+            stack.push((ty, true));
+            let inside = self.inside(ty);
+            // A type that holds itself has no size; a second visit finds it unmeasured.
+            stack.extend(
+                inside
+                    .iter()
+                    .filter(|inner| !self.known.contains_key(inner))
+                    .map(|inner| (*inner, false)),
+            );
+            if stack.len() > 1 << 20 {
+                return None;
+            }
+        }
+        self.known.get(&ty).cloned().flatten()
+    }
+
+    fn inside(&self, ty: Type) -> &'a [Type] {
+        match self.context.type_kind(ty) {
+            TypeKind::Array { elem, .. } => std::slice::from_ref(elem),
+            TypeKind::Struct { fields, .. } => fields,
+            TypeKind::Named(name) => match self.layout.body(*name) {
+                Some(StructBody::Fields { fields, .. }) => fields,
+                _ => &[],
+            },
+            _ => &[],
+        }
+    }
+
+    /// Of a type of which the types inside are known.
+    fn measure(&self, ty: Type) -> Option<Extent> {
+        let (context, layout) = (self.context, &self.layout.layout);
+        let none: Rc<[u64]> = Rc::new([]);
+        match context.type_kind(ty) {
+            TypeKind::Vector { scalable: true, .. } => None,
+            TypeKind::Array { elem, len } => {
+                let inner = self.known.get(elem)?.clone()?;
+                let size = inner.stride.checked_mul(*len)?;
+                Some(Extent { stride: size, stored: size, align: inner.align, offsets: none })
+            }
+            TypeKind::Struct { packed, fields } => self.structure(*packed, fields),
+            TypeKind::Named(name) => match self.layout.body(*name)? {
+                StructBody::Fields { packed, fields } => self.structure(*packed, fields),
+                StructBody::Opaque => None,
+            },
+            _ => {
+                let stored = layout.store_size(context, ty)?;
+                let align = layout.abi_align(context, self.layout, ty)?.max(1);
+                let stride = stored.checked_next_multiple_of(align)?;
+                Some(Extent { stride, stored, align, offsets: none })
+            }
+        }
+    }
+
+    fn structure(&self, packed: bool, fields: &[Type]) -> Option<Extent> {
+        let (mut at, mut align) = (0u64, 1);
+        if !packed {
+            align = u64::from(self.layout.layout.aggregate_alignment().abi).max(1);
+        }
+        let mut offsets = Vec::with_capacity(fields.len());
+        for field in fields {
+            let field = self.known.get(field)?.as_ref()?;
+            if !packed {
+                at = at.checked_next_multiple_of(field.align)?;
+                align = align.max(field.align);
+            }
+            offsets.push(at);
+            at = at.checked_add(field.stride)?;
+        }
+        let size = at.checked_next_multiple_of(align)?;
+        Some(Extent { stride: size, stored: size, align, offsets: offsets.into() })
+    }
+
+    /// How far a `getelementptr` moves its base, if all its indices are constants.
+    pub fn gep_offset(&mut self, body: &Body, gep: InstId) -> Option<i64> {
+        let indices = body.operands(gep).get(1..)?;
+        self.offset(body.inst(gep).element_type(), indices.iter().map(|index| index.as_const()))
+    }
+
+    /// How far indices into a type move an address. None stands for an index that is no constant.
+    pub fn offset(
+        &mut self,
+        mut ty: Type,
+        indices: impl Iterator<Item = Option<Const>>,
+    ) -> Option<i64> {
+        let mut offset = 0i64;
+        for (position, index) in indices.enumerate() {
+            let index = self.integer(index?)?;
+            let step = if position == 0 {
+                index.checked_mul(self.signed_stride(ty)?)?
+            } else {
+                match self.context.type_kind(ty) {
+                    TypeKind::Array { elem, .. } | TypeKind::Vector { elem, .. } => {
+                        ty = *elem;
+                        index.checked_mul(self.signed_stride(ty)?)?
+                    }
+                    TypeKind::Struct { .. } | TypeKind::Named(_) => {
+                        let field = usize::try_from(index).ok()?;
+                        let extent = self.extent(ty)?;
+                        ty = *self.inside(ty).get(field)?;
+                        i64::try_from(*extent.offsets.get(field)?).ok()?
+                    }
+                    _ => return None,
+                }
+            };
+            offset = offset.checked_add(step)?;
+        }
+        Some(offset)
+    }
+
+    fn signed_stride(&mut self, ty: Type) -> Option<i64> {
+        i64::try_from(self.stride(ty)?).ok()
+    }
+
+    /// A constant integer with its sign.
+    #[must_use]
+    pub fn integer(&self, constant: Const) -> Option<i64> {
+        let data = self.context.const_data(constant);
+        let TypeKind::Int(bits) = *self.context.type_kind(data.ty) else { return None };
+        match &data.kind {
+            ConstKind::Zero => Some(0),
+            ConstKind::Int(int) if bits <= 64 => {
+                let value = int.to_u64()?;
+                let shift = 64 - bits;
+                Some(((value << shift) as i64) >> shift)
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of an operand that is a constant integer.
+    #[must_use]
+    pub fn integer_operand(&self, operand: Value) -> Option<i64> {
+        operand.as_const().and_then(|constant| self.integer(constant))
+    }
+}

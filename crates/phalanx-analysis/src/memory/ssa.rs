@@ -1,0 +1,398 @@
+//! Static single assignment form of memory variables.
+//!
+//! # What
+//!
+//! A *memory variable* stands for a set of locations. Instructions *use* it (may read it), *may define* it (some of it may be
+//! another afterwards) or *must define* it (all of it is). Each definition makes a new *version*; where different versions meet
+//! there is a *memory phi*. For every use and definition, [`Ssa::reaching`] is the version before it.
+//!
+//! This is the form of Chow and others, *Effective Representation of Aliases and Indirect Memory Operations in SSA Form* (HSSA,
+//! 1996): a may-use is a mu, a may-definition a chi, whose second operand is the version before it.
+//!
+//! # How
+//!
+//! Phis are placed at the iterated dominance frontiers of the definitions (Cytron and others, 1991), and versions are named
+//! in one walk down the dominator tree. Variables of which every use has a definition before it in its block get no phi at
+//! all (semi-pruned form: Briggs and others, 1998). With [`Pruning::Live`] phis are dropped afterwards from which no use is
+//! reached over phis and may-definitions: what is left is the pruned form.
+//!
+//! **Invariants.** Phis are sorted by block and variable, and dense. A phi has an entry for each distinct predecessor, sorted;
+//! those that cannot be reached give [`Version::Entry`]. Events in blocks that cannot be reached have [`Version::Entry`] before them.
+//!
+//! **Complexity.** O(blocks + edges + events + entries of phis before they are dropped), and for each variable the
+//! part of the dominance frontiers that is looked at, at most O(blocks + edges).
+
+use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
+
+/// What an instruction does to a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// May read it.
+    Use,
+    /// May change some of it.
+    MayDef,
+    /// Replaces all of it.
+    MustDef,
+}
+
+/// One use or definition of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The variable.
+    pub variable: u32,
+    /// What happens to it.
+    pub kind: EventKind,
+}
+
+/// The events of a function by block, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Events {
+    start: Vec<u32>,
+    list: Vec<Event>,
+}
+
+impl Events {
+    /// Events of blocks; each list in the order of execution. `by_block` may give blocks in any order.
+    #[must_use]
+    pub fn new(blocks: usize, by_block: &[(Node, Event)]) -> (Self, Vec<u32>) {
+        let mut start = vec![0u32; blocks + 1];
+        for (block, _) in by_block {
+            start[block.index() + 1] += 1;
+        }
+        for i in 0..blocks {
+            start[i + 1] += start[i];
+        }
+        let mut next = start.clone();
+        let nothing = Event { variable: 0, kind: EventKind::Use };
+        let (mut list, mut place) = (vec![nothing; by_block.len()], Vec::new());
+        for (block, event) in by_block {
+            let at = &mut next[block.index()];
+            list[*at as usize] = *event;
+            place.push(*at);
+            *at += 1;
+        }
+        (Self { start, list }, place)
+    }
+
+    /// Numbers of the events of a block.
+    #[inline]
+    #[must_use]
+    pub fn of(&self, block: Node) -> std::ops::Range<u32> {
+        self.start[block.index()]..self.start[block.index() + 1]
+    }
+
+    /// One event.
+    #[inline]
+    #[must_use]
+    pub fn event(&self, number: u32) -> Event {
+        self.list[number as usize]
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+/// A version of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// What it is when the function is entered: `liveOnEntry`.
+    Entry,
+    /// What the event with this number makes it.
+    Def(u32),
+    /// What the phi with this number selects.
+    Phi(u32),
+}
+
+/// A meeting of versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryPhi {
+    /// Where they meet.
+    pub block: Node,
+    /// The variable.
+    pub variable: u32,
+    first: u32,
+    end: u32,
+}
+
+/// Which phis are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pruning {
+    /// All at iterated frontiers of definitions, used or not.
+    None,
+    /// Those from which some use is reached.
+    Live,
+}
+
+/// Versions of variables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ssa {
+    reaching: Vec<Version>,
+    phis: Vec<MemoryPhi>,
+    incoming: Vec<(Node, Version)>,
+}
+
+impl Ssa {
+    /// Names the versions of all variables.
+    #[must_use]
+    pub fn new(
+        cfg: &Cfg,
+        dom: &DomTree,
+        events: &Events,
+        variables: u32,
+        pruning: Pruning,
+    ) -> Self {
+        let mut ssa = Self { reaching: vec![Version::Entry; events.len()], ..Self::default() };
+        if variables == 0 {
+            return ssa;
+        }
+        ssa.place(cfg, dom, events, variables, pruning);
+        ssa.rename(cfg, dom, events, variables);
+        if pruning == Pruning::Live {
+            ssa.drop_dead(events);
+        }
+        ssa
+    }
+
+    /// The version before an event.
+    #[inline]
+    #[must_use]
+    pub fn reaching(&self, event: u32) -> Version {
+        self.reaching[event as usize]
+    }
+
+    /// All phis.
+    #[must_use]
+    pub fn phis(&self) -> &[MemoryPhi] {
+        &self.phis
+    }
+
+    /// What comes in from each distinct predecessor, in their order.
+    #[must_use]
+    pub fn incoming(&self, phi: &MemoryPhi) -> &[(Node, Version)] {
+        &self.incoming[phi.first as usize..phi.end as usize]
+    }
+
+    /// The numbers of the phis of a block.
+    #[must_use]
+    pub fn phis_of(&self, block: Node) -> std::ops::Range<usize> {
+        let first = self.phis.partition_point(|phi| phi.block < block);
+        let count = self.phis[first..].partition_point(|phi| phi.block == block);
+        first..first + count
+    }
+
+    /// Places phis, with entries from all predecessors.
+    fn place(
+        &mut self,
+        cfg: &Cfg,
+        dom: &DomTree,
+        events: &Events,
+        variables: u32,
+        pruning: Pruning,
+    ) {
+        let count = variables as usize;
+        let mut is_global = vec![pruning == Pruning::None; count];
+        // The last block in which an event of the variable was seen, and in which a definition was.
+        let mut defined_in = vec![u32::MAX; count];
+        let mut definitions: Vec<(u32, Node)> = Vec::new();
+        for &block in dom.preorder() {
+            for number in events.of(block) {
+                let Event { variable, kind } = events.event(number);
+                let last = &mut defined_in[variable as usize];
+                if kind != EventKind::MustDef && *last != block.raw() {
+                    is_global[variable as usize] = true;
+                }
+                if kind != EventKind::Use && *last != block.raw() {
+                    *last = block.raw();
+                    definitions.push((variable, block));
+                }
+            }
+        }
+        // What the entry defines meets nothing: no edge leads to the entry.
+        definitions
+            .retain(|(variable, block)| is_global[*variable as usize] && *block != dom.root());
+        if definitions.is_empty() {
+            return;
+        }
+        definitions.sort_unstable();
+        let frontier = DominanceFrontier::new(cfg, dom);
+        let mut search = Search::new(cfg.node_count());
+        let mut places: Vec<(Node, u32)> = Vec::new();
+        for group in definitions.chunk_by(|a, b| a.0 == b.0) {
+            let variable = group[0].0;
+            let found = search.iterated(&frontier, dom, group.iter().map(|(_, block)| *block));
+            places.extend(found.into_iter().map(|block| (block, variable)));
+        }
+        places.sort_unstable();
+        let mut row: Vec<Node> = Vec::new();
+        for (block, variable) in places {
+            row.clear();
+            row.extend_from_slice(cfg.predecessors(block));
+            row.sort_unstable();
+            row.dedup();
+            let first = self.incoming.len() as u32;
+            self.incoming.extend(row.iter().map(|pred| (*pred, Version::Entry)));
+            let end = self.incoming.len() as u32;
+            self.phis.push(MemoryPhi { block, variable, first, end });
+        }
+    }
+
+    fn rename(&mut self, cfg: &Cfg, dom: &DomTree, events: &Events, variables: u32) {
+        let mut first_phi = vec![0u32; cfg.node_count() + 1];
+        for phi in &self.phis {
+            first_phi[phi.block.index() + 1] += 1;
+        }
+        for i in 0..cfg.node_count() {
+            first_phi[i + 1] += first_phi[i];
+        }
+        let phis_of = |block: Node| first_phi[block.index()]..first_phi[block.index() + 1];
+        let mut current = vec![Version::Entry; variables as usize];
+        let mut undo: Vec<(u32, Version)> = Vec::new();
+        // Where the subtrees end that the walk is in, and how much had been recorded when they were entered.
+        let mut open: Vec<(u32, usize)> = Vec::new();
+        for (at, &block) in dom.preorder().iter().enumerate() {
+            while let Some(&(end, kept)) = open.last()
+                && end <= at as u32
+            {
+                open.pop();
+                for (variable, old) in undo.drain(kept..).rev() {
+                    current[variable as usize] = old;
+                }
+            }
+            open.push((dom.tout(block).unwrap_or(at as u32 + 1), undo.len()));
+            let mut set = |current: &mut Vec<Version>, variable: u32, version: Version| {
+                let old = std::mem::replace(&mut current[variable as usize], version);
+                undo.push((variable, old));
+            };
+            for number in phis_of(block) {
+                set(&mut current, self.phis[number as usize].variable, Version::Phi(number));
+            }
+            for number in events.of(block) {
+                let Event { variable, kind } = events.event(number);
+                self.reaching[number as usize] = current[variable as usize];
+                if kind != EventKind::Use {
+                    set(&mut current, variable, Version::Def(number));
+                }
+            }
+            for &next in cfg.successors(block) {
+                for number in phis_of(next) {
+                    let phi = self.phis[number as usize];
+                    let row = &mut self.incoming[phi.first as usize..phi.end as usize];
+                    if let Ok(entry) = row.binary_search_by_key(&block, |entry| entry.0) {
+                        row[entry].1 = current[phi.variable as usize];
+                    }
+                }
+            }
+        }
+    }
+
+    /// Drops the phis from which no use is reached.
+    fn drop_dead(&mut self, events: &Events) {
+        let mut is_live = vec![false; self.phis.len()];
+        let mut is_read = vec![false; events.len()];
+        let mut stack: Vec<Version> = Vec::new();
+        for (number, version) in self.reaching.iter().enumerate() {
+            if events.event(number as u32).kind == EventKind::Use {
+                stack.push(*version);
+            }
+        }
+        while let Some(version) = stack.pop() {
+            match version {
+                Version::Entry => {}
+                Version::Def(event) => {
+                    let is_may = events.event(event).kind == EventKind::MayDef;
+                    if is_may && !std::mem::replace(&mut is_read[event as usize], true) {
+                        stack.push(self.reaching[event as usize]);
+                    }
+                }
+                Version::Phi(phi) => {
+                    if !std::mem::replace(&mut is_live[phi as usize], true) {
+                        let phi = self.phis[phi as usize];
+                        stack.extend(self.incoming(&phi).iter().map(|entry| entry.1));
+                    }
+                }
+            }
+        }
+        if is_live.iter().all(|live| *live) {
+            return;
+        }
+        let mut number = 0u32;
+        let new_number: Vec<Option<u32>> = is_live
+            .iter()
+            .map(|live| {
+                live.then(|| {
+                    number += 1;
+                    number - 1
+                })
+            })
+            .collect();
+        // Only definitions that nobody reads, and dropped phis, have a dropped phi before them.
+        let renumber = |version: Version| match version {
+            Version::Phi(phi) => new_number[phi as usize].map_or(Version::Entry, Version::Phi),
+            other => other,
+        };
+        let mut incoming = Vec::new();
+        let mut phis = Vec::new();
+        for (phi, _) in self.phis.iter().zip(&is_live).filter(|(_, live)| **live) {
+            let first = incoming.len() as u32;
+            let entries = self.incoming(phi).iter();
+            incoming.extend(entries.map(|(pred, version)| (*pred, renumber(*version))));
+            phis.push(MemoryPhi { first, end: incoming.len() as u32, ..*phi });
+        }
+        self.reaching.iter_mut().for_each(|version| *version = renumber(*version));
+        self.phis = phis;
+        self.incoming = incoming;
+    }
+}
+
+/// Iterated frontiers, one after another.
+struct Search {
+    /// By node: the number of the last search that met it.
+    met: Vec<u32>,
+    round: u32,
+}
+
+impl Search {
+    fn new(nodes: usize) -> Self {
+        Self { met: vec![0; nodes], round: 0 }
+    }
+
+    /// The iterated frontier of some nodes, in no order.
+    ///
+    /// Frontiers of single nodes overlap, in deep nests of loops so much that this would be quadratic; then the
+    /// search that is linear in the graph takes over, once what it costs has been spent.
+    fn iterated(
+        &mut self,
+        frontier: &DominanceFrontier,
+        dom: &DomTree,
+        nodes: impl Iterator<Item = Node> + Clone,
+    ) -> Vec<Node> {
+        self.round += 1;
+        let bound = 64 + dom.node_count() / 4;
+        let mut looked = 0;
+        let mut found = Vec::new();
+        let mut stack: Vec<Node> = nodes.clone().collect();
+        while let Some(node) = stack.pop() {
+            for (_, to) in frontier.frontier_edges(dom, node) {
+                looked += 1;
+                if std::mem::replace(&mut self.met[to.index()], self.round) != self.round {
+                    found.push(to);
+                    stack.push(to);
+                }
+            }
+            looked += 1;
+            if looked > bound {
+                return frontier.iterated_frontier(dom, nodes);
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,303 @@
+//! Summaries: what a call does, as its callers need to know it.
+//!
+//! # What
+//!
+//! A [`Summary`] holds
+//!
+//! - an [`Outcome`], the sources of the result as a function of the sources of the arguments:
+//!   `R ∪ f1(mask of argument 1) ∪ f2(mask of argument 2) ∪ ...`, where `R` is what the function brings in by itself and each `f`
+//!   is a [`Dependence`]; likewise for each member of a structure that is returned;
+//! - whether the result is a function of the arguments and of the thread alone;
+//! - the [`Effects`]: convergent operations, barriers, memory.
+//!
+//! > Two threads that are converged at an instance of the call, and agree on every source of the outcome, get equal results.
+//!
+//! # How
+//!
+//! Sources never interact (see [`divergence`](crate::divergence)), so the function is solved a second time with its parameters as
+//! the only sources, one bit for each: whatever has the bit in the end depends on that parameter. Where operations collapse
+//! sources, a vote for instance, a parameter takes four bits, one for each thing that may become of a source
+//! ([`Dependence`]). Parameters beyond the number of bits are solved in further passes, and those beyond the last pass as one.
+//!
+//! # Returns
+//!
+//! Threads that left a function by different returns are together again behind the call. Take two such threads, and the last
+//! block, in no cycle, that both went through: they were converged there, since it is executed once. Behind it they separated
+//! first at some branch, at which they were converged (the key of an instance depends on the path of its own thread alone), so they
+//! disagree on a source of that branch; different returns are reached from it, and no block in no cycle that it must come
+//! through. The sources of all such branches belong to the result, unless the returns give the same ([`returns`]).
+//!
+//! # Scope
+//!
+//! Threads converged at a call are converged at the entry of the callee: the key of a block of the callee ends in the call.
+//! "Equal within a wave" is said of threads of one wave that are converged, in the callee as in the caller, so sources of the callee are
+//! sources of the caller. Launch facts of the callee alone say what varies within a wave; they must hold for its calls.
+//!
+//! # Recursion
+//!
+//! [`Summary::bottom`] for every function of a component of the call graph, and again from what was found until nothing changes: the
+//! least solution, since all rules have one antecedent. What a call returns was computed by a finite tree of calls.
+
+mod effects;
+mod outcome;
+pub mod returns;
+
+pub use effects::{Effects, Spaces};
+pub use outcome::{Dependence, Outcome};
+
+use std::borrow::Cow;
+
+use phalanx_graph::PostDomTree;
+use phalanx_ir::{
+    Context, FunctionHeader, GlobalName, InstId, Opcode, Type, TypeKind, attributes::AttrKind,
+    flow::node_of, module::Linkage,
+};
+use phalanx_target::{LaunchFacts, Scope, SourceSet, TransferContext, varying};
+
+use crate::affect::{User, Value};
+use crate::divergence::{Divergence, Flow, Rules, ValueTable, solve};
+use crate::lower::{self, Code, Numbering, Surroundings};
+use crate::memory::PrivateMemory;
+use returns::Returns;
+
+/// What a function knows of others: of those that it calls, and of those that call it.
+pub trait CallFacts {
+    /// What a call of a function of the module does; none when it is not known.
+    fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>>;
+    /// The sources of an argument; none when not all callers are known.
+    fn argument(&self, position: u32) -> Option<SourceSet>;
+}
+
+/// Nothing is known of calls.
+#[derive(Clone, Copy, Debug)]
+pub struct NoCallFacts;
+
+impl CallFacts for NoCallFacts {
+    fn summary(&self, _: GlobalName) -> Option<Cow<'_, Summary>> {
+        None
+    }
+
+    fn argument(&self, _: u32) -> Option<SourceSet> {
+        None
+    }
+}
+
+/// What a call of a function does. See the [module documentation](self).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Summary {
+    /// The type that it must be called with.
+    pub ty: Option<Type>,
+    /// Whether it was found from the code; else it is what attributes say.
+    pub is_from_code: bool,
+    /// Of the result as a whole.
+    pub result: Outcome,
+    /// Of each member of a structure; empty when they are not told apart.
+    pub members: Box<[Outcome]>,
+    /// Whether it gives a thread the same result whenever it is called with the same arguments, and does nothing else.
+    pub is_timeless: bool,
+    /// What it does besides.
+    pub effects: Effects,
+}
+
+impl Summary {
+    /// Nothing returns: where a fixpoint begins.
+    #[must_use]
+    pub fn bottom(header: &FunctionHeader) -> Summary {
+        Summary {
+            ty: Some(header.ty),
+            is_from_code: true,
+            result: Outcome::default(),
+            members: Box::default(),
+            is_timeless: true,
+            effects: Effects::NONE,
+        }
+    }
+
+    /// What its attributes say of a function whose code is not known.
+    ///
+    /// A result that is no source of divergence is one for the wave when the arguments are; from others it may be anything.
+    #[must_use]
+    pub fn of_attributes(
+        context: &Context,
+        header: &FunctionHeader,
+        launch: &LaunchFacts,
+    ) -> Summary {
+        let attributes = context.function_attrs(header.attributes);
+        let result = match attributes.has(AttrKind::NoDivergenceSource) {
+            false => Outcome::unknown(),
+            true => {
+                Outcome::of_uniform_arguments(varying(Scope::Wave, launch), header.params.len())
+            }
+        };
+        Summary {
+            ty: Some(header.ty),
+            is_from_code: false,
+            result,
+            members: Box::default(),
+            is_timeless: false,
+            effects: Effects::of_attributes(attributes),
+        }
+    }
+
+    /// The outcome of a member of the result, or of the whole.
+    #[must_use]
+    pub fn outcome(&self, member: Option<u32>) -> &Outcome {
+        let member = member.and_then(|member| self.members.get(member as usize));
+        member.unwrap_or(&self.result)
+    }
+}
+
+/// Whether a function of the module is the one that is executed, as it stands here: others may be put in place of definitions
+/// that are weak, or compiled from the same source in another way.
+#[must_use]
+pub fn is_exact(linkage: Linkage) -> bool {
+    matches!(linkage, Linkage::External | Linkage::Internal | Linkage::Private)
+}
+
+/// Whether a pointer parameter is to a copy that the call makes.
+#[must_use]
+pub fn is_copied(context: &Context, header: &FunctionHeader, position: usize) -> bool {
+    let attributes = context.param_attrs(header.attributes, position);
+    [AttrKind::ByVal, AttrKind::InAlloca, AttrKind::Preallocated]
+        .into_iter()
+        .any(|kind| attributes.has(kind))
+}
+
+/// The facts of other functions, with no sources from arguments: what a function brings in by itself.
+struct WithoutArguments<'a>(&'a dyn CallFacts, Code<'a>);
+
+impl CallFacts for WithoutArguments<'_> {
+    fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>> {
+        self.0.summary(callee)
+    }
+
+    fn argument(&self, position: u32) -> Option<SourceSet> {
+        match is_copied(self.1.context, self.1.header, position as usize) {
+            true => None,
+            false => Some(SourceSet::EMPTY),
+        }
+    }
+}
+
+/// The summary of a function with a body.
+///
+/// O(function) for each pass; there are two, and one more for every 12 parameters (3 where sources collapse), at most
+/// six.
+#[must_use]
+pub fn summarize(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    flow: Flow<'_>,
+    postdom: &PostDomTree,
+) -> Summary {
+    summarize_with(code, around, flow, &Returns::new(code, flow, postdom))
+}
+
+/// As [`summarize`], as if threads that return apart returned the same: wrong, for tests that want to see that.
+#[cfg(any(test, feature = "testing"))]
+#[must_use]
+pub fn summarize_without_parting(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    flow: Flow<'_>,
+    postdom: &PostDomTree,
+) -> Summary {
+    let returns = Returns::new(code, flow, postdom).without_parting();
+    summarize_with(code, around, flow, &returns)
+}
+
+fn summarize_with(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    flow: Flow<'_>,
+    returns: &Returns,
+) -> Summary {
+    let effects = Effects::of(code, around, flow.cycles);
+    let facts = WithoutArguments(around.calls, code);
+    let around = Surroundings { calls: &facts, ..around };
+    let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+    let table = lower::full_with(code, around, &memory, 0);
+    let mut summary = Summary { effects, ..Summary::bottom(code.header) };
+    summary.is_timeless = is_timeless(code, &table);
+    if code.header.ret == Type::VOID {
+        return summary;
+    }
+    let numbering = Numbering::new(code.header);
+    let members = member_count(code);
+    let mut members = vec![Outcome::default(); members];
+    let wave = TransferContext::new(around.launch, around.lockstep).wave;
+    let mut result = Outcome::new(wave, code.header.params.len());
+    let tokens = outcome::Tokens::new(&table, wave, code.header.params.len());
+    for member in &mut members {
+        *member = result.clone();
+    }
+    let mut read = |answer: &Divergence, add: &mut dyn FnMut(&mut Outcome, SourceSet)| {
+        add(&mut result, returns.whole(answer));
+        for (position, member) in members.iter_mut().enumerate() {
+            add(member, returns.member(code, numbering, answer, position as u32));
+        }
+    };
+    let more = tokens.unconditional(&table);
+    let own = solve(flow, more.as_ref().unwrap_or(&table), Rules::Precise);
+    read(&own, &mut |outcome, sources| outcome.sources |= sources);
+    let is_open = |position: usize| {
+        // A copy is its own source; of which argument does not matter.
+        !is_copied(code.context, code.header, position)
+    };
+    for pass in tokens.passes(is_open) {
+        let seeds: Vec<(Value, SourceSet)> = pass.seeds(numbering).collect();
+        if seeds.is_empty() {
+            continue;
+        }
+        let answer = solve(flow, &tokens.table(&table, &seeds), Rules::Precise);
+        read(&answer, &mut |outcome, found| pass.note(outcome, found));
+    }
+    let attributes = code.context.function_attrs(code.header.attributes);
+    if attributes.has(AttrKind::NoDivergenceSource) {
+        members.iter_mut().for_each(Outcome::promise_no_source);
+        result.promise_no_source();
+    }
+    summary.result = result;
+    summary.members = members.into();
+    summary
+}
+
+/// How many members of the result are told apart.
+fn member_count(code: Code<'_>) -> usize {
+    const MOST: usize = 8;
+    match code.context.type_kind(code.header.ret) {
+        TypeKind::Struct { fields, .. } if fields.len() <= MOST => fields.len(),
+        _ => 0,
+    }
+}
+
+/// Whether every instruction is a pure function of its operands and of the thread, and nothing is written.
+fn is_timeless(code: Code<'_>, table: &ValueTable) -> bool {
+    let numbering = Numbering::new(code.header);
+    let is_pure = |inst: InstId| {
+        let opcode = code.body.inst(inst).opcode;
+        match opcode {
+            Opcode::Phi => true,
+            _ if opcode.is_terminator() => !opcode.is_call(),
+            _ => table.is_pure(numbering.inst(inst)),
+        }
+    };
+    let mut blocks = code.flow.order().iter();
+    blocks.all(|&block| code.body.block_insts(block).all(is_pure))
+}
+
+/// The sources of the arguments of a call where it is made, one per argument: what the callee's parameters may differ by.
+#[must_use]
+pub fn argument_sources(code: Code<'_>, answer: &Divergence, call: InstId) -> Vec<SourceSet> {
+    let numbering = Numbering::new(code.header);
+    let Some(block) = code.body.block_of(call).map(node_of) else { return Vec::new() };
+    let user = match code.body.inst(call).opcode.is_terminator() {
+        true => User::terminator(block),
+        false => User::value(numbering.inst(call)),
+    };
+    let sources = |&argument: &phalanx_ir::Value| {
+        let value = numbering.operand(argument);
+        value.map_or(SourceSet::EMPTY, |value| answer.at_use(value, user))
+    };
+    code.body.call_args(call).iter().map(sources).collect()
+}

@@ -1,0 +1,381 @@
+//! What a call does besides computing a result.
+//!
+//! One pass over the instructions; the effects of the functions that are called are known. Everything here is an upper bound.
+//!
+//! Memory is told apart in two ways. By LLVM's *locations* (`memory(argmem: read)`): what arguments point to, what the
+//! program cannot address, the rest. An address is followed to what it was made from: a slot of the function's own
+//! frame is nobody else's memory, a variable of the module is no argument's, an unknown pointer may be either. And by
+//! *space*: which kinds of address spaces are read and written ([`Spaces`]).
+
+use phalanx_graph::Cycles;
+use phalanx_ir::{
+    InstData, InstId, Opcode, TypeKind, Value, ValueKind,
+    attributes::{Access, AttrKind, AttrSetData, MemoryEffects, MemoryLocation},
+    constant::ConstKind,
+    inst::{InstFlags, Ordering},
+};
+use phalanx_target::{
+    address_space::{AddressSpace, SpaceKind},
+    intrinsics::{self, Intrinsic, Location},
+};
+
+use crate::lower::{Code, Surroundings};
+
+/// A set of kinds of address spaces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Spaces(u16);
+
+impl Spaces {
+    /// None.
+    pub const NONE: Spaces = Spaces(0);
+    /// Every kind.
+    pub const ALL: Spaces = Spaces(u16::MAX);
+
+    /// One kind. The generic space may be any.
+    #[must_use]
+    pub const fn of(kind: SpaceKind) -> Spaces {
+        match kind {
+            SpaceKind::Generic | SpaceKind::Unknown => Spaces::ALL,
+            kind => Spaces(1 << kind as u16),
+        }
+    }
+
+    /// Either.
+    #[must_use]
+    pub const fn union(self, other: Spaces) -> Spaces {
+        Spaces(self.0 | other.0)
+    }
+
+    /// Whether a kind is in the set; the generic space, if any is.
+    #[must_use]
+    pub const fn has(self, kind: SpaceKind) -> bool {
+        self.0 & Spaces::of(kind).0 != 0
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// What a call does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effects {
+    /// It executes an operation that communicates among the threads that execute it together.
+    pub convergent: bool,
+    /// Among these is an execution barrier.
+    pub barrier: bool,
+    /// Memory, as seen from the caller.
+    pub memory: MemoryEffects,
+    /// Kinds of address spaces that are read, as seen from the caller.
+    pub reads: Spaces,
+    /// Kinds of address spaces that are written.
+    pub writes: Spaces,
+    /// It may run for ever, end the thread, or unwind.
+    pub may_not_return: bool,
+}
+
+impl Effects {
+    /// It computes.
+    pub const NONE: Effects = Effects {
+        convergent: false,
+        barrier: false,
+        memory: MemoryEffects::NONE,
+        reads: Spaces::NONE,
+        writes: Spaces::NONE,
+        may_not_return: false,
+    };
+
+    /// Anything.
+    pub const UNKNOWN: Effects = Effects {
+        convergent: true,
+        barrier: true,
+        memory: MemoryEffects::UNKNOWN,
+        reads: Spaces::ALL,
+        writes: Spaces::ALL,
+        may_not_return: true,
+    };
+
+    /// Of a function, or of a call, of which these attributes are known.
+    #[must_use]
+    pub fn of_attributes(attributes: &AttrSetData) -> Effects {
+        let convergent = attributes.has(AttrKind::Convergent);
+        let returns = attributes.has(AttrKind::WillReturn) && attributes.has(AttrKind::NoUnwind);
+        Effects { convergent, barrier: convergent, may_not_return: !returns, ..Effects::UNKNOWN }
+            .within(attributes.memory().unwrap_or(MemoryEffects::UNKNOWN))
+    }
+
+    /// With what is promised of memory.
+    fn within(mut self, promised: MemoryEffects) -> Effects {
+        self.memory = self.memory.intersect(promised);
+        if self.memory.only_writes() {
+            self.reads = Spaces::NONE;
+        }
+        if self.memory.only_reads() {
+            self.writes = Spaces::NONE;
+        }
+        self
+    }
+
+    /// What either does.
+    #[must_use]
+    pub const fn union(self, other: Effects) -> Effects {
+        Effects {
+            convergent: self.convergent || other.convergent,
+            barrier: self.barrier || other.barrier,
+            memory: self.memory.union(other.memory),
+            reads: self.reads.union(other.reads),
+            writes: self.writes.union(other.writes),
+            may_not_return: self.may_not_return || other.may_not_return,
+        }
+    }
+
+    /// Those of a function with a body.
+    #[must_use]
+    pub fn of(code: Code<'_>, around: Surroundings<'_>, cycles: &Cycles) -> Effects {
+        let scan = Scan { code, around };
+        let mut all = Effects { may_not_return: !cycles.is_empty(), ..Effects::NONE };
+        for &block in code.flow.order() {
+            for inst in code.body.block_insts(block) {
+                all = all.union(scan.inst(inst));
+            }
+            if let Some(last) = code.body.terminator(block) {
+                let opcode = code.body.inst(last).opcode;
+                let goes_on = matches!(opcode, Opcode::Ret | Opcode::Br | Opcode::Switch);
+                // Nobody executes what is unreachable, so `unreachable` itself is no matter; how a thread got there is.
+                all.may_not_return |= !goes_on && opcode != Opcode::Unreachable;
+            }
+        }
+        let attributes = code.context.function_attrs(code.header.attributes);
+        if attributes.has(AttrKind::WillReturn) && attributes.has(AttrKind::NoUnwind) {
+            all.may_not_return = false;
+        }
+        all.within(attributes.memory().unwrap_or(MemoryEffects::UNKNOWN))
+    }
+}
+
+/// The locations that an access may be at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Base {
+    /// The function's own frame.
+    Own,
+    /// What an argument points to.
+    Argument,
+    /// A variable that may change.
+    Variable,
+    Unknown,
+}
+
+struct Scan<'a> {
+    code: Code<'a>,
+    around: Surroundings<'a>,
+}
+
+impl Scan<'_> {
+    fn inst(&self, inst: InstId) -> Effects {
+        let (body, data) = (self.code.body, self.code.body.inst(inst));
+        let operands = body.operands(inst);
+        match data.opcode {
+            Opcode::Load => self.access(data, operands[0], Access::Read),
+            Opcode::Store => self.access(data, operands[1], Access::Write),
+            Opcode::AtomicRmw | Opcode::CmpXchg => {
+                self.access(data, operands[0], Access::ReadWrite)
+            }
+            Opcode::Fence | Opcode::VaArg => Effects {
+                convergent: false,
+                barrier: false,
+                may_not_return: false,
+                ..Effects::UNKNOWN
+            },
+            opcode if opcode.is_call() => self.call(inst),
+            _ => Effects::NONE,
+        }
+    }
+
+    fn access(&self, data: &InstData, address: Value, access: Access) -> Effects {
+        let ordering = data.mem().ordering();
+        let is_simple =
+            matches!(ordering, Ordering::NotAtomic | Ordering::Unordered | Ordering::Monotonic);
+        // What is ordered makes visible what others wrote, and what is volatile may be anything.
+        if data.flags.contains(InstFlags::VOLATILE) || !is_simple {
+            return Effects { reads: Spaces::ALL, writes: Spaces::ALL, ..Effects::NONE }
+                .touching(MemoryEffects::UNKNOWN);
+        }
+        self.at(address, access)
+    }
+
+    /// An access to what is at an address.
+    fn at(&self, address: Value, access: Access) -> Effects {
+        let memory = match self.base(address) {
+            Base::Own => return Effects::NONE,
+            Base::Argument => MemoryEffects::only(MemoryLocation::ArgMem, access),
+            Base::Variable => MemoryEffects::only(MemoryLocation::Other, access)
+                .with(MemoryLocation::ErrnoMem, access),
+            Base::Unknown => MemoryEffects::all(access)
+                .with(MemoryLocation::InaccessibleMem, Access::None)
+                .with(MemoryLocation::TargetMem0, Access::None)
+                .with(MemoryLocation::TargetMem1, Access::None),
+        };
+        let spaces = self.spaces(address);
+        // Nobody writes constant memory while a kernel runs.
+        let mut effects = Effects::NONE.touching(memory);
+        effects.reads = if access.reads() { spaces } else { Spaces::NONE };
+        effects.writes = if access.writes() { spaces } else { Spaces::NONE };
+        effects
+    }
+
+    fn spaces(&self, address: Value) -> Spaces {
+        let ty = match address.kind() {
+            ValueKind::Inst(inst) => self.code.body.inst(inst).ty,
+            ValueKind::Arg(position) => self.code.header.params[position as usize],
+            ValueKind::Const(constant) => self.code.context.const_data(constant).ty,
+            _ => return Spaces::ALL,
+        };
+        let context = self.code.context;
+        let number = match context.type_kind(ty) {
+            TypeKind::Vector { elem, .. } => context.type_kind(*elem).address_space(),
+            kind => kind.address_space(),
+        };
+        let architecture = self.around.target.architecture();
+        number.map_or(Spaces::ALL, |n| Spaces::of(AddressSpace::of(architecture, n).kind()))
+    }
+
+    /// What an address was made from, some steps up.
+    fn base(&self, mut address: Value) -> Base {
+        for _ in 0..32 {
+            match address.kind() {
+                ValueKind::Arg(_) => return Base::Argument,
+                ValueKind::Inst(inst) => match self.code.body.inst(inst).opcode {
+                    Opcode::Alloca => return Base::Own,
+                    Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast => {
+                        address = self.code.body.operands(inst)[0];
+                    }
+                    _ => return Base::Unknown,
+                },
+                ValueKind::Const(constant) => {
+                    return match self.code.context.const_data(constant).kind {
+                        ConstKind::Global(_) => Base::Variable,
+                        _ => Base::Unknown,
+                    };
+                }
+                _ => return Base::Unknown,
+            }
+        }
+        Base::Unknown
+    }
+
+    fn call(&self, call: InstId) -> Effects {
+        let (context, body) = (self.code.context, self.code.body);
+        let info = body.call_info(call);
+        let site = context.function_attrs(info.attributes);
+        let promised = site.memory().unwrap_or(MemoryEffects::UNKNOWN);
+        let control = context.find_symbol(b"convergencectrl");
+        let of_callee = match body.const_callee(call).map(|c| &context.const_data(c).kind) {
+            Some(&ConstKind::Global(name)) => match self.intrinsic(name) {
+                Some(found) => Some(self.intrinsic_call(call, found)),
+                None => self
+                    .around
+                    .calls
+                    .summary(name)
+                    .filter(|s| s.ty == Some(info.function_type))
+                    .map(|summary| {
+                        let mut effects = self.seen_from_here(call, summary.effects);
+                        // Code says more than the mark of a call, which says more than other attributes.
+                        effects.convergent |=
+                            !summary.is_from_code && site.has(AttrKind::Convergent);
+                        effects
+                    }),
+            },
+            _ => None,
+        };
+        let mut effects =
+            of_callee.unwrap_or_else(|| Effects::of_attributes(site)).within(promised);
+        if info.bundles.iter().any(|&(tag, _)| Some(tag) != control) {
+            effects = Effects { convergent: effects.convergent, ..Effects::UNKNOWN };
+        }
+        let args = body.call_args(call).iter().enumerate();
+        for (position, &arg) in args {
+            let attributes = context.param_attrs(info.attributes, position);
+            // A copy is made of what it points to.
+            if attributes.has(AttrKind::ByVal) {
+                effects = effects.union(self.at(arg, Access::Read));
+            }
+        }
+        effects
+    }
+
+    fn intrinsic(&self, name: phalanx_ir::GlobalName) -> Option<Intrinsic> {
+        let symbol = name.symbol()?;
+        std::str::from_utf8(self.code.context.bytes(symbol)).ok().and_then(intrinsics::lookup)
+    }
+
+    fn intrinsic_call(&self, call: InstId, intrinsic: Intrinsic) -> Effects {
+        let info = intrinsic.info;
+        let (reads, writes) = (info.memory.reads, info.memory.writes);
+        let access = Access::from_number(u8::from(reads) | u8::from(writes) << 1);
+        let arguments = MemoryEffects::only(MemoryLocation::ArgMem, access);
+        let inaccessible = MemoryEffects::only(MemoryLocation::InaccessibleMem, access);
+        let memory = match info.memory.location {
+            // Memory is seen in another order behind a barrier, whatever it touches itself.
+            _ if info.barrier.is_some() => MemoryEffects::UNKNOWN,
+            _ if info.memory.is_none() => MemoryEffects::NONE,
+            Location::None => MemoryEffects::NONE,
+            Location::Argument => arguments,
+            Location::Inaccessible => inaccessible,
+            Location::ArgumentOrInaccessible => arguments.union(inaccessible),
+            Location::Any => MemoryEffects::all(access),
+        };
+        let of_any = |any: bool| if any { Spaces::ALL } else { Spaces::NONE };
+        let effects = Effects {
+            convergent: info.convergent,
+            barrier: info.barrier.is_some(),
+            memory,
+            reads: of_any(!memory.only_writes() && !memory.only_inaccessible()),
+            writes: of_any(!memory.only_reads() && !memory.only_inaccessible()),
+            may_not_return: !info.willreturn || info.barrier.is_some(),
+        };
+        self.seen_from_here(call, effects)
+    }
+
+    /// The effects of a callee, its argument memory being what the arguments here point to. What it reaches otherwise may be what
+    /// arguments of the caller point to.
+    fn seen_from_here(&self, call: InstId, effects: Effects) -> Effects {
+        let (of_arguments, elsewhere) = [MemoryLocation::ArgMem, MemoryLocation::Other]
+            .map(|l| effects.memory.access(l))
+            .into();
+        let memory = effects.memory.with(MemoryLocation::ArgMem, elsewhere);
+        let mut seen = Effects { memory, ..effects };
+        if memory.is_none() || memory.only_inaccessible() {
+            (seen.reads, seen.writes) = (Spaces::NONE, Spaces::NONE);
+        }
+        if of_arguments != Access::None {
+            let args = self.code.body.call_args(call).iter();
+            for &arg in args.filter(|arg| self.is_pointer(**arg)) {
+                seen = seen.union(self.at(arg, of_arguments));
+            }
+        }
+        seen
+    }
+
+    fn is_pointer(&self, value: Value) -> bool {
+        let context = self.code.context;
+        let ty = match value.kind() {
+            ValueKind::Inst(inst) => self.code.body.inst(inst).ty,
+            ValueKind::Arg(position) => self.code.header.params[position as usize],
+            ValueKind::Const(constant) => context.const_data(constant).ty,
+            _ => return false,
+        };
+        match context.type_kind(ty) {
+            TypeKind::Vector { elem, .. } => context.type_kind(*elem).address_space().is_some(),
+            kind => kind.address_space().is_some(),
+        }
+    }
+}
+
+impl Effects {
+    const fn touching(mut self, memory: MemoryEffects) -> Effects {
+        self.memory = self.memory.union(memory);
+        self
+    }
+}

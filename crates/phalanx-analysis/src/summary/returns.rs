@@ -1,0 +1,191 @@
+//! What a function returns to threads that are converged at a call.
+//!
+//! Returns are told apart by what they return: equal constants, and values that are computed once per call, are the same wherever
+//! they are returned. The *parting* branches are those from which returns of different things are reached, and that no single
+//! block follows through which all threads come once; see [the module above](super#returns) for why these are all that count.
+//! O(blocks + edges).
+
+use phalanx_graph::{Cfg, Cycles, Node, PostDomTree};
+use phalanx_ir::{InstId, Opcode, Value, ValueKind, constant::ConstKind, flow::node_of};
+use phalanx_target::SourceSet;
+
+use crate::affect::User;
+use crate::divergence::{Divergence, Flow};
+use crate::lower::{Code, Numbering};
+
+/// The returns of a function, and the branches at which threads part for different ones.
+#[derive(Debug)]
+pub struct Returns {
+    returns: Vec<(Node, Option<Value>)>,
+    parting: Vec<Node>,
+}
+
+/// What is returned behind a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reached {
+    Nothing,
+    One(u32),
+    Many,
+}
+
+impl Reached {
+    fn and(self, other: Reached) -> Reached {
+        match (self, other) {
+            (Reached::Nothing, any) | (any, Reached::Nothing) => any,
+            (a, b) if a == b => a,
+            _ => Reached::Many,
+        }
+    }
+}
+
+impl Returns {
+    /// Those of a function.
+    #[must_use]
+    pub fn new(code: Code<'_>, flow: Flow<'_>, postdom: &PostDomTree) -> Returns {
+        let mut returns = Vec::new();
+        let mut known: Vec<Value> = Vec::new();
+        let mut reached = vec![Reached::Nothing; code.flow.id_count()];
+        for &block in code.flow.order() {
+            let node = node_of(block);
+            let Some(inst) = code.body.terminator(block) else { continue };
+            if code.body.inst(inst).opcode != Opcode::Ret || !flow.dom.is_reachable(node) {
+                continue;
+            }
+            let value = code.body.operands(inst).first().copied();
+            returns.push((node, value));
+            let Some(value) = value.filter(|value| !is_undefined(code, *value)) else { continue };
+            let number = match is_once(code, flow.cycles, value) {
+                // Another number than any that stands for something that is the same everywhere.
+                false => known.len() as u32,
+                true => known.iter().position(|k| *k == value).unwrap_or(known.len()) as u32,
+            };
+            if number as usize == known.len() {
+                known.push(value);
+            }
+            reached[node.index()] = Reached::One(number);
+        }
+        let parting = match known.len() {
+            0 | 1 => Vec::new(),
+            _ => parting(flow.cfg, flow.cycles, postdom, reached),
+        };
+        Returns { returns, parting }
+    }
+
+    /// The same, as if no branch parted threads.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn without_parting(self) -> Returns {
+        Returns { parting: Vec::new(), ..self }
+    }
+
+    /// Sources of what is returned.
+    #[must_use]
+    pub fn whole(&self, answer: &Divergence) -> SourceSet {
+        let returned = self.returns.iter().map(|(node, _)| answer.terminator(*node));
+        returned.chain(self.parted(answer)).collect()
+    }
+
+    fn parted<'a>(&'a self, answer: &'a Divergence) -> impl Iterator<Item = SourceSet> + 'a {
+        self.parting.iter().map(|node| answer.terminator(*node))
+    }
+
+    /// Sources of one member of a structure that is returned: those of what was put in for it, where that was done in the
+    /// block of the return.
+    #[must_use]
+    pub fn member(
+        &self,
+        code: Code<'_>,
+        numbering: Numbering,
+        answer: &Divergence,
+        member: u32,
+    ) -> SourceSet {
+        let mut sources: SourceSet = self.parted(answer).collect();
+        for &(node, value) in &self.returns {
+            let inserted = value.and_then(|value| inserted(code, node, value, member));
+            sources |= match inserted {
+                None => answer.terminator(node),
+                Some((value, user)) => {
+                    let user = User::value(numbering.inst(user));
+                    let value = numbering.operand(value);
+                    value.map_or(SourceSet::EMPTY, |value| answer.at_use(value, user))
+                }
+            };
+        }
+        sources
+    }
+}
+
+/// What is put in for a member of a structure, and by whom, looking up from a return in its own block.
+fn inserted(code: Code<'_>, node: Node, mut value: Value, member: u32) -> Option<(Value, InstId)> {
+    // A chain in a block goes upwards, so this ends; long ones are not worth it.
+    for _ in 0..64 {
+        let inst = value.as_inst()?;
+        let is_here = code.body.block_of(inst).map(node_of) == Some(node);
+        if !is_here || code.body.inst(inst).opcode != Opcode::InsertValue {
+            return None;
+        }
+        let &[aggregate, element] = code.body.operands(inst) else { return None };
+        match *code.body.indices(inst) {
+            [first] if first == member => return Some((element, inst)),
+            // A part of the member.
+            [first, ..] if first == member => return None,
+            _ => value = aggregate,
+        }
+    }
+    None
+}
+
+fn is_undefined(code: Code<'_>, value: Value) -> bool {
+    let is = |constant| {
+        matches!(code.context.const_data(constant).kind, ConstKind::Undef | ConstKind::Poison)
+    };
+    value.as_const().is_some_and(is)
+}
+
+/// Whether a value is one per call.
+fn is_once(code: Code<'_>, cycles: &Cycles, value: Value) -> bool {
+    match value.kind() {
+        ValueKind::Const(_) | ValueKind::Arg(_) => true,
+        ValueKind::Inst(inst) => {
+            let block = code.body.block_of(inst).map(node_of);
+            block.is_some_and(|block| cycles.innermost(block).is_none())
+        }
+        _ => false,
+    }
+}
+
+/// The parting branches; `reached` says what the block itself returns.
+fn parting(
+    cfg: &Cfg,
+    cycles: &Cycles,
+    postdom: &PostDomTree,
+    mut reached: Vec<Reached>,
+) -> Vec<Node> {
+    let has_any = |node: &Node| reached[node.index()] != Reached::Nothing;
+    let mut work: Vec<Node> = cfg.nodes().filter(has_any).collect();
+    while let Some(node) = work.pop() {
+        for &pred in cfg.predecessors(node) {
+            let old = reached[pred.index()];
+            let new = old.and(reached[node.index()]);
+            if new != old {
+                reached[pred.index()] = new;
+                work.push(pred);
+            }
+        }
+    }
+    // Whether a block through which each thread comes once follows. Ancestors in the tree first.
+    let mut followed = vec![false; cfg.node_count()];
+    let mut nodes: Vec<Node> = cfg.nodes().collect();
+    nodes.sort_by_key(|node| postdom.level(*node));
+    for &node in &nodes {
+        followed[node.index()] = postdom
+            .ipdom(node)
+            .is_some_and(|next| cycles.innermost(next).is_none() || followed[next.index()]);
+    }
+    let mut found: Vec<Node> = nodes
+        .into_iter()
+        .filter(|node| cfg.is_branch(*node))
+        .filter(|node| reached[node.index()] == Reached::Many && !followed[node.index()])
+        .collect();
+    found.sort_unstable();
+    found
+}

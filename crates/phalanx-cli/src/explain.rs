@@ -1,0 +1,137 @@
+//! `phalanx explain`.
+
+use anyhow::{Context as _, bail};
+use phalanx::{
+    FunctionId, ModuleId, Session,
+    db::queries::Subject,
+    ir::GlobalName,
+    llvm::ModulePrinter,
+    report::{
+        diagnostics::SourceText,
+        explain::{Explainer, UnknownName, write_text},
+    },
+    target::LaunchStatement,
+};
+
+use crate::{
+    Status,
+    analyze::{overrides, scope},
+    args::ExplainArgs,
+    input,
+    run::extents,
+    terminal::Terminal,
+};
+
+/// Runs the command.
+pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Status> {
+    let source = input::read(&args.file)?;
+    let mut session = Session::new();
+    let module = match session.read_for(&source.text, overrides(&args.target)) {
+        Ok(module) => module,
+        Err(error) => {
+            terminal.err(&error.render(&source.name, &source.text));
+            return Ok(Status::Bad);
+        }
+    };
+    let function = function(&session, module, args.function.trim_start_matches('@'))?;
+    let workgroup_size = args.group.as_deref().map(extents).transpose();
+    let workgroup_size = workgroup_size.context("--group")?;
+    session.set_launch(function, LaunchStatement { workgroup_size, wave_width: args.wave })?;
+    let db = session.database();
+    let input = module.input();
+    let printer = ModulePrinter::with_functions(
+        input.shell(db),
+        input.functions(db).iter().map(|entry| entry.input.view(db)).collect(),
+    );
+    let explainer = Explainer::new(db, function.input(), &printer, &source.text);
+    let subjects = subjects(args, &session, function, &explainer)?;
+    let scope = scope(args.scope);
+    let mut explanations = Vec::new();
+    for subject in subjects {
+        match explainer.explain(subject, scope) {
+            Some(explanation) => explanations.push(explanation),
+            None => bail!("this is a constant: the same for all threads"),
+        }
+    }
+    if args.json {
+        let mut json = serde_json::to_string_pretty(&explanations)?;
+        json.push('\n');
+        terminal.out(&json)?;
+        return Ok(Status::Fine);
+    }
+    let mut text = String::new();
+    let shown = SourceText { name: &source.name, text: &source.text };
+    for (number, explanation) in explanations.iter().enumerate() {
+        if number > 0 {
+            text.push('\n');
+        }
+        write_text(explanation, shown, &mut text)?;
+    }
+    if let (true, Some(line)) = (explanations.is_empty(), args.line) {
+        text = format!("nothing on line {line} differs between threads of a {}\n", scope.name());
+    }
+    terminal.out(&text)?;
+    Ok(Status::Fine)
+}
+
+fn function(session: &Session, module: ModuleId, name: &str) -> anyhow::Result<FunctionId> {
+    if let Some(function) = session.function(module, name) {
+        if session.cfg(function).is_none() {
+            bail!("@{name} has no body");
+        }
+        return Ok(function);
+    }
+    let db = session.database();
+    let entries = module.input().functions(db).iter().filter(|entry| entry.is_definition);
+    let names = entries.filter_map(|entry| match entry.name {
+        GlobalName::Named(symbol) => Some(format!("@{}", session.context().text(symbol))),
+        GlobalName::Numbered(_) => None,
+    });
+    Err(UnknownName::among("function", &format!("@{name}"), names).into())
+}
+
+fn subjects(
+    args: &ExplainArgs,
+    session: &Session,
+    function: FunctionId,
+    explainer: &Explainer<'_>,
+) -> anyhow::Result<Vec<Subject>> {
+    if let Some(name) = &args.value {
+        return Ok(vec![Subject::Value(explainer.value(name)?)]);
+    }
+    if let Some(name) = &args.branch {
+        return Ok(vec![Subject::Branch(explainer.block(name)?)]);
+    }
+    if let Some(name) = &args.block {
+        return Ok(vec![Subject::Block(explainer.block(name)?)]);
+    }
+    if let Some(text) = &args.use_ {
+        return Ok(vec![use_of(text, session, function, explainer)?]);
+    }
+    let line = args.line.unwrap_or(0);
+    Ok(explainer.on_line(line, scope(args.scope)))
+}
+
+/// `%v:0`: an operand of an instruction, or of the terminator of a block.
+fn use_of(
+    text: &str,
+    session: &Session,
+    function: FunctionId,
+    explainer: &Explainer<'_>,
+) -> anyhow::Result<Subject> {
+    let parts = text.rsplit_once(':');
+    let (name, operand) =
+        parts.context("--use takes the name of an instruction and a number: %v:0")?;
+    let operand: usize = operand.parse().with_context(|| format!("`{operand}` is no number"))?;
+    let body = session.code(function).body;
+    let user = match (explainer.value(name), explainer.block(name)) {
+        (Ok(value), _) => value.as_inst().with_context(|| format!("{name} is an argument"))?,
+        (_, Ok(block)) => body.terminator(block).context("the block has no terminator")?,
+        (Err(error), _) => return Err(error.into()),
+    };
+    let count = body.operands(user).len();
+    if operand >= count {
+        bail!("{name} has {count} operands, counted from 0");
+    }
+    Ok(Subject::Use { user, operand })
+}

@@ -1,0 +1,172 @@
+//! Where a body names functions of its module: the edges of the call graph, as an input.
+//!
+//! The call graph of a module depends on every body, but hardly any edit changes a call. A query that read all bodies would make
+//! everything that follows from the graph depend on each of them. So what the graph needs is kept as an input beside
+//! the body, brought up to date from the journal when an edit ends, and set only when it is different: queries on the graph
+//! have high durability, and are validated in one step after other edits.
+//!
+//! Cost: O(instructions) the first time, O(changed instructions) after an edit.
+
+use phalanx_ir::{Body, Const, Context, GlobalName, InstId, Type, ValueKind, constant::ConstKind};
+use salsa::{Durability, Setter};
+
+use crate::{Database, FunctionInput};
+
+/// Functions that a body names. Intrinsics are left out where they are called.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Mentions {
+    /// Calls of what is named, by instruction.
+    calls: Vec<(InstId, GlobalName)>,
+    /// Names in any other place, where they could be those of functions.
+    taken: Vec<(InstId, GlobalName)>,
+}
+
+impl Mentions {
+    /// Those of a body.
+    #[must_use]
+    pub fn of(context: &Context, body: &Body) -> Mentions {
+        let mut mentions = Mentions::default();
+        for inst in body.all_ids() {
+            mentions.add(context, body, inst);
+        }
+        mentions
+    }
+
+    /// Calls, in the order of the instructions' numbers.
+    #[must_use]
+    pub fn calls(&self) -> &[(InstId, GlobalName)] {
+        &self.calls
+    }
+
+    /// Who is called, each once.
+    #[must_use]
+    pub fn callees(&self) -> Vec<GlobalName> {
+        distinct(&self.calls)
+    }
+
+    /// Whose address is used otherwise, each once. May list variables.
+    #[must_use]
+    pub fn taken(&self) -> Vec<GlobalName> {
+        distinct(&self.taken)
+    }
+
+    fn add(&mut self, context: &Context, body: &Body, inst: InstId) {
+        if body.block_of(inst).is_none() {
+            return;
+        }
+        let operands = body.operands(inst);
+        let is_call = body.inst(inst).opcode.is_call();
+        for (position, operand) in operands.iter().enumerate() {
+            match operand.kind() {
+                ValueKind::Const(constant) => {
+                    let kind = &context.const_data(constant).kind;
+                    match *kind {
+                        ConstKind::Global(name) if is_call && position + 1 == operands.len() => {
+                            if !is_intrinsic(context, name) {
+                                self.calls.push((inst, name));
+                            }
+                        }
+                        _ => self.take(context, inst, constant),
+                    }
+                }
+                ValueKind::Metadata(id) => {
+                    let values = body.local_metadata(id).values().iter();
+                    for constant in values.filter_map(|value| value.as_const()) {
+                        self.take(context, inst, constant);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Notes the functions that a constant is made of.
+    fn take(&mut self, context: &Context, inst: InstId, constant: Const) {
+        let is_simple = |constant: Const| {
+            let data = context.const_data(constant);
+            data.kind.parts().is_empty() && data.kind.entity().is_none()
+        };
+        if is_simple(constant) {
+            return;
+        }
+        let mut work = vec![constant];
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some(constant) = work.pop() {
+            if !seen.insert(constant) {
+                continue;
+            }
+            let data = context.const_data(constant);
+            work.extend(data.kind.parts().iter().copied().filter(|&part| !is_simple(part)));
+            // Functions are in the default address space, or counted as taken; most variables are not.
+            if let Some(name) = data.kind.entity()
+                && data.ty == Type::PTR
+            {
+                self.taken.push((inst, name));
+            }
+        }
+    }
+
+    /// Those of the body as it has become, if they are different. `position` is where it was when these were right.
+    pub(crate) fn after(&self, context: &Context, body: &Body, position: u64) -> Option<Mentions> {
+        let Some(changes) = body.journal().since(position) else {
+            return Some(Mentions::of(context, body)).filter(|new| new != self);
+        };
+        if changes.insts.is_empty() {
+            return None;
+        }
+        let number = |inst: &InstId| inst.into_raw().into_u32();
+        let mut changed = changes.insts.to_vec();
+        changed.sort_unstable_by_key(number);
+        let is_changed =
+            |inst: &InstId| changed.binary_search_by_key(&number(inst), number).is_ok();
+        let mut new = Mentions::default();
+        for &inst in &changed {
+            new.add(context, body, inst);
+        }
+        // Most edits name no function before nor after.
+        let of_changed = |list: &[(InstId, GlobalName)]| -> Vec<(InstId, GlobalName)> {
+            if list.len() < changed.len() {
+                return list.iter().filter(|(inst, _)| is_changed(inst)).copied().collect();
+            }
+            let mut found = Vec::new();
+            for inst in &changed {
+                let first = list.partition_point(|(other, _)| number(other) < number(inst));
+                found.extend(list[first..].iter().take_while(|(other, _)| other == inst));
+            }
+            found
+        };
+        if of_changed(&self.calls) == new.calls && of_changed(&self.taken) == new.taken {
+            return None;
+        }
+        let merged = |old: &[(InstId, GlobalName)], new: Vec<(InstId, GlobalName)>| {
+            let kept = old.iter().filter(|(inst, _)| !is_changed(inst)).copied();
+            let mut all: Vec<_> = kept.chain(new).collect();
+            all.sort_by_key(|(inst, _)| number(inst));
+            all
+        };
+        Some(Mentions {
+            calls: merged(&self.calls, new.calls),
+            taken: merged(&self.taken, new.taken),
+        })
+    }
+}
+
+fn distinct(list: &[(InstId, GlobalName)]) -> Vec<GlobalName> {
+    let mut names: Vec<GlobalName> = list.iter().map(|(_, name)| *name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn is_intrinsic(context: &Context, name: GlobalName) -> bool {
+    name.symbol().is_some_and(|symbol| context.bytes(symbol).starts_with(b"llvm."))
+}
+
+impl Database {
+    /// Sets what a function mentions, if it is different.
+    pub(crate) fn set_mentions(&mut self, function: FunctionInput, mentions: Mentions) {
+        if *function.mentions(self) != mentions {
+            function.set_mentions(self).with_durability(Durability::HIGH).to(mentions);
+        }
+    }
+}

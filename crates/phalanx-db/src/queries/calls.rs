@@ -1,0 +1,194 @@
+//! The call graph of a module, and the place of a function in it.
+//!
+//! Nodes are functions with a body; an edge is a direct call. Who else may call a function is a property of it: it is *closed* when it
+//! cannot be named from outside of the module (or the driver says that nobody does) and every mention of it is a direct call. The graph is made from
+//! [`Mentions`](crate::Mentions), which are inputs of high durability, so an edit that changes no call leaves it as it is without
+//! a look at it.
+
+use phalanx_analysis::summary::is_exact;
+use phalanx_graph::Components;
+use phalanx_ir::{
+    Const, GlobalName, InstId, attributes::AttrKind, constant::ConstKind, module::Linkage,
+};
+use phalanx_target::calling_convention::{self, Entry};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::target;
+use crate::{FunctionInput, ModuleInput};
+
+use salsa::Database as Db;
+
+/// So many calls are followed upwards and downwards: a bound on how deep queries nest, far beyond what kernels have.
+pub(super) const DEPTH: u32 = 24;
+
+/// Who calls whom among the functions of a module that have a body.
+#[derive(PartialEq, Eq, Debug, Default)]
+pub struct CallGraph {
+    numbers: FxHashMap<FunctionInput, u32>,
+    functions: Vec<FunctionInput>,
+    /// By function, each once.
+    callers: Vec<Vec<u32>>,
+    is_closed: Vec<bool>,
+    components: Components,
+    /// By component: whether a call may come back to where it was made.
+    is_recursive: Vec<bool>,
+    /// By component: the longest way down, and the longest way up through closed functions.
+    height: Vec<u32>,
+    depth: Vec<u32>,
+}
+
+impl CallGraph {
+    /// Functions with a body, components of the graph one after another, callees before callers.
+    pub fn bottom_up(&self) -> impl Iterator<Item = FunctionInput> + '_ {
+        let components = 0..self.components.len();
+        let members = components.flat_map(|c| self.components.members(c));
+        members.map(|&number| self.functions[number as usize])
+    }
+}
+
+/// The call graph of a module.
+///
+/// *Reads* `shell`, `functions`, `is_whole`, headers and `mentions` of the functions. *Changes when* a call appears or goes, or the linkage
+/// of a function changes. *Cost* O(functions + calls + entities).
+#[salsa::tracked(returns(ref))]
+pub fn call_graph(db: &dyn Db, module: ModuleInput) -> CallGraph {
+    let entries = module.functions(db);
+    let functions: Vec<FunctionInput> =
+        entries.iter().filter(|e| e.is_definition).map(|e| e.input).collect();
+    let numbers: FxHashMap<FunctionInput, u32> = functions.iter().copied().zip(0..).collect();
+    let names: FxHashMap<GlobalName, u32> =
+        entries.iter().filter_map(|e| Some((e.name, *numbers.get(&e.input)?))).collect();
+    let mut taken = named_by_shell(db, module);
+    let mut callees: Vec<Vec<u32>> = Vec::with_capacity(functions.len());
+    let mut callers: Vec<Vec<u32>> = vec![Vec::new(); functions.len()];
+    for (function, number) in functions.iter().zip(0u32..) {
+        let mentions = function.mentions(db);
+        let called = mentions.callees();
+        let called: Vec<u32> = called.iter().filter_map(|n| names.get(n)).copied().collect();
+        for &callee in &called {
+            callers[callee as usize].push(number);
+        }
+        callees.push(called);
+        taken.extend(mentions.taken());
+        let header = function.header(db);
+        let constants = header.prefix.iter().chain(&header.prologue).chain(&header.personality);
+        entities(db, module, constants.copied(), &mut taken);
+    }
+    let is_closed = |function: &FunctionInput| {
+        let header = function.header(db);
+        let context = module.context(db);
+        let architecture = target(db, module).architecture();
+        is_local(db, *function)
+            && calling_convention::entry(header.call_conv, architecture) == Entry::Call
+            && header.address_space == 0
+            && !context.function_attrs(header.attributes).has(AttrKind::Naked)
+            && !taken.contains(&header.name)
+    };
+    let is_closed: Vec<bool> = functions.iter().map(is_closed).collect();
+    let components = Components::new(&callees);
+    let of = |number: u32| components.of(number as usize);
+    let mut is_recursive: Vec<bool> =
+        (0..components.len()).map(|c| components.members(c).len() > 1).collect();
+    let mut height = vec![0u32; components.len()];
+    let mut depth = vec![0u32; components.len()];
+    // Components are numbered from below.
+    for c in 0..components.len() {
+        for &member in components.members(c) {
+            is_recursive[c] |= callees[member as usize].contains(&member);
+            let outside = callees[member as usize].iter().filter(|&&callee| of(callee) != c);
+            height[c] = outside.map(|&callee| height[of(callee)] + 1).fold(height[c], u32::max);
+        }
+    }
+    for c in (0..components.len()).rev() {
+        let closed = components.members(c).iter().filter(|&&m| is_closed[m as usize]);
+        let outside = closed.flat_map(|&m| &callers[m as usize]).filter(|&&up| of(up) != c);
+        depth[c] = outside.map(|&up| depth[of(up)] + 1).max().unwrap_or(0);
+    }
+    CallGraph { numbers, functions, callers, is_closed, components, is_recursive, height, depth }
+}
+
+/// What variables, aliases and metadata of a module name.
+///
+/// *Reads* `shell`. *Cost* O(entities).
+fn named_by_shell(db: &dyn Db, module: ModuleInput) -> FxHashSet<GlobalName> {
+    let shell = module.shell(db);
+    let mut names = FxHashSet::default();
+    let initializers = shell.variables.iter().filter_map(|v| v.initializer);
+    let constants = initializers.chain(shell.aliases.iter().map(|a| a.target));
+    entities(db, module, constants, &mut names);
+    let metadata = &shell.metadata;
+    let values = metadata.ids().flat_map(|id| metadata.values(id));
+    entities(db, module, values.filter_map(|value| value.as_const()), &mut names);
+    names
+}
+
+/// Adds the entities that constants are made of.
+fn entities(
+    db: &dyn Db,
+    module: ModuleInput,
+    constants: impl Iterator<Item = Const>,
+    names: &mut FxHashSet<GlobalName>,
+) {
+    let context = module.context(db);
+    let mut seen: FxHashSet<Const> = FxHashSet::default();
+    let mut work: Vec<Const> = constants.collect();
+    while let Some(constant) = work.pop() {
+        if seen.insert(constant) {
+            let kind: &ConstKind = &context.const_data(constant).kind;
+            names.extend(kind.entity());
+            work.extend_from_slice(kind.parts());
+        }
+    }
+}
+
+/// Where a function is in the call graph.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CallPlace {
+    /// How many calls are below it at most.
+    pub height: u32,
+    /// How many are above it at most, up to functions that are not closed.
+    pub depth: u32,
+    /// Whether all callers are known.
+    pub is_closed: bool,
+    /// Who calls it, in the order of the module.
+    pub callers: Box<[FunctionInput]>,
+    /// The functions that it is in recursion with, itself included, in the order of the module; empty when it is not recursive.
+    pub component: Box<[FunctionInput]>,
+}
+
+/// Where a function is in the call graph.
+///
+/// *Reads* [`call_graph`]. *Changes when* its callers do, or what is above or below. *Cost* O(callers).
+#[salsa::tracked(returns(ref))]
+pub fn call_place(db: &dyn Db, function: FunctionInput) -> CallPlace {
+    let graph = call_graph(db, function.module(db));
+    let Some(&number) = graph.numbers.get(&function) else { return CallPlace::default() };
+    let at = number as usize;
+    let component = graph.components.of(at);
+    let inputs = |numbers: &[u32]| numbers.iter().map(|&n| graph.functions[n as usize]).collect();
+    CallPlace {
+        height: graph.height[component],
+        depth: graph.depth[component],
+        is_closed: graph.is_closed[at],
+        callers: inputs(&graph.callers[at]),
+        component: match graph.is_recursive[component] {
+            true => inputs(graph.components.members(component)),
+            false => Box::default(),
+        },
+    }
+}
+
+/// Calls of functions that cannot be named from outside of the module, with the callee. Not a query.
+pub(super) fn closed_calls(db: &dyn Db, function: FunctionInput) -> Vec<(InstId, FunctionInput)> {
+    let symbols = super::symbols(db, function.module(db));
+    let calls = function.mentions(db).calls().iter();
+    let found = calls.filter_map(|&(inst, name)| Some((inst, *symbols.get(&name)?)));
+    found.filter(|(_, callee)| is_local(db, *callee)).collect()
+}
+
+/// Whether a function cannot be named from outside of its module, or the driver says that nobody does.
+pub(super) fn is_local(db: &dyn Db, function: FunctionInput) -> bool {
+    let linkage = function.header(db).linkage;
+    matches!(linkage, Linkage::Internal | Linkage::Private)
+        || is_exact(linkage) && function.module(db).is_whole(db)
+}

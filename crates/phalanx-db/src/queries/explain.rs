@@ -1,0 +1,104 @@
+//! Queries on why something diverges.
+
+use phalanx_analysis::{
+    affect::User,
+    explain::{Derivations, Fact, Link},
+    lower::{self, MemoryVersion, Numbering},
+    memory::PrivateMemory,
+};
+use phalanx_ir::{BlockId, InstId, Value, flow};
+use phalanx_target::{Scope, SourceSet, varying};
+
+use super::facts::{NO_CALLEES, affect_map, divergence, flow_facts, launch_facts, with_code};
+use super::graph::{cfg, dom_tree, postdom_tree};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// What an explanation is asked for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// A value where it is computed.
+    Value(Value),
+    /// The operand with this position where an instruction reads it.
+    Use {
+        /// Who reads.
+        user: InstId,
+        /// Position among its operands.
+        operand: usize,
+    },
+    /// The way that the terminator of a block takes.
+    Branch(BlockId),
+    /// Whether a block is executed.
+    Block(BlockId),
+}
+
+/// What every fact of [`divergence()`] was derived from.
+///
+/// *Reads* [`divergence()`], [`affect_map`] and the graph facts. *Changes when* an instruction does. *Cost* as one [`divergence()`] from
+/// scratch, and a few words per fact and source. Nothing asks for it but [`explain`].
+#[salsa::tracked(returns(ref))]
+pub fn derivations(db: &dyn Db, function: FunctionInput) -> Option<Derivations> {
+    let table = affect_map(db, function).as_ref()?;
+    let answer = divergence(db, function).as_ref()?;
+    Some(Derivations::new(flow_facts(db, function)?, table, answer))
+}
+
+/// What the values of [`affect_map`] are that stand for versions of private memory, in the order of their numbers.
+///
+/// *Reads* what [`affect_map`] does. *Costs* as that. Nothing asks for it but explanations.
+#[salsa::tracked(returns(ref))]
+pub fn memory_versions(db: &dyn Db, function: FunctionInput) -> Vec<MemoryVersion> {
+    let graphs = (cfg(db, function).as_ref(), dom_tree(db, function).as_ref());
+    let (Some(cfg), Some(dom)) = graphs else { return Vec::new() };
+    let versions = with_code(db, function, NO_CALLEES, |code, around| {
+        let memory = PrivateMemory::new(code, around, cfg, dom);
+        lower::memory_versions(code, around, &memory)
+    });
+    versions.unwrap_or_default()
+}
+
+/// What the analysis calls a subject; none for constants and for operands that do not exist.
+pub fn fact_of(db: &dyn Db, function: FunctionInput, subject: Subject) -> Option<Fact> {
+    let numbering = Numbering::new(function.header(db));
+    Some(match subject {
+        Subject::Value(value) => Fact::Value(numbering.operand(value)?),
+        Subject::Use { user, operand } => {
+            let body = function.body(db);
+            let value = numbering.operand(*body.operands(user).get(operand)?)?;
+            let user = match body.inst(user).opcode.is_terminator() {
+                true => User::terminator(flow::node_of(body.block_of(user)?)),
+                false => User::value(numbering.inst(user)),
+            };
+            Fact::Use(value, user)
+        }
+        Subject::Branch(block) => Fact::Terminator(flow::node_of(block)),
+        Subject::Block(block) => Fact::Block(flow::node_of(block)),
+    })
+}
+
+/// The shortest chain of causes from a subject to one of `sources`; empty when it depends on none of them. Not a query by itself: it reads
+/// [`derivations`].
+pub fn explain_sources(
+    db: &dyn Db,
+    function: FunctionInput,
+    subject: Subject,
+    sources: SourceSet,
+) -> Vec<Link> {
+    let chain = || {
+        let fact = fact_of(db, function, subject)?;
+        let postdom = match fact {
+            Fact::Block(_) => postdom_tree(db, function).as_deref(),
+            _ => None,
+        };
+        let table = affect_map(db, function).as_ref()?;
+        let known = derivations(db, function).as_ref()?;
+        Some(known.of(flow_facts(db, function)?, table, postdom, fact, sources))
+    };
+    chain().unwrap_or_default()
+}
+
+/// As [`explain_sources`], for what varies within a scope.
+pub fn explain(db: &dyn Db, function: FunctionInput, subject: Subject, scope: Scope) -> Vec<Link> {
+    explain_sources(db, function, subject, varying(scope, launch_facts(db, function)))
+}

@@ -1,0 +1,143 @@
+//! Queries on memory.
+
+use phalanx_analysis::{
+    lower::{Code, Surroundings},
+    memory::{Alias, AliasQuery, ClassicMemorySsa, MemorySsa, TypeLayout},
+};
+use phalanx_ir::attributes::AttrKind;
+use phalanx_ir::{ConstKind, InstId, Opcode, Value, metadata::Metadata, module::GlobalIndex};
+use phalanx_target::AddressSpace;
+
+use super::facts::with_code;
+use super::{callees, cfg, dom_tree, module_index};
+use crate::{FunctionInput, ModuleInput};
+
+use salsa::Database as Db;
+
+/// Sizes of types: the data layout of a module and the bodies of its structures.
+///
+/// *Reads* `shell`. *Changes when* the data layout or a structure does. *Cost* O(structures).
+#[salsa::tracked(returns(ref))]
+pub fn type_layout(db: &dyn Db, module: ModuleInput) -> TypeLayout {
+    TypeLayout::of(module.shell(db))
+}
+
+/// The memory of a function in HSSA form: a variable per private slot and per class of memory. None for a declaration.
+///
+/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`callees`], [`type_layout`], `target`. *Changes when* an instruction that touches
+/// memory does. *Cost* O(instructions + phis).
+#[salsa::tracked(returns(ref))]
+pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<MemorySsa> {
+    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
+    with_code(db, function, callees(db, function), |code, around| {
+        MemorySsa::new(code, around, cfg, dom)
+    })
+}
+
+/// MemorySSA of a function with one variable for all of memory, as LLVM has it. None for a declaration.
+///
+/// *Reads* what [`memory_ssa`] does, `extras` and the constant variables of the module. *Costs* as that.
+#[salsa::tracked(returns(ref))]
+pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<ClassicMemorySsa> {
+    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
+    with_code(db, function, callees(db, function), |code, around| {
+        let never_changes = |load| never_changes(db, function, code, around, load);
+        ClassicMemorySsa::new(code, around, (cfg, dom), never_changes)
+    })
+}
+
+/// How two loads, stores or atomic operations of a function relate. None if one of them is something else, or for a declaration. Not a
+/// query: where several pairs are asked about, [`with_aliases`] shares the work.
+pub fn alias(db: &dyn Db, function: FunctionInput, a: InstId, b: InstId) -> Option<Alias> {
+    with_aliases(db, function, |query| {
+        let (a, b) = (query.location(a)?, query.location(b)?);
+        Some(query.alias(a, b))
+    })?
+}
+
+/// Answers questions about what aliases in a function. Not a query.
+///
+/// *Reads* what [`memory_ssa`] does, [`module_index`].
+pub fn with_aliases<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    ask: impl FnOnce(&mut AliasQuery<'_>) -> R,
+) -> Option<R> {
+    let memory = memory_ssa(db, function).as_ref()?;
+    let index = module_index(db, function.module(db));
+    let is_variable = |name| matches!(index.find(name), Some(GlobalIndex::Variable(_)));
+    with_code(db, function, callees(db, function), |code, around| {
+        ask(&mut AliasQuery::new(code, around, memory.private(), &is_variable))
+    })
+}
+
+/// Whether what a load reads is the same whenever this function reads it: a promise, constant memory, a constant variable, or an
+/// argument that the function only reads and that nobody else reaches.
+fn never_changes(
+    db: &dyn Db,
+    function: FunctionInput,
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    load: InstId,
+) -> bool {
+    let attachments: Vec<_> = function.extras(db).attachments_of(load).collect();
+    if Metadata::is_invariant_load(&attachments) {
+        return true;
+    }
+    let mut address = code.body.operands(load)[0];
+    let space = |address: Value| {
+        let ty = match (address.as_inst(), address.as_const(), address.as_arg()) {
+            (Some(inst), ..) => code.body.inst(inst).ty,
+            (_, Some(constant), _) => code.context.const_data(constant).ty,
+            (.., Some(position)) => *code.header.params.get(position as usize)?,
+            _ => return None,
+        };
+        let number = code.context.type_kind(ty).address_space()?;
+        Some(AddressSpace::of(around.target.architecture(), number))
+    };
+    for _ in 0..STEPS {
+        if space(address).is_some_and(AddressSpace::is_constant) {
+            return true;
+        }
+        let base = match (address.as_inst(), address.as_const()) {
+            (Some(inst), _) => match code.body.inst(inst).opcode {
+                Opcode::GetElementPtr | Opcode::AddrSpaceCast => code.body.operands(inst)[0],
+                _ => return false,
+            },
+            (_, Some(constant)) => match &code.context.const_data(constant).kind {
+                ConstKind::Global(name) => {
+                    let module = function.module(db);
+                    return match module_index(db, module).find(*name) {
+                        Some(GlobalIndex::Variable(at)) => {
+                            let variable = module.shell(db).variables.get(at);
+                            variable.is_some_and(|variable| variable.is_constant)
+                        }
+                        _ => false,
+                    };
+                }
+                ConstKind::Expr(expr)
+                    if matches!(expr.opcode, Opcode::GetElementPtr | Opcode::AddrSpaceCast) =>
+                {
+                    match expr.operands.first() {
+                        Some(base) => Value::constant(*base),
+                        None => return false,
+                    }
+                }
+                _ => return false,
+            },
+            _ => {
+                let Some(position) = address.as_arg() else { return false };
+                let attributes =
+                    code.context.param_attrs(code.header.attributes, position as usize);
+                // Nobody else writes it, and this function does not.
+                return attributes.has(AttrKind::NoAlias)
+                    && (attributes.has(AttrKind::ReadOnly) || attributes.has(AttrKind::ReadNone));
+            }
+        };
+        address = base;
+    }
+    false
+}
+
+/// How many steps from an address to what it was made from are looked at.
+const STEPS: usize = 64;

@@ -1,0 +1,331 @@
+//! Summaries of functions, and what is known of their arguments.
+//!
+//! [`summary`] goes up the call graph: it reads the summaries of the callees. [`argument_facts`] goes down: it reads the
+//! divergence of the callers, which reads summaries and what is known of their own arguments. Queries nest as deep as calls do,
+//! up to a bound ([`CallPlace`](super::CallPlace)); beyond it nothing is known. Functions in recursion with each other are
+//! solved together, each component by one query, from bottom to the least fixpoint.
+//!
+//! A summary that is equal after an edit stops it there: callers are only validated.
+
+use std::{borrow::Cow, cell::RefCell};
+
+use phalanx_analysis::{
+    Divergence, Summary,
+    divergence::{Rules, solve},
+    lower,
+    memory::PrivateMemory,
+    summary::{self as analysis, CallFacts, argument_sources},
+};
+use phalanx_ir::{GlobalName, attributes::AttrKind};
+use phalanx_target::SourceSet;
+use rustc_hash::FxHashMap;
+
+use super::calls::{DEPTH, closed_calls, is_local};
+use super::facts::{NO_CALLEES, flow_facts, with_code_and};
+use super::{call_place, cfg, divergence, dom_tree, launch_facts, postdom_tree, symbols};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// How often a component is gone through before it is given up. Each time something grows, of which there is little.
+const ROUNDS: usize = 64;
+
+/// What the database knows of the calls around a function.
+pub(super) struct KnownCalls<'a> {
+    db: &'a dyn Db,
+    function: FunctionInput,
+    /// Summaries that are being found, instead of those of the query.
+    found: &'a [(FunctionInput, Summary)],
+    /// Those that were asked for.
+    known: RefCell<FxHashMap<GlobalName, Option<&'a Summary>>>,
+    /// Sources of the arguments that are being found; `None` asks the query.
+    arguments: Option<&'a [SourceSet]>,
+}
+
+impl<'a> KnownCalls<'a> {
+    pub(super) fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
+        KnownCalls { db, function, found: &[], known: RefCell::default(), arguments: None }
+    }
+}
+
+impl CallFacts for KnownCalls<'_> {
+    fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>> {
+        let known = *self.known.borrow_mut().entry(callee).or_insert_with(|| {
+            let input = *symbols(self.db, self.function.module(self.db)).get(&callee)?;
+            let found = self.found.iter().find(|(of, _)| *of == input);
+            Some(found.map_or_else(|| summary(self.db, input), |(_, found)| found))
+        });
+        known.map(Cow::Borrowed)
+    }
+
+    fn argument(&self, position: u32) -> Option<SourceSet> {
+        if let Some(known) = self.arguments {
+            return known.get(position as usize).copied();
+        }
+        if !is_local(self.db, self.function) {
+            return None;
+        }
+        argument_facts(self.db, self.function).as_ref()?.get(position as usize).copied()
+    }
+}
+
+/// What a call of a function does.
+///
+/// *Reads* what [`affect_map`](super::affect_map) reads but for arguments, the graph facts, [`call_place`], and this of the callees.
+/// *Changes when* a source reaches the result, or an effect is new. *Cost* that of solving the function two to six times; see
+/// [`phalanx_analysis::summary`].
+#[salsa::tracked(returns(ref))]
+pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
+    let Some(place) = known_body(db, function) else { return by_attributes(db, function) };
+    match place.component.first() {
+        None => summarize(db, function, &[]).unwrap_or_else(|| by_attributes(db, function)),
+        Some(&first) => {
+            let all = component_summaries(db, first).iter().find(|(of, _)| *of == function);
+            all.map_or_else(|| by_attributes(db, function), |(_, summary)| summary.clone())
+        }
+    }
+}
+
+/// The place of a function whose code says what its calls do.
+fn known_body(db: &dyn Db, function: FunctionInput) -> Option<&super::CallPlace> {
+    let header = function.header(db);
+    let attributes = function.module(db).context(db).function_attrs(header.attributes);
+    if !analysis::is_exact(header.linkage) || attributes.has(AttrKind::Naked) {
+        return None;
+    }
+    function.flow(db).entry()?;
+    Some(call_place(db, function)).filter(|place| place.height <= DEPTH)
+}
+
+fn by_attributes(db: &dyn Db, function: FunctionInput) -> Summary {
+    let context = function.module(db).context(db);
+    Summary::of_attributes(context, function.header(db), launch_facts(db, function))
+}
+
+fn summarize(
+    db: &dyn Db,
+    function: FunctionInput,
+    found: &[(FunctionInput, Summary)],
+) -> Option<Summary> {
+    let flow = flow_facts(db, function)?;
+    let postdom = postdom_tree(db, function).as_ref()?;
+    let calls = KnownCalls { found, ..KnownCalls::new(db, function) };
+    with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
+        analysis::summarize(code, around, flow, postdom)
+    })
+}
+
+/// The summaries of functions in recursion with each other, by the first of them.
+///
+/// *Reads* what [`summary`] reads, of all of them. *Cost* that of [`summary`] of each, times the rounds: two or three as a rule.
+#[salsa::tracked(returns(ref))]
+fn component_summaries(db: &dyn Db, first: FunctionInput) -> Vec<(FunctionInput, Summary)> {
+    let members = &call_place(db, first).component;
+    // One whose code does not count is what its attributes say, for the others too.
+    let start = |&member: &FunctionInput| {
+        let known = known_body(db, member).map(|_| Summary::bottom(member.header(db)));
+        (member, known.unwrap_or_else(|| by_attributes(db, member)))
+    };
+    let mut found: Vec<(FunctionInput, Summary)> = members.iter().map(start).collect();
+    for _ in 0..ROUNDS {
+        let mut is_stable = true;
+        for at in 0..found.len() {
+            let member = found[at].0;
+            if known_body(db, member).is_none() {
+                continue;
+            }
+            let Some(mut new) = summarize(db, member, &found) else { continue };
+            new.effects.may_not_return = true;
+            if new != found[at].1 {
+                found[at].1 = new;
+                is_stable = false;
+            }
+        }
+        if is_stable {
+            return found;
+        }
+    }
+    members.iter().map(|&member| (member, by_attributes(db, member))).collect()
+}
+
+/// Summaries of the functions that a function calls, in the order of their names' numbers: what its divergence reads of them.
+///
+/// *Reads* `mentions`, [`summary`] of the callees. *Changes when* one of them does. *Cost* O(calls).
+#[salsa::tracked(returns(ref))]
+pub(super) fn callee_summaries(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, Summary)> {
+    let symbols = symbols(db, function.module(db));
+    let callees = function.mentions(db).callees().into_iter();
+    callees.filter_map(|name| Some((name, summary(db, *symbols.get(&name)?).clone()))).collect()
+}
+
+/// Sources of the arguments that a function passes, by callee of those that cannot be named from outside of the module: the union
+/// over its calls.
+///
+/// *Reads* `header`, `flow`, `body`, `mentions`, [`divergence()`], `symbols`. *Changes when* an argument's sources
+/// do. *Cost* O(calls) after those.
+#[salsa::tracked(returns(ref))]
+fn passed_arguments(db: &dyn Db, function: FunctionInput) -> Vec<(FunctionInput, Vec<SourceSet>)> {
+    match divergence(db, function) {
+        None => Vec::new(),
+        Some(answer) => passed(db, function, answer),
+    }
+}
+
+/// As [`passed_arguments`], by an answer that is at hand.
+fn passed(
+    db: &dyn Db,
+    function: FunctionInput,
+    answer: &Divergence,
+) -> Vec<(FunctionInput, Vec<SourceSet>)> {
+    let mut all: Vec<(FunctionInput, Vec<SourceSet>)> = Vec::new();
+    let calls = KnownCalls { arguments: Some(&[]), ..KnownCalls::new(db, function) };
+    with_code_and(db, function, NO_CALLEES, &calls, |code, _| {
+        for (inst, callee) in closed_calls(db, function) {
+            let header = callee.header(db);
+            let mut sources = vec![SourceSet::OPAQUE_THREAD; header.params.len()];
+            if code.body.call_info(inst).function_type == header.ty {
+                let passed = argument_sources(code, answer, inst);
+                for (into, from) in sources.iter_mut().zip(passed) {
+                    *into = from;
+                }
+            }
+            match all.iter_mut().find(|(of, _)| *of == callee) {
+                None => all.push((callee, sources)),
+                Some((_, known)) => {
+                    unite(known, &sources);
+                }
+            }
+        }
+    });
+    all
+}
+
+fn unite(into: &mut [SourceSet], from: &[SourceSet]) -> bool {
+    let mut grew = false;
+    for (into, &from) in into.iter_mut().zip(from) {
+        grew |= !into.contains(from);
+        *into |= from;
+    }
+    grew
+}
+
+/// Callers that are asked together: a group without an edited one is validated in one step, of others each caller is looked at.
+const GROUP: usize = 16;
+
+/// The sources of a function's arguments, as one group of its callers passes them.
+///
+/// *Reads* [`call_place`], [`passed_arguments`] of the group. *Cost* O(callers of the group).
+#[salsa::tracked(returns(ref))]
+fn arguments_of_group(db: &dyn Db, function: FunctionInput, group: usize) -> Vec<SourceSet> {
+    let place = call_place(db, function);
+    let callers = place.callers.iter().skip(group * GROUP).take(GROUP);
+    let mut all = vec![SourceSet::EMPTY; function.header(db).params.len()];
+    for &caller in callers.filter(|caller| !place.component.contains(caller)) {
+        let passed = passed_arguments(db, caller).iter().find(|(of, _)| *of == function);
+        if let Some((_, sources)) = passed {
+            unite(&mut all, sources);
+        }
+    }
+    all
+}
+
+fn from_outside(db: &dyn Db, function: FunctionInput) -> Vec<SourceSet> {
+    let groups = call_place(db, function).callers.len().div_ceil(GROUP);
+    let mut all = vec![SourceSet::EMPTY; function.header(db).params.len()];
+    for group in 0..groups {
+        unite(&mut all, arguments_of_group(db, function, group));
+    }
+    all
+}
+
+/// The sources of each argument of a function all of whose callers are known: those of what is passed. None for others.
+///
+/// What decides whether a call is executed adds nothing: threads are together in the callee only if they were at the call.
+///
+/// *Reads* [`call_place`], [`passed_arguments`] of the callers. *Changes when* an argument's sources do. *Cost* O(callers).
+#[salsa::tracked(returns(ref))]
+pub fn argument_facts(db: &dyn Db, function: FunctionInput) -> Option<Vec<SourceSet>> {
+    let place = call_place(db, function);
+    if !place.is_closed || place.depth > DEPTH || place.callers.is_empty() {
+        return None;
+    }
+    match place.component.first() {
+        None => Some(without_copies(db, function, from_outside(db, function))),
+        Some(&first) => {
+            let all = component_arguments(db, first).iter().find(|(of, _)| *of == function);
+            all.and_then(|(_, arguments)| arguments.clone())
+        }
+    }
+}
+
+/// A pointer to a copy is another pointer.
+fn without_copies(
+    db: &dyn Db,
+    function: FunctionInput,
+    mut arguments: Vec<SourceSet>,
+) -> Vec<SourceSet> {
+    let (context, header) = (function.module(db).context(db), function.header(db));
+    for (position, sources) in arguments.iter_mut().enumerate() {
+        if analysis::is_copied(context, header, position) {
+            *sources = SourceSet::OPAQUE_THREAD;
+        }
+    }
+    arguments
+}
+
+/// The arguments of functions in recursion with each other, by the first of them. None for one that is not closed.
+///
+/// *Reads* what the divergence of all of them reads, and [`passed_arguments`] of callers outside. *Cost* that of their divergence,
+/// times the rounds.
+#[salsa::tracked(returns(ref))]
+fn component_arguments(
+    db: &dyn Db,
+    first: FunctionInput,
+) -> Vec<(FunctionInput, Option<Vec<SourceSet>>)> {
+    let members = &call_place(db, first).component;
+    let start = |&member: &FunctionInput| {
+        let known = call_place(db, member).is_closed.then(|| from_outside(db, member));
+        (member, known.map(|sources| without_copies(db, member, sources)))
+    };
+    let mut found: Vec<(FunctionInput, Option<Vec<SourceSet>>)> =
+        members.iter().map(start).collect();
+    for _ in 0..ROUNDS {
+        let mut is_stable = true;
+        for at in 0..found.len() {
+            let member = found[at].0;
+            // Nothing is known of more arguments than there are.
+            let arguments = found[at].1.clone().unwrap_or_default();
+            for (callee, sources) in passed_with(db, member, &arguments) {
+                let known = found.iter_mut().find(|(of, _)| *of == callee);
+                if let Some((_, Some(known))) = known {
+                    is_stable &= !unite(known, &sources);
+                }
+            }
+        }
+        if is_stable {
+            return found;
+        }
+    }
+    members.iter().map(|&member| (member, None)).collect()
+}
+
+/// What a function passes when its own arguments have these sources.
+fn passed_with(
+    db: &dyn Db,
+    function: FunctionInput,
+    arguments: &[SourceSet],
+) -> Vec<(FunctionInput, Vec<SourceSet>)> {
+    let calls = KnownCalls { arguments: Some(arguments), ..KnownCalls::new(db, function) };
+    let (Some(cfg), Some(dom)) = (cfg(db, function).as_ref(), dom_tree(db, function).as_ref())
+    else {
+        return Vec::new();
+    };
+    let table = with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
+        let memory = PrivateMemory::new(code, around, cfg, dom);
+        lower::full_with(code, around, &memory, 0)
+    });
+    match (table, flow_facts(db, function)) {
+        (Some(table), Some(flow)) => passed(db, function, &solve(flow, &table, Rules::Precise)),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,125 @@
+//! Queries on variance within a workgroup, on what barriers show, and on inactive lanes. Nothing else reads them.
+
+use phalanx_analysis::{
+    control,
+    divergence::{Divergence, Rules, solve},
+    lower::{Definition, Numbering},
+    true_uniformity::{self, Known},
+    variance::{BarrierModel, Variance, barrier_blocks, barriers},
+};
+use phalanx_graph::{BitSet, Node};
+use phalanx_ir::{InstId, Opcode, ValueKind};
+use phalanx_target::{AddressSpace, Scope, SourceSet, varying};
+
+use super::facts::{
+    NO_CALLEES, affect_map, divergence, flow_facts, is_kernel, launch_facts, target, with_code,
+};
+use super::graph::{cfg, cycles, postdom_tree};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// Along which dimensions values, statements, terminators and blocks differ within a workgroup.
+///
+/// *Reads* [`affect_map`], [`divergence()`], [`launch_facts`] and the graph facts. *Changes when* one of these does. *Cost* near-linear.
+#[salsa::tracked(returns(ref))]
+pub fn variance(db: &dyn Db, function: FunctionInput) -> Option<Variance> {
+    let table = affect_map(db, function).as_ref()?;
+    let postdom = postdom_tree(db, function).as_deref()?;
+    let answer = divergence(db, function).as_ref()?;
+    let launch = launch_facts(db, function);
+    Some(Variance::new(flow_facts(db, function)?, postdom, table, answer, launch))
+}
+
+/// Blocks whose terminators are uniform in each workgroup if barriers are used rightly.
+///
+/// *Reads* `header`, `flow`, `body`, `cfg`, `postdom_tree`, `cycles`. *Changes when* a barrier or the graph does. *Cost* see
+/// [`barriers`].
+#[salsa::tracked(returns(ref))]
+pub fn invariant_branches(
+    db: &dyn Db,
+    function: FunctionInput,
+    model: BarrierModel,
+) -> Option<Vec<Node>> {
+    let blocks = with_code(db, function, NO_CALLEES, |code, _| barrier_blocks(code))?;
+    let cycles = cycles(db, function).as_deref()?;
+    let (cfg, postdom) = (cfg(db, function).as_deref()?, postdom_tree(db, function).as_deref()?);
+    Some(barriers::invariant_branches(cfg, postdom, cycles, &blocks, model))
+}
+
+/// As [`divergence()`], where barriers are taken to be used rightly: the terminators of [`invariant_branches`] go one way in each
+/// workgroup. What is assumed is said of terminators only; their conditions are what they are.
+///
+/// *Reads* [`affect_map`], [`invariant_branches`] and the graph facts. *Changes when* an instruction does. *Cost* as one
+/// [`divergence()`] from scratch.
+#[salsa::tracked(returns(ref))]
+pub fn assumed_divergence(
+    db: &dyn Db,
+    function: FunctionInput,
+    model: BarrierModel,
+) -> Option<Divergence> {
+    let branches = invariant_branches(db, function, model).as_ref()?;
+    if branches.is_empty() {
+        return divergence(db, function).clone();
+    }
+    let mut table = affect_map(db, function).clone()?;
+    for &branch in branches {
+        table.assume_uniform_in_group(branch);
+    }
+    Some(solve(flow_facts(db, function)?, &table, Rules::Precise))
+}
+
+/// As [`control_divergence`](super::control_divergence), from [`assumed_divergence`].
+///
+/// *Reads* [`assumed_divergence`], `postdom_tree`. *Cost* near-linear per source.
+#[salsa::tracked(returns(ref))]
+pub fn assumed_control_divergence(
+    db: &dyn Db,
+    function: FunctionInput,
+    model: BarrierModel,
+) -> Option<Vec<SourceSet>> {
+    let postdom = postdom_tree(db, function).as_deref()?;
+    let answer = assumed_divergence(db, function, model).as_ref()?;
+    Some(control::control_divergence(cfg(db, function).as_deref()?, postdom, answer.terminators()))
+}
+
+/// The values that are equal over all lanes of a wave, active or not, by number.
+///
+/// *Reads* `header`, [`affect_map`], [`divergence()`], [`launch_facts`] and the graph facts. *Changes when* one of these does. *Cost* near-linear.
+#[salsa::tracked(returns(ref))]
+pub fn truly_uniform(db: &dyn Db, function: FunctionInput) -> Option<BitSet> {
+    let (body, numbering) = (function.body(db), Numbering::new(function.header(db)));
+    // Loads of memory that is the same for all are told apart by their address where it matters; this leaves out a little more.
+    let is_read_from_private = |value| match numbering.definition(value) {
+        Definition::Inst(inst) => {
+            body.inst(inst).opcode == Opcode::Load && !is_constant_load(db, function, inst)
+        }
+        Definition::Argument(_) => false,
+    };
+    Some(true_uniformity::truly_uniform(Known {
+        flow: flow_facts(db, function)?,
+        postdom: postdom_tree(db, function).as_deref()?,
+        table: affect_map(db, function).as_ref()?,
+        divergence: divergence(db, function).as_ref()?,
+        varying: varying(Scope::Wave, launch_facts(db, function)),
+        arguments: function.header(db).params.len(),
+        is_kernel: is_kernel(db, function),
+        is_read_from_private: &is_read_from_private,
+    }))
+}
+
+/// Whether a load reads constant memory by its type.
+fn is_constant_load(db: &dyn Db, function: FunctionInput, load: InstId) -> bool {
+    let module = function.module(db);
+    let (context, body) = (module.context(db), function.body(db));
+    let address = body.operands(load)[0];
+    let ty = match address.kind() {
+        ValueKind::Inst(inst) => body.inst(inst).ty,
+        ValueKind::Arg(position) => function.header(db).params[position as usize],
+        ValueKind::Const(constant) => context.const_data(constant).ty,
+        _ => return false,
+    };
+    let architecture = target(db, module).architecture();
+    let space = context.type_kind(ty).address_space();
+    space.is_some_and(|space| AddressSpace::of(architecture, space).is_constant())
+}

@@ -1,0 +1,542 @@
+//! From links to the model.
+
+use phalanx_analysis::{
+    affect::{User, UserKind},
+    explain::{Cause, Fact, Link, Separation},
+    lower::{Definition, MemoryVersion, Numbering, VersionBy},
+};
+use phalanx_db::{
+    Database, FunctionInput,
+    queries::{self, Subject},
+};
+use phalanx_graph::{CycleId, Node};
+use phalanx_ir::{
+    BlockId, InstId, Opcode, Type, Value, flow,
+    function::FunctionRef,
+    metadata::{Field, Metadata, MetadataId, MetadataValue, kind},
+};
+use phalanx_llvm::{FunctionPrinter, ModulePrinter};
+use phalanx_target::{Scope, SourceSet, varying};
+
+use super::{DebugPlace, Explanation, Step, UnknownName, words};
+use crate::analyze::{Lines, Place, names};
+
+/// How many scopes are looked through for the file of a debug location.
+const SCOPES: usize = 64;
+
+/// Explains one function.
+#[derive(Debug)]
+pub struct Explainer<'a> {
+    db: &'a Database,
+    input: FunctionInput,
+    function: FunctionRef<'a>,
+    numbering: Numbering,
+    printer: FunctionPrinter<'a>,
+    lines: Lines<'a>,
+}
+
+impl<'a> Explainer<'a> {
+    /// `source` is the text that the module was read from, for lines.
+    pub fn new(
+        db: &'a Database,
+        input: FunctionInput,
+        printer: &'a ModulePrinter<'a>,
+        source: &'a [u8],
+    ) -> Self {
+        let function = input.view(db);
+        Explainer {
+            db,
+            input,
+            function,
+            numbering: Numbering::new(function.header),
+            printer: printer.function(function),
+            lines: Lines::new(db, input, source),
+        }
+    }
+
+    /// The value with a name, with or without its `%`. O(values).
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn value(&self, name: &str) -> Result<Value, UnknownName> {
+        let wanted = with_percent(name);
+        let values = || {
+            let arguments = (0..self.function.header.params.len() as u32).map(Value::arg);
+            let results = self.insts().filter(|&i| self.function.body.inst(i).ty != Type::VOID);
+            arguments.chain(results.map(Value::inst))
+        };
+        values().find(|&value| self.operand(value) == wanted).ok_or_else(|| {
+            UnknownName::among("value", &wanted, values().map(|value| self.operand(value)))
+        })
+    }
+
+    /// The block with a name, with or without its `%`. O(blocks).
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn block(&self, name: &str) -> Result<BlockId, UnknownName> {
+        let wanted = with_percent(name);
+        let blocks = || self.function.flow.order().iter().copied();
+        let name = |block| self.block_name(flow::node_of(block));
+        blocks()
+            .find(|&block| name(block) == wanted)
+            .ok_or_else(|| UnknownName::among("block", &wanted, blocks().map(name)))
+    }
+
+    /// Everything on a line that differs between threads of a scope, in order: values, branches, and uses that do where their value
+    /// does not. The line is one of the program that was compiled where any instruction of the function says from which it comes,
+    /// and else one of the text.
+    pub fn on_line(&self, line: u32, scope: Scope) -> Vec<Subject> {
+        let (Some(divergence), Some(cfg)) = (
+            queries::divergence(self.db, self.input).as_ref(),
+            queries::cfg(self.db, self.input).as_deref(),
+        ) else {
+            return Vec::new();
+        };
+        let varying = self.varying(scope);
+        let has_debug = self.insts().any(|inst| self.debug(inst).is_some());
+        let mut found = Vec::new();
+        for inst in self.insts() {
+            let at = match has_debug {
+                true => self.debug(inst).map(|place| place.line),
+                false => Some(self.lines.inst(inst).line),
+            };
+            if at != Some(line) {
+                continue;
+            }
+            let body = self.function.body;
+            let block = body.block_of(inst).filter(|_| body.inst(inst).opcode.is_terminator());
+            if let Some(block) = block.filter(|&block| cfg.is_branch(flow::node_of(block))) {
+                if divergence.terminator(flow::node_of(block)).intersects(varying) {
+                    found.push(Subject::Branch(block));
+                }
+            } else if divergence.value(self.numbering.inst(inst)).intersects(varying) {
+                found.push(Subject::Value(Value::inst(inst)));
+            }
+            for operand in 0..body.operands(inst).len() {
+                let subject = Subject::Use { user: inst, operand };
+                let Some(Fact::Use(value, user)) = queries::fact_of(self.db, self.input, subject)
+                else {
+                    continue;
+                };
+                let is_temporal = divergence.at_use(value, user).intersects(varying)
+                    && !divergence.value(value).intersects(varying);
+                if is_temporal {
+                    found.push(subject);
+                }
+            }
+        }
+        found
+    }
+
+    /// Why something differs between threads of a scope. None for what has no facts, such as a constant.
+    pub fn explain(&self, subject: Subject, scope: Scope) -> Option<Explanation> {
+        let fact = queries::fact_of(self.db, self.input, subject)?;
+        let chain = queries::explain(self.db, self.input, subject, scope);
+        let (what, kind) = match subject {
+            Subject::Value(value) => (self.operand(value), "value"),
+            Subject::Use { user, operand } => {
+                (format!("operand {operand} of {}", self.inst_name(user)), "use")
+            }
+            Subject::Branch(block) => (self.block_name(flow::node_of(block)), "branch"),
+            Subject::Block(block) => (self.block_name(flow::node_of(block)), "block"),
+        };
+        Some(Explanation {
+            subject: what,
+            kind,
+            place: self.place(fact).0,
+            scope: scope.name(),
+            divergent: !chain.is_empty(),
+            sources: names(self.sources(fact)),
+            steps: chain.iter().map(|link| self.step(link)).collect(),
+        })
+    }
+
+    fn varying(&self, scope: Scope) -> SourceSet {
+        varying(scope, queries::launch_facts(self.db, self.input))
+    }
+
+    fn sources(&self, fact: Fact) -> SourceSet {
+        let Some(facts) = queries::divergence(self.db, self.input) else { return SourceSet::ALL };
+        match fact {
+            Fact::Value(value) => facts.value(value),
+            Fact::Use(value, user) => facts.at_use(value, user),
+            Fact::Terminator(block) => facts.terminator(block),
+            Fact::Block(block) => {
+                let control = queries::control_divergence(self.db, self.input).as_ref();
+                control.map_or(SourceSet::ALL, |control| control[block.index()])
+            }
+        }
+    }
+
+    fn insts(&self) -> impl Iterator<Item = InstId> {
+        let body = self.function.body;
+        self.function.flow.order().iter().flat_map(move |&block| body.block_insts(block))
+    }
+
+    fn operand(&self, value: Value) -> String {
+        text(|out| self.printer.operand(value, false, out))
+    }
+
+    /// The version of private memory that a value stands for, if it does.
+    fn version(&self, value: phalanx_analysis::Value) -> Option<&'a MemoryVersion> {
+        let versions = queries::memory_versions(self.db, self.input);
+        let at = versions.binary_search_by_key(&value, |version| version.value).ok()?;
+        versions.get(at)
+    }
+
+    fn value_name(&self, value: phalanx_analysis::Value) -> String {
+        if let Some(version) = self.version(value) {
+            return format!("the content of {}", self.inst_name(version.object));
+        }
+        match self.numbering.definition(value) {
+            Definition::Argument(position) => self.operand(Value::arg(position)),
+            Definition::Inst(inst) => self.inst_name(inst),
+        }
+    }
+
+    /// The name of an instruction; where it has no result, what it is.
+    fn inst_name(&self, inst: InstId) -> String {
+        let data = self.function.body.inst(inst);
+        match data.ty == Type::VOID {
+            false => self.operand(Value::inst(inst)),
+            true => format!("the {}", data.opcode.text()),
+        }
+    }
+
+    fn block_name(&self, node: Node) -> String {
+        text(|out| self.printer.block_operand(flow::block_of(node), out))
+    }
+
+    fn what(&self, fact: Fact) -> String {
+        match fact {
+            Fact::Value(value) => self.value_name(value),
+            Fact::Use(value, _) => self.value_name(value),
+            Fact::Terminator(block) => format!("the branch of {}", self.block_name(block)),
+            Fact::Block(block) => self.block_name(block),
+        }
+    }
+
+    fn inst_of(&self, fact: Fact) -> Option<InstId> {
+        let of_value = |value| match self.version(value).map(|version| version.by) {
+            Some(VersionBy::Write(inst)) => Some(inst),
+            Some(VersionBy::Phi(_)) => None,
+            None => match self.numbering.definition(value) {
+                Definition::Inst(inst) => Some(inst),
+                Definition::Argument(_) => None,
+            },
+        };
+        let terminator = |block| self.function.body.terminator(flow::block_of(block));
+        match fact {
+            Fact::Value(value) => of_value(value),
+            Fact::Use(_, user) => match user.kind() {
+                UserKind::Value(user) => of_value(user),
+                UserKind::Terminator(block) => terminator(block),
+            },
+            Fact::Terminator(block) => terminator(block),
+            Fact::Block(_) => None,
+        }
+    }
+
+    fn place(&self, fact: Fact) -> (Place, Option<DebugPlace>) {
+        if let Some(inst) = self.inst_of(fact) {
+            return (self.lines.inst(inst), self.debug(inst));
+        }
+        if let Fact::Value(value) = fact
+            && let Some(VersionBy::Phi(block)) = self.version(value).map(|version| version.by)
+        {
+            return (self.lines.block(flow::block_of(block)), None);
+        }
+        match fact {
+            Fact::Value(value) => match self.numbering.definition(value) {
+                Definition::Argument(position) => (self.lines.argument(position), None),
+                Definition::Inst(inst) => (self.lines.inst(inst), self.debug(inst)),
+            },
+            Fact::Block(block) => (self.lines.block(flow::block_of(block)), None),
+            _ => (Place::default(), None),
+        }
+    }
+
+    /// Where an instruction comes from, by its debug location.
+    fn debug(&self, inst: InstId) -> Option<DebugPlace> {
+        let mut attachments = self.function.extras.attachments_of(inst);
+        let location = attachments.find(|attachment| attachment.kind == kind::DBG)?.node;
+        let module = self.input.module(self.db);
+        let (metadata, context) = (&module.shell(self.db).metadata, module.context(self.db));
+        let number = |field| {
+            let value = metadata.field(location, field).and_then(|value| value.as_int(context));
+            u32::try_from(value.unwrap_or(0)).unwrap_or(0)
+        };
+        let line = number(Field::Line);
+        let file = file_of(metadata, location).map(|name| context.text(name).into_owned());
+        (line != 0).then(|| DebugPlace {
+            file: file.unwrap_or_default(),
+            line,
+            column: number(Field::Column),
+        })
+    }
+
+    fn step(&self, link: &Link) -> Step {
+        let (place, debug) = self.place(link.fact);
+        let text = match (self.inst_of(link.fact), link.fact) {
+            (Some(inst), _) => text(|out| self.printer.inst(inst, out)),
+            (None, Fact::Value(value)) if self.version(value).is_some() => self.what(link.fact),
+            (None, Fact::Value(value)) => match self.numbering.definition(value) {
+                Definition::Argument(position) => text(|out| self.printer.arg(position, out)),
+                Definition::Inst(_) => String::new(),
+            },
+            (None, fact) => self.what(fact),
+        };
+        let separation = separation_of(&link.cause);
+        let cycle = match &link.cause {
+            Cause::Temporal { cycle, .. } => *cycle,
+            Cause::Assumed { cycle, .. } => Some(*cycle),
+            _ => None,
+        };
+        let (kind, sentence) = self.say(link);
+        let branch = match &link.cause {
+            Cause::Control { branch, .. } => Some(*branch),
+            _ => separation.map(|separation| separation.branch),
+        };
+        let way = |way: &Vec<Node>| way.iter().map(|&node| self.block_name(node)).collect();
+        Step {
+            kind,
+            what: self.what(link.fact),
+            text,
+            source: link.source.name().unwrap_or_default(),
+            place,
+            debug,
+            sentence,
+            branch: branch.map(|branch| self.block_name(branch)),
+            cycle: cycle.map(|cycle| self.entries(cycle)),
+            exit: separation
+                .and_then(|s| s.exit)
+                .map(|(from, to)| [self.block_name(from), self.block_name(to)]),
+            ways: separation
+                .and_then(|s| s.ways.as_ref())
+                .map(|[one, other]| [way(one), way(other)]),
+        }
+    }
+
+    fn entries(&self, cycle: CycleId) -> Vec<String> {
+        let cycles = queries::cycles(self.db, self.input).as_deref();
+        cycles.map_or_else(Vec::new, |cycles| {
+            cycles.entries(cycle).map(|entry| self.block_name(entry)).collect()
+        })
+    }
+
+    /// The kind of a link, and its sentence.
+    fn say(&self, link: &Link) -> (&'static str, String) {
+        let what = self.what(link.fact);
+        match &link.cause {
+            Cause::Source => ("source", self.say_source(link, &what)),
+            Cause::Operand(operand) => self.say_operand(link.fact, *operand, &what),
+            Cause::Join(separation) => ("join", self.say_join(separation, &what)),
+            Cause::Temporal { value, cycle, separation } => {
+                ("temporal", self.say_temporal(link.fact, *value, *cycle, separation))
+            }
+            Cause::Assumed { cycle, separation } => {
+                let entries = self.entries(*cycle);
+                let branch = self.block_name(separation.branch);
+                let sentence = format!(
+                    "{what} is computed in an irreducible cycle (entries {}), in which threads that separate at the end of \
+                     {branch} cannot be expected to stay together",
+                    entries.join(", ")
+                );
+                ("assumed", sentence)
+            }
+            Cause::Control { branch, by_block } => {
+                let branch = self.block_name(*branch);
+                let sentence = match by_block {
+                    false => {
+                        format!("whether {what} is executed is decided at the end of {branch}")
+                    }
+                    true => format!(
+                        "whether {what} is executed is decided at the end of {branch}, which not all threads reach"
+                    ),
+                };
+                ("control", sentence)
+            }
+            _ => ("other", format!("{what} depends on something else")),
+        }
+    }
+
+    fn say_source(&self, link: &Link, what: &str) -> String {
+        let source = words::source(link.source);
+        let opcode = self.inst_of(link.fact).map(|inst| self.function.body.inst(inst).opcode);
+        match (link.fact, opcode) {
+            (Fact::Terminator(_), _) => {
+                format!("{what} is taken by each thread on its own account")
+            }
+            (_, None) => {
+                format!("the argument {what} can be {source}: nothing is known of callers")
+            }
+            (_, Some(Opcode::Call)) => format!("{what} is the result of a call: {source}"),
+            (_, Some(Opcode::Load)) => format!("{what} is loaded from memory: {source}"),
+            (_, Some(Opcode::AtomicRmw | Opcode::CmpXchg)) => {
+                format!("{what} is what an atomic operation found: {source}")
+            }
+            _ => format!("{what} is {source}"),
+        }
+    }
+
+    fn say_operand(
+        &self,
+        fact: Fact,
+        operand: phalanx_analysis::Value,
+        what: &str,
+    ) -> (&'static str, String) {
+        let value = self.value_name(operand);
+        if let Fact::Use(_, user) = fact {
+            let user = self.user_name(user);
+            return (
+                "operand",
+                format!("{user} reads {value}, which differs where it is computed"),
+            );
+        }
+        if let Fact::Value(own) = fact
+            && let Some(own) = self.version(own)
+        {
+            return ("memory", self.say_version(own, operand, what));
+        }
+        let Some(inst) = self.inst_of(fact) else {
+            return ("operand", format!("{what} depends on {value}"));
+        };
+        let body = self.function.body;
+        if self.version(operand).is_some() {
+            return ("memory", format!("{what} is read from private memory: {value}"));
+        }
+        let ir_value = match self.numbering.definition(operand) {
+            Definition::Argument(position) => Value::arg(position),
+            Definition::Inst(inst) => Value::inst(inst),
+        };
+        let position = body.operands(inst).iter().position(|&o| o == ir_value);
+        match (body.inst(inst).opcode, position) {
+            _ if matches!(fact, Fact::Terminator(_)) => {
+                ("operand", format!("{what} is decided by {value}"))
+            }
+            (Opcode::Call, Some(at)) if at < body.call_args(inst).len() => (
+                "argument",
+                format!("{what} is the result of a call with {value} as argument {at}"),
+            ),
+            (Opcode::Load, None) => (
+                "memory",
+                format!(
+                    "{what} is read from private memory, where {value} was stored or is an index"
+                ),
+            ),
+            (Opcode::Load, Some(0)) => {
+                ("address", format!("{what} is loaded from the address {value}"))
+            }
+            (Opcode::Phi, Some(at)) => {
+                let block = body.phi_incoming(inst).nth(at).map(|(_, block)| flow::node_of(block));
+                let from = block.map(|b| format!(" from {}", self.block_name(b)));
+                (
+                    "operand",
+                    format!("{what} is {value} for threads that come{}", from.unwrap_or_default()),
+                )
+            }
+            _ => ("operand", format!("{what} is computed from {value}")),
+        }
+    }
+
+    fn say_version(
+        &self,
+        version: &MemoryVersion,
+        operand: phalanx_analysis::Value,
+        what: &str,
+    ) -> String {
+        let value = self.value_name(operand);
+        match (version.by, self.version(operand).is_some()) {
+            (VersionBy::Write(_), true) => format!("{what} is in part what it was before"),
+            (VersionBy::Write(_), false) => format!("{what} is changed here, with {value}"),
+            (VersionBy::Phi(block), _) => {
+                format!("{what} at the start of {} can be {value}", self.block_name(block))
+            }
+        }
+    }
+
+    fn user_name(&self, user: User) -> String {
+        match user.kind() {
+            UserKind::Value(user) => self.value_name(user),
+            UserKind::Terminator(block) => self.what(Fact::Terminator(block)),
+        }
+    }
+
+    fn say_join(&self, separation: &Separation, what: &str) -> String {
+        let branch = self.block_name(separation.branch);
+        let mut sentence = format!(
+            "{what} merges different values for threads that separate at the end of {branch}"
+        );
+        if let Some((from, to)) = separation.exit {
+            let (from, to) = (self.block_name(from), self.block_name(to));
+            sentence +=
+                &format!(", and then leave a cycle from {from} to {to} in different iterations");
+        }
+        if let Some(cycle) = separation.apart_in {
+            let entries = self.entries(cycle).join(", ");
+            sentence += &format!(", and run apart in the irreducible cycle with entries {entries}");
+        }
+        sentence
+    }
+
+    fn say_temporal(
+        &self,
+        fact: Fact,
+        value: phalanx_analysis::Value,
+        cycle: Option<CycleId>,
+        separation: &Separation,
+    ) -> String {
+        let (value, branch) = (self.value_name(value), self.block_name(separation.branch));
+        let reader = match fact {
+            Fact::Use(_, user) => self.user_name(user),
+            fact => self.what(fact),
+        };
+        let entries = cycle.map(|cycle| self.entries(cycle)).unwrap_or_default();
+        let cycle = match entries.as_slice() {
+            [] => "its cycle".to_owned(),
+            [header] => format!("the cycle of {header}"),
+            entries => format!("the cycle with entries {}", entries.join(", ")),
+        };
+        let exit = separation.exit.map(|(from, to)| {
+            format!(" from {} to {}", self.block_name(from), self.block_name(to))
+        });
+        format!(
+            "{reader} reads {value} outside of {cycle}, which threads leave{} in different iterations because they separate at \
+             the end of {branch}",
+            exit.unwrap_or_default()
+        )
+    }
+}
+
+fn separation_of(cause: &Cause) -> Option<&Separation> {
+    match cause {
+        Cause::Join(separation)
+        | Cause::Temporal { separation, .. }
+        | Cause::Assumed { separation, .. } => Some(separation),
+        _ => None,
+    }
+}
+
+/// The name of the file of a debug location: that of the nearest scope that has one.
+fn file_of(metadata: &Metadata, location: MetadataId) -> Option<phalanx_ir::Symbol> {
+    let node = |at, field| metadata.field(at, field).and_then(MetadataValue::as_node);
+    let mut at = location;
+    for _ in 0..SCOPES {
+        if let Some(file) = node(at, Field::File) {
+            return metadata.field(file, Field::Filename).and_then(MetadataValue::as_string);
+        }
+        at = node(at, Field::Scope)?;
+    }
+    None
+}
+
+fn with_percent(name: &str) -> String {
+    if name.starts_with('%') { name.to_owned() } else { format!("%{name}") }
+}
+
+fn text(write: impl FnOnce(&mut Vec<u8>)) -> String {
+    let mut out = Vec::new();
+    write(&mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}

@@ -1,0 +1,80 @@
+//! `phalanx explain`: chains of causes as plain data, as text and as JSON.
+//!
+//! A model of what there is to say ([`Explanation`]) is made from the links of a chain; [`write_text`] draws it with the lines of
+//! the source, serde makes JSON of it (field names are the format). One sentence per link, in the order of the chain: from
+//! what was asked about to what introduces the source.
+
+mod build;
+mod names;
+mod text;
+mod words;
+
+use serde::Serialize;
+
+pub use build::Explainer;
+pub use names::UnknownName;
+pub use text::write_text;
+
+pub use crate::analyze::Place;
+
+/// Why something diverges, or that it does not.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Explanation {
+    /// What was asked about: `%v`, `%bb`, `operand 0 of %v`.
+    pub subject: String,
+    /// What kind of thing that is: `value`, `use`, `branch`, `block`.
+    pub kind: &'static str,
+    /// Where it is.
+    pub place: Place,
+    /// The scope that was asked about.
+    pub scope: &'static str,
+    /// Whether it differs between threads of the scope.
+    pub divergent: bool,
+    /// Everything that it depends on.
+    pub sources: Vec<&'static str>,
+    /// The chain, what was asked about first; empty when it is uniform.
+    pub steps: Vec<Step>,
+}
+
+/// One link of the chain.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Step {
+    /// `source`, `operand`, `argument` (of a call), `address` (of a load), `join`, `temporal`, `assumed`, `control`.
+    pub kind: &'static str,
+    /// The value, use, branch or block that this is about.
+    pub what: String,
+    /// Its instruction or label as text.
+    pub text: String,
+    /// The source that it depends on.
+    pub source: &'static str,
+    /// Where it stands.
+    pub place: Place,
+    /// Where it stands in the program that was compiled, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debug: Option<DebugPlace>,
+    /// Why, in a sentence.
+    pub sentence: String,
+    /// The block at whose end threads separate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The entries of the cycle that matters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<Vec<String>>,
+    /// The edge by which threads leave it in different iterations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit: Option<[String; 2]>,
+    /// Two ways from the branch to the join that bring different values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ways: Option<[Vec<String>; 2]>,
+}
+
+/// A place by debug information.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct DebugPlace {
+    /// Name of the file; empty when unknown.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1; 0 when unknown.
+    pub column: u32,
+}

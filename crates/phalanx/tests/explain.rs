@@ -1,0 +1,124 @@
+//! Explanations of everything in the kernels of the test suite.
+#![allow(clippy::disallowed_methods, reason = "tests read files")]
+
+use std::path::Path;
+
+use phalanx::{
+    Session,
+    db::queries,
+    ir::Type,
+    llvm::ModulePrinter,
+    prelude::*,
+    report::{
+        diagnostics::SourceText,
+        explain::{Explainer, write_text},
+    },
+};
+
+/// Everything that can be asked about.
+fn subjects(session: &Session, function: FunctionId) -> Vec<Subject> {
+    let code = session.code(function);
+    let arguments = 0..code.header.params.len() as u32;
+    let mut all: Vec<Subject> =
+        arguments.map(|position| Subject::Value(Value::arg(position))).collect();
+    for &block in code.flow.order() {
+        all.extend([Subject::Block(block), Subject::Branch(block)]);
+        for inst in code.body.block_insts(block) {
+            if code.body.inst(inst).ty != Type::VOID {
+                all.push(Subject::Value(Value::inst(inst)));
+            }
+            let operands = 0..code.body.operands(inst).len();
+            all.extend(operands.map(|operand| Subject::Use { user: inst, operand }));
+        }
+    }
+    all
+}
+
+/// What the analysis says of a subject, by other ways than an explanation.
+fn is_divergent(session: &Session, function: FunctionId, subject: Subject, scope: Scope) -> bool {
+    use phalanx::analysis::explain::Fact;
+    let view = session.divergence(function).expect("it has a body");
+    match queries::fact_of(session.database(), function.input(), subject) {
+        None => false,
+        Some(Fact::Value(value)) => view.facts().value(value).intersects(view.varying(scope)),
+        Some(Fact::Use(value, user)) => {
+            view.facts().at_use(value, user).intersects(view.varying(scope))
+        }
+        Some(Fact::Terminator(block)) => {
+            view.facts().terminator(block).intersects(view.varying(scope))
+        }
+        Some(Fact::Block(block)) => {
+            view.is_divergent_control(phalanx::ir::flow::block_of(block), scope)
+        }
+    }
+}
+
+/// A chain for what diverges and for nothing else; every link has a place, a source and a sentence of its kind.
+#[test]
+fn everything_in_the_test_suite() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-suite/ll");
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("it is there").flatten().map(|e| e.path()).collect();
+    files.sort();
+    let (mut chains, mut links) = (0, 0);
+    for path in files.iter().filter(|path| path.extension().is_some_and(|e| e == "ll")) {
+        let text = std::fs::read(path).expect("it can be read");
+        let name = path.display().to_string();
+        let mut session = Session::new();
+        let module = session.read(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let functions: Vec<FunctionId> = session.functions(module).collect();
+        let db = session.database();
+        let views = module.input().functions(db).iter().map(|e| e.input.view(db)).collect();
+        let printer = ModulePrinter::with_functions(module.input().shell(db), views);
+        for &function in &functions {
+            let explainer = Explainer::new(db, function.input(), &printer, &text);
+            for subject in subjects(&session, function) {
+                for scope in [Scope::Wave, Scope::Grid] {
+                    let chain = session.explain(function, subject, scope);
+                    let expected = is_divergent(&session, function, subject, scope);
+                    assert_eq!(!chain.is_empty(), expected, "{name}: {subject:?} in the {scope:?}");
+                    let Some(explanation) = explainer.explain(subject, scope) else { continue };
+                    assert_eq!(explanation.steps.len(), chain.len());
+                    for step in &explanation.steps {
+                        assert!(step.place.line > 0, "{name}: {step:?}");
+                        assert!(step.kind != "other" && !step.source.is_empty(), "{step:?}");
+                    }
+                    let shown = SourceText { name: "k.ll", text: &text };
+                    let mut out = String::new();
+                    write_text(&explanation, shown, &mut out).expect("a string can be written to");
+                    assert_eq!(out.matches("because:").count(), chain.len(), "{out}");
+                    chains += usize::from(expected);
+                    links += chain.len();
+                }
+            }
+        }
+    }
+    assert!(chains > 500 && links > 2 * chains, "{chains} chains, {links} links");
+}
+
+/// Facts follow edits, and so do explanations.
+#[test]
+fn an_explanation_after_an_edit() {
+    let text = br#"
+target triple = "amdgcn-amd-amdhsa"
+declare i32 @llvm.amdgcn.workitem.id.x()
+define amdgpu_kernel void @k(ptr addrspace(1) %out, i32 %n) {
+  %id = call i32 @llvm.amdgcn.workitem.id.x()
+  %sum = add i32 %id, %n
+  %twice = mul i32 %sum, 2
+  store i32 %twice, ptr addrspace(1) %out
+  ret void
+}
+"#;
+    let mut session = Session::new();
+    let module = session.read(text).expect("it is valid");
+    let kernel = session.function(module, "k").expect("it is defined");
+    let entry = session.code(kernel).flow.entry().expect("it has a body");
+    let insts: Vec<InstId> = session.code(kernel).body.block_insts(entry).collect();
+    let twice = Subject::Value(Value::inst(insts[2]));
+    assert_eq!(session.explain(kernel, twice, Scope::Wave).len(), 3);
+    session
+        .edit(kernel, |edit| edit.set_operand(insts[1], 0, Value::arg(1)))
+        .expect("the edit is fine");
+    assert_eq!(session.explain(kernel, twice, Scope::Wave).len(), 0);
+}

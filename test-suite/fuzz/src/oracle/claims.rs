@@ -1,0 +1,353 @@
+//! Watching what is claimed while a module runs.
+//!
+//! [`Claims`] holds all claims about all functions of a module, and sees whatever is run of it: values, uses in other blocks,
+//! ways of branches. What was called uniform at a scope and differs within a converged group of that scope is unsound.
+
+use phalanx::{
+    FunctionId, ModuleId, Session,
+    analysis::{affect::User, divergence::Divergence, lower::Numbering},
+    db::queries,
+    ir::{self, BlockId, InstId, flow::node_of},
+    target::{Scope, SourceSet, varying},
+};
+use phalanx_graph::Cycles;
+use phalanx_simt::{Observer, Program, Value, convergence::Key, observe::Moment};
+use phalanx_testing::abstract_oracle::hierarchies;
+use rustc_hash::FxHashMap;
+
+use super::Tally;
+
+/// The scopes at which claims are checked.
+const SCOPES: [Scope; 3] = [Scope::Wave, Scope::Workgroup, Scope::Grid];
+
+/// One thing that is watched: at the largest scope at which it is called uniform, since a difference within a smaller
+/// one is a difference within that; in the wave if at none, to know how often a divergent value is seen to differ.
+#[derive(Copy, Clone, Debug)]
+struct Watched {
+    /// Number of the scope in [`SCOPES`].
+    scope: usize,
+    /// At how many scopes it is called uniform.
+    claims: u64,
+    differs: bool,
+    executed: bool,
+}
+
+/// What is watched in a function, and what was seen.
+struct Watch {
+    function: usize,
+    values: Vec<Watched>,
+    branches: Vec<Watched>,
+    /// Uses in other blocks, by user. Within a block an operand is what it was where it was computed.
+    uses: Vec<Vec<(usize, Watched)>>,
+    /// First values, by what is watched (values first, then uses), execution and group.
+    first: FxHashMap<(u32, u32, Key, u32), Value>,
+    first_way: FxHashMap<(InstId, Key, u32), BlockId>,
+    /// Values that are called truly uniform: whichever thread of a wave computes them, whenever.
+    truly: Vec<Option<Watched>>,
+    /// First values of these, by instruction and wave.
+    first_ever: FxHashMap<(InstId, u32), Value>,
+}
+
+fn number(inst: InstId) -> usize {
+    inst.into_raw().into_u32() as usize
+}
+
+impl Watch {
+    /// What an answer says of a function.
+    fn new(
+        code: ir::function::FunctionRef<'_>,
+        facts: &Divergence,
+        varying: impl Fn(Scope) -> SourceSet,
+        function: usize,
+    ) -> Watch {
+        let numbering = Numbering::new(code.header);
+        let watched = |mask: SourceSet| {
+            let uniform = |&&scope: &&Scope| !mask.intersects(varying(scope));
+            // Scopes grow, and what varies within them does.
+            let claims = SCOPES.iter().take_while(|scope| uniform(scope)).count();
+            let scope = claims.saturating_sub(1);
+            Watched { scope, claims: claims as u64, differs: false, executed: false }
+        };
+        let count = code.body.id_count();
+        let nothing = watched(SourceSet::EMPTY);
+        let mut watch = Watch {
+            function,
+            values: vec![nothing; count],
+            branches: vec![nothing; count],
+            uses: vec![Vec::new(); count],
+            first: FxHashMap::default(),
+            first_way: FxHashMap::default(),
+            truly: vec![None; count],
+            first_ever: FxHashMap::default(),
+        };
+        for &block in code.flow.order() {
+            for inst in code.body.block_insts(block) {
+                let is_terminator = code.body.inst(inst).opcode.is_terminator();
+                watch.values[number(inst)] = watched(facts.value(numbering.inst(inst)));
+                watch.branches[number(inst)] = watched(facts.terminator(node_of(block)));
+                let user = match is_terminator {
+                    true => User::terminator(node_of(block)),
+                    false => User::value(numbering.inst(inst)),
+                };
+                for (position, operand) in code.body.operands(inst).iter().enumerate() {
+                    let Some(of) = operand.as_inst() else { continue };
+                    if code.body.block_of(of) == Some(block) {
+                        continue;
+                    }
+                    let use_ = watched(facts.at_use(numbering.inst(of), user));
+                    if use_.claims > 0 {
+                        watch.uses[number(inst)].push((position, use_));
+                    }
+                }
+            }
+        }
+        watch
+    }
+
+    /// Keys of another run mean other executions.
+    fn next_run(&mut self) {
+        self.first.clear();
+        self.first_way.clear();
+        self.first_ever.clear();
+    }
+
+    /// Watches values that are called truly uniform.
+    fn expect_truly_uniform(
+        &mut self,
+        session: &Session,
+        function: FunctionId,
+        code: ir::function::FunctionRef<'_>,
+    ) {
+        let nothing = Watched { scope: 0, claims: 1, differs: false, executed: false };
+        for inst in code.flow.order().iter().flat_map(|&block| code.body.block_insts(block)) {
+            if session.is_truly_uniform(function, ir::Value::inst(inst)) {
+                self.truly[number(inst)] = Some(nothing);
+            }
+        }
+    }
+
+    /// Counts what was executed, and names what was wrong.
+    fn judge(
+        &self,
+        code: ir::function::FunctionRef<'_>,
+        llvm: &Divergence,
+        print: impl Fn(InstId) -> String,
+        tally: &mut Tally,
+    ) {
+        let numbering = Numbering::new(code.header);
+        let all = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+        for inst in all {
+            let mut claim = |watched: &Watched, what: &str| {
+                if !watched.executed {
+                    return;
+                }
+                tally.claims += watched.claims;
+                if watched.differs && watched.claims > 0 {
+                    let scope = SCOPES[watched.scope];
+                    tally.unsound.push(format!(
+                        "the {what} is called uniform in the {scope:?}: {}",
+                        print(inst).trim()
+                    ));
+                }
+            };
+            let value = &self.values[number(inst)];
+            claim(value, "value");
+            if let Some(truly) = &self.truly[number(inst)] {
+                claim(truly, "value for all lanes at all times");
+            }
+            claim(&self.branches[number(inst)], "branch");
+            for (position, use_) in &self.uses[number(inst)] {
+                claim(use_, &format!("operand {position}"));
+            }
+            if value.executed {
+                tally.values += 1;
+                // A value that is uniform in more than the wave is watched there: what differs then is unsound.
+                let differs = value.differs && value.scope == 0;
+                match llvm.value(numbering.inst(inst)).is_empty() {
+                    true => tally.llvm_unsound += u64::from(differs),
+                    false => {
+                        tally.llvm_divergent += 1;
+                        tally.llvm_observed += u64::from(differs);
+                    }
+                }
+                if value.claims == 0 {
+                    tally.divergent += 1;
+                    tally.observed += u64::from(value.differs);
+                }
+            }
+        }
+    }
+}
+
+/// The group of a scope that a thread belongs to.
+pub(crate) fn group(at: &Moment<'_>, scope: usize) -> u32 {
+    let place = at.thread;
+    let [x, y, z] = place.block;
+    let workgroup = x + place.grid_size[0] * (y + place.grid_size[1] * z);
+    match scope {
+        0 => workgroup << 10 | place.wave,
+        1 => workgroup,
+        _ => 0,
+    }
+}
+
+impl Watch {
+    fn value(&mut self, at: Moment<'_>, value: &Value) {
+        if at.function != self.function || matches!(value, Value::Unit) {
+            return;
+        }
+        if let Some(truly) = &mut self.truly[number(at.inst)]
+            && !value.has_poison()
+        {
+            truly.executed = true;
+            let first = self.first_ever.entry((at.inst, group(&at, 0)));
+            truly.differs |= *first.or_insert_with(|| value.clone()) != *value;
+        }
+        let watched = &mut self.values[number(at.inst)];
+        watched.executed = true;
+        if watched.differs || value.has_poison() {
+            return;
+        }
+        let key = (number(at.inst) as u32, 0, at.key, group(&at, watched.scope));
+        watched.differs = *self.first.entry(key).or_insert_with(|| value.clone()) != *value;
+    }
+
+    fn branch(&mut self, at: Moment<'_>, to: BlockId) {
+        if at.function != self.function {
+            return;
+        }
+        let watched = &mut self.branches[number(at.inst)];
+        watched.executed = true;
+        let key = (at.inst, at.key, group(&at, watched.scope));
+        watched.differs |= *self.first_way.entry(key).or_insert(to) != to;
+    }
+
+    fn operand(&mut self, at: Moment<'_>, position: usize, _: InstId, value: &Value) {
+        if at.function != self.function || matches!(value, Value::Unit) || value.has_poison() {
+            return;
+        }
+        let uses = &mut self.uses[number(at.inst)];
+        let Some((_, watched)) = uses.iter_mut().find(|(of, _)| *of == position) else { return };
+        watched.executed = true;
+        let key = (number(at.inst) as u32, position as u32 + 1, at.key, group(&at, watched.scope));
+        watched.differs |= *self.first.entry(key).or_insert_with(|| value.clone()) != *value;
+    }
+}
+
+/// The functions of a module that have a body.
+pub(super) fn definitions(session: &Session, module: ModuleId) -> Vec<(FunctionId, String)> {
+    let database = session.database();
+    let mut all = Vec::new();
+    for entry in module.input().functions(database).iter().filter(|e| e.is_definition) {
+        let name = entry.name.symbol().map(|s| module.input().context(database).text(s));
+        let name = name.unwrap_or_default().into_owned();
+        all.extend(session.function(module, &name).map(|function| (function, name)));
+    }
+    all
+}
+
+/// The claims about all functions of a module.
+pub struct Claims {
+    session: Session,
+    watches: Vec<(FunctionId, Watch)>,
+}
+
+impl Claims {
+    /// Our claims about the functions of a text. `program` is of the same text, which gives the same numbers of instructions.
+    ///
+    /// None if the text is refused.
+    #[must_use]
+    pub fn of(text: &str, program: &Program<'_>) -> Option<Self> {
+        let mut session = Session::new();
+        let module = session.read(text.as_bytes()).ok()?;
+        let functions = definitions(&session, module);
+        let given = vec![None; functions.len()];
+        Self::new(session, functions, &given, program)
+    }
+
+    /// What is claimed of functions, or what is given in its place.
+    pub(super) fn new(
+        session: Session,
+        functions: Vec<(FunctionId, String)>,
+        given: &[Option<Divergence>],
+        program: &Program<'_>,
+    ) -> Option<Self> {
+        let mut watches = Vec::new();
+        for ((each, name), given) in functions.into_iter().zip(given) {
+            let (db, input) = (session.database(), each.input());
+            let facts = match given {
+                Some(given) => given,
+                None => queries::divergence(db, input).as_ref()?,
+            };
+            let launch_facts = queries::launch_facts(db, input);
+            let varying = |scope| varying(scope, launch_facts);
+            let of = program.function(&name)?;
+            let mut watch = Watch::new(session.code(each), facts, varying, of);
+            if given.is_none() {
+                watch.expect_truly_uniform(&session, each, session.code(each));
+            }
+            watches.push((each, watch));
+        }
+        Some(Self { session, watches })
+    }
+
+    /// Hierarchies under which the functions are to be run: their own and others, by number of the function in the program.
+    #[must_use]
+    pub fn hierarchies(
+        &self,
+        program: &Program<'_>,
+        seed: u64,
+        others: usize,
+    ) -> Vec<(usize, Vec<Cycles>)> {
+        let functions = self.watches.iter().map(|(_, watch)| watch.function);
+        functions
+            .filter_map(|of| Some((of, hierarchies(program.graph(of)?.0, seed, others))))
+            .collect()
+    }
+
+    /// Another run begins: its keys mean other executions.
+    pub fn next_run(&mut self) {
+        self.watches.iter_mut().for_each(|(_, watch)| watch.next_run());
+    }
+
+    /// What was executed, and what was wrong.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        for (function, watch) in &self.watches {
+            let llvm = queries::exact_llvm_uniformity(self.session.database(), function.input());
+            let Some(llvm) = llvm else { continue };
+            let print = |inst| self.session.print_inst(*function, inst);
+            watch.judge(self.session.code(*function), &llvm, print, &mut tally);
+        }
+        tally
+    }
+
+    fn watch(&mut self, function: usize) -> Option<&mut Watch> {
+        self.watches.iter_mut().map(|(_, watch)| watch).find(|watch| watch.function == function)
+    }
+}
+
+impl Observer for Claims {
+    fn value(&mut self, at: Moment<'_>, value: &Value) {
+        if let Some(watch) = self.watch(at.function) {
+            watch.value(at, value);
+        }
+    }
+
+    fn branch(&mut self, at: Moment<'_>, to: BlockId) {
+        if let Some(watch) = self.watch(at.function) {
+            watch.branch(at, to);
+        }
+    }
+
+    fn wants_operands(&self) -> bool {
+        true
+    }
+
+    fn operand(&mut self, at: Moment<'_>, position: usize, inst: InstId, value: &Value) {
+        if let Some(watch) = self.watch(at.function) {
+            watch.operand(at, position, inst, value);
+        }
+    }
+}

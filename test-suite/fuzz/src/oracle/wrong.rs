@@ -1,0 +1,165 @@
+//! Divergence from wrong facts about calls: what the oracle has to refute.
+
+use std::borrow::Cow;
+
+use phalanx::{
+    analysis::{
+        divergence::{Divergence, Rules, solve},
+        lower::{self, Code, OmittedRead, Surroundings},
+        memory::PrivateMemory,
+        summary::{
+            CallFacts, Dependence, NoCallFacts, Outcome, Summary, summarize_without_parting,
+        },
+    },
+    db::{Database, FunctionInput, queries},
+    ir::GlobalName,
+    target::SourceSet,
+};
+
+use super::flow;
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// Functions bring in no sources.
+    Sources,
+    /// Results depend on no argument.
+    Arguments,
+    /// An operation behind a call that makes another source of one is taken to make none.
+    Collapse,
+    /// Threads that return apart return the same.
+    Parting,
+    /// Members of results depend on nothing.
+    Members,
+    /// Nothing that differs is passed to functions.
+    Passed,
+}
+
+struct WrongFacts<'a> {
+    db: &'a Database,
+    function: FunctionInput,
+    wrong: Wrong,
+}
+
+impl WrongFacts<'_> {
+    fn outcome(&self, outcome: &mut Outcome) {
+        match self.wrong {
+            Wrong::Sources => outcome.sources = SourceSet::EMPTY,
+            Wrong::Arguments => outcome.arguments.fill(Dependence::NONE),
+            Wrong::Collapse => {
+                for dependence in &mut outcome.arguments {
+                    if *dependence != Dependence::PLAIN {
+                        *dependence = Dependence::NONE;
+                    }
+                }
+            }
+            Wrong::Parting | Wrong::Members | Wrong::Passed => {}
+        }
+    }
+}
+
+impl CallFacts for WrongFacts<'_> {
+    fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>> {
+        let symbols = queries::symbols(self.db, self.function.module(self.db));
+        let input = *symbols.get(&callee)?;
+        let mut summary = queries::summary(self.db, input).clone();
+        if self.wrong == Wrong::Parting {
+            let postdom = queries::postdom_tree(self.db, input).as_ref()?;
+            let flow = flow(self.db, input)?;
+            summary = with_code(self.db, input, self, |code, around| {
+                // One level deep: what these call is known rightly.
+                let right = Right { db: self.db, function: input };
+                let around = Surroundings { calls: &right, ..around };
+                summarize_without_parting(code, around, flow, postdom)
+            });
+        }
+        self.outcome(&mut summary.result);
+        for member in &mut summary.members {
+            self.outcome(member);
+            if self.wrong == Wrong::Members {
+                *member = Outcome::default();
+            }
+        }
+        Some(Cow::Owned(summary))
+    }
+
+    fn argument(&self, position: u32) -> Option<SourceSet> {
+        let known = queries::argument_facts(self.db, self.function).as_ref()?;
+        match self.wrong {
+            Wrong::Passed => Some(SourceSet::EMPTY),
+            _ => known.get(position as usize).copied(),
+        }
+    }
+}
+
+struct Right<'a> {
+    db: &'a Database,
+    function: FunctionInput,
+}
+
+impl CallFacts for Right<'_> {
+    fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>> {
+        let symbols = queries::symbols(self.db, self.function.module(self.db));
+        Some(Cow::Borrowed(queries::summary(self.db, *symbols.get(&callee)?)))
+    }
+
+    fn argument(&self, _: u32) -> Option<SourceSet> {
+        None
+    }
+}
+
+fn with_code<R>(
+    db: &Database,
+    function: FunctionInput,
+    calls: &dyn CallFacts,
+    run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+) -> R {
+    let module = function.module(db);
+    let code = Code {
+        context: module.context(db),
+        header: function.header(db),
+        flow: function.flow(db),
+        body: function.body(db),
+    };
+    let target = queries::target(db, module);
+    let around = Surroundings {
+        target,
+        layout: queries::type_layout(db, module),
+        launch: queries::launch_facts(db, function),
+        lockstep: target.is_lockstep(""),
+        scratch_is_global: target.scratch_is_global(""),
+        callee: &|_| None,
+        calls,
+        node_string: &|_| None,
+    };
+    run(code, around)
+}
+
+/// What divergence comes out.
+pub(super) fn divergence(
+    db: &Database,
+    function: FunctionInput,
+    wrong: Wrong,
+) -> Option<Divergence> {
+    let facts = WrongFacts { db, function, wrong };
+    let flow = flow(db, function)?;
+    let table = with_code(db, function, &facts, |code, around| {
+        let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+        lower::full_with(code, around, &memory, 0)
+    });
+    Some(solve(flow, &table, Rules::Precise))
+}
+
+/// What divergence comes out without something that loads from private memory depend on.
+pub(super) fn without_read(
+    db: &Database,
+    function: FunctionInput,
+    omitted: OmittedRead,
+) -> Option<Divergence> {
+    let flow = flow(db, function)?;
+    let table = with_code(db, function, &NoCallFacts, |code, around| {
+        let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+        lower::full_without(code, around, &memory, omitted)
+    });
+    Some(solve(flow, &table, Rules::Precise))
+}
