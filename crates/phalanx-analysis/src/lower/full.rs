@@ -23,7 +23,7 @@ use phalanx_target::{
 use smallvec::SmallVec;
 
 use super::{
-    Code, Reads, Rule, Rules, Surroundings, TerminatorRule, calls, pointer_space,
+    Code, Family, Reads, Rule, Rules, Surroundings, TerminatorRule, calls, pointer_space,
     results::{OperandFacts, rule_of},
 };
 use crate::memory::{PrivateMemory, origins::is_shared_constant};
@@ -43,6 +43,8 @@ pub struct FullRules<'a> {
     intrinsics: [Option<(Const, Option<Intrinsic>)>; KNOWN],
     /// Private memory, if loads from it are looked into.
     memory: Option<&'a PrivateMemory>,
+    /// Rules that are left out.
+    without: Option<Family>,
 }
 
 /// How many callees are remembered. A power of two.
@@ -65,12 +67,18 @@ impl<'a> FullRules<'a> {
             entry: calling_convention::entry(code.header.call_conv, around.target.architecture()),
             intrinsics: [None; KNOWN],
             memory: None,
+            without: None,
         }
     }
 
     /// The same, with private memory looked into.
     pub(super) fn with_memory(self, memory: &'a PrivateMemory) -> Self {
         FullRules { memory: Some(memory), ..self }
+    }
+
+    /// The same, with some rules left out.
+    pub(super) fn without(self, family: Family) -> Self {
+        FullRules { without: Some(family), ..self }
     }
 
     /// The shapes that were found.
@@ -189,6 +197,12 @@ impl<'a> FullRules<'a> {
             return calls::rule(self.code, self.around.calls, call, result).unwrap_or(unknown);
         };
         let info = intrinsic.info;
+        if self.without == Some(Family::Subgroups)
+            && !matches!(info.result, Transfer::Source(_) | Transfer::Coordinate(_))
+            && info.convergent
+        {
+            return unknown;
+        }
         if self.around.scratch_is_global
             && intrinsic.base == "addrspacecast.nonnull"
             && body.call_args(call).first().is_some_and(|&pointer| self.may_be_private(pointer))
@@ -397,6 +411,7 @@ impl Rules for FullRules<'_> {
         let body = self.code.body;
         let data = body.inst(inst);
         if shape::asks(data.opcode)
+            && self.without != Some(Family::Shapes)
             && let Some(rule) = self.by_shape(inst)
         {
             return rule;
@@ -429,7 +444,7 @@ impl Rules for FullRules<'_> {
         /// Phis with more entries are compared as they are.
         const FEW: usize = 8;
         let values = self.code.body.phi_values(phi);
-        if values.len() > FEW {
+        if values.len() > FEW || self.without == Some(Family::Shapes) {
             return position;
         }
         let place = self.place();

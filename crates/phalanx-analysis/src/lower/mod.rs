@@ -7,6 +7,7 @@
 //! Names, metadata and debug records are not part of [`Code`], so no analysis can depend on them.
 
 mod calls;
+mod families;
 mod full;
 mod llvm;
 mod numbering;
@@ -22,6 +23,7 @@ use phalanx_ir::{
 };
 use phalanx_target::{LaunchFacts, SourceSet};
 
+pub use families::{Family, full_without_family};
 pub use full::FullRules;
 pub use llvm::LlvmRules;
 pub use numbering::{Definition, Numbering};
