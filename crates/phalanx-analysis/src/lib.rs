@@ -7,6 +7,7 @@
 //! [`explain`] for why something diverges.
 
 pub mod affect;
+pub mod check;
 pub mod control;
 pub mod divergence;
 pub mod explain;
