@@ -302,9 +302,9 @@ pub(crate) struct CheckArgs {
     /// Lanes of a wave, where the processor does not say.
     #[arg(long, value_name = "N")]
     pub(crate) wave: Option<u32>,
-    /// The module is all of a program: functions are called from within it only, and kernels launched.
+    /// The module is a part of a program: functions may be called from other modules, with any arguments.
     #[arg(long)]
-    pub(crate) whole_program: bool,
+    pub(crate) part_of_program: bool,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
 }

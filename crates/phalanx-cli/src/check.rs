@@ -13,7 +13,7 @@ use phalanx::{
     db::{FunctionEntry, queries},
     llvm::ModulePrinter,
     report::{
-        check::{Checker, Diagnostic, Run, compare, page, sarif, write_summary, write_text},
+        check::{Checker, Diagnostic, Run, compare, distinct, page, sarif, write_summary, write_text},
         diagnostics::SourceText,
     },
     target::LaunchStatement,
@@ -123,7 +123,7 @@ impl<'a> Check<'a> {
         for entry in functions::select(session, module.input(), &self.args.function)? {
             session.database_mut().set_launch(entry.input, self.launch)?;
         }
-        session.set_whole(module, self.args.whole_program);
+        session.set_whole(module, !self.args.part_of_program);
         Ok(())
     }
 
@@ -167,7 +167,7 @@ impl<'a> Check<'a> {
             }
             found.extend(findings.iter().filter_map(|finding| checker.diagnostic(finding)));
         }
-        Ok(self.keep(found))
+        Ok(self.keep(distinct(found)))
     }
 
     /// What became worse since another version of a module.

@@ -8,7 +8,8 @@
 //! A block is *live* if an operation that waits (a barrier, a call of a function with one) can still be executed from its beginning;
 //! in a function that is called, also if it can return. Branches whose direction can differ between threads of the workgroup
 //! *part* them. A barrier is *decided* by a branch that parts threads if it is control dependent on it, directly or through
-//! other branches, whether these part threads or not. What is reported depends on where the branch leads:
+//! other branches, whether these part threads or not; from where no way leads to the end of the function, post-dominance says
+//! nothing, and every branch counts from which the barrier is reached. What is reported depends on where the branch leads:
 //!
 //! | successors of the branch | finding |
 //! |---|---|
@@ -55,7 +56,8 @@ pub(super) fn findings(facts: Facts<'_>, sites: &[Site]) -> Vec<Finding> {
     if waiting.is_empty() {
         return Vec::new();
     }
-    let check = Check { facts, live: live(facts, &waiting), waiting: &waiting };
+    let ending = backwards(facts, facts.cfg.exits());
+    let check = Check { facts, live: live(facts, &waiting), ending, waiting: &waiting };
     let mut found: Vec<Finding> = Vec::new();
     for site in sites {
         let Some(finding) = check.site(site) else { continue };
@@ -90,27 +92,35 @@ pub fn are_judged(
 
 /// Blocks from which something that waits can be executed.
 fn live(facts: Facts<'_>, waiting: &[&Site]) -> BitSet {
-    let mut live = BitSet::new(facts.cfg.node_count());
-    let mut work: Vec<Node> = waiting.iter().map(|site| site.block).collect();
+    let mut from: Vec<Node> = waiting.iter().map(|site| site.block).collect();
     if !facts.is_kernel {
         let returns = |&node: &Node| {
             let last = facts.code.body.terminator(block_of(node));
             last.is_some_and(|last| facts.code.body.inst(last).opcode == Opcode::Ret)
         };
-        work.extend(facts.cfg.nodes().filter(returns));
+        from.extend(facts.cfg.nodes().filter(returns));
     }
+    backwards(facts, from)
+}
+
+/// Blocks from which some of these are reached, themselves included.
+fn backwards(facts: Facts<'_>, from: impl IntoIterator<Item = Node>) -> BitSet {
+    let mut seen = BitSet::new(facts.cfg.node_count());
+    let mut work: Vec<Node> = from.into_iter().collect();
     while let Some(node) = work.pop() {
-        if live.insert(node.index()) {
+        if seen.insert(node.index()) {
             work.extend(facts.cfg.predecessors(node));
         }
     }
-    live
+    seen
 }
 
 struct Check<'a> {
     facts: Facts<'a>,
     waiting: &'a [&'a Site],
     live: BitSet,
+    /// Blocks from which there is a way to the end of the function.
+    ending: BitSet,
 }
 
 impl Check<'_> {
@@ -122,11 +132,15 @@ impl Check<'_> {
             SiteKind::Unknown | SiteKind::Group { .. } => return None,
         };
         let facts = self.facts;
-        // Nothing that varies decides about it: the usual case.
-        if !facts.controlled[site.block.index()].intersects(facts.varying(scope)) {
+        let deciding = if !self.ending.contains(site.block.index()) {
+            let before = backwards(facts, [site.block]);
+            facts.cfg.nodes().filter(|node| before.contains(node.index())).collect()
+        } else if facts.controlled[site.block.index()].intersects(facts.varying(scope)) {
+            facts.control.iterated_controllers(facts.postdom, [site.block])
+        } else {
+            // Nothing that varies decides about it: the usual case.
             return None;
-        }
-        let deciding = facts.control.iterated_controllers(facts.postdom, [site.block]);
+        };
         let mut worst: Option<Finding> = None;
         for branch in deciding {
             let sources = facts.parting(branch, scope);

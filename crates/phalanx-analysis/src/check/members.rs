@@ -9,17 +9,20 @@
 //!   waves only, so under divergent control some that it names may be missing ([`Rule::MissingMembers`]): an error when
 //!   evaluation shows a lane that is named and goes another way, a note where the missing ones have ended.
 //!
+//! A launch whose rows are whole waves is what most people mean: where evaluation shows that threads then stay together, a note says so.
+//!
 //! A mask that is computed is taken to be right. O(operations × branches that decide them).
 
 use phalanx_graph::Node;
-use phalanx_target::{Architecture, Scope};
+use phalanx_target::Scope;
 
 use super::{
     Facts, Finding, Level, Rule,
     barriers::likely,
     launch::harmless,
-    sites::{Site, SiteKind, integer},
-    witness::witness,
+    Geometry,
+    sites::{Site, SiteKind},
+    witness::{Decision, constant, decision, witness},
 };
 
 /// Findings about operations of a wave.
@@ -32,7 +35,7 @@ pub(super) fn findings(facts: Facts<'_>, sites: &[Site]) -> Vec<Finding> {
         }
         let arguments = facts.code.body.call_args(site.inst);
         let mask = members.and_then(|at| arguments.get(usize::from(at)));
-        let named = mask.map(|&mask| integer(facts.code, mask));
+        let named = mask.map(|&mask| constant(facts, mask));
         match named {
             // Computed: whoever did knows.
             Some(None) => {}
@@ -63,7 +66,6 @@ fn whoever(facts: Facts<'_>, site: &Site) -> Option<Finding> {
 
 /// An operation with a constant mask that some of the threads named by it may not come to.
 fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
-    debug_assert!(facts.target.architecture() != Architecture::Amdgcn || lanes != 0);
     let mut worst: Option<Finding> = None;
     for branch in deciding(facts, site) {
         let sources = facts.parting(branch, Scope::Wave);
@@ -86,7 +88,12 @@ fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
             })
             .flatten()
             .filter(|witness| is_named(lanes, witness.stays_away));
-        let level = match (ends, witness) {
+        let mut safe = harmless(sources, Scope::Wave, facts.launch);
+        let is_for_rows = decision(facts, branch, Scope::Wave) == Decision::TogetherInRows;
+        if let Some(width) = facts.launch.wave_width.filter(|_| is_for_rows) {
+            safe.insert(0, Geometry::RowsOfWaves(width));
+        }
+        let level = match (ends || is_for_rows, witness) {
             (true, _) => Level::Note,
             (false, Some(witness)) if witness.is_certain => Level::Error,
             _ => likely(facts, sources),
@@ -94,8 +101,8 @@ fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
         let finding = Finding {
             branch: Some(branch),
             sources,
-            witness,
-            safe: harmless(sources, Scope::Wave, facts.launch),
+            witness: witness.filter(|_| !is_for_rows),
+            safe,
             ..Finding::new(Rule::MissingMembers, level, site.inst, Scope::Wave)
         };
         if worst.as_ref().is_none_or(|worst| finding.level > worst.level) {

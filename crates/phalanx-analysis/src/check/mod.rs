@@ -38,6 +38,7 @@ use crate::lower::Code;
 pub use launch::Geometry;
 pub use sites::{Callee, has_barrier};
 pub use witness::Witness;
+use witness::Decision;
 
 /// How much a finding matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -202,10 +203,14 @@ impl Facts<'_> {
         varying(scope, self.launch)
     }
 
-    /// Sources by which threads of a scope part at the end of a block.
+    /// Sources by which threads of a scope part at the end of a block. None where evaluation shows that no two do.
     fn parting(&self, block: Node, scope: Scope) -> SourceSet {
-        match self.cfg.is_branch(block) {
-            true => self.divergence.terminator(block) & self.varying(scope),
+        if !self.cfg.is_branch(block) {
+            return SourceSet::EMPTY;
+        }
+        let sources = self.divergence.terminator(block) & self.varying(scope);
+        match sources.is_empty() || witness::decision(*self, block, scope) != Decision::Together {
+            true => sources,
             false => SourceSet::EMPTY,
         }
     }

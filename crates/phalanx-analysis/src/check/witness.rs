@@ -15,7 +15,7 @@ use phalanx_ir::{
     flow::{block_of, node_of},
     inst::{InstFlags, IntPredicate},
 };
-use phalanx_target::LaunchFacts;
+use phalanx_target::{LaunchFacts, Scope};
 
 use super::{
     Facts,
@@ -77,6 +77,50 @@ pub(super) fn witness(
         }
     }
     None
+}
+
+/// What evaluation says of a branch that may part threads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Decision {
+    /// It may part them.
+    Unknown,
+    /// It does not if rows of workgroups are made of whole waves.
+    TogetherInRows,
+    /// It does not.
+    Together,
+}
+
+/// Whether all threads of a scope decide a branch alike, by what evaluation says of each of them.
+pub(super) fn decision(facts: Facts<'_>, branch: Node, scope: Scope) -> Decision {
+    let launch = facts.launch;
+    let width = launch.wave_width.filter(|&width| width > 1).map(|width| width as usize);
+    let exact = exact_size(launch);
+    if exact.is_none() && (scope != Scope::Wave || width.is_none()) {
+        return Decision::Unknown;
+    }
+    let Some(expression) = Expression::of_branch(facts, branch) else { return Decision::Unknown };
+    let is_of_row =
+        |(step, _): &(Step, u32)| !matches!(step, Step::Index(1..) | Step::Lane);
+    let (threads, answer) = match exact {
+        Some(size) => (threads(size), Decision::Together),
+        None if expression.steps.iter().all(is_of_row) && launch.max_extent(0) > 1 => {
+            let extent = launch.max_extent(0).min(THREADS);
+            (row(0, extent), Decision::TogetherInRows)
+        }
+        None => return Decision::Unknown,
+    };
+    let group = match (scope, width) {
+        (Scope::Wave, Some(width)) => width,
+        (Scope::Wave, None) => return Decision::Unknown,
+        _ => threads.len().max(1),
+    };
+    let is_alike = threads.chunks(group).all(|threads| {
+        let mut targets =
+            threads.iter().map(|&thread| expression.target(facts, branch, thread, exact));
+        let first = targets.next().flatten();
+        first.is_some() && targets.all(|target| target == first)
+    });
+    if is_alike { answer } else { Decision::Unknown }
 }
 
 /// The size of all workgroups, when that is known and not beyond bounds.
@@ -271,6 +315,22 @@ fn lane(launch: &LaunchFacts, [x, y, z]: [u32; 3], size: Option<[u32; 3]>) -> Op
     linear.checked_rem(width)
 }
 
+/// The value of an integer constant, also of one that was put into a stack slot.
+pub(super) fn constant(facts: Facts<'_>, value: Value) -> Option<u64> {
+    let mut at = value;
+    for _ in 0..OPERATIONS {
+        if let Some(found) = integer(facts.code, at) {
+            return Some(found);
+        }
+        let inst = at.as_inst()?;
+        if facts.code.body.inst(inst).opcode != Opcode::Load {
+            return None;
+        }
+        at = stored(facts, inst)?;
+    }
+    None
+}
+
 /// What a load from a stack slot gives, where the slot is written once, in full and before.
 fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
     let body = facts.code.body;
@@ -309,7 +369,9 @@ fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
         true => body.block_insts(block_of(at)).find(|&i| i == store || i == load) == Some(store),
         false => !facts.reachable([facts.cfg.entry()], |node| node != block).contains(at.index()),
     };
-    (is_whole && is_before && facts.cycles.innermost(block).is_none()).then_some(value)
+    // What is written in rounds is another value in each, unless it is a constant.
+    let is_one = value.as_const().is_some() || facts.cycles.innermost(block).is_none();
+    (is_whole && is_before && is_one).then_some(value)
 }
 
 /// A call that says how long a slot is in use.

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::facts::{NO_CALLEES, divergence, is_kernel, launch_facts, symbols, with_code};
 use super::graph::{cfg, control_dependence, cycles, postdom_tree};
-use super::{argument_facts, control_divergence};
+use super::{argument_facts, call_place, control_divergence};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -55,7 +55,7 @@ pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
 /// Everything that is found in a function. None for a declaration.
 ///
 /// *Reads* `header`, `flow`, `body`, [`synchronizes`] of what it calls; where it has an operation that a rule is about, also
-/// [`divergence()`], [`control_divergence`], [`launch_facts`], [`argument_facts`] and the graph facts. *Changes when* a finding does. *Cost* O(instructions) without
+/// [`divergence()`], [`control_divergence`], [`launch_facts`], [`call_place`], [`argument_facts`] and the graph facts. *Changes when* a finding does. *Cost* O(instructions) without
 /// such operations; see [`check`].
 #[salsa::tracked(returns(ref))]
 pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
@@ -64,6 +64,13 @@ pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>>
     })?;
     if !is_concerned {
         return Some(Vec::new());
+    }
+    // What nobody calls is not executed.
+    if !is_kernel(db, function) {
+        let place = call_place(db, function);
+        if place.is_closed && place.callers.is_empty() {
+            return Some(Vec::new());
+        }
     }
     with_facts(db, function, check::findings)
 }

@@ -15,6 +15,9 @@ mod sarif;
 mod text;
 mod words;
 
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 pub use crate::analyze::Place;
@@ -60,4 +63,29 @@ pub struct Reason {
     pub message: String,
     /// Where.
     pub location: Location,
+}
+
+/// Leaves out findings that are said already: code that was inlined into several functions is one line of the source. The first
+/// of those with the highest level stays.
+#[must_use]
+pub fn distinct(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let rank = |level: &str| ["note", "warning", "error"].iter().position(|&name| name == level);
+    let mut best: FxHashMap<(&'static str, SourceFile), usize> = FxHashMap::default();
+    let mut is_kept = vec![true; diagnostics.len()];
+    for (at, diagnostic) in diagnostics.iter().enumerate() {
+        let Some(place) = &diagnostic.location.source else { continue };
+        match best.entry((diagnostic.code, place.clone())) {
+            Entry::Vacant(entry) => {
+                entry.insert(at);
+            }
+            Entry::Occupied(mut entry) => {
+                let other = *entry.get();
+                let is_better = rank(diagnostic.level) > rank(diagnostics[other].level);
+                is_kept[if is_better { entry.insert(at) } else { at }] = false;
+            }
+        }
+    }
+    let mut kept = is_kept.into_iter();
+    diagnostics.retain(|_| kept.next().unwrap_or(true));
+    diagnostics
 }

@@ -26,7 +26,7 @@ pub struct Location {
 }
 
 /// A place in a file.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize)]
 pub struct SourceFile {
     /// The name of the file, as the compiler was told.
     pub file: String,
