@@ -13,7 +13,9 @@ use phalanx::{
     db::{FunctionEntry, queries},
     llvm::ModulePrinter,
     report::{
-        check::{Checker, Diagnostic, Run, compare, distinct, page, sarif, write_summary, write_text},
+        check::{
+            Checker, Diagnostic, Run, compare, distinct, page, sarif, write_summary, write_text,
+        },
         diagnostics::SourceText,
     },
     target::LaunchStatement,
@@ -77,7 +79,8 @@ pub(crate) fn run(args: &CheckArgs, terminal: &Terminal) -> anyhow::Result<Statu
         return Ok(worst);
     }
     check.tell(&all)?;
-    let is_error = |(_, found): &(Source, Vec<Diagnostic>)| found.iter().any(|d| d.level == "error");
+    let is_error =
+        |(_, found): &(Source, Vec<Diagnostic>)| found.iter().any(|d| d.level == "error");
     Ok(worst.max(if all.iter().any(is_error) { Status::Findings } else { Status::Fine }))
 }
 
@@ -159,11 +162,11 @@ impl<'a> Check<'a> {
         let mut found = Vec::new();
         for entry in concerned {
             let checker = Checker::new(db, entry.input, &printer, &source.text, &self.files);
-            let mut findings =
-                queries::diagnostics(db, entry.input).clone().unwrap_or_default();
+            let mut findings = queries::diagnostics(db, entry.input).clone().unwrap_or_default();
             if suggests {
-                findings
-                    .extend(queries::launch_suggestions(db, entry.input).clone().unwrap_or_default());
+                findings.extend(
+                    queries::launch_suggestions(db, entry.input).clone().unwrap_or_default(),
+                );
             }
             found.extend(findings.iter().filter_map(|finding| checker.diagnostic(finding)));
         }

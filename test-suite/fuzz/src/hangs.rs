@@ -72,8 +72,7 @@ pub enum Ignored {
 
 /// Whether a finding says that threads may wait for ever.
 fn is_about_hanging(finding: &Finding) -> bool {
-    let rules =
-        [Rule::DivergentBarrier, Rule::BarrierInDivergentLoop, Rule::UnmatchedBarriers];
+    let rules = [Rule::DivergentBarrier, Rule::BarrierInDivergentLoop, Rule::UnmatchedBarriers];
     rules.contains(&finding.rule)
 }
 
@@ -112,9 +111,8 @@ pub fn check(text: &str, rng: &mut SmallRng, launches: u32, ignored: Ignored) ->
     tally.programs = 1;
     let findings: Vec<&Finding> =
         functions.iter().flat_map(|&function| session.diagnostics(function)).collect();
-    let counts = |finding: &&&Finding| {
-        is_about_hanging(finding) && ignored != Ignored::Of(finding.rule)
-    };
+    let counts =
+        |finding: &&&Finding| is_about_hanging(finding) && ignored != Ignored::Of(finding.rule);
     let is_found = findings.iter().any(|finding| counts(&finding));
     let has_exit = findings.iter().any(|finding| finding.rule == Rule::BarrierAfterExit);
     let context = std::sync::Arc::new(phalanx::ir::Context::new());

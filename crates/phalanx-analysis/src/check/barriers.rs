@@ -9,7 +9,8 @@
 //! in a function that is called, also if it can return. Branches whose direction can differ between threads of the workgroup
 //! *part* them. A barrier is *decided* by a branch that parts threads if it is control dependent on it, directly or through
 //! other branches, whether these part threads or not; from where no way leads to the end of the function, post-dominance says
-//! nothing, and every branch counts from which the barrier is reached. What is reported depends on where the branch leads:
+//! nothing, and every branch counts from which the barrier is reached. In a cycle it is also decided by what decides whether a round comes to
+//! it, even if each thread comes in some round (`rounds`). What is reported depends on where the branch leads:
 //!
 //! | successors of the branch | finding |
 //! |---|---|
@@ -46,6 +47,7 @@ use phalanx_target::{Scope, SourceSet, intrinsics::Location};
 use super::{
     Facts, Finding, Geometry, Level, Rule,
     launch::harmless,
+    rounds,
     sites::{Site, SiteKind, called, intrinsic, waits},
     witness::witness,
 };
@@ -132,15 +134,20 @@ impl Check<'_> {
             SiteKind::Unknown | SiteKind::Group { .. } => return None,
         };
         let facts = self.facts;
-        let deciding = if !self.ending.contains(site.block.index()) {
+        let mut deciding = if !self.ending.contains(site.block.index()) {
             let before = backwards(facts, [site.block]);
             facts.cfg.nodes().filter(|node| before.contains(node.index())).collect()
         } else if facts.controlled[site.block.index()].intersects(facts.varying(scope)) {
             facts.control.iterated_controllers(facts.postdom, [site.block])
         } else {
             // Nothing that varies decides about it: the usual case.
-            return None;
+            Vec::new()
         };
+        for cycle in
+            facts.cycles.innermost(site.block).into_iter().flat_map(|c| facts.cycles.ancestors(c))
+        {
+            deciding.extend(rounds::deciding(facts, cycle, site.block));
+        }
         let mut worst: Option<Finding> = None;
         for branch in deciding {
             let sources = facts.parting(branch, scope);
@@ -257,14 +264,15 @@ impl Check<'_> {
         let facts = self.facts;
         let join = facts.postdom.ipdom(branch).filter(|&at| at != facts.postdom.virtual_exit());
         let meets = |node: Node| self.waiting.iter().any(|other| other.block == node);
-        let seen = facts.reachable(missing.iter().copied(), |node| {
-            !meets(node) && Some(node) != join
-        });
+        let seen =
+            facts.reachable(missing.iter().copied(), |node| !meets(node) && Some(node) != join);
         let escapes = seen.iter().map(|at| Node::from_raw(at as u32)).any(|node| {
             !meets(node) && (Some(node) == join || facts.cfg.successors(node).is_empty())
         });
         let met = self.waiting.iter().find(|other| {
-            seen.contains(other.block.index()) && Some(other.block) != join && other.inst != site.inst
+            seen.contains(other.block.index())
+                && Some(other.block) != join
+                && other.inst != site.inst
         })?;
         (!escapes).then_some(met.inst)
     }

@@ -17,10 +17,9 @@ use phalanx_graph::Node;
 use phalanx_target::Scope;
 
 use super::{
-    Facts, Finding, Level, Rule,
+    Facts, Finding, Geometry, Level, Rule,
     barriers::likely,
     launch::harmless,
-    Geometry,
     sites::{Site, SiteKind},
     witness::{Decision, constant, decision, witness},
 };

@@ -11,6 +11,7 @@
 //! | [`barriers`] | barriers that not all threads of a workgroup execute |
 //! | [`members`] | operations of a wave: who takes part, and who was expected to |
 //! | [`launch`] | what could be said of launches so that something is uniform |
+//! | `rounds` | what decides whether a round of a cycle comes to an operation |
 //! | `sites` | where the operations are that rules speak of |
 //! | `witness` | threads that decide a branch differently |
 //!
@@ -25,6 +26,7 @@
 pub mod barriers;
 pub mod launch;
 pub mod members;
+mod rounds;
 mod sites;
 mod witness;
 
@@ -37,8 +39,8 @@ use crate::lower::Code;
 
 pub use launch::Geometry;
 pub use sites::{Callee, has_barrier};
-pub use witness::Witness;
 use witness::Decision;
+pub use witness::Witness;
 
 /// How much a finding matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -119,8 +121,7 @@ impl Rule {
     /// The rule with a code or a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Rule> {
-        let is_named =
-            |rule: &Rule| rule.code().eq_ignore_ascii_case(name) || rule.slug() == name;
+        let is_named = |rule: &Rule| rule.code().eq_ignore_ascii_case(name) || rule.slug() == name;
         Rule::ALL.iter().copied().find(is_named)
     }
 }

@@ -71,11 +71,7 @@ pub fn has_barrier(code: Code<'_>) -> bool {
     sites(code, &silent).iter().any(|site| matches!(site.kind, SiteKind::Barrier { .. }))
 }
 
-fn kind(
-    code: Code<'_>,
-    inst: InstId,
-    callee: &dyn Fn(GlobalName) -> Callee,
-) -> Option<SiteKind> {
+fn kind(code: Code<'_>, inst: InstId, callee: &dyn Fn(GlobalName) -> Callee) -> Option<SiteKind> {
     if !code.body.inst(inst).opcode.is_call() {
         return None;
     }

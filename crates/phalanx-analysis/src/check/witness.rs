@@ -99,8 +99,7 @@ pub(super) fn decision(facts: Facts<'_>, branch: Node, scope: Scope) -> Decision
         return Decision::Unknown;
     }
     let Some(expression) = Expression::of_branch(facts, branch) else { return Decision::Unknown };
-    let is_of_row =
-        |(step, _): &(Step, u32)| !matches!(step, Step::Index(1..) | Step::Lane);
+    let is_of_row = |(step, _): &(Step, u32)| !matches!(step, Step::Index(1..) | Step::Lane);
     let (threads, answer) = match exact {
         Some(size) => (threads(size), Decision::Together),
         None if expression.steps.iter().all(is_of_row) && launch.max_extent(0) > 1 => {
@@ -433,9 +432,7 @@ fn evaluate(facts: Facts<'_>, inst: InstId, operands: &[u64], bits: u32, from: u
         Opcode::Xor => Some(a ^ b),
         // What is shifted out is of no concern unless flags say that nothing is.
         Opcode::Shl if b < u64::from(bits) && data.flags == InstFlags::default() => Some(a << b),
-        Opcode::Shl if b < u64::from(bits) => {
-            arithmetic_shift(a, b, bits).then_some(a << b)
-        }
+        Opcode::Shl if b < u64::from(bits) => arithmetic_shift(a, b, bits).then_some(a << b),
         Opcode::LShr if b < u64::from(bits) => Some(a >> b),
         Opcode::AShr if b < u64::from(bits) => Some((signed(a, bits) >> b) as u64),
         Opcode::Trunc | Opcode::ZExt => Some(a),

@@ -43,9 +43,7 @@ impl Baseline {
     }
 
     pub(super) fn write(&self, path: &Path) -> anyhow::Result<()> {
-        let entry = |(fingerprint, (count, code, function)): (&String, &(u64, String, String))| {
-            json!({ "fingerprint": fingerprint, "code": code, "function": function, "count": count })
-        };
+        let entry = |(fingerprint, (count, code, function)): (&String, &(u64, String, String))| json!({ "fingerprint": fingerprint, "code": code, "function": function, "count": count });
         let list: Vec<Value> = self.known.iter().map(entry).collect();
         let text = serde_json::to_string_pretty(&list)? + "\n";
         std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))

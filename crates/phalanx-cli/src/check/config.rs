@@ -52,7 +52,8 @@ impl Levels {
                 self.stated.extend(Rule::ALL.iter().map(|&rule| (rule, level)));
                 continue;
             }
-            let rule = Rule::from_name(name).with_context(|| format!("no rule is called {name}"))?;
+            let rule =
+                Rule::from_name(name).with_context(|| format!("no rule is called {name}"))?;
             self.stated.push((rule, level));
         }
         Ok(())
@@ -63,7 +64,8 @@ impl Levels {
         let table: toml::Table = text.parse()?;
         let Some(check) = table.get("check") else { return Ok(()) };
         let check = check.as_table().context("`check` is no table")?;
-        if let Some(key) = check.keys().find(|k| !["deny", "warn", "allow", "level"].contains(&&***k))
+        if let Some(key) =
+            check.keys().find(|k| !["deny", "warn", "allow", "level"].contains(&&***k))
         {
             bail!("`check.{key}` is not known");
         }

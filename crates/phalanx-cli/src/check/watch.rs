@@ -33,7 +33,8 @@ pub(super) fn run(check: &Check<'_>) -> anyhow::Result<Status> {
     let mut rounds = 0;
     loop {
         for one in &mut watched {
-            let seen = std::fs::metadata(one.path).ok().and_then(|m| Some((m.modified().ok()?, m.len())));
+            let seen =
+                std::fs::metadata(one.path).ok().and_then(|m| Some((m.modified().ok()?, m.len())));
             if seen.is_none() || seen == one.seen {
                 continue;
             }

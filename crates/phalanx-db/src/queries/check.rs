@@ -5,6 +5,7 @@ use phalanx_analysis::{
     lower::Code,
 };
 use phalanx_ir::{GlobalName, attributes::AttrKind};
+use phalanx_target::LaunchFacts;
 use rustc_hash::FxHashSet;
 
 use super::facts::{NO_CALLEES, divergence, is_kernel, launch_facts, symbols, with_code};
@@ -102,6 +103,33 @@ fn callee(db: &dyn Db, function: FunctionInput, name: GlobalName) -> Callee {
     symbols.get(&name).map_or(Callee::Unknown, |&callee| synchronizes(db, callee))
 }
 
+/// What is known of the launches in which a function is executed: what its own attributes say, or, where all kernels are known from which it
+/// is called, what is the same for all of these.
+fn launches(db: &dyn Db, function: FunctionInput) -> &LaunchFacts {
+    let own = launch_facts(db, function);
+    let mut seen = FxHashSet::default();
+    let mut work = vec![function];
+    let mut common: Option<&LaunchFacts> = None;
+    while let Some(at) = work.pop() {
+        if !seen.insert(at) {
+            continue;
+        }
+        if is_kernel(db, at) {
+            let facts = launch_facts(db, at);
+            if *common.get_or_insert(facts) != facts {
+                return own;
+            }
+            continue;
+        }
+        let place = call_place(db, at);
+        if !place.is_closed {
+            return own;
+        }
+        work.extend(place.callers.iter().copied());
+    }
+    common.unwrap_or(own)
+}
+
 /// Gives everything that checks read of a function.
 fn with_facts<R>(
     db: &dyn Db,
@@ -124,7 +152,7 @@ fn with_facts<R>(
             cycles,
             divergence,
             controlled,
-            launch: launch_facts(db, function),
+            launch: launches(db, function),
             target: around.target,
             is_kernel: is_kernel(db, function),
             callers_are_known,

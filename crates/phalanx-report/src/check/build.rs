@@ -73,7 +73,7 @@ impl<'a> Checker<'a> {
     fn location(&self, inst: InstId) -> Location {
         let module = self.input.module(self.db);
         let known = (&module.shell(self.db).metadata, &**module.context(self.db));
-        Location::of(self.input.view(self.db), known, &self.lines, inst)
+        Location::of(self.input.view(self.db), known, Some(&self.lines), inst)
     }
 
     /// The operation, as the subject of a sentence.
@@ -118,8 +118,7 @@ impl<'a> Checker<'a> {
             });
         }
         let subject = Subject::Branch(branch);
-        let chain =
-            queries::explain_sources(self.db, self.input, subject, finding.sources);
+        let chain = queries::explain_sources(self.db, self.input, subject, finding.sources);
         let steps = self.explainer.steps(&chain);
         let count = steps.len();
         for (at, (sentence, inst)) in steps.into_iter().enumerate() {

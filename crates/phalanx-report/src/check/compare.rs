@@ -24,7 +24,6 @@ use phalanx_ir::InstId;
 use phalanx_target::{SourceSet, varying};
 
 use super::{Location, SourceFile};
-use crate::analyze::Lines;
 
 /// What an operation is known by: who is called, and where the call comes from.
 type Key = (String, Vec<SourceFile>);
@@ -98,14 +97,13 @@ fn entries(db: &Database, input: FunctionInput) -> Vec<Entry> {
     let module = input.module(db);
     let (context, metadata) = (module.context(db), &module.shell(db).metadata);
     let view = input.view(db);
-    let lines = Lines::new(db, input, b"");
     let Some(controlled) = queries::control_divergence(db, input).as_deref() else {
         return Vec::new();
     };
     let launch = queries::launch_facts(db, input);
     let entry = |operation: Operation| {
         let location = |inst: InstId| {
-            let location = Location::of(view, (metadata, &**context), &lines, inst);
+            let location = Location::of(view, (metadata, &**context), None, inst);
             location.source.into_iter().chain(location.inlined_at).collect()
         };
         Entry {
@@ -117,4 +115,3 @@ fn entries(db: &Database, input: FunctionInput) -> Vec<Entry> {
     let found = queries::group_operations(db, input).into_iter();
     found.map(entry).collect()
 }
-

@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 pub use crate::analyze::Place;
-pub use allow::{allows_in_comment, Allowed};
+pub use allow::{Allowed, allows_in_comment};
 pub use build::Checker;
 pub use compare::compare;
 pub use pages::{page, page_of};

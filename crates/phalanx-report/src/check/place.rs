@@ -46,11 +46,12 @@ pub trait Sources {
 }
 
 impl Location {
-    /// The place that is told to people who wrote the program: the outermost one, for code that was inlined from elsewhere.
+    /// The places of an instruction: that of its own line, then those of the calls by which it was inlined. Without `lines` its place in
+    /// the text is left out.
     pub(super) fn of(
         function: FunctionRef<'_>,
         (metadata, context): (&Metadata, &Context),
-        lines: &Lines<'_>,
+        lines: Option<&Lines<'_>>,
         inst: InstId,
     ) -> Location {
         let mut attachments = function.extras.attachments_of(inst);
@@ -61,7 +62,8 @@ impl Location {
             at = metadata.field(location, Field::InlinedAt).and_then(MetadataValue::as_node);
         }
         let mut places = places.into_iter();
-        Location { ir: lines.inst(inst), source: places.next(), inlined_at: places.collect() }
+        let ir = lines.map(|lines| lines.inst(inst)).unwrap_or_default();
+        Location { ir, source: places.next(), inlined_at: places.collect() }
     }
 }
 
@@ -81,7 +83,11 @@ fn place(metadata: &Metadata, context: &Context, location: MetadataId) -> Option
 }
 
 /// File and folder of a debug location: those of the nearest scope that has some.
-fn file_of(metadata: &Metadata, context: &Context, location: MetadataId) -> Option<(String, String)> {
+fn file_of(
+    metadata: &Metadata,
+    context: &Context,
+    location: MetadataId,
+) -> Option<(String, String)> {
     let node = |at, field| metadata.field(at, field).and_then(MetadataValue::as_node);
     let mut at = location;
     for _ in 0..DEPTH {

@@ -23,8 +23,12 @@ pub fn write_text(
         _ => Level::NOTE,
     };
     let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code);
-    let mut groups =
-        vec![with_place(Group::with_title(title), &diagnostic.location, &diagnostic.label, (module, sources))];
+    let mut groups = vec![with_place(
+        Group::with_title(title),
+        &diagnostic.location,
+        &diagnostic.label,
+        (module, sources),
+    )];
     for place in &diagnostic.location.inlined_at {
         let location = Location { source: Some(place.clone()), ..Location::default() };
         let title = Level::NOTE.secondary_title("inlined here");

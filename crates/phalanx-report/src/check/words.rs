@@ -55,7 +55,9 @@ pub(super) fn label(finding: &Finding) -> String {
         );
     }
     match finding.rule {
-        Rule::DivergentBarrier | Rule::BarrierBecameDivergent => "some may wait here for others that do not come",
+        Rule::DivergentBarrier | Rule::BarrierBecameDivergent => {
+            "some may wait here for others that do not come"
+        }
         Rule::BarrierInDivergentLoop => "some may wait here for others that have left the loop",
         Rule::BarrierAfterExit => "those that are left wait here",
         Rule::UnmatchedBarriers => "some may wait here, and others elsewhere",
@@ -95,7 +97,9 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
             "let all threads of the workgroup make the same number of rounds, and guard the work in a round instead"
         }
         Rule::UnmatchedBarriers => "let both ways meet in one barrier",
-        Rule::MissingMembers => "compute the mask before the branch, with a ballot over its condition, or move the operation out of it",
+        Rule::MissingMembers => {
+            "compute the mask before the branch, with a ballot over its condition, or move the operation out of it"
+        }
         Rule::BarrierAfterExit => {
             "OpenCL, SPIR-V and CUDA before compute capability 7.0 want all threads at a barrier: keep threads without work until the end"
         }
