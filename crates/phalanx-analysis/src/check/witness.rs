@@ -95,13 +95,18 @@ pub(super) fn decision(facts: Facts<'_>, branch: Node, scope: Scope) -> Decision
     let launch = facts.launch;
     let width = launch.wave_width.filter(|&width| width > 1).map(|width| width as usize);
     let exact = exact_size(launch);
-    if exact.is_none() && (scope != Scope::Wave || width.is_none()) {
+    // What all threads of a larger workgroup decide alike, those of a smaller one do.
+    let largest = [0, 1, 2].map(|axis| launch.max_extent(axis));
+    let product = largest.iter().try_fold(1u32, |all, &extent| all.checked_mul(extent));
+    let is_bounded = scope != Scope::Wave && product.is_some_and(|threads| threads <= THREADS);
+    if exact.is_none() && !is_bounded && (scope != Scope::Wave || width.is_none()) {
         return Decision::Unknown;
     }
     let Some(expression) = Expression::of_branch(facts, branch) else { return Decision::Unknown };
     let is_of_row = |(step, _): &(Step, u32)| !matches!(step, Step::Index(1..) | Step::Lane);
     let (threads, answer) = match exact {
         Some(size) => (threads(size), Decision::Together),
+        None if is_bounded => (threads(largest), Decision::Together),
         None if expression.steps.iter().all(is_of_row) && launch.max_extent(0) > 1 => {
             let extent = launch.max_extent(0).min(THREADS);
             (row(0, extent), Decision::TogetherInRows)
