@@ -1,6 +1,7 @@
 //! Queries on memory.
 
 use phalanx_analysis::{
+    data_flow::DataFlow,
     lower::{Code, Surroundings},
     memory::{Alias, AliasQuery, ClassicMemorySsa, MemorySsa, TypeLayout},
 };
@@ -8,7 +9,7 @@ use phalanx_ir::attributes::AttrKind;
 use phalanx_ir::{ConstKind, InstId, Opcode, Value, metadata::Metadata, module::GlobalIndex};
 use phalanx_target::AddressSpace;
 
-use super::facts::with_code;
+use super::facts::{NO_CALLEES, with_code};
 use super::{callees, cfg, dom_tree, module_index};
 use crate::{FunctionInput, ModuleInput};
 
@@ -32,6 +33,15 @@ pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<MemorySsa> {
     with_code(db, function, callees(db, function), |code, around| {
         MemorySsa::new(code, around, cfg, dom)
     })
+}
+
+/// Forward data flow of a function, memory included. None for a declaration.
+///
+/// *Reads* `header`, `flow`, `body`, [`memory_ssa`]. *Changes when* an instruction does. *Cost* O(instructions + operands).
+#[salsa::tracked(returns(ref))]
+pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow> {
+    let memory = memory_ssa(db, function).as_ref()?;
+    with_code(db, function, NO_CALLEES, |code, _| DataFlow::new(code, memory))
 }
 
 /// MemorySSA of a function with one variable for all of memory, as LLVM has it. None for a declaration.
