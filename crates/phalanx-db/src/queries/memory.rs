@@ -3,10 +3,14 @@
 use phalanx_analysis::{
     data_flow::DataFlow,
     lower::{Code, Surroundings},
-    memory::{Alias, AliasQuery, ClassicMemorySsa, MemorySsa, TypeLayout},
+    memory::{Alias, AliasQuery, ClassicMemorySsa, MemorySsa, Tbaa, TypeLayout},
 };
 use phalanx_ir::attributes::AttrKind;
-use phalanx_ir::{ConstKind, InstId, Opcode, Value, metadata::Metadata, module::GlobalIndex};
+use phalanx_ir::{
+    ConstKind, InstId, Opcode, Value,
+    metadata::{Metadata, kind},
+    module::GlobalIndex,
+};
 use phalanx_target::AddressSpace;
 
 use super::facts::{NO_CALLEES, with_code};
@@ -56,13 +60,32 @@ pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Classi
     })
 }
 
-/// How two loads, stores or atomic operations of a function relate. None if one of them is something else, or for a declaration. Not a
-/// query: where several pairs are asked about, [`with_aliases`] shares the work.
+/// How two loads, stores or atomic operations of a function relate: their addresses, or else their types. None if one of them is something
+/// else, or for a declaration. Not a query: where several pairs are asked about, [`with_aliases`] shares the work.
 pub fn alias(db: &dyn Db, function: FunctionInput, a: InstId, b: InstId) -> Option<Alias> {
-    with_aliases(db, function, |query| {
+    let known = with_aliases(db, function, |query| {
         let (a, b) = (query.location(a)?, query.location(b)?);
         Some(query.alias(a, b))
-    })?
+    })??;
+    match known {
+        Alias::May if !may_alias_by_type(db, function, a, b) => Some(Alias::No),
+        known => Some(known),
+    }
+}
+
+/// Whether two instructions may access one byte, as far as their `!tbaa` goes. Not a query; reads `extras`, which no analysis does, so
+/// that a change of metadata costs nothing elsewhere.
+pub fn may_alias_by_type(db: &dyn Db, function: FunctionInput, a: InstId, b: InstId) -> bool {
+    let module = function.module(db);
+    let tbaa = Tbaa::new(module.context(db), &module.shell(db).metadata);
+    let tag = |inst: InstId| {
+        let mut attachments = function.extras(db).attachments_of(inst);
+        tbaa.tag(attachments.find(|attachment| attachment.kind == kind::TBAA)?.node)
+    };
+    match (tag(a), tag(b)) {
+        (Some(a), Some(b)) => tbaa.may_alias(a, b),
+        _ => true,
+    }
 }
 
 /// Answers questions about what aliases in a function. Not a query.
