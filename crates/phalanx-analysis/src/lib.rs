@@ -9,6 +9,7 @@
 pub mod affect;
 pub mod check;
 pub mod control;
+pub mod data_flow;
 pub mod divergence;
 pub mod explain;
 pub mod follow;

@@ -30,15 +30,3 @@ fn without_a_rule_hangs_are_seen() {
         assert!(!tally.wrong.is_empty(), "{rule:?}\n{tally}");
     }
 }
-
-#[test]
-#[ignore]
-fn dump() {
-    for seed in 0..6000 {
-        let tally = check_random(seed, 3, Ignored::Nothing);
-        for text in tally.wrong {
-            std::fs::write(format!("/tmp/check-try/wrong{seed}.ll"), text).unwrap();
-            eprintln!("wrong {seed}");
-        }
-    }
-}
