@@ -7,7 +7,9 @@
 //! [`explain`] for why something diverges.
 
 pub mod affect;
+pub mod check;
 pub mod control;
+pub mod data_flow;
 pub mod divergence;
 pub mod explain;
 pub mod follow;
