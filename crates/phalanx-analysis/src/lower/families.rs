@@ -43,6 +43,30 @@ impl Family {
     }
 }
 
+/// A part of what shapes say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OmittedPart {
+    /// What the thread's indices leave.
+    Indices,
+    /// The values that a shape is made of.
+    Atoms,
+    /// That flags of operations may be violated.
+    Poison,
+}
+
+/// As [`full_with`](super::full_with), without a part of what shapes say: a negative control.
+#[cfg(any(test, feature = "testing"))]
+#[must_use]
+pub fn full_without_part(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+    part: OmittedPart,
+) -> ValueTable {
+    let mut rules = FullRules::new(code, around).with_memory(memory).without_part(part);
+    with_rules(code, &mut rules, (memory, None), 0).0
+}
+
 /// As [`full_with`](super::full_with), without a family of rules.
 #[must_use]
 pub fn full_without_family(

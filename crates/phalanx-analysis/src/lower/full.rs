@@ -23,7 +23,8 @@ use phalanx_target::{
 use smallvec::SmallVec;
 
 use super::{
-    Code, Family, Reads, Rule, Rules, Surroundings, TerminatorRule, calls, pointer_space,
+    Code, Family, OmittedPart, Reads, Rule, Rules, Surroundings, TerminatorRule, calls,
+    pointer_space,
     results::{OperandFacts, rule_of},
 };
 use crate::memory::{PrivateMemory, origins::is_shared_constant};
@@ -45,6 +46,8 @@ pub struct FullRules<'a> {
     memory: Option<&'a PrivateMemory>,
     /// Rules that are left out.
     without: Option<Family>,
+    /// A part of what shapes say that is left out.
+    without_part: Option<OmittedPart>,
 }
 
 /// How many callees are remembered. A power of two.
@@ -68,6 +71,7 @@ impl<'a> FullRules<'a> {
             intrinsics: [None; KNOWN],
             memory: None,
             without: None,
+            without_part: None,
         }
     }
 
@@ -79,6 +83,17 @@ impl<'a> FullRules<'a> {
     /// The same, with some rules left out.
     pub(super) fn without(self, family: Family) -> Self {
         FullRules { without: Some(family), ..self }
+    }
+
+    /// The same, wrong by a part of what shapes say.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn without_part(self, part: OmittedPart) -> Self {
+        let trust = match part {
+            OmittedPart::Poison => Trust::Flags,
+            _ => Trust::Nothing,
+        };
+        let shapes = Shapes::new(self.code, self.around, trust);
+        FullRules { shapes, without_part: Some(part), ..self }
     }
 
     /// The shapes that were found.
@@ -286,7 +301,12 @@ impl<'a> FullRules<'a> {
     #[inline]
     fn by_shape(&mut self, inst: InstId) -> Option<Rule> {
         let place = self.place();
-        let Dependence { sources, atoms } = self.shapes.dependence(place, inst)?;
+        let Dependence { mut sources, mut atoms } = self.shapes.dependence(place, inst)?;
+        match self.without_part {
+            Some(OmittedPart::Indices) => sources = SourceSet::EMPTY,
+            Some(OmittedPart::Atoms) => atoms.clear(),
+            _ => {}
+        }
         if atoms.is_empty() {
             let transfer = divergence::Transfer::Fixed;
             return Some(Rule::new(Definition { seed: sources, transfer, is_pure: true }));

@@ -23,7 +23,9 @@ use phalanx_ir::{
 };
 use phalanx_target::{LaunchFacts, SourceSet};
 
-pub use families::{Family, full_without_family};
+#[cfg(any(test, feature = "testing"))]
+pub use families::full_without_part;
+pub use families::{Family, OmittedPart, full_without_family};
 pub use full::FullRules;
 pub use llvm::LlvmRules;
 pub use numbering::{Definition, Numbering};
