@@ -436,7 +436,7 @@ fn incoming<R: Rules + ?Sized>(
 
 /// The address space of a pointer type. Those of small spaces have fixed numbers.
 #[inline]
-fn pointer_space(context: &Context, ty: Type) -> Option<u32> {
+pub(crate) fn pointer_space(context: &Context, ty: Type) -> Option<u32> {
     match ty.raw().wrapping_sub(Type::PTR.raw()) {
         space @ 0..=9 => Some(space),
         _ => context.type_kind(ty).address_space(),
