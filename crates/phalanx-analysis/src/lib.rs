@@ -17,6 +17,7 @@ pub mod launch;
 pub mod legality;
 pub mod lower;
 pub mod memory;
+pub mod shape;
 pub mod summary;
 pub mod true_uniformity;
 pub mod variance;

@@ -384,6 +384,8 @@ pub(crate) enum Section {
     Uses,
     /// Blocks under divergent control.
     Blocks,
+    /// Memory accesses: what the lanes of a wave touch.
+    Accesses,
     /// Dominator and post-dominator trees.
     Trees,
     /// Everything, uniform values included.

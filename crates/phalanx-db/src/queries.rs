@@ -33,6 +33,7 @@ mod graph;
 mod graph_slot;
 mod legality;
 mod memory;
+mod shape;
 mod summaries;
 mod within_group;
 
@@ -44,5 +45,6 @@ pub use follow::*;
 pub use graph::*;
 pub use legality::*;
 pub use memory::*;
+pub use shape::*;
 pub use summaries::*;
 pub use within_group::*;
