@@ -94,7 +94,9 @@ impl Fixture {
             .map(|entry| format!("{}({})", entry.query, self.name(entry.key)))
             .collect();
         ran.sort();
-        expected.assert_eq(&format!("{found}\n\n{}", ran.join("\n")));
+        let or_nothing = |text: String| if text.is_empty() { "nothing".to_owned() } else { text };
+        let (found, ran) = (or_nothing(found), or_nothing(ran.join(" ")));
+        expected.assert_eq(&format!("found: {found}\nran: {ran}"));
     }
 }
 
@@ -104,9 +106,8 @@ fn an_edit_that_changes_nothing_that_matters_checks_its_function() {
         "store i32 %id, ptr",
         "store i32 7, ptr",
         expect![[r#"
-
-
-            diagnostics(quiet)"#]],
+            found: nothing
+            ran: diagnostics(quiet)"#]],
     );
 }
 
@@ -116,11 +117,8 @@ fn an_argument_that_comes_to_differ_by_thread_checks_the_callee() {
         "call void @meet(i32 %n)",
         "call void @meet(i32 %id)",
         expect![[r#"
-            PHX001 in meet
-
-            diagnostics(kernel)
-            diagnostics(meet)
-            divergence(meet)"#]],
+            found: PHX001 in meet
+            ran: diagnostics(kernel) diagnostics(meet) divergence(meet)"#]],
     );
 }
 
@@ -130,12 +128,8 @@ fn a_barrier_that_goes_checks_the_callers() {
         "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n",
         "",
         expect![[r#"
-
-
-            diagnostics(kernel)
-            diagnostics(meet)
-            diagnostics(other)
-            synchronizes(meet)"#]],
+            found: nothing
+            ran: diagnostics(kernel) diagnostics(meet) diagnostics(other) synchronizes(meet)"#]],
     );
 }
 
@@ -145,8 +139,7 @@ fn a_comment_checks_nothing() {
         "define internal void @meet",
         "; a comment\ndefine internal void @meet",
         expect![[r#"
-
-
-        "#]],
+            found: nothing
+            ran: nothing"#]],
     );
 }
