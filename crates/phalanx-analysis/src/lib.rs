@@ -8,6 +8,7 @@
 
 pub mod affect;
 pub mod control;
+pub mod convergence;
 pub mod divergence;
 pub mod explain;
 pub mod follow;
@@ -20,5 +21,6 @@ pub mod true_uniformity;
 pub mod variance;
 
 pub use affect::{AffectMap, User, UserKind, Value};
+pub use convergence::Convergence;
 pub use divergence::Divergence;
 pub use summary::Summary;

@@ -123,5 +123,6 @@ fn sections(chosen: &[Section]) -> Sections {
         uses: has(Section::Uses),
         blocks: has(Section::Blocks),
         trees: has(Section::Trees),
+        convergence: has(Section::Convergence),
     }
 }

@@ -20,9 +20,12 @@
 //! after edits; [`repairs`] counts how often. [`explain()`] says why something diverges, from [`derivations`];
 //! [`variance()`] answers in Kong's terms, and [`assumed_divergence`] where barriers are taken to be used rightly.
 //!
+//! [`convergence()`] lists convergent operations and the tokens that control them.
+//!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
 mod calls;
+mod convergent;
 mod explain;
 mod facts;
 mod follow;
@@ -34,6 +37,7 @@ mod summaries;
 mod within_group;
 
 pub use calls::*;
+pub use convergent::*;
 pub use explain::*;
 pub use facts::*;
 pub use follow::*;

@@ -6,6 +6,7 @@
 //!   arguments in scalar registers, one value per wave;
 //! - a plain load gives a converged group one value when its address is uniform and the memory is not private to the
 //!   thread, and another wave may read another value at another time;
+//! - a call whose convergence token comes from a cycle that it is outside of gives anything ([`escape`]);
 //! - atomics, unknown calls, and whatever has no rule give anything.
 
 use phalanx_ir::{
@@ -20,12 +21,15 @@ use phalanx_target::{
     calling_convention::{self, Entry, argument_is_wave_uniform},
     intrinsics::lookup,
 };
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 
 use super::{
     Code, Reads, Rule, Rules, Surroundings, TerminatorRule, calls, pointer_space,
     results::{OperandFacts, rule_of},
 };
+use crate::convergence::{escape, tokens::Tokens};
 use crate::divergence::{self, Definition};
 use crate::memory::{PrivateMemory, origins::is_shared_constant};
 
@@ -39,6 +43,9 @@ pub struct FullRules<'a> {
     intrinsics: [Option<(Const, Option<Intrinsic>)>; KNOWN],
     /// Private memory, if loads from it are looked into.
     memory: Option<&'a PrivateMemory>,
+    tokens: Tokens,
+    /// Calls whose token comes from a cycle that they are outside of, once a call with a token was met.
+    escaping: OnceCell<FxHashSet<InstId>>,
 }
 
 /// How many callees are remembered. A power of two.
@@ -55,7 +62,16 @@ impl<'a> FullRules<'a> {
             entry: calling_convention::entry(code.header.call_conv, around.target.architecture()),
             intrinsics: [None; KNOWN],
             memory: None,
+            tokens: Tokens::new(code.context),
+            escaping: OnceCell::new(),
         }
+    }
+
+    /// Whether a call has a token from a cycle that it is outside of.
+    fn escapes(&self, call: InstId) -> bool {
+        !self.tokens.is_unused()
+            && self.tokens.used(self.code.body, call).is_some()
+            && self.escaping.get_or_init(|| escape::escaping(self.code)).contains(&call)
     }
 
     /// The same, with private memory looked into.
@@ -167,6 +183,9 @@ impl<'a> FullRules<'a> {
         let unknown = Rule::new(Definition::source(SourceSet::OPAQUE_THREAD));
         let body = self.code.body;
         let Some(callee) = body.const_callee(call) else { return unknown };
+        if self.escapes(call) {
+            return unknown;
+        }
         if let ConstKind::InlineAsm(asm) = &self.code.context.const_data(callee).kind {
             return self.inline_asm(asm, result);
         }

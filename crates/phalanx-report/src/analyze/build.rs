@@ -2,6 +2,7 @@
 
 use phalanx_analysis::{
     affect::UserKind,
+    convergence::{Control, Operation, Token},
     divergence::Divergence,
     lower::{Definition, Numbering},
     variance::BarrierModel,
@@ -13,8 +14,9 @@ use phalanx_llvm::{FunctionPrinter, ModulePrinter};
 use phalanx_target::{Scope, SourceSet, varying};
 
 use super::model::{
-    BlockReport, BranchReport, CycleReport, ExitReport, FunctionReport, ModuleReport, Place,
-    Summary, TreeEdge, Trees, UseReport, ValueReport,
+    BlockReport, BranchReport, ConvergenceReport, CycleReport, ExitReport, FunctionReport,
+    ModuleReport, OperationReport, Place, Summary, TokenReport, TreeEdge, Trees, UseReport,
+    ValueReport,
 };
 use crate::llvm::BlockNames as _;
 
@@ -33,6 +35,8 @@ pub struct Sections {
     pub blocks: bool,
     /// Dominator and post-dominator trees.
     pub trees: bool,
+    /// Convergent operations and tokens.
+    pub convergence: bool,
 }
 
 impl Sections {
@@ -44,6 +48,7 @@ impl Sections {
         uses: true,
         blocks: true,
         trees: true,
+        convergence: true,
     };
 }
 
@@ -135,6 +140,7 @@ impl Builder<'_> {
             temporal_uses: sections.uses.then_some(uses),
             blocks: sections.blocks.then(|| self.blocks()),
             trees: sections.trees.then(|| self.trees()),
+            convergence: sections.convergence.then(|| self.convergence()).flatten(),
         }
     }
 
@@ -278,6 +284,38 @@ impl Builder<'_> {
                 }
             })
             .collect()
+    }
+
+    fn convergence(&self) -> Option<ConvergenceReport> {
+        let facts = queries::convergence(self.db, self.input).as_ref()?;
+        let cfg = queries::cfg(self.db, self.input).as_ref()?;
+        let dom = queries::dom_tree(self.db, self.input).as_ref()?;
+        let header = |cycle: CycleId| self.block(self.cycles.header(cycle));
+        let operation = |o: &Operation| OperationReport {
+            place: self.lines.inst(o.inst),
+            text: text(|out| self.printer.inst(o.inst, out)),
+            scope: o.scope.map(Scope::name),
+            token: o.token.map(|token| self.value_name(token)),
+            cycle: o.cycle.map(header),
+        };
+        let token = |t: &Token| TokenReport {
+            place: self.lines.inst(t.inst),
+            name: self.value_name(t.inst),
+            kind: t.kind.word(),
+            given: t.given.map(|token| self.value_name(token)),
+            heart_of: t.heart_of.map(header),
+            region: t.region(cfg, dom).into_iter().map(|block| self.block(block)).collect(),
+            extends: t.extends.iter().map(|&cycle| header(cycle)).collect(),
+        };
+        Some(ConvergenceReport {
+            control: match facts.control() {
+                Control::Nothing => "nothing",
+                Control::Controlled => "tokens",
+                Control::Uncontrolled => "control flow",
+            },
+            operations: facts.operations().iter().map(operation).collect(),
+            tokens: facts.tokens().iter().map(token).collect(),
+        })
     }
 
     fn trees(&self) -> Trees {

@@ -1,0 +1,1 @@
+//! The chains of tokens, against the definition.
