@@ -111,7 +111,15 @@ impl Convergence {
                     let heart_of = used.and_then(|given| heart_of(code, cycles, given, node));
                     let (used_in, extends) = (Vec::new(), Vec::new());
                     let given = used.filter(|_| kind == TokenKind::Loop);
-                    tokens.push(Token { inst, block: node, kind, given, heart_of, used_in, extends });
+                    tokens.push(Token {
+                        inst,
+                        block: node,
+                        kind,
+                        given,
+                        heart_of,
+                        used_in,
+                        extends,
+                    });
                 } else if used.is_some() || is_convergent(code, inst, callee) {
                     let (scope, cycle) = (scope(code, inst), cycles.innermost(node));
                     operations.push(Operation { inst, block: node, scope, token: used, cycle });
@@ -221,6 +229,3 @@ fn scope(code: Code<'_>, call: InstId) -> Option<Scope> {
     };
     (is_among_lanes(&info.result) || is_among_lanes(&info.further_results)).then_some(Scope::Wave)
 }
-
-#[cfg(test)]
-mod tests;

@@ -119,7 +119,8 @@ fn llvms(assembler: &Program, text: &str) -> Vec<String> {
     let outcome = assembler.run(["-o", "/dev/null"], text.as_bytes()).expect("llvm-as runs");
     let errors = outcome.errors();
     let is_message = |line: &&str| {
-        let is_entity = ["  ", "label ", "depth="].iter().any(|start| line.starts_with(start));
+        let is_entity =
+            ["  ", "label ", "depth=", "ptr @"].iter().any(|start| line.starts_with(start));
         !is_entity && !line.is_empty() && !line.contains("does not verify as correct")
     };
     errors.lines().filter(is_message).map(str::to_owned).collect()
@@ -157,7 +158,8 @@ fn files_with_tokens(folder: PathBuf) -> Vec<(PathBuf, String)> {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|ending| ending == "ll") {
-                let text = String::from_utf8_lossy(&fs::read(&path).expect("readable")).into_owned();
+                let text =
+                    String::from_utf8_lossy(&fs::read(&path).expect("readable")).into_owned();
                 if text.contains("experimental.convergence") || text.contains("convergencectrl") {
                     found.push((path, text));
                 }

@@ -10,7 +10,9 @@ use crate::{
     convergence_tokens::{DropConvergenceTokens, InferConvergenceTokens},
     dce::Dce,
     early_cse::EarlyCse,
-    infer_convergence_attrs::InferConvergenceAttrs, inst_simplify::InstSimplify, licm::Licm,
+    infer_convergence_attrs::InferConvergenceAttrs,
+    inst_simplify::InstSimplify,
+    licm::Licm,
     simplify_cfg::SimplifyCfg,
 };
 

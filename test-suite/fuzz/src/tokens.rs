@@ -10,12 +10,14 @@
 
 use phalanx::{
     FunctionId, ModuleId, Session,
-    analysis::{convergence::TokenKind, lower::Numbering},
+    analysis::convergence::{Token, TokenKind, escape},
+    db::queries,
     ir::{InstId, Value},
     transform::{Manager, Options, PassError, Pipeline, Registry},
 };
 use phalanx_testing::generate::{self, Options as ProgramOptions};
 use rand::{Rng as _, RngCore, SeedableRng as _, rngs::SmallRng};
+use rustc_hash::FxHashMap;
 
 use crate::{
     Entropy,
@@ -233,7 +235,29 @@ pub fn random_distorted(seed: u64) -> Option<String> {
     run(&mut session, module, "infer-convergence-tokens");
     let function = session.function(module, "f")?;
     let count = distorted(&mut session, function);
+    escapes_are_right(&session, function);
     (count > 0).then(|| text_of(&session, module))
+}
+
+/// Operations that escape are those with a token in their chain that is made in a cycle that they are outside of: by the definition.
+fn escapes_are_right(session: &Session, function: FunctionId) {
+    let (Some(facts), Some(cycles)) = (session.convergence(function), session.cycles(function))
+    else {
+        return;
+    };
+    let found = escape::escaping(queries::code(session.database(), function.input()));
+    let tokens: FxHashMap<InstId, &Token> = facts.tokens().iter().map(|t| (t.inst, t)).collect();
+    for operation in facts.operations() {
+        let mut next = operation.token;
+        let mut escapes = false;
+        while let Some(token) = next.and_then(|token| tokens.get(&token)) {
+            escapes |= cycles.iter().any(|cycle| {
+                cycles.contains(cycle, token.block) && !cycles.contains(cycle, operation.block)
+            });
+            next = token.given;
+        }
+        assert_eq!(found.contains(&operation.inst), escapes, "{:?}", operation.inst);
+    }
 }
 
 /// Claims about a program of [`random_distorted`], held against its execution: checked by our own rules, or without a look at tokens.

@@ -119,7 +119,6 @@ pub fn concerns(code: Code<'_>, changed: &[InstId]) -> bool {
     !tokens.is_unused()
         && changed.iter().any(|&inst| {
             let data = body.inst(inst);
-            data.opcode.is_call()
-                && (data.ty == Type::TOKEN || tokens.used(body, inst).is_some())
+            data.opcode.is_call() && (data.ty == Type::TOKEN || tokens.used(body, inst).is_some())
         })
 }

@@ -1,1 +1,0 @@
-//! The chains of tokens, against the definition.
