@@ -21,10 +21,12 @@
 //! [`variance()`] answers in Kong's terms, and [`assumed_divergence`] where barriers are taken to be used rightly.
 //!
 //! [`convergence()`] lists convergent operations and the tokens that control them.
+//! What is wrong: [`diagnostics`].
 //!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
 mod calls;
+mod check;
 mod convergent;
 mod explain;
 mod facts;
@@ -33,10 +35,12 @@ mod graph;
 mod graph_slot;
 mod legality;
 mod memory;
+mod shape;
 mod summaries;
 mod within_group;
 
 pub use calls::*;
+pub use check::*;
 pub use convergent::*;
 pub use explain::*;
 pub use facts::*;
@@ -44,5 +48,6 @@ pub use follow::*;
 pub use graph::*;
 pub use legality::*;
 pub use memory::*;
+pub use shape::*;
 pub use summaries::*;
 pub use within_group::*;
