@@ -9,6 +9,7 @@
 pub mod affect;
 pub mod check;
 pub mod control;
+pub mod convergence;
 pub mod data_flow;
 pub mod divergence;
 pub mod explain;
@@ -23,5 +24,6 @@ pub mod true_uniformity;
 pub mod variance;
 
 pub use affect::{AffectMap, User, UserKind, Value};
+pub use convergence::Convergence;
 pub use divergence::Divergence;
 pub use summary::Summary;

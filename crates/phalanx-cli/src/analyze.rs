@@ -124,5 +124,6 @@ fn sections(chosen: &[Section]) -> Sections {
         blocks: has(Section::Blocks),
         accesses: has(Section::Accesses),
         trees: has(Section::Trees),
+        convergence: has(Section::Convergence),
     }
 }

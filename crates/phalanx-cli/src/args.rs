@@ -388,6 +388,8 @@ pub(crate) enum Section {
     Accesses,
     /// Dominator and post-dominator trees.
     Trees,
+    /// Convergent operations and the tokens that control them.
+    Convergence,
     /// Everything, uniform values included.
     All,
 }
@@ -409,6 +411,7 @@ pub(crate) enum Format {
         as in LLVM. The module is written with -S or -o only, as text.",
     after_help = "\
 Passes: dce instsimplify simplifycfg early-cse licm infer-convergence-attrs annotate-uniform
+        infer-convergence-tokens drop-convergence-tokens
         print<uniformity> print<cycles> print<domtree> print<postdomtree> print<domfrontier>
         print<memoryssa>
         verify require<...> verify<...> invalidate<...> no-op-module no-op-function, function(...), module(...)

@@ -20,12 +20,14 @@
 //! after edits; [`repairs`] counts how often. [`explain()`] says why something diverges, from [`derivations`];
 //! [`variance()`] answers in Kong's terms, and [`assumed_divergence`] where barriers are taken to be used rightly.
 //!
+//! [`convergence()`] lists convergent operations and the tokens that control them.
 //! What is wrong: [`diagnostics`].
 //!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
 mod calls;
 mod check;
+mod convergent;
 mod explain;
 mod facts;
 mod follow;
@@ -39,6 +41,7 @@ mod within_group;
 
 pub use calls::*;
 pub use check::*;
+pub use convergent::*;
 pub use explain::*;
 pub use facts::*;
 pub use follow::*;

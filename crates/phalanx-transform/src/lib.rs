@@ -19,6 +19,8 @@
 //! | [`early-cse`](early_cse::EarlyCse) | reuses what was computed or read before |
 //! | [`licm`](licm::Licm) | moves what does not change in a loop before it |
 //! | [`infer-convergence-attrs`](infer_convergence_attrs::InferConvergenceAttrs) | drops `convergent`, infers `memory(..)` and `nodivergencesource` |
+//! | [`infer-convergence-tokens`](convergence_tokens::InferConvergenceTokens) | says by tokens which threads execute convergent operations together |
+//! | [`drop-convergence-tokens`](convergence_tokens::DropConvergenceTokens) | takes them away where control flow says the same |
 //! | [`annotate-uniform`](annotate_uniform::AnnotateUniform) | tells AMDGPU's backend what is uniform |
 //!
 //! It knows no files, no terminal and no salsa.
@@ -27,6 +29,7 @@
 
 pub mod annotate_uniform;
 pub mod code;
+pub mod convergence_tokens;
 pub mod dce;
 pub mod early_cse;
 pub mod fold;

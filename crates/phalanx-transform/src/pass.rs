@@ -6,8 +6,13 @@ use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::BuildError;
 
 use crate::{
-    annotate_uniform::AnnotateUniform, dce::Dce, early_cse::EarlyCse,
-    infer_convergence_attrs::InferConvergenceAttrs, inst_simplify::InstSimplify, licm::Licm,
+    annotate_uniform::AnnotateUniform,
+    convergence_tokens::{DropConvergenceTokens, InferConvergenceTokens},
+    dce::Dce,
+    early_cse::EarlyCse,
+    infer_convergence_attrs::InferConvergenceAttrs,
+    inst_simplify::InstSimplify,
+    licm::Licm,
     simplify_cfg::SimplifyCfg,
 };
 
@@ -126,6 +131,8 @@ impl Registry {
         });
         registry.add(Arc::new(Licm));
         registry.add(Arc::new(InferConvergenceAttrs));
+        registry.add(Arc::new(InferConvergenceTokens));
+        registry.add(Arc::new(DropConvergenceTokens));
         registry.add_as("amdgpu-annotate-uniform", Arc::new(AnnotateUniform));
         registry.add(Arc::new(AnnotateUniform));
         registry

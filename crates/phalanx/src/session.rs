@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use phalanx_analysis::{
+    Convergence,
     affect::UserKind,
     check::Finding,
     data_flow::DataFlow,
@@ -386,6 +387,12 @@ impl Session {
     /// Which motions are legal of operations that communicate among the threads of a scope; see [`phalanx_analysis::legality`].
     pub fn legality(&self, function: FunctionId, scope: Scope) -> Option<Legality<'_>> {
         queries::legality(&self.db, function.0, scope)
+    }
+
+    /// Convergent operations of a function, the threads that each communicates among, and the tokens that control them; see
+    /// [`phalanx_analysis::convergence`].
+    pub fn convergence(&self, function: FunctionId) -> Option<&Convergence> {
+        queries::convergence(&self.db, function.0).as_ref()
     }
 
     /// Along which dimensions of the thread index values, statements, branches and blocks differ within a workgroup: the interface of

@@ -18,6 +18,7 @@ pub mod legality;
 pub mod oracle;
 pub mod reference;
 mod text;
+pub mod tokens;
 pub mod transforms;
 mod uniformity;
 mod verdict;
@@ -51,5 +52,6 @@ impl Target {
         Target { name: "convergence", run: definition::convergence, is_slow: false },
         Target { name: "edits", run: edits::edits, is_slow: false },
         Target { name: "transforms", run: transforms::transforms, is_slow: false },
+        Target { name: "tokens", run: tokens::tokens, is_slow: false },
     ];
 }

@@ -2,6 +2,7 @@
 
 use phalanx_analysis::{
     affect::UserKind,
+    convergence::{Control, Operation, Token},
     divergence::Divergence,
     lower::{Definition, Numbering},
     shape::access::{Pattern, Within},
@@ -14,8 +15,9 @@ use phalanx_llvm::{FunctionPrinter, ModulePrinter};
 use phalanx_target::{Scope, SourceSet, varying};
 
 use super::model::{
-    AccessReport, BlockReport, BranchReport, CycleReport, ExitReport, FunctionReport, ModuleReport,
-    Place, Summary, TreeEdge, Trees, UseReport, ValueReport,
+    AccessReport, BlockReport, BranchReport, ConvergenceReport, CycleReport, ExitReport,
+    FunctionReport, ModuleReport, OperationReport, Place, Summary, TokenReport, TreeEdge, Trees,
+    UseReport, ValueReport,
 };
 use crate::llvm::BlockNames as _;
 
@@ -36,6 +38,8 @@ pub struct Sections {
     pub accesses: bool,
     /// Dominator and post-dominator trees.
     pub trees: bool,
+    /// Convergent operations and tokens.
+    pub convergence: bool,
 }
 
 impl Sections {
@@ -48,6 +52,7 @@ impl Sections {
         blocks: true,
         accesses: true,
         trees: true,
+        convergence: true,
     };
 }
 
@@ -140,6 +145,7 @@ impl Builder<'_> {
             blocks: sections.blocks.then(|| self.blocks()),
             accesses: sections.accesses.then(|| self.accesses()),
             trees: sections.trees.then(|| self.trees()),
+            convergence: sections.convergence.then(|| self.convergence()).flatten(),
         }
     }
 
@@ -283,6 +289,38 @@ impl Builder<'_> {
                 }
             })
             .collect()
+    }
+
+    fn convergence(&self) -> Option<ConvergenceReport> {
+        let facts = queries::convergence(self.db, self.input).as_ref()?;
+        let cfg = queries::cfg(self.db, self.input).as_ref()?;
+        let dom = queries::dom_tree(self.db, self.input).as_ref()?;
+        let header = |cycle: CycleId| self.block(self.cycles.header(cycle));
+        let operation = |o: &Operation| OperationReport {
+            place: self.lines.inst(o.inst),
+            text: text(|out| self.printer.inst(o.inst, out)),
+            scope: o.scope.map(Scope::name),
+            token: o.token.map(|token| self.value_name(token)),
+            cycle: o.cycle.map(header),
+        };
+        let token = |t: &Token| TokenReport {
+            place: self.lines.inst(t.inst),
+            name: self.value_name(t.inst),
+            kind: t.kind.word(),
+            given: t.given.map(|token| self.value_name(token)),
+            heart_of: t.heart_of.map(header),
+            region: t.region(cfg, dom).into_iter().map(|block| self.block(block)).collect(),
+            extends: t.extends.iter().map(|&cycle| header(cycle)).collect(),
+        };
+        Some(ConvergenceReport {
+            control: match facts.control() {
+                Control::Nothing => "nothing",
+                Control::Controlled => "tokens",
+                Control::Uncontrolled => "control flow",
+            },
+            operations: facts.operations().iter().map(operation).collect(),
+            tokens: facts.tokens().iter().map(token).collect(),
+        })
     }
 
     fn accesses(&self) -> Vec<AccessReport> {
