@@ -260,6 +260,17 @@ impl<'a> Code<'a> {
         }
     }
 
+    /// Whether an instruction that is no load, store or plain call may access memory.
+    #[must_use]
+    pub(crate) fn may_access_memory(&self, inst: InstId) -> bool {
+        let opcode = self.body.inst(inst).opcode;
+        let is_jump = matches!(
+            opcode,
+            Opcode::Br | Opcode::Switch | Opcode::Ret | Opcode::Unreachable | Opcode::IndirectBr
+        );
+        !is_jump && self.has_side_effects(inst)
+    }
+
     /// Whether a load or store is volatile or atomic.
     #[must_use]
     pub fn has_order(&self, inst: InstId) -> bool {

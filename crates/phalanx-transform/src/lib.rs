@@ -19,6 +19,7 @@
 //! | [`early-cse`](early_cse::EarlyCse) | reuses what was computed or read before |
 //! | [`licm`](licm::Licm) | moves what does not change in a loop before it |
 //! | [`move-convergent`](move_convergent::MoveConvergent) | moves convergent operations where all groups stay: above a uniform branch, out of loops, to where they are read |
+//! | [`remove-redundant-barriers`](redundant_barriers::RemoveRedundantBarriers) | removes barriers between which nothing is accessed; for who asks for it |
 //! | [`infer-convergence-attrs`](infer_convergence_attrs::InferConvergenceAttrs) | drops `convergent`, infers `memory(..)` and `nodivergencesource` |
 //! | [`annotate-uniform`](annotate_uniform::AnnotateUniform) | tells AMDGPU's backend what is uniform |
 //!
@@ -42,6 +43,7 @@ mod memory;
 pub mod move_convergent;
 mod pass;
 mod pipeline;
+pub mod redundant_barriers;
 pub mod simplify_cfg;
 mod statistics;
 

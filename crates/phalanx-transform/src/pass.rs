@@ -8,7 +8,8 @@ use phalanx_ir::BuildError;
 use crate::{
     annotate_uniform::AnnotateUniform, dce::Dce, early_cse::EarlyCse,
     infer_convergence_attrs::InferConvergenceAttrs, inst_simplify::InstSimplify, licm::Licm,
-    move_convergent::MoveConvergent, simplify_cfg::SimplifyCfg,
+    move_convergent::MoveConvergent, redundant_barriers::RemoveRedundantBarriers,
+    simplify_cfg::SimplifyCfg,
 };
 
 /// Whether a pass changed a function.
@@ -126,6 +127,7 @@ impl Registry {
         });
         registry.add(Arc::new(Licm));
         registry.add(Arc::new(MoveConvergent));
+        registry.add(Arc::new(RemoveRedundantBarriers));
         registry.add(Arc::new(InferConvergenceAttrs));
         registry.add_as("amdgpu-annotate-uniform", Arc::new(AnnotateUniform));
         registry.add(Arc::new(AnnotateUniform));
