@@ -127,7 +127,9 @@ impl Registry {
         });
         registry.add(Arc::new(Licm));
         registry.add(Arc::new(MoveConvergent));
-        registry.add(Arc::new(RemoveRedundantBarriers));
+        registry.add_with("remove-redundant-barriers", |parameters| {
+            Ok(Arc::new(RemoveRedundantBarriers::with_parameters(parameters)?))
+        });
         registry.add(Arc::new(InferConvergenceAttrs));
         registry.add_as("amdgpu-annotate-uniform", Arc::new(AnnotateUniform));
         registry.add(Arc::new(AnnotateUniform));

@@ -11,8 +11,10 @@
 //!   can access since; or
 //! - on no way from it to the end of the kernel such memory is accessed.
 //!
-//! All threads have to meet at it, so that nobody else's barrier loses its partner: it is *aligned* (anything else is undefined), or it is in
-//! a kernel and every branch that decides about it, directly or through other branches, is uniform in the workgroup.
+//! All threads have to meet at it. Hardware counts arrivals, so a barrier that only some threads execute has another one for a partner, and
+//! from there on all of them have. So the function has to be a kernel in which every branch that decides about any barrier, directly or
+//! through other branches, is uniform in the workgroup, and which calls nothing that may have barriers. With `assume-aligned` those count
+//! besides, anywhere, that are *aligned*: not to execute such a barrier all together is undefined.
 //!
 //! # Fences
 //!
@@ -62,12 +64,32 @@ use crate::{
     code::Code,
     convergent::Operation,
     memory::Memory,
-    pass::{Outcome, Pass, PassError},
+    pass::{Outcome, Parameters, Pass, PassError},
 };
 
 /// See the [module documentation](self).
 #[derive(Copy, Clone, Debug, Default)]
-pub struct RemoveRedundantBarriers;
+pub struct RemoveRedundantBarriers {
+    /// Whether aligned barriers are taken to be executed by all threads together.
+    pub assumes_aligned: bool,
+}
+
+impl RemoveRedundantBarriers {
+    /// With what a pipeline says.
+    ///
+    /// # Errors
+    /// When a parameter is not known.
+    pub fn with_parameters(parameters: &Parameters) -> Result<RemoveRedundantBarriers, String> {
+        let mut pass = RemoveRedundantBarriers::default();
+        for (key, value) in parameters.iter() {
+            match (key, value) {
+                ("assume-aligned", None) => pass.assumes_aligned = true,
+                _ => return Err(format!("remove-redundant-barriers has no parameter `{key}`")),
+            }
+        }
+        Ok(pass)
+    }
+}
 
 impl Pass for RemoveRedundantBarriers {
     fn name(&self) -> &str {
@@ -75,7 +97,7 @@ impl Pass for RemoveRedundantBarriers {
     }
 
     fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
-        let redundant = search(db, function);
+        let redundant = search(db, function, self.assumes_aligned);
         if redundant.is_empty() {
             return Ok(Outcome::Unchanged);
         }
@@ -135,7 +157,7 @@ struct Events {
     is_kernel: bool,
 }
 
-fn search(db: &Database, function: FunctionInput) -> Vec<InstId> {
+fn search(db: &Database, function: FunctionInput, assumes_aligned: bool) -> Vec<InstId> {
     let code = Code::of(db, function);
     let barriers = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
     if !barriers.into_iter().any(|inst| meeting(&code, inst).is_some()) {
@@ -146,10 +168,10 @@ fn search(db: &Database, function: FunctionInput) -> Vec<InstId> {
     };
     let memory = Memory::new(db, function);
     let is_kernel = queries::is_kernel(db, function);
+    let all_meet = is_kernel && all_meet(db, function, &code);
     let mut events = Events { of: vec![Vec::new(); cfg.node_count()], is_kernel };
     for &block in code.flow.order() {
-        let meets =
-            |is_aligned: bool| is_aligned || is_kernel && is_uniform(db, function, node_of(block));
+        let meets = |is_aligned: bool| assumes_aligned && is_aligned || all_meet;
         for inst in code.body.block_insts(block) {
             if let Some(event) = event(&code, &memory, inst, &meets) {
                 events.of[node_of(block).index()].push((inst, event));
@@ -161,6 +183,27 @@ fn search(db: &Database, function: FunctionInput) -> Vec<InstId> {
     redundant.sort_unstable();
     redundant.dedup();
     redundant
+}
+
+/// Whether all threads of a workgroup execute the same barriers of a kernel together, as far as they come.
+fn all_meet(db: &Database, function: FunctionInput, code: &Code<'_>) -> bool {
+    code.flow.order().iter().all(|&block| {
+        let mut has_barrier = false;
+        let is_known = code.body.block_insts(block).all(|inst| {
+            if !code.body.inst(inst).opcode.is_call() {
+                return true;
+            }
+            let facts = code.call(inst);
+            let barrier = facts.intrinsic.and_then(|intrinsic| intrinsic.info.barrier);
+            has_barrier |= barrier.is_some_and(|barrier| barrier.scope != Scope::Wave);
+            match (facts.intrinsic, barrier) {
+                (None, _) => !facts.is_convergent,
+                (_, Some(barrier)) if barrier.scope != Scope::Wave => meeting(code, inst).is_some(),
+                _ => true,
+            }
+        });
+        is_known && (!has_barrier || is_uniform(db, function, node_of(block)))
+    })
 }
 
 /// Whether every branch that decides about a block is uniform in the workgroup.

@@ -1,7 +1,12 @@
 //! Motions of convergent operations on random programs: whoever was together stays together.
 
-use phalanx::transform::Registry;
-use phalanx_fuzz::motions::{PIPELINES, Tally, check, voting};
+use std::sync::Arc;
+
+use phalanx::{
+    db::{Database, FunctionInput},
+    transform::{Outcome, Pass, PassError, Registry, code::Code},
+};
+use phalanx_fuzz::motions::{PIPELINES, Tally, barriers, check, voting};
 use rand::{SeedableRng as _, rngs::SmallRng};
 
 /// Random programs through one pipeline.
@@ -22,4 +27,48 @@ fn pipelines() {
         let tally = campaign(pipeline, 0..150, 12);
         assert!(tally.changed > 10 && tally.launches > 30 && tally.groups > 100, "{tally:?}");
     }
+}
+
+#[test]
+fn kernels_without_races_have_none_with_fewer_barriers() {
+    let mut all = barriers::Tally::default();
+    for seed in 0..400 {
+        let text = barriers::random(&mut SmallRng::seed_from_u64(seed));
+        let pipeline = "remove-redundant-barriers";
+        let tally = barriers::check(&Registry::standard(), &text, pipeline, seed, 3);
+        all.merge(tally.unwrap_or_else(|error| panic!("{error}")));
+    }
+    println!("{all:?}");
+    assert!(all.changed > 100 && all.launches > 100 && all.removed > 200, "{all:?}");
+}
+
+/// Removes every second barrier.
+struct RemovesBarriers;
+
+impl Pass for RemovesBarriers {
+    fn name(&self) -> &str {
+        "removes-barriers"
+    }
+
+    fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
+        let code = Code::of(db, function);
+        let all = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+        let barriers: Vec<_> = all.filter(|&i| code.is_convergent(i)).skip(1).step_by(2).collect();
+        db.edit(function, |edit| barriers.iter().try_for_each(|&barrier| edit.erase(barrier)))?;
+        Ok(Outcome::changed(!barriers.is_empty()))
+    }
+}
+
+/// A check that cannot fail is no check.
+#[test]
+fn a_pass_that_removes_too_much_is_found_out() {
+    let mut registry = Registry::standard();
+    registry.add(Arc::new(RemovesBarriers));
+    let is_found = |seed: u64| {
+        let text = barriers::random(&mut SmallRng::seed_from_u64(seed));
+        barriers::check(&registry, &text, "removes-barriers", seed, 3).is_err()
+    };
+    let found = (0..100).filter(|&seed| is_found(seed)).count();
+    println!("{found} of 100");
+    assert!(found >= 5, "{found} of 100");
 }

@@ -61,6 +61,9 @@ fn private_memory_and_votes_are_nobody_elses_business() {
     assert_eq!(in_kernel(&[WRITE, BARRIER, own, vote, pure, BARRIER, READ]), 1);
     let reads = "%q = call i32 @reads(i32 1)";
     assert_eq!(in_kernel(&[WRITE, BARRIER, reads, BARRIER, READ]), 2);
+    // A call that may have barriers puts all of them out of step.
+    let convergent = "%v = call i32 @pure(i32 1) convergent";
+    assert_eq!(in_kernel(&[WRITE, BARRIER, convergent, BARRIER, READ]), 2);
     let unknown = "call void @unknown()";
     assert_eq!(in_kernel(&[WRITE, BARRIER, unknown, BARRIER, READ]), 2);
     let atomic = "%o = atomicrmw add ptr addrspace(1) %p, i32 1 monotonic, align 4";
@@ -102,9 +105,9 @@ fn ways_that_meet() {
     assert_eq!(in_kernel(&[WRITE, &one, BARRIER, READ]), 2);
     let written = branch("uniform", "", WRITE);
     assert_eq!(in_kernel(&[WRITE, BARRIER, &written, BARRIER, READ]), 2);
-    // Barriers on two sides of a divergent branch may be partners of each other.
+    // Barriers on two sides of a divergent branch are partners of each other, or of any barrier further on.
     let parted = branch("divergent", BARRIER, BARRIER);
-    assert_eq!(in_kernel(&[WRITE, BARRIER, &parted, READ]), 3);
+    assert_eq!(in_kernel(&[WRITE, BARRIER, BARRIER, &parted, READ]), 4);
 }
 
 #[test]
@@ -126,4 +129,31 @@ fn around_a_loop() {
     assert_eq!(in_kernel(&[&rounds(&[BARRIER, WRITE, BARRIER, READ, BARRIER])]), 2);
     assert_eq!(in_kernel(&[WRITE, &rounds(&[BARRIER, WRITE, BARRIER, READ, BARRIER])]), 3);
     assert_eq!(in_kernel(&[&rounds(&[WRITE, BARRIER, READ])]), 1);
+}
+
+/// On NVPTX barriers are aligned or not, and order memory themselves.
+#[test]
+fn aligned_barriers() {
+    let left = |pipeline: &str, name: &str| {
+        let text = format!(
+            "declare void @{name}(i32)
+             define void @f(ptr addrspace(3) %own, ptr addrspace(3) %next, i32 %a) {{
+             entry:
+               store i32 1, ptr addrspace(3) %own, align 4
+               call void @{name}(i32 0)
+               call void @{name}(i32 0)
+               %r = load i32, ptr addrspace(3) %next, align 4
+               store i32 %r, ptr addrspace(3) %own, align 4
+               ret void
+             }}"
+        );
+        let (mut db, module) = load(&text);
+        run(&mut db, module, pipeline);
+        print(&db, module).matches("call void").count()
+    };
+    let aligned = "llvm.nvvm.barrier.cta.sync.aligned.all";
+    let any = "llvm.nvvm.barrier.cta.sync.all";
+    assert_eq!(left("remove-redundant-barriers", aligned), 2);
+    assert_eq!(left("remove-redundant-barriers<assume-aligned>", aligned), 1);
+    assert_eq!(left("remove-redundant-barriers<assume-aligned>", any), 2);
 }

@@ -9,6 +9,7 @@
 //! - Of single motions ([`instances`]) the sets are compared with what the answer of
 //!   [`Legality`](phalanx_analysis::legality::Legality) promises.
 
+pub mod barriers;
 pub mod instances;
 
 use std::fmt::Write as _;
