@@ -10,6 +10,7 @@
 //!   [`Legality`](phalanx_analysis::legality::Legality) promises.
 
 pub mod barriers;
+mod demote;
 pub mod instances;
 
 use std::fmt::Write as _;
@@ -21,18 +22,24 @@ use phalanx::{
     transform::{Event, Manager, Options, Pipeline, Registry, code::Code},
 };
 use phalanx_simt::{Observer, Value, convergence::Key, observe::Moment};
+use phalanx_testing::generate::{self, Options as ProgramOptions};
 use rand::{Rng as _, RngCore, seq::IndexedRandom as _};
 use rustc_hash::FxHashMap;
 
+pub use self::demote::demote;
 use crate::{
     edits::facts_are_right,
     oracle,
-    transforms::{launch_watched, module_of, random},
+    oracle::programs::{Kind, runnable_alone},
+    transforms::{comparable, launch_watched, module_of},
 };
 
 /// Pipelines that move convergent operations, and whether they keep every execution of each.
 pub const PIPELINES: &[(&str, bool)] =
     &[("move-convergent", false), ("licm,move-convergent,early-cse,dce,simplifycfg", false)];
+
+/// How many instructions a launch may execute before.
+pub(crate) const FUEL: u64 = 8_000;
 
 /// Which operations are looked at, by number of the class and of the scope.
 pub(crate) type Classes = FxHashMap<InstId, (u32, usize)>;
@@ -188,8 +195,8 @@ pub fn check(
             Err(format!("{what}: {pipeline}, launch {seed}\n{text}\n; becomes\n{printed}"))
         };
         // What faults, hangs or has no end may do anything.
-        let Some((old_bytes, old)) = run(&before, &classes_before, seed, 8_000) else { continue };
-        let Some((new_bytes, new)) = run(&after, &classes_after, seed, 40_000) else {
+        let Some((old_bytes, old)) = run(&before, &classes_before, seed, FUEL) else { continue };
+        let Some((new_bytes, new)) = run(&after, &classes_after, seed, 5 * FUEL) else {
             return say("no longer ends well");
         };
         if old_bytes != new_bytes {
@@ -207,11 +214,18 @@ pub fn check(
     Ok(tally)
 }
 
-/// A random program with more votes and uniform branches than [`random`] has: a vote at the start of many blocks, whose
+/// A random program with more votes and uniform branches than others have: a vote at the start of many blocks, whose
 /// result goes to memory there or further down.
 #[must_use]
 pub fn voting(rng: &mut dyn RngCore, blocks: usize) -> String {
-    let text = random(rng, blocks);
+    let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };
+    voting_for(kind, rng, blocks)
+}
+
+/// As [`voting`], for a target.
+pub(crate) fn voting_for(kind: Kind, rng: &mut dyn RngCore, blocks: usize) -> String {
+    let program = generate::program_from(rng, ProgramOptions { blocks, ..Default::default() });
+    let text = comparable(&runnable_alone(&program, kind, rng.next_u64()), kind, rng, false);
     let is_amd = text.contains("amdgcn-amd-amdhsa");
     let mut out = String::new();
     let (mut is_ready, mut votes, mut is_start) = (false, 0, false);
@@ -244,7 +258,11 @@ pub fn voting(rng: &mut dyn RngCore, blocks: usize) -> String {
         is_start |= line.ends_with(':');
         match line.strip_prefix("  br i1 %v").and_then(|rest| rest.split_once(',')) {
             Some((_, targets)) if is_ready && rng.random_bool(0.5) => {
-                let _ = writeln!(out, "  br i1 %uni.{},{targets}", rng.random_range(0..8u32));
+                let condition = match rng.random_range(0..10u32) {
+                    0 => "bit.0".to_owned(),
+                    _ => format!("uni.{}", rng.random_range(0..8u32)),
+                };
+                let _ = writeln!(out, "  br i1 %{condition},{targets}");
             }
             _ => {
                 out.push_str(line);
