@@ -7,7 +7,9 @@
 //! [`explain`] for why something diverges.
 
 pub mod affect;
+pub mod check;
 pub mod control;
+pub mod data_flow;
 pub mod divergence;
 pub mod explain;
 pub mod follow;
@@ -15,6 +17,7 @@ pub mod launch;
 pub mod legality;
 pub mod lower;
 pub mod memory;
+pub mod shape;
 pub mod summary;
 pub mod true_uniformity;
 pub mod variance;

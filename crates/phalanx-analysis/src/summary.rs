@@ -213,13 +213,17 @@ fn summarize_with(
     returns: &Returns,
 ) -> Summary {
     let effects = Effects::of(code, around, flow.cycles);
+    let is_void = code.header.ret == Type::VOID;
+    if is_void && writes_memory(code) {
+        return Summary { effects, is_timeless: false, ..Summary::bottom(code.header) };
+    }
     let facts = WithoutArguments(around.calls, code);
     let around = Surroundings { calls: &facts, ..around };
     let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
     let table = lower::full_with(code, around, &memory, 0);
     let mut summary = Summary { effects, ..Summary::bottom(code.header) };
     summary.is_timeless = is_timeless(code, &table);
-    if code.header.ret == Type::VOID {
+    if is_void {
         return summary;
     }
     let numbering = Numbering::new(code.header);
@@ -269,6 +273,17 @@ fn member_count(code: Code<'_>) -> usize {
         TypeKind::Struct { fields, .. } if fields.len() <= MOST => fields.len(),
         _ => 0,
     }
+}
+
+/// Whether there is an instruction that writes to memory or orders accesses, so that a call has a time.
+fn writes_memory(code: Code<'_>) -> bool {
+    let is_write = |inst: InstId| {
+        matches!(
+            code.body.inst(inst).opcode,
+            Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg | Opcode::Fence
+        )
+    };
+    code.flow.order().iter().any(|&block| code.body.block_insts(block).any(is_write))
 }
 
 /// Whether every instruction is a pure function of its operands and of the thread, and nothing is written.

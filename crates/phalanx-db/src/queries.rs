@@ -20,9 +20,12 @@
 //! after edits; [`repairs`] counts how often. [`explain()`] says why something diverges, from [`derivations`];
 //! [`variance()`] answers in Kong's terms, and [`assumed_divergence`] where barriers are taken to be used rightly.
 //!
+//! What is wrong: [`diagnostics`].
+//!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
 mod calls;
+mod check;
 mod explain;
 mod facts;
 mod follow;
@@ -30,15 +33,18 @@ mod graph;
 mod graph_slot;
 mod legality;
 mod memory;
+mod shape;
 mod summaries;
 mod within_group;
 
 pub use calls::*;
+pub use check::*;
 pub use explain::*;
 pub use facts::*;
 pub use follow::*;
 pub use graph::*;
 pub use legality::*;
 pub use memory::*;
+pub use shape::*;
 pub use summaries::*;
 pub use within_group::*;

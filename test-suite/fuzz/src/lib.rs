@@ -8,10 +8,12 @@
 //! *choices* of the generator ([`Entropy`]), so that a small change of the input is a small change of the program.
 //! Targets that ask LLVM do nothing but say so where it is not installed.
 
+pub mod data_flow;
 pub mod definition;
 pub mod edits;
 mod entropy;
 mod graphs;
+pub mod hangs;
 pub mod legality;
 pub mod motions;
 pub mod oracle;
