@@ -13,6 +13,8 @@ use crate::{
     infer_convergence_attrs::InferConvergenceAttrs,
     inst_simplify::InstSimplify,
     licm::Licm,
+    move_convergent::MoveConvergent,
+    redundant_barriers::RemoveRedundantBarriers,
     simplify_cfg::SimplifyCfg,
 };
 
@@ -130,6 +132,10 @@ impl Registry {
             }
         });
         registry.add(Arc::new(Licm));
+        registry.add(Arc::new(MoveConvergent));
+        registry.add_with("remove-redundant-barriers", |parameters| {
+            Ok(Arc::new(RemoveRedundantBarriers::with_parameters(parameters)?))
+        });
         registry.add(Arc::new(InferConvergenceAttrs));
         registry.add(Arc::new(InferConvergenceTokens));
         registry.add(Arc::new(DropConvergenceTokens));
