@@ -15,6 +15,7 @@ pub mod launch;
 pub mod legality;
 pub mod lower;
 pub mod memory;
+pub mod spaces;
 pub mod summary;
 pub mod true_uniformity;
 pub mod variance;

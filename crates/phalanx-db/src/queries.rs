@@ -20,6 +20,9 @@
 //! after edits; [`repairs`] counts how often. [`explain()`] says why something diverges, from [`derivations`];
 //! [`variance()`] answers in Kong's terms, and [`assumed_divergence`] where barriers are taken to be used rightly.
 //!
+//! Memory: [`memory_kinds`] says which memories each pointer may lead to; [`returned_spaces`] and [`argument_spaces`] carry that across
+//! calls.
+//!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
 mod calls;
@@ -30,6 +33,7 @@ mod graph;
 mod graph_slot;
 mod legality;
 mod memory;
+mod spaces;
 mod summaries;
 mod within_group;
 
@@ -40,5 +44,6 @@ pub use follow::*;
 pub use graph::*;
 pub use legality::*;
 pub use memory::*;
+pub use spaces::*;
 pub use summaries::*;
 pub use within_group::*;
