@@ -18,6 +18,7 @@
 //! | [`simplifycfg`](simplify_cfg::SimplifyCfg) | folds branches, removes and merges blocks, turns small branches into selections |
 //! | [`early-cse`](early_cse::EarlyCse) | reuses what was computed or read before |
 //! | [`licm`](licm::Licm) | moves what does not change in a loop before it |
+//! | [`infer-address-spaces`](infer_address_spaces::InferAddressSpaces) | makes generic accesses accesses of the space they lead to |
 //! | [`infer-convergence-attrs`](infer_convergence_attrs::InferConvergenceAttrs) | drops `convergent`, infers `memory(..)` and `nodivergencesource` |
 //! | [`annotate-uniform`](annotate_uniform::AnnotateUniform) | tells AMDGPU's backend what is uniform |
 //!
@@ -31,6 +32,7 @@ pub mod dce;
 pub mod early_cse;
 pub mod fold;
 pub mod groups;
+pub mod infer_address_spaces;
 pub mod infer_convergence_attrs;
 pub mod inst_simplify;
 pub mod licm;

@@ -7,6 +7,7 @@ use phalanx_ir::BuildError;
 
 use crate::{
     annotate_uniform::AnnotateUniform, dce::Dce, early_cse::EarlyCse,
+    infer_address_spaces::InferAddressSpaces,
     infer_convergence_attrs::InferConvergenceAttrs, inst_simplify::InstSimplify, licm::Licm,
     simplify_cfg::SimplifyCfg,
 };
@@ -125,6 +126,7 @@ impl Registry {
             }
         });
         registry.add(Arc::new(Licm));
+        registry.add(Arc::new(InferAddressSpaces));
         registry.add(Arc::new(InferConvergenceAttrs));
         registry.add_as("amdgpu-annotate-uniform", Arc::new(AnnotateUniform));
         registry.add(Arc::new(AnnotateUniform));
