@@ -7,9 +7,8 @@ use phalanx_ir::BuildError;
 
 use crate::{
     annotate_uniform::AnnotateUniform, dce::Dce, early_cse::EarlyCse,
-    infer_address_spaces::InferAddressSpaces,
-    infer_convergence_attrs::InferConvergenceAttrs, inst_simplify::InstSimplify, licm::Licm,
-    simplify_cfg::SimplifyCfg,
+    infer_address_spaces::InferAddressSpaces, infer_convergence_attrs::InferConvergenceAttrs,
+    inst_simplify::InstSimplify, licm::Licm, simplify_cfg::SimplifyCfg,
 };
 
 /// Whether a pass changed a function.

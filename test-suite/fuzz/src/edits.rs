@@ -441,5 +441,5 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
             );)*
         };
     }
-    same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity);
+    same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity memory_kinds);
 }

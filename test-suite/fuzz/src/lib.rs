@@ -15,6 +15,7 @@ mod graphs;
 pub mod legality;
 pub mod oracle;
 pub mod reference;
+pub mod spaces;
 mod text;
 pub mod transforms;
 mod uniformity;

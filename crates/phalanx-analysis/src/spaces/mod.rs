@@ -44,9 +44,6 @@ mod set;
 mod solve;
 mod summary;
 
-#[cfg(test)]
-mod tests;
-
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{Const, GlobalName, Type, TypeKind};
 

@@ -20,8 +20,8 @@ use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{
     GlobalName, InstId, Opcode, Value,
     constant::{ConstKind, Int},
-    inst::InstFlags,
     flow::{block_of, node_of},
+    inst::InstFlags,
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -52,8 +52,6 @@ struct Fact {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Refinements {
     by_root: FxHashMap<Value, SmallVec<[Fact; 2]>>,
-    /// Tests, whatever follows from them.
-    has_tests: bool,
     /// Where each instruction is in its block, in blocks in which something is known from the middle on.
     order: FxHashMap<InstId, u32>,
 }
@@ -185,7 +183,7 @@ impl Refinements {
     /// Those of a function. `tests` are the calls that [`tested`] knows; without any, nothing is looked at.
     #[must_use]
     pub(super) fn new(code: Code<'_>, cfg: &Cfg, dom: &DomTree, tests: &[InstId]) -> Self {
-        let mut refinements = Refinements { has_tests: !tests.is_empty(), ..Self::default() };
+        let mut refinements = Refinements::default();
         if tests.is_empty() {
             return refinements;
         }
@@ -230,12 +228,6 @@ impl Refinements {
     #[must_use]
     pub(super) fn is_empty(&self) -> bool {
         self.by_root.is_empty()
-    }
-
-    /// Whether the function has tests at all, so that an edit may make them say something.
-    #[must_use]
-    pub(super) fn has_tests(&self) -> bool {
-        self.has_tests
     }
 
     /// What is known of an address where an instruction reads it; for a phi, at the end of the block that the value comes from.

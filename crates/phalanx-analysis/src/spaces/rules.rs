@@ -217,8 +217,14 @@ impl<'a> Rules<'a> {
                     )
             }
             Class::Aggregate => {
-                matches!(opcode, Opcode::Phi | Opcode::Select | Opcode::Freeze | Opcode::InsertValue | Opcode::Load)
-                    || opcode.is_call()
+                matches!(
+                    opcode,
+                    Opcode::Phi
+                        | Opcode::Select
+                        | Opcode::Freeze
+                        | Opcode::InsertValue
+                        | Opcode::Load
+                ) || opcode.is_call()
             }
             Class::Nothing | Class::New => false,
         }
@@ -511,9 +517,8 @@ impl<'a> Rules<'a> {
 
     /// Whether memory at an address is what the host put there: what it knows of are addresses of device memory.
     fn is_written_by_host(&self, address: Value) -> bool {
-        let space = self
-            .type_of(address)
-            .and_then(|ty| self.code.context.type_kind(ty).address_space());
+        let space =
+            self.type_of(address).and_then(|ty| self.code.context.type_kind(ty).address_space());
         match (self.architecture, space) {
             (Architecture::Amdgcn, Some(4)) => true,
             (Architecture::Nvptx, Some(101)) => self.is_kernel,
@@ -638,10 +643,11 @@ impl<'a> Rules<'a> {
             return tell(Input::Value(arguments[at]));
         }
         let all = self.all_of(ty);
-        let name = body.const_callee(inst).and_then(|callee| match context.const_data(callee).kind {
-            ConstKind::Global(name) => Some(name),
-            _ => None,
-        });
+        let name =
+            body.const_callee(inst).and_then(|callee| match context.const_data(callee).kind {
+                ConstKind::Global(name) => Some(name),
+                _ => None,
+            });
         let Some(name) = name else { return tell(Input::Set(all)) };
         if let GlobalName::Named(symbol) = name
             && let Ok(text) = std::str::from_utf8(context.bytes(symbol))

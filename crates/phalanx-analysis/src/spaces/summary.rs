@@ -9,12 +9,7 @@
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{InstId, Opcode, Type};
 
-use super::{
-    MemoryKinds, SpaceFacts,
-    rules::MEMORIES,
-    set::SpaceSet,
-    solve::Solver,
-};
+use super::{MemoryKinds, SpaceFacts, rules::MEMORIES, set::SpaceSet, solve::Solver};
 use crate::{
     lower::{Code, Surroundings},
     memory::PrivateMemory,

@@ -134,10 +134,7 @@ fn returned(
 ///
 /// *Reads* what [`returned_spaces`] does, of all of them. *Cost* that of each, times the rounds.
 #[salsa::tracked(returns(ref))]
-fn component_returned_spaces(
-    db: &dyn Db,
-    first: FunctionInput,
-) -> Vec<(FunctionInput, Returned)> {
+fn component_returned_spaces(db: &dyn Db, first: FunctionInput) -> Vec<(FunctionInput, Returned)> {
     let members = &call_place(db, first).component;
     let known = members.iter().filter(|&&member| known_body(db, member).is_some());
     let mut found: Vec<(FunctionInput, Returned)> =

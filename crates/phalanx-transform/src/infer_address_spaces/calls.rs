@@ -140,7 +140,13 @@ pub(super) fn mask(
     call: InstId,
     space: u32,
 ) -> Option<(Replacement, Value)> {
-    masked(&planner.code, planner.pointer_bits(space), planner.pointer_bits(planner.generic), call, space)
+    masked(
+        &planner.code,
+        planner.pointer_bits(space),
+        planner.pointer_bits(planner.generic),
+        call,
+        space,
+    )
 }
 
 fn masked(
@@ -185,8 +191,19 @@ impl Planner<'_> {
 }
 
 /// The mask of a copied `llvm.ptrmask` inside of an edit.
-pub(super) fn mask_in(code: &Code<'_>, plan: &Plan, call: InstId, space: u32) -> Option<(Replacement, Value)> {
-    masked(code, plan.layout.pointer_size(space), plan.layout.pointer_size(plan.generic), call, space)
+pub(super) fn mask_in(
+    code: &Code<'_>,
+    plan: &Plan,
+    call: InstId,
+    space: u32,
+) -> Option<(Replacement, Value)> {
+    masked(
+        code,
+        plan.layout.pointer_size(space),
+        plan.layout.pointer_size(plan.generic),
+        call,
+        space,
+    )
 }
 
 /// Declares the intrinsics that a plan calls and that the module does not have.

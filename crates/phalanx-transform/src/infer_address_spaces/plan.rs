@@ -230,11 +230,10 @@ impl Planner<'_> {
         };
         let is_equality =
             matches!(body.inst(inst).int_predicate(), IntPredicate::Eq | IntPredicate::Ne);
-        let is_somewhere = |index: u32| {
-            !self.kinds.at(body, inst, index).contains(SpaceSet::NOWHERE)
-        };
-        let is_same = is_plain(self.architecture, space)
-            || is_equality && is_somewhere(0) && is_somewhere(1);
+        let is_somewhere =
+            |index: u32| !self.kinds.at(body, inst, index).contains(SpaceSet::NOWHERE);
+        let is_same =
+            is_plain(self.architecture, space) || is_equality && is_somewhere(0) && is_somewhere(1);
         is_same.then_some(space)
     }
 

@@ -50,12 +50,8 @@ pub(super) fn rewrite(
     plan: &Plan,
     order: &[Node],
 ) -> Result<(), PassError> {
-    let mut rewriter = Rewriter {
-        edit,
-        plan,
-        values: FxHashMap::default(),
-        arguments: FxHashMap::default(),
-    };
+    let mut rewriter =
+        Rewriter { edit, plan, values: FxHashMap::default(), arguments: FxHashMap::default() };
     let mut by_inst: FxHashMap<InstId, SmallVec<[(u32, Make); 1]>> = FxHashMap::default();
     for (&(inst, space), &make) in &plan.made {
         by_inst.entry(inst).or_default().push((space, make));
@@ -79,9 +75,10 @@ impl Rewriter<'_, '_, '_> {
     }
 
     fn type_in(&self, value: Value, space: u32) -> Result<phalanx_ir::Type, PassError> {
-        let ty = self.edit.type_of(value).ok_or_else(|| {
-            PassError::Other("an address without a type".to_owned())
-        })?;
+        let ty = self
+            .edit
+            .type_of(value)
+            .ok_or_else(|| PassError::Other("an address without a type".to_owned()))?;
         Ok(retyped(self.edit.context(), ty, space))
     }
 
@@ -184,8 +181,7 @@ impl Rewriter<'_, '_, '_> {
         });
         let address = calls::address(context, &new.name);
         let info = self.edit.body().call_info(like);
-        let callee =
-            Callee::indirect(address.into(), function_type).with_call_conv(info.call_conv);
+        let callee = Callee::indirect(address.into(), function_type).with_call_conv(info.call_conv);
         CallSpec::new(callee).args(arguments).attributes(info.attributes)
     }
 
