@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use phalanx_analysis::{
     affect::UserKind,
+    data_flow::DataFlow,
     divergence::{Divergence, ValueTable},
     explain::Link,
     legality::Legality,
@@ -343,6 +344,11 @@ impl Session {
     /// Which memories each pointer may lead to. None for a declaration.
     pub fn memory_kinds(&self, function: FunctionId) -> Option<&MemoryKinds> {
         queries::memory_kinds(&self.db, function.0).as_ref()
+    }
+
+    /// What anything directly influences, memory included: Kong's affect map in full.
+    pub fn data_flow(&self, function: FunctionId) -> Option<&DataFlow> {
+        queries::data_flow(&self.db, function.0).as_ref()
     }
 
     /// What diverges, by everything we know.

@@ -1,4 +1,5 @@
 //! Pointers of random programs lead where they are said to.
+#![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use expect_test::expect;
 use phalanx::{

@@ -9,6 +9,7 @@
 //! | [`private`] | objects of the frame that nobody else can reach, as memory variables |
 //! | [`hssa`] | these, and one variable per class of memory for the rest |
 //! | [`alias`] | whether two accesses may touch the same bytes |
+//! | [`tbaa`] | whether their types say that they do not |
 //! | [`classic`] | one variable for all of memory, as LLVM has it; the walker |
 
 pub mod alias;
@@ -19,6 +20,7 @@ pub mod origins;
 pub mod private;
 pub mod sizes;
 pub mod ssa;
+pub mod tbaa;
 
 pub use alias::{Alias, AliasQuery, Location};
 pub use classic::ClassicMemorySsa;
@@ -27,3 +29,4 @@ pub use origins::Origins;
 pub use private::PrivateMemory;
 pub use sizes::{TypeLayout, TypeSizes};
 pub use ssa::Ssa;
+pub use tbaa::Tbaa;

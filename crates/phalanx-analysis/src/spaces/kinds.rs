@@ -18,13 +18,13 @@ pub struct MemoryKinds {
 
 impl MemoryKinds {
     pub(super) fn new(
-        values: Vec<SpaceSet>,
+        values: &[SpaceSet],
         arguments: Box<[SpaceSet]>,
         uses: Vec<((InstId, u32), SpaceSet)>,
         constants: Vec<(Const, SpaceSet)>,
     ) -> Self {
         MemoryKinds {
-            values: Pages::new(&values),
+            values: Pages::new(values),
             arguments,
             uses: uses.into(),
             constants: constants.into(),

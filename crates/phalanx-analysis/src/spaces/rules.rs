@@ -274,7 +274,10 @@ impl<'a> Rules<'a> {
             return all & u64::from(copy.bits());
         }
         if !self.generic_of(ty) {
-            if let Some(known) = self.facts.argument(position).filter(|_| !self.is_symbolic) {
+            // A summary holds whoever calls.
+            if !self.is_symbolic
+                && let Some(known) = self.facts.argument(position)
+            {
                 return all & u64::from(known.bits());
             }
             return all;
@@ -466,7 +469,7 @@ impl<'a> Rules<'a> {
             // Far less than the windows of spaces are apart.
             Opcode::Add | Opcode::Sub => by.unsigned_abs() < 1 << 31,
             // Only low bits go.
-            Opcode::And => by < 0 && by >= -(1 << 16),
+            Opcode::And => (-(1 << 16)..0).contains(&by),
             Opcode::Or => (0..1 << 16).contains(&by),
             _ => false,
         };

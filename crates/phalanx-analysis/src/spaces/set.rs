@@ -58,7 +58,7 @@ impl SpaceSet {
     /// No memory: null, undefined, or so far out of an object that nothing is there.
     pub const NOWHERE: SpaceSet = SpaceSet(1 << 15);
     /// Anything.
-    pub const ALL: SpaceSet = SpaceSet((1 << 12) - 1 | 1 << 15);
+    pub const ALL: SpaceSet = SpaceSet(0x8fff);
 
     /// Names of the memories, by bit.
     const NAMES: [(SpaceSet, &'static str); 13] = [

@@ -273,7 +273,7 @@ impl<'a> Solver<'a> {
         uses.sort_unstable_by_key(|((inst, at), _)| (number(*inst), *at));
         let mut constants: Vec<(Const, SpaceSet)> = constants.into_iter().collect();
         constants.sort_unstable();
-        MemoryKinds::new(values, arguments, uses, constants)
+        MemoryKinds::new(&values, arguments, uses, constants)
     }
 
     fn is_pointer(&self, constant: Const) -> bool {
