@@ -66,6 +66,20 @@ impl Manifest {
         Manifest::read_from(&crate::folder().join("kernels"))
     }
 
+    /// Reads the manifest of what `phalanx check` is tried on.
+    ///
+    /// # Errors
+    /// As [`Manifest::read`].
+    pub fn read_checks() -> anyhow::Result<Manifest> {
+        Manifest::read_from(&crate::folder().join("check"))
+    }
+
+    /// The folder that files are named from.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     fn read_from(folder: &Path) -> anyhow::Result<Manifest> {
         let path = folder.join("kernels.toml");
         let text =

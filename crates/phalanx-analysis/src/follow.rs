@@ -232,7 +232,9 @@ impl Follower {
                 }
                 let rows = new.is_some().then_some(&mut kept.rows);
                 let memory = (new.as_ref().unwrap_or(old), rows);
-                kept.neighbours.update_full_with(code, around, memory, &insts, table);
+                if !kept.neighbours.update_full_with(code, around, memory, &insts, table) {
+                    return None;
+                }
                 if let Some(new) = new {
                     kept.memory = new;
                 }
@@ -268,13 +270,14 @@ impl Follower {
     /// Solves from scratch and keeps what it can.
     fn keep(&mut self, Subject { code, around, flow, stamp }: Subject<'_>) -> (Divergence, Found) {
         let mut memory = PrivateMemory::default();
-        let (table, rows) = match self.sources {
+        let (table, rows, shapes) = match self.sources {
             Sources::Full => {
                 memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
                 let unused = code.body.id_count() / 4 + 1024;
-                lower::full_and_rows(code, around, &memory, unused)
+                let (table, rows, shapes) = lower::full_and_rows(code, around, &memory, unused);
+                (table, rows, Some(shapes))
             }
-            Sources::Llvm => (lower::as_llvm(code, around), RowNumbers::default()),
+            Sources::Llvm => (lower::as_llvm(code, around), RowNumbers::default(), None),
         };
         let answer = solve(flow, &table, Rules::Precise);
         if !Retained::is_possible(flow, &answer) {
@@ -283,7 +286,10 @@ impl Follower {
         }
         match Retained::new(flow, table) {
             Ok(retained) => {
-                let neighbours = Neighbours::new(code.body);
+                let neighbours = match shapes {
+                    Some(shapes) => Neighbours::with_shapes(code.body, shapes),
+                    None => Neighbours::new(code.body),
+                };
                 let answer = retained.answer().clone();
                 self.state =
                     State::Kept(Box::new(Kept { stamp, memory, rows, neighbours, retained }));

@@ -7,6 +7,7 @@
 //! [`explain`] for why something diverges.
 
 pub mod affect;
+pub mod check;
 pub mod control;
 pub mod data_flow;
 pub mod divergence;
@@ -17,6 +18,7 @@ pub mod legality;
 pub mod lower;
 pub mod memory;
 pub mod spaces;
+pub mod shape;
 pub mod summary;
 pub mod true_uniformity;
 pub mod variance;

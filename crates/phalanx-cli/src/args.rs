@@ -34,11 +34,12 @@ Examples:
   phalanx analyze kernel.ll                           what diverges, function by function
   phalanx analyze --format json kernel.ll             the same for a program
   phalanx explain kernel.ll @f %v                     why it diverges
+  phalanx check kernel.ll                             what is wrong
   phalanx opt -passes='print<uniformity>' kernel.ll   in LLVM's format
   phalanx graph --kind cycles kernel.ll | dot -Tsvg   a picture
   phalanx run kernel.ll @f --block 64 --arg i32:5     execute it
 
-Exit status: 0 fine, 1 findings (verifier errors), 2 bad usage or bad input.";
+Exit status: 0 fine, 1 findings (errors of `check`, verifier errors), 2 bad usage or bad input.";
 
 /// When to use colours.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Analyze(AnalyzeArgs),
     /// Why something diverges: the shortest chain of causes to a source.
     Explain(ExplainArgs),
+    /// What is wrong with kernels, or may be: barriers that can hang, masks that name who is not there.
+    Check(CheckArgs),
     /// The part of LLVM's `opt` that Phalanx implements.
     Opt(OptArgs),
     /// Graphs of a function in DOT.
@@ -230,6 +233,120 @@ pub(crate) struct ExplainArgs {
     pub(crate) target: TargetArgs,
 }
 
+/// Options of `phalanx check`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  phalanx check kernel.ll
+  phalanx check --group 256 --level warning kernel.ll     what is known of the launch; no notes
+  phalanx check --deny PHX003 --allow PHX005 kernel.ll
+  phalanx check --format sarif kernel.ll > kernel.sarif   for code scanning
+  phalanx check --write-baseline known.json kernel.ll     then: --baseline known.json
+  phalanx check --against before.ll after.ll              what a transform made worse
+  phalanx check --watch kernel.ll                         again on each save
+  phalanx check --explain PHX001                          what a code means
+
+Findings in C, CUDA or OpenCL lines need debug information: compile with -g (-gline-tables-only is enough).
+A comment `phalanx: allow(PHX003)` on a line, or on the one before, keeps a finding from being reported.
+
+Exit status: 0 no errors, 1 errors, 2 bad usage or bad input.")]
+pub(crate) struct CheckArgs {
+    /// LLVM IR files; `-` is standard input.
+    #[arg(required_unless_present = "explain", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Output.
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    pub(crate) format: CheckFormat,
+    /// Report findings of a rule as errors; a code, a name, or `all`.
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) deny: Vec<String>,
+    /// Report findings of a rule as warnings.
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) warn: Vec<String>,
+    /// Do not report findings of a rule.
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) allow: Vec<String>,
+    /// Report nothing below a level.
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(crate) level: Option<LevelArg>,
+    /// File with levels, in place of the nearest `phalanx.toml`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Do not report what is listed in this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write such a list, and report nothing.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_baseline: Option<PathBuf>,
+    /// An earlier version of the module: report what became worse since.
+    #[arg(long, value_name = "FILE", conflicts_with = "watch")]
+    pub(crate) against: Option<PathBuf>,
+    /// Check again when a file changes.
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Stop watching after so many checks.
+    #[arg(long, hide = true, requires = "watch")]
+    pub(crate) watch_rounds: Option<usize>,
+    /// Also report branches that would be uniform if more were said of launches.
+    #[arg(long)]
+    pub(crate) suggest_launch: bool,
+    /// Print what a code means.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) explain: Option<String>,
+    /// Only functions with this name; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) function: Vec<String>,
+    /// Threads of every workgroup, where the file does not say: `256`, `32x8` or `8x8x4`.
+    #[arg(long = "group", value_name = "N[xN[xN]]")]
+    pub(crate) group: Option<String>,
+    /// Lanes of a wave, where the processor does not say.
+    #[arg(long, value_name = "N")]
+    pub(crate) wave: Option<u32>,
+    /// The module is a part of a program: functions may be called from other modules, with any arguments.
+    #[arg(long)]
+    pub(crate) part_of_program: bool,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+}
+
+/// Output formats of `check`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+}
+
+/// Levels by name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum LevelArg {
+    /// Good to know.
+    Note,
+    /// It may be wrong.
+    Warning,
+    /// It is wrong.
+    Error,
+}
+
+impl LevelArg {
+    /// The name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            LevelArg::Note => "note",
+            LevelArg::Warning => "warning",
+            LevelArg::Error => "error",
+        }
+    }
+
+    /// The level with a name.
+    pub(crate) fn from_name(name: &str) -> Option<LevelArg> {
+        [LevelArg::Note, LevelArg::Warning, LevelArg::Error].into_iter().find(|l| l.name() == name)
+    }
+}
+
 /// Scopes by name.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum ScopeArg {
@@ -267,6 +384,8 @@ pub(crate) enum Section {
     Uses,
     /// Blocks under divergent control.
     Blocks,
+    /// Memory accesses: what the lanes of a wave touch.
+    Accesses,
     /// Dominator and post-dominator trees.
     Trees,
     /// Everything, uniform values included.

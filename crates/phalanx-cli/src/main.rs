@@ -3,6 +3,7 @@
 
 mod analyze;
 mod args;
+mod check;
 mod explain;
 mod functions;
 mod graph;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Analyze(args) => analyze::run(args, &terminal),
         Command::Explain(args) => explain::run(args, &terminal),
+        Command::Check(args) => check::run(args, &terminal),
         Command::Opt(args) => opt::run(args, &terminal),
         Command::Graph(args) => graph::run(args, &terminal),
         Command::Run(args) => run::run(args, &terminal),

@@ -22,10 +22,12 @@
 //!
 //! Memory: [`memory_kinds`] says which memories each pointer may lead to; [`returned_spaces`] and [`argument_spaces`] carry that across
 //! calls.
+//! What is wrong: [`diagnostics`].
 //!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
 mod calls;
+mod check;
 mod explain;
 mod facts;
 mod follow;
@@ -34,10 +36,12 @@ mod graph_slot;
 mod legality;
 mod memory;
 mod spaces;
+mod shape;
 mod summaries;
 mod within_group;
 
 pub use calls::*;
+pub use check::*;
 pub use explain::*;
 pub use facts::*;
 pub use follow::*;
@@ -45,5 +49,6 @@ pub use graph::*;
 pub use legality::*;
 pub use memory::*;
 pub use spaces::*;
+pub use shape::*;
 pub use summaries::*;
 pub use within_group::*;

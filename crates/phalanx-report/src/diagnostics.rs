@@ -203,13 +203,23 @@ fn line_span(source: SourceText<'_>, offset: u32) -> Span {
 fn statement_span(source: SourceText<'_>, offset: u32) -> Span {
     let line = line_span(source, offset);
     let text = source.text.get(line.start as usize..line.end as usize).unwrap_or_default();
+    Span::new(line.start, line.start + statement_end(text, 0) as u32)
+}
+
+/// Where the statement in a line ends that begins at a place: a comment after it is left out.
+pub(crate) fn statement_end(line: &[u8], start: usize) -> usize {
+    let text = line.get(start..).unwrap_or_default();
     let mut is_quoted = false;
     let comment = text.iter().position(|&byte| {
         is_quoted ^= byte == b'"';
         byte == b';' && !is_quoted
     });
-    let statement = text[..comment.unwrap_or(text.len())].trim_ascii_end();
-    Span::new(line.start, line.start + statement.len() as u32)
+    start + text[..comment.unwrap_or(text.len())].trim_ascii_end().len()
+}
+
+/// A line cut to [`WINDOW`] on both sides of a place, and where the place is in it.
+pub(crate) fn window_of(line: &[u8], place: Range<usize>) -> (String, Range<usize>) {
+    window(line, Span::new(place.start as u32, place.end as u32))
 }
 
 fn snippet(source: SourceText<'_>, span: Span, label: Option<&str>, out: &mut String) {

@@ -1,9 +1,10 @@
 //! Renders facts: text in LLVM's words, text for people, JSON, DOT, diagnostics.
 //!
 //! It writes into buffers and knows no files and no terminal. Read first: [`llvm`] for what LLVM's tests read,
-//! [`analyze`] for what people read, [`explain`] for why something diverges, [`dot`] for pictures.
+//! [`analyze`] for what people read, [`check`] for what is wrong, [`explain`] for why something diverges, [`dot`] for pictures.
 
 pub mod analyze;
+pub mod check;
 pub mod diagnostics;
 pub mod dot;
 pub mod explain;

@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use phalanx_analysis::{
     affect::UserKind,
+    check::Finding,
     data_flow::DataFlow,
     divergence::{Divergence, ValueTable},
     explain::Link,
@@ -370,6 +371,16 @@ impl Session {
         sources: SourceSet,
     ) -> Vec<Link> {
         queries::explain_sources(&self.db, function.0, subject, sources)
+    }
+
+    /// What is wrong with a function, or may be: see [`phalanx_analysis::check`]. Empty for a declaration.
+    pub fn diagnostics(&self, function: FunctionId) -> &[Finding] {
+        queries::diagnostics(&self.db, function.0).as_deref().unwrap_or_default()
+    }
+
+    /// Branches that part threads of a wave, and would not for some launches that could be stated.
+    pub fn launch_suggestions(&self, function: FunctionId) -> &[Finding] {
+        queries::launch_suggestions(&self.db, function.0).as_deref().unwrap_or_default()
     }
 
     /// What diverges, from the sources that LLVM 22 assumes, with its unsound control rules repaired: what

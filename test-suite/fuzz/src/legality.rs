@@ -199,7 +199,8 @@ pub fn check(
     let mut mixes: [FxHashSet<Node>; SCOPES.len()] = Default::default();
     for _ in 0..launches {
         let mut memory = program.memory(rng.random()).ok()?;
-        let launch = oracle::launch(rng, &mut memory, 8_000)?;
+        let mut launch = oracle::launch(rng, &mut memory, 8_000)?;
+        oracle::as_stated(&mut launch, queries::launch_facts(db, input));
         let mut walks = Walks { function: number, ..Walks::default() };
         // Whoever is stopped in the middle is missed further on.
         if phalanx_simt::run(&program, "f", &launch, &mut memory, &mut walks).is_err() {

@@ -13,6 +13,7 @@ pub mod definition;
 pub mod edits;
 mod entropy;
 mod graphs;
+pub mod hangs;
 pub mod legality;
 pub mod oracle;
 pub mod reference;

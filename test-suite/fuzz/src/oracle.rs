@@ -22,6 +22,7 @@ use phalanx::{
     },
     db::{Database, FunctionInput, queries},
     ir,
+    target::{Extent, LaunchFacts},
 };
 use phalanx_simt::{Arg, Launch, Memory, Program, launch::Order};
 use phalanx_testing::{
@@ -219,6 +220,7 @@ fn check_others(
     if others > 0 && functions.iter().zip(&given).filter(|&pair| is_ours(pair)).count() == others {
         return Some(Tally { functions: 1, ..Tally::default() });
     }
+    let stated = queries::launch_facts(session.database(), function.input()).clone();
     let mut claims = Claims::new(session, functions, &given, &program)?;
     let hierarchies = claims.hierarchies(&program, seed, effort.hierarchies as usize);
     let (_, own) = program.graph(number)?;
@@ -232,12 +234,23 @@ fn check_others(
         for _ in 0..effort.launches {
             claims.next_run();
             let mut memory = program.memory(rng.random()).ok()?;
-            let launch = launch(&mut rng, &mut memory, effort.fuel)?;
+            let mut launch = launch(&mut rng, &mut memory, effort.fuel)?;
+            as_stated(&mut launch, &stated);
             let ran = phalanx_simt::run(&program, name, &launch, &mut memory, &mut claims);
             steps += ran.map_or(effort.fuel / 2, |report| report.steps);
         }
     }
     Some(Tally { functions: 1, irreducible, steps, ..claims.tally() })
+}
+
+/// Makes a launch one that a program allows.
+pub(crate) fn as_stated(launch: &mut Launch, facts: &LaunchFacts) {
+    for (extent, stated) in launch.block.iter_mut().zip(facts.workgroup_size) {
+        if let Extent::Exactly(n) = stated {
+            *extent = n;
+        }
+    }
+    launch.wave = facts.wave_width.unwrap_or(launch.wave);
 }
 
 pub(crate) fn launch(rng: &mut SmallRng, memory: &mut Memory, fuel: u64) -> Option<Launch> {

@@ -2,12 +2,14 @@
 #![allow(clippy::disallowed_methods, reason = "tests read files and start programs")]
 
 mod analyze;
+mod check;
 mod explain;
 mod kernels;
 mod marks;
 mod memory_ssa;
 mod readme;
 mod run;
+mod sarif_format;
 
 use phalanx_testing::llvm_tools::{self, Program};
 

@@ -26,13 +26,17 @@ use super::{
     Code, Reads, Rule, Rules, Surroundings, TerminatorRule, calls, pointer_space,
     results::{OperandFacts, rule_of},
 };
-use crate::divergence::{self, Definition};
 use crate::memory::{PrivateMemory, origins::is_shared_constant};
+use crate::{
+    divergence::{self, Definition},
+    shape::{self, Dependence, Place, Shapes, Trust},
+};
 
 /// The rules of a function.
 pub struct FullRules<'a> {
     code: Code<'a>,
     around: Surroundings<'a>,
+    shapes: Shapes,
     context: TransferContext,
     entry: Entry,
     /// Callees met so far, by the low bits of their numbers.
@@ -48,9 +52,15 @@ impl<'a> FullRules<'a> {
     /// The rules for a function in its surroundings.
     #[must_use]
     pub fn new(code: Code<'a>, around: Surroundings<'a>) -> Self {
+        Self::with_shapes(code, around, Shapes::new(code, around, Trust::Nothing))
+    }
+
+    /// The same, where some shapes have been found before, with [`Trust::Nothing`].
+    pub(super) fn with_shapes(code: Code<'a>, around: Surroundings<'a>, shapes: Shapes) -> Self {
         FullRules {
             code,
             around,
+            shapes,
             context: TransferContext::new(around.launch, around.lockstep),
             entry: calling_convention::entry(code.header.call_conv, around.target.architecture()),
             intrinsics: [None; KNOWN],
@@ -61,6 +71,11 @@ impl<'a> FullRules<'a> {
     /// The same, with private memory looked into.
     pub(super) fn with_memory(self, memory: &'a PrivateMemory) -> Self {
         FullRules { memory: Some(memory), ..self }
+    }
+
+    /// The shapes that were found.
+    pub(super) fn into_shapes(self) -> Shapes {
+        self.shapes
     }
 
     fn is_kernel(&self) -> bool {
@@ -249,40 +264,22 @@ impl<'a> FullRules<'a> {
         Rule::new(Definition { seed, transfer: divergence::Transfer::Propagate, is_pure })
     }
 
-    /// Whether an operation drops the lane's part of the thread index along x: what is left is one number per wave.
-    ///
-    /// Waves are cut from threads in the order of their linear number, so x does not change within a wave beyond its low
-    /// bits when rows are whole waves, or when there is one row. Only the index itself is looked at.
-    fn is_wave_number(&mut self, opcode: Opcode, inst: InstId) -> bool {
-        let launch = self.around.launch;
-        let Some(width) = launch.wave_width.filter(|width| width.is_power_of_two()) else {
-            return false;
-        };
-        let one_row = !launch.extent_can_exceed_one(1) && !launch.extent_can_exceed_one(2);
-        if !one_row && !launch.extent_divisor(0).is_multiple_of(width) {
-            return false;
-        }
-        let &[a, b] = self.code.body.operands(inst) else { return false };
-        let (index, amount) =
-            if opcode == Opcode::And && b.as_const().is_none() { (b, a) } else { (a, b) };
-        let Some(amount) = amount.as_const().and_then(|constant| self.integer(constant)) else {
-            return false;
-        };
-        let lane_bits = width.ilog2();
-        let drops_lane = match opcode {
-            Opcode::And => amount.trailing_zeros() >= lane_bits,
-            Opcode::UDiv => amount.is_multiple_of(u64::from(width)) && amount != 0,
-            _ => amount >= u64::from(lane_bits),
-        };
-        drops_lane && self.is_thread_x(index)
+    fn place(&self) -> Place<'a> {
+        Place::new(self.code, self.around)
     }
 
-    fn is_thread_x(&mut self, value: Value) -> bool {
-        let body = self.code.body;
-        let call = value.as_inst().filter(|&inst| body.inst(inst).opcode == Opcode::Call);
-        let intrinsic =
-            call.and_then(|call| body.const_callee(call)).and_then(|callee| self.intrinsic(callee));
-        intrinsic.is_some_and(|found| matches!(found.base, "workitem.id.x" | "read.ptx.sreg.tid.x"))
+    /// The rule that follows from the shape of a value, where it says more than the operands.
+    #[inline]
+    fn by_shape(&mut self, inst: InstId) -> Option<Rule> {
+        let place = self.place();
+        let Dependence { sources, atoms } = self.shapes.dependence(place, inst)?;
+        if atoms.is_empty() {
+            let transfer = divergence::Transfer::Fixed;
+            return Some(Rule::new(Definition { seed: sources, transfer, is_pure: true }));
+        }
+        let definition = Definition { seed: sources, ..Definition::PURE };
+        let values = std::array::from_fn(|at| atoms.get(at).copied());
+        Some(Rule { definition, image: None, reads: Reads::Values(values) })
     }
 
     fn freeze(&self, operand: Value) -> Rule {
@@ -314,7 +311,7 @@ impl<'a> FullRules<'a> {
                 match rule.reads {
                     Reads::Some(mask) => Rule { reads: Reads::Of(call, mask), ..rule },
                     Reads::All => Rule { reads: Reads::Of(call, u64::MAX), ..rule },
-                    Reads::Of(..) => rule,
+                    Reads::Of(..) | Reads::Values(_) => rule,
                 }
             }
             _ => Rule::PURE,
@@ -334,10 +331,6 @@ const fn has_rule(opcode: Opcode) -> bool {
             | Opcode::Alloca
             | Opcode::Freeze
             | Opcode::ExtractValue
-            | Opcode::LShr
-            | Opcode::AShr
-            | Opcode::UDiv
-            | Opcode::And
             | Opcode::AddrSpaceCast
             | Opcode::Store
             | Opcode::Fence
@@ -380,7 +373,7 @@ fn union(a: Rule, b: Rule) -> Rule {
 impl Rules for FullRules<'_> {
     #[inline]
     fn is_plain(&self, opcode: Opcode) -> bool {
-        opcode >= Opcode::FNeg && !has_rule(opcode)
+        opcode >= Opcode::FNeg && !has_rule(opcode) && !shape::asks(opcode)
     }
 
     fn argument(&mut self, position: u32) -> Definition {
@@ -403,18 +396,17 @@ impl Rules for FullRules<'_> {
     fn inst(&mut self, inst: InstId) -> Rule {
         let body = self.code.body;
         let data = body.inst(inst);
+        if shape::asks(data.opcode)
+            && let Some(rule) = self.by_shape(inst)
+        {
+            return rule;
+        }
         match data.opcode {
             Opcode::Call => self.call(inst, None),
             Opcode::Load => self.load(inst, data, body.operands(inst)[0]),
             Opcode::Alloca => self.alloca(inst, data),
             Opcode::Freeze => self.freeze(body.operands(inst)[0]),
             Opcode::ExtractValue => self.extract_value(inst),
-            Opcode::LShr | Opcode::AShr | Opcode::UDiv | Opcode::And
-                if self.is_wave_number(data.opcode, inst) =>
-            {
-                let seed = SourceSet::WAVE;
-                Rule::new(Definition { seed, transfer: divergence::Transfer::Fixed, is_pure: true })
-            }
             Opcode::AddrSpaceCast
                 if self.around.scratch_is_global && self.may_be_private(body.operands(inst)[0]) =>
             {
@@ -431,6 +423,19 @@ impl Rules for FullRules<'_> {
             | Opcode::CleanupPad => Rule::new(Definition::source(SourceSet::OPAQUE_THREAD)),
             _ => Rule::PURE,
         }
+    }
+
+    fn representative(&mut self, phi: InstId, position: usize) -> usize {
+        /// Phis with more entries are compared as they are.
+        const FEW: usize = 8;
+        let values = self.code.body.phi_values(phi);
+        if values.len() > FEW {
+            return position;
+        }
+        let place = self.place();
+        let is_same =
+            |&other: &usize| self.shapes.are_congruent(place, values[other], values[position]);
+        (0..position).find(is_same).unwrap_or(position)
     }
 
     fn terminator(&mut self, inst: InstId) -> TerminatorRule {

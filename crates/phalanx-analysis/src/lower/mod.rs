@@ -34,6 +34,7 @@ use crate::{
     affect::Value,
     divergence::{self, Incoming, PhiKey, Transfer, ValueTable, ValueTableBuilder},
     memory::{PrivateMemory, TypeLayout},
+    shape::{self, Shapes},
     summary::CallFacts,
 };
 
@@ -102,6 +103,8 @@ pub(crate) enum Reads {
     Some(u64),
     /// As `Some`, of another instruction: a member of a call's result depends on the call's operands.
     Of(InstId, u64),
+    /// These values, whatever the operands are.
+    Values([Option<Value>; shape::ATOMS]),
 }
 
 /// What a terminator is to the analysis, its operands aside.
@@ -123,6 +126,10 @@ pub(crate) trait Rules {
     fn argument(&mut self, position: u32) -> divergence::Definition;
     /// Of an instruction other than a phi.
     fn inst(&mut self, inst: InstId) -> Rule;
+    /// The first incoming value of a phi that is known to be equal to the one at this position.
+    fn representative(&mut self, _phi: InstId, position: usize) -> usize {
+        position
+    }
     /// Of the terminator of a block.
     fn terminator(&mut self, inst: InstId) -> TerminatorRule;
 }
@@ -157,17 +164,19 @@ pub fn full_without(
     with_rows(code, around, (memory, Some(omitted)), 0).0
 }
 
-/// The same, and which values the versions of memory are.
+/// The same, with what is needed to bring it up to date: which values the versions of memory are, and the shapes that were
+/// looked at.
 pub(crate) fn full_and_rows(
     code: Code<'_>,
     around: Surroundings<'_>,
     memory: &PrivateMemory,
     unused: usize,
-) -> (ValueTable, RowNumbers) {
-    let (table, rows) = with_rows(code, around, (memory, None), unused);
+) -> (ValueTable, RowNumbers, Shapes) {
+    let mut rules = FullRules::new(code, around).with_memory(memory);
+    let (table, rows) = with_rules(code, &mut rules, (memory, None), unused);
     let first = table.memory().map_or(0, |memory| memory.first as usize);
     let numbers = RowNumbers::new(&rows, Value::new(first));
-    (table, numbers)
+    (table, numbers, rules.into_shapes())
 }
 
 /// What the values are, in the order of their numbers, that stand for versions of memory in a table made by [`full_with`] with no unused
@@ -189,11 +198,20 @@ fn with_rows(
     unused: usize,
 ) -> (ValueTable, MemoryRows) {
     let mut rules = FullRules::new(code, around).with_memory(memory);
+    with_rules(code, &mut rules, (memory, omitted), unused)
+}
+
+fn with_rules(
+    code: Code<'_>,
+    rules: &mut FullRules<'_>,
+    (memory, omitted): (&PrivateMemory, Option<OmittedRead>),
+    unused: usize,
+) -> (ValueTable, MemoryRows) {
     let Some(entry) = code.flow.entry().map(node_of).filter(|_| !memory.is_empty()) else {
-        return (lower(code, &mut rules), MemoryRows::default());
+        return (lower(code, rules), MemoryRows::default());
     };
-    let mut table = lower_open(code, &mut rules);
-    let rows = MemoryRows::new(code, &rules, memory, omitted);
+    let mut table = lower_open(code, rules);
+    let rows = MemoryRows::new(code, rules, memory, omitted);
     rows.add_to(&mut table, Numbering::new(code.header), entry, unused);
     (table.finish(), rows)
 }
@@ -244,9 +262,9 @@ fn lower_open<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTableBuilder {
             }
             if opcode == Opcode::Phi {
                 table.define_phi(user, node, divergence::Definition::PURE);
-                for entry in incoming(context, body, numbering, inst) {
-                    table.incoming(user, entry);
-                }
+                incoming(context, body, numbering, rules, inst, |entry| {
+                    table.incoming(user, entry)
+                });
                 continue;
             }
             if has_operands(opcode) {
@@ -359,6 +377,7 @@ fn operands(
         }
         Reads::Some(mask) => (inst, mask),
         Reads::Of(of, mask) => (of, mask),
+        Reads::Values(values) => return values.into_iter().flatten().for_each(call),
     };
     for (position, &operand) in body.operands(of).iter().enumerate() {
         if position < 64 && mask >> position & 1 == 0 || mask == 0 {
@@ -385,22 +404,30 @@ fn local_values(
 }
 
 /// The entries of a phi.
-fn incoming<'a>(
-    context: &'a Context,
-    body: &'a Body,
+fn incoming<R: Rules + ?Sized>(
+    context: &Context,
+    body: &Body,
     numbering: Numbering,
+    rules: &mut R,
     phi: InstId,
-) -> impl Iterator<Item = Incoming> + 'a {
-    body.phi_incoming(phi).map(move |(operand, block)| {
+    mut give: impl FnMut(Incoming),
+) {
+    for (position, (operand, block)) in body.phi_incoming(phi).enumerate() {
         let value: Option<Value> = numbering.operand(operand);
         let key = match (value, operand.as_const()) {
-            (Some(value), _) => PhiKey::value(value),
+            (Some(value), _) => match rules.representative(phi, position) {
+                same if same == position => PhiKey::value(value),
+                first => {
+                    let first = numbering.operand(body.phi_values(phi)[first]);
+                    PhiKey::value(first.unwrap_or(value))
+                }
+            },
             (None, Some(constant)) => constant_key(context, constant),
             // Blocks and metadata are no incoming values; a number that no constant has keeps them apart.
             (None, None) => PhiKey::constant((1 << 30) + block.into_raw().into_u32()),
         };
-        Incoming { pred: node_of(block), value, key }
-    })
+        give(Incoming { pred: node_of(block), value, key });
+    }
 }
 
 /// The address space of a pointer type. Those of small spaces have fixed numbers.

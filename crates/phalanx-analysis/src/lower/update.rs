@@ -1,8 +1,9 @@
 //! Lowering of the instructions that changed.
 //!
 //! Most rules look at an instruction and at the types of its operands, which never change. A few look at what an
-//! operand is: a member of a call's result at the call, a shift or mask at whether it drops the lane's part of the thread
-//! index, a call at the blocks its arguments come from. [`Neighbours`] knows who looks at whom, so that whoever looks at a changed instruction is lowered again too.
+//! operand is: a member of a call's result at the call, LLVM's rule for shifts and masks at whether they drop the lane's part of the
+//! thread index, ours at [shapes](crate::shape), a call at the blocks its arguments come from. [`Neighbours`] knows who looks at whom, so
+//! that whoever looks at a changed instruction, or at one whose shape has become another, is lowered again too.
 //!
 //! O(changed instructions, their operands, and who looks at them).
 
@@ -22,6 +23,7 @@ use crate::{
     affect::Value,
     divergence::{self, Incoming, repair::EditableTable},
     memory::PrivateMemory,
+    shape::{Place, Shapes},
 };
 
 /// Who looks at the definitions of whose operands.
@@ -31,6 +33,8 @@ pub struct Neighbours {
     watchers: FxHashMap<InstId, FxHashSet<InstId>>,
     /// How many have been added since the lists were made.
     added: usize,
+    /// The shapes that rules have looked at, if they do.
+    shapes: Option<Box<Shapes>>,
 }
 
 impl Neighbours {
@@ -43,6 +47,20 @@ impl Neighbours {
         }
         neighbours.added = 0;
         neighbours
+    }
+
+    /// Those of a function whose tables were made by [`full`](super::full). O(one lowering).
+    #[must_use]
+    pub fn of_full(code: Code<'_>, around: Surroundings<'_>) -> Self {
+        let mut rules = FullRules::new(code, around);
+        super::lower(code, &mut rules);
+        Self::with_shapes(code.body, rules.into_shapes())
+    }
+
+    /// Those of a function whose tables were made from these shapes.
+    pub(crate) fn with_shapes(body: &Body, mut shapes: Shapes) -> Self {
+        shapes.settle();
+        Self { shapes: Some(Box::new(shapes)), ..Self::new(body) }
     }
 
     fn watch(&mut self, body: &Body, inst: InstId) {
@@ -73,26 +91,29 @@ impl Neighbours {
         }
         // So that those who look no longer do not pile up.
         if self.added > body.id_count() / 8 + 64 {
-            *self = Self::new(body);
+            *self = Self { shapes: self.shapes.take(), ..Self::new(body) };
         }
         all.sort_unstable_by_key(|inst| inst.into_raw().into_u32());
         all.dedup();
         all
     }
 
-    /// Brings tables made by [`full`](super::full) up to date with what changed.
+    /// Brings tables made by [`full`](super::full) up to date with what changed. Whether that was done: if not, they are to be
+    /// made anew.
+    #[must_use]
     pub fn update_full(
         &mut self,
         code: Code<'_>,
         around: Surroundings<'_>,
         changed: &[InstId],
         table: &mut EditableTable,
-    ) {
-        self.update(code, &mut FullRules::new(code, around), changed, table);
+    ) -> bool {
+        self.update_full_with(code, around, (&PrivateMemory::default(), None), changed, table)
     }
 
     /// Brings tables made by [`full_with`](super::full_with) up to date with what changed. `memory` is that of the code as it is now, and
-    /// `rows` says which values its versions are, if it is another than before.
+    /// `rows` says which values its versions are, if it is another than before. Whether that was done.
+    #[must_use]
     pub(crate) fn update_full_with(
         &mut self,
         code: Code<'_>,
@@ -100,13 +121,17 @@ impl Neighbours {
         (memory, rows): (&PrivateMemory, Option<&mut RowNumbers>),
         changed: &[InstId],
         table: &mut EditableTable,
-    ) {
-        let mut rules = FullRules::new(code, around).with_memory(memory);
-        self.update(code, &mut rules, changed, table);
+    ) -> bool {
+        let Some(mut shapes) = self.shapes.take() else { return false };
+        let Some(changed) = shapes.follow(Place::new(code, around), changed) else { return false };
+        let mut rules = FullRules::with_shapes(code, around, *shapes).with_memory(memory);
+        self.update(code, &mut rules, &changed, table);
         if let Some(numbers) = rows {
             let rows = MemoryRows::new(code, &rules, memory, None);
             numbers.update(&rows, Numbering::new(code.header), code, table);
         }
+        self.shapes = Some(Box::new(rules.into_shapes()));
+        true
     }
 
     /// Brings tables made by [`as_llvm`](super::as_llvm) up to date with what changed.
@@ -140,8 +165,8 @@ impl Neighbours {
             };
             let opcode = body.inst(inst).opcode;
             if opcode == Opcode::Phi {
-                let entries: Vec<Incoming> =
-                    incoming(code.context, body, numbering, inst).collect();
+                let mut entries: Vec<Incoming> = Vec::new();
+                incoming(code.context, body, numbering, rules, inst, |entry| entries.push(entry));
                 table.set_phi(value, block, divergence::Definition::PURE, &entries);
                 continue;
             }

@@ -4,6 +4,7 @@ use phalanx_analysis::{
     affect::UserKind,
     divergence::Divergence,
     lower::{Definition, Numbering},
+    shape::access::{Pattern, Within},
     variance::BarrierModel,
 };
 use phalanx_db::{Database, FunctionEntry, FunctionInput, ModuleInput, queries};
@@ -13,8 +14,8 @@ use phalanx_llvm::{FunctionPrinter, ModulePrinter};
 use phalanx_target::{Scope, SourceSet, varying};
 
 use super::model::{
-    BlockReport, BranchReport, CycleReport, ExitReport, FunctionReport, ModuleReport, Place,
-    Summary, TreeEdge, Trees, UseReport, ValueReport,
+    AccessReport, BlockReport, BranchReport, CycleReport, ExitReport, FunctionReport, ModuleReport,
+    Place, Summary, TreeEdge, Trees, UseReport, ValueReport,
 };
 use crate::llvm::BlockNames as _;
 
@@ -31,6 +32,8 @@ pub struct Sections {
     pub uses: bool,
     /// Blocks and their control divergence.
     pub blocks: bool,
+    /// Memory accesses.
+    pub accesses: bool,
     /// Dominator and post-dominator trees.
     pub trees: bool,
 }
@@ -43,6 +46,7 @@ impl Sections {
         values: true,
         uses: true,
         blocks: true,
+        accesses: true,
         trees: true,
     };
 }
@@ -134,6 +138,7 @@ impl Builder<'_> {
             values: sections.values.then_some(values),
             temporal_uses: sections.uses.then_some(uses),
             blocks: sections.blocks.then(|| self.blocks()),
+            accesses: sections.accesses.then(|| self.accesses()),
             trees: sections.trees.then(|| self.trees()),
         }
     }
@@ -275,6 +280,32 @@ impl Builder<'_> {
                     name: self.block(flow::node_of(block)),
                     divergent_control: sources.intersects(self.varying),
                     sources: names(sources),
+                }
+            })
+            .collect()
+    }
+
+    fn accesses(&self) -> Vec<AccessReport> {
+        let accesses = queries::memory_accesses(self.db, self.input).iter().flatten();
+        accesses
+            .map(|access| {
+                let (pattern, stride) = match access.pattern {
+                    Pattern::Broadcast => ("broadcast", Some(0)),
+                    Pattern::Consecutive => ("consecutive", Some(access.size.into())),
+                    Pattern::Strided(stride) => ("strided", Some(stride)),
+                    Pattern::Gather => ("gather", None),
+                };
+                AccessReport {
+                    place: self.lines.inst(access.inst),
+                    text: text(|out| self.printer.inst(access.inst, out)),
+                    pattern,
+                    stride,
+                    in_rows: access.within == Within::Row,
+                    size: access.size,
+                    align: access.align,
+                    bytes: access.bytes,
+                    segments: access.segments,
+                    sectors: access.sectors,
                 }
             })
             .collect()

@@ -7,7 +7,7 @@ mod text;
 pub(crate) use build::{Lines, names};
 pub use build::{Sections, report_function, report_module};
 pub use model::{
-    BlockReport, BranchReport, CycleReport, ExitReport, FunctionReport, ModuleReport, Place,
-    Summary, TreeEdge, Trees, UseReport, ValueReport,
+    AccessReport, BlockReport, BranchReport, CycleReport, ExitReport, FunctionReport, ModuleReport,
+    Place, Summary, TreeEdge, Trees, UseReport, ValueReport,
 };
 pub use text::write_text;

@@ -46,6 +46,9 @@ pub struct FunctionReport {
     /// Blocks and their control divergence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<Vec<BlockReport>>,
+    /// Loads, stores and atomic operations: what the lanes of a wave touch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accesses: Option<Vec<AccessReport>>,
     /// Dominator and post-dominator trees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trees: Option<Trees>,
@@ -165,6 +168,35 @@ pub struct BlockReport {
     pub divergent_control: bool,
     /// Sources of the branches it depends on.
     pub sources: Vec<&'static str>,
+}
+
+/// A load, a store or an atomic operation.
+#[derive(Clone, Debug, Serialize)]
+pub struct AccessReport {
+    /// Where it is.
+    pub place: Place,
+    /// The instruction.
+    pub text: String,
+    /// `broadcast`, `consecutive`, `strided` or `gather`.
+    pub pattern: &'static str,
+    /// Bytes from one lane to the next, where that is the same for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stride: Option<i64>,
+    /// The pattern holds between lanes with the same y and z only: a wave may run across rows.
+    pub in_rows: bool,
+    /// Bytes that each lane accesses.
+    pub size: u32,
+    /// Stated alignment.
+    pub align: u64,
+    /// Bytes that all lanes of a wave access.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u32>,
+    /// Segments of 128 bytes that a wave touches at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segments: Option<u32>,
+    /// Sectors of 32 bytes that a wave touches at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sectors: Option<u32>,
 }
 
 /// Both trees, as parents by block.

@@ -117,6 +117,29 @@ fn write_function(function: &FunctionReport, all: bool, out: &mut String) -> fmt
             )?;
         }
     }
+    if let Some(accesses) = function.accesses.as_ref().filter(|a| !a.is_empty()) {
+        heading("memory accesses", out)?;
+        for access in accesses {
+            let is_regular = matches!(access.pattern, "broadcast" | "consecutive");
+            let style = if is_regular { UNIFORM } else { DIVERGENT };
+            let stride = match (access.pattern, access.stride) {
+                ("strided", Some(stride)) => format!(" by {stride}"),
+                _ => String::new(),
+            };
+            let rows = if access.in_rows { " in rows" } else { "" };
+            let touched = match (access.bytes, access.segments, access.sectors) {
+                (Some(bytes), Some(segments), Some(sectors)) => {
+                    format!(" {bytes} bytes in {segments} x 128 or {sectors} x 32")
+                }
+                _ => String::new(),
+            };
+            writeln!(
+                out,
+                "  {DIM}{:>6}{DIM:#}  {style}{}{stride}{rows}{style:#}{touched}  {}",
+                access.place.line, access.pattern, access.text
+            )?;
+        }
+    }
     if let Some(trees) = &function.trees {
         write_trees(trees, out)?;
     }

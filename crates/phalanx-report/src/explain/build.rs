@@ -152,6 +152,11 @@ impl<'a> Explainer<'a> {
         })
     }
 
+    /// The links of a chain as sentences, and the instructions that they are about.
+    pub(crate) fn steps(&self, chain: &[Link]) -> Vec<(String, Option<InstId>)> {
+        chain.iter().map(|link| (self.say(link).1, self.inst_of(link.fact))).collect()
+    }
+
     fn varying(&self, scope: Scope) -> SourceSet {
         varying(scope, queries::launch_facts(self.db, self.input))
     }

@@ -7,7 +7,7 @@
 mod build;
 mod names;
 mod text;
-mod words;
+pub(crate) mod words;
 
 use serde::Serialize;
 

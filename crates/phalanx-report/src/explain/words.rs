@@ -3,7 +3,7 @@
 use phalanx_target::{Scope, SourceSet};
 
 /// What a source is, as in "it depends on ...".
-pub(super) fn source(source: SourceSet) -> &'static str {
+pub(crate) fn source(source: SourceSet) -> &'static str {
     match source {
         SourceSet::X => "the thread's index x",
         SourceSet::Y => "the thread's index y",
@@ -21,7 +21,7 @@ pub(super) fn source(source: SourceSet) -> &'static str {
 }
 
 /// The threads of a scope.
-pub(super) fn threads(scope: &str) -> String {
+pub(crate) fn threads(scope: &str) -> String {
     let of = if scope == Scope::Grid.name() { "the launch" } else { &format!("a {scope}") };
     format!("threads of {of}")
 }

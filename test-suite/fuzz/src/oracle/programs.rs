@@ -191,16 +191,22 @@ impl Place {
 /// The program as a module whose kernel is `@f`.
 #[must_use]
 pub fn runnable(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
-    module_text(program, kind, seed, seed % 3)
+    module_text(program, kind, seed, seed % 3, &stated(kind, seed))
 }
 
-/// As [`runnable`], without functions to call.
+/// As [`runnable`], without functions to call, for launches of any size.
 #[must_use]
 pub fn runnable_alone(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
-    module_text(program, kind, seed, 0)
+    module_text(program, kind, seed, 0, &Default::default())
 }
 
-fn module_text(program: &AbstractProgram, kind: Kind, seed: u64, helpers: u64) -> String {
+fn module_text(
+    program: &AbstractProgram,
+    kind: Kind,
+    seed: u64,
+    helpers: u64,
+    (facts, tail): &(String, String),
+) -> String {
     let amd = kind == Kind::Amdgcn;
     let mut text = String::from(if amd { AMDGCN } else { NVPTX });
     // Either only functions before it, or any.
@@ -214,7 +220,7 @@ fn module_text(program: &AbstractProgram, kind: Kind, seed: u64, helpers: u64) -
     let convention = if amd { "amdgpu_kernel" } else { "ptx_kernel" };
     let _ = writeln!(
         text,
-        "define {convention} void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {{\nb0:"
+        "define {convention} void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {facts} {{\nb0:"
     );
     text.push_str(if amd { AMDGCN_START } else { NVPTX_START });
     let place = Place { kind, seed, callees: helpers, is_called: false };
@@ -222,7 +228,21 @@ fn module_text(program: &AbstractProgram, kind: Kind, seed: u64, helpers: u64) -
         let _ = writeln!(text, "  ret void");
     });
     text.push_str("}\n");
+    text.push_str(tail);
     text
+}
+
+/// What some programs say of their launches: on the function, and behind it.
+fn stated(kind: Kind, seed: u64) -> (String, String) {
+    let sizes = [[32, 1, 1], [64, 1, 1], [8, 4, 2], [16, 4, 1], [33, 2, 1], [64, 2, 1], [4, 1, 1]];
+    let Some([x, y, z]) = sizes.get((seed >> 17) as usize % 10) else { return Default::default() };
+    match kind {
+        Kind::Nvptx => (format!("\"nvvm.reqntid\"=\"{x},{y},{z}\""), String::new()),
+        Kind::Amdgcn => (
+            "\"uniform-work-group-size\"=\"true\" !reqd_work_group_size !0".to_owned(),
+            format!("!0 = !{{i32 {x}, i32 {y}, i32 {z}}}\n"),
+        ),
+    }
 }
 
 /// The function `@h` with a number. The last parameter says how deep calls may go on.
@@ -567,6 +587,9 @@ fn operation_text(out: &mut String, place: Place, value: u32, operation: &Operat
             group_text(out, place, value, operands);
             Ok(())
         }
+        Operation::Pure(_, [a, b]) if pick(11) >= 9 || place.callees == 0 && pick(11) == 4 => {
+            of_indices(out, &v, [a, b], pick)
+        }
         Operation::Pure(_, [a, b]) if pick(11) == 2 => {
             writeln!(out, "  {v} = call i32 @llvm.umin.i32(i32 {a}, i32 {b})")
         }
@@ -585,6 +608,42 @@ fn operation_text(out: &mut String, place: Place, value: u32, operation: &Operat
             writeln!(out, "  {v} = trunc i32 {v}.s to i1")
         }
     };
+}
+
+/// Something of the thread's indices, of which little may be left, and of other values.
+fn of_indices(
+    out: &mut String,
+    v: &str,
+    [a, b]: [&Operand; 2],
+    pick: impl Fn(u64) -> u64,
+) -> std::fmt::Result {
+    let flags = ["", "", "nsw ", "nuw nsw "][pick(4) as usize];
+    let _ = writeln!(out, "  {v}.row = mul i32 %seed.y, {}", [8, 16, 32, 33, 64][pick(5) as usize]);
+    let _ = writeln!(out, "  {v}.flat = add {flags}i32 {v}.row, %seed.x");
+    let _ = writeln!(out, "  {v}.aligned = shl i32 {a}, {}", pick(8));
+    let _ = writeln!(out, "  {v}.sum = add {flags}i32 {v}.aligned, {v}.flat");
+    let of = ["flat", "sum"][pick(2) as usize];
+    match pick(8) {
+        0 | 1 => writeln!(out, "  {v} = lshr i32 {v}.{of}, {}", 1 + pick(7)),
+        2 => writeln!(out, "  {v} = and i32 {v}.{of}, {}", [-32, -64, 7, 63, 31][pick(5) as usize]),
+        3 => writeln!(out, "  {v} = sub i32 {v}.sum, {v}.flat"),
+        4 => writeln!(out, "  {v} = udiv i32 {v}.{of}, {}", [32, 64, 33, 12][pick(4) as usize]),
+        5 => {
+            let bound = [32, 64, 128, 200][pick(4) as usize];
+            let _ = writeln!(out, "  {v}.less = icmp slt i32 {v}.{of}, {bound}");
+            writeln!(out, "  {v} = select i1 {v}.less, i32 {a}, i32 {b}")
+        }
+        6 => {
+            let _ = writeln!(out, "  {v}.odd = trunc i32 {v}.flat to i1");
+            let _ = writeln!(out, "  {v}.one = mul i32 {a}, 3");
+            let _ = writeln!(out, "  {v}.other = mul i32 {a}, 3");
+            writeln!(out, "  {v} = select i1 {v}.odd, i32 {v}.one, i32 {v}.other")
+        }
+        _ => {
+            let _ = writeln!(out, "  {v}.back = sub i32 {v}.sum, {v}.row");
+            writeln!(out, "  {v} = freeze i32 {v}.back")
+        }
+    }
 }
 
 /// Writes one place of private memory and reads another, or the same.

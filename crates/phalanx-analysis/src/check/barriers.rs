@@ -1,0 +1,337 @@
+//! Barriers that not all threads of a workgroup execute.
+//!
+//! # Definition
+//!
+//! A barrier is passed when all threads of the workgroup that have not ended wait at it. So a kernel hangs, or, where barriers are counted, goes
+//! on with the wrong data, if some thread waits and another that has not ended will not come.
+//!
+//! A block is *live* if an operation that waits (a barrier, a call of a function with one) can still be executed from its beginning;
+//! in a function that is called, also if it can return. Branches whose direction can differ between threads of the workgroup
+//! *part* them. A barrier is *decided* by a branch that parts threads if it is control dependent on it, directly or through
+//! other branches, whether these part threads or not; from where no way leads to the end of the function, post-dominance says
+//! nothing, and every branch counts from which the barrier is reached. In a cycle it is also decided by what decides whether a round comes to
+//! it, even if each thread comes in some round (`rounds`). What is reported depends on where the branch leads:
+//!
+//! | successors of the branch | finding |
+//! |---|---|
+//! | one is live at most, and nothing is done any more that is also done behind the barrier | [`Rule::BarrierAfterExit`] |
+//! | one is in a cycle around both, another outside | [`Rule::BarrierInDivergentLoop`] |
+//! | each way that misses the barrier comes to another one first | [`Rule::UnmatchedBarriers`] |
+//! | otherwise | [`Rule::DivergentBarrier`] |
+//!
+//! # Why no finding means no hang
+//!
+//! Take a kernel in which each branch that decides a barrier and parts threads has one live successor at most (all other cases are
+//! reported), and two threads of a workgroup that were together so far. Where they part first, at the end of `B`, the facts say
+//! that `B` parts threads. If one of them goes to a block that is not live, it ends without a further barrier (calls are taken to return,
+//! and cycles without a barrier to end), and nobody waits for it. Otherwise two successors are live, so no
+//! barrier is decided by `B`: none lies on a way to the immediate post-dominator of `B`, where both arrive having executed
+//! the same barriers, and are converged again. By induction on the length of the executions all threads that have not ended execute
+//! the same barriers. For a function that is called, returning counts as live, so all that call it together
+//! execute the same barriers in it; its calls are judged as barriers. Tests hold this against execution.
+//!
+//! # How sure it is
+//!
+//! An error needs a [`Witness`]: a branch in control that is uniform, and two threads of which evaluation shows that one goes where the
+//! barrier can be reached and the other where it cannot, at least not in this iteration. Everything else is a warning; a note, when all that is
+//! known against uniformity is that memory may change between the reads of two waves, or that a caller may pass anything.
+//!
+//! # Complexity
+//!
+//! For each barrier the branches that decide it, and O(blocks + edges) for each of those that part threads.
+
+use phalanx_graph::{BitSet, Node};
+use phalanx_ir::{GlobalName, InstId, Opcode, Value, flow::block_of};
+use phalanx_target::{Scope, SourceSet, intrinsics::Location};
+
+use super::{
+    Facts, Finding, Geometry, Level, Rule,
+    launch::harmless,
+    rounds,
+    sites::{Site, SiteKind, called, intrinsic, waits},
+    witness::witness,
+};
+
+/// Findings about barriers, one for each at most.
+pub(super) fn findings(facts: Facts<'_>, sites: &[Site]) -> Vec<Finding> {
+    let waiting: Vec<&Site> = sites.iter().filter(|site| site.kind.may_wait()).collect();
+    if waiting.is_empty() {
+        return Vec::new();
+    }
+    let ending = backwards(facts, facts.cfg.exits());
+    let check = Check { facts, live: live(facts, &waiting), ending, waiting: &waiting };
+    let mut found: Vec<Finding> = Vec::new();
+    for site in sites {
+        let Some(finding) = check.site(site) else { continue };
+        // Of two barriers that are reached instead of one another, one is enough to say.
+        let is_said = |other: &Finding| {
+            other.rule == Rule::UnmatchedBarriers
+                && finding.rule == Rule::UnmatchedBarriers
+                && other.branch == finding.branch
+        };
+        if !found.iter().any(is_said) {
+            found.push(finding);
+        }
+    }
+    found
+}
+
+/// Whether barriers of a function are judged in full: it has none of which only some threads are meant to take part, and calls nothing unknown.
+/// Then no finding means that it does not hang.
+#[must_use]
+pub fn are_judged(
+    code: crate::lower::Code<'_>,
+    callee: &dyn Fn(GlobalName) -> super::Callee,
+) -> bool {
+    super::sites::sites(code, callee).iter().all(|site| match site.kind {
+        SiteKind::Barrier { barrier, .. } => {
+            !barrier.partial && barrier.scope == Scope::Workgroup && waits(barrier)
+        }
+        SiteKind::Unknown => false,
+        SiteKind::Call(_) | SiteKind::Group { .. } => true,
+    })
+}
+
+/// Blocks from which something that waits can be executed.
+fn live(facts: Facts<'_>, waiting: &[&Site]) -> BitSet {
+    let mut from: Vec<Node> = waiting.iter().map(|site| site.block).collect();
+    if !facts.is_kernel {
+        let returns = |&node: &Node| {
+            let last = facts.code.body.terminator(block_of(node));
+            last.is_some_and(|last| facts.code.body.inst(last).opcode == Opcode::Ret)
+        };
+        from.extend(facts.cfg.nodes().filter(returns));
+    }
+    backwards(facts, from)
+}
+
+/// Blocks from which some of these are reached, themselves included.
+fn backwards(facts: Facts<'_>, from: impl IntoIterator<Item = Node>) -> BitSet {
+    let mut seen = BitSet::new(facts.cfg.node_count());
+    let mut work: Vec<Node> = from.into_iter().collect();
+    while let Some(node) = work.pop() {
+        if seen.insert(node.index()) {
+            work.extend(facts.cfg.predecessors(node));
+        }
+    }
+    seen
+}
+
+struct Check<'a> {
+    facts: Facts<'a>,
+    waiting: &'a [&'a Site],
+    live: BitSet,
+    /// Blocks from which there is a way to the end of the function.
+    ending: BitSet,
+}
+
+impl Check<'_> {
+    fn site(&self, site: &Site) -> Option<Finding> {
+        let (scope, callee) = match site.kind {
+            SiteKind::Barrier { barrier, .. } if barrier.partial => return None,
+            SiteKind::Barrier { barrier, .. } => (barrier.scope, None),
+            SiteKind::Call(name) => (Scope::Workgroup, Some(name)),
+            SiteKind::Unknown | SiteKind::Group { .. } => return None,
+        };
+        let facts = self.facts;
+        let mut deciding = if !self.ending.contains(site.block.index()) {
+            let before = backwards(facts, [site.block]);
+            facts.cfg.nodes().filter(|node| before.contains(node.index())).collect()
+        } else if facts.controlled[site.block.index()].intersects(facts.varying(scope)) {
+            facts.control.iterated_controllers(facts.postdom, [site.block])
+        } else {
+            // Nothing that varies decides about it: the usual case.
+            Vec::new()
+        };
+        for cycle in
+            facts.cycles.innermost(site.block).into_iter().flat_map(|c| facts.cycles.ancestors(c))
+        {
+            deciding.extend(rounds::deciding(facts, cycle, site.block));
+        }
+        let mut worst: Option<Finding> = None;
+        for branch in deciding {
+            let sources = facts.parting(branch, scope);
+            if sources.is_empty() {
+                continue;
+            }
+            let finding = Finding { callee, ..self.decided(site, scope, branch, sources) };
+            let weight = |finding: &Finding| (finding.level, rank(finding.rule));
+            if worst.as_ref().is_none_or(|worst| weight(&finding) > weight(worst)) {
+                worst = Some(finding);
+            }
+        }
+        worst
+    }
+
+    /// What there is to say about a barrier that a branch decides which parts threads.
+    fn decided(&self, site: &Site, scope: Scope, branch: Node, sources: SourceSet) -> Finding {
+        let facts = self.facts;
+        let targets = {
+            let mut targets = facts.cfg.successors(branch).to_vec();
+            targets.sort_unstable();
+            targets.dedup();
+            targets
+        };
+        let common = facts.cycles.common(branch, site.block);
+        let header = common.map(|common| facts.cycles.header(common));
+        // From where the barrier is reached in this iteration.
+        let comes = |node: Node| {
+            let seen = facts.reachable([node], |at| Some(at) != header && at != site.block);
+            seen.contains(site.block.index()) && Some(node) != header
+        };
+        let (coming, missing): (Vec<Node>, Vec<Node>) =
+            targets.iter().copied().partition(|&target| comes(target));
+        let mut other = None;
+        let rule = if self.is_exit(site, &targets) {
+            Rule::BarrierAfterExit
+        } else if self.leaves_cycle(site, branch, &targets) {
+            Rule::BarrierInDivergentLoop
+        } else if let Some(met) = self.met_instead(site, branch, &coming, &missing) {
+            other = Some(met);
+            Rule::UnmatchedBarriers
+        } else {
+            Rule::DivergentBarrier
+        };
+        let is_together = !facts.controlled[branch.index()].intersects(facts.varying(scope));
+        let witness = (rule != Rule::BarrierAfterExit && is_together && scope == Scope::Workgroup)
+            .then(|| {
+                let comes = |node: Node| coming.contains(&node);
+                witness(facts, branch, false, comes, |node| missing.contains(&node))
+            })
+            .flatten();
+        let level = match rule {
+            Rule::BarrierAfterExit => Level::Note,
+            _ if witness.is_some_and(|witness| witness.is_certain) => Level::Error,
+            _ => likely(facts, sources),
+        };
+        let mut safe = harmless(sources, scope, facts.launch);
+        if let Some(witness) = witness {
+            // The first thread that is different stands behind those that agree.
+            let last = witness.comes.iter().zip(&witness.stays_away).map(|(a, b)| (*a).max(*b));
+            let last: Vec<u32> = last.collect();
+            if let [axis] = (0..3).filter(|&axis| last[axis] > 0).collect::<Vec<_>>()[..]
+                && last[axis] > 1
+                && !witness.is_certain
+            {
+                safe.insert(0, Geometry::AtMost { axis, threads: last[axis] });
+            }
+        }
+        Finding {
+            branch: Some(branch),
+            sources,
+            other,
+            witness,
+            safe,
+            ..Finding::new(rule, level, site.inst, scope)
+        }
+    }
+
+    /// Whether threads that do not go on towards barriers have ended, as good as.
+    fn is_exit(&self, site: &Site, targets: &[Node]) -> bool {
+        let facts = self.facts;
+        let (live, quiet): (Vec<Node>, Vec<Node>) =
+            targets.iter().partition(|target| self.live.contains(target.index()));
+        if live.len() > 1 || quiet.is_empty() {
+            return false;
+        }
+        let after = facts.reachable(facts.cfg.successors(site.block).iter().copied(), |_| true);
+        let others = facts.reachable(quiet, |_| true);
+        !others.iter().any(|at| after.contains(at) && has_effect(facts, Node::from_raw(at as u32)))
+    }
+
+    /// Whether the branch leads out of a cycle around it and the barrier, for some.
+    fn leaves_cycle(&self, site: &Site, branch: Node, targets: &[Node]) -> bool {
+        let cycles = self.facts.cycles;
+        let Some(common) = cycles.common(branch, site.block) else { return false };
+        cycles.ancestors(common).any(|cycle| {
+            let stays = |target: &&Node| cycles.contains(cycle, **target);
+            let count = targets.iter().filter(stays).count();
+            count > 0 && count < targets.len()
+        })
+    }
+
+    /// Another operation that waits, if each way from `missing` meets one before threads are together again.
+    fn met_instead(
+        &self,
+        site: &Site,
+        branch: Node,
+        coming: &[Node],
+        missing: &[Node],
+    ) -> Option<InstId> {
+        if coming.is_empty() || missing.is_empty() {
+            return None;
+        }
+        let facts = self.facts;
+        let join = facts.postdom.ipdom(branch).filter(|&at| at != facts.postdom.virtual_exit());
+        let meets = |node: Node| self.waiting.iter().any(|other| other.block == node);
+        let seen =
+            facts.reachable(missing.iter().copied(), |node| !meets(node) && Some(node) != join);
+        let escapes = seen.iter().map(|at| Node::from_raw(at as u32)).any(|node| {
+            !meets(node) && (Some(node) == join || facts.cfg.successors(node).is_empty())
+        });
+        let met = self.waiting.iter().find(|other| {
+            seen.contains(other.block.index())
+                && Some(other.block) != join
+                && other.inst != site.inst
+        })?;
+        (!escapes).then_some(met.inst)
+    }
+}
+
+/// Which of two findings about one barrier says more.
+fn rank(rule: Rule) -> u32 {
+    match rule {
+        Rule::UnmatchedBarriers => 3,
+        Rule::BarrierInDivergentLoop => 2,
+        Rule::DivergentBarrier => 1,
+        _ => 0,
+    }
+}
+
+/// The level of what may be, by what is known of its sources.
+pub(super) fn likely(facts: Facts<'_>, sources: SourceSet) -> Level {
+    let unknown = SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE | SourceSet::OPAQUE_GROUP;
+    let is_passed = !facts.is_kernel && !facts.callers_are_known && (sources - unknown).is_empty();
+    match (sources - SourceSet::OPAQUE_WAVE).is_empty() || is_passed {
+        true => Level::Note,
+        false => Level::Warning,
+    }
+}
+
+/// Whether others can see that a block was executed.
+pub(super) fn has_effect(facts: Facts<'_>, block: Node) -> bool {
+    let body = facts.code.body;
+    body.block_insts(block_of(block)).any(|inst| match body.inst(inst).opcode {
+        Opcode::Store => !is_own(facts, body.operands(inst)[1]),
+        Opcode::AtomicRmw | Opcode::CmpXchg | Opcode::Invoke | Opcode::CallBr => true,
+        Opcode::Call => {
+            let found = called(facts.code, inst).and_then(|name| intrinsic(facts.code, name));
+            let Some(found) = found else { return true };
+            let memory = found.info.memory;
+            let is_own = match memory.location {
+                Location::Argument => {
+                    let arguments = body.call_args(inst).iter();
+                    arguments.clone().any(|&a| is_own(facts, a))
+                }
+                _ => false,
+            };
+            (memory.writes_memory() && !is_own) || found.info.convergent
+        }
+        _ => false,
+    })
+}
+
+/// Whether an address is that of a stack slot. Looks through a few steps.
+fn is_own(facts: Facts<'_>, address: Value) -> bool {
+    let body = facts.code.body;
+    let mut at = address;
+    for _ in 0..8 {
+        let Some(inst) = at.as_inst() else { return false };
+        match body.inst(inst).opcode {
+            Opcode::Alloca => return true,
+            Opcode::GetElementPtr | Opcode::AddrSpaceCast => at = body.operands(inst)[0],
+            _ => return false,
+        }
+    }
+    false
+}

@@ -1,0 +1,103 @@
+//! What could be said of launches so that something is uniform.
+//!
+//! The sources of a value are an upper bound whatever launches are like, and what varies among the threads of a scope follows from the
+//! launch: so it takes no new analysis to see that something is uniform for some launches, only the set of what varies in
+//! them. A few shapes are tried, the least restrictive first: those that people launch.
+//!
+//! O(1) for each question, O(blocks) for a function.
+
+use phalanx_ir::{InstId, flow::block_of};
+use phalanx_target::{Extent, LaunchFacts, Scope, SourceSet, varying};
+
+use super::{Facts, Finding, Level, Rule};
+
+/// A property of launches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Geometry {
+    /// The extent of workgroups along x is a multiple of the width of a wave.
+    RowsOfWaves(u32),
+    /// Workgroups have one thread along these dimensions.
+    OneAlong([bool; 3]),
+    /// A workgroup is one wave at most.
+    OneWave(u32),
+    /// At most so many threads along a dimension.
+    AtMost {
+        /// The dimension: 0 for x.
+        axis: usize,
+        /// How many.
+        threads: u32,
+    },
+}
+
+/// Launches, as far as they are possible by what is known, for which nothing that depends on `sources` differs within a scope.
+#[must_use]
+pub fn harmless(sources: SourceSet, scope: Scope, known: &LaunchFacts) -> Vec<Geometry> {
+    let is_harmless = |facts: &LaunchFacts| !sources.intersects(varying(scope, facts));
+    let is_open = |axis: usize| !matches!(known.workgroup_size[axis], Extent::Exactly(_));
+    let mut found = Vec::new();
+    if let Some(width) = known.wave_width.filter(|&width| width > 1)
+        && scope == Scope::Wave
+        && is_open(0)
+        && known.max_extent(0) >= width
+    {
+        let mut facts = LaunchFacts { uniform_work_group_size: true, ..known.clone() };
+        facts.workgroup_size[0] = Extent::Exactly(width);
+        if is_harmless(&facts) {
+            found.push(Geometry::RowsOfWaves(width));
+        }
+    }
+    let dimensions = [SourceSet::X, SourceSet::Y, SourceSet::Z];
+    let concerned = dimensions.map(|source| sources.intersects(source & varying(scope, known)));
+    let can_be_one = (0..3).all(|axis| !concerned[axis] || is_open(axis));
+    if concerned != [false; 3] && can_be_one {
+        let mut facts = known.clone();
+        for axis in (0..3).filter(|&axis| concerned[axis]) {
+            facts.workgroup_size[axis] = Extent::AtMost(1);
+        }
+        if is_harmless(&facts) {
+            found.push(Geometry::OneAlong(concerned));
+        }
+    }
+    if let Some(width) = known.wave_width
+        && scope > Scope::Wave
+        && known.max_threads().is_none_or(|threads| threads > u64::from(width))
+        && (0..3).all(is_open)
+    {
+        let facts = LaunchFacts { max_flat_workgroup_size: Some(width), ..known.clone() };
+        if is_harmless(&facts) {
+            found.push(Geometry::OneWave(width));
+        }
+    }
+    found
+}
+
+/// Branches that part threads of a wave, and that would not if more were said of launches.
+#[must_use]
+pub fn findings(facts: Facts<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for &block in facts.code.flow.order() {
+        let branch = phalanx_ir::flow::node_of(block);
+        let sources = facts.parting(branch, Scope::Wave);
+        let Some(inst) = facts.code.body.terminator(block).filter(|_| !sources.is_empty()) else {
+            continue;
+        };
+        let mut safe = harmless(sources, Scope::Wave, facts.launch);
+        // One thread along x is no launch that anybody wants.
+        safe.retain(|geometry| !matches!(geometry, Geometry::OneAlong([true, ..])));
+        if !safe.is_empty() {
+            found.push(unstated(facts, inst, sources, safe));
+        }
+    }
+    found
+}
+
+fn unstated(facts: Facts<'_>, inst: InstId, sources: SourceSet, safe: Vec<Geometry>) -> Finding {
+    let block = facts.code.body.block_of(inst).map(phalanx_ir::flow::node_of);
+    debug_assert!(block.is_some_and(|block| facts.code.flow.order().contains(&block_of(block))));
+    Finding {
+        branch: block,
+        sources,
+        safe,
+        ..Finding::new(Rule::UnstatedLaunch, Level::Note, inst, Scope::Wave)
+    }
+}

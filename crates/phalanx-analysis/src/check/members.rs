@@ -1,0 +1,123 @@
+//! Operations of a wave: who takes part, and who was expected to.
+//!
+//! Votes, shuffles and their like are performed by the threads of a wave that execute them together. Where a block is executed by some threads and
+//! not by others, who that is depends on the branches before it.
+//!
+//! - On targets where the operation has no mask, the result follows from who happens to be there: a note
+//!   ([`Rule::DivergentGroupOperation`]), since often that is what is meant.
+//! - PTX names those who take part by a mask, and all that are named have to come. A mask that is a constant is right for whole
+//!   waves only, so under divergent control some that it names may be missing ([`Rule::MissingMembers`]): an error when
+//!   evaluation shows a lane that is named and goes another way, a note where the missing ones have ended.
+//!
+//! A launch whose rows are whole waves is what most people mean: where evaluation shows that threads then stay together, a note says so.
+//!
+//! A mask that is computed is taken to be right. O(operations × branches that decide them).
+
+use phalanx_graph::Node;
+use phalanx_target::Scope;
+
+use super::{
+    Facts, Finding, Geometry, Level, Rule,
+    barriers::likely,
+    launch::harmless,
+    sites::{Site, SiteKind},
+    witness::{Decision, constant, decision, witness},
+};
+
+/// Findings about operations of a wave.
+pub(super) fn findings(facts: Facts<'_>, sites: &[Site]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for site in sites {
+        let SiteKind::Group { members } = site.kind else { continue };
+        if !facts.controlled[site.block.index()].intersects(facts.varying(Scope::Wave)) {
+            continue;
+        }
+        let arguments = facts.code.body.call_args(site.inst);
+        let mask = members.and_then(|at| arguments.get(usize::from(at)));
+        let named = mask.map(|&mask| constant(facts, mask));
+        match named {
+            // Computed: whoever did knows.
+            Some(None) => {}
+            Some(Some(lanes)) => found.extend(missing(facts, site, lanes)),
+            None => found.extend(whoever(facts, site)),
+        }
+    }
+    found
+}
+
+/// Branches that part threads of a wave before an operation, from the last on.
+fn deciding(facts: Facts<'_>, site: &Site) -> Vec<Node> {
+    let mut branches = facts.control.iterated_controllers(facts.postdom, [site.block]);
+    branches.retain(|&branch| !facts.parting(branch, Scope::Wave).is_empty());
+    branches
+}
+
+fn whoever(facts: Facts<'_>, site: &Site) -> Option<Finding> {
+    let branch = *deciding(facts, site).first()?;
+    let sources = facts.parting(branch, Scope::Wave);
+    Some(Finding {
+        branch: Some(branch),
+        sources,
+        safe: harmless(sources, Scope::Wave, facts.launch),
+        ..Finding::new(Rule::DivergentGroupOperation, Level::Note, site.inst, Scope::Wave)
+    })
+}
+
+/// An operation with a constant mask that some of the threads named by it may not come to.
+fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
+    let mut worst: Option<Finding> = None;
+    for branch in deciding(facts, site) {
+        let sources = facts.parting(branch, Scope::Wave);
+        let common = facts.cycles.common(branch, site.block);
+        let header = common.map(|common| facts.cycles.header(common));
+        let comes = |node: Node| {
+            let seen = facts.reachable([node], |at| Some(at) != header && at != site.block);
+            seen.contains(site.block.index()) && Some(node) != header
+        };
+        let targets = facts.cfg.successors(branch);
+        let (coming, staying): (Vec<Node>, Vec<Node>) =
+            targets.iter().copied().partition(|&target| comes(target));
+        // Those that miss it have ended if nothing is left for them to do.
+        let ends = facts.is_kernel && staying.iter().all(|&node| ends(facts, node));
+        let is_together = !facts.controlled[branch.index()].intersects(facts.varying(Scope::Wave));
+        let witness = (is_together && !ends)
+            .then(|| {
+                let stays = |node: Node| staying.contains(&node);
+                witness(facts, branch, true, |node| coming.contains(&node), stays)
+            })
+            .flatten()
+            .filter(|witness| is_named(lanes, witness.stays_away));
+        let mut safe = harmless(sources, Scope::Wave, facts.launch);
+        let is_for_rows = decision(facts, branch, Scope::Wave) == Decision::TogetherInRows;
+        if let Some(width) = facts.launch.wave_width.filter(|_| is_for_rows) {
+            safe.insert(0, Geometry::RowsOfWaves(width));
+        }
+        let level = match (ends || is_for_rows, witness) {
+            (true, _) => Level::Note,
+            (false, Some(witness)) if witness.is_certain => Level::Error,
+            _ => likely(facts, sources),
+        };
+        let finding = Finding {
+            branch: Some(branch),
+            sources,
+            witness: witness.filter(|_| !is_for_rows),
+            safe,
+            ..Finding::new(Rule::MissingMembers, level, site.inst, Scope::Wave)
+        };
+        if worst.as_ref().is_none_or(|worst| finding.level > worst.level) {
+            worst = Some(finding);
+        }
+    }
+    worst
+}
+
+/// Whether a mask names a thread of the first wave.
+fn is_named(lanes: u64, thread: [u32; 3]) -> bool {
+    thread[1..] == [0, 0] && thread[0] < u64::BITS && lanes >> thread[0] & 1 == 1
+}
+
+/// Whether threads that come to a block do nothing but end.
+fn ends(facts: Facts<'_>, block: Node) -> bool {
+    let reached = facts.reachable([block], |_| true);
+    reached.iter().all(|at| !super::barriers::has_effect(facts, Node::from_raw(at as u32)))
+}

@@ -1,0 +1,291 @@
+//! Diagnostics: what is wrong with a kernel, or may be, and why.
+//!
+//! # What
+//!
+//! A [`Finding`] says that a [`Rule`] is broken at an instruction, how sure that is ([`Level`]), and what it follows from: the branch
+//! that parts threads, the sources that its direction depends on, two threads that go different ways where such can be
+//! named. Texts are made elsewhere.
+//!
+//! | module | rules |
+//! |---|---|
+//! | [`barriers`] | barriers that not all threads of a workgroup execute |
+//! | [`members`] | operations of a wave: who takes part, and who was expected to |
+//! | [`launch`] | what could be said of launches so that something is uniform |
+//! | `rounds` | what decides whether a round of a cycle comes to an operation |
+//! | `sites` | where the operations are that rules speak of |
+//! | `witness` | threads that decide a branch differently |
+//!
+//! # Invariants
+//!
+//! - A kernel without a finding about barriers, that calls nothing unknown and uses no barrier of some threads only, does not hang at a
+//!   barrier, in the model in which threads that have ended are not waited for ([`barriers`] has the argument).
+//! - An *error* names two threads, found by evaluation, of which one comes to the operation and the other does not.
+//!   Everything else is at most a warning: facts about divergence are upper bounds.
+//! - A function has at most one finding per rule and instruction; they are in the order of the text.
+
+pub mod barriers;
+pub mod launch;
+pub mod members;
+mod rounds;
+mod sites;
+mod witness;
+
+use phalanx_graph::{Cfg, ControlDependence, Cycles, Node, PostDomTree};
+use phalanx_ir::{GlobalName, InstId};
+use phalanx_target::{LaunchFacts, Scope, SourceSet, Target, varying};
+
+use crate::divergence::Divergence;
+use crate::lower::Code;
+
+pub use launch::Geometry;
+pub use sites::{Callee, has_barrier};
+use witness::Decision;
+pub use witness::Witness;
+
+/// How much a finding matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Level {
+    /// Good to know.
+    Note,
+    /// It may be wrong.
+    Warning,
+    /// It is wrong.
+    Error,
+}
+
+impl Level {
+    /// Its name, as SARIF and people call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Level::Note => "note",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
+}
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident $code:literal $slug:literal $summary:literal,)*) => {
+        /// What is checked. Codes are stable: one that is no longer in use is not given to another rule.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Rule { $($(#[$doc])* $name),* }
+
+        impl Rule {
+            /// Every rule, by code.
+            pub const ALL: &'static [Rule] = &[$(Rule::$name),*];
+
+            /// The stable code.
+            #[must_use]
+            pub const fn code(self) -> &'static str {
+                match self { $(Rule::$name => $code),* }
+            }
+
+            /// The name, in words joined by dashes.
+            #[must_use]
+            pub const fn slug(self) -> &'static str {
+                match self { $(Rule::$name => $slug),* }
+            }
+
+            /// What it is about, in a few words.
+            #[must_use]
+            pub const fn summary(self) -> &'static str {
+                match self { $(Rule::$name => $summary),* }
+            }
+        }
+    };
+}
+
+rules! {
+    /// A barrier that some threads of a workgroup execute while others go on without.
+    DivergentBarrier "PHX001" "divergent-barrier" "barrier under divergent control",
+    /// A barrier in a cycle that threads of a workgroup leave in different iterations.
+    BarrierInDivergentLoop "PHX002" "divergent-loop-barrier" "barrier in a loop that threads leave in different iterations",
+    /// A barrier that other threads do not come to because they have ended.
+    BarrierAfterExit "PHX003" "barrier-after-exit" "barrier after some threads have returned",
+    /// Threads that part wait at different barriers.
+    UnmatchedBarriers "PHX004" "unmatched-barriers" "different barriers on the ways from a divergent branch",
+    /// A vote, shuffle or the like among whoever happens to be there.
+    DivergentGroupOperation "PHX005" "divergent-group-operation" "which threads take part depends on divergent control",
+    /// An operation that names threads which do not all come to it.
+    MissingMembers "PHX006" "missing-members" "the mask names threads that may not take part",
+    /// A branch that would be uniform if more were said of launches.
+    UnstatedLaunch "PHX007" "unstated-launch" "branch that is uniform for some launches",
+    /// Between two versions of a module: a barrier that was executed by all threads and no longer is.
+    BarrierBecameDivergent "PHX020" "barrier-became-divergent" "a transform brought a barrier under divergent control",
+    /// Between two versions: who takes part in an operation of a wave depends on more than before.
+    GroupChanged "PHX021" "group-changed" "a transform changed which threads take part",
+}
+
+impl Rule {
+    /// The rule with a code or a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Rule> {
+        let is_named = |rule: &Rule| rule.code().eq_ignore_ascii_case(name) || rule.slug() == name;
+        Rule::ALL.iter().copied().find(is_named)
+    }
+}
+
+/// Something that a rule has to say about an instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Which rule.
+    pub rule: Rule,
+    /// How sure it is that something is wrong.
+    pub level: Level,
+    /// The operation.
+    pub inst: InstId,
+    /// The threads that should execute it together.
+    pub scope: Scope,
+    /// The block at whose end threads part.
+    pub branch: Option<Node>,
+    /// What the direction of the branch depends on, of what varies within the scope.
+    pub sources: SourceSet,
+    /// The function that has the barrier, when the operation is a call of it.
+    pub callee: Option<GlobalName>,
+    /// The barrier at which threads wait that went the other way.
+    pub other: Option<InstId>,
+    /// Two threads that go different ways.
+    pub witness: Option<Witness>,
+    /// Launches for which there is nothing to say.
+    pub safe: Vec<Geometry>,
+}
+
+impl Finding {
+    /// One of which no more is known.
+    #[must_use]
+    pub fn new(rule: Rule, level: Level, inst: InstId, scope: Scope) -> Finding {
+        Finding {
+            rule,
+            level,
+            inst,
+            scope,
+            branch: None,
+            sources: SourceSet::EMPTY,
+            callee: None,
+            other: None,
+            witness: None,
+            safe: Vec::new(),
+        }
+    }
+}
+
+/// What the checks read of a function.
+#[derive(Clone, Copy)]
+pub struct Facts<'a> {
+    /// The function.
+    pub code: Code<'a>,
+    /// Its blocks and edges.
+    pub cfg: &'a Cfg,
+    /// Post-dominators.
+    pub postdom: &'a PostDomTree,
+    /// Control dependence.
+    pub control: &'a ControlDependence,
+    /// Cycles.
+    pub cycles: &'a Cycles,
+    /// What diverges.
+    pub divergence: &'a Divergence,
+    /// By block: the sources that its execution depends on.
+    pub controlled: &'a [SourceSet],
+    /// What is known of launches.
+    pub launch: &'a LaunchFacts,
+    /// What it runs on.
+    pub target: &'a Target,
+    /// Whether threads start here, and end where it returns.
+    pub is_kernel: bool,
+    /// Whether arguments are known to be what callers pass; else anything may come.
+    pub callers_are_known: bool,
+    /// What is known of a function that is called.
+    pub callee: &'a dyn Fn(GlobalName) -> Callee,
+}
+
+impl Facts<'_> {
+    fn varying(&self, scope: Scope) -> SourceSet {
+        varying(scope, self.launch)
+    }
+
+    /// Sources by which threads of a scope part at the end of a block. None where evaluation shows that no two do.
+    fn parting(&self, block: Node, scope: Scope) -> SourceSet {
+        if !self.cfg.is_branch(block) {
+            return SourceSet::EMPTY;
+        }
+        let sources = self.divergence.terminator(block) & self.varying(scope);
+        match sources.is_empty() || witness::decision(*self, block, scope) != Decision::Together {
+            true => sources,
+            false => SourceSet::EMPTY,
+        }
+    }
+
+    /// Blocks reached from some, themselves included, as far as `goes_on` allows to leave a block. O(blocks + edges).
+    fn reachable(
+        &self,
+        from: impl IntoIterator<Item = Node>,
+        goes_on: impl Fn(Node) -> bool,
+    ) -> phalanx_graph::BitSet {
+        let mut seen = phalanx_graph::BitSet::new(self.cfg.node_count());
+        let mut work: Vec<Node> = from.into_iter().collect();
+        while let Some(node) = work.pop() {
+            if seen.insert(node.index()) && goes_on(node) {
+                work.extend(self.cfg.successors(node));
+            }
+        }
+        seen
+    }
+}
+
+/// An operation among threads, for comparisons.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Operation {
+    /// The call.
+    pub inst: InstId,
+    /// Its block.
+    pub block: Node,
+    /// Who is called; empty when that is not said by name.
+    pub name: String,
+    /// Whether all threads of a workgroup or more wait for each other.
+    pub is_barrier: bool,
+    /// The threads that it is for.
+    pub scope: Scope,
+}
+
+/// All operations among threads, calls of functions that may have one included, in the order of the text. O(instructions).
+#[must_use]
+pub fn operations(code: Code<'_>, callee: &dyn Fn(GlobalName) -> Callee) -> Vec<Operation> {
+    let operation = |site: sites::Site| {
+        let name = sites::called(code, site.inst).and_then(GlobalName::symbol);
+        let scope = match site.kind {
+            sites::SiteKind::Barrier { barrier, .. } => barrier.scope,
+            sites::SiteKind::Group { .. } => Scope::Wave,
+            _ => Scope::Workgroup,
+        };
+        Operation {
+            inst: site.inst,
+            block: site.block,
+            name: name.map(|name| code.context.text(name).into_owned()).unwrap_or_default(),
+            is_barrier: !matches!(
+                site.kind,
+                sites::SiteKind::Group { .. } | sites::SiteKind::Unknown
+            ),
+            scope,
+        }
+    };
+    sites::sites(code, callee).into_iter().map(operation).collect()
+}
+
+/// Whether a function has an operation that any rule is about. O(instructions).
+#[must_use]
+pub fn is_concerned(code: Code<'_>, callee: &dyn Fn(GlobalName) -> Callee) -> bool {
+    !sites::sites(code, callee).is_empty()
+}
+
+/// Everything that is found in a function, in the order of the text.
+#[must_use]
+pub fn findings(facts: Facts<'_>) -> Vec<Finding> {
+    let sites = sites::sites(facts.code, facts.callee);
+    let mut found = barriers::findings(facts, &sites);
+    found.extend(members::findings(facts, &sites));
+    // Sites are in the order of the text.
+    let order = |finding: &Finding| sites.iter().position(|site| site.inst == finding.inst);
+    found.sort_by_cached_key(|finding| (order(finding), finding.rule));
+    found
+}

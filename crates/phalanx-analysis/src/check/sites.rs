@@ -1,0 +1,146 @@
+//! Where a function has operations that other threads take part in.
+
+use phalanx_graph::Node;
+use phalanx_ir::{
+    Const, GlobalName, InstId, Opcode, Value, attributes::AttrKind, constant::ConstKind,
+    flow::node_of,
+};
+use phalanx_target::{
+    Transfer,
+    intrinsics::{self, Barrier, BarrierPhase, Intrinsic},
+};
+
+use crate::lower::Code;
+
+/// What a function that is called does, as far as barriers are concerned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Callee {
+    /// It executes no barrier.
+    Silent,
+    /// There is a barrier in it, or in what it calls.
+    Barrier,
+    /// Nothing is known: it may.
+    Unknown,
+}
+
+/// An operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Site {
+    pub(super) inst: InstId,
+    pub(super) block: Node,
+    pub(super) kind: SiteKind,
+}
+
+/// What it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum SiteKind {
+    /// A barrier. The number is none where the target has none or it is no constant.
+    Barrier { barrier: Barrier, number: Option<u64> },
+    /// A call of a function with a barrier in it.
+    Call(GlobalName),
+    /// A call of a function in which there may be one.
+    Unknown,
+    /// An operation of a wave, and which argument names the threads that take part.
+    Group { members: Option<u8> },
+}
+
+impl SiteKind {
+    /// Whether all threads of some group are waited for, or may be.
+    pub(super) fn may_wait(self) -> bool {
+        !matches!(self, SiteKind::Group { .. })
+    }
+}
+
+/// All operations, in the order of the text. O(instructions).
+pub(super) fn sites(code: Code<'_>, callee: &dyn Fn(GlobalName) -> Callee) -> Vec<Site> {
+    let mut sites = Vec::new();
+    for &block in code.flow.order() {
+        for inst in code.body.block_insts(block) {
+            if let Some(kind) = kind(code, inst, callee) {
+                sites.push(Site { inst, block: node_of(block), kind });
+            }
+        }
+    }
+    sites
+}
+
+/// Whether a function has a barrier of more than a wave in its own code. O(instructions).
+#[must_use]
+pub fn has_barrier(code: Code<'_>) -> bool {
+    let silent = |_| Callee::Silent;
+    sites(code, &silent).iter().any(|site| matches!(site.kind, SiteKind::Barrier { .. }))
+}
+
+fn kind(code: Code<'_>, inst: InstId, callee: &dyn Fn(GlobalName) -> Callee) -> Option<SiteKind> {
+    if !code.body.inst(inst).opcode.is_call() {
+        return None;
+    }
+    let Some(name) = called(code, inst) else {
+        return is_convergent(code, inst).then_some(SiteKind::Unknown);
+    };
+    let Some(intrinsic) = intrinsic(code, name) else {
+        return match callee(name) {
+            Callee::Silent => None,
+            Callee::Barrier => Some(SiteKind::Call(name)),
+            Callee::Unknown => Some(SiteKind::Unknown),
+        };
+    };
+    let info = intrinsic.info;
+    if let Some(barrier) = info.barrier {
+        if barrier.scope == phalanx_target::Scope::Wave {
+            // One that takes a mask names its members in it; one without orders code only.
+            return barrier.partial.then_some(SiteKind::Group { members: Some(0) });
+        }
+        let number = code.body.call_args(inst).first();
+        return Some(SiteKind::Barrier {
+            barrier,
+            number: number.and_then(|&number| integer(code, number)),
+        });
+    }
+    let members = match info.result {
+        Transfer::Collective { mask }
+        | Transfer::Agree { mask, .. }
+        | Transfer::Differ { mask, .. }
+        | Transfer::Shuffle { mask, .. }
+            if info.convergent =>
+        {
+            mask
+        }
+        _ => return None,
+    };
+    Some(SiteKind::Group { members })
+}
+
+/// Who is called, if that is said by name.
+pub(super) fn called(code: Code<'_>, call: InstId) -> Option<GlobalName> {
+    let callee: Const = code.body.callee(call).as_const()?;
+    match code.context.const_data(callee).kind {
+        ConstKind::Global(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// The intrinsic with a name.
+pub(super) fn intrinsic(code: Code<'_>, name: GlobalName) -> Option<Intrinsic> {
+    let name = std::str::from_utf8(code.context.bytes(name.symbol()?)).ok()?;
+    intrinsics::lookup(name)
+}
+
+fn is_convergent(code: Code<'_>, call: InstId) -> bool {
+    let attributes = code.body.call_info(call).attributes;
+    code.body.inst(call).opcode == Opcode::Call
+        && code.context.function_attrs(attributes).has(AttrKind::Convergent)
+}
+
+/// The value of an integer constant.
+pub(super) fn integer(code: Code<'_>, value: Value) -> Option<u64> {
+    match &code.context.const_data(value.as_const()?).kind {
+        ConstKind::Int(int) => int.to_u64(),
+        _ => None,
+    }
+}
+
+/// Whether a barrier waits: one that only announces does not.
+pub(super) fn waits(barrier: Barrier) -> bool {
+    !matches!(barrier.phase, BarrierPhase::Arrive)
+}

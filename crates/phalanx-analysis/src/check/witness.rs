@@ -1,0 +1,469 @@
+//! Threads that decide a branch differently.
+//!
+//! Facts about divergence are upper bounds: a branch that depends on the thread's index may still go one way for all. Where what
+//! decides it is a function of nothing but the index of the thread in its workgroup, it is evaluated for one thread after the other,
+//! until two are found that go different ways. That is a proof for launches that have both threads.
+//!
+//! The expression is followed through integer arithmetic and through stack slots that are written once, before they are read: unoptimized code
+//! keeps everything in such. Whatever else it depends on, and whatever is poison, ends the evaluation: there is no witness then.
+//!
+//! O(expression × threads looked at); both are bounded.
+
+use phalanx_graph::Node;
+use phalanx_ir::{
+    InstId, Opcode, Type, TypeKind, Value, ValueKind,
+    flow::{block_of, node_of},
+    inst::{InstFlags, IntPredicate},
+};
+use phalanx_target::{LaunchFacts, Scope};
+
+use super::{
+    Facts,
+    sites::{called, integer, intrinsic},
+};
+
+/// Expressions with more operations than this are not evaluated.
+const OPERATIONS: usize = 64;
+/// So many threads are looked at along one dimension where the size of workgroups is not known.
+const THREADS: u32 = 1024;
+/// Every launch is taken to have so many threads in a row, where nothing is known of launches.
+const USUAL: u32 = 32;
+
+/// Two threads of a workgroup, by their indices: one comes to the operation, the other does not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Witness {
+    /// It comes.
+    pub comes: [u32; 3],
+    /// It goes another way.
+    pub stays_away: [u32; 3],
+    /// Whether every launch has both, by what is known; or at least every usual one: those with a row of 32 threads.
+    pub is_certain: bool,
+}
+
+/// Two threads, of which one goes from a branch to where `comes` holds and another to where `stays_away` does. Within one wave if `in_wave`.
+pub(super) fn witness(
+    facts: Facts<'_>,
+    branch: Node,
+    in_wave: bool,
+    comes: impl Fn(Node) -> bool,
+    stays_away: impl Fn(Node) -> bool,
+) -> Option<Witness> {
+    let expression = Expression::of_branch(facts, branch)?;
+    let launch = facts.launch;
+    let exact = exact_size(launch);
+    let rows: Vec<Vec<[u32; 3]>> = match exact {
+        Some(size) => vec![threads(size)],
+        None => (0..3).map(|axis| row(axis, launch.max_extent(axis).min(THREADS))).collect(),
+    };
+    for row in rows {
+        let mut found: [Option<[u32; 3]>; 2] = [None, None];
+        let limit = match (in_wave, launch.wave_width) {
+            (true, Some(width)) => width as usize,
+            (true, None) => 1,
+            (false, _) => usize::MAX,
+        };
+        for thread in row.into_iter().take(limit) {
+            let target = expression.target(facts, branch, thread, exact)?;
+            if comes(target) {
+                found[0].get_or_insert(thread);
+            } else if stays_away(target) {
+                found[1].get_or_insert(thread);
+            }
+            if let [Some(comes), Some(stays_away)] = found {
+                let is_usual = |thread: [u32; 3]| thread[0] < USUAL && thread[1..] == [0, 0];
+                let is_certain = exact.is_some() || (is_usual(comes) && is_usual(stays_away));
+                return Some(Witness { comes, stays_away, is_certain });
+            }
+        }
+    }
+    None
+}
+
+/// What evaluation says of a branch that may part threads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Decision {
+    /// It may part them.
+    Unknown,
+    /// It does not if rows of workgroups are made of whole waves.
+    TogetherInRows,
+    /// It does not.
+    Together,
+}
+
+/// Whether all threads of a scope decide a branch alike, by what evaluation says of each of them.
+pub(super) fn decision(facts: Facts<'_>, branch: Node, scope: Scope) -> Decision {
+    let launch = facts.launch;
+    let width = launch.wave_width.filter(|&width| width > 1).map(|width| width as usize);
+    let exact = exact_size(launch);
+    // What all threads of a larger workgroup decide alike, those of a smaller one do.
+    let largest = [0, 1, 2].map(|axis| launch.max_extent(axis));
+    let product = largest.iter().try_fold(1u32, |all, &extent| all.checked_mul(extent));
+    let is_bounded = scope != Scope::Wave && product.is_some_and(|threads| threads <= THREADS);
+    if exact.is_none() && !is_bounded && (scope != Scope::Wave || width.is_none()) {
+        return Decision::Unknown;
+    }
+    let Some(expression) = Expression::of_branch(facts, branch) else { return Decision::Unknown };
+    let is_of_row = |(step, _): &(Step, u32)| !matches!(step, Step::Index(1..) | Step::Lane);
+    let (threads, answer) = match exact {
+        Some(size) => (threads(size), Decision::Together),
+        None if is_bounded => (threads(largest), Decision::Together),
+        None if expression.steps.iter().all(is_of_row) && launch.max_extent(0) > 1 => {
+            let extent = launch.max_extent(0).min(THREADS);
+            (row(0, extent), Decision::TogetherInRows)
+        }
+        None => return Decision::Unknown,
+    };
+    let group = match (scope, width) {
+        (Scope::Wave, Some(width)) => width,
+        (Scope::Wave, None) => return Decision::Unknown,
+        _ => threads.len().max(1),
+    };
+    let is_alike = threads.chunks(group).all(|threads| {
+        let mut targets =
+            threads.iter().map(|&thread| expression.target(facts, branch, thread, exact));
+        let first = targets.next().flatten();
+        first.is_some() && targets.all(|target| target == first)
+    });
+    if is_alike { answer } else { Decision::Unknown }
+}
+
+/// The size of all workgroups, when that is known and not beyond bounds.
+fn exact_size(launch: &LaunchFacts) -> Option<[u32; 3]> {
+    let size = [0, 1, 2].map(|axis| launch.extent_divisor(axis));
+    let is_exact = (0..3).all(|axis| launch.max_extent(axis) == size[axis]);
+    let product: u64 = size.iter().map(|&n| u64::from(n)).product();
+    (is_exact && launch.uniform_work_group_size && product <= u64::from(THREADS)).then_some(size)
+}
+
+/// In the order in which waves are cut from them.
+fn threads([x, y, z]: [u32; 3]) -> Vec<[u32; 3]> {
+    let plane = |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z]));
+    (0..z).flat_map(plane).collect()
+}
+
+fn row(axis: usize, extent: u32) -> Vec<[u32; 3]> {
+    let thread = |at| {
+        let mut thread = [0; 3];
+        thread[axis] = at;
+        thread
+    };
+    (0..extent).map(thread).collect()
+}
+
+/// One operation; operands are positions of earlier ones.
+#[derive(Clone, Debug)]
+enum Step {
+    Constant(u64),
+    Index(usize),
+    Lane,
+    Same(usize),
+    Inst { inst: InstId, operands: Vec<usize>, from_bits: u32 },
+}
+
+/// What decides a branch, as a list of operations, operands first.
+struct Expression {
+    steps: Vec<(Step, u32)>,
+}
+
+impl Expression {
+    fn of_branch(facts: Facts<'_>, branch: Node) -> Option<Expression> {
+        let body = facts.code.body;
+        let terminator = body.terminator(block_of(branch))?;
+        match body.inst(terminator).opcode {
+            Opcode::Br | Opcode::Switch => {}
+            _ => return None,
+        }
+        Expression::new(facts, *body.operands(terminator).first()?)
+    }
+
+    fn new(facts: Facts<'_>, root: Value) -> Option<Expression> {
+        let mut steps: Vec<(Step, u32)> = Vec::new();
+        let mut known: Vec<(Value, usize)> = Vec::new();
+        // A value is looked at twice: first its operands are asked for, then it is made.
+        let mut work = vec![(root, false)];
+        while let Some((value, is_ready)) = work.pop() {
+            if known.iter().any(|(of, _)| *of == value) {
+                continue;
+            }
+            if steps.len() > OPERATIONS || work.len() > 4 * OPERATIONS {
+                return None;
+            }
+            let operands = operands(facts, value)?;
+            if !is_ready {
+                work.push((value, true));
+                work.extend(operands.iter().map(|&operand| (operand, false)));
+                continue;
+            }
+            let position = |operand: &Value| {
+                known.iter().find(|(of, _)| of == operand).map(|&(_, position)| position)
+            };
+            let places: Option<Vec<usize>> = operands.iter().map(position).collect();
+            let step = step(facts, value, places?, &steps)?;
+            known.push((value, steps.len()));
+            steps.push((step, bits(facts, value)?));
+        }
+        Some(Expression { steps })
+    }
+
+    /// Where a thread goes; none where that is undefined.
+    fn target(
+        &self,
+        facts: Facts<'_>,
+        branch: Node,
+        thread: [u32; 3],
+        size: Option<[u32; 3]>,
+    ) -> Option<Node> {
+        let mut values: Vec<u64> = Vec::with_capacity(self.steps.len());
+        for (step, bits) in &self.steps {
+            let value = match step {
+                Step::Constant(value) => *value,
+                Step::Index(axis) => u64::from(thread[*axis]),
+                Step::Lane => u64::from(lane(facts.launch, thread, size)?),
+                Step::Same(of) => values[*of],
+                Step::Inst { inst, operands, from_bits } => {
+                    let operands: Vec<u64> = operands.iter().map(|&at| values[at]).collect();
+                    evaluate(facts, *inst, &operands, *bits, *from_bits)?
+                }
+            };
+            values.push(value & ones(*bits));
+        }
+        let decided = *values.last()?;
+        let (body, flow) = (facts.code.body, facts.code.flow);
+        let terminator = body.terminator(block_of(branch))?;
+        let successors = flow.successors(block_of(branch));
+        let position = match body.inst(terminator).opcode {
+            // The way of true is the first.
+            Opcode::Br => usize::from(decided == 0),
+            _ => {
+                let cases = &body.operands(terminator)[1..];
+                let mut found = 0;
+                for (at, &case) in cases.iter().enumerate() {
+                    if integer(facts.code, case)? == decided {
+                        found = at + 1;
+                        break;
+                    }
+                }
+                found
+            }
+        };
+        successors.get(position).map(|&block| node_of(block))
+    }
+}
+
+/// The values that a value is computed from; none where it cannot be followed.
+fn operands(facts: Facts<'_>, value: Value) -> Option<Vec<Value>> {
+    let inst = match value.kind() {
+        ValueKind::Const(_) => return integer(facts.code, value).map(|_| Vec::new()),
+        ValueKind::Inst(inst) => inst,
+        _ => return None,
+    };
+    let body = facts.code.body;
+    match body.inst(inst).opcode {
+        Opcode::Call => Some(Vec::new()),
+        Opcode::Load => stored(facts, inst).map(|value| vec![value]),
+        Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::UDiv | Opcode::URem | Opcode::Shl => {
+            Some(body.operands(inst).to_vec())
+        }
+        Opcode::LShr | Opcode::AShr | Opcode::And | Opcode::Or | Opcode::Xor | Opcode::ICmp => {
+            Some(body.operands(inst).to_vec())
+        }
+        Opcode::Trunc | Opcode::ZExt | Opcode::SExt | Opcode::Select | Opcode::Freeze => {
+            Some(body.operands(inst).to_vec())
+        }
+        _ => None,
+    }
+}
+
+fn step(
+    facts: Facts<'_>,
+    value: Value,
+    operands: Vec<usize>,
+    steps: &[(Step, u32)],
+) -> Option<Step> {
+    let ValueKind::Inst(inst) = value.kind() else {
+        return integer(facts.code, value).map(Step::Constant);
+    };
+    match facts.code.body.inst(inst).opcode {
+        Opcode::Load | Opcode::Freeze => Some(Step::Same(operands[0])),
+        Opcode::Call => register(facts, inst),
+        _ => {
+            let from_bits = operands.first().map_or(0, |&at| steps[at].1);
+            Some(Step::Inst { inst, operands, from_bits })
+        }
+    }
+}
+
+/// A call that reads the index of the thread.
+fn register(facts: Facts<'_>, call: InstId) -> Option<Step> {
+    let found = intrinsic(facts.code, called(facts.code, call)?)?;
+    let axis = |name: &str| match name {
+        "x" => Some(Step::Index(0)),
+        "y" => Some(Step::Index(1)),
+        "z" => Some(Step::Index(2)),
+        _ => None,
+    };
+    let prefixes = ["workitem.id.", "read.ptx.sreg.tid."];
+    if let Some(name) = prefixes.iter().find_map(|prefix| found.base.strip_prefix(prefix)) {
+        return axis(name);
+    }
+    (found.base == "read.ptx.sreg.laneid").then_some(Step::Lane)
+}
+
+fn lane(launch: &LaunchFacts, [x, y, z]: [u32; 3], size: Option<[u32; 3]>) -> Option<u32> {
+    let width = launch.wave_width?;
+    let linear = match size {
+        Some([dx, dy, _]) => x + dx * (y + dy * z),
+        None if y == 0 && z == 0 => x,
+        None => return None,
+    };
+    linear.checked_rem(width)
+}
+
+/// The value of an integer constant, also of one that was put into a stack slot.
+pub(super) fn constant(facts: Facts<'_>, value: Value) -> Option<u64> {
+    let mut at = value;
+    for _ in 0..OPERATIONS {
+        if let Some(found) = integer(facts.code, at) {
+            return Some(found);
+        }
+        let inst = at.as_inst()?;
+        if facts.code.body.inst(inst).opcode != Opcode::Load {
+            return None;
+        }
+        at = stored(facts, inst)?;
+    }
+    None
+}
+
+/// What a load from a stack slot gives, where the slot is written once, in full and before.
+fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
+    let body = facts.code.body;
+    let slot = |address: Value| {
+        let mut at = address.as_inst()?;
+        while body.inst(at).opcode == Opcode::AddrSpaceCast {
+            at = body.operands(at)[0].as_inst()?;
+        }
+        (body.inst(at).opcode == Opcode::Alloca).then_some(at)
+    };
+    let own = slot(body.operands(load)[0])?;
+    let mut written = None;
+    for &block in facts.code.flow.order() {
+        for inst in body.block_insts(block) {
+            let operands = body.operands(inst);
+            let mut of_slot = operands.iter().enumerate().filter(|(_, o)| slot(**o) == Some(own));
+            let Some((position, _)) = of_slot.next() else { continue };
+            match body.inst(inst).opcode {
+                Opcode::Load | Opcode::AddrSpaceCast => {}
+                Opcode::Store if position == 1 && of_slot.next().is_none() => {
+                    if written.replace((inst, node_of(block))).is_some() {
+                        return None;
+                    }
+                }
+                Opcode::Call if is_marker(facts, inst) => {}
+                _ => return None,
+            }
+        }
+    }
+    let (store, block) = written?;
+    let value = body.operands(store)[0];
+    let is_whole = type_of(facts, value)? == body.inst(load).ty;
+    let at = node_of(body.block_of(load)?);
+    // A slot that was not written holds nothing: then the load is of no use, or comes after the store on every way.
+    let is_before = match block == at {
+        true => body.block_insts(block_of(at)).find(|&i| i == store || i == load) == Some(store),
+        false => !facts.reachable([facts.cfg.entry()], |node| node != block).contains(at.index()),
+    };
+    // What is written in rounds is another value in each, unless it is a constant.
+    let is_one = value.as_const().is_some() || facts.cycles.innermost(block).is_none();
+    (is_whole && is_before && is_one).then_some(value)
+}
+
+/// A call that says how long a slot is in use.
+fn is_marker(facts: Facts<'_>, call: InstId) -> bool {
+    let found = called(facts.code, call).and_then(|name| intrinsic(facts.code, name));
+    found.is_some_and(|found| found.base.starts_with("lifetime."))
+}
+
+fn type_of(facts: Facts<'_>, value: Value) -> Option<Type> {
+    match value.kind() {
+        ValueKind::Inst(inst) => Some(facts.code.body.inst(inst).ty),
+        ValueKind::Arg(position) => facts.code.header.params.get(position as usize).copied(),
+        ValueKind::Const(constant) => Some(facts.code.context.const_data(constant).ty),
+        _ => None,
+    }
+}
+
+fn bits(facts: Facts<'_>, value: Value) -> Option<u32> {
+    match facts.code.context.type_kind(type_of(facts, value)?) {
+        &TypeKind::Int(bits) if bits <= 64 => Some(bits),
+        _ => None,
+    }
+}
+
+const fn ones(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+fn signed(value: u64, bits: u32) -> i64 {
+    let unused = 64 - bits.clamp(1, 64);
+    ((value << unused) as i64) >> unused
+}
+
+/// The result of an operation, in whose type there are `bits`; none where it is poison or undefined.
+fn evaluate(facts: Facts<'_>, inst: InstId, operands: &[u64], bits: u32, from: u32) -> Option<u64> {
+    let data = facts.code.body.inst(inst);
+    let &a = operands.first()?;
+    let b = operands.get(1).copied().unwrap_or(0);
+    let wide = |value: i128| {
+        let signed = i128::from(signed(value as u64, bits));
+        let unsigned = i128::from(value as u64 & ones(bits));
+        (signed, unsigned)
+    };
+    let arithmetic = |op: fn(i128, i128) -> i128| {
+        let of_signed = op(i128::from(signed(a, bits)), i128::from(signed(b, bits)));
+        let of_unsigned = op(i128::from(a), i128::from(b));
+        let wraps = (data.flags.contains(InstFlags::NSW) && wide(of_signed).0 != of_signed)
+            || (data.flags.contains(InstFlags::NUW) && wide(of_unsigned).1 != of_unsigned);
+        (!wraps).then_some(of_unsigned as u64)
+    };
+    match data.opcode {
+        Opcode::Add => arithmetic(|a, b| a + b),
+        Opcode::Sub => arithmetic(|a, b| a - b),
+        Opcode::Mul => arithmetic(|a, b| a.wrapping_mul(b)),
+        Opcode::UDiv => a.checked_div(b),
+        Opcode::URem => a.checked_rem(b),
+        Opcode::And => Some(a & b),
+        Opcode::Or => Some(a | b),
+        Opcode::Xor => Some(a ^ b),
+        // What is shifted out is of no concern unless flags say that nothing is.
+        Opcode::Shl if b < u64::from(bits) && data.flags == InstFlags::default() => Some(a << b),
+        Opcode::Shl if b < u64::from(bits) => arithmetic_shift(a, b, bits).then_some(a << b),
+        Opcode::LShr if b < u64::from(bits) => Some(a >> b),
+        Opcode::AShr if b < u64::from(bits) => Some((signed(a, bits) >> b) as u64),
+        Opcode::Trunc | Opcode::ZExt => Some(a),
+        Opcode::SExt => Some(signed(a, from) as u64),
+        Opcode::Select => Some(if a == 0 { *operands.get(2)? } else { b }),
+        Opcode::ICmp => {
+            let (x, y) = (signed(a, from), signed(b, from));
+            Some(u64::from(match data.int_predicate() {
+                IntPredicate::Eq => a == b,
+                IntPredicate::Ne => a != b,
+                IntPredicate::Ugt => a > b,
+                IntPredicate::Uge => a >= b,
+                IntPredicate::Ult => a < b,
+                IntPredicate::Ule => a <= b,
+                IntPredicate::Sgt => x > y,
+                IntPredicate::Sge => x >= y,
+                IntPredicate::Slt => x < y,
+                IntPredicate::Sle => x <= y,
+            }))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a shift to the left loses neither bits nor the sign.
+fn arithmetic_shift(a: u64, by: u64, bits: u32) -> bool {
+    let shifted = i128::from(a) << by;
+    shifted <= i128::from(ones(bits.saturating_sub(1)))
+}

@@ -1,0 +1,54 @@
+//! Shapes after an edit.
+//!
+//! The form of a value is a function of its operands' forms, and nothing goes round: a changed instruction is found again, and
+//! whoever reads it if it has become another, until nothing does. The order does not matter to the result. What nobody has asked for
+//! yet has been read by nobody.
+//!
+//! O(values whose form changes and their users). Gives up after as many steps as there are instructions.
+
+use phalanx_ir::{InstId, Opcode, Value as Operand};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use super::{Place, Shapes, asks};
+
+impl Shapes {
+    /// Brings the shapes up to date with instructions that changed, were moved, inserted or removed; gives these and all
+    /// whose rule may have become another one. None if it is better to start anew.
+    pub(crate) fn follow(&mut self, place: Place<'_>, changed: &[InstId]) -> Option<Vec<InstId>> {
+        if self.is_circular {
+            return None;
+        }
+        self.grow(place);
+        let body = place.code.body;
+        let mut out = changed.to_vec();
+        // Last come, first served: edits are few, and what follows from them is mostly nothing.
+        let mut stack: SmallVec<[InstId; 16]> = SmallVec::from_slice(changed);
+        let mut waiting: FxHashSet<InstId> = changed.iter().copied().collect();
+        let mut edited = waiting.clone();
+        let mut left = body.id_count() + 64;
+        while let Some(inst) = stack.pop() {
+            waiting.remove(&inst);
+            left = left.checked_sub(1)?;
+            let is_found = self.fact(place.numbering.inst(inst)).is_known();
+            let is_other = is_found && self.renew(place, inst);
+            // Who looks at the instruction itself and not at its shape only.
+            let is_edited = edited.remove(&inst);
+            if !is_other && !is_edited {
+                continue;
+            }
+            for user in body.uses_of(Operand::inst(inst)).map(|use_| use_.user) {
+                let opcode = body.inst(user).opcode;
+                if asks(opcode) || opcode == Opcode::Phi {
+                    out.push(user);
+                }
+                let is_to_find = is_other && opcode != Opcode::Phi || opcode == Opcode::Select;
+                let is_found = || self.fact(place.numbering.inst(user)).is_known();
+                if is_to_find && is_found() && waiting.insert(user) {
+                    stack.push(user);
+                }
+            }
+        }
+        (!self.is_crowded() && !self.is_circular).then_some(out)
+    }
+}

@@ -1,0 +1,164 @@
+//! The shape of a value: a function of the thread plus a function of other values.
+
+use smallvec::SmallVec;
+
+use super::expr::Expr;
+use crate::affect::Value;
+
+/// Functions of more values are not told apart from anything else.
+pub(crate) const ATOMS: usize = 4;
+
+/// A function of values that are not looked into, its *atoms*.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Rest {
+    /// The atoms in order, each with the number that it is multiplied with where the sum of these products is what the
+    /// function is. Empty: there is no function, that is, zero.
+    pub(crate) atoms: SmallVec<[(Value, u64); 2]>,
+    /// Whether it is that sum; else some function of the atoms.
+    pub(crate) is_sum: bool,
+    /// How many low bits are zero.
+    pub(crate) zeros: u8,
+}
+
+impl Rest {
+    /// One atom.
+    pub(crate) fn atom(value: Value, zeros: u8) -> Rest {
+        Rest { atoms: SmallVec::from_slice(&[(value, 1)]), is_sum: true, zeros }
+    }
+
+    pub(crate) fn is_none(&self) -> bool {
+        self.atoms.is_empty()
+    }
+
+    /// The sum, the second one times `factor`. None if there are too many atoms.
+    pub(crate) fn plus(&self, other: &Rest, factor: u64, mask: u64, width: u8) -> Option<Rest> {
+        if other.is_none() {
+            return Some(self.clone());
+        }
+        let is_sum = (self.is_none() || self.is_sum) && other.is_sum;
+        let zeros = match self.is_none() {
+            true => other.zeros,
+            false => self.zeros.min(other.zeros),
+        };
+        let mut atoms = self.atoms.clone();
+        for &(value, by) in &other.atoms {
+            let by = by.wrapping_mul(factor) & mask;
+            match atoms.binary_search_by_key(&value, |atom| atom.0) {
+                Ok(at) => atoms[at].1 = atoms[at].1.wrapping_add(by) & mask,
+                Err(at) => atoms.insert(at, (value, by)),
+            }
+        }
+        if is_sum {
+            atoms.retain(|atom| atom.1 != 0);
+        }
+        if atoms.len() > ATOMS {
+            return None;
+        }
+        let zeros = if atoms.is_empty() { width } else { zeros };
+        Some(Rest { atoms, is_sum, zeros }.normal())
+    }
+
+    /// The product with a number.
+    pub(crate) fn times(&self, factor: u64, mask: u64, width: u8) -> Rest {
+        if self.is_none() {
+            return self.clone();
+        }
+        let mut rest = self.clone();
+        for atom in &mut rest.atoms {
+            atom.1 = atom.1.wrapping_mul(factor) & mask;
+        }
+        if rest.is_sum {
+            rest.atoms.retain(|atom| atom.1 != 0);
+        }
+        rest.zeros = rest.zeros.saturating_add(factor.trailing_zeros() as u8).min(width);
+        if factor & mask == 0 {
+            rest.atoms.clear();
+        }
+        rest.normal()
+    }
+
+    /// Some function of the same atoms, with so many low bits zero.
+    pub(crate) fn function(&self, zeros: u8) -> Rest {
+        Rest { is_sum: false, zeros, ..self.clone() }.normal()
+    }
+
+    /// Some function of the atoms of both. None if there are too many.
+    pub(crate) fn with(&self, other: &Rest) -> Option<Rest> {
+        let mut both = self.function(0);
+        both.zeros = 0;
+        for &(value, _) in &other.atoms {
+            if let Err(at) = both.atoms.binary_search_by_key(&value, |atom| atom.0) {
+                both.atoms.insert(at, (value, 0));
+            }
+        }
+        (both.atoms.len() <= ATOMS).then(|| both.normal())
+    }
+
+    /// One way to write each: what is no sum has no factors.
+    fn normal(mut self) -> Rest {
+        if self.atoms.is_empty() {
+            return Rest { zeros: 0, ..Rest::default() };
+        }
+        if !self.is_sum {
+            self.atoms.iter_mut().for_each(|atom| atom.1 = 0);
+        }
+        self
+    }
+
+    /// The atoms.
+    pub(crate) fn values(&self) -> impl Iterator<Item = Value> + '_ {
+        self.atoms.iter().map(|atom| atom.0)
+    }
+}
+
+/// What a value is: `thread + rest`, in the arithmetic of its width.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Form {
+    pub(crate) thread: Expr,
+    pub(crate) rest: Rest,
+    /// The equation holds for the numbers as signed integers: it survives a sign extension.
+    pub(crate) is_signed: bool,
+    /// The same for unsigned ones.
+    pub(crate) is_unsigned: bool,
+}
+
+/// Whether what is known of a value has been found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    New,
+    /// It waits for what it is made of.
+    Entered,
+    Known,
+}
+
+/// What is known of one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fact {
+    /// Number of its form plus one; zero for an atom.
+    pub(crate) form: u32,
+    /// How many low bits are zero.
+    pub(crate) zeros: u8,
+    /// How many bits there are up to the highest that can be one; 255 if that is not known.
+    pub(crate) bits: u8,
+    /// It is never poison in some threads only.
+    pub(crate) is_defined: bool,
+    /// Whether it has been found.
+    pub(crate) progress: Progress,
+}
+
+impl Default for Fact {
+    fn default() -> Fact {
+        Fact { form: 0, zeros: 0, bits: 255, is_defined: false, progress: Progress::New }
+    }
+}
+
+impl Fact {
+    /// An atom of which nothing is known.
+    pub(crate) const UNKNOWN: Fact =
+        Fact { form: 0, zeros: 0, bits: 255, is_defined: false, progress: Progress::Known };
+
+    #[inline]
+    pub(crate) fn is_known(self) -> bool {
+        self.progress == Progress::Known
+    }
+}

@@ -1,0 +1,197 @@
+//! The threads of a workgroup, one by one.
+//!
+//! A function of thread indices is judged by looking at all threads: it is equal in a wave when it is in each wave of the
+//! workgroup. That is exact, needs no theory of carries and borrows, and costs at most as many steps as a workgroup has
+//! threads; most functions that vary do so in the first two lanes.
+//!
+//! **Which threads.** All extents known: these. All but the last known, and that bounded: those of the largest workgroup, since
+//! the waves of a smaller one are the first of them, the last perhaps cut short. Rows of whole waves: one row is enough for
+//! functions of x. Otherwise nothing is looked at.
+//!
+//! Threads are numbered `x + dx * (y + dy * z)` and cut into waves of consecutive numbers.
+
+use phalanx_target::{Extent, LaunchFacts, SourceSet, target::Architecture};
+
+/// Workgroups with more threads are not looked at.
+const THREADS: u64 = 2048;
+
+/// Threads of a workgroup along one dimension at most, on devices that have a bound.
+const HARDWARE: u32 = 1024;
+
+/// What is known of the threads of a workgroup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Largest indices, by dimension; then of lanes.
+    last: [u64; 4],
+    /// Exact extents, where they are known.
+    exact: [Option<u32>; 3],
+    wave: Option<u32>,
+    /// Extents to enumerate.
+    all: Option<[u32; 3]>,
+    /// The extent of rows of whole waves.
+    row: Option<u32>,
+}
+
+/// A thread: x, y, z, lane.
+pub(crate) type Thread = [u32; 4];
+
+/// How a function of the thread varies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variation {
+    /// One value in all threads of all workgroups.
+    Constant(u64),
+    /// One value in each wave; waves of the same number have the same in all workgroups.
+    Wave,
+    /// Any.
+    Any,
+}
+
+/// The four sources that a function of the thread can have, in the order of [`Thread`].
+pub(crate) const SOURCES: [SourceSet; 4] =
+    [SourceSet::X, SourceSet::Y, SourceSet::Z, SourceSet::LANE];
+
+impl Geometry {
+    /// What launch facts say.
+    #[must_use]
+    pub fn new(launch: &LaunchFacts, architecture: Architecture) -> Geometry {
+        let limit = match architecture {
+            Architecture::Nvptx | Architecture::Amdgcn => HARDWARE,
+            _ => u32::MAX,
+        };
+        let exact = [0, 1, 2].map(|dim: usize| match launch.workgroup_size[dim] {
+            Extent::Exactly(n) if n > 0 && launch.uniform_work_group_size => Some(n),
+            _ => None,
+        });
+        let bound = [0, 1, 2].map(|dim: usize| match exact[dim] {
+            Some(n) => n,
+            None => {
+                let others = (0..3).filter(|&other| other != dim).filter_map(|other| exact[other]);
+                let others = others.fold(1, u32::saturating_mul);
+                launch.max_extent(dim).min(limit / others).max(1)
+            }
+        });
+        let wave = launch.wave_width.filter(|&width| width > 0);
+        let known = exact.iter().take_while(|extent| extent.is_some()).count();
+        let is_prefix = bound.iter().skip(known + 1).all(|&extent| extent == 1);
+        let threads = bound.iter().fold(1u64, |all, &n| all.saturating_mul(n.into()));
+        let fits = bound.iter().all(|&n| u64::from(n) <= THREADS) && threads <= THREADS;
+        let row = exact[0]
+            .zip(wave)
+            .filter(|&(n, width)| n.is_multiple_of(width) && u64::from(n) <= THREADS);
+        let lanes = wave.unwrap_or(HARDWARE).max(1);
+        Geometry {
+            last: [bound[0], bound[1], bound[2], lanes].map(|n| u64::from(n) - 1),
+            exact,
+            wave,
+            all: (is_prefix && fits).then_some(bound),
+            row: row.map(|(n, _)| n),
+        }
+    }
+
+    /// The largest index along x, y, z, or of a lane.
+    pub(crate) fn last(&self, dim: usize) -> u64 {
+        self.last[dim]
+    }
+
+    /// The extent along a dimension, where it is the same in all workgroups.
+    pub(crate) fn exact(&self, dim: usize) -> Option<u32> {
+        self.exact[dim]
+    }
+
+    /// Threads in a wave.
+    pub(crate) fn wave(&self) -> Option<u32> {
+        self.wave
+    }
+
+    /// Extents that stand for all workgroups, as far as functions of these sources are concerned.
+    fn extents(&self, sources: SourceSet) -> Option<[u32; 3]> {
+        if sources.intersects(SourceSet::LANE) && self.wave.is_none() {
+            return None;
+        }
+        if self.all.is_some() {
+            return self.all;
+        }
+        let of_row = SourceSet::X | SourceSet::LANE;
+        match (self.row, self.wave) {
+            (Some(row), _) if of_row.contains(sources) => Some([row, 1, 1]),
+            (_, Some(width)) if sources == SourceSet::LANE => Some([width, 1, 1]),
+            _ => None,
+        }
+    }
+
+    /// The waves whose lanes stand for all that there are, as far as functions of these sources are concerned: each as its
+    /// threads in order. None if they are not known.
+    pub(crate) fn waves(&self, sources: SourceSet) -> Option<Vec<Vec<Thread>>> {
+        let extents = self.extents(sources)?;
+        let width = self.wave? as usize;
+        let all: Vec<Thread> = Threads::new(extents, self.wave).collect();
+        Some(all.chunks(width).map(<[Thread]>::to_vec).collect())
+    }
+
+    /// How a function varies that has these sources. `value` gives nothing where the function has no value.
+    pub(crate) fn variation(
+        &self,
+        sources: SourceSet,
+        mut value: impl FnMut(Thread) -> Option<u64>,
+    ) -> Variation {
+        if sources.is_empty() {
+            return value([0; 4]).map_or(Variation::Any, Variation::Constant);
+        }
+        let Some(extents) = self.extents(sources) else { return Variation::Any };
+        let width = self.wave.unwrap_or(u32::MAX);
+        let (mut first, mut of_wave) = (None, 0);
+        let (mut is_constant, mut is_wave) = (true, self.wave.is_some());
+        for (number, thread) in Threads::new(extents, self.wave).enumerate() {
+            let Some(found) = value(thread) else { return Variation::Any };
+            if (number as u32).is_multiple_of(width) {
+                of_wave = found;
+            }
+            is_constant &= *first.get_or_insert(found) == found;
+            is_wave &= of_wave == found;
+            if !is_constant && !is_wave {
+                return Variation::Any;
+            }
+        }
+        match first {
+            Some(found) if is_constant => Variation::Constant(found),
+            Some(_) if is_wave => Variation::Wave,
+            _ => Variation::Any,
+        }
+    }
+}
+
+/// Threads of a workgroup in order.
+struct Threads {
+    next: Thread,
+    extents: [u32; 3],
+    wave: u32,
+}
+
+impl Threads {
+    fn new(extents: [u32; 3], wave: Option<u32>) -> Self {
+        Threads { next: [0; 4], extents, wave: wave.unwrap_or(u32::MAX) }
+    }
+}
+
+impl Iterator for Threads {
+    type Item = Thread;
+
+    fn next(&mut self) -> Option<Thread> {
+        let thread = self.next;
+        if thread[2] >= self.extents[2] {
+            return None;
+        }
+        let [x, y, z, lane] = &mut self.next;
+        *lane = (*lane + 1) % self.wave;
+        *x += 1;
+        if *x == self.extents[0] {
+            *x = 0;
+            *y += 1;
+            if *y == self.extents[1] {
+                *y = 0;
+                *z += 1;
+            }
+        }
+        Some(thread)
+    }
+}

@@ -1,0 +1,105 @@
+//! What reads the indices of a thread, and which values are never poison in some threads only.
+
+use phalanx_ir::{Const, GlobalName, InstId, attributes::AttrKind, constant::ConstKind};
+use phalanx_target::{
+    Intrinsic, Transfer,
+    calling_convention::{self, Entry},
+    intrinsics::lookup,
+    transfer::Coordinate,
+};
+
+use super::Place;
+
+/// A call that gives something known.
+pub(crate) enum Known {
+    /// The index along x, y, z, or the lane.
+    Index(usize),
+    /// The extent of workgroups along a dimension.
+    Extent(usize),
+    /// Lanes in a wave.
+    WaveSize,
+    /// How many lanes below this one are among the first 32 lanes, or behind these.
+    LanesBelow {
+        /// Behind the first 32.
+        high: bool,
+    },
+    /// The smaller or the larger of two numbers: signed, smaller.
+    Extremum(bool, bool),
+    /// Never poison: another special register.
+    Defined,
+}
+
+/// The value of an integer constant of at most 64 bits.
+pub(crate) fn integer(place: Place<'_>, constant: Const) -> Option<u64> {
+    match &place.code.context.const_data(constant).kind {
+        ConstKind::Int(int) => int.to_u64(),
+        ConstKind::Zero => Some(0),
+        _ => None,
+    }
+}
+
+/// Arguments of kernels are the same in all threads, poison or not.
+pub(crate) fn argument_is_defined(place: Place<'_>, position: u32) -> bool {
+    let header = place.code.header;
+    let architecture = place.around.target.architecture();
+    calling_convention::entry(header.call_conv, architecture) == Entry::Kernel
+        || place
+            .code
+            .context
+            .param_attrs(header.attributes, position as usize)
+            .has(AttrKind::NoUndef)
+}
+
+/// The intrinsic that a callee is.
+pub(crate) fn intrinsic(place: Place<'_>, callee: Const) -> Option<Intrinsic> {
+    let context = place.code.context;
+    let ConstKind::Global(GlobalName::Named(symbol)) = context.const_data(callee).kind else {
+        return None;
+    };
+    let name = context.bytes(symbol);
+    if !name.starts_with(b"llvm.") {
+        return None;
+    }
+    lookup(std::str::from_utf8(name).ok()?)
+}
+
+/// What a call of an intrinsic gives.
+pub(crate) fn known(place: Place<'_>, call: InstId, found: Intrinsic) -> Option<Known> {
+    let body = place.code.body;
+    let is_all_ones = |at: usize| {
+        let constant = body.call_args(call).get(at).and_then(|mask| mask.as_const());
+        constant.and_then(|c| integer(place, c)).is_some_and(|mask| mask as u32 == u32::MAX)
+    };
+    Some(match found.base {
+        "workitem.id.x" | "read.ptx.sreg.tid.x" => Known::Index(0),
+        "workitem.id.y" | "read.ptx.sreg.tid.y" => Known::Index(1),
+        "workitem.id.z" | "read.ptx.sreg.tid.z" => Known::Index(2),
+        "read.ptx.sreg.laneid" => Known::Index(3),
+        "read.ptx.sreg.ntid.x" => Known::Extent(0),
+        "read.ptx.sreg.ntid.y" => Known::Extent(1),
+        "read.ptx.sreg.ntid.z" => Known::Extent(2),
+        "read.ptx.sreg.warpsize" => Known::WaveSize,
+        "mbcnt.lo" if is_all_ones(0) => Known::LanesBelow { high: false },
+        "mbcnt.hi" if is_all_ones(0) => Known::LanesBelow { high: true },
+        "umin" => Known::Extremum(false, true),
+        "umax" => Known::Extremum(false, false),
+        "smin" => Known::Extremum(true, true),
+        "smax" => Known::Extremum(true, false),
+        _ => match found.info.result {
+            Transfer::Coordinate(Coordinate::Thread) => {
+                let dim = body.call_args(call).first()?.as_const()?;
+                match integer(place, dim)? {
+                    dim @ 0..=2 => Known::Index(dim as usize),
+                    _ => return None,
+                }
+            }
+            Transfer::Source(sources) if !sources.is_empty() || found.base.starts_with("read.") => {
+                match found.info.is_invariant_with_operands() {
+                    true => Known::Defined,
+                    false => return None,
+                }
+            }
+            _ => return None,
+        },
+    })
+}

@@ -1,0 +1,325 @@
+//! Shapes: what a value is as a function of the thread, and of other values.
+//!
+//! # What
+//!
+//! `value = thread(x, y, z, lane) + rest(atoms)` in the arithmetic of its width, where `thread` is a function of the thread's
+//! indices alone, held as an expression that can be evaluated for each thread, and `rest` is a function of at most four other
+//! values, a sum of multiples of them if that is known, with a number of low bits that are zero. Values that have no such form are
+//! *atoms*: phis, loads, calls, and whatever does not depend on the thread's indices.
+//!
+//! Beside it: zero bits at both ends of a value, and whether it can be poison in some threads and not in others.
+//!
+//! This is the affine shape of Karrenberg and Hack (*Improving Performance of OpenCL on CPUs*, CC 2012) and of RV (Moll and
+//! Hack, *Partial Control-Flow Linearization*, PLDI 2018), with exact functions of the indices where these have strides.
+//!
+//! # What for
+//!
+//! - [`dependence`](Shapes::dependence): what a value depends on, where that is less than its operands do: `tid >> 5`,
+//!   `(x + a) - x`, `8 * x & 7`, `tid < 1024` in a workgroup of 256. How a function of the indices varies is decided by
+//!   looking at all threads ([`geometry`]), so it is right for rows that are not whole waves.
+//! - [`are_congruent`](Shapes::are_congruent): incoming values of a phi, arms of a select.
+//! - [`access`]: what the lanes of a wave touch.
+//!
+//! # Why it is right
+//!
+//! An atom of a value dominates it, and no atom is executed again between the value and who reads it without the
+//! value being so too (else there were a way around the value). So at each execution of `v`, in each thread, the equation holds
+//! with the atoms as they are then. What `v` depends on beside the indices is what its atoms depend on *where `v` is*:
+//! they are read there, so threads that left a cycle of an atom in different iterations are seen to.
+//!
+//! **Poison.** `v` may be poison where the right side is not. A value in some threads and poison in others are
+//! the same to everybody but `freeze`. So nothing is dropped that may be poison: in [`Trust::Nothing`] an operation whose
+//! flags can be violated, as far as ranges tell, makes an atom, and an atom is dropped only if it is never poison in some threads only.
+//! [`Trust::Flags`] takes flags for granted: for addresses, which must not be poison where they are used.
+//!
+//! # Invariants
+//!
+//! - The form of a value depends on the definitions of its operands only, and these are defined before it: no fixpoint. Phis
+//!   are atoms. In code that is not reached values can depend on themselves; there anything is right.
+//! - Forms and expressions are interned: equal numbers are equal forms.
+//!
+//! # Cost
+//!
+//! O(1) for each instruction; a function of the indices that has not been met is evaluated for the threads of a workgroup, until
+//! it is seen to vary.
+
+pub mod access;
+pub(crate) mod expr;
+mod follow;
+pub(crate) mod form;
+mod geometry;
+mod ids;
+mod ops;
+mod rule;
+
+use phalanx_ir::{Const, InstId, Opcode, Type, TypeKind, Value as Operand, ValueKind};
+use phalanx_target::{Intrinsic, SourceSet, TransferContext};
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
+use crate::{
+    affect::Value,
+    lower::{Code, Numbering, Surroundings},
+};
+use expr::Exprs;
+pub(crate) use form::ATOMS;
+use form::{Fact, Form, Progress};
+pub use geometry::Geometry;
+pub(crate) use rule::{Dependence, asks};
+
+/// What may be taken for granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Nothing: what is said holds even where poison is frozen later.
+    Nothing,
+    /// The flags of operations: what is said holds of values that are not poison.
+    Flags,
+}
+
+/// The shapes of a function.
+#[derive(Clone, Debug)]
+pub struct Shapes {
+    trust: Trust,
+    /// What varies within a wave.
+    in_wave: SourceSet,
+    facts: Vec<Fact>,
+    exprs: Exprs,
+    forms: Vec<Form>,
+    numbers: FxHashMap<Form, u32>,
+    /// Forms that phis are taken to have. Empty unless somebody has shown them to.
+    phis: FxHashMap<InstId, Form>,
+    /// Callees met so far.
+    callees: FxHashMap<Const, Option<Intrinsic>>,
+    /// How many forms and expressions there were before the first edit.
+    initial: usize,
+    /// Some value depends on itself other than through a phi.
+    is_circular: bool,
+}
+
+/// Where shapes are found: the code, and the numbers of its values.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) code: Code<'a>,
+    pub(crate) numbering: Numbering,
+    pub(crate) around: Surroundings<'a>,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn new(code: Code<'a>, around: Surroundings<'a>) -> Self {
+        Place { code, numbering: Numbering::new(code.header), around }
+    }
+
+    /// The width of an integer type of at most 64 bits.
+    #[inline]
+    pub(crate) fn width(&self, ty: Type) -> Option<u8> {
+        match ty {
+            Type::I32 => Some(32),
+            Type::I64 => Some(64),
+            Type::I1 => Some(1),
+            _ => match *self.code.context.type_kind(ty) {
+                TypeKind::Int(bits @ 1..=64) => Some(bits as u8),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl Shapes {
+    /// None yet, for a function in its surroundings.
+    fn empty(place: Place<'_>, trust: Trust) -> Shapes {
+        let launch = place.around.launch;
+        let geometry = Geometry::new(launch, place.around.target.architecture());
+        Shapes {
+            trust,
+            in_wave: TransferContext::new(launch, place.around.lockstep).wave,
+            facts: Vec::new(),
+            exprs: Exprs::new(geometry),
+            forms: Vec::new(),
+            numbers: FxHashMap::default(),
+            phis: FxHashMap::default(),
+            callees: FxHashMap::default(),
+            initial: 0,
+            is_circular: false,
+        }
+    }
+
+    /// Shapes that will be found when they are asked for.
+    #[must_use]
+    pub fn new(code: Code<'_>, around: Surroundings<'_>, trust: Trust) -> Shapes {
+        Self::with_phis(Place::new(code, around), trust, FxHashMap::default())
+    }
+
+    fn with_phis(place: Place<'_>, trust: Trust, phis: FxHashMap<InstId, Form>) -> Shapes {
+        Shapes { phis, ..Self::empty(place, trust) }
+    }
+
+    /// Makes room for all values.
+    #[cold]
+    fn grow(&mut self, place: Place<'_>) {
+        let arguments = place.code.header.params.len();
+        let known = self.facts.len();
+        let count = arguments + place.code.body.id_count();
+        self.facts.resize(count.max(known), Fact::default());
+        for position in known..arguments {
+            self.facts[position] = self.argument(place, position as u32);
+        }
+    }
+
+    /// Whether more forms are kept than are worth it, after edits.
+    fn is_crowded(&self) -> bool {
+        self.forms.len() + self.exprs.len() > 4 * self.initial + 4096
+    }
+
+    /// From now on edits are followed.
+    pub(crate) fn settle(&mut self) {
+        self.initial = self.forms.len() + self.exprs.len();
+    }
+
+    /// What is known of a value, which has been found.
+    #[inline]
+    pub(crate) fn fact(&self, value: Value) -> Fact {
+        self.facts.get(value.index()).copied().unwrap_or_default()
+    }
+
+    /// Finds the fact of an instruction, and those of its operands before it.
+    #[inline]
+    pub(crate) fn find(&mut self, place: Place<'_>, inst: InstId) -> Fact {
+        let at = place.numbering.inst(inst).index();
+        match self.facts.get(at) {
+            Some(fact) if fact.is_known() => return *fact,
+            Some(_) => {}
+            None => self.grow(place),
+        }
+        // Most instructions are none that is looked into.
+        if !ops::is_looked_into(place.code.body.inst(inst).opcode) {
+            self.facts[at] = Fact::UNKNOWN;
+            return Fact::UNKNOWN;
+        }
+        match self.next_unknown(place, inst) {
+            None => self.facts[at] = self.compute(place, inst),
+            Some(_) => self.find_behind(place, inst),
+        }
+        self.facts[at]
+    }
+
+    /// An operand whose fact is not known yet and has to be computed.
+    #[inline]
+    fn next_unknown(&mut self, place: Place<'_>, inst: InstId) -> Option<InstId> {
+        let body = place.code.body;
+        if body.inst(inst).opcode == Opcode::Phi {
+            return None;
+        }
+        for operand in body.operands(inst).iter().filter_map(|operand| operand.as_inst()) {
+            let at = place.numbering.inst(operand).index();
+            if self.facts[at].is_known() {
+                continue;
+            }
+            let opcode = body.inst(operand).opcode;
+            if ops::is_looked_into(opcode) && opcode != Opcode::Phi {
+                return Some(operand);
+            }
+            self.facts[at] = self.compute(place, operand);
+        }
+        None
+    }
+
+    /// Goes back to what is not known, without recursion.
+    #[cold]
+    fn find_behind(&mut self, place: Place<'_>, inst: InstId) {
+        let mut stack: SmallVec<[InstId; 16]> = smallvec![inst];
+        while let Some(&top) = stack.last() {
+            let at = place.numbering.inst(top).index();
+            if !self.facts[at].is_known()
+                && let Some(next) = self.next_unknown(place, top)
+            {
+                let fact = &mut self.facts[place.numbering.inst(next).index()];
+                match fact.progress {
+                    Progress::New => {
+                        fact.progress = Progress::Entered;
+                        stack.push(next);
+                    }
+                    // In code that nobody executes values can depend on themselves. Then the order matters.
+                    _ => {
+                        *fact = Fact::UNKNOWN;
+                        self.is_circular = true;
+                    }
+                }
+                continue;
+            }
+            stack.pop();
+            if !self.facts[at].is_known() {
+                self.facts[at] = self.compute(place, top);
+            }
+        }
+    }
+
+    /// The fact of an instruction, from those of its operands.
+    #[inline]
+    fn compute(&mut self, place: Place<'_>, inst: InstId) -> Fact {
+        let body = place.code.body;
+        match ops::is_looked_into(body.inst(inst).opcode) && body.block_of(inst).is_some() {
+            true => ops::fact(self, place, inst),
+            false => Fact::UNKNOWN,
+        }
+    }
+
+    /// Computes the fact of an instruction anew. Whether it is another one.
+    fn renew(&mut self, place: Place<'_>, inst: InstId) -> bool {
+        let at = place.numbering.inst(inst).index();
+        let old = std::mem::take(&mut self.facts[at]);
+        self.find(place, inst) != old
+    }
+
+    /// The number of a form plus one.
+    fn number(&mut self, form: Form) -> u32 {
+        if let Some(&known) = self.numbers.get(&form) {
+            return known;
+        }
+        self.forms.push(form.clone());
+        let number = self.forms.len() as u32;
+        self.numbers.insert(form, number);
+        number
+    }
+
+    pub(crate) fn form_of(&self, fact: Fact) -> Option<&Form> {
+        self.forms.get((fact.form as usize).wrapping_sub(1))
+    }
+
+    /// The form of an operand that has one, or is a constant.
+    pub(crate) fn operand(
+        &mut self,
+        place: Place<'_>,
+        operand: Operand,
+        width: u8,
+    ) -> Option<Form> {
+        match operand.kind() {
+            ValueKind::Const(constant) => {
+                let value = ids::integer(place, constant)?;
+                let thread = self.exprs.constant(value, width);
+                Some(Form {
+                    thread,
+                    rest: form::Rest::default(),
+                    is_signed: true,
+                    is_unsigned: true,
+                })
+            }
+            _ => {
+                let value = place.numbering.operand(operand)?;
+                let fact = match operand.as_inst() {
+                    Some(inst) => self.find(place, inst),
+                    None => self.fact(value),
+                };
+                if let Some(form) = self.form_of(fact) {
+                    return Some(form.clone());
+                }
+                let thread = self.exprs.constant(0, width);
+                let rest = form::Rest::atom(value, fact.zeros.min(width));
+                Some(Form { thread, rest, is_signed: true, is_unsigned: true })
+            }
+        }
+    }
+
+    fn argument(&self, place: Place<'_>, position: u32) -> Fact {
+        Fact { is_defined: ids::argument_is_defined(place, position), ..Fact::UNKNOWN }
+    }
+}

@@ -1,0 +1,744 @@
+//! The shape of one instruction's result from those of its operands.
+
+use phalanx_ir::{
+    InstId, Opcode, Value as Operand,
+    inst::{InstData, InstFlags, IntPredicate},
+};
+
+use super::{
+    Place, Shapes, Trust,
+    expr::{decided, mask},
+    form::{Fact, Form, Progress, Rest},
+    ids::{self, Known},
+};
+
+/// Whether the result of such an operation can be anything but an atom without a further fact.
+#[inline]
+pub(crate) const fn is_looked_into(opcode: Opcode) -> bool {
+    opcode.is_binary()
+        && !matches!(
+            opcode,
+            Opcode::FAdd | Opcode::FSub | Opcode::FMul | Opcode::FDiv | Opcode::FRem
+        )
+        || matches!(
+            opcode,
+            Opcode::Call
+                | Opcode::ICmp
+                | Opcode::Select
+                | Opcode::Trunc
+                | Opcode::ZExt
+                | Opcode::SExt
+                | Opcode::Freeze
+                | Opcode::Phi
+        )
+}
+
+/// The fact of an instruction that is looked into, from the facts of its operands.
+#[inline]
+pub(crate) fn fact(shapes: &mut Shapes, place: Place<'_>, inst: InstId) -> Fact {
+    let data = place.code.body.inst(inst);
+    match data.opcode {
+        Opcode::Phi => match shapes.phis.get(&inst).cloned() {
+            Some(form) => shapes.with_form(form),
+            None => Fact::UNKNOWN,
+        },
+        Opcode::Call => call(shapes, place, inst),
+        _ => operation(shapes, place, inst, data),
+    }
+}
+
+impl Shapes {
+    /// The fact of a value with a form.
+    fn with_form(&mut self, form: Form) -> Fact {
+        let width = self.exprs.width(form.thread);
+        let mut zeros = self.exprs.zeros(form.thread);
+        let mut bits = 255;
+        if form.rest.is_none() {
+            bits = 64 - self.exprs.range(form.thread).1.leading_zeros() as u8;
+        } else {
+            zeros = zeros.min(form.rest.zeros);
+        }
+        let is_defined = form.rest.values().all(|atom| self.fact(atom).is_defined);
+        let zeros = zeros.min(width);
+        Fact { form: self.number(form), zeros, bits, is_defined, progress: Progress::Known }
+    }
+
+    /// Whether there is no carry from the thread's part into the rest: their bits are apart.
+    pub(crate) fn is_apart(&self, form: &Form) -> bool {
+        form.rest.is_none() || self.exprs.range(form.thread).1 <= mask(form.rest.zeros)
+    }
+}
+
+/// What is known of an operand without its form.
+#[derive(Clone, Copy)]
+struct Bits {
+    has_form: bool,
+    width: u8,
+    constant: Option<u64>,
+    zeros: u8,
+    bits: u8,
+    is_defined: bool,
+}
+
+#[inline]
+fn bits(shapes: &Shapes, place: Place<'_>, operand: Operand, width: u8) -> Bits {
+    if let Some(constant) = operand.as_const() {
+        return match ids::integer(place, constant) {
+            Some(value) => Bits {
+                has_form: false,
+                width,
+                constant: Some(value),
+                zeros: (value.trailing_zeros() as u8).min(width),
+                bits: 64 - value.leading_zeros() as u8,
+                is_defined: true,
+            },
+            None => Bits {
+                has_form: false,
+                width,
+                constant: None,
+                zeros: 0,
+                bits: width,
+                is_defined: false,
+            },
+        };
+    }
+    let fact = place.numbering.operand(operand).map_or(Fact::UNKNOWN, |value| shapes.fact(value));
+    Bits {
+        has_form: fact.form != 0,
+        width,
+        constant: None,
+        zeros: fact.zeros.min(width),
+        bits: fact.bits.min(width),
+        is_defined: fact.is_defined,
+    }
+}
+
+/// Flags of an operation that make poison.
+fn flags(data: &InstData) -> InstFlags {
+    let all = match data.opcode {
+        Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Shl | Opcode::Trunc => {
+            InstFlags::NUW.with(InstFlags::NSW)
+        }
+        Opcode::UDiv | Opcode::SDiv | Opcode::LShr | Opcode::AShr => InstFlags::EXACT,
+        Opcode::Or => InstFlags::DISJOINT,
+        Opcode::ZExt => InstFlags::NNEG,
+        Opcode::ICmp => InstFlags::SAME_SIGN,
+        _ => InstFlags::NONE,
+    };
+    InstFlags(data.flags.0 & all.0)
+}
+
+fn operation(shapes: &mut Shapes, place: Place<'_>, inst: InstId, data: &InstData) -> Fact {
+    let Some(width) = place.width(data.ty) else { return Fact::UNKNOWN };
+    let operands = place.code.body.operands(inst);
+    let (of, is_select) = (operands[0], data.opcode == Opcode::Select);
+    let operand_width = match data.opcode {
+        Opcode::Trunc | Opcode::ZExt | Opcode::SExt | Opcode::ICmp => {
+            match operand_width(place, of) {
+                Some(width) => width,
+                None => return Fact::UNKNOWN,
+            }
+        }
+        _ => width,
+    };
+    let first = bits(shapes, place, of, if is_select { 1 } else { operand_width });
+    let second = operands.get(1).map(|&b| bits(shapes, place, b, operand_width));
+    let third = operands.get(2).map(|&c| bits(shapes, place, c, operand_width));
+    let has_form =
+        first.has_form || second.is_some_and(|b| b.has_form) || third.is_some_and(|c| c.has_form);
+    let atom = plain(data, width, first, second, third);
+    // What is no function of the thread is an atom, unless it is one of its operands or a constant.
+    let is_special = has_form
+        || operands.get(1) == Some(&of)
+        || is_select && shapes.are_congruent(place, operands[1], operands[2])
+        || is_select && first.constant.is_some()
+        || atom.bits == 0
+        || data.opcode == Opcode::ICmp && first.bits < operand_width;
+    if !is_special {
+        return atom;
+    }
+    let form = match atom.bits {
+        0 if makes_no_poison(data, second) => Some(constant(shapes, 0, width)),
+        _ => form(shapes, place, data, operands, [width, operand_width]),
+    };
+    let Some(form) = form else { return atom };
+    if shapes.trust == Trust::Nothing && !is_kept(shapes, place, operands, &form) {
+        return Fact { is_defined: false, ..atom };
+    }
+    let fact = shapes.with_form(form);
+    // Both are right.
+    Fact { zeros: fact.zeros.max(atom.zeros), bits: fact.bits.min(atom.bits), ..fact }
+}
+
+fn operand_width(place: Place<'_>, operand: Operand) -> Option<u8> {
+    let ty = match operand.kind() {
+        phalanx_ir::ValueKind::Inst(inst) => place.code.body.inst(inst).ty,
+        phalanx_ir::ValueKind::Arg(position) => place.code.header.params[position as usize],
+        phalanx_ir::ValueKind::Const(constant) => place.code.context.const_data(constant).ty,
+        _ => return None,
+    };
+    place.width(ty)
+}
+
+/// Bits and poison of a result that has no form.
+fn plain(data: &InstData, width: u8, a: Bits, b: Option<Bits>, c: Option<Bits>) -> Fact {
+    let (bz, bb) = b.map_or((0, width), |b| (b.zeros, b.bits));
+    let constant = b.and_then(|b| b.constant);
+    let shift = constant.filter(|&by| by < u64::from(width)).map(|by| by as u8);
+    let (zeros, bits) = match data.opcode {
+        Opcode::Add => (a.zeros.min(bz), a.bits.max(bb).saturating_add(1)),
+        Opcode::Sub => (a.zeros.min(bz), width),
+        Opcode::Mul => (a.zeros.saturating_add(bz), a.bits.saturating_add(bb)),
+        Opcode::Shl => match shift {
+            Some(by) => (a.zeros.saturating_add(by), a.bits.saturating_add(by)),
+            None => (a.zeros, width),
+        },
+        Opcode::LShr => match shift {
+            Some(by) => (a.zeros.saturating_sub(by), a.bits.saturating_sub(by)),
+            None => (0, a.bits),
+        },
+        Opcode::And => (a.zeros.max(bz), a.bits.min(bb)),
+        Opcode::Or | Opcode::Xor => (a.zeros.min(bz), a.bits.max(bb)),
+        Opcode::UDiv => (0, a.bits),
+        Opcode::URem => (0, a.bits.min(bb)),
+        Opcode::Trunc => (a.zeros, a.bits),
+        Opcode::ZExt => (a.zeros, a.bits),
+        Opcode::SExt => (a.zeros, width),
+        Opcode::Select => {
+            let (cz, cb) = c.map_or((0, width), |c| (c.zeros, c.bits));
+            (bz.min(cz), bb.max(cb))
+        }
+        Opcode::Freeze if a.is_defined => (a.zeros, a.bits),
+        _ => (0, width),
+    };
+    // Zero has all bits zero.
+    let is_zero = zeros >= bits.min(width) && data.opcode != Opcode::Freeze;
+    let (zeros, bits) = if is_zero { (width, 0) } else { (zeros, bits.min(width)) };
+    let is_defined = a.is_defined
+        && b.is_none_or(|b| b.is_defined)
+        && c.is_none_or(|c| c.is_defined)
+        && makes_no_poison(data, b);
+    let is_defined = is_defined || data.opcode == Opcode::Freeze && a.is_defined;
+    Fact { form: 0, zeros, bits, is_defined, progress: Progress::Known }
+}
+
+/// Whether an operation is poison only where an operand is, by its looks.
+fn makes_no_poison(data: &InstData, second: Option<Bits>) -> bool {
+    let is_shift = matches!(data.opcode, Opcode::Shl | Opcode::LShr | Opcode::AShr);
+    let amount = second.and_then(|b| b.constant);
+    let width = second.map_or(64, |b| b.width);
+    flags(data) == InstFlags::NONE && (!is_shift || amount.is_some_and(|by| by < u64::from(width)))
+}
+
+/// Whether what has fallen away is never poison in some threads only.
+fn is_kept(shapes: &Shapes, place: Place<'_>, operands: &[Operand], form: &Form) -> bool {
+    let is_left = |atom| form.rest.values().any(|left| left == atom);
+    operands.iter().filter_map(|&operand| place.numbering.operand(operand)).all(|value| {
+        let fact = shapes.fact(value);
+        match shapes.form_of(fact) {
+            Some(of) => of.rest.values().all(|atom| is_left(atom) || shapes.fact(atom).is_defined),
+            None => is_left(value) || fact.is_defined,
+        }
+    })
+}
+
+/// The form of a result. None if it has none.
+fn form(
+    shapes: &mut Shapes,
+    place: Place<'_>,
+    data: &InstData,
+    operands: &[Operand],
+    [width, operand_width]: [u8; 2],
+) -> Option<Form> {
+    match data.opcode {
+        Opcode::Freeze => {
+            let value = place.numbering.operand(operands[0])?;
+            let form = shapes.operand(place, operands[0], width)?;
+            shapes.fact(value).is_defined.then_some(form)
+        }
+        Opcode::Select => select(shapes, place, operands, width),
+        Opcode::ICmp => {
+            let a = shapes.operand(place, operands[0], operand_width)?;
+            let b = shapes.operand(place, operands[1], operand_width)?;
+            let known = |o: Operand| bits(shapes, place, o, operand_width).bits;
+            let ranges = [known(operands[0]), known(operands[1])];
+            if !is_sure(shapes, data, operand_width, &a, &b, &a) {
+                return None;
+            }
+            compare(shapes, data.int_predicate(), &a, &b, operand_width, ranges)
+        }
+        Opcode::Trunc | Opcode::ZExt | Opcode::SExt => {
+            let a = shapes.operand(place, operands[0], operand_width)?;
+            cast(shapes, data, &a, operand_width, width)
+        }
+        opcode => {
+            let a = shapes.operand(place, operands[0], width)?;
+            let b = shapes.operand(place, operands[1], width)?;
+            if operands[0] == operands[1]
+                && let Some(form) = with_itself(shapes, opcode, &a, width)
+            {
+                return (flags(data) == InstFlags::NONE || opcode != Opcode::Or).then_some(form);
+            }
+            let result = binary(shapes, opcode, &a, &b, width)?;
+            match is_sure(shapes, data, width, &a, &b, &result) {
+                true if shapes.trust == Trust::Nothing => Some(result),
+                true => Some(trusting(shapes, data, &a, &b, result)),
+                false if shapes.trust == Trust::Flags => {
+                    Some(trusting(shapes, data, &a, &b, result))
+                }
+                false => None,
+            }
+        }
+    }
+}
+
+/// Whether the flags of an operation hold, as far as is known.
+fn is_sure(shapes: &Shapes, data: &InstData, width: u8, a: &Form, b: &Form, result: &Form) -> bool {
+    let flags = flags(data);
+    if flags == InstFlags::NONE {
+        return true;
+    }
+    let range = |form: &Form| form.rest.is_none().then(|| shapes.exprs.range(form.thread));
+    match (data.opcode, range(a), range(b)) {
+        (Opcode::ICmp, Some(a), Some(b)) => {
+            let top = 1 << (width - 1);
+            a.1 < top && b.1 < top
+        }
+        (Opcode::Or, ..) => {
+            let apart = |low: &Form, high: &Form| {
+                low.rest.is_none()
+                    && shapes.exprs.range(low.thread).1
+                        <= mask(shapes.exprs.zeros(high.thread).min(zeros_of_rest(high, width)))
+            };
+            apart(a, b) || apart(b, a)
+        }
+        (Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Shl, Some(x), Some(y)) => {
+            let (a, b) = ([x.0, x.1].map(i128::from), [y.0, y.1].map(i128::from));
+            let (least, largest) = match data.opcode {
+                Opcode::Add => (a[0] + b[0], a[1] + b[1]),
+                Opcode::Sub => (a[0] - b[1], a[1] - b[0]),
+                Opcode::Mul if a[1] < 1 << 60 && b[1] < 1 << 60 => (a[0] * b[0], a[1] * b[1]),
+                Opcode::Shl if a[1] < 1 << 60 && b[1] < 60 => (a[0] << b[0], a[1] << b[1]),
+                _ => return false,
+            };
+            // As unsigned numbers below the sign bit they are the same as signed ones.
+            let top = 1i128 << (width - 1);
+            a[1] < top && b[1] < top && least >= 0 && largest < top
+        }
+        (Opcode::Add, ..) => {
+            // Nothing is carried where the bits are apart.
+            let one = a.rest.is_none() || b.rest.is_none();
+            let is_low = |form: &Form| shapes.exprs.range(form.thread).1 < 1 << (width - 1);
+            one && result.rest.zeros < width
+                && is_low(a)
+                && is_low(b)
+                && shapes.is_apart(result)
+                && shapes.is_apart(a)
+                && shapes.is_apart(b)
+        }
+        _ => false,
+    }
+}
+
+fn zeros_of_rest(form: &Form, width: u8) -> u8 {
+    if form.rest.is_none() { width } else { form.rest.zeros }
+}
+
+/// What flags say of the result, where they may be taken for granted.
+fn trusting(shapes: &Shapes, data: &InstData, a: &Form, b: &Form, result: Form) -> Form {
+    let has = |flag| flags(data).contains(flag);
+    let keeps = matches!(data.opcode, Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Shl);
+    let all = [a, b, &result].map(|form| shapes.exprs.fits(form.thread));
+    let [fits_signed, fits_unsigned] = [0, 1].map(|sign| all.iter().all(|fits| fits[sign]));
+    let is_signed = keeps && fits_signed && has(InstFlags::NSW) && a.is_signed && b.is_signed;
+    let is_unsigned =
+        keeps && fits_unsigned && has(InstFlags::NUW) && a.is_unsigned && b.is_unsigned;
+    Form {
+        is_signed: is_signed || result.is_signed,
+        is_unsigned: is_unsigned || result.is_unsigned,
+        ..result
+    }
+}
+
+/// A form whose parts are apart, or that has one only, is one of integers as well.
+fn exact(shapes: &Shapes, form: Form, width: u8) -> Form {
+    let is_exact = form.rest.is_none() || form.rest.zeros < width && shapes.is_apart(&form);
+    Form { is_signed: is_exact, is_unsigned: is_exact, ..form }
+}
+
+/// Operations of a value with itself.
+fn with_itself(shapes: &mut Shapes, opcode: Opcode, a: &Form, width: u8) -> Option<Form> {
+    match opcode {
+        Opcode::Sub | Opcode::Xor => Some(constant(shapes, 0, width)),
+        Opcode::And | Opcode::Or => Some(a.clone()),
+        _ => None,
+    }
+}
+
+fn constant(shapes: &mut Shapes, value: u64, width: u8) -> Form {
+    let thread = shapes.exprs.constant(value, width);
+    Form { thread, rest: Rest::default(), is_signed: true, is_unsigned: true }
+}
+
+fn pure(thread: super::expr::Expr) -> Form {
+    Form { thread, rest: Rest::default(), is_signed: true, is_unsigned: true }
+}
+
+/// The number that a form is, if it is one.
+fn number(shapes: &Shapes, form: &Form) -> Option<u64> {
+    form.rest.is_none().then(|| shapes.exprs.constant_value(form.thread)).flatten()
+}
+
+fn binary(shapes: &mut Shapes, opcode: Opcode, a: &Form, b: &Form, width: u8) -> Option<Form> {
+    let ones = mask(width);
+    if let (Some(x), Some(y)) = (number(shapes, a), number(shapes, b)) {
+        let value = super::expr::binary(opcode, x, y, width)?;
+        return Some(constant(shapes, value & ones, width));
+    }
+    // What a constant makes of anything.
+    for (this, other) in [(a, b), (b, a)] {
+        match (opcode, number(shapes, other)) {
+            (Opcode::And | Opcode::Mul, Some(0)) => return Some(constant(shapes, 0, width)),
+            (Opcode::Or, Some(all)) if all == ones => return Some(constant(shapes, ones, width)),
+            (Opcode::And, Some(all)) if all == ones => return Some(this.clone()),
+            (Opcode::Or | Opcode::Xor | Opcode::Add, Some(0)) => return Some(this.clone()),
+            _ => {}
+        }
+    }
+    match opcode {
+        Opcode::Add => sum(shapes, a, b, false, width),
+        Opcode::Sub => sum(shapes, a, b, true, width),
+        Opcode::Or | Opcode::Xor if are_apart(shapes, a, b, width) => {
+            sum(shapes, a, b, false, width)
+        }
+        Opcode::Mul | Opcode::Shl => product(shapes, opcode, a, b, width),
+        _ if a.rest.is_none() && b.rest.is_none() => {
+            shapes.exprs.binary(opcode, a.thread, b.thread).map(pure)
+        }
+        Opcode::And => match (number(shapes, a), number(shapes, b)) {
+            (Some(bits), _) => masked(shapes, b, bits, width),
+            (_, Some(bits)) => masked(shapes, a, bits, width),
+            _ => None,
+        },
+        Opcode::URem => match number(shapes, b)? {
+            by if by.is_power_of_two() => masked(shapes, a, by - 1, width),
+            _ => None,
+        },
+        Opcode::LShr => {
+            let by = number(shapes, b).filter(|&by| by < u64::from(width))?;
+            shifted(shapes, a, by as u8, width)
+        }
+        Opcode::UDiv => match number(shapes, b)? {
+            by if by.is_power_of_two() => shifted(shapes, a, by.trailing_zeros() as u8, width),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether no bit can be one in both.
+fn are_apart(shapes: &Shapes, a: &Form, b: &Form, width: u8) -> bool {
+    let apart = |low: &Form, high: &Form| {
+        let zeros = shapes.exprs.zeros(high.thread).min(zeros_of_rest(high, width));
+        low.rest.is_none() && shapes.exprs.range(low.thread).1 <= mask(zeros)
+    };
+    apart(a, b) || apart(b, a)
+}
+
+fn sum(shapes: &mut Shapes, a: &Form, b: &Form, is_difference: bool, width: u8) -> Option<Form> {
+    let (opcode, factor) = match is_difference {
+        true => (Opcode::Sub, u64::MAX),
+        false => (Opcode::Add, 1),
+    };
+    // A function that is no sum is only itself as a value of its own.
+    let thread = shapes.exprs.binary(opcode, a.thread, b.thread)?;
+    let rest = a.rest.plus(&b.rest, factor, mask(width), width)?;
+    Some(exact(shapes, Form { thread, rest, is_signed: false, is_unsigned: false }, width))
+}
+
+fn product(shapes: &mut Shapes, opcode: Opcode, a: &Form, b: &Form, width: u8) -> Option<Form> {
+    let (this, by, factor) = match (number(shapes, a), number(shapes, b)) {
+        (_, Some(by)) if opcode == Opcode::Shl => (a, b, 1u64.checked_shl(by.try_into().ok()?)?),
+        (_, Some(by)) => (a, b, by),
+        (Some(by), _) if opcode == Opcode::Mul => (b, a, by),
+        _ if a.rest.is_none() && b.rest.is_none() => {
+            return shapes.exprs.binary(opcode, a.thread, b.thread).map(pure);
+        }
+        _ => return None,
+    };
+    if opcode == Opcode::Shl && number(shapes, by)? >= u64::from(width) {
+        return None;
+    }
+    let thread = shapes.exprs.binary(opcode, this.thread, by.thread)?;
+    let rest = this.rest.times(factor, mask(width), width);
+    Some(exact(shapes, Form { thread, rest, is_signed: false, is_unsigned: false }, width))
+}
+
+/// `a & bits`.
+fn masked(shapes: &mut Shapes, a: &Form, bits: u64, width: u8) -> Option<Form> {
+    let constant = shapes.exprs.constant(bits, width);
+    if bits <= mask(a.rest.zeros) {
+        // Only bits of the thread's part are left, whatever is carried out of them.
+        return shapes.exprs.binary(Opcode::And, a.thread, constant).map(pure);
+    }
+    if !shapes.is_apart(a) {
+        return None;
+    }
+    let thread = shapes.exprs.binary(Opcode::And, a.thread, constant)?;
+    let zeros = a.rest.zeros.max((bits.trailing_zeros() as u8).min(width));
+    let rest = a.rest.function(zeros);
+    Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+}
+
+/// `a >> by`.
+fn shifted(shapes: &mut Shapes, a: &Form, by: u8, width: u8) -> Option<Form> {
+    if !shapes.is_apart(a) {
+        return None;
+    }
+    let constant = shapes.exprs.constant(by.into(), width);
+    let thread = shapes.exprs.binary(Opcode::LShr, a.thread, constant)?;
+    let rest = a.rest.function(a.rest.zeros.saturating_sub(by));
+    Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+}
+
+fn select(shapes: &mut Shapes, place: Place<'_>, operands: &[Operand], width: u8) -> Option<Form> {
+    let condition = shapes.operand(place, operands[0], 1)?;
+    let known = number(shapes, &condition);
+    let a = shapes.operand(place, operands[1], width);
+    let b = shapes.operand(place, operands[2], width);
+    match known {
+        Some(0) => return b,
+        Some(_) => return a,
+        None => {}
+    }
+    let (a, b) = (a?, b?);
+    if a == b && (a.rest.is_none() || a.rest.is_sum)
+        || shapes.are_congruent(place, operands[1], operands[2])
+    {
+        return Some(a);
+    }
+    let is_pure = condition.rest.is_none() && a.rest.is_none() && b.rest.is_none();
+    if !is_pure {
+        return None;
+    }
+    shapes.exprs.select(condition.thread, a.thread, b.thread).map(pure)
+}
+
+/// The comparison of two forms of this width; `bits` is how many bits each has.
+fn compare(
+    shapes: &mut Shapes,
+    predicate: IntPredicate,
+    a: &Form,
+    b: &Form,
+    width: u8,
+    bits: [u8; 2],
+) -> Option<Form> {
+    use IntPredicate as P;
+    if a == b && (a.rest.is_none() || a.rest.is_sum) {
+        let is_true = matches!(predicate, P::Eq | P::Uge | P::Ule | P::Sge | P::Sle);
+        return Some(constant(shapes, is_true.into(), 1));
+    }
+    if a.rest.is_none() && b.rest.is_none() {
+        return shapes.exprs.compare(predicate, a.thread, b.thread).map(pure);
+    }
+    if matches!(predicate, P::Eq | P::Ne) {
+        // The same added to both changes nothing.
+        let difference = sum(shapes, a, b, true, width)?;
+        if difference.rest.is_none() {
+            let zero = shapes.exprs.constant(0, width);
+            return shapes.exprs.compare(predicate, difference.thread, zero).map(pure);
+        }
+    }
+    let range = |form: &Form, bits: u8| match form.rest.is_none() {
+        true => shapes.exprs.range(form.thread),
+        false => (0, mask(bits)),
+    };
+    if let Some(known) = decided(predicate, range(a, bits[0]), range(b, bits[1]), width) {
+        return Some(constant(shapes, known.into(), 1));
+    }
+    by_high_bits(shapes, predicate, a, b, width)
+}
+
+/// Where the low bits of one side are the thread's and its high bits are the atoms', and the other side has the same low
+/// bits in all threads: the low bits matter only where the high ones are equal.
+fn by_high_bits(
+    shapes: &mut Shapes,
+    predicate: IntPredicate,
+    a: &Form,
+    b: &Form,
+    width: u8,
+) -> Option<Form> {
+    use IntPredicate as P;
+    let both = a.rest.with(&b.rest)?;
+    let (x, y) = (shapes.exprs.constant_value(a.thread), shapes.exprs.constant_value(b.thread));
+    let (low, other, is_left) = match (x, y) {
+        (None, Some(other)) => (a, (b, other), true),
+        (Some(other), None) => (b, (a, other), false),
+        _ => return None,
+    };
+    let zeros = low.rest.zeros;
+    // The sign is a high bit.
+    let is_split = zeros > 0 && zeros < width && shapes.is_apart(low) && !low.rest.is_none();
+    let is_aligned = other.0.rest.is_none() || other.0.rest.zeros >= zeros;
+    if !is_split || !is_aligned {
+        return None;
+    }
+    // Compared as unsigned numbers, where the high bits are equal.
+    let predicate = match predicate {
+        P::Slt => P::Ult,
+        P::Sle => P::Ule,
+        P::Sgt => P::Ugt,
+        P::Sge => P::Uge,
+        other => other,
+    };
+    let bits = shapes.exprs.constant(other.1 & mask(zeros), width);
+    let (left, right) = if is_left { (low.thread, bits) } else { (bits, low.thread) };
+    let within = shapes.exprs.compare(predicate, left, right)?;
+    shapes.exprs.constant_value(within)?;
+    let thread = shapes.exprs.constant(0, 1);
+    let rest = both.function(0);
+    Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+}
+
+fn cast(shapes: &mut Shapes, data: &InstData, a: &Form, from: u8, width: u8) -> Option<Form> {
+    let (opcode, flags) = (data.opcode, flags(data));
+    let range = shapes.exprs.range(a.thread);
+    let is_positive = from > 0 && range.1 < 1 << (from - 1);
+    let is_sure = match opcode {
+        _ if flags == InstFlags::NONE => true,
+        Opcode::ZExt => a.rest.is_none() && is_positive,
+        Opcode::Trunc => a.rest.is_none() && range.1 <= mask(width) >> 1,
+        _ => false,
+    };
+    if !is_sure && shapes.trust == Trust::Nothing {
+        return None;
+    }
+    let thread = match opcode {
+        _ if a.rest.is_none() => return shapes.exprs.cast(opcode, a.thread, width).map(pure),
+        Opcode::Trunc => {
+            let thread = shapes.exprs.cast(opcode, a.thread, width)?;
+            let zeros = a.rest.zeros.min(width);
+            let rest = match zeros == width {
+                true => Rest::default(),
+                false => a.rest.function(zeros),
+            };
+            return Some(Form { thread, rest, is_signed: false, is_unsigned: false });
+        }
+        // The bits of both are apart, so each is extended by itself; the sign is one of the rest's.
+        _ if shapes.is_apart(a) && a.rest.zeros < from => {
+            shapes.exprs.cast(Opcode::ZExt, a.thread, width)?
+        }
+        // The sum is one of integers.
+        Opcode::SExt if a.is_signed => shapes.exprs.cast(Opcode::SExt, a.thread, width)?,
+        Opcode::ZExt if a.is_unsigned => shapes.exprs.cast(Opcode::ZExt, a.thread, width)?,
+        Opcode::ZExt if !is_sure && a.is_signed => {
+            shapes.exprs.cast(Opcode::SExt, a.thread, width)?
+        }
+        _ => return None,
+    };
+    let rest = a.rest.function(a.rest.zeros);
+    Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+}
+
+fn call(shapes: &mut Shapes, place: Place<'_>, call: InstId) -> Fact {
+    let data = place.code.body.inst(call);
+    let Some(width) = place.width(data.ty) else { return Fact::UNKNOWN };
+    let Some(callee) = place.code.body.const_callee(call) else { return Fact::UNKNOWN };
+    let intrinsic = *shapes.callees.entry(callee).or_insert_with(|| ids::intrinsic(place, callee));
+    let Some(known) = intrinsic.and_then(|found| ids::known(place, call, found)) else {
+        return Fact::UNKNOWN;
+    };
+    let defined = Fact { is_defined: true, ..Fact::UNKNOWN };
+    let form = match known {
+        Known::Index(dim) if width >= 10 => Some(pure(shapes.exprs.index(dim, width))),
+        Known::Index(_) => None,
+        Known::Extent(dim) => {
+            let extent = shapes.exprs.geometry().exact(dim);
+            extent.map(|n| constant(shapes, n.into(), width))
+        }
+        Known::WaveSize => {
+            let lanes = shapes.exprs.geometry().wave();
+            lanes.map(|n| constant(shapes, n.into(), width))
+        }
+        Known::Defined => None,
+        Known::LanesBelow { high } => {
+            let base = place.code.body.call_args(call).get(1).copied();
+            return match base.and_then(|base| lanes_below(shapes, place, base, high, width)) {
+                Some(form) => shapes.with_form(form),
+                None => Fact::UNKNOWN,
+            };
+        }
+        Known::Extremum(is_signed, is_smaller) => {
+            let args = place.code.body.call_args(call);
+            let form = (|| {
+                let a = shapes.operand(place, args[0], width)?;
+                let b = shapes.operand(place, args[1], width)?;
+                let predicate = match (is_signed, is_smaller) {
+                    (true, true) => IntPredicate::Slt,
+                    (true, false) => IntPredicate::Sgt,
+                    (false, true) => IntPredicate::Ult,
+                    (false, false) => IntPredicate::Ugt,
+                };
+                if !a.rest.is_none() || !b.rest.is_none() {
+                    return None;
+                }
+                let less = shapes.exprs.compare(predicate, a.thread, b.thread)?;
+                shapes.exprs.select(less, a.thread, b.thread).map(pure)
+            })();
+            return form.map_or(Fact::UNKNOWN, |form| shapes.with_form(form));
+        }
+    };
+    form.map_or(defined, |form| shapes.with_form(form))
+}
+
+/// The number of lanes below this one, of the first 32 or of the others, plus `base`.
+fn lanes_below(
+    shapes: &mut Shapes,
+    place: Place<'_>,
+    base: Operand,
+    high: bool,
+    width: u8,
+) -> Option<Form> {
+    let base = shapes.operand(place, base, width)?;
+    let lane = shapes.exprs.index(3, width);
+    let lanes = shapes.exprs.geometry().wave()?;
+    let zero = shapes.exprs.constant(0, width);
+    let thread = match (lanes, high) {
+        (..=32, false) => lane,
+        (..=32, true) => zero,
+        (64, _) => {
+            let half = shapes.exprs.constant(32, width);
+            let is_low = shapes.exprs.compare(IntPredicate::Ult, lane, half)?;
+            match high {
+                false => shapes.exprs.select(is_low, lane, half)?,
+                true => {
+                    let beyond = shapes.exprs.binary(Opcode::Sub, lane, half)?;
+                    shapes.exprs.select(is_low, zero, beyond)?
+                }
+            }
+        }
+        _ => return None,
+    };
+    sum(shapes, &base, &pure(thread), false, width)
+}
+
+/// A form as a signed number of another width.
+pub(super) fn sign_extended(shapes: &mut Shapes, a: &Form, from: u8, width: u8) -> Option<Form> {
+    if a.rest.is_none() {
+        return shapes.exprs.cast(Opcode::SExt, a.thread, width).map(pure);
+    }
+    let thread = match shapes.is_apart(a) && a.rest.zeros < from {
+        true => shapes.exprs.cast(Opcode::ZExt, a.thread, width)?,
+        false if a.is_signed => shapes.exprs.cast(Opcode::SExt, a.thread, width)?,
+        false => return None,
+    };
+    let rest = a.rest.function(a.rest.zeros);
+    Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+}
+
+/// `a + b * factor` in 64 bits.
+pub(super) fn plus_scaled(shapes: &mut Shapes, a: &Form, b: &Form, factor: u64) -> Option<Form> {
+    let factor = constant(shapes, factor, 64);
+    let scaled = product(shapes, Opcode::Mul, b, &factor, 64)?;
+    sum(shapes, a, &scaled, false, 64)
+}

@@ -1,0 +1,165 @@
+//! What a value depends on, where its shape says less than its operands do.
+
+use phalanx_ir::{InstId, Opcode, Value as Operand};
+use phalanx_target::SourceSet;
+use smallvec::SmallVec;
+
+use super::{Place, Shapes, expr::mask, form::ATOMS, ids};
+use crate::affect::Value;
+
+/// The sources of a value: these, and those of its atoms where the value is computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dependence {
+    pub(crate) sources: SourceSet,
+    pub(crate) atoms: SmallVec<[Value; ATOMS]>,
+}
+
+impl Shapes {
+    /// What an instruction depends on, if that is less than what its operands do.
+    #[inline]
+    pub(crate) fn dependence(&mut self, place: Place<'_>, inst: InstId) -> Option<Dependence> {
+        let is_worth = match place.code.body.inst(inst).opcode {
+            Opcode::Mul => absorbs(place, inst, 0),
+            Opcode::Or => absorbs(place, inst, u64::MAX),
+            _ => true,
+        };
+        if !is_worth {
+            return None;
+        }
+        match self.find(place, inst).form {
+            0 => None,
+            form => self.dependence_of(place, inst, form),
+        }
+    }
+
+    fn dependence_of(&self, place: Place<'_>, inst: InstId, form: u32) -> Option<Dependence> {
+        let form = &self.forms[form as usize - 1];
+        let found = Dependence {
+            sources: self.exprs.sources(form.thread, self.in_wave),
+            atoms: form.rest.values().collect(),
+        };
+        let operands = place.code.body.operands(inst);
+        let reads_none = operands.iter().all(|&operand| place.numbering.operand(operand).is_none());
+        // An index says itself what it is, unless it is a constant.
+        let is_less = match reads_none {
+            true => (SourceSet::WAVE).contains(found.sources),
+            false => self.is_less(place, operands, &found),
+        };
+        if !is_less {
+            return None;
+        }
+        if !found.atoms.is_empty() && !self.may_skip(place, inst, operands, &found) {
+            return None;
+        }
+        Some(found)
+    }
+
+    /// Whether operands depend on more.
+    fn is_less(&self, place: Place<'_>, operands: &[Operand], found: &Dependence) -> bool {
+        operands.iter().filter_map(|&operand| place.numbering.operand(operand)).any(|value| {
+            match self.form_of(self.fact(value)) {
+                Some(form) => {
+                    let sources = self.exprs.sources(form.thread, self.in_wave);
+                    !found.sources.contains(sources)
+                        || form.rest.values().any(|atom| !found.atoms.contains(&atom))
+                }
+                None => !found.atoms.contains(&value),
+            }
+        })
+    }
+
+    /// Whether operands need not be read by the analysis although they are by the instruction.
+    ///
+    /// An operand from another block can be another one in threads that left a cycle on the way in different iterations; that is
+    /// asked of what is read only. In the same block it is what it was.
+    fn may_skip(
+        &self,
+        place: Place<'_>,
+        inst: InstId,
+        operands: &[Operand],
+        found: &Dependence,
+    ) -> bool {
+        let body = place.code.body;
+        operands.iter().all(|&operand| {
+            let Some(value) = place.numbering.operand(operand) else { return true };
+            let is_here =
+                operand.as_inst().is_none_or(|of| body.block_of(of) == body.block_of(inst));
+            // A function of the thread alone is the same in all iterations.
+            let is_pure = || self.form_of(self.fact(value)).is_some_and(|form| form.rest.is_none());
+            is_here || found.atoms.contains(&value) || is_pure()
+        })
+    }
+
+    /// Whether two incoming values of a phi, or two arms, are known to be equal wherever their atoms are.
+    pub(crate) fn are_congruent(&mut self, place: Place<'_>, a: Operand, b: Operand) -> bool {
+        if a == b {
+            return true;
+        }
+        for inst in [a, b].into_iter().filter_map(Operand::as_inst) {
+            self.find(place, inst);
+        }
+        let (Some(x), Some(y)) = (place.numbering.operand(a), place.numbering.operand(b)) else {
+            return false;
+        };
+        let (of_a, of_b) = (self.fact(x), self.fact(y));
+        if of_a.form != 0 && of_a.form == of_b.form {
+            return self.form_of(of_a).is_some_and(|form| form.rest.is_none() || form.rest.is_sum);
+        }
+        let (Some(a), Some(b)) = (a.as_inst(), b.as_inst()) else { return false };
+        let body = place.code.body;
+        let (first, second) = (body.inst(a), body.inst(b));
+        let is_same = (first.opcode, first.sub, first.flags, first.ty, first.words)
+            == (second.opcode, second.sub, second.flags, second.ty, second.words);
+        is_same && is_function(first.opcode) && body.operands(a) == body.operands(b)
+    }
+}
+
+/// Whether the result is a function of the operands, all of which are in the list, and of the words.
+pub(crate) const fn is_function(opcode: Opcode) -> bool {
+    opcode.is_binary()
+        || opcode.is_cast()
+        || matches!(
+            opcode,
+            Opcode::FNeg
+                | Opcode::ICmp
+                | Opcode::FCmp
+                | Opcode::Select
+                | Opcode::GetElementPtr
+                | Opcode::ExtractElement
+                | Opcode::InsertElement
+                | Opcode::ShuffleVector
+        )
+}
+
+/// Whether an operand is this constant, which makes a constant of the result.
+fn absorbs(place: Place<'_>, inst: InstId, constant: u64) -> bool {
+    let Some(width) = place.width(place.code.body.inst(inst).ty) else { return false };
+    let operands = place.code.body.operands(inst).iter().filter_map(|operand| operand.as_const());
+    let mut values = operands.filter_map(|operand| ids::integer(place, operand));
+    values.any(|value| value == constant & mask(width))
+}
+
+/// Whether the rule of such an instruction depends on what its operands are. Others can have less than their operands only
+/// where an operand is the reverse of another, or bits are shifted out: optimised code has none of these.
+#[inline]
+pub(crate) const fn asks(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::And
+            | Opcode::Or
+            | Opcode::Xor
+            | Opcode::Mul
+            | Opcode::Sub
+            | Opcode::LShr
+            | Opcode::AShr
+            | Opcode::UDiv
+            | Opcode::SDiv
+            | Opcode::URem
+            | Opcode::SRem
+            | Opcode::ICmp
+            | Opcode::Select
+            | Opcode::Trunc
+            | Opcode::Freeze
+            | Opcode::Call
+    )
+}

@@ -1,0 +1,266 @@
+//! `phalanx check`.
+
+mod baseline;
+mod config;
+mod files;
+mod watch;
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use phalanx::{
+    ModuleId, Session,
+    db::{FunctionEntry, queries},
+    llvm::ModulePrinter,
+    report::{
+        check::{
+            Checker, Diagnostic, Run, compare, distinct, page, sarif, write_summary, write_text,
+        },
+        diagnostics::SourceText,
+    },
+    target::LaunchStatement,
+};
+
+use crate::{
+    Status,
+    analyze::overrides,
+    args::{CheckArgs, CheckFormat},
+    functions,
+    input::{self, Source},
+    run::extents,
+    terminal::Terminal,
+};
+use baseline::Baseline;
+use config::Levels;
+use files::Files;
+
+/// Runs the command.
+pub(crate) fn run(args: &CheckArgs, terminal: &Terminal) -> anyhow::Result<Status> {
+    if let Some(name) = &args.explain {
+        let text = page(name).with_context(|| format!("no rule is called {name}"))?;
+        terminal.out(text)?;
+        return Ok(Status::Fine);
+    }
+    let check = Check::new(args, terminal)?;
+    if args.watch {
+        return watch::run(&check);
+    }
+    let mut worst = Status::Fine;
+    let mut all = Vec::new();
+    for path in &args.files {
+        let source = match input::read(path) {
+            Ok(source) => source,
+            Err(error) => {
+                terminal.error(&format!("{error:#}"));
+                worst = Status::Bad;
+                continue;
+            }
+        };
+        let mut session = Session::new();
+        let Some(module) = check.read(&mut session, &source)? else {
+            worst = Status::Bad;
+            continue;
+        };
+        let found = match &args.against {
+            Some(before) => match check.against(&session, module, &source, before)? {
+                Some(found) => found,
+                None => {
+                    worst = Status::Bad;
+                    continue;
+                }
+            },
+            None => check.examine(&session, module, &source)?,
+        };
+        all.push((source, found));
+    }
+    if let Some(path) = &args.write_baseline {
+        let diagnostics = all.iter().flat_map(|(_, found)| found);
+        Baseline::of(diagnostics).write(path)?;
+        return Ok(worst);
+    }
+    check.tell(&all)?;
+    let is_error =
+        |(_, found): &(Source, Vec<Diagnostic>)| found.iter().any(|d| d.level == "error");
+    Ok(worst.max(if all.iter().any(is_error) { Status::Findings } else { Status::Fine }))
+}
+
+/// What is to be checked, and how findings are told.
+struct Check<'a> {
+    args: &'a CheckArgs,
+    terminal: &'a Terminal,
+    levels: Levels,
+    baseline: Baseline,
+    files: Files,
+    launch: LaunchStatement,
+}
+
+impl<'a> Check<'a> {
+    fn new(args: &'a CheckArgs, terminal: &'a Terminal) -> anyhow::Result<Self> {
+        let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?;
+        let workgroup_size = args.group.as_deref().map(extents).transpose().context("--group")?;
+        Ok(Check {
+            args,
+            terminal,
+            levels: Levels::new(args)?,
+            baseline: baseline.unwrap_or_default(),
+            files: Files::default(),
+            launch: LaunchStatement { workgroup_size, wave_width: args.wave },
+        })
+    }
+
+    /// Reads a module; none, and a message, if that cannot be done.
+    fn read(&self, session: &mut Session, source: &Source) -> anyhow::Result<Option<ModuleId>> {
+        let module = match session.read_for(&source.text, overrides(&self.args.target)) {
+            Ok(module) => module,
+            Err(error) => {
+                self.terminal.err(&error.render(&source.name, &source.text));
+                return Ok(None);
+            }
+        };
+        self.state(session, module)?;
+        Ok(Some(module))
+    }
+
+    /// Says what is known of launches.
+    fn state(&self, session: &mut Session, module: ModuleId) -> anyhow::Result<()> {
+        for entry in functions::select(session, module.input(), &self.args.function)? {
+            session.database_mut().set_launch(entry.input, self.launch)?;
+        }
+        session.set_whole(module, !self.args.part_of_program);
+        Ok(())
+    }
+
+    /// Everything that is found in a module, as levels and the baseline have it.
+    fn examine(
+        &self,
+        session: &Session,
+        module: ModuleId,
+        source: &Source,
+    ) -> anyhow::Result<Vec<Diagnostic>> {
+        let entries = functions::select(session, module.input(), &self.args.function)?;
+        let db = session.database();
+        let mut concerned: Vec<FunctionEntry> = Vec::new();
+        let suggests = self.args.suggest_launch;
+        functions::for_each(
+            session,
+            &entries,
+            (self.terminal, "checking"),
+            |db, entry| {
+                let of = |found: &Option<Vec<_>>| found.as_deref().is_some_and(|f| !f.is_empty());
+                of(queries::diagnostics(db, entry.input))
+                    || (suggests && of(queries::launch_suggestions(db, entry.input)))
+            },
+            |entry, is_concerned| {
+                concerned.extend(is_concerned.then_some(entry));
+                Ok(())
+            },
+        )?;
+        if concerned.is_empty() {
+            return Ok(Vec::new());
+        }
+        let printer = printer(session, module);
+        let mut found = Vec::new();
+        for entry in concerned {
+            let checker = Checker::new(db, entry.input, &printer, &source.text, &self.files);
+            let mut findings = queries::diagnostics(db, entry.input).clone().unwrap_or_default();
+            if suggests {
+                findings.extend(
+                    queries::launch_suggestions(db, entry.input).clone().unwrap_or_default(),
+                );
+            }
+            found.extend(findings.iter().filter_map(|finding| checker.diagnostic(finding)));
+        }
+        Ok(self.keep(distinct(found)))
+    }
+
+    /// What became worse since another version of a module.
+    fn against(
+        &self,
+        session: &Session,
+        module: ModuleId,
+        source: &Source,
+        before: &Path,
+    ) -> anyhow::Result<Option<Vec<Diagnostic>>> {
+        let before = input::read(before)?;
+        let mut old = Session::new();
+        let Some(old_module) = self.read(&mut old, &before)? else { return Ok(None) };
+        let entries = functions::select(session, module.input(), &self.args.function)?;
+        let db = session.database();
+        let printer = printer(session, module);
+        let mut found = Vec::new();
+        for entry in entries {
+            let name = session.name(phalanx_function(session, module, entry)?);
+            let Some(old_function) = old.function(old_module, &name) else { continue };
+            let findings = compare((old.database(), old_function.input()), (db, entry.input));
+            let checker = Checker::new(db, entry.input, &printer, &source.text, &self.files);
+            found.extend(findings.iter().filter_map(|finding| checker.diagnostic(finding)));
+        }
+        Ok(Some(self.keep(found)))
+    }
+
+    fn keep(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        found.retain_mut(|diagnostic| {
+            let Some(level) = self.levels.of(diagnostic) else { return false };
+            diagnostic.level = level;
+            self.levels.is_shown(diagnostic)
+        });
+        self.baseline.without(found)
+    }
+
+    fn tell(&self, all: &[(Source, Vec<Diagnostic>)]) -> anyhow::Result<()> {
+        match self.args.format {
+            CheckFormat::Text => {
+                let mut text = String::new();
+                for (source, found) in all {
+                    self.write(source, found, &mut text)?;
+                }
+                let found: Vec<Diagnostic> = all.iter().flat_map(|(_, d)| d.clone()).collect();
+                write_summary(&found, &mut text)?;
+                self.terminal.out(&text)?;
+            }
+            CheckFormat::Json => {
+                let modules: Vec<serde_json::Value> = all
+                    .iter()
+                    .map(|(source, found)| {
+                        serde_json::json!({ "file": source.name, "diagnostics": found })
+                    })
+                    .collect();
+                self.terminal.out(&(serde_json::to_string_pretty(&modules)? + "\n"))?;
+            }
+            CheckFormat::Sarif => {
+                let runs: Vec<Run<'_>> = all
+                    .iter()
+                    .map(|(source, found)| Run { module: &source.name, diagnostics: found })
+                    .collect();
+                self.terminal.out(&(serde_json::to_string_pretty(&sarif(&runs))? + "\n"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, source: &Source, found: &[Diagnostic], out: &mut String) -> anyhow::Result<()> {
+        let module = SourceText { name: &source.name, text: &source.text };
+        for diagnostic in found {
+            write_text(diagnostic, module, &self.files, out)?;
+        }
+        Ok(())
+    }
+}
+
+fn printer(session: &Session, module: ModuleId) -> ModulePrinter<'_> {
+    let db = session.database();
+    let functions = module.input().functions(db).iter().map(|entry| entry.input.view(db));
+    ModulePrinter::with_functions(module.input().shell(db), functions.collect())
+}
+
+fn phalanx_function(
+    session: &Session,
+    module: ModuleId,
+    entry: FunctionEntry,
+) -> anyhow::Result<phalanx::FunctionId> {
+    let mut functions = session.functions(module);
+    match functions.find(|function| function.input() == entry.input) {
+        Some(function) => Ok(function),
+        None => bail!("a function has gone"),
+    }
+}

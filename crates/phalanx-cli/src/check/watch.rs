@@ -1,0 +1,99 @@
+//! `--watch`: checks again whenever a file changes, and says how long that took.
+//!
+//! Modification times are looked at a few times a second: that works on every file system, and editors that replace files are no special case. A
+//! module is read again into its session, so functions that did not change keep their facts and only the others are checked again.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant, SystemTime},
+};
+
+use phalanx::{ModuleId, Session};
+
+use super::Check;
+use crate::{Status, input};
+
+/// Between two looks at the files.
+const PAUSE: Duration = Duration::from_millis(150);
+
+struct Watched<'a> {
+    path: &'a Path,
+    seen: Option<(SystemTime, u64)>,
+    session: Session,
+    module: Option<ModuleId>,
+}
+
+/// Runs until it is interrupted, or as often as `--watch-rounds` says.
+pub(super) fn run(check: &Check<'_>) -> anyhow::Result<Status> {
+    if check.args.files.iter().any(|path| input::is_stdin(path)) {
+        anyhow::bail!("--watch needs files: standard input does not change");
+    }
+    let new = |path| Watched { path, seen: None, session: Session::new(), module: None };
+    let mut watched: Vec<Watched<'_>> = check.args.files.iter().map(|path| new(path)).collect();
+    let mut rounds = 0;
+    loop {
+        for one in &mut watched {
+            let seen =
+                std::fs::metadata(one.path).ok().and_then(|m| Some((m.modified().ok()?, m.len())));
+            if seen.is_none() || seen == one.seen {
+                continue;
+            }
+            one.seen = seen;
+            one.look(check)?;
+            rounds += 1;
+            if check.args.watch_rounds.is_some_and(|limit| rounds >= limit) {
+                return Ok(Status::Fine);
+            }
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+impl Watched<'_> {
+    fn look(&mut self, check: &Check<'_>) -> anyhow::Result<()> {
+        let start = Instant::now();
+        let source = match input::read(self.path) {
+            Ok(source) => source,
+            Err(error) => {
+                check.terminal.error(&format!("{error:#}"));
+                return Ok(());
+            }
+        };
+        check.files.forget();
+        let read = start.elapsed();
+        let mut again = String::new();
+        match self.module {
+            None => match check.read(&mut self.session, &source)? {
+                Some(module) => self.module = Some(module),
+                None => return Ok(()),
+            },
+            Some(module) => match self.session.reread(module, &source.text) {
+                Ok(report) => {
+                    check.state(&mut self.session, module)?;
+                    let changed = report.changed.len() + report.added.len();
+                    again = format!("{changed} functions changed, {} did not; ", report.unchanged);
+                }
+                Err(error) => {
+                    check.terminal.err(&error.render(&source.name, &source.text));
+                    return Ok(());
+                }
+            },
+        }
+        let Some(module) = self.module else { return Ok(()) };
+        let parsed = start.elapsed();
+        let found = check.examine(&self.session, module, &source)?;
+        let checked = start.elapsed();
+        let mut text = String::new();
+        check.write(&source, &found, &mut text)?;
+        phalanx::report::check::write_summary(&found, &mut text)?;
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        text += &format!(
+            "{}: {again}read in {:.2} ms, checked in {:.2} ms\n\n",
+            source.name,
+            ms(parsed.saturating_sub(read)),
+            ms(checked.saturating_sub(parsed)),
+        );
+        check.terminal.out(&text)?;
+        Ok(())
+    }
+}

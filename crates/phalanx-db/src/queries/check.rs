@@ -1,0 +1,162 @@
+//! Queries on what is wrong with a function, or may be.
+
+use phalanx_analysis::{
+    check::{self, Callee, Facts, Finding, Operation},
+    lower::Code,
+};
+use phalanx_ir::{GlobalName, attributes::AttrKind};
+use phalanx_target::LaunchFacts;
+use rustc_hash::FxHashSet;
+
+use super::facts::{NO_CALLEES, divergence, is_kernel, launch_facts, symbols, with_code};
+use super::graph::{cfg, control_dependence, cycles, postdom_tree};
+use super::{argument_facts, call_place, control_divergence};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// Whether a function has a barrier of more than a wave in its own code.
+///
+/// *Reads* `header`, `flow`, `body`, `target`, [`launch_facts`]. *Changes when* its only barrier goes, or a first one comes.
+/// *Cost* O(instructions).
+#[salsa::tracked(returns(copy))]
+pub fn has_barrier(db: &dyn Db, function: FunctionInput) -> bool {
+    with_code(db, function, NO_CALLEES, |code, _| check::has_barrier(code)).unwrap_or(false)
+}
+
+/// What a call of a function does, as far as barriers are concerned.
+///
+/// *Reads* `mentions`, [`symbols`] and [`has_barrier`] of the function and of all that it calls, directly or not; the header of a declaration.
+/// *Changes when* it comes to have a barrier, or no longer has one. *Cost* O(calls below).
+#[salsa::tracked(returns(copy))]
+pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
+    let symbols = symbols(db, function.module(db));
+    let mut seen = FxHashSet::default();
+    let mut work = vec![function];
+    let mut answer = Callee::Silent;
+    while let Some(at) = work.pop() {
+        if !seen.insert(at) {
+            continue;
+        }
+        if at.flow(db).entry().is_none() {
+            let context = at.module(db).context(db);
+            if context.function_attrs(at.header(db).attributes).has(AttrKind::Convergent) {
+                answer = Callee::Unknown;
+            }
+            continue;
+        }
+        if has_barrier(db, at) {
+            return Callee::Barrier;
+        }
+        work.extend(at.mentions(db).callees().iter().filter_map(|name| symbols.get(name)).copied());
+    }
+    answer
+}
+
+/// Everything that is found in a function. None for a declaration.
+///
+/// *Reads* `header`, `flow`, `body`, [`synchronizes`] of what it calls; where it has an operation that a rule is about, also
+/// [`divergence()`], [`control_divergence`], [`launch_facts`], [`call_place`], [`argument_facts`] and the graph facts. *Changes when* a finding does. *Cost* O(instructions) without
+/// such operations; see [`check`].
+#[salsa::tracked(returns(ref))]
+pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
+    let is_concerned = with_code(db, function, NO_CALLEES, |code, _| {
+        check::is_concerned(code, &|name| callee(db, function, name))
+    })?;
+    if !is_concerned {
+        return Some(Vec::new());
+    }
+    // What nobody calls is not executed.
+    if !is_kernel(db, function) {
+        let place = call_place(db, function);
+        if place.is_closed && place.callers.is_empty() {
+            return Some(Vec::new());
+        }
+    }
+    with_facts(db, function, check::findings)
+}
+
+/// Branches of a function that part threads of a wave, and would not for some launches.
+///
+/// *Reads* what [`diagnostics`] reads. *Changes when* a divergent branch does. *Cost* O(blocks).
+#[salsa::tracked(returns(ref))]
+pub fn launch_suggestions(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
+    with_facts(db, function, check::launch::findings)
+}
+
+/// Whether no finding about barriers means that a function does not hang at one: see [`check::barriers::are_judged`]. Not a query.
+pub fn barriers_are_judged(db: &dyn Db, function: FunctionInput) -> bool {
+    let callee = |name| callee(db, function, name);
+    let judged = |code: Code<'_>| check::barriers::are_judged(code, &callee);
+    with_code(db, function, NO_CALLEES, |code, _| judged(code)).unwrap_or(false)
+}
+
+/// Operations among threads, for comparisons: see [`check::operations`]. Not a query.
+pub fn group_operations(db: &dyn Db, function: FunctionInput) -> Vec<Operation> {
+    let callee = |name| callee(db, function, name);
+    let found = with_code(db, function, NO_CALLEES, |code, _| check::operations(code, &callee));
+    found.unwrap_or_default()
+}
+
+fn callee(db: &dyn Db, function: FunctionInput, name: GlobalName) -> Callee {
+    let symbols = symbols(db, function.module(db));
+    symbols.get(&name).map_or(Callee::Unknown, |&callee| synchronizes(db, callee))
+}
+
+/// What is known of the launches in which a function is executed: what its own attributes say, or, where all kernels are known from which it
+/// is called, what is the same for all of these.
+fn launches(db: &dyn Db, function: FunctionInput) -> &LaunchFacts {
+    let own = launch_facts(db, function);
+    let mut seen = FxHashSet::default();
+    let mut work = vec![function];
+    let mut common: Option<&LaunchFacts> = None;
+    while let Some(at) = work.pop() {
+        if !seen.insert(at) {
+            continue;
+        }
+        if is_kernel(db, at) {
+            let facts = launch_facts(db, at);
+            if *common.get_or_insert(facts) != facts {
+                return own;
+            }
+            continue;
+        }
+        let place = call_place(db, at);
+        if !place.is_closed {
+            return own;
+        }
+        work.extend(place.callers.iter().copied());
+    }
+    common.unwrap_or(own)
+}
+
+/// Gives everything that checks read of a function.
+fn with_facts<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    run: impl FnOnce(Facts<'_>) -> R,
+) -> Option<R> {
+    let callee = |name| callee(db, function, name);
+    let (cfg, cycles) = (cfg(db, function).as_deref()?, cycles(db, function).as_deref()?);
+    let postdom = postdom_tree(db, function).as_deref()?;
+    let control = control_dependence(db, function).as_ref()?;
+    let divergence = divergence(db, function).as_ref()?;
+    let controlled = control_divergence(db, function).as_deref()?;
+    let callers_are_known = argument_facts(db, function).is_some();
+    with_code(db, function, NO_CALLEES, |code, around| {
+        run(Facts {
+            code,
+            cfg,
+            postdom,
+            control,
+            cycles,
+            divergence,
+            controlled,
+            launch: launches(db, function),
+            target: around.target,
+            is_kernel: is_kernel(db, function),
+            callers_are_known,
+            callee: &callee,
+        })
+    })
+}

@@ -1,0 +1,33 @@
+//! The pages about rules, as the documentation has them.
+
+use phalanx_analysis::check::Rule;
+
+macro_rules! pages {
+    ($($rule:ident $code:literal,)*) => {
+        /// The page of a rule.
+        #[must_use]
+        pub fn page_of(rule: Rule) -> &'static str {
+            match rule {
+                $(Rule::$rule => include_str!(concat!("../../../../docs/diagnostics/", $code, ".md")),)*
+            }
+        }
+    };
+}
+
+pages! {
+    DivergentBarrier "PHX001",
+    BarrierInDivergentLoop "PHX002",
+    BarrierAfterExit "PHX003",
+    UnmatchedBarriers "PHX004",
+    DivergentGroupOperation "PHX005",
+    MissingMembers "PHX006",
+    UnstatedLaunch "PHX007",
+    BarrierBecameDivergent "PHX020",
+    GroupChanged "PHX021",
+}
+
+/// The page of the rule with a code or a name.
+#[must_use]
+pub fn page(name: &str) -> Option<&'static str> {
+    Rule::from_name(name).map(page_of)
+}

@@ -1,0 +1,141 @@
+//! The text for people: in rustc's manner, drawn by `annotate-snippets`.
+
+use std::fmt::{self, Write};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+use super::{Diagnostic, Location, Sources, place::line_of};
+use crate::diagnostics::{SourceText, window_of};
+
+/// Writes a diagnostic, with ANSI colours. `module` is the text that was read.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_text(
+    diagnostic: &Diagnostic,
+    module: SourceText<'_>,
+    sources: &dyn Sources,
+    out: &mut dyn Write,
+) -> fmt::Result {
+    let level = match diagnostic.level {
+        "error" => Level::ERROR,
+        "warning" => Level::WARNING,
+        _ => Level::NOTE,
+    };
+    let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code);
+    let mut groups = vec![with_place(
+        Group::with_title(title),
+        &diagnostic.location,
+        &diagnostic.label,
+        (module, sources),
+    )];
+    for place in &diagnostic.location.inlined_at {
+        let location = Location { source: Some(place.clone()), ..Location::default() };
+        let title = Level::NOTE.secondary_title("inlined here");
+        groups.push(with_place(Group::with_title(title), &location, "", (module, sources)));
+    }
+    let mut chain = Vec::new();
+    for reason in &diagnostic.reasons {
+        if reason.kind == "because" {
+            let place = shown(&reason.location, module.name);
+            chain.push(format!("because {}{place}", reason.message));
+            continue;
+        }
+        let title = Level::NOTE.secondary_title(reason.message.as_str());
+        groups.push(with_place(Group::with_title(title), &reason.location, "", (module, sources)));
+    }
+    for text in chain {
+        groups.push(Group::with_title(Level::NOTE.secondary_title(text)));
+    }
+    for text in &diagnostic.help {
+        groups.push(Group::with_title(Level::HELP.secondary_title(text.as_str())));
+    }
+    writeln!(out, "{}\n", Renderer::styled().render(&groups))
+}
+
+/// ` (kernel.cu:7:3)`
+fn shown(location: &Location, module: &str) -> String {
+    match (&location.source, location.ir.line) {
+        (Some(place), _) => format!(" ({}:{}:{})", place.file, place.line, place.column),
+        (None, 0) => String::new(),
+        (None, line) => format!(" ({module}:{line}:{})", location.ir.column),
+    }
+}
+
+/// Adds a place, and its line where that can be shown.
+fn with_place<'a>(
+    group: Group<'a>,
+    location: &Location,
+    label: &str,
+    (module, sources): (SourceText<'_>, &dyn Sources),
+) -> Group<'a> {
+    let label = (!label.is_empty()).then(|| label.to_owned());
+    let from_source = location.source.as_ref().and_then(|place| {
+        let text = sources.text(&place.file, &place.folder)?;
+        let line = line_of(&text, place.line)?;
+        let start = (place.column.max(1) as usize - 1).min(line.len());
+        Some(snippet(&place.file, place.line, line, start..word_end(line, start), label.clone()))
+    });
+    if let Some(snippet) = from_source {
+        return group.element(snippet);
+    }
+    if let Some(place) = &location.source {
+        // The file is not there.
+        let origin = annotate_snippets::Origin::path(place.file.clone()).line(place.line as usize);
+        let origin = match place.column {
+            0 => origin,
+            column => origin.char_column(column as usize),
+        };
+        let group = group.element(origin);
+        return match label {
+            Some(label) => group.element(Level::NOTE.message(label)),
+            None => group,
+        };
+    }
+    let Some(line) = line_of(module.text, location.ir.line) else { return group };
+    let start = (location.ir.column.max(1) as usize - 1).min(line.len());
+    let end = crate::diagnostics::statement_end(line, start);
+    group.element(snippet(module.name, location.ir.line, line, start..end, label))
+}
+
+fn snippet<'a>(
+    name: &str,
+    number: u32,
+    line: &[u8],
+    marked: std::ops::Range<usize>,
+    label: Option<String>,
+) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+    let (text, marked) = window_of(line, marked);
+    let annotation = AnnotationKind::Primary.span(marked);
+    let annotation = match label {
+        Some(label) => annotation.label(label),
+        None => annotation,
+    };
+    Snippet::source(text).path(name.to_owned()).line_start(number as usize).annotation(annotation)
+}
+
+/// Behind the word that begins at a place, or behind one byte.
+fn word_end(line: &[u8], start: usize) -> usize {
+    let rest = line.get(start..).unwrap_or_default();
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let len = rest.iter().position(|byte| !is_word(byte)).unwrap_or(rest.len());
+    (start + len.max(1)).min(line.len())
+}
+
+/// Writes how many there were of each level.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_summary(diagnostics: &[Diagnostic], out: &mut dyn Write) -> fmt::Result {
+    let mut parts = Vec::new();
+    for level in ["error", "warning", "note"] {
+        let count = diagnostics.iter().filter(|d| d.level == level).count();
+        if count > 0 {
+            parts.push(format!("{count} {level}{}", if count == 1 { "" } else { "s" }));
+        }
+    }
+    match parts.is_empty() {
+        true => writeln!(out, "nothing found"),
+        false => writeln!(out, "{}", parts.join(", ")),
+    }
+}

@@ -1,0 +1,172 @@
+//! What is said about barriers held against execution: a kernel without a finding about them does not hang.
+//!
+//! Random programs get barriers in a few blocks and run. Where nothing is found in any function of the program, no launch may hang. Of
+//! programs in which something is found it is counted how often a launch did: how tight the rules are.
+//!
+//! [`Ignored`] leaves out findings: a check that is wrong, which has to be seen.
+
+use std::fmt;
+
+use phalanx::{
+    Session,
+    analysis::check::{Finding, Rule},
+    db::queries,
+};
+use phalanx_simt::{Failure, Program, Silent};
+use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
+
+use crate::oracle::{self, Kind, random_program, runnable, runnable_alone};
+
+/// What was run.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Programs with barriers.
+    pub programs: u64,
+    /// Those in which nothing is found.
+    pub silent: u64,
+    /// Launches of them in which barriers were passed.
+    pub passed: u64,
+    /// Those in which a barrier is found to be executed after some threads have returned, and nothing else.
+    pub exits: u64,
+    /// Those with a finding.
+    pub found: u64,
+    /// Those with a finding that were seen to hang.
+    pub hung: u64,
+    /// Programs without a finding that hung.
+    pub wrong: Vec<String>,
+}
+
+impl Tally {
+    /// Adds another one.
+    pub fn merge(&mut self, other: Tally) {
+        self.programs += other.programs;
+        self.silent += other.silent;
+        self.passed += other.passed;
+        self.exits += other.exits;
+        self.found += other.found;
+        self.hung += other.hung;
+        self.wrong.extend(other.wrong);
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "programs with barriers  {:>12}", self.programs)?;
+        writeln!(f, "nothing found           {:>12}", self.silent)?;
+        writeln!(f, "  early exits only      {:>12}", self.exits)?;
+        writeln!(f, "  launches past one     {:>12}", self.passed)?;
+        writeln!(f, "something found         {:>12}", self.found)?;
+        writeln!(f, "  seen to hang          {:>12}", self.hung)?;
+        write!(f, "wrong                   {:>12}", self.wrong.len())
+    }
+}
+
+/// Which findings are left out: none, for what is claimed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ignored {
+    /// None.
+    Nothing,
+    /// Those of a rule.
+    Of(Rule),
+}
+
+/// Whether a finding says that threads may wait for ever.
+fn is_about_hanging(finding: &Finding) -> bool {
+    let rules = [Rule::DivergentBarrier, Rule::BarrierInDivergentLoop, Rule::UnmatchedBarriers];
+    rules.contains(&finding.rule)
+}
+
+/// Runs a random program with barriers a few times.
+///
+/// # Panics
+/// A generated program is not well-formed.
+#[must_use]
+pub fn check_random(seed: u64, launches: u32, ignored: Ignored) -> Tally {
+    let (program, kind) = random_program(seed);
+    let mut rng = SmallRng::seed_from_u64(seed);
+    // Calls in every other program: barriers in them, and calls under divergent control.
+    let text = match seed / 2 % 2 {
+        0 => runnable_alone(&program, kind, seed),
+        _ => runnable(&program, kind, seed),
+    };
+    let text = with_barriers(&text, kind, &mut rng);
+    check(&text, &mut rng, launches, ignored)
+        .unwrap_or_else(|| panic!("a generated program is refused:\n{text}"))
+}
+
+/// Runs `@f` of a text. None if the text is refused.
+#[must_use]
+pub fn check(text: &str, rng: &mut SmallRng, launches: u32, ignored: Ignored) -> Option<Tally> {
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).ok()?;
+    session.set_whole(module, true);
+    let functions: Vec<_> = session.functions(module).collect();
+    let database = session.database();
+    let has_barrier = functions.iter().any(|f| queries::has_barrier(database, f.input()));
+    let is_judged = |f: &phalanx::FunctionId| queries::barriers_are_judged(database, f.input());
+    let mut tally = Tally::default();
+    if !has_barrier || !functions.iter().all(is_judged) {
+        return Some(tally);
+    }
+    tally.programs = 1;
+    let findings: Vec<&Finding> =
+        functions.iter().flat_map(|&function| session.diagnostics(function)).collect();
+    let counts =
+        |finding: &&&Finding| is_about_hanging(finding) && ignored != Ignored::Of(finding.rule);
+    let is_found = findings.iter().any(|finding| counts(&finding));
+    let has_exit = findings.iter().any(|finding| finding.rule == Rule::BarrierAfterExit);
+    let context = std::sync::Arc::new(phalanx::ir::Context::new());
+    let parsed = phalanx::llvm::parse_module(context, text.as_bytes()).ok()?.module;
+    let program = Program::new(&parsed, session.target(module)).ok()?;
+    let mut has_hung = false;
+    for _ in 0..launches {
+        let mut memory = program.memory(rng.random()).ok()?;
+        let launch = oracle::launch(rng, &mut memory, 6_000)?;
+        match phalanx_simt::run(&program, "f", &launch, &mut memory, &mut Silent) {
+            Ok(report) => tally.passed += u64::from(!is_found && report.barriers > 0),
+            Err(Failure::Hang(_)) => has_hung = true,
+            Err(_) => {}
+        }
+    }
+    match is_found {
+        true => {
+            tally.found = 1;
+            tally.hung = u64::from(has_hung);
+        }
+        false => {
+            tally.silent = 1;
+            tally.exits = u64::from(has_exit);
+        }
+    }
+    if !is_found && has_hung {
+        tally.wrong.push(text.to_owned());
+    }
+    Some(tally)
+}
+
+/// The text with barriers before the ends of some blocks, and no others.
+fn with_barriers(text: &str, kind: Kind, rng: &mut SmallRng) -> String {
+    let barrier = match kind {
+        Kind::Amdgcn => "  call void @llvm.amdgcn.s.barrier()\n",
+        Kind::Nvptx => "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n",
+    };
+    // Few, so that there are programs in which all is well.
+    let rarity = rng.random_range(4..16u32);
+    let mut out = String::new();
+    let mut is_in_program = false;
+    for line in text.lines() {
+        if line.starts_with("define") {
+            is_in_program = line.contains("@f(") || line.contains("@h");
+        }
+        let word = line.trim_start().split(' ').next().unwrap_or_default();
+        if line.contains(barrier.trim()) {
+            continue;
+        }
+        if is_in_program && ["br", "ret", "switch"].contains(&word) && rng.random_ratio(1, rarity) {
+            out.push_str(barrier);
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,291 @@
+//! What `phalanx check` says: kernels with a mistake and their twins without, the formats, levels, and comparisons. `UPDATE_EXPECT=1`
+//! accepts changes.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use expect_test::expect_file;
+use phalanx_test_suite::kernels::{Manifest, Variant};
+use phalanx_testing::llvm_tools::{Outcome, Program, TIME_LIMIT};
+use rayon::prelude::*;
+use serde_json::Value;
+
+fn folder() -> PathBuf {
+    phalanx_test_suite::folder().join("check")
+}
+
+fn built() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("check")
+}
+
+/// Runs the command in a folder.
+fn check_in(folder: &Path, arguments: &[&str]) -> Outcome {
+    let arguments = ["check"].iter().chain(arguments).copied();
+    crate::phalanx().run_in(Some(folder), arguments, &[], TIME_LIMIT).expect("it starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Findings about a file, by JSON.
+fn findings(folder: &Path, arguments: &[&str]) -> Vec<Value> {
+    let arguments: Vec<&str> = ["--format", "json"].iter().chain(arguments).copied().collect();
+    let outcome = check_in(folder, &arguments);
+    let modules: Vec<Value> = serde_json::from_slice(&outcome.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", outcome.summary()));
+    modules.iter().flat_map(|m| m["diagnostics"].as_array().cloned().unwrap_or_default()).collect()
+}
+
+/// Levels that are looked at, and only with debug information: places are those of the source.
+fn variants(manifest: &Manifest) -> Vec<Variant> {
+    let mut variants = manifest.variants();
+    variants.retain(|variant| variant.debug && ["-O0", "-O2"].contains(&variant.level.as_str()));
+    variants
+}
+
+fn compiled(manifest: &Manifest, compiler: &Program, variant: &Variant) -> PathBuf {
+    manifest.compile(compiler, variant, &built()).unwrap_or_else(|error| panic!("{error:#}"))
+}
+
+/// Every kernel that is called wrong has a finding, every one that is called right has none, at each level of optimization.
+#[test]
+fn mistakes_are_found_and_their_twins_are_silent() {
+    let manifest = Manifest::read_checks().expect("manifest");
+    let Some(compiler) = manifest.compiler() else { return };
+    let mut codes = BTreeSet::new();
+    for variant in variants(&manifest) {
+        let file = compiled(&manifest, &compiler, &variant);
+        let file = file.to_string_lossy();
+        let source = fs::read_to_string(manifest.folder().join(&variant.file)).expect("source");
+        let found = findings(manifest.folder(), &["--suggest-launch", &*file]);
+        let mut kernels: BTreeSet<&str> = source
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .filter(|word| word.starts_with("wrong_"))
+            .collect();
+        for finding in &found {
+            let function = finding["function"].as_str().expect("a name");
+            let function = function.trim_start_matches("__clang_ocl_kern_imp_");
+            assert!(!function.starts_with("right_"), "{}: {finding:#}", variant.name());
+            kernels.remove(function);
+            codes.insert(finding["code"].as_str().expect("a code").to_owned());
+            let place = &finding["location"]["source"];
+            assert!(place["line"].as_u64().is_some_and(|line| line > 0), "{finding:#}");
+            assert!(!finding["reasons"].as_array().expect("reasons").is_empty(), "{finding:#}");
+        }
+        assert!(kernels.is_empty(), "{}: nothing found in {kernels:?}", variant.name());
+    }
+    // What is left are those of comparisons.
+    let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
+    let expected = ["PHX001", "PHX002", "PHX003", "PHX004", "PHX005", "PHX006", "PHX007"];
+    assert_eq!(codes, expected);
+}
+
+/// The text, in `check/expected`.
+#[test]
+fn texts() {
+    let manifest = Manifest::read_checks().expect("manifest");
+    let Some(compiler) = manifest.compiler() else { return };
+    for variant in variants(&manifest).into_iter().filter(|variant| variant.level == "-O2") {
+        let file = compiled(&manifest, &compiler, &variant);
+        let file = file.to_string_lossy();
+        let outcome = check_in(manifest.folder(), &["--suggest-launch", &*file]);
+        // Where a link has no line in the source, its place is in a file with a name of its own.
+        let shown = text(&outcome.stdout).replace(&*file, "module.ll");
+        let name = variant.name().trim_end_matches(".g");
+        expect_file![folder().join(format!("expected/{name}.txt"))].assert_eq(&shown);
+        let has_error = shown.lines().any(|line| line.starts_with("error["));
+        assert_eq!(outcome.status, Some(i32::from(has_error)), "{name}");
+    }
+}
+
+/// Few false alarms: over our kernels, for both targets, at `-O0` and `-O2`, there are no errors, and a warning has its reasons.
+#[test]
+fn our_kernels_have_no_errors() {
+    let manifest = Manifest::read().expect("manifest");
+    let Some(compiler) = manifest.compiler() else { return };
+    let folder = built().join("kernels");
+    let found: Vec<(String, Value)> = variants(&manifest)
+        .par_iter()
+        .flat_map_iter(|variant| {
+            let file = manifest
+                .compile(&compiler, variant, &folder)
+                .unwrap_or_else(|error| panic!("{error:#}"));
+            let found = findings(manifest.folder(), &[&*file.to_string_lossy()]);
+            found.into_iter().map(|finding| (variant.name().to_owned(), finding))
+        })
+        .collect();
+    let mut warned = BTreeSet::new();
+    for (name, finding) in &found {
+        assert_ne!(finding["level"], "error", "{name}: {finding:#}");
+        let reasons = finding["reasons"].as_array().expect("reasons");
+        assert!(reasons.iter().any(|reason| reason["kind"] == "part"), "{name}: {finding:#}");
+        assert!(reasons.iter().any(|reason| reason["kind"] == "because"), "{name}: {finding:#}");
+        if finding["level"] == "warning" {
+            let (code, line) = (finding["code"].as_str(), &finding["location"]["source"]["line"]);
+            let stem = name.split('.').next().unwrap_or_default();
+            warned.insert(format!("{stem} {} {line}", code.unwrap_or_default()));
+        }
+    }
+    // The number of rounds is the same for all, which takes to know that twice a number is the same on two ways; lanes share a row by
+    // `thread / 32`, which takes to know that waves are not cut across.
+    assert_eq!(
+        warned.into_iter().collect::<Vec<_>>(),
+        ["bfs_frontier PHX006 47", "bfs_frontier PHX006 51", "dynamic_programming PHX002 50",]
+    );
+}
+
+#[test]
+fn comparisons() {
+    let folder = folder().join("against");
+    for name in ["peeled", "sunk"] {
+        let (before, after) = (format!("{name}.before.ll"), format!("{name}.after.ll"));
+        let outcome = check_in(&folder, &["--against", &before, &after]);
+        expect_file![folder.join(format!("{name}.txt"))].assert_eq(&text(&outcome.stdout));
+        assert_eq!(outcome.status, Some(i32::from(name == "peeled")), "a barrier is an error");
+        let same = check_in(&folder, &["--against", &after, &after]);
+        assert_eq!(text(&same.stdout), "nothing found\n");
+    }
+}
+
+/// A file with one early exit: a note by itself.
+fn guarded(folder: &Path) -> PathBuf {
+    let path = folder.join("guarded.ll");
+    fs::write(&path, include_str!("../../check/guarded.ll")).expect("it can be written");
+    path
+}
+
+#[test]
+fn levels_and_statuses() {
+    let folder = tempfile::tempdir().expect("folder");
+    let file = guarded(folder.path());
+    let file = file.to_string_lossy();
+    let run = |arguments: &[&str]| {
+        let arguments: Vec<&str> = arguments.iter().copied().chain([&*file]).collect();
+        let outcome = check_in(folder.path(), &arguments);
+        let last = text(&outcome.stdout).lines().last().unwrap_or_default().to_owned();
+        (outcome.status, last)
+    };
+    let is = |code: i32, last: &str| (Some(code), last.to_owned());
+    assert_eq!(run(&[]), is(0, "1 note"));
+    assert_eq!(run(&["--deny", "PHX003"]), is(1, "1 error"));
+    assert_eq!(run(&["--warn", "barrier-after-exit"]), is(0, "1 warning"));
+    assert_eq!(run(&["--allow", "PHX003"]), is(0, "nothing found"));
+    assert_eq!(run(&["--allow", "all", "--deny", "PHX003"]), is(1, "1 error"));
+    assert_eq!(run(&["--level", "warning"]), is(0, "nothing found"));
+    assert_eq!(run(&["--group", "1"]), is(0, "nothing found"));
+    assert_eq!(run(&["--deny", "PHX999"]).0, Some(2));
+    // A file says the same, and the command line says it louder.
+    fs::write(folder.path().join("phalanx.toml"), "[check]\ndeny = [\"PHX003\"]\n").expect("file");
+    assert_eq!(run(&[]), is(1, "1 error"));
+    assert_eq!(run(&["--allow", "PHX003"]), is(0, "nothing found"));
+    fs::write(folder.path().join("phalanx.toml"), "[check]\nforbid = []\n").expect("file");
+    assert_eq!(run(&[]).0, Some(2));
+    fs::write(folder.path().join("phalanx.toml"), "[check]\nlevel = \"error\"\n").expect("file");
+    assert_eq!(run(&[]), is(0, "nothing found"));
+    assert_eq!(check_in(folder.path(), &["no-such-file.ll"]).status, Some(2));
+}
+
+#[test]
+fn what_metadata_and_comments_allow() {
+    let folder = tempfile::tempdir().expect("folder");
+    let source = include_str!("../../check/guarded.ll");
+    let count = |text: &str| {
+        let path = folder.path().join("allowed.ll");
+        fs::write(&path, text).expect("it can be written");
+        findings(folder.path(), &["allowed.ll"]).len()
+    };
+    assert_eq!(count(source), 1);
+    let barrier = "@llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)";
+    let with = |text: &str| source.replace(barrier, &format!("{barrier}{text}"));
+    assert_eq!(count(&with(" ; phalanx: allow(PHX003)")), 0);
+    assert_eq!(count(&with(" ; phalanx: allow(PHX001)")), 1);
+    let node = "\n!0 = !{!\"barrier-after-exit\"}\n";
+    assert_eq!(count(&(with(", !phalanx.allow !0") + node)), 0);
+    let header = "i32 %n) {";
+    let of_function = source.replace(header, "i32 %n) !phalanx.allow !0 {");
+    assert_ne!(of_function, source);
+    assert_eq!(count(&(of_function.clone() + node)), 0);
+    assert_eq!(count(&(of_function + "\n!0 = !{!\"PHX001\"}\n")), 1);
+    assert_eq!(count(&(source.to_owned() + "\n!phalanx.allow = !{!0}" + node)), 0);
+}
+
+#[test]
+fn baselines() {
+    let folder = tempfile::tempdir().expect("folder");
+    let source = include_str!("../../check/guarded.ll");
+    guarded(folder.path());
+    let written = check_in(folder.path(), &["--write-baseline", "known.json", "guarded.ll"]);
+    assert_eq!((written.status, text(&written.stdout)), (Some(0), String::new()));
+    let known = |text: &str| {
+        fs::write(folder.path().join("guarded.ll"), text).expect("it can be written");
+        findings(folder.path(), &["--baseline", "known.json", "guarded.ll"]).len()
+    };
+    assert_eq!(known(source), 0);
+    assert_eq!(known(&format!("; a line more\n\n{source}")), 0, "places may change");
+    assert_eq!(known(&source.replace("@guarded(", "@other(")), 1, "another function");
+    let barrier = "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
+    assert_eq!(known(&source.replace(barrier, &barrier.repeat(2))), 1, "one more of the same");
+}
+
+/// The log of a run with everything in it, against what the format demands.
+#[test]
+fn sarif() {
+    let manifest = Manifest::read_checks().expect("manifest");
+    let Some(compiler) = manifest.compiler() else { return };
+    let files: Vec<String> = variants(&manifest)
+        .iter()
+        .map(|variant| compiled(&manifest, &compiler, variant).to_string_lossy().into_owned())
+        .collect();
+    let mut arguments = vec!["--format", "sarif", "--suggest-launch"];
+    arguments.extend(files.iter().map(String::as_str));
+    let outcome = check_in(manifest.folder(), &arguments);
+    assert_eq!(outcome.status, Some(1));
+    let log: Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
+    crate::sarif_format::validate(&log);
+    let results = log["runs"][0]["results"].as_array().expect("results");
+    assert!(results.len() > 10, "{}", results.len());
+}
+
+#[test]
+fn watching() {
+    let folder = tempfile::tempdir().expect("folder");
+    guarded(folder.path());
+    let outcome = check_in(folder.path(), &["--watch", "--watch-rounds", "1", "guarded.ll"]);
+    let shown = text(&outcome.stdout);
+    assert!(shown.contains("1 note\nguarded.ll: read in "), "{shown}");
+    assert!(shown.contains(" ms, checked in "), "{shown}");
+}
+
+/// Every code has a page that says what there is to say, and every page a code.
+#[test]
+fn pages() {
+    let docs = phalanx_test_suite::folder().join("../docs/diagnostics");
+    let mut pages: Vec<String> = fs::read_dir(&docs)
+        .expect("folder")
+        .map(|entry| entry.expect("entry").file_name().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with("PHX"))
+        .map(|name| name.trim_end_matches(".md").to_owned())
+        .collect();
+    pages.sort();
+    let list = fs::read_to_string(docs.join("README.md")).expect("list");
+    for code in &pages {
+        let outcome = check_in(&docs, &["--explain", code]);
+        assert_eq!(outcome.status, Some(0), "{code} has a page, but is no code");
+        let page = text(&outcome.stdout);
+        assert!(page.starts_with(&format!("# {code}: ")), "{code}");
+        for part in
+            ["## What", "## Example", "## Why", "## How to fix", "## When it is a false alarm"]
+        {
+            assert!(page.contains(part), "{code} has no `{part}`");
+        }
+        assert!(list.contains(&format!("[{code}]({code}.md)")), "{code} is not listed");
+    }
+    let codes = crate::sarif_format::codes(
+        &check_in(&docs, &["--format", "sarif", "../../test-suite/check/guarded.ll"]).stdout,
+    );
+    assert_eq!(codes, pages);
+}
