@@ -20,6 +20,7 @@
 //! | [`licm`](licm::Licm) | moves what does not change in a loop before it |
 //! | [`move-convergent`](move_convergent::MoveConvergent) | moves convergent operations where all groups stay: above a uniform branch, out of loops, to where they are read |
 //! | [`remove-redundant-barriers`](redundant_barriers::RemoveRedundantBarriers) | removes barriers between which nothing is accessed; for who asks for it |
+//! | [`infer-address-spaces`](infer_address_spaces::InferAddressSpaces) | makes generic accesses accesses of the space they lead to |
 //! | [`infer-convergence-attrs`](infer_convergence_attrs::InferConvergenceAttrs) | drops `convergent`, infers `memory(..)` and `nodivergencesource` |
 //! | [`infer-convergence-tokens`](convergence_tokens::InferConvergenceTokens) | says by tokens which threads execute convergent operations together |
 //! | [`drop-convergence-tokens`](convergence_tokens::DropConvergenceTokens) | takes them away where control flow says the same |
@@ -38,6 +39,7 @@ pub mod early_cse;
 mod equal;
 pub mod fold;
 pub mod groups;
+pub mod infer_address_spaces;
 pub mod infer_convergence_attrs;
 pub mod inst_simplify;
 pub mod licm;

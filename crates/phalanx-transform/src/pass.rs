@@ -10,6 +10,7 @@ use crate::{
     convergence_tokens::{DropConvergenceTokens, InferConvergenceTokens},
     dce::Dce,
     early_cse::EarlyCse,
+    infer_address_spaces::InferAddressSpaces,
     infer_convergence_attrs::InferConvergenceAttrs,
     inst_simplify::InstSimplify,
     licm::Licm,
@@ -136,6 +137,7 @@ impl Registry {
         registry.add_with("remove-redundant-barriers", |parameters| {
             Ok(Arc::new(RemoveRedundantBarriers::with_parameters(parameters)?))
         });
+        registry.add(Arc::new(InferAddressSpaces));
         registry.add(Arc::new(InferConvergenceAttrs));
         registry.add(Arc::new(InferConvergenceTokens));
         registry.add(Arc::new(DropConvergenceTokens));

@@ -18,6 +18,7 @@ pub mod legality;
 pub mod motions;
 pub mod oracle;
 pub mod reference;
+pub mod spaces;
 mod text;
 pub mod tokens;
 pub mod transforms;
