@@ -13,6 +13,7 @@ pub mod explain;
 pub mod follow;
 pub mod launch;
 pub mod legality;
+pub mod loads;
 pub mod lower;
 pub mod memory;
 pub mod summary;

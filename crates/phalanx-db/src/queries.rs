@@ -20,6 +20,8 @@
 //! after edits; [`repairs`] counts how often. [`explain()`] says why something diverges, from [`derivations`];
 //! [`variance()`] answers in Kong's terms, and [`assumed_divergence`] where barriers are taken to be used rightly.
 //!
+//! Memory: [`memory_ssa`], and [`load_classes`] for loads that may take a cheaper way.
+//!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
 mod calls;
@@ -29,6 +31,7 @@ mod follow;
 mod graph;
 mod graph_slot;
 mod legality;
+mod loads;
 mod memory;
 mod summaries;
 mod within_group;
@@ -39,6 +42,7 @@ pub use facts::*;
 pub use follow::*;
 pub use graph::*;
 pub use legality::*;
+pub use loads::*;
 pub use memory::*;
 pub use summaries::*;
 pub use within_group::*;

@@ -646,7 +646,7 @@ fn intrinsic_name<'a>(context: &'a Context, body: &Body, call: InstId) -> Option
     }
 }
 
-pub(super) fn value_type(code: Code<'_>, value: Value) -> Option<Type> {
+pub(crate) fn value_type(code: Code<'_>, value: Value) -> Option<Type> {
     match value.kind() {
         phalanx_ir::ValueKind::Inst(inst) => Some(code.body.inst(inst).ty),
         phalanx_ir::ValueKind::Arg(position) => code.header.params.get(position as usize).copied(),
