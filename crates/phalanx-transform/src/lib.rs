@@ -20,6 +20,7 @@
 //! | [`licm`](licm::Licm) | moves what does not change in a loop before it |
 //! | [`infer-convergence-attrs`](infer_convergence_attrs::InferConvergenceAttrs) | drops `convergent`, infers `memory(..)` and `nodivergencesource` |
 //! | [`annotate-uniform`](annotate_uniform::AnnotateUniform) | tells AMDGPU's backend what is uniform |
+//! | [`mark-loads`](mark_loads::MarkLoads) | tells backends which loads may take a cheaper way |
 //!
 //! It knows no files, no terminal and no salsa.
 //!
@@ -35,6 +36,7 @@ pub mod infer_convergence_attrs;
 pub mod inst_simplify;
 pub mod licm;
 mod manager;
+pub mod mark_loads;
 mod memory;
 mod pass;
 mod pipeline;

@@ -8,7 +8,7 @@ use phalanx_ir::BuildError;
 use crate::{
     annotate_uniform::AnnotateUniform, dce::Dce, early_cse::EarlyCse,
     infer_convergence_attrs::InferConvergenceAttrs, inst_simplify::InstSimplify, licm::Licm,
-    simplify_cfg::SimplifyCfg,
+    mark_loads::MarkLoads, simplify_cfg::SimplifyCfg,
 };
 
 /// Whether a pass changed a function.
@@ -128,6 +128,9 @@ impl Registry {
         registry.add(Arc::new(InferConvergenceAttrs));
         registry.add_as("amdgpu-annotate-uniform", Arc::new(AnnotateUniform));
         registry.add(Arc::new(AnnotateUniform));
+        registry.add_with("mark-loads", |parameters| {
+            Ok(Arc::new(MarkLoads::with_parameters(parameters)?))
+        });
         registry
     }
 
