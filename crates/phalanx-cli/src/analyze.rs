@@ -122,6 +122,7 @@ fn sections(chosen: &[Section]) -> Sections {
         values: has(Section::Values),
         uses: has(Section::Uses),
         blocks: has(Section::Blocks),
+        loads: has(Section::Loads),
         trees: has(Section::Trees),
     }
 }

@@ -11,7 +11,7 @@
 //!
 //! # Marks that stand there
 //!
-//! A load that is marked here gets `!phalanx.marked` as well. Such a mark is a conclusion and proves nothing: when the pass runs again
+//! A load that is marked here gets `!phalanx.invariant.load` or `!phalanx.noclobber` as well. Such a mark is a conclusion and proves nothing: when the pass runs again
 //! it is found anew, and goes if it does not hold any more. Marks without it are promises of whoever made the code, and stay.
 //! A mark says what is true of the code as it is: run the pass last, or again. Loads that became `ldu` stay calls.
 //!
@@ -25,7 +25,7 @@ use phalanx_ir::{
     constant::ConstKind,
     metadata::kind,
 };
-use phalanx_target::{Architecture, AddressSpace, address_space::SpaceKind};
+use phalanx_target::{AddressSpace, Architecture, address_space::SpaceKind};
 
 use crate::annotate_uniform::empty_node;
 use crate::code::Code;
@@ -34,6 +34,8 @@ use crate::pass::{Outcome, Parameters, Pass, PassError};
 const INVARIANT: &str = "invariant.load";
 const NO_CLOBBER: &str = "amdgpu.noclobber";
 const UNIFORM: &str = "amdgpu.uniform";
+/// Attached beside `!amdgpu.noclobber` where it was put here.
+const OUR_NO_CLOBBER: &str = "phalanx.noclobber";
 
 /// See the [module documentation](self).
 #[derive(Copy, Clone, Debug, Default)]
@@ -79,7 +81,8 @@ impl Pass for MarkLoads {
         let node = match plan.add.is_empty() {
             true => None,
             false => {
-                let kinds = [INVARIANT, NO_CLOBBER, UNIFORM, queries::OUR_MARK];
+                let kinds =
+                    [INVARIANT, NO_CLOBBER, UNIFORM, queries::OUR_INVARIANT, OUR_NO_CLOBBER];
                 Some(empty_node(db, function, &kinds)?)
             }
         };
@@ -102,9 +105,7 @@ impl Pass for MarkLoads {
                 let generic = edit.type_of(address);
                 let header = header(context, name, ty);
                 let callee = Callee::indirect(
-                    context
-                        .constant(context.ptr_type(0), ConstKind::Global(header.name))
-                        .into(),
+                    context.constant(context.ptr_type(0), ConstKind::Global(header.name)).into(),
                     header.ty,
                 );
                 let mut at = edit.before(*load);
@@ -175,8 +176,9 @@ impl Plan {
             };
             kind.is_some_and(|kind| code.extras.attachments_of(load.inst).any(|a| a.kind == kind))
         };
-        let marks = [mark, queries::OUR_MARK].map(|mark| (load.inst, mark));
-        match (wanted, has(mark), has(queries::OUR_MARK)) {
+        let ours = if mark == INVARIANT { queries::OUR_INVARIANT } else { OUR_NO_CLOBBER };
+        let marks = [mark, ours].map(|mark| (load.inst, mark));
+        match (wanted, has(mark), has(ours)) {
             (true, false, _) => self.add.extend(marks),
             (false, true, true) => self.remove.extend(marks),
             _ => {}

@@ -236,7 +236,7 @@ fn a_mark_of_ours_proves_nothing() {
         &nvptx(
             "define ptx_kernel void @f(ptr addrspace(1) %p) {
   %theirs = load i32, ptr addrspace(1) %p, !invariant.load !0
-  %ours = load i32, ptr addrspace(1) %p, !invariant.load !0, !phalanx.marked !0
+  %ours = load i32, ptr addrspace(1) %p, !invariant.load !0, !phalanx.invariant.load !0
   ret void
 }
 !0 = !{}",

@@ -30,8 +30,8 @@ use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
 
-/// Attached to instructions whose marks were made by a transform of ours: these are conclusions, and prove nothing.
-pub const OUR_MARK: &str = "phalanx.marked";
+/// Attached beside `!invariant.load` where a transform of ours put that: it is a conclusion, and proves nothing.
+pub const OUR_INVARIANT: &str = "phalanx.invariant.load";
 
 /// What pointers of a function are made from.
 ///
@@ -175,7 +175,7 @@ fn variable(db: &dyn Db, function: FunctionInput, name: GlobalName) -> Variable 
 #[salsa::tracked(returns(ref))]
 pub fn promised_loads(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
     let (body, extras) = (function.body(db), function.extras(db));
-    let ours = function.module(db).context(db).find_symbol(OUR_MARK.as_bytes());
+    let ours = function.module(db).context(db).find_symbol(OUR_INVARIANT.as_bytes());
     let marked = extras.attachments.iter().filter(|(inst, attachment)| {
         attachment.kind == kind::INVARIANT_LOAD
             && body.inst(*inst).opcode == Opcode::Load

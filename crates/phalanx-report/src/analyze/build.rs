@@ -17,6 +17,7 @@ use super::model::{
     Summary, TreeEdge, Trees, UseReport, ValueReport,
 };
 use crate::llvm::BlockNames as _;
+use crate::loads::{LoadReport, Words};
 
 /// Which parts of the model to fill in.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -31,6 +32,8 @@ pub struct Sections {
     pub uses: bool,
     /// Blocks and their control divergence.
     pub blocks: bool,
+    /// Loads.
+    pub loads: bool,
     /// Dominator and post-dominator trees.
     pub trees: bool,
 }
@@ -43,6 +46,7 @@ impl Sections {
         values: true,
         uses: true,
         blocks: true,
+        loads: true,
         trees: true,
     };
 }
@@ -80,6 +84,7 @@ pub fn report_function(
         },
         barriers,
         varying: varying(scope, queries::launch_facts(db, input)),
+        module: printer,
         printer: printer.function(function),
         lines: Lines::new(db, input, source),
     };
@@ -100,6 +105,7 @@ struct Builder<'a> {
     divergence: &'a Divergence,
     barriers: Option<BarrierModel>,
     varying: SourceSet,
+    module: &'a ModulePrinter<'a>,
     printer: FunctionPrinter<'a>,
     lines: Lines<'a>,
 }
@@ -134,6 +140,7 @@ impl Builder<'_> {
             values: sections.values.then_some(values),
             temporal_uses: sections.uses.then_some(uses),
             blocks: sections.blocks.then(|| self.blocks()),
+            loads: sections.loads.then(|| self.loads()),
             trees: sections.trees.then(|| self.trees()),
         }
     }
@@ -278,6 +285,11 @@ impl Builder<'_> {
                 }
             })
             .collect()
+    }
+
+    fn loads(&self) -> Vec<LoadReport> {
+        let (db, input, module) = (self.db, self.input, self.module);
+        Words { db, input, module, printer: &self.printer, lines: &self.lines }.loads()
     }
 
     fn trees(&self) -> Trees {

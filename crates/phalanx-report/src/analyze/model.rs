@@ -5,6 +5,8 @@
 
 use serde::Serialize;
 
+use crate::loads::LoadReport;
+
 /// A module.
 #[derive(Clone, Debug, Serialize)]
 pub struct ModuleReport {
@@ -46,6 +48,9 @@ pub struct FunctionReport {
     /// Blocks and their control divergence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<Vec<BlockReport>>,
+    /// Loads, and which may take a cheaper way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loads: Option<Vec<LoadReport>>,
     /// Dominator and post-dominator trees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trees: Option<Trees>,

@@ -7,6 +7,7 @@ use std::fmt::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use super::model::{FunctionReport, ModuleReport, Place, Trees};
+use crate::loads::write_loads;
 
 const TITLE: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -116,6 +117,10 @@ fn write_function(function: &FunctionReport, all: bool, out: &mut String) -> fmt
                 sources(&block.sources)
             )?;
         }
+    }
+    if let Some(loads) = function.loads.as_ref().filter(|loads| !loads.is_empty()) {
+        heading("loads", out)?;
+        write_loads(loads, out)?;
     }
     if let Some(trees) = &function.trees {
         write_trees(trees, out)?;

@@ -11,7 +11,6 @@ fn check_nvptx(pipeline: &str, functions: &str, expected: &Expect) {
     expected.assert_eq(&print(&db, module));
 }
 
-
 #[test]
 fn amdgpu_scalar_loads() {
     check(
@@ -31,7 +30,7 @@ fn amdgpu_scalar_loads() {
               %x = call i32 @llvm.amdgcn.workitem.id.x()
               %same = getelementptr i32, ptr addrspace(1) %p, i32 %n, !amdgpu.uniform !0
               %own = getelementptr i32, ptr addrspace(1) %p, i32 %x
-              %1 = load i32, ptr addrspace(1) %same, align 4, !amdgpu.noclobber !0, !phalanx.marked !0
+              %1 = load i32, ptr addrspace(1) %same, align 4, !amdgpu.noclobber !0, !phalanx.noclobber !0
               %2 = load i32, ptr addrspace(1) %own, align 4
               store i32 %1, ptr addrspace(1) %own, align 4
               %3 = load i32, ptr addrspace(1) %same, align 4
@@ -53,7 +52,7 @@ fn nvptx_loads_of_what_nobody_writes() {
          }",
         &expect![[r#"
             define ptx_kernel void @f(ptr noalias %in, ptr noalias %out, ptr %plain) {
-              %1 = load i32, ptr %in, align 4, !invariant.load !0, !phalanx.marked !0
+              %1 = load i32, ptr %in, align 4, !invariant.load !0, !phalanx.invariant.load !0
               %2 = load i32, ptr %plain, align 4
               store i32 %1, ptr %out, align 4
               ret void
@@ -84,7 +83,7 @@ fn ldu_on_request() {
               %4 = call ptr @llvm.nvvm.ldu.global.p.p0.p1(ptr addrspace(1) %typed, i32 8)
               %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
               %own = getelementptr i32, ptr %in, i32 %x
-              %5 = load i32, ptr %own, align 4, !invariant.load !0, !phalanx.marked !0
+              %5 = load i32, ptr %own, align 4, !invariant.load !0, !phalanx.invariant.load !0
               store i32 %2, ptr %out, align 4
               ret void
             }
@@ -98,7 +97,7 @@ fn marks_of_ours_that_do_not_hold_go() {
     check_nvptx(
         "mark-loads",
         "define ptx_kernel void @f(ptr noalias %p) {
-           %1 = load i32, ptr %p, align 4, !invariant.load !0, !phalanx.marked !0
+           %1 = load i32, ptr %p, align 4, !invariant.load !0, !phalanx.invariant.load !0
            %2 = load i32, ptr %p, align 4, !invariant.load !0
            store i32 %1, ptr %p, align 4
            ret void
@@ -117,7 +116,7 @@ fn marks_of_ours_that_do_not_hold_go() {
         "mark-loads",
         "define amdgpu_kernel void @f(ptr addrspace(1) %p) {
            store i32 1, ptr addrspace(1) %p, align 4
-           %1 = load i32, ptr addrspace(1) %p, align 4, !amdgpu.noclobber !0, !phalanx.marked !0
+           %1 = load i32, ptr addrspace(1) %p, align 4, !amdgpu.noclobber !0, !phalanx.noclobber !0
            %2 = load i32, ptr addrspace(1) %p, align 4, !amdgpu.noclobber !0
            ret void
          }
