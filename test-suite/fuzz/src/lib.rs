@@ -13,6 +13,7 @@ pub mod edits;
 mod entropy;
 mod graphs;
 pub mod legality;
+pub mod loads;
 pub mod oracle;
 pub mod reference;
 mod text;
