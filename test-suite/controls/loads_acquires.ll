@@ -11,7 +11,8 @@ define amdgpu_kernel void @f(ptr addrspace(1) noalias readonly %r, ptr addrspace
 entry:
   %x = call i32 @llvm.amdgcn.workitem.id.x()
   %y = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %x)
-  %here = getelementptr i32, ptr addrspace(1) %a, i32 %y
+  %place = getelementptr i32, ptr addrspace(1) %a, i32 %y
+  %here = freeze ptr addrspace(1) %place
   store i32 1, ptr addrspace(1) %here
   call void @llvm.amdgcn.s.barrier()
   %there = getelementptr i32, ptr addrspace(1) %here, i32 4

@@ -8,6 +8,7 @@
 
 pub mod affect;
 pub mod control;
+pub mod data_flow;
 pub mod divergence;
 pub mod explain;
 pub mod follow;

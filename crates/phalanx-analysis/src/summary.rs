@@ -45,6 +45,8 @@ pub mod returns;
 pub use effects::{Effects, Spaces};
 pub use outcome::{Dependence, Outcome};
 
+use std::borrow::Cow;
+
 use phalanx_graph::PostDomTree;
 use phalanx_ir::{
     Context, FunctionHeader, GlobalName, InstId, Opcode, Type, TypeKind, attributes::AttrKind,
@@ -61,7 +63,7 @@ use returns::Returns;
 /// What a function knows of others: of those that it calls, and of those that call it.
 pub trait CallFacts {
     /// What a call of a function of the module does; none when it is not known.
-    fn summary(&self, callee: GlobalName) -> Option<Summary>;
+    fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>>;
     /// The sources of an argument; none when not all callers are known.
     fn argument(&self, position: u32) -> Option<SourceSet>;
 }
@@ -71,7 +73,7 @@ pub trait CallFacts {
 pub struct NoCallFacts;
 
 impl CallFacts for NoCallFacts {
-    fn summary(&self, _: GlobalName) -> Option<Summary> {
+    fn summary(&self, _: GlobalName) -> Option<Cow<'_, Summary>> {
         None
     }
 
@@ -165,7 +167,7 @@ pub fn is_copied(context: &Context, header: &FunctionHeader, position: usize) ->
 struct WithoutArguments<'a>(&'a dyn CallFacts, Code<'a>);
 
 impl CallFacts for WithoutArguments<'_> {
-    fn summary(&self, callee: GlobalName) -> Option<Summary> {
+    fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>> {
         self.0.summary(callee)
     }
 
@@ -211,13 +213,17 @@ fn summarize_with(
     returns: &Returns,
 ) -> Summary {
     let effects = Effects::of(code, around, flow.cycles);
+    let is_void = code.header.ret == Type::VOID;
+    if is_void && writes_memory(code) {
+        return Summary { effects, is_timeless: false, ..Summary::bottom(code.header) };
+    }
     let facts = WithoutArguments(around.calls, code);
     let around = Surroundings { calls: &facts, ..around };
     let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
     let table = lower::full_with(code, around, &memory, 0);
     let mut summary = Summary { effects, ..Summary::bottom(code.header) };
     summary.is_timeless = is_timeless(code, &table);
-    if code.header.ret == Type::VOID {
+    if is_void {
         return summary;
     }
     let numbering = Numbering::new(code.header);
@@ -267,6 +273,17 @@ fn member_count(code: Code<'_>) -> usize {
         TypeKind::Struct { fields, .. } if fields.len() <= MOST => fields.len(),
         _ => 0,
     }
+}
+
+/// Whether there is an instruction that writes to memory or orders accesses, so that a call has a time.
+fn writes_memory(code: Code<'_>) -> bool {
+    let is_write = |inst: InstId| {
+        matches!(
+            code.body.inst(inst).opcode,
+            Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg | Opcode::Fence
+        )
+    };
+    code.flow.order().iter().any(|&block| code.body.block_insts(block).any(is_write))
 }
 
 /// Whether every instruction is a pure function of its operands and of the thread, and nothing is written.

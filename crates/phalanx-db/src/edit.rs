@@ -80,8 +80,12 @@ impl Drop for InDatabase<'_> {
         if let Some(mentions) = mentions {
             self.db.set_mentions(self.function, mentions);
         }
+        let is_changed = self.body.is_some();
         put_back!(flow, set_flow);
         put_back!(body, set_body);
+        if is_changed {
+            self.db.set_size(self.function);
+        }
         put_back!(extras, set_extras);
     }
 }

@@ -204,6 +204,7 @@ impl Database {
             self.set_mentions(function, Mentions::default());
             function.set_flow(self).to(Default::default());
             function.set_body(self).to(Default::default());
+            self.set_size(function);
             function.set_extras(self).to(Default::default());
             function.set_use_list_orders(self).to(Vec::new());
         }
@@ -228,6 +229,7 @@ impl Database {
                 input.set_header(self).with_durability(high).to(header);
                 input.set_flow(self).with_durability(high).to(flow);
                 input.set_body(self).with_durability(high).to(body);
+                self.set_size(input);
                 input.set_extras(self).with_durability(high).to(extras);
                 input.set_use_list_orders(self).with_durability(high).to(use_list_orders);
                 input.set_launch(self).with_durability(high).to(LaunchStatement::default());

@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use phalanx_analysis::follow::LARGE;
 use phalanx_ir::{
     Body, Context, Extras, Flow, Function, FunctionHeader, GlobalName, Module,
     function::FunctionRef, module::UseListOrder,
@@ -17,7 +18,9 @@ use phalanx_ir::{
 use phalanx_llvm::SourceMap;
 use phalanx_target::LaunchStatement;
 
-use crate::{Database, Mentions};
+use salsa::{Durability, Setter};
+
+use crate::{Database, Mentions, queries::Slots};
 
 /// A module: its functions, and a shell with everything else.
 #[salsa::input(debug)]
@@ -90,6 +93,27 @@ pub struct FunctionInput {
     /// depend on other edits.
     #[returns(ref)]
     pub mentions: Mentions,
+    /// Whether the function is so large that its divergence is repaired rather than found again. Follows from `body`, as `mentions` does.
+    #[returns(copy)]
+    pub is_large: bool,
+    /// What is kept between edits. Never set.
+    #[returns(ref)]
+    pub(crate) slots: Arc<Slots>,
+}
+
+/// Whether a function with this body is large.
+fn is_large(body: &Body) -> bool {
+    body.id_count() >= LARGE
+}
+
+impl Database {
+    /// Sets what follows from the body alone and is compared by its size, if it is different.
+    pub(crate) fn set_size(&mut self, function: FunctionInput) {
+        let is_large = is_large(function.body(self));
+        if function.is_large(self) != is_large {
+            function.set_is_large(self).with_durability(Durability::HIGH).to(is_large);
+        }
+    }
 }
 
 impl FunctionInput {
@@ -113,9 +137,12 @@ impl FunctionInput {
         let Function { header, flow, body, extras, use_list_orders } = function;
         let launch = LaunchStatement::default();
         let mentions = Mentions::of(module.context(db), &body);
-        let orders = use_list_orders;
-        FunctionInput::builder(module, header, flow, body, extras, orders, launch, mentions)
-            .durability(salsa::Durability::HIGH)
-            .new(db)
+        let (orders, is_large, slots) = (use_list_orders, is_large(&body), Arc::default());
+        FunctionInput::builder(
+            module, header, flow, body, extras, orders, launch, mentions, is_large, slots,
+        )
+        .durability(Durability::HIGH)
+        .slots_durability(Durability::NEVER_CHANGE)
+        .new(db)
     }
 }

@@ -113,6 +113,7 @@ impl Database {
         update!(header, set_header);
         update!(flow, set_flow);
         update!(body, set_body);
+        self.set_size(input);
         update!(extras, set_extras);
         update!(use_list_orders, set_use_list_orders);
         changed

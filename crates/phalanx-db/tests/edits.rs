@@ -319,7 +319,7 @@ fn uniformity_is_repaired_too() {
         fixture.db.take_log();
         queries::uniformity(&fixture.db, function);
     }
-    assert_eq!(fixture.ran(), "`callees`, `is_large`, `uniformity`");
+    assert_eq!(fixture.ran(), "`callees`, `uniformity`");
 }
 
 #[test]

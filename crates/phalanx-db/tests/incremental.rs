@@ -139,7 +139,6 @@ fn divergence_asks_for_what_it_needs_only() {
         cycles(first)
         divergence(first)
         dom_tree(first)
-        is_large(first)
         launch_facts(first)
         sync_dependence(first)
         target(module)
@@ -181,7 +180,6 @@ fn an_instruction_edit_leaves_flow_facts_and_the_other_function_alone() {
     expect![[r#"
         affect_map(first)
         callees(first)
-        is_large(first)
         llvm_affect_map(first)"#]]
     .assert_eq(&fixture.ran());
 }
@@ -206,7 +204,6 @@ fn a_flow_edit_reruns_the_facts_of_that_function() {
         divergence(second)
         dom_frontier(second)
         dom_tree(second)
-        is_large(second)
         llvm_affect_map(second)
         postdom_tree(second)
         sync_dependence(second)
@@ -234,7 +231,6 @@ fn an_added_function_runs_alone() {
         divergence(third)
         dom_frontier(third)
         dom_tree(third)
-        is_large(third)
         launch_facts(third)
         llvm_affect_map(third)
         postdom_tree(third)

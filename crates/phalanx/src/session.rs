@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use phalanx_analysis::{
     affect::UserKind,
+    data_flow::DataFlow,
     divergence::{Divergence, ValueTable},
     explain::Link,
     legality::Legality,
@@ -338,6 +339,11 @@ impl Session {
     /// What affects what, and what each definition contributes by itself.
     pub fn affect_map(&self, function: FunctionId) -> Option<&ValueTable> {
         queries::affect_map(&self.db, function.0).as_ref()
+    }
+
+    /// What anything directly influences, memory included: Kong's affect map in full.
+    pub fn data_flow(&self, function: FunctionId) -> Option<&DataFlow> {
+        queries::data_flow(&self.db, function.0).as_ref()
     }
 
     /// What diverges, by everything we know.

@@ -96,6 +96,39 @@ fn iterated_control_dependence_on_a_barrier_shows_nothing() {
     assert!(assumed.is_divergent(condition, Scope::Workgroup), "only the terminator is overridden");
 }
 
+/// Private memory carries states from stores to loads; its versions are no statements.
+#[test]
+fn variance_through_private_memory() {
+    let text = br#"
+target triple = "amdgcn-amd-amdhsa"
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workitem.id.y()
+define amdgpu_kernel void @f(i1 %c) {
+entry:
+  %slot = alloca i32, addrspace(5)
+  %x = call i32 @llvm.amdgcn.workitem.id.x()
+  %y = call i32 @llvm.amdgcn.workitem.id.y()
+  store i32 %x, ptr addrspace(5) %slot
+  br i1 %c, label %other, label %exit
+other:
+  store i32 %y, ptr addrspace(5) %slot
+  br label %exit
+exit:
+  %back = load i32, ptr addrspace(5) %slot
+  ret void
+}
+"#;
+    let mut session = Session::new();
+    let module = session.read(text).expect("it is valid");
+    let kernel = session.function(module, "f").expect("it is defined");
+    let code = session.code(kernel);
+    let variance = session.variance(kernel).expect("it has a body");
+    let numbering = Numbering::new(code.header);
+    let back = code.body.block_insts(code.flow.order()[2]).next().expect("the load");
+    assert_eq!(variance.value(numbering.inst(back)), SourceSet::X | SourceSet::Y);
+    assert_eq!(variance.statement(numbering.inst(back)), SourceSet::X | SourceSet::Y);
+}
+
 /// States are subsets of {x, y, z}; a store has those of what it reads and of whether it is executed.
 #[test]
 fn variance_of_values_statements_and_blocks() {

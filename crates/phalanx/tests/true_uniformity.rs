@@ -21,6 +21,7 @@ declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
 
 define amdgpu_kernel void @f(ptr addrspace(1) %out, i32 %n) {
 entry:
+  %slot = alloca i32, addrspace(5)
   %id = call i32 @llvm.amdgcn.workitem.id.x()
   %group = call i32 @llvm.amdgcn.workgroup.id.x()
   %loaded = load i32, ptr addrspace(1) %out
@@ -38,6 +39,8 @@ rest:
   br i1 %is.low, label %low, label %exit
 low:
   %there = load i32, ptr addrspace(1) %out
+  store i32 %group, ptr addrspace(5) %slot
+  %back = load i32, ptr addrspace(5) %slot
   %scaled = mul i32 %sum, %first
   br label %exit
 exit:
@@ -93,7 +96,7 @@ fn equal_over_all_lanes_at_all_times() {
             }
         }
     }
-    assert_eq!(truly, ["group", "loaded", "first", "sum", "scaled", "same"]);
+    assert_eq!(truly, ["slot", "group", "loaded", "first", "sum", "scaled", "same"]);
     // Uniform for those who are there, and no more.
-    assert_eq!(here, ["i", "next", "again", "there"]);
+    assert_eq!(here, ["i", "next", "again", "there", "back"]);
 }

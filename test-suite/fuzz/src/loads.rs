@@ -86,8 +86,12 @@ pub fn check(text: &str, seed: u64, launches: u32, omitted: Option<Omitted>) -> 
         let mut args: Vec<Arg> = addresses.into_iter().map(Arg::bits).collect();
         args.push(Arg::bits(u128::from(rng.random_range(0..4u32))));
         let orders = [Order::Lockstep, Order::Turns(7), Order::Random(rng.random())];
-        let shapes: [([u32; 3], [u32; 3]); 4] =
-            [([1; 3], [8, 1, 1]), ([1; 3], [40, 1, 1]), ([2, 1, 1], [4, 1, 1]), ([1; 3], [4, 2, 1])];
+        let shapes: [([u32; 3], [u32; 3]); 4] = [
+            ([1; 3], [8, 1, 1]),
+            ([1; 3], [40, 1, 1]),
+            ([2, 1, 1], [4, 1, 1]),
+            ([1; 3], [4, 2, 1]),
+        ];
         let (grid, block) = *shapes.choose(&mut rng)?;
         let launch = Launch {
             grid,

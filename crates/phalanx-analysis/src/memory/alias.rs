@@ -13,7 +13,7 @@
 //! | no | made from two different objects: stack slots, variables of the module, `noalias` arguments, results of `noalias` calls |
 //! | no | a stack slot, and an argument |
 //! | no | a stack slot whose address goes nowhere, and anything that is not made from it |
-//! | may | anything else |
+//! | may | anything else; types may say no where addresses do not ([`tbaa`](super::tbaa)) |
 //!
 //! `must` is said when both start at one byte, whatever their sizes, as LLVM does; `partial` when they overlap otherwise.
 //!

@@ -181,6 +181,12 @@ impl MemorySsa {
         &rest[..count]
     }
 
+    /// How many touches of classes there are: events are numbered below this.
+    #[must_use]
+    pub fn event_count(&self) -> usize {
+        self.touches.len()
+    }
+
     /// Phis of classes, by block and class.
     #[must_use]
     pub fn ssa(&self) -> &Ssa {

@@ -10,6 +10,7 @@
 //! | [`hssa`] | these, and one variable per class of memory for the rest |
 //! | [`alias`] | whether two accesses may touch the same bytes |
 //! | [`order`] | which instructions make visible what other threads wrote |
+//! | [`tbaa`] | whether their types say that they do not |
 //! | [`classic`] | one variable for all of memory, as LLVM has it; the walker |
 
 pub mod alias;
@@ -21,6 +22,7 @@ pub mod origins;
 pub mod private;
 pub mod sizes;
 pub mod ssa;
+pub mod tbaa;
 
 pub use alias::{Alias, AliasQuery, Location};
 pub use classic::ClassicMemorySsa;
@@ -30,3 +32,4 @@ pub use private::PrivateMemory;
 pub(crate) use private::value_type;
 pub use sizes::{TypeLayout, TypeSizes};
 pub use ssa::Ssa;
+pub use tbaa::Tbaa;

@@ -544,13 +544,13 @@ impl Scan<'_> {
         accesses.retain(|access| objects[access.object as usize].is_private);
         let mut slots: Vec<Slot> = Vec::new();
         let divided = divide(&objects, &accesses, &mut slots);
-        let mut touches: Vec<Touch> = Vec::new();
-        let mut by_block: Vec<(Node, Event)> = Vec::new();
+        let mut touches: Vec<Touch> = Vec::with_capacity(accesses.len());
+        let mut by_block: Vec<(Node, Event)> = Vec::with_capacity(accesses.len());
         // Accesses are in program order; a copy inside the frame reads before it writes.
         for group in accesses.chunk_by(|a, b| a.inst == b.inst) {
-            let (reads, writes): (Vec<&Access>, Vec<&Access>) =
-                group.iter().partition(|access| !writes(access.effect));
-            for access in reads.into_iter().chain(writes) {
+            let reads = group.iter().filter(|access| !writes(access.effect));
+            let writes = group.iter().filter(|access| writes(access.effect));
+            for access in reads.chain(writes) {
                 for slot in divided.touched(&slots, access) {
                     let kind = event_kind(access, &slots[slot as usize]);
                     touches.push(Touch {
@@ -678,7 +678,7 @@ impl Divided {
 
 /// Divides objects into slots.
 fn divide(objects: &[Object], accesses: &[Access], slots: &mut Vec<Slot>) -> Divided {
-    let mut of_object: Vec<(u32, (i64, i64))> = Vec::new();
+    let mut of_object: Vec<(u32, (i64, i64))> = Vec::with_capacity(accesses.len());
     let mut is_whole = BitSet::new(objects.len());
     let mut is_touched = BitSet::new(objects.len());
     for access in accesses {
@@ -695,16 +695,20 @@ fn divide(objects: &[Object], accesses: &[Access], slots: &mut Vec<Slot>) -> Div
     }
     of_object.sort_unstable();
     // Unions of ranges that overlap.
-    let mut merged: Vec<(u32, (i64, i64))> = Vec::new();
+    of_object.dedup();
+    let mut merged: Vec<(u32, (i64, i64))> = Vec::with_capacity(of_object.len());
     for (object, (at, end)) in of_object {
         match merged.last_mut() {
             Some((last, range)) if *last == object && at < range.1 => range.1 = range.1.max(end),
             _ => merged.push((object, (at, end))),
         }
     }
-    merged.extend(gaps(&merged, accesses));
-    merged.sort_unstable();
+    if accesses.iter().any(|access| access.is_wide && access.range.is_some()) {
+        merged.extend(gaps(&merged, accesses));
+        merged.sort_unstable();
+    }
     let mut ranges = vec![(0, 0); objects.len()];
+    slots.reserve(merged.len().max(objects.len()));
     let mut next = 0;
     for (number, object) in objects.iter().enumerate() {
         let first = slots.len() as u32;

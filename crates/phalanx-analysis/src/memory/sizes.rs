@@ -54,8 +54,8 @@ struct Extent {
     /// Bytes that a store writes; of an aggregate, all of it.
     stored: u64,
     align: u64,
-    /// Of the members of a structure.
-    offsets: Rc<[u64]>,
+    /// Of the members of a structure; none of other types.
+    offsets: Option<Rc<[u64]>>,
 }
 
 /// Answers questions about sizes.
@@ -75,7 +75,14 @@ impl<'a> TypeSizes<'a> {
 
     /// How many bytes a store of the type writes, padding inside included.
     pub fn store_size(&mut self, ty: Type) -> Option<u64> {
-        self.extent(ty).map(|extent| extent.stored)
+        match self.context.type_kind(ty) {
+            TypeKind::Array { .. } | TypeKind::Struct { .. } | TypeKind::Named(_) => {
+                self.extent(ty).map(|extent| extent.stored)
+            }
+            TypeKind::Vector { scalable: true, .. } => None,
+            // Asked most, and known by itself.
+            _ => self.layout.layout.store_size(self.context, ty),
+        }
     }
 
     /// How many bytes an element of the type takes in an array.
@@ -135,13 +142,12 @@ impl<'a> TypeSizes<'a> {
     /// Of a type of which the types inside are known.
     fn measure(&self, ty: Type) -> Option<Extent> {
         let (context, layout) = (self.context, &self.layout.layout);
-        let none: Rc<[u64]> = Rc::new([]);
         match context.type_kind(ty) {
             TypeKind::Vector { scalable: true, .. } => None,
             TypeKind::Array { elem, len } => {
                 let inner = self.known.get(elem)?.clone()?;
                 let size = inner.stride.checked_mul(*len)?;
-                Some(Extent { stride: size, stored: size, align: inner.align, offsets: none })
+                Some(Extent { stride: size, stored: size, align: inner.align, offsets: None })
             }
             TypeKind::Struct { packed, fields } => self.structure(*packed, fields),
             TypeKind::Named(name) => match self.layout.body(*name)? {
@@ -152,7 +158,7 @@ impl<'a> TypeSizes<'a> {
                 let stored = layout.store_size(context, ty)?;
                 let align = layout.abi_align(context, self.layout, ty)?.max(1);
                 let stride = stored.checked_next_multiple_of(align)?;
-                Some(Extent { stride, stored, align, offsets: none })
+                Some(Extent { stride, stored, align, offsets: None })
             }
         }
     }
@@ -173,7 +179,7 @@ impl<'a> TypeSizes<'a> {
             at = at.checked_add(field.stride)?;
         }
         let size = at.checked_next_multiple_of(align)?;
-        Some(Extent { stride: size, stored: size, align, offsets: offsets.into() })
+        Some(Extent { stride: size, stored: size, align, offsets: Some(offsets.into()) })
     }
 
     /// How far a `getelementptr` moves its base, if all its indices are constants.
@@ -203,7 +209,7 @@ impl<'a> TypeSizes<'a> {
                         let field = usize::try_from(index).ok()?;
                         let extent = self.extent(ty)?;
                         ty = *self.inside(ty).get(field)?;
-                        i64::try_from(*extent.offsets.get(field)?).ok()?
+                        i64::try_from(*extent.offsets.as_ref()?.get(field)?).ok()?
                     }
                     _ => return None,
                 }

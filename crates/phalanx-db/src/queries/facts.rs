@@ -165,6 +165,11 @@ pub(super) fn with_code_and<R>(
 /// them does. *Cost* O(1).
 #[salsa::tracked(returns(ref))]
 pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
+    new_affect_map(db, function)
+}
+
+/// As [`affect_map`], made anew. Not a query.
+pub(super) fn new_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
     with_code(db, function, NO_CALLEES, |code, around| {
         let memory = PrivateMemory::new(code, around, cfg, dom);
@@ -177,6 +182,11 @@ pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
 /// *Reads*, *changes*, *costs* as [`affect_map`]; reads [`callees`] as well.
 #[salsa::tracked(returns(ref))]
 pub fn llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
+    new_llvm_affect_map(db, function)
+}
+
+/// As [`llvm_affect_map`], made anew. Not a query.
+pub(super) fn new_llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     with_code(db, function, callees(db, function), lower::as_llvm)
 }
 

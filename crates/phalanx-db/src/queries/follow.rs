@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
-    divergence::{self as solver, Divergence, Rules, ValueTable},
-    follow::{Changes, Follower, Found, LARGE, Sources, Stamp, Subject},
+    divergence::{self as solver, Divergence, Rules},
+    follow::{Changes, Follower, Found, Sources, Stamp, Subject},
 };
 
 use super::calls::is_local;
-use super::facts::{NO_CALLEES, flow_facts, with_code};
-use super::graph_slot;
+use super::facts::{NO_CALLEES, flow_facts, new_affect_map, new_llvm_affect_map, with_code};
+use super::graph_slot::GraphSlot;
 use super::summaries::callee_summaries;
 use super::{
     affect_map, argument_facts, callees, cfg, cycles, dom_tree, launch_facts, llvm_affect_map,
@@ -157,21 +157,11 @@ impl Slot {
     }
 }
 
-/// The slot of a function.
-///
-/// *Reads* nothing. *Changes* never.
-#[salsa::tracked(returns(ref), no_eq)]
-pub fn follower_slot(db: &dyn Db, function: FunctionInput) -> Slot {
-    let _ = (db, function);
-    Slot::default()
-}
-
-/// Whether a function is so large that its divergence is repaired rather than found again.
-///
-/// *Reads* `body`. *Changes when* the function grows beyond [`LARGE`] instructions. *Cost* O(1).
-#[salsa::tracked(returns(copy))]
-pub fn is_large(db: &dyn Db, function: FunctionInput) -> bool {
-    function.body(db).id_count() >= LARGE
+/// What is kept of a function beside the memos.
+#[derive(Debug, Default)]
+pub struct Slots {
+    followers: Slot,
+    pub(super) graph: GraphSlot,
 }
 
 /// Divergence of a function as its journal says it has become. None for a declaration.
@@ -183,9 +173,13 @@ pub(super) fn repaired(
     function: FunctionInput,
     sources: Sources,
 ) -> Option<Divergence> {
-    if !is_large(db, function) {
+    if !function.is_large(db) {
         let flow = flow_facts(db, function)?;
-        return Some(solver::solve(flow, table(db, function, sources)?, Rules::Precise));
+        let table = match sources {
+            Sources::Full => affect_map(db, function).as_ref()?,
+            Sources::Llvm => llvm_affect_map(db, function).as_ref()?,
+        };
+        return Some(solver::solve(flow, table, Rules::Precise));
     }
     let journal = function.body(db).journal();
     let changes = OnceCell::new();
@@ -197,27 +191,13 @@ pub(super) fn repaired(
 
 /// How the divergence of a function was found so far; all zero for small functions, which are always solved from scratch. Not a query.
 pub fn repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
-    match is_large(db, function) {
-        true => follower_slot(db, function).repairs(),
-        false => Repairs::default(),
-    }
+    function.slots(db).followers.repairs()
 }
 
 /// Drops what is kept to repair the facts of a function. Not a query.
 pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
-    if is_large(db, function) {
-        follower_slot(db, function).clear();
-    }
-    if function.flow(db).id_count() >= graph_slot::LARGE {
-        graph_slot::graph_slot(db, function).clear();
-    }
-}
-
-fn table(db: &dyn Db, function: FunctionInput, sources: Sources) -> Option<&ValueTable> {
-    match sources {
-        Sources::Full => affect_map(db, function).as_ref(),
-        Sources::Llvm => llvm_affect_map(db, function).as_ref(),
-    }
+    function.slots(db).followers.clear();
+    function.slots(db).graph.clear();
 }
 
 /// The answer of [`divergence()`](super::divergence()) or [`uniformity`](super::uniformity): `position` names the present state of the
@@ -233,11 +213,16 @@ fn follow<'h>(
     since: impl FnOnce(u64) -> Option<Changes<'h>>,
 ) -> Option<Divergence> {
     let flow = flow_facts(db, function)?;
-    let scratch = || match table(db, function, sources) {
-        Some(table) => solver::solve(flow, table, Rules::Precise),
+    // The table is not kept: it is as large as the body, and the follower has its own.
+    let table = || match sources {
+        Sources::Full => new_affect_map(db, function),
+        Sources::Llvm => new_llvm_affect_map(db, function),
+    };
+    let scratch = || match table() {
+        Some(table) => solver::solve(flow, &table, Rules::Precise),
         None => Divergence::default(),
     };
-    let slot = follower_slot(db, function);
+    let slot = &function.slots(db).followers;
     let Some(mut follower) = slot.take(sources, position) else {
         slot.count(Found::Solved);
         return Some(scratch());

@@ -7,14 +7,14 @@ use phalanx_graph::{
     sync::SyncDependence,
 };
 
-use super::graph_slot::{GraphSlot, Kept, LARGE, Place, graph_slot};
+use super::graph_slot::{GraphSlot, Kept, LARGE, Place};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
 
 /// Where facts of the last graph are kept; only large functions have that.
 fn slot<'d>(db: &'d dyn Db, function: FunctionInput, cfg: &Cfg) -> Option<&'d GraphSlot> {
-    (cfg.node_count() >= LARGE).then(|| graph_slot(db, function))
+    (cfg.node_count() >= LARGE).then(|| &function.slots(db).graph)
 }
 
 /// A fact of the graph: kept, or made from the last one, or made anew.

@@ -11,10 +11,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_graph::{Cfg, Cycles, DomTree, PostDomTree, change::Change, sync::SyncDependence};
 
-use crate::FunctionInput;
-
-use salsa::Database as Db;
-
 /// Functions with fewer blocks have no slot.
 pub(super) const LARGE: usize = 64;
 
@@ -50,15 +46,6 @@ pub(super) struct Kept {
 /// See the [module documentation](self).
 #[derive(Debug, Default)]
 pub(super) struct GraphSlot(Mutex<Kept>);
-
-/// The slot of a function.
-///
-/// *Reads* nothing. *Changes* never.
-#[salsa::tracked(returns(ref), no_eq)]
-pub(super) fn graph_slot(db: &dyn Db, function: FunctionInput) -> GraphSlot {
-    let _ = (db, function);
-    GraphSlot::default()
-}
 
 impl GraphSlot {
     /// Nothing is done under the lock but moving, so what a panic leaves is whole.

@@ -1,14 +1,19 @@
 //! Queries on memory.
 
 use phalanx_analysis::{
+    data_flow::DataFlow,
     lower::{Code, Surroundings},
-    memory::{Alias, AliasQuery, ClassicMemorySsa, MemorySsa, TypeLayout},
+    memory::{Alias, AliasQuery, ClassicMemorySsa, MemorySsa, Tbaa, TypeLayout},
 };
 use phalanx_ir::attributes::AttrKind;
-use phalanx_ir::{ConstKind, InstId, Opcode, Value, metadata::Metadata, module::GlobalIndex};
+use phalanx_ir::{
+    ConstKind, InstId, Opcode, Value,
+    metadata::{Metadata, kind},
+    module::GlobalIndex,
+};
 use phalanx_target::AddressSpace;
 
-use super::facts::with_code;
+use super::facts::{NO_CALLEES, with_code};
 use super::{callees, cfg, dom_tree, module_index};
 use crate::{FunctionInput, ModuleInput};
 
@@ -34,6 +39,15 @@ pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<MemorySsa> {
     })
 }
 
+/// Forward data flow of a function, memory included. None for a declaration.
+///
+/// *Reads* `header`, `flow`, `body`, [`memory_ssa`]. *Changes when* an instruction does. *Cost* O(instructions + operands).
+#[salsa::tracked(returns(ref))]
+pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow> {
+    let memory = memory_ssa(db, function).as_ref()?;
+    with_code(db, function, NO_CALLEES, |code, _| DataFlow::new(code, memory))
+}
+
 /// MemorySSA of a function with one variable for all of memory, as LLVM has it. None for a declaration.
 ///
 /// *Reads* what [`memory_ssa`] does, `extras` and the constant variables of the module. *Costs* as that.
@@ -46,13 +60,32 @@ pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Classi
     })
 }
 
-/// How two loads, stores or atomic operations of a function relate. None if one of them is something else, or for a declaration. Not a
-/// query: where several pairs are asked about, [`with_aliases`] shares the work.
+/// How two loads, stores or atomic operations of a function relate: their addresses, or else their types. None if one of them is something
+/// else, or for a declaration. Not a query: where several pairs are asked about, [`with_aliases`] shares the work.
 pub fn alias(db: &dyn Db, function: FunctionInput, a: InstId, b: InstId) -> Option<Alias> {
-    with_aliases(db, function, |query| {
+    let known = with_aliases(db, function, |query| {
         let (a, b) = (query.location(a)?, query.location(b)?);
         Some(query.alias(a, b))
-    })?
+    })??;
+    match known {
+        Alias::May if !may_alias_by_type(db, function, a, b) => Some(Alias::No),
+        known => Some(known),
+    }
+}
+
+/// Whether two instructions may access one byte, as far as their `!tbaa` goes. Not a query; reads `extras`, which no analysis does, so
+/// that a change of metadata costs nothing elsewhere.
+pub fn may_alias_by_type(db: &dyn Db, function: FunctionInput, a: InstId, b: InstId) -> bool {
+    let module = function.module(db);
+    let tbaa = Tbaa::new(module.context(db), &module.shell(db).metadata);
+    let tag = |inst: InstId| {
+        let mut attachments = function.extras(db).attachments_of(inst);
+        tbaa.tag(attachments.find(|attachment| attachment.kind == kind::TBAA)?.node)
+    };
+    match (tag(a), tag(b)) {
+        (Some(a), Some(b)) => tbaa.may_alias(a, b),
+        _ => true,
+    }
 }
 
 /// Answers questions about what aliases in a function. Not a query.

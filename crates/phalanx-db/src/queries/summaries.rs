@@ -7,6 +7,8 @@
 //!
 //! A summary that is equal after an edit stops it there: callers are only validated.
 
+use std::{borrow::Cow, cell::RefCell};
+
 use phalanx_analysis::{
     Divergence, Summary,
     divergence::{Rules, solve},
@@ -16,6 +18,7 @@ use phalanx_analysis::{
 };
 use phalanx_ir::{GlobalName, attributes::AttrKind};
 use phalanx_target::SourceSet;
+use rustc_hash::FxHashMap;
 
 use super::calls::{DEPTH, closed_calls, is_local};
 use super::facts::{NO_CALLEES, flow_facts, with_code_and};
@@ -33,23 +36,26 @@ pub(super) struct KnownCalls<'a> {
     function: FunctionInput,
     /// Summaries that are being found, instead of those of the query.
     found: &'a [(FunctionInput, Summary)],
+    /// Those that were asked for.
+    known: RefCell<FxHashMap<GlobalName, Option<&'a Summary>>>,
     /// Sources of the arguments that are being found; `None` asks the query.
     arguments: Option<&'a [SourceSet]>,
 }
 
 impl<'a> KnownCalls<'a> {
     pub(super) fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
-        KnownCalls { db, function, found: &[], arguments: None }
+        KnownCalls { db, function, found: &[], known: RefCell::default(), arguments: None }
     }
 }
 
 impl CallFacts for KnownCalls<'_> {
-    fn summary(&self, callee: GlobalName) -> Option<Summary> {
-        let input = *symbols(self.db, self.function.module(self.db)).get(&callee)?;
-        if let Some((_, found)) = self.found.iter().find(|(of, _)| *of == input) {
-            return Some(found.clone());
-        }
-        Some(summary(self.db, input).clone())
+    fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>> {
+        let known = *self.known.borrow_mut().entry(callee).or_insert_with(|| {
+            let input = *symbols(self.db, self.function.module(self.db)).get(&callee)?;
+            let found = self.found.iter().find(|(of, _)| *of == input);
+            Some(found.map_or_else(|| summary(self.db, input), |(_, found)| found))
+        });
+        known.map(Cow::Borrowed)
     }
 
     fn argument(&self, position: u32) -> Option<SourceSet> {
@@ -103,7 +109,7 @@ fn summarize(
 ) -> Option<Summary> {
     let flow = flow_facts(db, function)?;
     let postdom = postdom_tree(db, function).as_ref()?;
-    let calls = KnownCalls { db, function, found, arguments: None };
+    let calls = KnownCalls { found, ..KnownCalls::new(db, function) };
     with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
         analysis::summarize(code, around, flow, postdom)
     })
@@ -172,7 +178,7 @@ fn passed(
     answer: &Divergence,
 ) -> Vec<(FunctionInput, Vec<SourceSet>)> {
     let mut all: Vec<(FunctionInput, Vec<SourceSet>)> = Vec::new();
-    let calls = KnownCalls { db, function, found: &[], arguments: Some(&[]) };
+    let calls = KnownCalls { arguments: Some(&[]), ..KnownCalls::new(db, function) };
     with_code_and(db, function, NO_CALLEES, &calls, |code, _| {
         for (inst, callee) in closed_calls(db, function) {
             let header = callee.header(db);
@@ -309,7 +315,7 @@ fn passed_with(
     function: FunctionInput,
     arguments: &[SourceSet],
 ) -> Vec<(FunctionInput, Vec<SourceSet>)> {
-    let calls = KnownCalls { db, function, found: &[], arguments: Some(arguments) };
+    let calls = KnownCalls { arguments: Some(arguments), ..KnownCalls::new(db, function) };
     let (Some(cfg), Some(dom)) = (cfg(db, function).as_ref(), dom_tree(db, function).as_ref())
     else {
         return Vec::new();

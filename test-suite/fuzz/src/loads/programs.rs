@@ -78,7 +78,8 @@ impl Make {
 
     /// A pointer that may be read, or also written.
     fn some_pointer(&mut self, writes: bool) -> (String, bool) {
-        let fit: Vec<_> = self.pointers.iter().filter(|(_, is_written)| *is_written || !writes).collect();
+        let fit: Vec<_> =
+            self.pointers.iter().filter(|(_, is_written)| *is_written || !writes).collect();
         let at = self.rng.random_range(0..fit.len());
         fit[at].clone()
     }
@@ -128,10 +129,13 @@ impl Make {
                 self.line(&format!("fence {kind}"));
             }
             12 => {
-                let kind = ["monotonic", "acquire", "release", "seq_cst"][self.rng.random_range(0..4)];
+                let kind =
+                    ["monotonic", "acquire", "release", "seq_cst"][self.rng.random_range(0..4)];
                 let (base, number) = (self.some_pointer(true).0, self.fresh());
                 let value = self.int();
-                self.line(&format!("%v{number} = atomicrmw add {pointer} {base}, i32 {value} {kind}"));
+                self.line(&format!(
+                    "%v{number} = atomicrmw add {pointer} {base}, i32 {value} {kind}"
+                ));
                 self.ints.push(format!("%v{number}"));
             }
             13 => {
@@ -160,7 +164,9 @@ impl Make {
                 let ((base, is_written), int, number) =
                     (self.some_pointer(false), self.int(), self.fresh());
                 self.line(&format!("%m{number} = and i32 {int}, 7"));
-                self.line(&format!("%e{number} = getelementptr i32, {pointer} {base}, i32 %m{number}"));
+                self.line(&format!(
+                    "%e{number} = getelementptr i32, {pointer} {base}, i32 %m{number}"
+                ));
                 self.pointers.push((format!("%e{number}"), is_written));
             }
             _ => self.load(),
@@ -220,7 +226,9 @@ impl Make {
         self.label(format!("loop{number}"));
         let known = (self.ints.len(), self.pointers.len());
         // The latch is named beforehand: the body ends there.
-        self.line(&format!("%i{number} = phi i32 [ 0, %{before} ], [ %j{number}, %latch{number} ]"));
+        self.line(&format!(
+            "%i{number} = phi i32 [ 0, %{before} ], [ %j{number}, %latch{number} ]"
+        ));
         self.line(&format!(
             "%t{number} = phi {pointer} [ {start}, %{before} ], [ %u{number}, %latch{number} ]"
         ));

@@ -95,9 +95,8 @@ impl Watch {
                     claim.wrong = Some("the memory was written before");
                 }
             }
-            let is_seen = |&(thread, stretch): &(u32, u32)| {
-                self.races.is_before(thread, stretch, now)
-            };
+            let is_seen =
+                |&(thread, stretch): &(u32, u32)| self.races.is_before(thread, stretch, now);
             if scalar && writes.iter().any(is_seen) {
                 claim.wrong = Some("a store happens before the load");
             }

@@ -1,5 +1,7 @@
 //! Divergence from wrong facts about calls: what the oracle has to refute.
 
+use std::borrow::Cow;
+
 use phalanx::{
     analysis::{
         divergence::{Divergence, Rules, solve},
@@ -57,7 +59,7 @@ impl WrongFacts<'_> {
 }
 
 impl CallFacts for WrongFacts<'_> {
-    fn summary(&self, callee: GlobalName) -> Option<Summary> {
+    fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>> {
         let symbols = queries::symbols(self.db, self.function.module(self.db));
         let input = *symbols.get(&callee)?;
         let mut summary = queries::summary(self.db, input).clone();
@@ -78,7 +80,7 @@ impl CallFacts for WrongFacts<'_> {
                 *member = Outcome::default();
             }
         }
-        Some(summary)
+        Some(Cow::Owned(summary))
     }
 
     fn argument(&self, position: u32) -> Option<SourceSet> {
@@ -96,9 +98,9 @@ struct Right<'a> {
 }
 
 impl CallFacts for Right<'_> {
-    fn summary(&self, callee: GlobalName) -> Option<Summary> {
+    fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>> {
         let symbols = queries::symbols(self.db, self.function.module(self.db));
-        Some(queries::summary(self.db, *symbols.get(&callee)?).clone())
+        Some(Cow::Borrowed(queries::summary(self.db, *symbols.get(&callee)?)))
     }
 
     fn argument(&self, _: u32) -> Option<SourceSet> {
