@@ -380,6 +380,7 @@ fn ask(session: &Session, function: FunctionId) {
     queries::divergence(db, f);
     queries::uniformity(db, f);
     queries::control_divergence(db, f);
+    queries::load_classes(db, f);
 }
 
 /// See the module documentation.
@@ -441,5 +442,5 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
             );)*
         };
     }
-    same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity);
+    same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity load_classes);
 }

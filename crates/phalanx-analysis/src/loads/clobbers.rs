@@ -171,6 +171,10 @@ impl Walk<'_> {
             Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg => aliases
                 .location(inst)
                 .is_none_or(|written| self.may_alias(aliases, location, set, written)),
+            opcode if opcode.is_call() && self.facts.omitted == Some(Omitted::Acquires) => {
+                !acquires(self.code, self.around, inst)
+                    && self.call_may_write(aliases, inst, location, set)
+            }
             opcode if opcode.is_call() => self.call_may_write(aliases, inst, location, set),
             _ => true,
         }
