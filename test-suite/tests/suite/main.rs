@@ -4,6 +4,7 @@
 mod analyze;
 mod explain;
 mod kernels;
+mod loads;
 mod marks;
 mod memory_ssa;
 mod readme;
