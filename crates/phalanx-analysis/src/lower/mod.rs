@@ -267,7 +267,7 @@ fn lower_open<R: Rules>(code: Code<'_>, rules: &mut R) -> ValueTableBuilder {
             if opcode == Opcode::Phi {
                 table.define_phi(user, node, divergence::Definition::PURE);
                 incoming(context, body, numbering, rules, inst, |entry| {
-                    table.incoming(user, entry)
+                    table.incoming(user, entry);
                 });
                 continue;
             }
