@@ -183,6 +183,14 @@ pub fn check_calls(
     })
 }
 
+/// As [`check`], of answers that were found without a look at tokens: a negative control.
+#[must_use]
+pub fn check_without_tokens(text: &str, name: &str, seed: u64, effort: Effort) -> Option<Tally> {
+    check_others(text, name, seed, effort, &|session, function, is_checked| {
+        wrong::without_tokens(session.database(), function.input()).filter(|_| is_checked)
+    })
+}
+
 /// What the solver needs to know of the control flow.
 fn flow(database: &Database, input: FunctionInput) -> Option<Flow<'_>> {
     Some(Flow {

@@ -6,6 +6,7 @@
 //!   arguments in scalar registers, one value per wave;
 //! - a plain load gives a converged group one value when its address is uniform and the memory is not private to the
 //!   thread, and another wave may read another value at another time;
+//! - a call whose convergence token comes from a cycle that it is outside of gives anything ([`escape`]);
 //! - atomics, unknown calls, and whatever has no rule give anything.
 
 use phalanx_ir::{
@@ -20,7 +21,9 @@ use phalanx_target::{
     calling_convention::{self, Entry, argument_is_wave_uniform},
     intrinsics::lookup,
 };
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 
 use super::{
     Code, Family, OmittedPart, Reads, Rule, Rules, Surroundings, TerminatorRule, calls,
@@ -29,6 +32,7 @@ use super::{
 };
 use crate::memory::{PrivateMemory, origins::is_shared_constant};
 use crate::{
+    convergence::{escape, tokens::Tokens},
     divergence::{self, Definition},
     shape::{self, Dependence, Place, Shapes, Trust},
 };
@@ -48,6 +52,9 @@ pub struct FullRules<'a> {
     without: Option<Family>,
     /// A part of what shapes say that is left out.
     without_part: Option<OmittedPart>,
+    tokens: Tokens,
+    /// Calls whose token comes from a cycle that they are outside of, once a call with a token was met.
+    escaping: OnceCell<FxHashSet<InstId>>,
 }
 
 /// How many callees are remembered. A power of two.
@@ -72,7 +79,16 @@ impl<'a> FullRules<'a> {
             memory: None,
             without: None,
             without_part: None,
+            tokens: Tokens::new(code.context),
+            escaping: OnceCell::new(),
         }
+    }
+
+    /// Whether a call has a token from a cycle that it is outside of.
+    fn escapes(&self, call: InstId) -> bool {
+        !self.tokens.is_unused()
+            && self.tokens.used(self.code.body, call).is_some()
+            && self.escaping.get_or_init(|| escape::escaping(self.code)).contains(&call)
     }
 
     /// The same, with private memory looked into.
@@ -205,6 +221,9 @@ impl<'a> FullRules<'a> {
         let unknown = Rule::new(Definition::source(SourceSet::OPAQUE_THREAD));
         let body = self.code.body;
         let Some(callee) = body.const_callee(call) else { return unknown };
+        if self.escapes(call) {
+            return unknown;
+        }
         if let ConstKind::InlineAsm(asm) = &self.code.context.const_data(callee).kind {
             return self.inline_asm(asm, result);
         }

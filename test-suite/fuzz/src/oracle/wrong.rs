@@ -164,6 +164,22 @@ pub(super) fn without_part(
     Some(solve(flow, &table, Rules::Precise))
 }
 
+/// What divergence comes out of a function whose calls use no tokens.
+pub(super) fn without_tokens(db: &Database, function: FunctionInput) -> Option<Divergence> {
+    let flow = flow(db, function)?;
+    let mut body = function.body(db).clone();
+    for call in body.call_infos_mut() {
+        call.bundles = Box::default();
+    }
+    let facts = Right { db, function };
+    let table = with_code(db, function, &facts, |code, around| {
+        let code = Code { body: &body, ..code };
+        let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+        lower::full_with(code, around, &memory, 0)
+    });
+    Some(solve(flow, &table, Rules::Precise))
+}
+
 /// What divergence comes out without something that loads from private memory depend on.
 pub(super) fn without_read(
     db: &Database,
