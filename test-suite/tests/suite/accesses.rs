@@ -28,7 +28,7 @@ fn check(file: &str, target: &str, block: &str, expected: Expect) {
     let mut out = String::new();
     let mut functions = 0;
     for line in text.lines().skip(1).filter(|line| !line.is_empty()) {
-        functions += usize::from(line.starts_with("  ") != line.starts_with("    "));
+        functions += usize::from(!line.starts_with(' '));
         // The first one.
         if functions < 2 {
             out.push_str(line.split(", !").next().unwrap_or_default().trim_end());
@@ -40,19 +40,28 @@ fn check(file: &str, target: &str, block: &str, expected: Expect) {
 
 #[test]
 fn saxpy() {
-    check("cuda/saxpy.cu", "nvptx", "256", expect![[r#"
+    check(
+        "cuda/saxpy.cu",
+        "nvptx",
+        "256",
+        expect![[r#"
         kernel @saxpy line 11
           13 of 18 values divergent, 2 of 2 branches, 1 of 1 cycles
           memory accesses
               32  consecutive 128 bytes in 2 x 128 or 5 x 32  %19 = load float, ptr %18, align 4
               35  consecutive 128 bytes in 2 x 128 or 5 x 32  %22 = load float, ptr %21, align 4
               37  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %23, ptr %21, align 4
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn matmul() {
-    check("cuda/matmul.cu", "nvptx", "32x8", expect![[r#"
+    check(
+        "cuda/matmul.cu",
+        "nvptx",
+        "32x8",
+        expect![[r#"
         kernel @matmul_blocked line 10
           85 of 141 values divergent, 4 of 7 branches, 0 of 2 cycles
           memory accesses
@@ -81,12 +90,17 @@ fn matmul() {
              173  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %89, ptr %139, align 4
              187  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %90, ptr %148, align 4
              201  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %91, ptr %157, align 4
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn stencil() {
-    check("cuda/stencil.cu", "nvptx", "32x8", expect![[r#"
+    check(
+        "cuda/stencil.cu",
+        "nvptx",
+        "32x8",
+        expect![[r#"
         kernel @_Z9heat_stepILi1EEvPKfPfii line 20
           39 of 67 values divergent, 3 of 6 branches, 1 of 2 cycles
           memory accesses
@@ -100,12 +114,17 @@ fn stencil() {
              102  consecutive 128 bytes in 2 x 128 or 5 x 32  %68 = load float, ptr %67, align 4
              106  consecutive 128 bytes in 2 x 128 or 5 x 32  %72 = load float, ptr %71, align 4
              114  gather  store float %75, ptr %79, align 4
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn transpose() {
-    check("opencl/transpose.cl", "amdgcn", "", expect![[r#"
+    check(
+        "opencl/transpose.cl",
+        "amdgcn",
+        "",
+        expect![[r#"
         kernel @transpose_tiled line 9
           74 of 78 values divergent, 10 of 10 branches, 0 of 0 cycles
           memory accesses
@@ -125,12 +144,17 @@ fn transpose() {
              134  gather  store float %85, ptr addrspace(1) %89, align 4
              144  strided by 132 in rows  %95 = load float, ptr addrspace(3) %94, align 4
              149  gather  store float %95, ptr addrspace(1) %99, align 4
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn reduce() {
-    check("opencl/reduce.cl", "amdgcn", "", expect![[r#"
+    check(
+        "opencl/reduce.cl",
+        "amdgcn",
+        "",
+        expect![[r#"
         kernel @reduce_sum line 10
           52 of 63 values divergent, 9 of 12 branches, 1 of 1 cycles, 1 temporally divergent use
           memory accesses
@@ -162,5 +186,6 @@ fn reduce() {
              159  consecutive 256 bytes in 3 x 128 or 9 x 32, no bank conflict  store float %81, ptr addrspace(3) %17, align 4
              172  broadcast 256 bytes in 1 x 128 or 1 x 32, no bank conflict  %87 = load float, ptr addrspace(3) @reduce_sum.scratch, align 4
              173  broadcast 256 bytes in 1 x 128 or 1 x 32  store float %87, ptr addrspace(1) %86, align 4
-    "#]]);
+    "#]],
+    );
 }
