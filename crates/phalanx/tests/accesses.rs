@@ -126,27 +126,27 @@ fn rows_and_columns_of_a_matrix() {
         body,
         Some([32, 8, 1]),
         &expect![[r#"
-        %in.row = load float, ptr addrspace(1) %at, align 4: Consecutive, 2 segments, 5 sectors
-        %in.column = load float, ptr addrspace(1) %at.j, align 4: Strided(4096), 32 segments, 32 sectors
-        store float %in.row, ptr addrspace(3) %tile.at, align 4: Strided(132), 32 segments, 32 sectors
-        %of.pair = load double, ptr addrspace(1) %member, align 8: Strided(16), 5 segments, 17 sectors
-        %same = load float, ptr addrspace(1) %q, align 4: Broadcast, 1 segments, 1 sectors
-        %through = load i32, ptr addrspace(1) %at, align 4: Consecutive, 2 segments, 5 sectors
-        %gathered = load float, ptr addrspace(1) %through.at, align 4: Gather
-    "#]],
+            %in.row = load float, ptr addrspace(1) %at, align 4: Consecutive, 2 segments, 5 sectors
+            %in.column = load float, ptr addrspace(1) %at.j, align 4: Strided(4096), 32 segments, 32 sectors
+            store float %in.row, ptr addrspace(3) %tile.at, align 4: Strided(132), 32 segments, 32 sectors, banks 1
+            %of.pair = load double, ptr addrspace(1) %member, align 8: Strided(16), 5 segments, 17 sectors
+            %same = load float, ptr addrspace(1) %q, align 4: Broadcast, 1 segments, 1 sectors
+            %through = load i32, ptr addrspace(1) %at, align 4: Consecutive, 2 segments, 5 sectors
+            %gathered = load float, ptr addrspace(1) %through.at, align 4: Gather
+        "#]],
     );
     check(
         body,
         Some([16, 16, 1]),
         &expect![[r#"
-        %in.row = load float, ptr addrspace(1) %at, align 4: Gather
-        %in.column = load float, ptr addrspace(1) %at.j, align 4: Gather, 32 segments, 32 sectors
-        store float %in.row, ptr addrspace(3) %tile.at, align 4: Gather, 16 segments, 18 sectors
-        %of.pair = load double, ptr addrspace(1) %member, align 8: Gather, 3 segments, 9 sectors
-        %same = load float, ptr addrspace(1) %q, align 4: Broadcast, 1 segments, 1 sectors
-        %through = load i32, ptr addrspace(1) %at, align 4: Gather
-        %gathered = load float, ptr addrspace(1) %through.at, align 4: Gather
-    "#]],
+            %in.row = load float, ptr addrspace(1) %at, align 4: Gather
+            %in.column = load float, ptr addrspace(1) %at.j, align 4: Gather, 32 segments, 32 sectors
+            store float %in.row, ptr addrspace(3) %tile.at, align 4: Gather, 17 segments, 18 sectors, banks 2
+            %of.pair = load double, ptr addrspace(1) %member, align 8: Gather, 3 segments, 9 sectors
+            %same = load float, ptr addrspace(1) %q, align 4: Broadcast, 1 segments, 1 sectors
+            %through = load i32, ptr addrspace(1) %at, align 4: Gather
+            %gathered = load float, ptr addrspace(1) %through.at, align 4: Gather
+        "#]],
     );
 }
 
