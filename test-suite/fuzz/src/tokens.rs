@@ -75,8 +75,13 @@ pub fn random(rng: &mut dyn RngCore, blocks: usize) -> String {
 fn marked(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
-        match line.strip_suffix('{').filter(|line| line.starts_with("define ")) {
-            Some(head) => out.push_str(&format!("{head}convergent {{")),
+        let head = line.strip_suffix('{').filter(|line| line.starts_with("define "));
+        match head.map(|head| (head, head.find(" !").map_or(head.len(), |at| at + 1))) {
+            // Attributes come before metadata.
+            Some((head, at)) => {
+                let (signature, metadata) = head.split_at(at);
+                out.push_str(&format!("{signature}convergent {metadata}{{"));
+            }
             None => out.push_str(line),
         }
         out.push('\n');

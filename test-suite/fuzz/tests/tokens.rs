@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use phalanx_fuzz::tokens::{Tally, check, check_distorted, inferred, random};
+use phalanx_fuzz::transforms::{self, PIPELINES};
 use phalanx_testing::llvm_tools::{require, workspace_root};
 use rand::{SeedableRng as _, rngs::SmallRng};
 
@@ -21,6 +22,19 @@ fn inferred_tokens_keep_all_groups() {
     println!("{tally:?}");
     assert!(tally.programs > 100 && tally.launches > 150 && tally.groups > 1500, "{tally:?}");
     assert!(tally.hearts > 50 && tally.anchors > 50 && tally.different == 0, "{tally:?}");
+}
+
+/// Other transforms keep the groups of controlled programs, and the rules of tokens.
+#[test]
+fn transforms_keep_what_tokens_say() {
+    let mut tally = transforms::Tally::default();
+    for seed in 0..60 {
+        let text = random(&mut SmallRng::seed_from_u64(seed), 11);
+        let pipeline = PIPELINES[seed as usize % PIPELINES.len()];
+        tally.merge(transforms::check(&inferred(&text), pipeline, seed, 1));
+    }
+    println!("{tally:?}");
+    assert!(tally.changed > 30 && tally.groups > 100, "{tally:?}");
 }
 
 /// The examples of `test-suite/semantics`: ballots before and after.
