@@ -265,15 +265,11 @@ fn escapes_are_right(session: &Session, function: FunctionId) {
     }
 }
 
-/// Claims about a program of [`random_distorted`], held against its execution: checked by our own rules, or without a look at tokens.
+/// Claims about a program of [`random_distorted`], held against its execution.
 #[must_use]
-pub fn check_distorted(seed: u64, without: bool) -> Option<oracle::Tally> {
-    let text = random_distorted(seed)?;
+pub fn check_distorted(seed: u64) -> Option<oracle::Tally> {
     let effort = Effort { launches: 3, hierarchies: 1, fuel: 6_000 };
-    match without {
-        true => oracle::check_without_tokens(&text, "f", seed, effort),
-        false => oracle::check(&text, "f", seed, effort),
-    }
+    oracle::check(&random_distorted(seed)?, "f", seed, effort)
 }
 
 /// The program that the bytes stand for runs alike with and without tokens.

@@ -290,3 +290,8 @@ fn barriers_that_are_used_rightly() {
         check("assumed_barrier.nvptx.ll", &options, expected);
     }
 }
+
+#[test]
+fn convergent_operations_and_tokens() {
+    check("../semantics/single_break_tokens.ll", &["--print", "convergence"], expect![[r""]]);
+}
