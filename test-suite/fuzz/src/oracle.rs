@@ -18,7 +18,7 @@ use phalanx::{
     FunctionId, Session,
     analysis::{
         divergence::{Divergence, Flow, Omitted, solve_without},
-        lower::OmittedRead,
+        lower::{OmittedPart, OmittedRead},
     },
     db::{Database, FunctionInput, queries},
     ir,
@@ -145,6 +145,8 @@ pub enum Without {
     Rule(Omitted),
     /// Something that loads from private memory depend on.
     Read(OmittedRead),
+    /// A part of what shapes say.
+    Part(OmittedPart),
 }
 
 /// As [`check`], of an answer that was found without one of the rules: a negative control.
@@ -162,6 +164,7 @@ pub fn check_without(
         match without {
             Without::Rule(omitted) => Some(solve_without(flow(database, input)?, table, omitted)),
             Without::Read(omitted) => wrong::without_read(database, input, omitted),
+            Without::Part(omitted) => wrong::without_part(database, input, omitted),
         }
     })
 }

@@ -26,7 +26,8 @@ use smallvec::SmallVec;
 use std::cell::OnceCell;
 
 use super::{
-    Code, Reads, Rule, Rules, Surroundings, TerminatorRule, calls, pointer_space,
+    Code, Family, OmittedPart, Reads, Rule, Rules, Surroundings, TerminatorRule, calls,
+    pointer_space,
     results::{OperandFacts, rule_of},
 };
 use crate::memory::{PrivateMemory, origins::is_shared_constant};
@@ -50,6 +51,10 @@ pub struct FullRules<'a> {
     tokens: Tokens,
     /// Calls whose token comes from a cycle that they are outside of, once a call with a token was met.
     escaping: OnceCell<FxHashSet<InstId>>,
+    /// Rules that are left out.
+    without: Option<Family>,
+    /// A part of what shapes say that is left out.
+    without_part: Option<OmittedPart>,
 }
 
 /// How many callees are remembered. A power of two.
@@ -74,6 +79,8 @@ impl<'a> FullRules<'a> {
             memory: None,
             tokens: Tokens::new(code.context),
             escaping: OnceCell::new(),
+            without: None,
+            without_part: None,
         }
     }
 
@@ -87,6 +94,22 @@ impl<'a> FullRules<'a> {
     /// The same, with private memory looked into.
     pub(super) fn with_memory(self, memory: &'a PrivateMemory) -> Self {
         FullRules { memory: Some(memory), ..self }
+    }
+
+    /// The same, with some rules left out.
+    pub(super) fn without(self, family: Family) -> Self {
+        FullRules { without: Some(family), ..self }
+    }
+
+    /// The same, wrong by a part of what shapes say.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn without_part(self, part: OmittedPart) -> Self {
+        let trust = match part {
+            OmittedPart::Poison => Trust::Flags,
+            _ => Trust::Nothing,
+        };
+        let shapes = Shapes::new(self.code, self.around, trust);
+        FullRules { shapes, without_part: Some(part), ..self }
     }
 
     /// The shapes that were found.
@@ -208,6 +231,12 @@ impl<'a> FullRules<'a> {
             return calls::rule(self.code, self.around.calls, call, result).unwrap_or(unknown);
         };
         let info = intrinsic.info;
+        if self.without == Some(Family::Subgroups)
+            && !matches!(info.result, Transfer::Source(_) | Transfer::Coordinate(_))
+            && info.convergent
+        {
+            return unknown;
+        }
         if self.around.scratch_is_global
             && intrinsic.base == "addrspacecast.nonnull"
             && body.call_args(call).first().is_some_and(|&pointer| self.may_be_private(pointer))
@@ -291,7 +320,12 @@ impl<'a> FullRules<'a> {
     #[inline]
     fn by_shape(&mut self, inst: InstId) -> Option<Rule> {
         let place = self.place();
-        let Dependence { sources, atoms } = self.shapes.dependence(place, inst)?;
+        let Dependence { mut sources, mut atoms } = self.shapes.dependence(place, inst)?;
+        match self.without_part {
+            Some(OmittedPart::Indices) => sources = SourceSet::EMPTY,
+            Some(OmittedPart::Atoms) => atoms.clear(),
+            _ => {}
+        }
         if atoms.is_empty() {
             let transfer = divergence::Transfer::Fixed;
             return Some(Rule::new(Definition { seed: sources, transfer, is_pure: true }));
@@ -416,6 +450,7 @@ impl Rules for FullRules<'_> {
         let body = self.code.body;
         let data = body.inst(inst);
         if shape::asks(data.opcode)
+            && self.without != Some(Family::Shapes)
             && let Some(rule) = self.by_shape(inst)
         {
             return rule;
@@ -448,7 +483,7 @@ impl Rules for FullRules<'_> {
         /// Phis with more entries are compared as they are.
         const FEW: usize = 8;
         let values = self.code.body.phi_values(phi);
-        if values.len() > FEW {
+        if values.len() > FEW || self.without == Some(Family::Shapes) {
             return position;
         }
         let place = self.place();

@@ -344,6 +344,7 @@ impl Builder<'_> {
                     bytes: access.bytes,
                     segments: access.segments,
                     sectors: access.sectors,
+                    bank_degree: access.bank_degree,
                 }
             })
             .collect()

@@ -245,6 +245,9 @@ pub struct AccessReport {
     /// Sectors of 32 bytes that a wave touches at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sectors: Option<u32>,
+    /// Words of one bank of shared memory that a wave asks for at once, at most; one is no conflict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bank_degree: Option<u32>,
 }
 
 /// Both trees, as parents by block.

@@ -135,9 +135,14 @@ fn write_function(function: &FunctionReport, all: bool, out: &mut String) -> fmt
                 }
                 _ => String::new(),
             };
+            let banks = match access.bank_degree {
+                Some(1) => ", no bank conflict".to_owned(),
+                Some(degree) => format!(", bank conflict {degree}"),
+                None => String::new(),
+            };
             writeln!(
                 out,
-                "  {DIM}{:>6}{DIM:#}  {style}{}{stride}{rows}{style:#}{touched}  {}",
+                "  {DIM}{:>6}{DIM:#}  {style}{}{stride}{rows}{style:#}{touched}{banks}  {}",
                 access.place.line, access.pattern, access.text
             )?;
         }
