@@ -18,6 +18,7 @@ pub mod launch;
 pub mod legality;
 pub mod lower;
 pub mod memory;
+pub mod spaces;
 pub mod shape;
 pub mod summary;
 pub mod true_uniformity;

@@ -21,6 +21,8 @@
 //! [`variance()`] answers in Kong's terms, and [`assumed_divergence`] where barriers are taken to be used rightly.
 //!
 //! [`convergence()`] lists convergent operations and the tokens that control them.
+//! Memory: [`memory_kinds`] says which memories each pointer may lead to; [`returned_spaces`] and [`argument_spaces`] carry that across
+//! calls.
 //! What is wrong: [`diagnostics`].
 //!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
@@ -35,6 +37,7 @@ mod graph;
 mod graph_slot;
 mod legality;
 mod memory;
+mod spaces;
 mod shape;
 mod summaries;
 mod within_group;
@@ -48,6 +51,7 @@ pub use follow::*;
 pub use graph::*;
 pub use legality::*;
 pub use memory::*;
+pub use spaces::*;
 pub use shape::*;
 pub use summaries::*;
 pub use within_group::*;

@@ -10,9 +10,12 @@ use crate::{
     convergence_tokens::{DropConvergenceTokens, InferConvergenceTokens},
     dce::Dce,
     early_cse::EarlyCse,
+    infer_address_spaces::InferAddressSpaces,
     infer_convergence_attrs::InferConvergenceAttrs,
     inst_simplify::InstSimplify,
     licm::Licm,
+    move_convergent::MoveConvergent,
+    redundant_barriers::RemoveRedundantBarriers,
     simplify_cfg::SimplifyCfg,
 };
 
@@ -130,6 +133,11 @@ impl Registry {
             }
         });
         registry.add(Arc::new(Licm));
+        registry.add(Arc::new(MoveConvergent));
+        registry.add_with("remove-redundant-barriers", |parameters| {
+            Ok(Arc::new(RemoveRedundantBarriers::with_parameters(parameters)?))
+        });
+        registry.add(Arc::new(InferAddressSpaces));
         registry.add(Arc::new(InferConvergenceAttrs));
         registry.add(Arc::new(InferConvergenceTokens));
         registry.add(Arc::new(DropConvergenceTokens));

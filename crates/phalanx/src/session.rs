@@ -11,6 +11,7 @@ use phalanx_analysis::{
     explain::Link,
     legality::Legality,
     lower::Numbering,
+    spaces::MemoryKinds,
     variance::{BarrierModel, Variance},
 };
 use phalanx_db::{
@@ -340,6 +341,11 @@ impl Session {
     /// What affects what, and what each definition contributes by itself.
     pub fn affect_map(&self, function: FunctionId) -> Option<&ValueTable> {
         queries::affect_map(&self.db, function.0).as_ref()
+    }
+
+    /// Which memories each pointer may lead to. None for a declaration.
+    pub fn memory_kinds(&self, function: FunctionId) -> Option<&MemoryKinds> {
+        queries::memory_kinds(&self.db, function.0).as_ref()
     }
 
     /// What anything directly influences, memory included: Kong's affect map in full.

@@ -218,6 +218,18 @@ pub(crate) fn launch(
     watched: &FxHashSet<InstId>,
     fuel: u64,
 ) -> Option<Left> {
+    let (bytes, watch) = launch_watched(module, seed, fuel, |f| Watch::new(f, watched))?;
+    Some(Left { bytes, partition: watch.partition(), values: watch.values })
+}
+
+/// Launches the kernel `@f` in a way that follows from a seed, with who watches its function of that number. What it leaves in
+/// the buffer; none when it does not end well.
+pub(crate) fn launch_watched<O: Observer>(
+    module: &Module,
+    seed: u64,
+    fuel: u64,
+    watch: impl FnOnce(usize) -> O,
+) -> Option<(Vec<u8>, O)> {
     let rng = &mut SmallRng::seed_from_u64(seed);
     let triple = module.triple.map(|t| module.context.text(t).into_owned()).unwrap_or_default();
     let target = phalanx::target::Target::new(&triple, "");
@@ -240,10 +252,10 @@ pub(crate) fn launch(
         seed: rng.random(),
         ..Launch::default()
     };
-    let mut watch = Watch::new(number, watched);
+    let mut watch = watch(number);
     phalanx_simt::run(&program, "f", &launch, &mut memory, &mut watch).ok()?;
     let bytes = memory.bytes(buffer, BUFFER as u64).ok()?.to_vec();
-    Some(Left { bytes, partition: watch.partition(), values: watch.values })
+    Some((bytes, watch))
 }
 
 pub(crate) fn module_of(session: &Session, module: phalanx::ModuleId) -> Module {

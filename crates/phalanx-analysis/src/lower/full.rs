@@ -48,13 +48,13 @@ pub struct FullRules<'a> {
     intrinsics: [Option<(Const, Option<Intrinsic>)>; KNOWN],
     /// Private memory, if loads from it are looked into.
     memory: Option<&'a PrivateMemory>,
-    tokens: Tokens,
-    /// Calls whose token comes from a cycle that they are outside of, once a call with a token was met.
-    escaping: OnceCell<FxHashSet<InstId>>,
     /// Rules that are left out.
     without: Option<Family>,
     /// A part of what shapes say that is left out.
     without_part: Option<OmittedPart>,
+    tokens: Tokens,
+    /// Calls whose token comes from a cycle that they are outside of, once a call with a token was met.
+    escaping: OnceCell<FxHashSet<InstId>>,
 }
 
 /// How many callees are remembered. A power of two.
@@ -77,10 +77,10 @@ impl<'a> FullRules<'a> {
             entry: calling_convention::entry(code.header.call_conv, around.target.architecture()),
             intrinsics: [None; KNOWN],
             memory: None,
-            tokens: Tokens::new(code.context),
-            escaping: OnceCell::new(),
             without: None,
             without_part: None,
+            tokens: Tokens::new(code.context),
+            escaping: OnceCell::new(),
         }
     }
 

@@ -8,6 +8,8 @@ mod infer_convergence_attrs;
 mod inst_simplify;
 mod licm;
 mod manager;
+mod move_convergent;
+mod redundant_barriers;
 mod simplify_cfg;
 
 use std::sync::Arc;

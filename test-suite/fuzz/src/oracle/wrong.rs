@@ -150,6 +150,20 @@ pub(super) fn divergence(
     Some(solve(flow, &table, Rules::Precise))
 }
 
+/// What divergence comes out without a part of what shapes say.
+pub(super) fn without_part(
+    db: &Database,
+    function: FunctionInput,
+    omitted: OmittedPart,
+) -> Option<Divergence> {
+    let flow = flow(db, function)?;
+    let table = with_code(db, function, &NoCallFacts, |code, around| {
+        let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+        lower::full_without_part(code, around, &memory, omitted)
+    });
+    Some(solve(flow, &table, Rules::Precise))
+}
+
 /// What divergence comes out of a function whose calls use no tokens.
 pub(super) fn without_tokens(db: &Database, function: FunctionInput) -> Option<Divergence> {
     let flow = flow(db, function)?;
@@ -162,20 +176,6 @@ pub(super) fn without_tokens(db: &Database, function: FunctionInput) -> Option<D
         let code = Code { body: &body, ..code };
         let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
         lower::full_with(code, around, &memory, 0)
-    });
-    Some(solve(flow, &table, Rules::Precise))
-}
-
-/// What divergence comes out without a part of what shapes say.
-pub(super) fn without_part(
-    db: &Database,
-    function: FunctionInput,
-    omitted: OmittedPart,
-) -> Option<Divergence> {
-    let flow = flow(db, function)?;
-    let table = with_code(db, function, &NoCallFacts, |code, around| {
-        let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
-        lower::full_without_part(code, around, &memory, omitted)
     });
     Some(solve(flow, &table, Rules::Precise))
 }
