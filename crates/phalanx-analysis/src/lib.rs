@@ -16,6 +16,7 @@ pub mod explain;
 pub mod follow;
 pub mod launch;
 pub mod legality;
+pub mod loads;
 pub mod lower;
 pub mod memory;
 pub mod shape;

@@ -24,6 +24,7 @@
 //! Memory: [`memory_kinds`] says which memories each pointer may lead to; [`returned_spaces`] and [`argument_spaces`] carry that across
 //! calls.
 //! What is wrong: [`diagnostics`].
+//! Memory: [`memory_ssa`], and [`load_classes`] for loads that may take a cheaper way.
 //!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
@@ -36,6 +37,7 @@ mod follow;
 mod graph;
 mod graph_slot;
 mod legality;
+mod loads;
 mod memory;
 mod shape;
 mod spaces;
@@ -50,6 +52,7 @@ pub use facts::*;
 pub use follow::*;
 pub use graph::*;
 pub use legality::*;
+pub use loads::*;
 pub use memory::*;
 pub use shape::*;
 pub use spaces::*;

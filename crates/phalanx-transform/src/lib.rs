@@ -25,6 +25,7 @@
 //! | [`infer-convergence-tokens`](convergence_tokens::InferConvergenceTokens) | says by tokens which threads execute convergent operations together |
 //! | [`drop-convergence-tokens`](convergence_tokens::DropConvergenceTokens) | takes them away where control flow says the same |
 //! | [`annotate-uniform`](annotate_uniform::AnnotateUniform) | tells AMDGPU's backend what is uniform |
+//! | [`mark-loads`](mark_loads::MarkLoads) | tells backends which loads may take a cheaper way |
 //!
 //! It knows no files, no terminal and no salsa.
 //!
@@ -44,6 +45,7 @@ pub mod infer_convergence_attrs;
 pub mod inst_simplify;
 pub mod licm;
 mod manager;
+pub mod mark_loads;
 mod memory;
 pub mod move_convergent;
 mod pass;

@@ -14,6 +14,7 @@ use crate::{
     infer_convergence_attrs::InferConvergenceAttrs,
     inst_simplify::InstSimplify,
     licm::Licm,
+    mark_loads::MarkLoads,
     move_convergent::MoveConvergent,
     redundant_barriers::RemoveRedundantBarriers,
     simplify_cfg::SimplifyCfg,
@@ -143,6 +144,9 @@ impl Registry {
         registry.add(Arc::new(DropConvergenceTokens));
         registry.add_as("amdgpu-annotate-uniform", Arc::new(AnnotateUniform));
         registry.add(Arc::new(AnnotateUniform));
+        registry.add_with("mark-loads", |parameters| {
+            Ok(Arc::new(MarkLoads::with_parameters(parameters)?))
+        });
         registry
     }
 

@@ -6,6 +6,7 @@ mod analyze;
 mod check;
 mod explain;
 mod kernels;
+mod loads;
 mod marks;
 mod memory_ssa;
 mod readme;

@@ -20,6 +20,7 @@ use super::model::{
     UseReport, ValueReport,
 };
 use crate::llvm::BlockNames as _;
+use crate::loads::{LoadReport, Words};
 
 /// Which parts of the model to fill in.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -36,6 +37,8 @@ pub struct Sections {
     pub blocks: bool,
     /// Memory accesses.
     pub accesses: bool,
+    /// Loads.
+    pub loads: bool,
     /// Dominator and post-dominator trees.
     pub trees: bool,
     /// Convergent operations and tokens.
@@ -51,6 +54,7 @@ impl Sections {
         uses: true,
         blocks: true,
         accesses: true,
+        loads: true,
         trees: true,
         convergence: true,
     };
@@ -89,6 +93,7 @@ pub fn report_function(
         },
         barriers,
         varying: varying(scope, queries::launch_facts(db, input)),
+        module: printer,
         printer: printer.function(function),
         lines: Lines::new(db, input, source),
     };
@@ -109,6 +114,7 @@ struct Builder<'a> {
     divergence: &'a Divergence,
     barriers: Option<BarrierModel>,
     varying: SourceSet,
+    module: &'a ModulePrinter<'a>,
     printer: FunctionPrinter<'a>,
     lines: Lines<'a>,
 }
@@ -144,6 +150,7 @@ impl Builder<'_> {
             temporal_uses: sections.uses.then_some(uses),
             blocks: sections.blocks.then(|| self.blocks()),
             accesses: sections.accesses.then(|| self.accesses()),
+            loads: sections.loads.then(|| self.loads()),
             trees: sections.trees.then(|| self.trees()),
             convergence: sections.convergence.then(|| self.convergence()).flatten(),
         }
@@ -348,6 +355,11 @@ impl Builder<'_> {
                 }
             })
             .collect()
+    }
+
+    fn loads(&self) -> Vec<LoadReport> {
+        let (db, input, module) = (self.db, self.input, self.module);
+        Words { db, input, module, printer: &self.printer, lines: &self.lines }.loads()
     }
 
     fn trees(&self) -> Trees {

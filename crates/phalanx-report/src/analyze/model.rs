@@ -5,6 +5,8 @@
 
 use serde::Serialize;
 
+use crate::loads::LoadReport;
+
 /// A module.
 #[derive(Clone, Debug, Serialize)]
 pub struct ModuleReport {
@@ -49,6 +51,9 @@ pub struct FunctionReport {
     /// Loads, stores and atomic operations: what the lanes of a wave touch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accesses: Option<Vec<AccessReport>>,
+    /// Loads, and which may take a cheaper way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loads: Option<Vec<LoadReport>>,
     /// Dominator and post-dominator trees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trees: Option<Trees>,

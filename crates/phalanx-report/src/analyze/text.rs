@@ -9,6 +9,7 @@ use anstyle::{AnsiColor, Style};
 use super::model::{
     ConvergenceReport, FunctionReport, ModuleReport, OperationReport, Place, Trees,
 };
+use crate::loads::write_loads;
 
 const TITLE: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -146,6 +147,10 @@ fn write_function(function: &FunctionReport, all: bool, out: &mut String) -> fmt
                 access.place.line, access.pattern, access.text
             )?;
         }
+    }
+    if let Some(loads) = function.loads.as_ref().filter(|loads| !loads.is_empty()) {
+        heading("loads", out)?;
+        write_loads(loads, out)?;
     }
     if let Some(trees) = &function.trees {
         write_trees(trees, out)?;
