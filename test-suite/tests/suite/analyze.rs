@@ -290,3 +290,24 @@ fn barriers_that_are_used_rightly() {
         check("assumed_barrier.nvptx.ll", &options, expected);
     }
 }
+
+#[test]
+fn convergent_operations_and_tokens() {
+    check(
+        "../semantics/single_break_tokens.ll",
+        &["--print", "convergence"],
+        expect![[r#"
+            ../semantics/single_break_tokens.ll: amdgcn-amd-amdhsa, wave scope
+
+            kernel @single_break_tokens line 8
+              3 of 8 values divergent, 1 of 1 branches, 1 of 1 cycles, 1 temporally divergent use
+
+              convergence by tokens
+                  10  %anchor anchor, live in %entry, %loop, %cont, %break
+                  15  %heart loop of %anchor, heart of cycle %loop, live in %loop, %break
+                      extends cycle %loop
+                  22  wave, %heart   %round = call i64 @llvm.amdgcn.ballot.i64(i1 true) [ "convergencectrl"(token %heart) ]
+                  23  wave, %anchor  %all = call i64 @llvm.amdgcn.ballot.i64(i1 true) [ "convergencectrl"(token %anchor) ]
+        "#]],
+    );
+}

@@ -1,6 +1,7 @@
 //! Straight lines of blocks become one block; phis with one value become that value.
 
-use phalanx_ir::{BlockId, InstId, Opcode, Value, edit::Transaction};
+use phalanx_analysis::convergence::tokens::Tokens;
+use phalanx_ir::{BlockId, InstId, Opcode, Type, Value, edit::Transaction};
 
 use super::has_address;
 use crate::pass::PassError;
@@ -11,6 +12,16 @@ pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
     let order: Vec<BlockId> = edit.flow().order().to_vec();
     let merged = edit.merge_successors(&order, |edit, block| can_merge(edit, block))?;
     Ok(changed || merged > 0)
+}
+
+/// Whether a block has the heart of a cycle, before which no other convergent operation may stand: also where the cycle is gone.
+fn has_heart(edit: &Transaction<'_>, block: BlockId) -> bool {
+    let (tokens, body) = (Tokens::new(edit.context()), edit.body());
+    let is_heart = |inst: InstId| {
+        let data = body.inst(inst);
+        data.ty == Type::TOKEN && data.opcode.is_call() && tokens.used(body, inst).is_some()
+    };
+    !tokens.is_unused() && body.block_insts(block).any(is_heart)
 }
 
 fn can_merge(edit: &Transaction<'_>, block: BlockId) -> bool {
@@ -25,6 +36,7 @@ fn can_merge(edit: &Transaction<'_>, block: BlockId) -> bool {
         && flow.entry() != Some(next)
         && !edit.body().phis(next).any(reads_itself)
         && !has_address(edit, next)
+        && !has_heart(edit, next)
 }
 
 /// The only value that a phi can have; none when there are two or more, or none at all.

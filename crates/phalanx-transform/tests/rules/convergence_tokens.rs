@@ -40,7 +40,24 @@ exit:
   %after = call i64 @llvm.amdgcn.ballot.i64(i1 %c)
   ret void
 }",
-        &expect![[r""]],
+        &expect![[r#"
+            ; Function Attrs: convergent
+            define void @f(i1 %c) #3 {
+            entry:
+              %token = call token @llvm.experimental.convergence.entry()
+              %before = call i64 @llvm.amdgcn.ballot.i64(i1 %c) [ "convergencectrl"(token %token) ]
+              br label %loop
+
+            loop:                                             ; preds = %loop, %entry
+              %heart = call token @llvm.experimental.convergence.loop() [ "convergencectrl"(token %token) ]
+              %inside = call i64 @llvm.amdgcn.ballot.i64(i1 %c) [ "convergencectrl"(token %heart) ]
+              br i1 %c, label %loop, label %exit
+
+            exit:                                             ; preds = %loop
+              %after = call i64 @llvm.amdgcn.ballot.i64(i1 %c) [ "convergencectrl"(token %token) ]
+              ret void
+            }
+        "#]],
     );
 }
 
@@ -60,7 +77,29 @@ latch:
 exit:
   ret void
 }",
-        &expect![[r""]],
+        &expect![[r#"
+            ; Function Attrs: convergent
+            define void @f(i1 %c) #3 {
+            entry:
+              %token = call token @llvm.experimental.convergence.entry()
+              br label %outer
+
+            outer:                                            ; preds = %latch, %entry
+              %heart = call token @llvm.experimental.convergence.loop() [ "convergencectrl"(token %token) ]
+              br label %inner
+
+            inner:                                            ; preds = %inner, %outer
+              %heart1 = call token @llvm.experimental.convergence.loop() [ "convergencectrl"(token %heart) ]
+              call void @llvm.amdgcn.s.barrier() [ "convergencectrl"(token %heart1) ]
+              br i1 %c, label %inner, label %latch
+
+            latch:                                            ; preds = %inner
+              br i1 %c, label %outer, label %exit
+
+            exit:                                             ; preds = %latch
+              ret void
+            }
+        "#]],
     );
 }
 
@@ -76,7 +115,21 @@ loop:
 exit:
   ret void
 }",
-        &expect![[r""]],
+        &expect![[r#"
+            ; Function Attrs: convergent
+            define void @f(i1 %c) #3 {
+            entry:
+              %token = call token @llvm.experimental.convergence.entry()
+              call void @llvm.amdgcn.s.barrier() [ "convergencectrl"(token %token) ]
+              br label %loop
+
+            loop:                                             ; preds = %loop, %entry
+              br i1 %c, label %loop, label %exit
+
+            exit:                                             ; preds = %loop
+              ret void
+            }
+        "#]],
     );
 }
 
@@ -87,7 +140,13 @@ fn a_function_that_is_not_convergent_begins_with_an_anchor() {
   %vote = call i64 @llvm.amdgcn.ballot.i64(i1 %c)
   ret void
 }",
-        &expect![[r""]],
+        &expect![[r#"
+            define void @f(i1 %c) {
+              %token = call token @llvm.experimental.convergence.anchor()
+              %vote = call i64 @llvm.amdgcn.ballot.i64(i1 %c) [ "convergencectrl"(token %token) ]
+              ret void
+            }
+        "#]],
     );
 }
 
@@ -106,7 +165,26 @@ b:
 exit:
   ret void
 }",
-        &expect![[r""]],
+        &expect![[r#"
+            ; Function Attrs: convergent
+            define void @f(i1 %c) #3 {
+            entry:
+              br i1 %c, label %a, label %b
+
+            a:                                                ; preds = %b, %entry
+              %anchor = call token @llvm.experimental.convergence.anchor()
+              %one = call i64 @llvm.amdgcn.ballot.i64(i1 %c) [ "convergencectrl"(token %anchor) ]
+              br label %b
+
+            b:                                                ; preds = %a, %entry
+              %anchor1 = call token @llvm.experimental.convergence.anchor()
+              %two = call i64 @llvm.amdgcn.ballot.i64(i1 %c) [ "convergencectrl"(token %anchor1) ]
+              br i1 %c, label %a, label %exit
+
+            exit:                                             ; preds = %b
+              ret void
+            }
+        "#]],
     );
 }
 
@@ -118,7 +196,14 @@ fn what_else_a_call_says_stays() {
   %x = tail call i32 @pure(i32 noundef %n) convergent [ "note"(i32 1) ]
   ret i32 %x
 }"#,
-        &expect![[r""]],
+        &expect![[r#"
+            ; Function Attrs: convergent
+            define i32 @f(i32 %n) #3 {
+              %token = call token @llvm.experimental.convergence.entry()
+              %x = tail call i32 @pure(i32 noundef %n) #3 [ "note"(i32 1), "convergencectrl"(token %token) ]
+              ret i32 %x
+            }
+        "#]],
     );
 }
 
