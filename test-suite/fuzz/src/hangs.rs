@@ -138,6 +138,8 @@ pub fn check(text: &str, rng: &mut SmallRng, launches: u32, ignored: Ignored) ->
     let context = std::sync::Arc::new(phalanx::ir::Context::new());
     let parsed = phalanx::llvm::parse_module(context, text.as_bytes()).ok()?.module;
     let program = Program::new(&parsed, session.target(module)).ok()?;
+    let kernel = session.function(module, "f")?;
+    let stated = queries::launch_facts(database, kernel.input()).clone();
     let mut has_hung = false;
     let mut watch = Watch::default();
     for (name, branch, witness) in named {
@@ -150,7 +152,8 @@ pub fn check(text: &str, rng: &mut SmallRng, launches: u32, ignored: Ignored) ->
     }
     for _ in 0..launches {
         let mut memory = program.memory(rng.random()).ok()?;
-        let launch = oracle::launch(rng, &mut memory, 6_000)?;
+        let mut launch = oracle::launch(rng, &mut memory, 6_000)?;
+        oracle::as_stated(&mut launch, &stated);
         match phalanx_simt::run(&program, "f", &launch, &mut memory, &mut watch) {
             Ok(report) => tally.passed += u64::from(!is_found && report.barriers > 0),
             Err(Failure::Hang(_)) => has_hung = true,
