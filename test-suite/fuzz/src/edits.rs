@@ -381,6 +381,7 @@ fn ask(session: &Session, function: FunctionId) {
     queries::uniformity(db, f);
     queries::control_divergence(db, f);
     queries::diagnostics(db, f);
+    queries::load_classes(db, f);
 }
 
 /// See the module documentation.
@@ -443,5 +444,5 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
         };
     }
     same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity diagnostics);
-    same!(launch_suggestions slow_accesses);
+    same!(launch_suggestions slow_accesses convergence memory_kinds load_classes);
 }
