@@ -294,6 +294,9 @@ pub(crate) struct CheckArgs {
     /// Also report branches that would be uniform if more were said of launches.
     #[arg(long)]
     pub(crate) suggest_launch: bool,
+    /// Also report accesses of memory that take longer than they had to.
+    #[arg(long)]
+    pub(crate) performance: bool,
     /// Print what a code means.
     #[arg(long, value_name = "RULE")]
     pub(crate) explain: Option<String>,

@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use phalanx::{
     ModuleId, Session,
-    db::{FunctionEntry, queries},
+    db::{Database, FunctionEntry, FunctionInput, queries},
     llvm::ModulePrinter,
     report::{
         check::{
@@ -140,16 +140,21 @@ impl<'a> Check<'a> {
         let entries = functions::select(session, module.input(), &self.args.function)?;
         let db = session.database();
         let mut concerned: Vec<FunctionEntry> = Vec::new();
-        let suggests = self.args.suggest_launch;
+        let all = |db: &Database, function: FunctionInput| {
+            let mut found = queries::diagnostics(db, function).clone().unwrap_or_default();
+            if self.args.suggest_launch {
+                found.extend(queries::launch_suggestions(db, function).iter().flatten().cloned());
+            }
+            if self.args.performance {
+                found.extend(queries::slow_accesses(db, function).iter().flatten().cloned());
+            }
+            found
+        };
         functions::for_each(
             session,
             &entries,
             (self.terminal, "checking"),
-            |db, entry| {
-                let of = |found: &Option<Vec<_>>| found.as_deref().is_some_and(|f| !f.is_empty());
-                of(queries::diagnostics(db, entry.input))
-                    || (suggests && of(queries::launch_suggestions(db, entry.input)))
-            },
+            |db, entry| !all(db, entry.input).is_empty(),
             |entry, is_concerned| {
                 concerned.extend(is_concerned.then_some(entry));
                 Ok(())
@@ -162,12 +167,7 @@ impl<'a> Check<'a> {
         let mut found = Vec::new();
         for entry in concerned {
             let checker = Checker::new(db, entry.input, &printer, &source.text, &self.files);
-            let mut findings = queries::diagnostics(db, entry.input).clone().unwrap_or_default();
-            if suggests {
-                findings.extend(
-                    queries::launch_suggestions(db, entry.input).clone().unwrap_or_default(),
-                );
-            }
+            let findings = all(db, entry.input);
             found.extend(findings.iter().filter_map(|finding| checker.diagnostic(finding)));
         }
         Ok(self.keep(distinct(found)))

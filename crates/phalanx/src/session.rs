@@ -380,6 +380,11 @@ impl Session {
         queries::diagnostics(&self.db, function.0).as_deref().unwrap_or_default()
     }
 
+    /// Accesses of memory that take longer than they had to: lanes far apart, and lanes in one bank.
+    pub fn slow_accesses(&self, function: FunctionId) -> &[Finding] {
+        queries::slow_accesses(&self.db, function.0).as_deref().unwrap_or_default()
+    }
+
     /// Branches that part threads of a wave, and would not for some launches that could be stated.
     pub fn launch_suggestions(&self, function: FunctionId) -> &[Finding] {
         queries::launch_suggestions(&self.db, function.0).as_deref().unwrap_or_default()

@@ -3,16 +3,22 @@
 //! Random programs get barriers in a few blocks and run. Where nothing is found in any function of the program, no launch may hang. Of
 //! programs in which something is found it is counted how often a launch did: how tight the rules are.
 //!
+//! Where two threads are named that decide a branch differently, they are watched.
+//!
 //! [`Ignored`] leaves out findings: a check that is wrong, which has to be seen.
 
-use std::fmt;
+use std::{
+    collections::BTreeSet,
+    fmt::{self, Write as _},
+};
 
 use phalanx::{
     Session,
-    analysis::check::{Finding, Rule},
+    analysis::check::{Finding, Rule, Witness},
     db::queries,
+    ir::{BlockId, InstId, flow},
 };
-use phalanx_simt::{Failure, Program, Silent};
+use phalanx_simt::{Failure, Observer, Program, observe::Moment};
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 
 use crate::oracle::{self, Kind, random_program, runnable, runnable_alone};
@@ -32,7 +38,9 @@ pub struct Tally {
     pub found: u64,
     /// Those with a finding that were seen to hang.
     pub hung: u64,
-    /// Programs without a finding that hung.
+    /// Pairs of threads that were named, and went different ways in a launch.
+    pub witnesses: u64,
+    /// Programs without a finding that hung, and those in which two threads that were named went one way.
     pub wrong: Vec<String>,
 }
 
@@ -45,6 +53,7 @@ impl Tally {
         self.exits += other.exits;
         self.found += other.found;
         self.hung += other.hung;
+        self.witnesses += other.witnesses;
         self.wrong.extend(other.wrong);
     }
 }
@@ -57,6 +66,7 @@ impl fmt::Display for Tally {
         writeln!(f, "  launches past one     {:>12}", self.passed)?;
         writeln!(f, "something found         {:>12}", self.found)?;
         writeln!(f, "  seen to hang          {:>12}", self.hung)?;
+        writeln!(f, "witnesses seen          {:>12}", self.witnesses)?;
         write!(f, "wrong                   {:>12}", self.wrong.len())
     }
 }
@@ -111,6 +121,16 @@ pub fn check(text: &str, rng: &mut SmallRng, launches: u32, ignored: Ignored) ->
     tally.programs = 1;
     let findings: Vec<&Finding> =
         functions.iter().flat_map(|&function| session.diagnostics(function)).collect();
+    let mut named = Vec::new();
+    for &function in &functions {
+        let body = session.code(function).body;
+        for finding in session.diagnostics(function) {
+            let branch = finding.branch.and_then(|b| body.terminator(flow::block_of(b)));
+            if let (Some(branch), Some(witness)) = (branch, finding.witness) {
+                named.push((session.name(function), branch, witness));
+            }
+        }
+    }
     let counts =
         |finding: &&&Finding| is_about_hanging(finding) && ignored != Ignored::Of(finding.rule);
     let is_found = findings.iter().any(|finding| counts(&finding));
@@ -118,14 +138,33 @@ pub fn check(text: &str, rng: &mut SmallRng, launches: u32, ignored: Ignored) ->
     let context = std::sync::Arc::new(phalanx::ir::Context::new());
     let parsed = phalanx::llvm::parse_module(context, text.as_bytes()).ok()?.module;
     let program = Program::new(&parsed, session.target(module)).ok()?;
+    let kernel = session.function(module, "f")?;
+    let stated = queries::launch_facts(database, kernel.input()).clone();
     let mut has_hung = false;
+    let mut watch = Watch::default();
+    for (name, branch, witness) in named {
+        watch.pairs.push(Pair {
+            function: program.function(&name)?,
+            branch,
+            witness,
+            ways: Default::default(),
+        });
+    }
     for _ in 0..launches {
         let mut memory = program.memory(rng.random()).ok()?;
-        let launch = oracle::launch(rng, &mut memory, 6_000)?;
-        match phalanx_simt::run(&program, "f", &launch, &mut memory, &mut Silent) {
+        let mut launch = oracle::launch(rng, &mut memory, 6_000)?;
+        oracle::as_stated(&mut launch, &stated);
+        match phalanx_simt::run(&program, "f", &launch, &mut memory, &mut watch) {
             Ok(report) => tally.passed += u64::from(!is_found && report.barriers > 0),
             Err(Failure::Hang(_)) => has_hung = true,
             Err(_) => {}
+        }
+    }
+    for pair in &watch.pairs {
+        let [comes, stays_away] = &pair.ways;
+        match comes.iter().any(|way| stays_away.contains(way)) {
+            true => tally.wrong.push(text.to_owned()),
+            false => tally.witnesses += u64::from(!comes.is_empty() && !stays_away.is_empty()),
         }
     }
     match is_found {
@@ -144,7 +183,36 @@ pub fn check(text: &str, rng: &mut SmallRng, launches: u32, ignored: Ignored) ->
     Some(tally)
 }
 
-/// The text with barriers before the ends of some blocks, and no others.
+/// Two threads that are said to decide a branch differently, and where they went.
+struct Pair {
+    function: usize,
+    branch: InstId,
+    witness: Witness,
+    ways: [BTreeSet<BlockId>; 2],
+}
+
+#[derive(Default)]
+struct Watch {
+    pairs: Vec<Pair>,
+}
+
+impl Observer for Watch {
+    fn branch(&mut self, at: Moment<'_>, to: BlockId) {
+        for pair in &mut self.pairs {
+            if (pair.function, pair.branch) != (at.function, at.inst) {
+                continue;
+            }
+            let named = [pair.witness.comes, pair.witness.stays_away];
+            for (thread, ways) in named.iter().zip(&mut pair.ways) {
+                if at.thread.thread == *thread {
+                    ways.insert(to);
+                }
+            }
+        }
+    }
+}
+
+/// The text with barriers before the ends of some blocks, and no others; some branches are decided by the thread's index alone.
 fn with_barriers(text: &str, kind: Kind, rng: &mut SmallRng) -> String {
     let barrier = match kind {
         Kind::Amdgcn => "  call void @llvm.amdgcn.s.barrier()\n",
@@ -165,8 +233,47 @@ fn with_barriers(text: &str, kind: Kind, rng: &mut SmallRng) -> String {
         if is_in_program && ["br", "ret", "switch"].contains(&word) && rng.random_ratio(1, rarity) {
             out.push_str(barrier);
         }
-        out.push_str(line);
-        out.push('\n');
+        let condition = line.strip_prefix("  br i1 ").and_then(|rest| rest.split_once(','));
+        match condition.filter(|_| is_in_program && rng.random_ratio(1, 3)) {
+            Some((_, targets)) => {
+                let name = format!("%own{}", out.len());
+                condition_of_thread(&name, kind, rng, &mut out);
+                let _ = writeln!(out, "  br i1 {name},{targets}");
+            }
+            None => {
+                let _ = writeln!(out, "{line}");
+            }
+        }
     }
     out
+}
+
+/// A condition that depends on nothing but the thread's index: one that can be evaluated.
+fn condition_of_thread(name: &str, kind: Kind, rng: &mut SmallRng, out: &mut String) {
+    let register = match kind {
+        Kind::Amdgcn => "llvm.amdgcn.workitem.id.x",
+        Kind::Nvptx => "llvm.nvvm.read.ptx.sreg.tid.x",
+    };
+    let _ = writeln!(out, "  {name}.0 = call i32 @{register}()");
+    let steps = rng.random_range(0..4);
+    for step in 0..steps {
+        let (opcode, constant) = match rng.random_range(0..10) {
+            0 => ("add", rng.random_range(-9..40)),
+            1 => ("sub", rng.random_range(-9..40)),
+            2 => ("mul", rng.random_range(-3..9)),
+            3 => ("and", rng.random_range(0..64)),
+            4 => ("or", rng.random_range(0..64)),
+            5 => ("xor", rng.random_range(-1..64)),
+            6 => ("lshr", rng.random_range(0..6)),
+            7 => ("ashr", rng.random_range(0..6)),
+            8 => ("urem", rng.random_range(1..40)),
+            _ => ("shl", rng.random_range(0..31)),
+        };
+        let next = step + 1;
+        let _ = writeln!(out, "  {name}.{next} = {opcode} i32 {name}.{step}, {constant}");
+    }
+    let predicates = ["eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"];
+    let predicate = predicates[rng.random_range(0..predicates.len())];
+    let bound = rng.random_range(-4..48);
+    let _ = writeln!(out, "  {name} = icmp {predicate} i32 {name}.{steps}, {bound}");
 }

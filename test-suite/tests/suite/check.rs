@@ -61,7 +61,7 @@ fn mistakes_are_found_and_their_twins_are_silent() {
         let file = compiled(&manifest, &compiler, &variant);
         let file = file.to_string_lossy();
         let source = fs::read_to_string(manifest.folder().join(&variant.file)).expect("source");
-        let found = findings(manifest.folder(), &["--suggest-launch", &*file]);
+        let found = findings(manifest.folder(), &["--suggest-launch", "--performance", &*file]);
         let mut kernels: BTreeSet<&str> = source
             .split(|c: char| !c.is_alphanumeric() && c != '_')
             .filter(|word| word.starts_with("wrong_"))
@@ -80,7 +80,8 @@ fn mistakes_are_found_and_their_twins_are_silent() {
     }
     // What is left are those of comparisons.
     let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
-    let expected = ["PHX001", "PHX002", "PHX003", "PHX004", "PHX005", "PHX006", "PHX007"];
+    let expected =
+        ["PHX001", "PHX002", "PHX003", "PHX004", "PHX005", "PHX006", "PHX007", "PHX011", "PHX012"];
     assert_eq!(codes, expected);
 }
 
@@ -92,7 +93,7 @@ fn texts() {
     for variant in variants(&manifest).into_iter().filter(|variant| variant.level == "-O2") {
         let file = compiled(&manifest, &compiler, &variant);
         let file = file.to_string_lossy();
-        let outcome = check_in(manifest.folder(), &["--suggest-launch", &*file]);
+        let outcome = check_in(manifest.folder(), &["--suggest-launch", "--performance", &*file]);
         // Where a link has no line in the source, its place is in a file with a name of its own.
         let shown = text(&outcome.stdout).replace(&*file, "module.ll");
         let name = variant.name().trim_end_matches(".g");
@@ -114,7 +115,7 @@ fn our_kernels_have_no_errors() {
             let file = manifest
                 .compile(&compiler, variant, &folder)
                 .unwrap_or_else(|error| panic!("{error:#}"));
-            let found = findings(manifest.folder(), &[&*file.to_string_lossy()]);
+            let found = findings(manifest.folder(), &["--performance", &*file.to_string_lossy()]);
             found.into_iter().map(|finding| (variant.name().to_owned(), finding))
         })
         .collect();
@@ -122,7 +123,10 @@ fn our_kernels_have_no_errors() {
     for (name, finding) in &found {
         assert_ne!(finding["level"], "error", "{name}: {finding:#}");
         let reasons = finding["reasons"].as_array().expect("reasons");
-        assert!(reasons.iter().any(|reason| reason["kind"] == "part"), "{name}: {finding:#}");
+        let is_about_control =
+            !["PHX011", "PHX012"].contains(&finding["code"].as_str().unwrap_or_default());
+        let parts = reasons.iter().any(|reason| reason["kind"] == "part");
+        assert_eq!(parts, is_about_control, "{name}: {finding:#}");
         assert!(reasons.iter().any(|reason| reason["kind"] == "because"), "{name}: {finding:#}");
         if finding["level"] == "warning" {
             let (code, line) = (finding["code"].as_str(), &finding["location"]["source"]["line"]);
@@ -130,7 +134,7 @@ fn our_kernels_have_no_errors() {
             warned.insert(format!("{stem} {} {line}", code.unwrap_or_default()));
         }
     }
-    // Lanes share a row by `thread / 32`, which takes to know that waves are not cut across.
+    // Lanes share a row by `thread / 32`, where threads are counted over blocks: it takes to know that waves are not cut across.
     assert_eq!(
         warned.into_iter().collect::<Vec<_>>(),
         ["bfs_frontier PHX006 47", "bfs_frontier PHX006 51"]
@@ -239,7 +243,7 @@ fn sarif() {
         .iter()
         .map(|variant| compiled(&manifest, &compiler, variant).to_string_lossy().into_owned())
         .collect();
-    let mut arguments = vec!["--format", "sarif", "--suggest-launch"];
+    let mut arguments = vec!["--format", "sarif", "--suggest-launch", "--performance"];
     arguments.extend(files.iter().map(String::as_str));
     let outcome = check_in(manifest.folder(), &arguments);
     assert_eq!(outcome.status, Some(1));

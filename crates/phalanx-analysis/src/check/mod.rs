@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`barriers`] | barriers that not all threads of a workgroup execute |
 //! | [`members`] | operations of a wave: who takes part, and who was expected to |
+//! | [`accesses`] | accesses of memory that take longer than they had to |
 //! | [`launch`] | what could be said of launches so that something is uniform |
 //! | `rounds` | what decides whether a round of a cycle comes to an operation |
 //! | `sites` | where the operations are that rules speak of |
@@ -23,6 +24,7 @@
 //!   Everything else is at most a warning: facts about divergence are upper bounds.
 //! - A function has at most one finding per rule and instruction; they are in the order of the text.
 
+pub mod accesses;
 pub mod barriers;
 pub mod launch;
 pub mod members;
@@ -37,6 +39,7 @@ use phalanx_target::{LaunchFacts, Scope, SourceSet, Target, varying};
 use crate::divergence::Divergence;
 use crate::lower::Code;
 
+pub use accesses::AccessCost;
 pub use launch::Geometry;
 pub use sites::{Callee, has_barrier};
 use witness::Decision;
@@ -111,6 +114,10 @@ rules! {
     MissingMembers "PHX006" "missing-members" "the mask names threads that may not take part",
     /// A branch that would be uniform if more were said of launches.
     UnstatedLaunch "PHX007" "unstated-launch" "branch that is uniform for some launches",
+    /// Lanes of a wave that touch global memory far apart.
+    UncoalescedAccess "PHX011" "uncoalesced-access" "lanes of a wave access global memory far apart",
+    /// Lanes of a wave that meet in one bank of workgroup memory.
+    BankConflict "PHX012" "bank-conflict" "lanes of a wave access one bank of workgroup memory",
     /// Between two versions of a module: a barrier that was executed by all threads and no longer is.
     BarrierBecameDivergent "PHX020" "barrier-became-divergent" "a transform brought a barrier under divergent control",
     /// Between two versions: who takes part in an operation of a wave depends on more than before.
@@ -149,6 +156,8 @@ pub struct Finding {
     pub witness: Option<Witness>,
     /// Launches for which there is nothing to say.
     pub safe: Vec<Geometry>,
+    /// How lanes access memory, where that is what it is about.
+    pub access: Option<AccessCost>,
 }
 
 impl Finding {
@@ -166,6 +175,7 @@ impl Finding {
             other: None,
             witness: None,
             safe: Vec::new(),
+            access: None,
         }
     }
 }

@@ -156,7 +156,10 @@ impl<'a> Finder<'a> {
         }
         let mut assumed = self.candidates();
         while !assumed.is_empty() {
-            self.shapes = Shapes::with_phis(self.place, Trust::Flags, assumed.clone());
+            let mut shapes = Shapes::with_phis(self.place, Trust::Flags, assumed.clone());
+            // What is assumed speaks of expressions that are known already.
+            std::mem::swap(&mut shapes.exprs, &mut self.shapes.exprs);
+            self.shapes = shapes;
             let numbering = self.place.numbering;
             self.uniform = assumed.keys().map(|&phi| numbering.inst(phi)).collect();
             let phis: Vec<InstId> = assumed.keys().copied().collect();

@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 
 use super::facts::{NO_CALLEES, divergence, is_kernel, launch_facts, symbols, with_code};
 use super::graph::{cfg, control_dependence, cycles, postdom_tree};
-use super::{argument_facts, call_place, control_divergence};
+use super::{argument_facts, call_place, control_divergence, memory_accesses};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -82,6 +82,15 @@ pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>>
 #[salsa::tracked(returns(ref))]
 pub fn launch_suggestions(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
     with_facts(db, function, check::launch::findings)
+}
+
+/// Accesses of memory that take longer than they had to.
+///
+/// *Reads* [`memory_accesses`] and what [`diagnostics`] reads. *Changes when* an address does. *Cost* that of [`memory_accesses`].
+#[salsa::tracked(returns(ref))]
+pub fn slow_accesses(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
+    let accesses = memory_accesses(db, function).as_deref()?;
+    with_facts(db, function, |facts| check::accesses::findings(facts, accesses))
 }
 
 /// Whether no finding about barriers means that a function does not hang at one: see [`check::barriers::are_judged`]. Not a query.

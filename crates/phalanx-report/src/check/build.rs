@@ -5,7 +5,7 @@ use phalanx_db::{
     Database, FunctionInput,
     queries::{self, Subject},
 };
-use phalanx_ir::{GlobalName, InstId, constant::ConstKind, flow};
+use phalanx_ir::{GlobalName, InstId, Opcode, constant::ConstKind, flow};
 use phalanx_llvm::ModulePrinter;
 
 use super::{
@@ -108,6 +108,12 @@ impl<'a> Checker<'a> {
                 location: self.location(other),
             });
         }
+        if finding.access.is_some() {
+            let is_store = self.input.body(self.db).inst(finding.inst).opcode == Opcode::Store;
+            let operand = usize::from(is_store);
+            reasons.extend(self.chain(Subject::Use { user: finding.inst, operand }, finding));
+            return reasons;
+        }
         let Some(branch) = finding.branch.map(flow::block_of) else { return reasons };
         let Some(terminator) = self.input.body(self.db).terminator(branch) else { return reasons };
         if terminator != finding.inst {
@@ -117,7 +123,13 @@ impl<'a> Checker<'a> {
                 location: self.location(terminator),
             });
         }
-        let subject = Subject::Branch(branch);
+        reasons.extend(self.chain(Subject::Branch(branch), finding));
+        reasons
+    }
+
+    /// The chain of causes, from a subject to a source of the finding.
+    fn chain(&self, subject: Subject, finding: &Finding) -> Vec<Reason> {
+        let mut reasons = Vec::new();
         let chain = queries::explain_sources(self.db, self.input, subject, finding.sources);
         let steps = self.explainer.steps(&chain);
         let count = steps.len();

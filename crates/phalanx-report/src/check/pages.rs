@@ -22,6 +22,8 @@ pages! {
     DivergentGroupOperation "PHX005",
     MissingMembers "PHX006",
     UnstatedLaunch "PHX007",
+    UncoalescedAccess "PHX011",
+    BankConflict "PHX012",
     BarrierBecameDivergent "PHX020",
     GroupChanged "PHX021",
 }

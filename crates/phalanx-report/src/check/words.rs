@@ -1,6 +1,6 @@
 //! What is said of each rule.
 
-use phalanx_analysis::check::{Finding, Geometry, Rule, Witness};
+use phalanx_analysis::check::{AccessCost, Finding, Geometry, Rule, Witness};
 use phalanx_target::{Scope, SourceSet};
 
 use crate::explain::words as sources;
@@ -34,6 +34,8 @@ pub(super) fn message(finding: &Finding, what: &str) -> String {
         Rule::UnstatedLaunch => {
             format!("{threads} part at this branch, but not if more were said of launches")
         }
+        Rule::UncoalescedAccess => "lanes of a wave access global memory far apart".to_owned(),
+        Rule::BankConflict => "lanes of a wave access one bank of workgroup memory".to_owned(),
         Rule::BarrierBecameDivergent => {
             format!("{what} was executed by all {threads}, and may no longer be")
         }
@@ -54,6 +56,16 @@ pub(super) fn label(finding: &Finding) -> String {
             if verb == "leaves" { " the loop" } else { "" }
         );
     }
+    if let Some(AccessCost { stride, size, count }) = finding.access {
+        return match finding.rule {
+            Rule::BankConflict => format!(
+                "{count} lanes at a time want one bank: each is {stride} bytes from the next"
+            ),
+            _ => format!(
+                "{size} bytes per lane, {stride} bytes from one to the next: {count} sectors of 32 bytes"
+            ),
+        };
+    }
     match finding.rule {
         Rule::DivergentBarrier | Rule::BarrierBecameDivergent => {
             "some may wait here for others that do not come"
@@ -63,6 +75,7 @@ pub(super) fn label(finding: &Finding) -> String {
         Rule::UnmatchedBarriers => "some may wait here, and others elsewhere",
         Rule::DivergentGroupOperation | Rule::GroupChanged => "among those that come here together",
         Rule::MissingMembers => "all that the mask names are expected here",
+        Rule::UncoalescedAccess | Rule::BankConflict => "slower than it had to be",
         Rule::UnstatedLaunch => "divergent as far as is known",
     }
     .to_owned()
@@ -102,6 +115,12 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         }
         Rule::BarrierAfterExit => {
             "OpenCL, SPIR-V and CUDA before compute capability 7.0 want all threads at a barrier: keep threads without work until the end"
+        }
+        Rule::UncoalescedAccess => {
+            "let lanes that follow each other access what follows each other: exchange the loops, or go through workgroup memory"
+        }
+        Rule::BankConflict => {
+            "make rows one element longer than they have to be, so that columns go through all banks"
         }
         Rule::DivergentGroupOperation | Rule::UnstatedLaunch | Rule::GroupChanged => "",
     };
