@@ -409,7 +409,7 @@ pub(crate) enum Format {
         as in LLVM. The module is written with -S or -o only, as text.",
     after_help = "\
 Passes: dce instsimplify simplifycfg early-cse licm infer-convergence-attrs annotate-uniform
-        move-convergent remove-redundant-barriers
+        move-convergent combine-ballots remove-redundant-barriers
         print<uniformity> print<cycles> print<domtree> print<postdomtree> print<domfrontier>
         print<memoryssa>
         verify require<...> verify<...> invalidate<...> no-op-module no-op-function, function(...), module(...)

@@ -6,10 +6,10 @@ use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::BuildError;
 
 use crate::{
-    annotate_uniform::AnnotateUniform, dce::Dce, early_cse::EarlyCse,
-    infer_convergence_attrs::InferConvergenceAttrs, inst_simplify::InstSimplify, licm::Licm,
-    move_convergent::MoveConvergent, redundant_barriers::RemoveRedundantBarriers,
-    simplify_cfg::SimplifyCfg,
+    annotate_uniform::AnnotateUniform, combine_ballots::CombineBallots, dce::Dce,
+    early_cse::EarlyCse, infer_convergence_attrs::InferConvergenceAttrs,
+    inst_simplify::InstSimplify, licm::Licm, move_convergent::MoveConvergent,
+    redundant_barriers::RemoveRedundantBarriers, simplify_cfg::SimplifyCfg,
 };
 
 /// Whether a pass changed a function.
@@ -127,6 +127,7 @@ impl Registry {
         });
         registry.add(Arc::new(Licm));
         registry.add(Arc::new(MoveConvergent));
+        registry.add(Arc::new(CombineBallots));
         registry.add_with("remove-redundant-barriers", |parameters| {
             Ok(Arc::new(RemoveRedundantBarriers::with_parameters(parameters)?))
         });

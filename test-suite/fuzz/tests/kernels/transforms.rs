@@ -21,7 +21,7 @@ use crate::{check, compiled, folder, host, variants};
 const WHOLE: &str = "simplifycfg<select-uniform>,instsimplify,early-cse,simplifycfg,licm,early-cse,dce,annotate-uniform";
 
 /// What moves and removes convergent operations.
-const MOVING: &str = "simplifycfg,licm,move-convergent,remove-redundant-barriers,early-cse,dce";
+const MOVING: &str = "simplifycfg,licm,move-convergent,combine-ballots,remove-redundant-barriers,early-cse,dce";
 
 /// The text after a pipeline, every pass verified.
 fn transformed(text: &[u8], pipeline: &str) -> Result<(Vec<u8>, Statistics), String> {
@@ -85,7 +85,7 @@ fn llvm_accepts_what_becomes_of_kernels() {
     };
     let mut results = through(MOVING);
     let moving = results.iter().filter_map(|(_, result)| result.as_ref().ok());
-    for pass in ["move-convergent", "remove-redundant-barriers"] {
+    for pass in ["move-convergent", "combine-ballots", "remove-redundant-barriers"] {
         let steps = moving.clone().flat_map(|s| &s.steps).filter(|step| step.pass == pass);
         println!("{pass}: {} functions", steps.map(|step| step.changed_functions).sum::<u64>());
     }
