@@ -35,8 +35,11 @@ use crate::{
 };
 
 /// Pipelines that move convergent operations, and whether they keep every execution of each.
-pub const PIPELINES: &[(&str, bool)] =
-    &[("move-convergent", false), ("licm,move-convergent,early-cse,dce,simplifycfg", false)];
+pub const PIPELINES: &[(&str, bool)] = &[
+    ("move-convergent", false),
+    ("licm,move-convergent,early-cse,dce,simplifycfg", false),
+    ("combine-ballots", false),
+];
 
 /// How many instructions a launch may execute before.
 pub(crate) const FUEL: u64 = 8_000;

@@ -21,7 +21,8 @@ use crate::{check, compiled, folder, host, variants};
 const WHOLE: &str = "simplifycfg<select-uniform>,instsimplify,early-cse,simplifycfg,licm,early-cse,dce,annotate-uniform";
 
 /// What moves and removes convergent operations.
-const MOVING: &str = "simplifycfg,licm,move-convergent,combine-ballots,remove-redundant-barriers,early-cse,dce";
+const MOVING: &str =
+    "simplifycfg,licm,move-convergent,combine-ballots,remove-redundant-barriers,early-cse,dce";
 
 /// The text after a pipeline, every pass verified.
 fn transformed(text: &[u8], pipeline: &str) -> Result<(Vec<u8>, Statistics), String> {
