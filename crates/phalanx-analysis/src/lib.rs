@@ -9,19 +9,23 @@
 pub mod affect;
 pub mod check;
 pub mod control;
+pub mod convergence;
 pub mod data_flow;
 pub mod divergence;
 pub mod explain;
 pub mod follow;
 pub mod launch;
 pub mod legality;
+pub mod loads;
 pub mod lower;
 pub mod memory;
 pub mod shape;
+pub mod spaces;
 pub mod summary;
 pub mod true_uniformity;
 pub mod variance;
 
 pub use affect::{AffectMap, User, UserKind, Value};
+pub use convergence::Convergence;
 pub use divergence::Divergence;
 pub use summary::Summary;

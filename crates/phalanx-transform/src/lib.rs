@@ -21,8 +21,12 @@
 //! | [`move-convergent`](move_convergent::MoveConvergent) | moves convergent operations where all groups stay: above a uniform branch, out of loops, to where they are read |
 //! | [`combine-ballots`](combine_ballots::CombineBallots) | makes one vote of two, and none of one that is uniform |
 //! | [`remove-redundant-barriers`](redundant_barriers::RemoveRedundantBarriers) | removes barriers between which nothing is accessed; for who asks for it |
+//! | [`infer-address-spaces`](infer_address_spaces::InferAddressSpaces) | makes generic accesses accesses of the space they lead to |
 //! | [`infer-convergence-attrs`](infer_convergence_attrs::InferConvergenceAttrs) | drops `convergent`, infers `memory(..)` and `nodivergencesource` |
+//! | [`infer-convergence-tokens`](convergence_tokens::InferConvergenceTokens) | says by tokens which threads execute convergent operations together |
+//! | [`drop-convergence-tokens`](convergence_tokens::DropConvergenceTokens) | takes them away where control flow says the same |
 //! | [`annotate-uniform`](annotate_uniform::AnnotateUniform) | tells AMDGPU's backend what is uniform |
+//! | [`mark-loads`](mark_loads::MarkLoads) | tells backends which loads may take a cheaper way |
 //!
 //! It knows no files, no terminal and no salsa.
 //!
@@ -31,16 +35,19 @@
 pub mod annotate_uniform;
 pub mod code;
 pub mod combine_ballots;
+pub mod convergence_tokens;
 mod convergent;
 pub mod dce;
 pub mod early_cse;
 mod equal;
 pub mod fold;
 pub mod groups;
+pub mod infer_address_spaces;
 pub mod infer_convergence_attrs;
 pub mod inst_simplify;
 pub mod licm;
 mod manager;
+pub mod mark_loads;
 mod memory;
 pub mod move_convergent;
 mod pass;

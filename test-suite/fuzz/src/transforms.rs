@@ -203,16 +203,21 @@ impl Observer for Watch<'_> {
 }
 
 /// What one launch left.
-struct Left {
-    bytes: Vec<u8>,
-    partition: Vec<(u32, Vec<(u32, u32)>)>,
-    values: FxHashMap<(InstId, u32, u32), Value>,
+pub(crate) struct Left {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) partition: Vec<(u32, Vec<(u32, u32)>)>,
+    pub(crate) values: FxHashMap<(InstId, u32, u32), Value>,
 }
 
 /// Geometries in which every thread has a place of its own.
 const GEOMETRIES: &[[u32; 3]] = &[[8, 1, 1], [5, 1, 1], [4, 2, 1], [12, 1, 1], [33, 1, 1]];
 
-fn launch(module: &Module, seed: u64, watched: &FxHashSet<InstId>, fuel: u64) -> Option<Left> {
+pub(crate) fn launch(
+    module: &Module,
+    seed: u64,
+    watched: &FxHashSet<InstId>,
+    fuel: u64,
+) -> Option<Left> {
     let (bytes, watch) = launch_watched(module, seed, fuel, |f| Watch::new(f, watched))?;
     Some(Left { bytes, partition: watch.partition(), values: watch.values })
 }
@@ -262,7 +267,7 @@ pub(crate) fn module_of(session: &Session, module: phalanx::ModuleId) -> Module 
 }
 
 /// Convergent operations of the kernel.
-fn convergent(session: &Session, function: phalanx::FunctionId) -> FxHashSet<InstId> {
+pub(crate) fn convergent(session: &Session, function: phalanx::FunctionId) -> FxHashSet<InstId> {
     let code = Code::of(session.database(), function.input());
     let all = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
     all.filter(|&inst| code.is_convergent(inst)).collect()

@@ -164,13 +164,27 @@ impl PrivateMemory {
     /// That of a function.
     #[must_use]
     pub fn new(code: Code<'_>, around: Surroundings<'_>, cfg: &Cfg, dom: &DomTree) -> Self {
-        let origins = Origins::new(code, around);
+        let objects = Self::without_origins(code, around, cfg, dom);
+        match code.flow.entry() {
+            Some(_) => PrivateMemory { origins: Origins::new(code, around), ..objects },
+            None => objects,
+        }
+    }
+
+    /// The same, with nothing said about where other pointers come from.
+    #[must_use]
+    pub fn without_origins(
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        cfg: &Cfg,
+        dom: &DomTree,
+    ) -> Self {
         let Some(entry) = code.flow.entry() else { return Self::default() };
         let body = code.body;
         let is_object =
             |inst: InstId| body.inst(inst).opcode == Opcode::Alloca && is_trackable(body, inst);
         if !body.block_insts(entry).any(is_object) {
-            return Self { origins, ..Self::default() };
+            return Self::default();
         }
         let mut scan = Scan {
             code,
@@ -187,7 +201,7 @@ impl PrivateMemory {
                 scan.visit(inst, node, block == entry);
             }
         }
-        PrivateMemory { origins, ..scan.finish(cfg, dom) }
+        scan.finish(cfg, dom)
     }
 
     /// Whether there is no private object.
@@ -646,7 +660,7 @@ fn intrinsic_name<'a>(context: &'a Context, body: &Body, call: InstId) -> Option
     }
 }
 
-pub(super) fn value_type(code: Code<'_>, value: Value) -> Option<Type> {
+pub(crate) fn value_type(code: Code<'_>, value: Value) -> Option<Type> {
     match value.kind() {
         phalanx_ir::ValueKind::Inst(inst) => Some(code.body.inst(inst).ty),
         phalanx_ir::ValueKind::Arg(position) => code.header.params.get(position as usize).copied(),

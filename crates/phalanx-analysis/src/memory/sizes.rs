@@ -90,6 +90,17 @@ impl<'a> TypeSizes<'a> {
         self.extent(ty).map(|extent| extent.stride)
     }
 
+    /// Where a member of a structure begins.
+    pub fn member_offset(&mut self, ty: Type, index: usize) -> Option<u64> {
+        self.extent(ty)?.offsets?.get(index).copied()
+    }
+
+    /// The layout.
+    #[must_use]
+    pub fn layout(&self) -> &'a TypeLayout {
+        self.layout
+    }
+
     /// Whether a store of the type writes every bit of its bytes with bits of the value, or with zeros.
     #[must_use]
     pub fn is_scalar(&self, ty: Type) -> bool {

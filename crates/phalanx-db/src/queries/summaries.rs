@@ -28,7 +28,7 @@ use crate::FunctionInput;
 use salsa::Database as Db;
 
 /// How often a component is gone through before it is given up. Each time something grows, of which there is little.
-const ROUNDS: usize = 64;
+pub(super) const ROUNDS: usize = 64;
 
 /// What the database knows of the calls around a function.
 pub(super) struct KnownCalls<'a> {
@@ -87,7 +87,7 @@ pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
 }
 
 /// The place of a function whose code says what its calls do.
-fn known_body(db: &dyn Db, function: FunctionInput) -> Option<&super::CallPlace> {
+pub(super) fn known_body(db: &dyn Db, function: FunctionInput) -> Option<&super::CallPlace> {
     let header = function.header(db);
     let attributes = function.module(db).context(db).function_attrs(header.attributes);
     if !analysis::is_exact(header.linkage) || attributes.has(AttrKind::Naked) {

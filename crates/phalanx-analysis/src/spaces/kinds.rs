@@ -1,0 +1,72 @@
+//! The answer: which memories each address may lead to.
+
+use phalanx_ir::{Body, Const, InstId, Value, ValueKind};
+
+use super::{pages::Pages, set::SpaceSet, solve::number};
+
+/// Which memories each pointer of a function may lead to, and each integer that holds an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryKinds {
+    /// By instruction.
+    pub(super) values: Pages,
+    pub(super) arguments: Box<[SpaceSet]>,
+    /// Operands of which more is known than of their values, sorted.
+    pub(super) uses: Box<[((InstId, u32), SpaceSet)]>,
+    /// Constants that are accessed or passed, sorted.
+    pub(super) constants: Box<[(Const, SpaceSet)]>,
+}
+
+impl MemoryKinds {
+    pub(super) fn new(
+        values: &[SpaceSet],
+        arguments: Box<[SpaceSet]>,
+        uses: Vec<((InstId, u32), SpaceSet)>,
+        constants: Vec<(Const, SpaceSet)>,
+    ) -> Self {
+        MemoryKinds {
+            values: Pages::new(values),
+            arguments,
+            uses: uses.into(),
+            constants: constants.into(),
+        }
+    }
+
+    /// What a value may lead to, wherever it is used. Anything, where nothing is known.
+    #[must_use]
+    pub fn of(&self, value: Value) -> SpaceSet {
+        let known = match value.kind() {
+            ValueKind::Inst(inst) => self.values.get(number(inst)),
+            ValueKind::Arg(position) => self.arguments.get(position as usize).copied(),
+            ValueKind::Const(constant) => {
+                let at = self.constants.binary_search_by_key(&constant, |(of, _)| *of).ok();
+                at.map(|at| self.constants[at].1)
+            }
+            _ => None,
+        };
+        known.unwrap_or(SpaceSet::ALL)
+    }
+
+    /// What an operand may lead to where an instruction reads it: less than its value may, where tests of the address say so.
+    #[must_use]
+    pub fn at(&self, body: &Body, user: InstId, index: u32) -> SpaceSet {
+        let key = (number(user), index);
+        match self.uses.binary_search_by_key(&key, |((inst, at), _)| (number(*inst), *at)) {
+            Ok(at) => self.uses[at].1,
+            Err(_) => {
+                body.operands(user).get(index as usize).map_or(SpaceSet::ALL, |&v| self.of(v))
+            }
+        }
+    }
+
+    /// Of the arguments.
+    #[must_use]
+    pub fn arguments(&self) -> &[SpaceSet] {
+        &self.arguments
+    }
+
+    /// Operands about which tests say more than is known of their values.
+    #[must_use]
+    pub fn refined_uses(&self) -> &[((InstId, u32), SpaceSet)] {
+        &self.uses
+    }
+}

@@ -1,0 +1,733 @@
+//! What the spaces of a value follow from: the transfer rules.
+//!
+//! A value's set is the union of those of its *inputs*, clamped by its type. Inputs are other values, versions of private memory, and
+//! fixed sets. Everything else about the analysis, the order of evaluation included, is in [`solve`](super::solve).
+//!
+//! | value | inputs |
+//! |---|---|
+//! | argument of a kernel | device memory: the host passes it; a `byval` one is memory of parameters or a private copy of it |
+//! | argument of a function whose callers are all known | what is passed |
+//! | `alloca` | private memory |
+//! | address of a variable | that of its space; in the generic space of NVPTX device memory, where the backend puts it |
+//! | `getelementptr`, casts, `freeze`, `llvm.ptrmask` and the like | the address that it is made from; indices are no addresses |
+//! | `phi`, `select`, vectors and structures of pointers | all parts; a member of a structure is looked up where it was put in |
+//! | `ptrtoint`, and integers made from it by steps and masks with constants | the pointer |
+//! | `load` of a private object | what the version of memory holds that reaches it |
+//! | `load` of a constant variable | what its initial value holds there |
+//! | `load` of a generic pointer from constant memory or parameters of a kernel | device memory: only the host writes there |
+//! | a call | what the summary of the callee says, or a `returned` argument |
+//! | anything else | all that its type can address |
+//!
+//! **A cast is a bound, not evidence**: `addrspacecast` to a space keeps of the set what the space has, and says nothing of the
+//! operand.
+//!
+//! Sets are words of 64 bits: 16 are memories, the others stand for parameters while a summary is made (see
+//! [`summary`](super::summary)).
+
+use phalanx_graph::Node;
+use phalanx_ir::{
+    Const, GlobalName, InstId, Opcode, Type, TypeKind, Value, ValueKind,
+    attributes::AttrKind,
+    constant::{ConstKind, Int},
+    flow::node_of,
+};
+use phalanx_target::{
+    Architecture,
+    calling_convention::{self, Entry},
+    intrinsics,
+};
+use rustc_hash::FxHashMap;
+
+use super::{
+    SpaceFacts,
+    predicates::Refinements,
+    set::{SpaceModel, SpaceSet},
+};
+use crate::{
+    lower::{Code, Surroundings},
+    memory::{
+        PrivateMemory, TypeSizes,
+        private::{Effect, Touch},
+        ssa::{EventKind, Version},
+    },
+};
+
+/// Bits of a word that are memories; the others are parameters.
+pub(super) const MEMORIES: u64 = 0xffff;
+/// How many parameters have a bit.
+pub(super) const PARAMETERS: u32 = 48;
+
+/// How many steps of a chain of addresses, insertions or constants are looked at.
+const STEPS: usize = 64;
+
+/// What a value's set is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    /// This, whatever happens.
+    Set(u64),
+    /// That of a value, as the user sees it.
+    Value(Value),
+    /// That of a value at the end of the block that it comes from.
+    Incoming(Value, Node),
+    /// What a version of private memory holds.
+    Version(Version),
+}
+
+/// Whether values of a type have a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    /// Not looked at yet.
+    New,
+    /// They cannot hold an address.
+    Nothing,
+    /// Pointers of a space, or vectors of them: nothing but these memories.
+    Pointer(u64),
+    /// Integers that can hold all of an address.
+    Integer,
+    /// Arrays and structures.
+    Aggregate,
+}
+
+/// The rules for one function.
+pub(super) struct Rules<'a> {
+    pub(super) code: Code<'a>,
+    pub(super) model: SpaceModel,
+    pub(super) memory: &'a PrivateMemory,
+    pub(super) refinements: Refinements,
+    facts: &'a dyn SpaceFacts,
+    architecture: Architecture,
+    is_kernel: bool,
+    /// Parameters stand for themselves.
+    is_symbolic: bool,
+    /// Integers are looked at: some become pointers.
+    pub(super) has_integers: bool,
+    classes: Vec<Class>,
+    constants: FxHashMap<Const, u64>,
+    arguments: Vec<u64>,
+    sizes: TypeSizes<'a>,
+}
+
+impl<'a> Rules<'a> {
+    pub(super) fn new(
+        code: Code<'a>,
+        around: Surroundings<'a>,
+        memory: &'a PrivateMemory,
+        facts: &'a dyn SpaceFacts,
+        is_symbolic: bool,
+    ) -> Self {
+        let architecture = around.target.architecture();
+        let entry = calling_convention::entry(code.header.call_conv, architecture);
+        let mut rules = Rules {
+            code,
+            model: SpaceModel::new(architecture),
+            memory,
+            refinements: Refinements::default(),
+            facts,
+            architecture,
+            is_kernel: entry == Entry::Kernel,
+            is_symbolic,
+            has_integers: false,
+            classes: Vec::new(),
+            constants: FxHashMap::default(),
+            arguments: Vec::new(),
+            sizes: TypeSizes::new(code.context, around.layout),
+        };
+        rules.arguments =
+            (0..code.header.params.len() as u32).map(|at| rules.argument(at)).collect();
+        rules
+    }
+
+    fn class(&mut self, ty: Type) -> Class {
+        let at = ty.raw() as usize;
+        match self.classes.get(at) {
+            Some(Class::New) | None => {}
+            Some(known) => return *known,
+        }
+        let context = self.code.context;
+        let scalar = match context.type_kind(ty) {
+            TypeKind::Vector { elem, .. } => *elem,
+            _ => ty,
+        };
+        let class = match context.type_kind(scalar) {
+            TypeKind::Ptr(space) => {
+                let memories = match Some(*space) == self.model.generic() {
+                    // What has no conversion to the generic space may be cast to it all the same.
+                    true => SpaceSet::ALL,
+                    false => self.model.of(*space) | SpaceSet::NOWHERE,
+                };
+                Class::Pointer(u64::from(memories.bits()))
+            }
+            TypeKind::Int(bits) if *bits >= 32 && scalar == ty => Class::Integer,
+            TypeKind::Struct { .. } | TypeKind::Named(_) | TypeKind::Array { .. } => {
+                Class::Aggregate
+            }
+            _ => Class::Nothing,
+        };
+        if self.classes.len() <= at {
+            self.classes.resize(at + 1, Class::New);
+        }
+        self.classes[at] = class;
+        class
+    }
+
+    /// What pointers of a type can lead to when nothing else is known; of everything else, anything.
+    fn all_of(&mut self, ty: Type) -> u64 {
+        match (self.class(ty), self.generic_of(ty)) {
+            (_, true) => u64::from((self.generic_set() | SpaceSet::NOWHERE).bits()),
+            (Class::Pointer(mask), _) => mask,
+            _ => u64::from(SpaceSet::ALL.bits()),
+        }
+    }
+
+    fn generic_set(&self) -> SpaceSet {
+        self.model.generic().map_or(SpaceSet::ALL, |number| self.model.of(number))
+    }
+
+    /// Whether values of a type are generic pointers.
+    fn generic_of(&self, ty: Type) -> bool {
+        let context = self.code.context;
+        let scalar = match context.type_kind(ty) {
+            TypeKind::Vector { elem, .. } => *elem,
+            _ => ty,
+        };
+        let space = context.type_kind(scalar).address_space();
+        space.is_some() && space == self.model.generic()
+    }
+
+    /// Whether the result of an instruction has a set. Of all others nothing is known.
+    pub(super) fn is_tracked(&mut self, inst: InstId) -> bool {
+        let data = self.code.body.inst(inst);
+        let (ty, opcode) = (data.ty, data.opcode);
+        match self.class(ty) {
+            Class::Pointer(_) => true,
+            Class::Integer => {
+                self.has_integers
+                    && matches!(
+                        opcode,
+                        Opcode::PtrToInt
+                            | Opcode::Phi
+                            | Opcode::Select
+                            | Opcode::Freeze
+                            | Opcode::Add
+                            | Opcode::Sub
+                            | Opcode::And
+                            | Opcode::Or
+                            | Opcode::Load
+                            | Opcode::ExtractValue
+                    )
+            }
+            Class::Aggregate => {
+                matches!(
+                    opcode,
+                    Opcode::Phi
+                        | Opcode::Select
+                        | Opcode::Freeze
+                        | Opcode::InsertValue
+                        | Opcode::Load
+                ) || opcode.is_call()
+            }
+            Class::Nothing | Class::New => false,
+        }
+    }
+
+    /// What the union of the inputs of an instruction is cut down to by its type.
+    pub(super) fn clamp(&mut self, inst: InstId, set: u64) -> u64 {
+        let ty = self.code.body.inst(inst).ty;
+        match self.class(ty) {
+            Class::Pointer(mask) if mask != u64::from(SpaceSet::ALL.bits()) => restrict(set, mask),
+            _ => set,
+        }
+    }
+
+    /// The set of an argument or a constant, and of what is not tracked; none for the result of a tracked instruction.
+    pub(super) fn fixed(&mut self, value: Value) -> Option<u64> {
+        match value.kind() {
+            ValueKind::Inst(inst) => {
+                (!self.is_tracked(inst)).then_some(u64::from(SpaceSet::ALL.bits()))
+            }
+            ValueKind::Arg(position) => Some(
+                self.arguments
+                    .get(position as usize)
+                    .copied()
+                    .unwrap_or(u64::from(SpaceSet::ALL.bits())),
+            ),
+            ValueKind::Const(constant) => Some(self.constant(constant)),
+            _ => Some(u64::from(SpaceSet::ALL.bits())),
+        }
+    }
+
+    fn argument(&mut self, position: u32) -> u64 {
+        let Code { context, header, .. } = self.code;
+        let Some(&ty) = header.params.get(position as usize) else { return 0 };
+        let all = self.all_of(ty);
+        if !matches!(self.class(ty), Class::Pointer(_)) {
+            return all;
+        }
+        let attributes = context.param_attrs(header.attributes, position as usize);
+        if attributes.has(AttrKind::ByVal) || attributes.has(AttrKind::ByRef) {
+            let copy = match (self.architecture, self.is_kernel) {
+                // A copy in the frame of the function, which is what the backend makes of it.
+                (Architecture::Nvptx, false) => SpaceSet::PRIVATE,
+                (Architecture::Nvptx, true) => SpaceSet::PRIVATE | SpaceSet::PARAMETER,
+                _ => SpaceSet::from_bits(all as u16),
+            };
+            return all & u64::from(copy.bits());
+        }
+        if !self.generic_of(ty) {
+            // A summary holds whoever calls.
+            if !self.is_symbolic
+                && let Some(known) = self.facts.argument(position)
+            {
+                return all & u64::from(known.bits());
+            }
+            return all;
+        }
+        if self.is_kernel {
+            let device = match self.architecture {
+                Architecture::Nvptx | Architecture::Spirv => SpaceSet::GLOBAL,
+                _ => SpaceSet::GLOBAL | SpaceSet::CONSTANT,
+            };
+            return all & u64::from((device | SpaceSet::NOWHERE).bits());
+        }
+        if self.is_symbolic {
+            return if position < PARAMETERS { 1 << (16 + position) } else { all };
+        }
+        match self.facts.argument(position) {
+            Some(known) => u64::from(known.bits()),
+            None => all,
+        }
+    }
+
+    /// The set of a constant: what its address is made from.
+    fn constant(&mut self, constant: Const) -> u64 {
+        if let Some(&known) = self.constants.get(&constant) {
+            return known;
+        }
+        let set = u64::from(self.walk(constant).bits());
+        self.constants.insert(constant, set);
+        set
+    }
+
+    fn walk(&mut self, constant: Const) -> SpaceSet {
+        let context = self.code.context;
+        let mut all = SpaceSet::EMPTY;
+        let mut work = vec![(constant, SpaceSet::ALL)];
+        let mut steps = 0;
+        while let Some((constant, mut bound)) = work.pop() {
+            steps += 1;
+            if steps > 1 << 12 {
+                return SpaceSet::ALL;
+            }
+            let data = context.const_data(constant);
+            if let Class::Pointer(mask) = self.class(data.ty) {
+                bound = bound.and(SpaceSet::from_bits(mask as u16) | SpaceSet::NOWHERE);
+            }
+            match &data.kind {
+                ConstKind::Null | ConstKind::Zero | ConstKind::Undef | ConstKind::Poison => {
+                    all |= SpaceSet::NOWHERE;
+                }
+                ConstKind::Int(int) if int.words().iter().all(|&word| word == 0) => {
+                    all |= SpaceSet::NOWHERE;
+                }
+                ConstKind::Global(name) => all |= bound.and(self.of_entity(*name, data.ty)),
+                ConstKind::Aggregate(_) | ConstKind::Splat(_) => {
+                    work.extend(data.kind.parts().iter().map(|&part| (part, bound)));
+                }
+                ConstKind::Expr(expr) => match (expr.opcode, expr.operands.first()) {
+                    (
+                        Opcode::GetElementPtr
+                        | Opcode::AddrSpaceCast
+                        | Opcode::BitCast
+                        | Opcode::PtrToInt
+                        | Opcode::IntToPtr,
+                        Some(&base),
+                    ) => {
+                        if expr.opcode == Opcode::GetElementPtr {
+                            all |= SpaceSet::NOWHERE;
+                        }
+                        if !self.keeps_bits(expr.opcode, context.const_data(base).ty, data.ty) {
+                            return SpaceSet::ALL.and(bound);
+                        }
+                        work.push((base, bound));
+                    }
+                    _ => all |= bound,
+                },
+                _ => all |= bound,
+            }
+        }
+        all
+    }
+
+    /// Whether a conversion between a pointer and an integer leaves the address as it is.
+    fn keeps_bits(&self, opcode: Opcode, from: Type, to: Type) -> bool {
+        let context = self.code.context;
+        let (pointer, integer) = match opcode {
+            Opcode::PtrToInt => (from, to),
+            Opcode::IntToPtr => (to, from),
+            _ => return true,
+        };
+        let TypeKind::Int(bits) = context.type_kind(integer) else { return false };
+        match context.type_kind(pointer) {
+            TypeKind::Ptr(space) => {
+                let layout = self.sizes.layout();
+                layout.data_layout().pointer_size(*space) == *bits
+            }
+            _ => false,
+        }
+    }
+
+    fn of_entity(&mut self, name: GlobalName, ty: Type) -> SpaceSet {
+        let all = SpaceSet::from_bits(self.all_of(ty) as u16);
+        match self.facts.variable(name) {
+            // The backend puts variables of the generic space into device memory.
+            Some(_) if self.generic_of(ty) && self.architecture == Architecture::Nvptx => {
+                SpaceSet::GLOBAL
+            }
+            Some(variable) if variable.is_defined => all.memories(),
+            _ => all,
+        }
+    }
+
+    /// Tells what the set of a tracked instruction is made from.
+    pub(super) fn inputs(&mut self, inst: InstId, mut tell: impl FnMut(Input)) {
+        let body = self.code.body;
+        let data = *body.inst(inst);
+        let operands = body.operands(inst);
+        let anything = u64::from(SpaceSet::ALL.bits());
+        match data.opcode {
+            Opcode::Alloca => {
+                tell(Input::Set(u64::from(self.of_alloca(data.ty).bits())));
+            }
+            Opcode::GetElementPtr => {
+                if !data.flags.contains(phalanx_ir::inst::InstFlags::INBOUNDS) {
+                    tell(Input::Set(u64::from(SpaceSet::NOWHERE.bits())));
+                }
+                tell(Input::Value(operands[0]));
+            }
+            Opcode::AddrSpaceCast | Opcode::BitCast | Opcode::Freeze => {
+                tell(Input::Value(operands[0]));
+            }
+            Opcode::ExtractElement => tell(Input::Value(operands[0])),
+            Opcode::PtrToInt | Opcode::IntToPtr => {
+                let from = self.type_of(operands[0]);
+                match from.is_some_and(|from| self.keeps_bits(data.opcode, from, data.ty)) {
+                    true => tell(Input::Value(operands[0])),
+                    false => tell(Input::Set(anything)),
+                }
+            }
+            Opcode::Add | Opcode::Sub | Opcode::And | Opcode::Or => {
+                match self.stepped(data.opcode, operands[0], operands[1]) {
+                    Some(base) => tell(Input::Value(base)),
+                    None => tell(Input::Set(anything)),
+                }
+            }
+            Opcode::Select => operands[1..].iter().for_each(|&operand| tell(Input::Value(operand))),
+            Opcode::InsertElement | Opcode::ShuffleVector | Opcode::InsertValue => {
+                operands[..2].iter().for_each(|&operand| tell(Input::Value(operand)));
+            }
+            Opcode::ExtractValue => self.member(inst, operands[0], tell),
+            Opcode::Phi => {
+                for (value, from) in body.phi_incoming(inst) {
+                    tell(Input::Incoming(value, node_of(from)));
+                }
+            }
+            Opcode::Load => self.load(inst, data.ty, operands[0], tell),
+            opcode if opcode.is_call() => self.call(inst, data.ty, tell),
+            _ => tell(Input::Set(self.all_of(data.ty))),
+        }
+    }
+
+    fn of_alloca(&self, ty: Type) -> SpaceSet {
+        let space = self.code.context.type_kind(ty).address_space();
+        match space == self.model.generic() || self.architecture == Architecture::Generic {
+            true => SpaceSet::PRIVATE,
+            false => space.map_or(SpaceSet::PRIVATE, |space| self.model.of(space)),
+        }
+    }
+
+    fn type_of(&self, value: Value) -> Option<Type> {
+        crate::memory::private::value_type(self.code, value)
+    }
+
+    /// The integer that holds the address that remains one after a step or a mask with a constant.
+    fn stepped(&self, opcode: Opcode, left: Value, right: Value) -> Option<Value> {
+        let number = |value: Value| match &self.code.context.const_data(value.as_const()?).kind {
+            ConstKind::Int(Int::Small(number)) => Some(*number),
+            _ => None,
+        };
+        let (base, by) = match (number(left), number(right)) {
+            (None, Some(by)) => (left, by),
+            (Some(by), None) if opcode != Opcode::Sub => (right, by),
+            _ => return None,
+        };
+        let TypeKind::Int(bits @ 32..=64) = self.code.context.type_kind(self.type_of(base)?) else {
+            return None;
+        };
+        // As a signed number of the type's width.
+        let by = (by << (64 - bits)) as i64 >> (64 - bits);
+        let is_step = match opcode {
+            // Far less than the windows of spaces are apart.
+            Opcode::Add | Opcode::Sub => by.unsigned_abs() < 1 << 31,
+            // Only low bits go.
+            Opcode::And => (-(1 << 16)..0).contains(&by),
+            Opcode::Or => (0..1 << 16).contains(&by),
+            _ => false,
+        };
+        is_step.then_some(base)
+    }
+
+    /// A member of a structure, where it was put in.
+    fn member(&self, inst: InstId, mut aggregate: Value, mut tell: impl FnMut(Input)) {
+        let body = self.code.body;
+        let wanted = body.indices(inst);
+        for _ in 0..STEPS {
+            let Some(from) = aggregate.as_inst() else { break };
+            if body.inst(from).opcode != Opcode::InsertValue {
+                break;
+            }
+            let (operands, given) = (body.operands(from), body.indices(from));
+            if given == wanted {
+                return tell(Input::Value(operands[1]));
+            }
+            if given.starts_with(wanted) || wanted.starts_with(given) {
+                break;
+            }
+            aggregate = operands[0];
+        }
+        tell(Input::Value(aggregate));
+    }
+
+    fn load(&mut self, inst: InstId, ty: Type, address: Value, mut tell: impl FnMut(Input)) {
+        if self.memory.is_load(inst) {
+            for touch in self.memory.of(inst) {
+                tell(Input::Version(self.memory.reaching(touch)));
+            }
+            return;
+        }
+        if let Some(held) = self.initial(ty, address) {
+            return tell(Input::Set(u64::from(held.bits())));
+        }
+        let all = self.all_of(ty);
+        if self.generic_of(ty) && self.is_written_by_host(address) {
+            let device = match self.architecture {
+                Architecture::Nvptx => SpaceSet::GLOBAL,
+                _ => SpaceSet::GLOBAL | SpaceSet::CONSTANT,
+            };
+            return tell(Input::Set(all & u64::from((device | SpaceSet::NOWHERE).bits())));
+        }
+        tell(Input::Set(all));
+    }
+
+    /// Whether memory at an address is what the host put there: what it knows of are addresses of device memory.
+    fn is_written_by_host(&self, address: Value) -> bool {
+        let space =
+            self.type_of(address).and_then(|ty| self.code.context.type_kind(ty).address_space());
+        match (self.architecture, space) {
+            (Architecture::Amdgcn, Some(4)) => true,
+            (Architecture::Nvptx, Some(101)) => self.is_kernel,
+            _ => false,
+        }
+    }
+
+    /// What a constant variable holds where it is read; none if the address is not of one, or what it holds is not known.
+    fn initial(&mut self, ty: Type, mut address: Value) -> Option<SpaceSet> {
+        if !matches!(self.class(ty), Class::Pointer(_)) {
+            return None;
+        }
+        let (code, context) = (self.code, self.code.context);
+        let mut offset = Some(0i64);
+        for _ in 0..STEPS {
+            let inst = match address.kind() {
+                ValueKind::Inst(inst) => inst,
+                ValueKind::Const(_) => break,
+                _ => return None,
+            };
+            match code.body.inst(inst).opcode {
+                Opcode::GetElementPtr => {
+                    let step = self.sizes.gep_offset(code.body, inst);
+                    offset = offset.and_then(|at| at.checked_add(step?));
+                }
+                Opcode::AddrSpaceCast | Opcode::BitCast | Opcode::Freeze => {}
+                _ => return None,
+            }
+            address = code.body.operands(inst)[0];
+        }
+        let mut constant = address.as_const()?;
+        for _ in 0..STEPS {
+            match &context.const_data(constant).kind {
+                ConstKind::Expr(expr) => {
+                    let (&base, indices) = expr.operands.split_first()?;
+                    match (expr.opcode, expr.source_type) {
+                        (Opcode::GetElementPtr, Some(ty)) => {
+                            let step =
+                                self.sizes.offset(ty, indices.iter().map(|index| Some(*index)));
+                            offset = offset.and_then(|at| at.checked_add(step?));
+                        }
+                        (Opcode::AddrSpaceCast | Opcode::BitCast, _) => {}
+                        _ => return None,
+                    }
+                    constant = base;
+                }
+                ConstKind::Global(name) => {
+                    let initial = self.facts.variable(*name)?.initializer?;
+                    return self.content(initial, offset, ty);
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// What an initial value holds at an offset, or anywhere: nothing but pointers and zeros, or the very member that is read.
+    fn content(&mut self, initial: Const, offset: Option<i64>, wanted: Type) -> Option<SpaceSet> {
+        let context = self.code.context;
+        let wanted_size = i64::try_from(self.sizes.store_size(wanted)?).ok()?;
+        let mut all = SpaceSet::EMPTY;
+        // Parts with the offset of each, where it matters.
+        let mut work = vec![(initial, 0i64)];
+        let mut steps = 0;
+        while let Some((part, at)) = work.pop() {
+            steps += 1;
+            if steps > 1 << 14 {
+                return None;
+            }
+            let data = context.const_data(part);
+            let size = i64::try_from(self.sizes.store_size(data.ty)?).ok()?;
+            if let Some(offset) = offset
+                && (at.checked_add(size)? <= offset || offset.checked_add(wanted_size)? <= at)
+            {
+                continue;
+            }
+            let kind = context.type_kind(data.ty);
+            match &data.kind {
+                ConstKind::Null | ConstKind::Zero | ConstKind::Undef | ConstKind::Poison => {
+                    all |= SpaceSet::NOWHERE;
+                }
+                ConstKind::Aggregate(parts) => {
+                    for (index, &inner) in parts.iter().enumerate() {
+                        let within = match kind {
+                            TypeKind::Struct { .. } | TypeKind::Named(_) => {
+                                i64::try_from(self.sizes.member_offset(data.ty, index)?).ok()?
+                            }
+                            _ => {
+                                let stride = self.sizes.stride(context.const_data(inner).ty)?;
+                                i64::try_from(stride.checked_mul(index as u64)?).ok()?
+                            }
+                        };
+                        work.push((inner, at.checked_add(within)?));
+                    }
+                }
+                ConstKind::Splat(inner) => {
+                    let TypeKind::Ptr(_) = context.type_kind(context.const_data(*inner).ty) else {
+                        return None;
+                    };
+                    all |= SpaceSet::from_bits(self.constant(*inner) as u16);
+                }
+                ConstKind::Int(int) if int.words().iter().all(|&word| word == 0) => {
+                    all |= SpaceSet::NOWHERE;
+                }
+                _ if matches!(kind, TypeKind::Ptr(_)) => {
+                    all |= SpaceSet::from_bits(self.constant(part) as u16);
+                }
+                _ => return None,
+            }
+        }
+        // Reading next to everything gives anything.
+        (!all.is_empty()).then_some(all)
+    }
+
+    fn call(&mut self, inst: InstId, ty: Type, mut tell: impl FnMut(Input)) {
+        let Code { context, body, .. } = self.code;
+        let arguments = body.call_args(inst);
+        let info = body.call_info(inst);
+        let is_returned =
+            |at: &usize| context.param_attrs(info.attributes, *at).has(AttrKind::Returned);
+        if let Some(at) = (0..arguments.len()).find(is_returned) {
+            return tell(Input::Value(arguments[at]));
+        }
+        let all = self.all_of(ty);
+        let name =
+            body.const_callee(inst).and_then(|callee| match context.const_data(callee).kind {
+                ConstKind::Global(name) => Some(name),
+                _ => None,
+            });
+        let Some(name) = name else { return tell(Input::Set(all)) };
+        if let GlobalName::Named(symbol) = name
+            && let Ok(text) = std::str::from_utf8(context.bytes(symbol))
+            && text.starts_with("llvm.")
+        {
+            let base = intrinsics::lookup(text).map(|found| found.base);
+            match base {
+                Some(
+                    "ptrmask"
+                    | "launder.invariant.group"
+                    | "strip.invariant.group"
+                    | "addrspacecast.nonnull"
+                    | "readfirstlane"
+                    | "readlane"
+                    | "ssa.copy"
+                    | "expect",
+                ) if !arguments.is_empty() => {
+                    if base == Some("ptrmask") {
+                        tell(Input::Set(u64::from(SpaceSet::NOWHERE.bits())));
+                    }
+                    tell(Input::Value(arguments[0]));
+                }
+                Some("mapa") if self.architecture == Architecture::Nvptx => {
+                    let cluster = SpaceSet::SHARED | SpaceSet::PEERS | SpaceSet::NOWHERE;
+                    tell(Input::Set(all & u64::from(cluster.bits())));
+                }
+                _ => tell(Input::Set(all)),
+            }
+            return;
+        }
+        match self.facts.returned(name) {
+            Some(returned) if returned.function_type == info.function_type => {
+                tell(Input::Set(u64::from(returned.own.bits())));
+                for (at, &argument) in arguments.iter().enumerate().take(PARAMETERS as usize) {
+                    if returned.arguments >> at & 1 != 0 {
+                        tell(Input::Value(argument));
+                    }
+                }
+            }
+            _ => tell(Input::Set(all)),
+        }
+    }
+
+    /// What a definition of private memory leaves.
+    pub(super) fn stored(&self, event: u32, mut tell: impl FnMut(Input)) {
+        let touch = self.memory.touch_of(event);
+        let operands = self.code.body.operands(touch.inst);
+        let anything = Input::Set(u64::from(SpaceSet::ALL.bits()));
+        match touch.effect {
+            Effect::Store => tell(Input::Value(operands[0])),
+            Effect::Fill => match operands.get(1) {
+                Some(&byte) => tell(Input::Value(byte)),
+                None => tell(anything),
+            },
+            Effect::CopyTo => self.copied(touch, &mut tell),
+            _ => tell(anything),
+        }
+        if self.memory.events().event(event).kind != EventKind::MustDef {
+            tell(Input::Version(self.memory.reaching(touch)));
+        }
+    }
+
+    fn copied(&self, to: &Touch, tell: &mut impl FnMut(Input)) {
+        let own = self.memory.of(to.inst);
+        let mut is_known = false;
+        for from in own.iter().filter(|touch| touch.effect == Effect::CopyFrom) {
+            is_known = true;
+            tell(Input::Version(self.memory.reaching(from)));
+        }
+        if !is_known {
+            tell(Input::Set(u64::from(SpaceSet::ALL.bits())));
+        }
+    }
+}
+
+/// What a set is cut down to by a bound. What parameters lead to is then what is inside the bound.
+pub(super) fn restrict(set: u64, bound: u64) -> u64 {
+    let own = set & MEMORIES & bound;
+    if set & !MEMORIES == 0 { own } else { bound & MEMORIES }
+}

@@ -1,0 +1,272 @@
+//! Which memory each address leads to, within a function and across calls.
+//!
+//! [`returned_spaces`] goes up the call graph, [`argument_spaces`] down, as [`summary`](super::summary) and
+//! [`argument_facts`](super::argument_facts) do for divergence, with the same bounds. [`memory_kinds`] reads both, and
+//! only of functions that are called and of arguments that cannot come from outside. An equal answer stops an edit.
+
+use phalanx_analysis::{
+    lower::{Code, Surroundings},
+    memory::PrivateMemory,
+    spaces::{self as analysis, MemoryKinds, Returned, SpaceFacts, SpaceSet, VariableFacts},
+    summary::is_exact,
+};
+use phalanx_ir::{GlobalName, module::GlobalIndex};
+
+use super::calls::{DEPTH, closed_calls, is_local};
+use super::facts::{NO_CALLEES, with_code};
+use super::summaries::{ROUNDS, known_body};
+use super::{call_place, cfg, dom_tree, module_index, symbols};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// What the database knows around a function.
+struct Known<'a> {
+    db: &'a dyn Db,
+    function: FunctionInput,
+    /// What functions return that are being looked at, instead of what the query says.
+    found: &'a [(FunctionInput, Returned)],
+    /// Arguments that are being found; `None` asks the query.
+    arguments: Option<&'a [SpaceSet]>,
+}
+
+impl<'a> Known<'a> {
+    fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
+        Known { db, function, found: &[], arguments: None }
+    }
+}
+
+impl SpaceFacts for Known<'_> {
+    fn argument(&self, position: u32) -> Option<SpaceSet> {
+        if let Some(known) = self.arguments {
+            return known.get(position as usize).copied();
+        }
+        if !is_local(self.db, self.function) {
+            return None;
+        }
+        argument_spaces(self.db, self.function).as_ref()?.get(position as usize).copied()
+    }
+
+    fn returned(&self, callee: GlobalName) -> Option<Returned> {
+        let input = *symbols(self.db, self.function.module(self.db)).get(&callee)?;
+        if let Some((_, found)) = self.found.iter().find(|(of, _)| *of == input) {
+            return Some(*found);
+        }
+        *returned_spaces(self.db, input)
+    }
+
+    fn variable(&self, name: GlobalName) -> Option<VariableFacts> {
+        let module = self.function.module(self.db);
+        let Some(GlobalIndex::Variable(at)) = module_index(self.db, module).find(name) else {
+            return None;
+        };
+        let variable = module.shell(self.db).variables.get(at)?;
+        let holds = variable.is_constant && is_exact(variable.linkage);
+        let initializer =
+            variable.initializer.filter(|_| holds && !variable.externally_initialized);
+        Some(VariableFacts { is_defined: variable.initializer.is_some(), initializer })
+    }
+}
+
+fn with_memory<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    run: impl FnOnce(Code<'_>, Surroundings<'_>, &PrivateMemory) -> R,
+) -> Option<R> {
+    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
+    with_code(db, function, NO_CALLEES, |code, around| {
+        let memory = PrivateMemory::without_origins(code, around, cfg, dom);
+        run(code, around, &memory)
+    })
+}
+
+fn kinds(db: &dyn Db, function: FunctionInput, known: &Known<'_>) -> Option<MemoryKinds> {
+    let graph = (&**cfg(db, function).as_ref()?, &**dom_tree(db, function).as_ref()?);
+    with_memory(db, function, |code, around, memory| {
+        analysis::memory_kinds(code, around, graph, memory, known)
+    })
+}
+
+/// Which memories each pointer of a function may lead to. None for a declaration.
+///
+/// *Reads* `header`, `flow`, `body`, `dom_tree`, `target`, `type_layout`, variables of the module that are named, [`returned_spaces`] of the
+/// callees, [`argument_spaces`] of a function that cannot be named from outside. *Changes when* an address may lead elsewhere. *Cost*
+/// near-linear; see [`phalanx_analysis::spaces`].
+#[salsa::tracked(returns(ref))]
+pub fn memory_kinds(db: &dyn Db, function: FunctionInput) -> Option<MemoryKinds> {
+    kinds(db, function, &Known::new(db, function))
+}
+
+/// Which memories the result of a function may lead to, by what it is passed. None if its code is not known to be what runs.
+///
+/// *Reads* what [`memory_kinds`] does but for arguments, `call_place`, and this of the callees. *Changes when* the result may lead elsewhere.
+/// *Cost* that of [`memory_kinds`].
+#[salsa::tracked(returns(ref))]
+pub fn returned_spaces(db: &dyn Db, function: FunctionInput) -> Option<Returned> {
+    let place = known_body(db, function)?;
+    match place.component.first() {
+        None => returned(db, function, &[]),
+        Some(&first) => {
+            let all = component_returned_spaces(db, first).iter();
+            all.clone().find(|(of, _)| *of == function).map(|(_, returned)| *returned)
+        }
+    }
+}
+
+fn returned(
+    db: &dyn Db,
+    function: FunctionInput,
+    found: &[(FunctionInput, Returned)],
+) -> Option<Returned> {
+    let graph = (&**cfg(db, function).as_ref()?, &**dom_tree(db, function).as_ref()?);
+    let known = Known { db, function, found, arguments: None };
+    with_memory(db, function, |code, around, memory| {
+        // Nothing else can be passed on.
+        let (ret, ..) = phalanx_ir::Function::split_type(code.context, code.header.ty)?;
+        if !analysis::may_hold_address(code, ret) {
+            return None;
+        }
+        Some(analysis::returned(code, around, graph, memory, &known))
+    })?
+}
+
+/// What functions in recursion with each other return, by the first of them; those only that are known.
+///
+/// *Reads* what [`returned_spaces`] does, of all of them. *Cost* that of each, times the rounds.
+#[salsa::tracked(returns(ref))]
+fn component_returned_spaces(db: &dyn Db, first: FunctionInput) -> Vec<(FunctionInput, Returned)> {
+    let members = &call_place(db, first).component;
+    let known = members.iter().filter(|&&member| known_body(db, member).is_some());
+    let mut found: Vec<(FunctionInput, Returned)> =
+        known.map(|&member| (member, Returned::bottom(member.header(db).ty))).collect();
+    for _ in 0..ROUNDS {
+        let mut is_stable = true;
+        for at in 0..found.len() {
+            let Some(new) = returned(db, found[at].0, &found) else { continue };
+            if new != found[at].1 {
+                found[at].1 = new;
+                is_stable = false;
+            }
+        }
+        if is_stable {
+            return found;
+        }
+    }
+    Vec::new()
+}
+
+/// What a function passes, by callee of those that cannot be named from outside of the module: the union over its calls.
+///
+/// *Reads* `header`, `body`, `mentions`, [`memory_kinds`], `symbols`. *Changes when* something else may be passed. *Cost* O(calls).
+#[salsa::tracked(returns(ref))]
+fn passed_spaces(db: &dyn Db, function: FunctionInput) -> Vec<(FunctionInput, Vec<SpaceSet>)> {
+    match memory_kinds(db, function) {
+        None => Vec::new(),
+        Some(kinds) => passed(db, function, kinds),
+    }
+}
+
+fn passed(
+    db: &dyn Db,
+    function: FunctionInput,
+    kinds: &MemoryKinds,
+) -> Vec<(FunctionInput, Vec<SpaceSet>)> {
+    let mut all: Vec<(FunctionInput, Vec<SpaceSet>)> = Vec::new();
+    let calls = closed_calls(db, function);
+    if calls.is_empty() {
+        return all;
+    }
+    with_code(db, function, NO_CALLEES, |code, _| {
+        for (inst, callee) in calls {
+            let header = callee.header(db);
+            let mut sets = vec![SpaceSet::ALL; header.params.len()];
+            if code.body.call_info(inst).function_type == header.ty {
+                for (into, from) in sets.iter_mut().zip(analysis::passed(code, kinds, inst)) {
+                    *into = from;
+                }
+            }
+            match all.iter_mut().find(|(of, _)| *of == callee) {
+                None => all.push((callee, sets)),
+                Some((_, known)) => {
+                    unite(known, &sets);
+                }
+            }
+        }
+    });
+    all
+}
+
+fn unite(into: &mut [SpaceSet], from: &[SpaceSet]) -> bool {
+    let mut grew = false;
+    for (into, &from) in into.iter_mut().zip(from) {
+        grew |= !into.contains(from);
+        *into |= from;
+    }
+    grew
+}
+
+fn from_outside(db: &dyn Db, function: FunctionInput) -> Vec<SpaceSet> {
+    let place = call_place(db, function);
+    let mut all = vec![SpaceSet::EMPTY; function.header(db).params.len()];
+    for &caller in place.callers.iter().filter(|caller| !place.component.contains(caller)) {
+        let passed = passed_spaces(db, caller).iter().find(|(of, _)| *of == function);
+        if let Some((_, sets)) = passed {
+            unite(&mut all, sets);
+        }
+    }
+    all
+}
+
+/// What each argument of a function may lead to, all of whose callers are known: what is passed. None for others.
+///
+/// *Reads* `call_place`, [`passed_spaces`] of the callers. *Changes when* something else may be passed. *Cost* O(callers).
+#[salsa::tracked(returns(ref))]
+pub fn argument_spaces(db: &dyn Db, function: FunctionInput) -> Option<Vec<SpaceSet>> {
+    let place = call_place(db, function);
+    if !place.is_closed || place.depth > DEPTH || place.callers.is_empty() {
+        return None;
+    }
+    match place.component.first() {
+        None => Some(from_outside(db, function)),
+        Some(&first) => {
+            let all = component_argument_spaces(db, first).iter().find(|(of, _)| *of == function);
+            all.and_then(|(_, arguments)| arguments.clone())
+        }
+    }
+}
+
+/// The arguments of functions in recursion with each other, by the first of them. None for one that is not closed.
+///
+/// *Reads* what [`memory_kinds`] of all of them does, and [`passed_spaces`] of callers outside. *Cost* that of each, times the rounds.
+#[salsa::tracked(returns(ref))]
+fn component_argument_spaces(
+    db: &dyn Db,
+    first: FunctionInput,
+) -> Vec<(FunctionInput, Option<Vec<SpaceSet>>)> {
+    let members = &call_place(db, first).component;
+    let start = |&member: &FunctionInput| {
+        (member, call_place(db, member).is_closed.then(|| from_outside(db, member)))
+    };
+    let mut found: Vec<(FunctionInput, Option<Vec<SpaceSet>>)> =
+        members.iter().map(start).collect();
+    for _ in 0..ROUNDS {
+        let mut is_stable = true;
+        for at in 0..found.len() {
+            let member = found[at].0;
+            // Nothing is known of more arguments than there are.
+            let arguments = found[at].1.clone().unwrap_or_default();
+            let known = Known { db, function: member, found: &[], arguments: Some(&arguments) };
+            let Some(kinds) = kinds(db, member, &known) else { continue };
+            for (callee, sets) in passed(db, member, &kinds) {
+                let known = found.iter_mut().find(|(of, _)| *of == callee);
+                if let Some((_, Some(known))) = known {
+                    is_stable &= !unite(known, &sets);
+                }
+            }
+        }
+        if is_stable {
+            return found;
+        }
+    }
+    members.iter().map(|&member| (member, None)).collect()
+}
