@@ -19,6 +19,7 @@
 //! | [`early-cse`](early_cse::EarlyCse) | reuses what was computed or read before |
 //! | [`licm`](licm::Licm) | moves what does not change in a loop before it |
 //! | [`move-convergent`](move_convergent::MoveConvergent) | moves convergent operations where all groups stay: above a uniform branch, out of loops, to where they are read |
+//! | [`combine-ballots`](combine_ballots::CombineBallots) | makes one vote of two, and none of one that is uniform |
 //! | [`remove-redundant-barriers`](redundant_barriers::RemoveRedundantBarriers) | removes barriers between which nothing is accessed; for who asks for it |
 //! | [`infer-address-spaces`](infer_address_spaces::InferAddressSpaces) | makes generic accesses accesses of the space they lead to |
 //! | [`infer-convergence-attrs`](infer_convergence_attrs::InferConvergenceAttrs) | drops `convergent`, infers `memory(..)` and `nodivergencesource` |
@@ -33,6 +34,7 @@
 
 pub mod annotate_uniform;
 pub mod code;
+pub mod combine_ballots;
 pub mod convergence_tokens;
 mod convergent;
 pub mod dce;

@@ -7,6 +7,7 @@ use phalanx_ir::BuildError;
 
 use crate::{
     annotate_uniform::AnnotateUniform,
+    combine_ballots::CombineBallots,
     convergence_tokens::{DropConvergenceTokens, InferConvergenceTokens},
     dce::Dce,
     early_cse::EarlyCse,
@@ -135,6 +136,7 @@ impl Registry {
         });
         registry.add(Arc::new(Licm));
         registry.add(Arc::new(MoveConvergent));
+        registry.add(Arc::new(CombineBallots));
         registry.add_with("remove-redundant-barriers", |parameters| {
             Ok(Arc::new(RemoveRedundantBarriers::with_parameters(parameters)?))
         });

@@ -108,3 +108,41 @@ fn motions_that_are_not_legal_are_found_out() {
         assert!((0..60).any(is_found), "{question:?}");
     }
 }
+
+/// Moves votes to the entry, which is wrong.
+struct MovesVotes;
+
+impl Pass for MovesVotes {
+    fn name(&self) -> &str {
+        "moves-votes"
+    }
+
+    fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
+        let code = Code::of(db, function);
+        let Some(entry) = code.flow.entry() else { return Ok(Outcome::Unchanged) };
+        let is_there = |inst| {
+            code.body.operands(inst).iter().all(|operand| {
+                operand.as_inst().is_none_or(|of| code.body.block_of(of) == Some(entry))
+            })
+        };
+        let others = code.flow.order().iter().filter(|&&block| block != entry);
+        let votes: Vec<_> = others
+            .flat_map(|&block| code.body.block_insts(block))
+            .filter(|&i| code.is_convergent(i) && code.call(i).memory.is_none() && is_there(i))
+            .collect();
+        db.edit(function, |edit| votes.iter().try_for_each(|&vote| edit.move_to_end(vote, entry)))?;
+        Ok(Outcome::changed(!votes.is_empty()))
+    }
+}
+
+#[test]
+fn a_pass_that_moves_too_much_is_found_out() {
+    let mut registry = Registry::standard();
+    registry.add(Arc::new(MovesVotes));
+    let is_found = |seed: u64| {
+        let text = voting(&mut SmallRng::seed_from_u64(seed), 12);
+        check(&registry, &text, ("moves-votes", false), seed, 2).is_err()
+    };
+    let found = (0..60).filter(|&seed| is_found(seed)).count();
+    assert!(found >= 5, "{found} of 60");
+}

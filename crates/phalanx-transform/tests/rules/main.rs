@@ -1,6 +1,7 @@
 //! One small function per rule: what each pass does, and what it must not do.
 
 mod annotate_uniform;
+mod combine_ballots;
 mod convergence_tokens;
 mod dce;
 mod early_cse;

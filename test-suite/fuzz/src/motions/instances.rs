@@ -388,7 +388,7 @@ impl Subject<'_> {
                     _ => None,
                 };
                 edit.erase(second)?;
-                match join.filter(|_| case.from.index() % 2 == 0) {
+                match join.filter(|_| case.from.index().is_multiple_of(2)) {
                     // Behind both sides, where they have led nowhere else.
                     Some(join) => edit.move_to_end(probe, join)?,
                     None => edit.move_to_end(probe, branch)?,
@@ -565,7 +565,7 @@ pub fn check_random(seed: u64, distort: &dyn Fn(Question) -> bool) -> Tally {
     let text = format!("{}{vote}{}", &text[..at], &text[at..]);
     let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
     let function = session.function(module, "f").expect("the kernel is called @f");
-    session.edit(function, |edit| demote(edit)).expect("every value has a place in memory");
+    session.edit(function, demote).expect("every value has a place in memory");
     let base = module_of(&session, module);
     let Some(at) = base.functions.iter().position(|f| {
         matches!(f.header.name, phalanx::ir::GlobalName::Named(name) if base.context.bytes(name) == b"f")

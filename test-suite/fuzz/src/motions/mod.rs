@@ -35,8 +35,11 @@ use crate::{
 };
 
 /// Pipelines that move convergent operations, and whether they keep every execution of each.
-pub const PIPELINES: &[(&str, bool)] =
-    &[("move-convergent", false), ("licm,move-convergent,early-cse,dce,simplifycfg", false)];
+pub const PIPELINES: &[(&str, bool)] = &[
+    ("move-convergent", false),
+    ("licm,move-convergent,early-cse,dce,simplifycfg", false),
+    ("combine-ballots", false),
+];
 
 /// How many instructions a launch may execute before.
 pub(crate) const FUEL: u64 = 8_000;
@@ -236,12 +239,22 @@ pub(crate) fn voting_for(kind: Kind, rng: &mut dyn RngCore, blocks: usize) -> St
             let slot = rng.random_range(0..8u32);
             // Different blocks often have equal votes.
             let operand = *["%bit.0", "true", "%uni.7"].choose(rng).unwrap_or(&"true");
-            let _ = match is_amd {
-                true => writeln!(
+            let _ = match (is_amd, rng.random_range(0..3)) {
+                // Two votes that are put together.
+                (true, choice @ 0..=1) => writeln!(
                     out,
-                    "  %ask{votes}.w = call i64 @llvm.amdgcn.ballot.i64(i1 {operand})\n  %ask{votes} = trunc i64 %ask{votes}.w to i32"
+                    "  %ask{votes}.v = call i64 @llvm.amdgcn.ballot.i64(i1 {operand})
+  %ask{votes}.w = call i64 @llvm.amdgcn.ballot.i64(i1 %uni.6)
+  %ask{votes}.b = {} i64 %ask{votes}.w, %ask{votes}.v
+  %ask{votes} = trunc i64 %ask{votes}.b to i32",
+                    ["xor", "or"][choice]
                 ),
-                false => writeln!(
+                (true, _) => writeln!(
+                    out,
+                    "  %ask{votes}.w = call i64 @llvm.amdgcn.ballot.i64(i1 {operand})
+  %ask{votes} = trunc i64 %ask{votes}.w to i32"
+                ),
+                (false, _) => writeln!(
                     out,
                     "  %ask{votes} = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 {operand})"
                 ),

@@ -20,6 +20,10 @@ use crate::{check, compiled, folder, host, variants};
 
 const WHOLE: &str = "simplifycfg<select-uniform>,instsimplify,early-cse,simplifycfg,licm,early-cse,dce,annotate-uniform";
 
+/// What moves and removes convergent operations.
+const MOVING: &str =
+    "simplifycfg,licm,move-convergent,combine-ballots,remove-redundant-barriers,early-cse,dce";
+
 /// The text after a pipeline, every pass verified.
 fn transformed(text: &[u8], pipeline: &str) -> Result<(Vec<u8>, Statistics), String> {
     let mut session = Session::new();
@@ -68,18 +72,25 @@ fn llvm_accepts_what_becomes_of_kernels() {
             .collect();
         files.extend(compiled);
     }
-    let results: Vec<(String, Result<Statistics, String>)> = files
-        .par_iter()
-        .map(|path| {
-            let text = read(path);
-            let result =
-                transformed(&text, WHOLE).and_then(|(new, statistics)| match refused(&opt, &new) {
+    let through = |pipeline: &str| -> Vec<(String, Result<Statistics, String>)> {
+        let of = |path: &PathBuf| {
+            let result = transformed(&read(path), pipeline).and_then(|(new, statistics)| {
+                match refused(&opt, &new) {
                     None => Ok(statistics),
                     Some(why) => Err(why),
-                });
+                }
+            });
             (path.display().to_string(), result)
-        })
-        .collect();
+        };
+        files.par_iter().map(of).collect()
+    };
+    let mut results = through(MOVING);
+    let moving = results.iter().filter_map(|(_, result)| result.as_ref().ok());
+    for pass in ["move-convergent", "combine-ballots", "remove-redundant-barriers"] {
+        let steps = moving.clone().flat_map(|s| &s.steps).filter(|step| step.pass == pass);
+        println!("{pass}: {} functions", steps.map(|step| step.changed_functions).sum::<u64>());
+    }
+    results.extend(through(WHOLE));
     let wrong: Vec<String> = results
         .iter()
         .filter_map(|(name, result)| Some(format!("{name}: {}", result.as_ref().err()?)))
@@ -112,7 +123,9 @@ fn results_after_transforms_are_those_of_the_host() {
     let cases = host::cases();
     let check = |variant: &Variant| {
         let text = phalanx_llvm::print_module(&compiled(&manifest, &compiler, variant));
-        let (text, _) = match transformed(&text, WHOLE) {
+        // Both ways for the price of one: what moves comes first.
+        let moved = transformed(&text, MOVING);
+        let (text, _) = match moved.and_then(|(text, _)| transformed(&text, WHOLE)) {
             Ok(done) => done,
             Err(error) => return vec![format!("{}: {error}", variant.name())],
         };

@@ -1,0 +1,135 @@
+//! `combine-ballots`
+
+use expect_test::expect;
+
+use crate::{check, check_unchanged};
+
+fn with(insts: &str) -> String {
+    format!(
+        "declare i32 @llvm.amdgcn.wave.reduce.umin.i32(i32, i32 immarg)
+         declare i32 @llvm.amdgcn.wave.reduce.add.i32(i32, i32 immarg)
+         define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {{
+         entry:
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           %c = icmp ult i32 %x, 7
+           %d = icmp ugt i32 %x, 3
+           %u = icmp ugt i32 %a, 3
+           {insts}
+           ret void
+         }}"
+    )
+}
+
+#[test]
+fn two_votes_become_one() {
+    check(
+        "combine-ballots",
+        &with(
+            "%v = call i64 @llvm.amdgcn.ballot.i64(i1 %c)
+             %w = call i64 @llvm.amdgcn.ballot.i64(i1 %d)
+             %b = and i64 %w, %v
+             %z = call i64 @llvm.amdgcn.ballot.i64(i1 %u)
+             %e = xor i64 %b, %z
+             store i64 %e, ptr addrspace(1) %p, align 8",
+        ),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %c = icmp ult i32 %x, 7
+              %d = icmp ugt i32 %x, 3
+              %u = icmp ugt i32 %a, 3
+              %0 = and i1 %c, %d
+              %1 = xor i1 %0, %u
+              %z = call i64 @llvm.amdgcn.ballot.i64(i1 %1)
+              store i64 %z, ptr addrspace(1) %p, align 8
+              ret void
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn votes_that_others_read_stay() {
+    check_unchanged(
+        "combine-ballots",
+        &with(
+            "%v = call i64 @llvm.amdgcn.ballot.i64(i1 %c)
+             %w = call i64 @llvm.amdgcn.ballot.i64(i1 %d)
+             %b = and i64 %w, %v
+             %s = add i64 %b, %v
+             store i64 %s, ptr addrspace(1) %p, align 8",
+        ),
+    );
+}
+
+fn below(condition: &str) -> String {
+    with(&format!(
+        "%v = call i64 @llvm.amdgcn.ballot.i64(i1 %c)
+         br i1 {condition}, label %then, label %exit
+         then:
+           %w = call i64 @llvm.amdgcn.ballot.i64(i1 %d)
+           %b = or i64 %w, %v
+           store i64 %b, ptr addrspace(1) %p, align 8
+           br label %exit
+         exit:"
+    ))
+}
+
+#[test]
+fn votes_in_different_blocks() {
+    check(
+        "combine-ballots",
+        &below("%u"),
+        &expect![[r#"
+        define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+        entry:
+          %x = call i32 @llvm.amdgcn.workitem.id.x()
+          %c = icmp ult i32 %x, 7
+          %d = icmp ugt i32 %x, 3
+          %u = icmp ugt i32 %a, 3
+          br i1 %u, label %then, label %exit
+
+        then:                                             ; preds = %entry
+          %0 = or i1 %c, %d
+          %w = call i64 @llvm.amdgcn.ballot.i64(i1 %0)
+          store i64 %w, ptr addrspace(1) %p, align 8
+          br label %exit
+
+        exit:                                             ; preds = %then, %entry
+          ret void
+        }
+    "#]],
+    );
+    // Behind a divergent branch there are fewer.
+    check_unchanged("combine-ballots", &below("%d"));
+}
+
+#[test]
+fn reductions_of_what_is_uniform() {
+    let reduced = |of: &str, what: &str| {
+        with(&format!(
+            "%n = mul i32 {of}, 3
+             %r = call i32 @llvm.amdgcn.wave.reduce.{what}.i32(i32 %n, i32 0)
+             store i32 %r, ptr addrspace(1) %p, align 4"
+        ))
+    };
+    check(
+        "combine-ballots",
+        &reduced("%a", "umin"),
+        &expect![[r#"
+        define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+        entry:
+          %x = call i32 @llvm.amdgcn.workitem.id.x()
+          %c = icmp ult i32 %x, 7
+          %d = icmp ugt i32 %x, 3
+          %u = icmp ugt i32 %a, 3
+          %n = mul i32 %a, 3
+          store i32 %n, ptr addrspace(1) %p, align 4
+          ret void
+        }
+    "#]],
+    );
+    check_unchanged("combine-ballots", &reduced("%x", "umin"));
+    check_unchanged("combine-ballots", &reduced("%a", "add"));
+}
