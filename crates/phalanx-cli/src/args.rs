@@ -408,7 +408,7 @@ pub(crate) enum Format {
     long_about = "Takes LLVM's spelling: long options with one dash or two. Printing passes write to standard error,\n\
         as in LLVM. The module is written with -S or -o only, as text.",
     after_help = "\
-Passes: dce instsimplify simplifycfg early-cse licm infer-convergence-attrs annotate-uniform
+Passes: dce instsimplify simplifycfg early-cse licm infer-address-spaces infer-convergence-attrs annotate-uniform
         print<uniformity> print<cycles> print<domtree> print<postdomtree> print<domfrontier>
         print<memoryssa>
         verify require<...> verify<...> invalidate<...> no-op-module no-op-function, function(...), module(...)

@@ -35,8 +35,8 @@ mod graph;
 mod graph_slot;
 mod legality;
 mod memory;
-mod spaces;
 mod shape;
+mod spaces;
 mod summaries;
 mod within_group;
 
@@ -48,7 +48,7 @@ pub use follow::*;
 pub use graph::*;
 pub use legality::*;
 pub use memory::*;
-pub use spaces::*;
 pub use shape::*;
+pub use spaces::*;
 pub use summaries::*;
 pub use within_group::*;

@@ -250,6 +250,7 @@ impl<'a> Solver<'a> {
                         &code.body.operands(inst)[..1]
                     }
                     Opcode::Store => &code.body.operands(inst)[1..],
+                    Opcode::ICmp => code.body.operands(inst),
                     opcode if opcode.is_call() => code.body.call_args(inst),
                     _ => &[],
                 };

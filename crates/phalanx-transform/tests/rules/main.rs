@@ -3,6 +3,7 @@
 mod annotate_uniform;
 mod dce;
 mod early_cse;
+mod infer_address_spaces;
 mod infer_convergence_attrs;
 mod inst_simplify;
 mod licm;
