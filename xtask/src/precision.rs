@@ -2,14 +2,18 @@
 //!
 //! For each kernel family of the test suite, as clang-22 compiles it: values, branches and loads, and how many of them are called divergent
 //! at the scope of a wave by LLVM 22, by us with LLVM's sources and operand rules, and by us with everything. LLVM's own answer is taken from its
-//! rules as we have them, which `cargo xtask conformance` holds against `opt-22`.
+//! rules as we have them, which `cargo xtask conformance` holds against `opt-22`. With `--by-rule`: how much less each family of rules
+//! makes of it, found by leaving it out.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context as _, bail};
 use phalanx::{
     FunctionId, Session,
-    analysis::{divergence::Divergence, lower::Numbering},
+    analysis::{
+        divergence::Divergence,
+        lower::{Family, Numbering},
+    },
     db::queries,
     ir::{Opcode, Type, Value, flow::node_of},
     target::{Scope, SourceSet},
@@ -29,10 +33,16 @@ pub(crate) struct Options {
     /// Functions are called from within their module only.
     #[arg(long)]
     whole_program: bool,
+    /// What each family of rules gains: percent that would be divergent without it besides.
+    #[arg(long)]
+    by_rule: bool,
 }
 
-/// Who answers.
-const WHO: usize = 3;
+/// Who answers: LLVM 22, we with its rules, we; we without each family of rules.
+const WHO: usize = 3 + Family::ALL.len();
+
+/// Of these, the last is the one that others are compared with.
+const OURS: usize = 2;
 
 /// Values, branches, loads: all, and those called divergent by each.
 #[derive(Clone, Copy, Default)]
@@ -58,16 +68,28 @@ impl Counts {
         }
     }
 
+    fn share(&self, who: usize, what: usize) -> f64 {
+        100.0 * self.divergent[who][what] as f64 / self.all[what].max(1) as f64
+    }
+
     fn print(&self, name: &str) {
         print!("{name:<28}");
         for what in 0..3 {
             print!("{:>8}", self.all[what]);
-            for who in 0..WHO {
-                let share = 100.0 * self.divergent[who][what] as f64 / self.all[what].max(1) as f64;
-                print!("{share:>7.1}");
-            }
+            (0..=OURS).for_each(|who| print!("{:>7.1}", self.share(who, what)));
         }
         println!();
+    }
+
+    fn print_gains(&self, name: &str) {
+        for (at, family) in Family::ALL.into_iter().enumerate() {
+            print!("{:<28}", format!("{name} {}", family.name()));
+            for what in 0..3 {
+                let gain = self.share(OURS + 1 + at, what) - self.share(OURS, what);
+                print!("{gain:>8.2}");
+            }
+            println!();
+        }
     }
 }
 
@@ -87,8 +109,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         .map(|variant| {
             let path = manifest.compile(&compiler, variant, &folder)?;
             let text = fs::read(&path).with_context(|| path.display().to_string())?;
-            let counts =
-                count(&text, options.whole_program).with_context(|| path.display().to_string())?;
+            let counts = count(&text, options).with_context(|| path.display().to_string())?;
             let family = Path::new(&variant.file).file_stem().unwrap_or_default();
             let way = format!("{} {}", variant.target, variant.level);
             Ok((way, family.to_string_lossy().into_owned(), counts))
@@ -110,27 +131,44 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             .for_each(|((way, family), counts)| counts.print(&format!("{way} {family}")));
     }
     ways.iter().for_each(|(way, counts)| counts.print(way));
+    if options.by_rule {
+        println!("\n{:<28}{:>8}{:>8}{:>8}", "gained, %", "values", "branches", "loads");
+        ways.iter().for_each(|(way, counts)| counts.print_gains(way));
+    }
     Ok(())
 }
 
-fn count(text: &[u8], is_whole: bool) -> anyhow::Result<Counts> {
+fn count(text: &[u8], options: &Options) -> anyhow::Result<Counts> {
     let mut session = Session::new();
     let module =
         session.read(text).map_err(|error| anyhow::anyhow!("{}", error.render("kernel", text)))?;
-    session.set_whole(module, is_whole);
+    session.set_whole(module, options.whole_program);
     let mut counts = Counts::default();
     for function in session.functions(module) {
-        count_function(&session, function, &mut counts);
+        count_function(&session, function, options, &mut counts);
     }
     Ok(counts)
 }
 
-fn count_function(session: &Session, function: FunctionId, counts: &mut Counts) {
+fn count_function(session: &Session, function: FunctionId, options: &Options, counts: &mut Counts) {
     let (db, input) = (session.database(), function.input());
     let Some(ours) = session.divergence(function) else { return };
     let Some(llvm) = queries::exact_llvm_uniformity(db, input) else { return };
     let Some(rules) = queries::uniformity(db, input) else { return };
     let varying = ours.varying(Scope::Wave);
+    let without = |family| match options.by_rule {
+        true => queries::divergence_without(db, input, family),
+        false => None,
+    };
+    let lacking = Family::ALL.map(without);
+    let answers = |ask: &dyn Fn(&Divergence) -> SourceSet| -> [bool; WHO] {
+        std::array::from_fn(|who| match who {
+            0 => !ask(&llvm).is_empty(),
+            1 => !ask(rules).is_empty(),
+            OURS => ask(ours.facts()).intersects(varying),
+            _ => lacking[who - OURS - 1].as_ref().is_some_and(|of| ask(of).intersects(varying)),
+        })
+    };
     let numbering = Numbering::new(session.code(function).header);
     let of = |facts: &Divergence, value: Value| -> SourceSet {
         numbering.operand(value).map_or(SourceSet::EMPTY, |number| facts.value(number))
@@ -140,11 +178,7 @@ fn count_function(session: &Session, function: FunctionId, counts: &mut Counts) 
         for inst in code.body.block_insts(block) {
             let opcode = code.body.inst(inst).opcode;
             let value = Value::from(inst);
-            let answers = [
-                !of(&llvm, value).is_empty(),
-                !of(rules, value).is_empty(),
-                of(ours.facts(), value).intersects(varying),
-            ];
+            let answers = answers(&|facts| of(facts, value));
             if code.body.inst(inst).ty != Type::VOID {
                 counts.count(0, answers);
             }
@@ -154,11 +188,7 @@ fn count_function(session: &Session, function: FunctionId, counts: &mut Counts) 
         }
         if code.flow.successors(block).len() > 1 {
             let node = node_of(block);
-            let answers = [
-                !llvm.terminator(node).is_empty(),
-                !rules.terminator(node).is_empty(),
-                ours.facts().terminator(node).intersects(varying),
-            ];
+            let answers = answers(&|facts| facts.terminator(node));
             counts.count(1, answers);
         }
     }

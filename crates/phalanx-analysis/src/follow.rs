@@ -19,6 +19,7 @@
 
 use phalanx_ir::{BlockId, InstId, flow::node_of};
 
+use crate::convergence::escape;
 use crate::divergence::{
     Divergence, Flow, Rules,
     repair::{Outcome, Retained, Unfit},
@@ -210,6 +211,10 @@ impl Follower {
         let mut insts = changes.insts.to_vec();
         if is_other_flow {
             insts.extend(Neighbours::moved(code, blocks, kept.retained.table()));
+        }
+        // Which calls are outside of the cycle of their token depends on all tokens, and on the cycles.
+        if self.sources == Sources::Full && (is_other_flow || escape::concerns(code, &insts)) {
+            insts.extend(escape::controlled(code));
         }
         let table = kept.retained.table();
         match self.sources {

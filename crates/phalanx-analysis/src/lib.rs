@@ -9,12 +9,14 @@
 pub mod affect;
 pub mod check;
 pub mod control;
+pub mod convergence;
 pub mod data_flow;
 pub mod divergence;
 pub mod explain;
 pub mod follow;
 pub mod launch;
 pub mod legality;
+pub mod loads;
 pub mod lower;
 pub mod memory;
 pub mod shape;
@@ -24,5 +26,6 @@ pub mod true_uniformity;
 pub mod variance;
 
 pub use affect::{AffectMap, User, UserKind, Value};
+pub use convergence::Convergence;
 pub use divergence::Divergence;
 pub use summary::Summary;

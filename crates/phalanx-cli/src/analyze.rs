@@ -123,6 +123,8 @@ fn sections(chosen: &[Section]) -> Sections {
         uses: has(Section::Uses),
         blocks: has(Section::Blocks),
         accesses: has(Section::Accesses),
+        loads: has(Section::Loads),
         trees: has(Section::Trees),
+        convergence: has(Section::Convergence),
     }
 }

@@ -191,6 +191,7 @@ Examples:
   phalanx explain kernel.ll @f --use %v:0     the first operand of %v where it reads it
   phalanx explain kernel.ll @f --block bb     whether %bb is executed
   phalanx explain kernel.ll @f --line 42      everything divergent on a line, by debug locations if there are any
+  phalanx explain kernel.ll @f --load %v      why a load is no scalar, non-coherent or LDU load; also by line
   phalanx explain --scope workgroup --json kernel.ll @f %v
 
 Exit status: 0 fine, divergent or not; 2 bad usage or bad input.")]
@@ -214,6 +215,9 @@ pub(crate) struct ExplainArgs {
     /// Whether a block is executed.
     #[arg(long, value_name = "BLOCK", group = "subject")]
     pub(crate) block: Option<String>,
+    /// Why a load is not done in a cheaper way: its name with the `%`, or its line in the file.
+    #[arg(long, value_name = "PLACE", group = "subject")]
+    pub(crate) load: Option<String>,
     /// Everything divergent on a line.
     #[arg(long, value_name = "N", group = "subject")]
     pub(crate) line: Option<u32>,
@@ -386,8 +390,12 @@ pub(crate) enum Section {
     Blocks,
     /// Memory accesses: what the lanes of a wave touch.
     Accesses,
+    /// Loads that may be scalar, non-coherent or LDU, and why others may not.
+    Loads,
     /// Dominator and post-dominator trees.
     Trees,
+    /// Convergent operations and the tokens that control them.
+    Convergence,
     /// Everything, uniform values included.
     All,
 }
@@ -408,11 +416,13 @@ pub(crate) enum Format {
     long_about = "Takes LLVM's spelling: long options with one dash or two. Printing passes write to standard error,\n\
         as in LLVM. The module is written with -S or -o only, as text.",
     after_help = "\
-Passes: dce instsimplify simplifycfg early-cse licm infer-address-spaces infer-convergence-attrs annotate-uniform
+Passes: dce instsimplify simplifycfg early-cse licm move-convergent remove-redundant-barriers
+        infer-address-spaces infer-convergence-attrs infer-convergence-tokens drop-convergence-tokens
+        annotate-uniform mark-loads
         print<uniformity> print<cycles> print<domtree> print<postdomtree> print<domfrontier>
         print<memoryssa>
         verify require<...> verify<...> invalidate<...> no-op-module no-op-function, function(...), module(...)
-Parameters: simplifycfg<speculate=N;select-uniform;no-select>
+Parameters: simplifycfg<speculate=N;select-uniform;no-select> mark-loads<ldu>
 
 Examples:
   phalanx opt -passes='print<uniformity>' -disable-output kernel.ll

@@ -9,6 +9,7 @@ use phalanx::{
     report::{
         diagnostics::SourceText,
         explain::{Explainer, UnknownName, write_text},
+        loads::write_load_text,
     },
     target::LaunchStatement,
 };
@@ -17,7 +18,7 @@ use crate::{
     Status,
     analyze::{overrides, scope},
     args::ExplainArgs,
-    input,
+    input::{self, Source},
     run::extents,
     terminal::Terminal,
 };
@@ -44,6 +45,9 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Sta
         input.functions(db).iter().map(|entry| entry.input.view(db)).collect(),
     );
     let explainer = Explainer::new(db, function.input(), &printer, &source.text);
+    if let Some(place) = &args.load {
+        return loads(place, args.json, &explainer, &source, terminal);
+    }
     let subjects = subjects(args, &session, function, &explainer)?;
     let scope = scope(args.scope);
     let mut explanations = Vec::new();
@@ -69,6 +73,33 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Sta
     }
     if let (true, Some(line)) = (explanations.is_empty(), args.line) {
         text = format!("nothing on line {line} differs between threads of a {}\n", scope.name());
+    }
+    terminal.out(&text)?;
+    Ok(Status::Fine)
+}
+
+fn loads(
+    place: &str,
+    is_json: bool,
+    explainer: &Explainer<'_>,
+    source: &Source,
+    terminal: &Terminal,
+) -> anyhow::Result<Status> {
+    let found = explainer.loads_at(place);
+    let found: Vec<_> = found.into_iter().filter_map(|load| explainer.explain_load(load)).collect();
+    if found.is_empty() {
+        bail!("there is no load at {place}");
+    }
+    let mut text = String::new();
+    match is_json {
+        true => {
+            text = serde_json::to_string_pretty(&found)?;
+            text.push('\n');
+        }
+        false => {
+            let shown = SourceText { name: &source.name, text: &source.text };
+            found.iter().try_for_each(|load| write_load_text(load, shown, &mut text))?;
+        }
     }
     terminal.out(&text)?;
     Ok(Status::Fine)

@@ -20,20 +20,24 @@
 //! after edits; [`repairs`] counts how often. [`explain()`] says why something diverges, from [`derivations`];
 //! [`variance()`] answers in Kong's terms, and [`assumed_divergence`] where barriers are taken to be used rightly.
 //!
+//! [`convergence()`] lists convergent operations and the tokens that control them.
 //! Memory: [`memory_kinds`] says which memories each pointer may lead to; [`returned_spaces`] and [`argument_spaces`] carry that across
 //! calls.
 //! What is wrong: [`diagnostics`].
+//! Memory: [`memory_ssa`], and [`load_classes`] for loads that may take a cheaper way.
 //!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
 mod calls;
 mod check;
+mod convergent;
 mod explain;
 mod facts;
 mod follow;
 mod graph;
 mod graph_slot;
 mod legality;
+mod loads;
 mod memory;
 mod shape;
 mod spaces;
@@ -42,11 +46,13 @@ mod within_group;
 
 pub use calls::*;
 pub use check::*;
+pub use convergent::*;
 pub use explain::*;
 pub use facts::*;
 pub use follow::*;
 pub use graph::*;
 pub use legality::*;
+pub use loads::*;
 pub use memory::*;
 pub use shape::*;
 pub use spaces::*;

@@ -279,3 +279,98 @@ fn clones_answer_on_other_threads() {
     });
     assert_eq!(answers, [0, 1]);
 }
+
+const LOADS: &str = r#"
+target triple = "amdgcn-amd-amdhsa"
+@v = internal addrspace(1) global i32 0
+declare i32 @llvm.amdgcn.workitem.id.x()
+
+define internal void @writes(ptr addrspace(1) %p, i32 %n) {
+  store i32 %n, ptr addrspace(1) %p
+  ret void
+}
+
+define amdgpu_kernel void @first(ptr addrspace(1) noalias %p, ptr addrspace(1) noalias %q, i32 %n) {
+  %l = load i32, ptr addrspace(1) %p
+  %m = load i32, ptr addrspace(1) @v
+  call void @writes(ptr addrspace(1) %q, i32 %l)
+  ret void
+}
+
+define amdgpu_kernel void @second(ptr addrspace(1) %p, i32 %n) {
+  %l = load i32, ptr addrspace(1) %p
+  store i32 %l, ptr addrspace(1) %p
+  ret void
+}
+"#;
+
+/// Classes of loads after edits: who runs, besides what only passes on what others read.
+fn loads_after(edit: impl Fn(&str) -> String) -> String {
+    let mut fixture = Fixture::new(LOADS);
+    let ask = |fixture: &Fixture| {
+        for entry in fixture.module.functions(&fixture.db).iter().filter(|e| e.is_definition) {
+            queries::load_classes(&fixture.db, entry.input);
+            queries::ldu_candidates(&fixture.db, entry.input);
+        }
+    };
+    ask(&fixture);
+    let edited = edit(LOADS);
+    assert_ne!(edited, LOADS);
+    let parsed = phalanx_llvm::parse_module(Arc::clone(&fixture.context), edited.as_bytes());
+    let parsed = parsed.unwrap_or_else(|e| panic!("{e:?}"));
+    fixture.db.reload(fixture.module, parsed.module, Some(parsed.source_map));
+    fixture.db.take_log();
+    ask(&fixture);
+    let ours = ["load", "ldu", "pointer", "parameter", "variables", "written", "promised"];
+    let ran = fixture.ran();
+    let lines = ran.lines().filter(|line| ours.iter().any(|prefix| line.starts_with(prefix)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn classes_of_loads_follow_what_is_written() {
+    // A name.
+    expect![[r#"
+        promised_loads(first)
+        promised_loads(second)"#]]
+    .assert_eq(&loads_after(|text| {
+        text.replace("%l ", "%k ").replace("%l,", "%k,").replace("%l)", "%k)")
+    }));
+    // A promise about one load.
+    expect![[r#"
+        ldu_candidates(second)
+        load_classes(first)
+        load_classes(second)
+        promised_loads(second)"#]]
+    .assert_eq(&loads_after(|text| {
+        let marked = "load i32, ptr addrspace(1) %p, !invariant.load !0\n  store";
+        text.replace("load i32, ptr addrspace(1) %p\n  store", marked) + "!0 = !{}\n"
+    }));
+    // What is stored, not where.
+    expect![[r#"
+        load_classes(second)
+        pointer_flow(second)
+        promised_loads(second)"#]]
+    .assert_eq(&loads_after(|text| text.replace("store i32 %l", "store i32 %n")));
+    // A callee ceases to write.
+    expect![[r#"
+        load_classes(writes)
+        parameter_uses(writes)
+        pointer_flow(writes)
+        promised_loads(writes)
+        variables_written(first)
+        variables_written(writes)"#]]
+    .assert_eq(&loads_after(|text| text.replace("  store i32 %n, ptr addrspace(1) %p\n", "")));
+    // A variable begins to be written.
+    expect![[r#"
+        ldu_candidates(first)
+        load_classes(first)
+        load_classes(second)
+        pointer_flow(second)
+        promised_loads(second)
+        variables_written(second)
+        written_variables(module)"#]]
+    .assert_eq(&loads_after(|text| {
+        text.replace("store i32 %l, ptr addrspace(1) %p", "store i32 %l, ptr addrspace(1) @v")
+    }));
+}

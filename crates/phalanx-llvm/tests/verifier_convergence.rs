@@ -3,12 +3,17 @@
 //! Blocks, edges and convergence operations are random; each operation mostly uses a token whose definition dominates
 //! it, so that about a third of the programs are right and the others break every one of the rules.
 //! `PHALANX_MUTANTS` says how many programs (default: 60), `PHALANX_SEED` where to begin.
+//!
+//! The same for those of LLVM's own tests that use the operations: whole files, and each of their functions without the others, so that
+//! an error in one hides none.
 
-use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
+#![allow(clippy::disallowed_methods, reason = "the corpus is files")]
+
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf, sync::Arc};
 
 use phalanx_ir::{Context, Verifier};
 use phalanx_llvm::parse_module;
-use phalanx_testing::llvm_tools::{Program, require};
+use phalanx_testing::llvm_tools::{Program, require, require_corpus};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 
 const HEAD: &str = "\
@@ -114,7 +119,8 @@ fn llvms(assembler: &Program, text: &str) -> Vec<String> {
     let outcome = assembler.run(["-o", "/dev/null"], text.as_bytes()).expect("llvm-as runs");
     let errors = outcome.errors();
     let is_message = |line: &&str| {
-        let is_entity = ["  ", "label ", "depth="].iter().any(|start| line.starts_with(start));
+        let is_entity =
+            ["  ", "label ", "depth=", "ptr @"].iter().any(|start| line.starts_with(start));
         !is_entity && !line.is_empty() && !line.contains("does not verify as correct")
     };
     errors.lines().filter(is_message).map(str::to_owned).collect()
@@ -141,6 +147,76 @@ fn random_tokens_are_judged_as_llvm_judges_them() {
     if count > 1000 {
         report(&seen);
     }
+}
+
+/// The files below a folder that use convergence operations, in order.
+fn files_with_tokens(folder: PathBuf) -> Vec<(PathBuf, String)> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("the corpus is readable").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "ll") {
+                let text =
+                    String::from_utf8_lossy(&fs::read(&path).expect("readable")).into_owned();
+                if text.contains("experimental.convergence") || text.contains("convergencectrl") {
+                    found.push((path, text));
+                }
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The text without the functions that are defined in it but one: one text for each.
+fn one_function_each(text: &str) -> Vec<String> {
+    let mut rest: Vec<&str> = Vec::new();
+    let mut functions: Vec<(Vec<&str>, String)> = Vec::new();
+    let mut is_inside = false;
+    for line in text.lines() {
+        if let Some(head) = line.strip_prefix("define ") {
+            is_inside = true;
+            // What the others may call.
+            let head = head.split(" {").next().unwrap_or(head);
+            functions.push((Vec::new(), format!("declare {head}")));
+        }
+        match (is_inside, functions.last_mut()) {
+            (true, Some((lines, _))) => lines.push(line),
+            _ => rest.push(line),
+        }
+        is_inside &= line != "}";
+    }
+    let all = |at: usize| {
+        let lines = functions.iter().enumerate().map(|(other, (lines, declaration))| {
+            if other == at { lines.join("\n") } else { declaration.clone() }
+        });
+        rest.iter().map(|line| (*line).to_owned()).chain(lines).collect::<Vec<_>>().join("\n")
+    };
+    (0..functions.len()).map(all).collect()
+}
+
+#[test]
+fn tests_of_llvm_are_judged_as_llvm_judges_them() {
+    let (Some(assembler), Some(corpus)) = (require("llvm-as"), require_corpus()) else { return };
+    let (mut inputs, mut wrong) = (0, 0);
+    for (path, text) in files_with_tokens(corpus) {
+        let mut texts = one_function_each(&text);
+        texts.push(text);
+        for text in texts {
+            let llvms = llvms(&assembler, &text);
+            // A declaration made of a definition may not be one.
+            if llvms.first().is_some_and(|line| line.contains("error: ")) {
+                continue;
+            }
+            assert_eq!(ours(&text), llvms, "{}\n{text}", path.display());
+            inputs += 1;
+            wrong += usize::from(!llvms.is_empty());
+        }
+    }
+    println!("{inputs} inputs, {wrong} of them wrong, 0 differences");
+    assert!(inputs >= 30 && wrong >= 10, "{inputs} inputs, {wrong} of them wrong");
 }
 
 /// Longer runs say what they have met.

@@ -9,3 +9,4 @@ pub mod diagnostics;
 pub mod dot;
 pub mod explain;
 pub mod llvm;
+pub mod loads;

@@ -14,7 +14,9 @@
 //!
 //! In functions with convergence control tokens, operations that use a token are converged where their tokens are: a
 //! token of `entry` is one per call, of `anchor` one per converged execution, of `loop` one per token it is given and
-//! number of its execution with that token.
+//! number of its execution with that token. A call that uses a token is one for those whose tokens are converged. Instructions that
+//! are no convergent operations keep the keys of their blocks: where a token is used outside of the cycle that it was made in, these
+//! are coarser than the groups in which tokens allow them to be executed, so what holds for them holds for those.
 //!
 //! A thread *can reach* an instance if some path from where it is now leads there; a group is complete when nobody else
 //! can. Paths that leave a cycle and come back make another instance, so a path to a block avoids the headers of the
@@ -93,8 +95,8 @@ pub struct Keys {
     instances: Vec<Instance>,
     /// Blocks with a path to a block that avoids the headers of the cycles around it.
     ways: FxHashMap<(usize, Node), BitSet>,
-    /// Blocks with any path to a block.
-    any_ways: FxHashMap<(usize, Node), BitSet>,
+    /// Blocks with a path to a block that avoids another one.
+    token_ways: FxHashMap<(usize, Node, Node), BitSet>,
 }
 
 /// The latest executions of headers in a call, and of hearts.
@@ -113,7 +115,7 @@ impl Default for Keys {
             numbers: FxHashMap::default(),
             instances: vec![Instance::Root],
             ways: FxHashMap::default(),
-            any_ways: FxHashMap::default(),
+            token_ways: FxHashMap::default(),
         }
     }
 }
@@ -156,10 +158,16 @@ impl Keys {
         frame.latest.pass(cycles, node, key);
     }
 
-    /// The call that a thread's latest frame is in, made by the frame below it.
-    pub(crate) fn enter_call(&mut self, program: &Program<'_>, frames: &mut [Frame]) {
+    /// The call that a thread's latest frame is in, made by the frame below it, perhaps with a token.
+    pub(crate) fn enter_call(
+        &mut self,
+        program: &Program<'_>,
+        frames: &mut [Frame],
+        token: Option<Key>,
+    ) {
         let [.., caller, callee] = frames else { return };
-        callee.context = self.intern(Instance::Call { inst: caller.inst, at: caller.now });
+        let at = token.unwrap_or(caller.now);
+        callee.context = self.intern(Instance::Call { inst: caller.inst, at });
         self.enter(program, callee);
     }
 
@@ -204,7 +212,7 @@ impl Keys {
         match self.instance(key) {
             Instance::Root => false,
             Instance::Block { .. } => self.can_reach_point(program, thread, key, inst),
-            Instance::Call { inst, at } => self.can_reach_point(program, thread, at, inst),
+            Instance::Call { inst, at } => self.can_reach(program, thread, at, inst),
             Instance::Token { .. } | Instance::Heart { .. } => {
                 self.can_reach_with(program, thread, key, inst)
             }
@@ -246,7 +254,7 @@ impl Keys {
             let Some(frame) = thread.frames.iter().find(|frame| frame.context == context) else {
                 // Not in that call: can it still be made?
                 return match self.instance(context) {
-                    Instance::Call { inst, at } => self.can_reach_point(program, thread, at, inst),
+                    Instance::Call { inst, at } => self.can_reach(program, thread, at, inst),
                     _ => false,
                 };
             };
@@ -265,55 +273,87 @@ impl Keys {
         }
     }
 
-    /// Whether a thread can still execute an instruction with a token. May say yes too often.
+    /// Whether a thread can still execute an instruction with a token.
+    ///
+    /// Either it holds the token and has a way to the instruction that does not make the token anew, or it can still come to where the
+    /// token is made: at that execution of an `anchor`, or at that round of a `loop` with the token that the `loop` was given.
     fn can_reach_with(
         &mut self,
         program: &Program<'_>,
         thread: &Thread,
-        token: Key,
-        inst: InstId,
+        mut token: Key,
+        mut inst: InstId,
     ) -> bool {
         let context = self.context(token);
         let Some(position) = thread.frames.iter().position(|frame| frame.context == context) else {
             return match self.instance(context) {
-                Instance::Call { inst, at } => self.can_reach_point(program, thread, at, inst),
+                Instance::Call { inst, at } => self.can_reach(program, thread, at, inst),
                 _ => false,
             };
         };
         let frame = &thread.frames[position];
         let is_top = position + 1 == thread.frames.len();
+        loop {
+            let (def, of, round) = match self.instance(token) {
+                Instance::Token { inst, of } => (inst, of, None),
+                Instance::Heart { inst, of, round } => (inst, of, Some(round)),
+                _ => return false,
+            };
+            let holds = *frame.result(def) == Value::Bits(token.0.into());
+            if holds && self.can_come_to(program, frame, is_top, (def, inst)) {
+                return true;
+            }
+            match (round, self.instance(of)) {
+                (Some(round), _) => {
+                    let done = frame.latest.rounds.get(&(def, of)).copied().unwrap_or(0);
+                    if done > round {
+                        return false;
+                    }
+                }
+                (None, Instance::Block { .. }) => {
+                    return self.can_reach_point(program, thread, of, def);
+                }
+                // An `entry` is executed once in each call.
+                (None, _) => return *frame.result(def) == Value::Unit,
+            }
+            (token, inst) = (of, def);
+        }
+    }
+
+    /// Whether there is a way from where a frame stands to an instruction on which a token is not made anew.
+    fn can_come_to(
+        &mut self,
+        program: &Program<'_>,
+        frame: &Frame,
+        is_top: bool,
+        (def, inst): (InstId, InstId),
+    ) -> bool {
         let body = &program.functions[frame.code].function.body;
-        let (Some(block), Some((cfg, _))) = (body.block_of(inst), program.graph(frame.code)) else {
+        let Some((cfg, _)) = program.graph(frame.code) else { return false };
+        let (Some(home), Some(block)) = (body.block_of(def), body.block_of(inst)) else {
             return false;
         };
+        // A frame below the top is in the middle of its instruction.
         let mut next = if is_top { Some(frame.inst) } else { body.next(frame.inst) };
-        let mut follows = false;
         while let Some(at) = next {
-            follows |= at == inst;
+            if at == inst {
+                return true;
+            }
+            if at == def {
+                return false;
+            }
             next = body.next(at);
         }
-        let ways = self
-            .any_ways
-            .entry((frame.code, node_of(block)))
-            .or_insert_with(|| ways_to(cfg, node_of(block), |_| false));
-        if !follows && !ways.contains(frame.node().index()) {
+        if home == block {
+            // Whoever enters the block makes the token anew before.
             return false;
         }
-        let holds = |def: InstId| *frame.result(def) == Value::Bits(token.0.into());
-        match self.instance(token) {
-            Instance::Token { inst: def, of } => {
-                holds(def)
-                    || match self.instance(of) {
-                        Instance::Block { .. } => self.can_reach_point(program, thread, of, def),
-                        _ => *frame.result(def) == Value::Unit,
-                    }
-            }
-            Instance::Heart { inst: def, of, round } => {
-                let done = frame.latest.rounds.get(&(def, of)).copied().unwrap_or(0);
-                holds(def) || done <= round
-            }
-            _ => false,
-        }
+        let (home, block) = (node_of(home), node_of(block));
+        let ways = self
+            .token_ways
+            .entry((frame.code, block, home))
+            .or_insert_with(|| ways_to(cfg, block, |node| node == home));
+        ways.contains(frame.node().index())
     }
 }
 

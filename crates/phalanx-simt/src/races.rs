@@ -153,6 +153,18 @@ impl Races {
         &self.found
     }
 
+    /// The stretch that a thread is in now, to ask [`Races::is_before`] about later.
+    pub fn stretch(&mut self, thread: u32) -> u32 {
+        self.thread(thread).stretch
+    }
+
+    /// Whether what a thread did in a stretch happens before what another, or it, does now.
+    #[must_use]
+    pub fn is_before(&self, thread: u32, stretch: u32, now: u32) -> bool {
+        let seen = || self.threads.get(now as usize).is_some_and(|at| at.saw(stretch, thread));
+        thread == now || seen()
+    }
+
     fn thread(&mut self, number: u32) -> &mut Thread {
         let number = number as usize;
         if self.threads.len() <= number {

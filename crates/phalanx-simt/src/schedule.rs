@@ -21,7 +21,7 @@ use crate::{
     memory::{Memory, Region, Segment, Touched, View},
     observe::{Access, AccessKind, Moment, Observer},
     program::Program,
-    thread::{Group, Step, Thread, World},
+    thread::{Frame, Group, Step, Thread, World},
     value::Value,
 };
 
@@ -239,7 +239,9 @@ impl Run<'_, '_> {
             Step::Done => self.tell_value(seat, function, inst, key),
             Step::Branch { from } => self.branch(seat, function, inst, key, from),
             Step::Call => {
-                self.keys.enter_call(self.program, &mut seat.thread.frames);
+                let token = self.call_token(&seat.thread).map_err(fault)?;
+                let token = token.and_then(|token| self.keys.of_token(&token));
+                self.keys.enter_call(self.program, &mut seat.thread.frames, token);
                 self.tell_block(seat, None);
             }
             Step::Return { call, from } => {
@@ -313,7 +315,16 @@ impl Run<'_, '_> {
 
     /// The token in the `convergencectrl` bundle of the call that a thread stands before.
     fn control_token(&self, thread: &Thread) -> Result<Option<Value>, FaultKind> {
-        let Some(frame) = thread.top() else { return Ok(None) };
+        self.token_in(thread.top())
+    }
+
+    /// The same of the call that began the innermost frame.
+    fn call_token(&self, thread: &Thread) -> Result<Option<Value>, FaultKind> {
+        self.token_in(thread.frames.iter().rev().nth(1))
+    }
+
+    fn token_in(&self, frame: Option<&Frame>) -> Result<Option<Value>, FaultKind> {
+        let Some(frame) = frame else { return Ok(None) };
         let code = &self.program.functions[frame.code];
         if !code.is_controlled {
             return Ok(None);
@@ -324,7 +335,7 @@ impl Run<'_, '_> {
             if context.bytes(tag) == b"convergencectrl"
                 && let [token] = operands
             {
-                return thread.operand(self.program, *token).map(Some);
+                return frame.operand(self.program, *token).map(Some);
             }
         }
         Ok(None)
@@ -419,10 +430,12 @@ impl Run<'_, '_> {
 
     /// A thread that waited goes on with what it waited for.
     fn resume(&mut self, seat: &mut Seat, result: Value) {
+        // Of an operation with a token, its group is the converged execution.
+        let State::Waiting { key, .. } = seat.state else { return };
         seat.state = State::Running;
         seat.has_moved = true;
         let Some(frame) = seat.thread.top() else { return };
-        let (function, inst, key) = (frame.code, frame.inst, frame.now);
+        let (function, inst) = (frame.code, frame.inst);
         seat.thread.finish(self.program, result);
         self.tell_value(seat, function, inst, key);
     }

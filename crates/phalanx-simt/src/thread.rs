@@ -152,12 +152,6 @@ impl Thread {
         self.frames.last()
     }
 
-    /// The value of an operand of the innermost frame.
-    pub(crate) fn operand(&self, program: &Program<'_>, value: phalanx_ir::Value) -> Result<Value> {
-        let Some(frame) = self.frames.last() else { return Ok(Value::Unit) };
-        frame.operand(program, value)
-    }
-
     /// Arguments of the call that the thread stands before, and their types.
     pub(crate) fn call_arguments(&self, program: &Program<'_>) -> Result<(Vec<Value>, Vec<Type>)> {
         let Some(frame) = self.frames.last() else { return Ok(Default::default()) };

@@ -193,6 +193,97 @@ fn ballots_of_the_same_loop_nested() {
 }
 
 #[test]
+fn ballots_of_nested_loops() {
+    expect!["11 10 11 10"].assert_eq(&ballots("nested_rounds"));
+}
+
+#[test]
+fn ballots_where_a_single_break_goes() {
+    expect!["11"].assert_eq(&ballots("single_break"));
+}
+
+#[test]
+fn ballots_where_sides_merge() {
+    expect!["01 10 11 01 10 11"].assert_eq(&ballots("merge_point"));
+}
+
+/// Ballots of a text, each once for its group; calls that make tokens are left out.
+fn ballots_with_tokens(module: &phalanx_ir::Module, name: &str) -> String {
+    let program = Program::new(module, &Target::new("amdgcn-amd-amdhsa", "")).unwrap();
+    let body = &module.function(name).unwrap().body;
+    let is_ballot = |&inst: &InstId| body.inst(inst).ty == phalanx_ir::Type::I64;
+    let of = body.all_ids().filter(is_ballot).collect();
+    let mut watch = Ballots { of, seen: Vec::new() };
+    let launch = Launch { block: [2, 1, 1], ..Launch::default() };
+    run(&program, name, &launch, &mut program.memory(0).unwrap(), &mut watch).unwrap();
+    watch.seen.iter().map(|(_, _, bits)| format!("{bits:02b}")).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_token_of_a_loop_behind_it_tells_rounds_apart() {
+    let module = module("single_break_tokens");
+    expect!["01 10 11"].assert_eq(&ballots_with_tokens(&module, "single_break_tokens"));
+}
+
+/// Who holds a token does not wait for those who have to make another one first.
+#[test]
+fn both_sides_of_a_branch_with_one_token() {
+    let path = workspace_root().join("test-suite/semantics/merge_point.ll");
+    let text = fs::read_to_string(path).unwrap();
+    let text = text
+        .replace(
+            "define",
+            "declare token @llvm.experimental.convergence.anchor()\n\
+             declare token @llvm.experimental.convergence.loop()\ndefine",
+        )
+        .replace("entry:", "entry:\n  %t = call token @llvm.experimental.convergence.anchor()")
+        .replace(
+            "  br i1 %odd",
+            "  %h = call token @llvm.experimental.convergence.loop() [ \"convergencectrl\"(token %t) ]\n  \
+             br i1 %odd",
+        )
+        .replace("(i1 true)", "(i1 true) [ \"convergencectrl\"(token %h) ]");
+    let parsed = phalanx_llvm::parse_module(Arc::new(Context::new()), text.as_bytes());
+    let module = parsed.unwrap_or_else(|e| panic!("{e}\n{text}")).module;
+    expect!["01 10 11 01 10 11"].assert_eq(&ballots_with_tokens(&module, "merge_point"));
+}
+
+/// Threads that call with tokens of different rounds are apart in what they call.
+#[test]
+fn a_call_with_a_token_is_one_for_its_group() {
+    let text = br#"target triple = "amdgcn-amd-amdhsa"
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i64 @llvm.amdgcn.ballot.i64(i1)
+declare token @llvm.experimental.convergence.entry()
+declare token @llvm.experimental.convergence.loop()
+define internal i64 @votes() convergent {
+  %entry = call token @llvm.experimental.convergence.entry()
+  %vote = call i64 @llvm.amdgcn.ballot.i64(i1 true) [ "convergencectrl"(token %entry) ]
+  ret i64 %vote
+}
+define amdgpu_kernel void @f() convergent {
+entry:
+  %whole = call token @llvm.experimental.convergence.entry()
+  %id = call i32 @llvm.amdgcn.workitem.id.x()
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %cont ]
+  %heart = call token @llvm.experimental.convergence.loop() [ "convergencectrl"(token %whole) ]
+  %found = icmp eq i32 %i, %id
+  br i1 %found, label %break, label %cont
+cont:
+  %next = add i32 %i, 1
+  br label %loop
+break:
+  %round = call i64 @votes() [ "convergencectrl"(token %heart) ]
+  %all = call i64 @votes() [ "convergencectrl"(token %whole) ]
+  ret void
+}"#;
+    let module = phalanx_llvm::parse_module(Arc::new(Context::new()), text).unwrap().module;
+    expect!["01 10 11"].assert_eq(&ballots_with_tokens(&module, "f"));
+}
+
+#[test]
 fn tokens_say_what_is_together() {
     // Of the calls that are watched only ballots give numbers that are the same for the group.
     let module = module("tokens");

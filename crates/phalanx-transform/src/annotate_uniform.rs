@@ -2,7 +2,8 @@
 //!
 //! Branches that a wave takes as one, and addresses of loads that are one address for the wave, get `!amdgpu.uniform`, as
 //! LLVM's `amdgpu-annotate-uniform` gives it; the answers are those of `divergence`. Marks that stand there and do not hold go.
-//! `!amdgpu.noclobber` is left alone: it needs proof that memory was not written.
+//! `!amdgpu.noclobber` is left alone: it needs proof that memory was not written, which
+//! [`mark-loads`](crate::mark_loads) has.
 //!
 //! Runs last: what comes after may make a mark wrong. For other targets it does nothing.
 //!
@@ -42,7 +43,7 @@ impl Pass for AnnotateUniform {
         }
         let node = match uniform.is_empty() {
             true => None,
-            false => Some(empty_node(db, function)?),
+            false => Some(empty_node(db, function, &[KIND])?),
         };
         db.edit(function, |edit| {
             for &inst in &stale {
@@ -95,8 +96,12 @@ fn marks(db: &Database, function: FunctionInput) -> Option<(Vec<InstId>, Vec<Ins
     Some((sorted(&wanted, &marked), sorted(&marked, &wanted)))
 }
 
-/// The node `!{}` of the module; a new one when there is none.
-fn empty_node(db: &mut Database, function: FunctionInput) -> Result<MetadataId, PassError> {
+/// The node `!{}` of the module, for attachments of these kinds; a new one when there is none.
+pub(crate) fn empty_node(
+    db: &mut Database,
+    function: FunctionInput,
+    kinds: &[&str],
+) -> Result<MetadataId, PassError> {
     let module = function.module(db);
     let metadata = &module.shell(db).metadata;
     let is_empty_tuple = |metadata: &Metadata, id: MetadataId| {
@@ -107,9 +112,10 @@ fn empty_node(db: &mut Database, function: FunctionInput) -> Result<MetadataId, 
     if let Some(id) = metadata.ids().find(|&id| is_empty_tuple(metadata, id)) {
         return Ok(id);
     }
-    let kind = module.context(db).symbol(KIND.as_bytes());
+    let context = module.context(db);
+    let kinds: Vec<_> = kinds.iter().map(|kind| context.symbol(kind.as_bytes())).collect();
     let added = db.edit_shell(module, |shell| {
-        shell.metadata.use_kind(kind);
+        kinds.into_iter().for_each(|kind| shell.metadata.use_kind(kind));
         shell.metadata.add(NodeBuilder::tuple(false, []))
     });
     added.map_err(PassError::Other)

@@ -10,12 +10,15 @@ use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
     BlockId, Body, Const, Context, Extras, Flow, FunctionHeader, GlobalName, InstId, Opcode, Type,
     TypeKind, Value, ValueKind,
-    attributes::{AttrKind, AttrSetData, MemoryEffects},
+    attributes::{Access, AttrKind, AttrSetData, MemoryEffects, MemoryLocation},
     constant::{ConstKind, Int},
     edit::Transaction,
     inst::{InstFlags, Ordering},
 };
-use phalanx_target::{Intrinsic, intrinsics};
+use phalanx_target::{
+    Intrinsic,
+    intrinsics::{self, Location, MemoryEffect},
+};
 
 /// A function and what it calls.
 #[derive(Copy, Clone)]
@@ -79,6 +82,25 @@ impl CallFacts {
         is_function: false,
         intrinsic: None,
     };
+}
+
+/// What the tables of intrinsics say, in the words of the attribute.
+fn of_table(effect: MemoryEffect) -> MemoryEffects {
+    let access = match (effect.reads, effect.writes) {
+        (false, false) => return MemoryEffects::NONE,
+        (true, false) => Access::Read,
+        (false, true) => Access::Write,
+        (true, true) => Access::ReadWrite,
+    };
+    let arguments = MemoryEffects::only(MemoryLocation::ArgMem, access);
+    let inaccessible = MemoryEffects::only(MemoryLocation::InaccessibleMem, access);
+    match effect.location {
+        Location::None => MemoryEffects::NONE,
+        Location::Argument => arguments,
+        Location::Inaccessible => inaccessible,
+        Location::ArgumentOrInaccessible => arguments.union(inaccessible),
+        Location::Any => MemoryEffects::all(access),
+    }
 }
 
 impl<'a> Code<'a> {
@@ -172,9 +194,7 @@ impl<'a> Code<'a> {
         };
         if let Some(intrinsic) = intrinsic {
             let table = intrinsic.info;
-            if table.memory.is_none() {
-                facts.memory = MemoryEffects::NONE;
-            }
+            facts.memory = facts.memory.intersect(of_table(table.memory));
             // No intrinsic of the tables unwinds but those that call something.
             facts.no_unwind |= table.willreturn;
             facts.will_return |= table.willreturn;
@@ -240,6 +260,17 @@ impl<'a> Code<'a> {
         }
     }
 
+    /// Whether an instruction that is no load, store or plain call may access memory.
+    #[must_use]
+    pub(crate) fn may_access_memory(&self, inst: InstId) -> bool {
+        let opcode = self.body.inst(inst).opcode;
+        let is_jump = matches!(
+            opcode,
+            Opcode::Br | Opcode::Switch | Opcode::Ret | Opcode::Unreachable | Opcode::IndirectBr
+        );
+        !is_jump && self.has_side_effects(inst)
+    }
+
     /// Whether a load or store is volatile or atomic.
     #[must_use]
     pub fn has_order(&self, inst: InstId) -> bool {
@@ -277,7 +308,7 @@ impl<'a> Code<'a> {
     }
 
     /// Whether an argument or a result of a call that is not well-defined is undefined behaviour.
-    fn demands_defined(&self, call: InstId) -> bool {
+    pub(crate) fn demands_defined(&self, call: InstId) -> bool {
         let info = self.body.call_info(call);
         if info.args == 0 {
             return false;

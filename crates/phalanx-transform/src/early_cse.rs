@@ -20,15 +20,13 @@ use phalanx_ir::{
     BlockId, InstFlags, InstId, Opcode, Type, Value,
     edit::Transaction,
     flow::{block_of, node_of},
-    inst::CallInfo,
-    metadata::kind,
 };
 use phalanx_target::{Scope, varying};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 use crate::{
     code::Code,
+    equal::{Key, stand_for},
     memory::Memory,
     pass::{Outcome, Pass, PassError},
 };
@@ -36,18 +34,6 @@ use crate::{
 /// See the [module documentation](self).
 #[derive(Copy, Clone, Debug, Default)]
 pub struct EarlyCse;
-
-/// What makes two instructions compute the same.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Key {
-    opcode: Opcode,
-    sub: u8,
-    ty: Type,
-    operands: SmallVec<[Value; 4]>,
-    /// Element type of an address, index list.
-    more: SmallVec<[u32; 2]>,
-    call: Option<CallInfo>,
-}
 
 /// One replacement.
 #[derive(Copy, Clone, Debug)]
@@ -81,17 +67,7 @@ fn apply(edit: &mut Transaction<'_>, Replaced { inst, by }: Replaced) -> Result<
     let of_same_kind =
         by.as_inst().filter(|&by| edit.body().inst(by).opcode == edit.body().inst(inst).opcode);
     if let Some(kept) = of_same_kind {
-        let (old, new) = (edit.body().inst(kept).flags, edit.body().inst(inst).flags);
-        // Of calls flags say how, not what.
-        if !edit.body().inst(kept).opcode.is_call() && old.0 & new.0 != old.0 {
-            edit.set_flags(kept, InstFlags(old.0 & new.0))?;
-        }
-        let theirs: SmallVec<[_; 4]> = edit.extras().attachments_of(inst).collect();
-        let mine: SmallVec<[_; 4]> = edit.extras().attachments_of(kept).collect();
-        for attachment in mine.iter().filter(|a| a.kind != kind::DBG && !theirs.contains(a)) {
-            let name = edit.context().text(attachment.kind).into_owned();
-            edit.attach(kept, &name, None)?;
-        }
+        stand_for(edit, kept, inst)?;
     }
     edit.replace(inst, by)?;
     Ok(())
@@ -216,7 +192,7 @@ impl<'a> Search<'a> {
                     }
                 }
                 Opcode::Call => self.call(inst),
-                _ => match self.key(inst) {
+                _ => match Key::of_operation(&self.code, inst, &|value| self.resolve(value)) {
                     Some(key) => self.value(inst, key),
                     None if self.may_write(inst) => self.write(),
                     None => {}
@@ -257,37 +233,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What an operation that is no call computes, if that depends on its operands alone.
-    fn key(&self, inst: InstId) -> Option<Key> {
-        let data = self.code.body.inst(inst);
-        let divides =
-            matches!(data.opcode, Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem);
-        if !divides && !self.code.is_pure_operation(inst) {
-            return None;
-        }
-        let mut operands: SmallVec<[Value; 4]> =
-            self.code.body.operands(inst).iter().map(|&operand| self.resolve(operand)).collect();
-        let commutes = matches!(
-            data.opcode,
-            Opcode::Add
-                | Opcode::Mul
-                | Opcode::And
-                | Opcode::Or
-                | Opcode::Xor
-                | Opcode::FAdd
-                | Opcode::FMul
-        );
-        if commutes {
-            operands.sort_unstable();
-        }
-        let more = match data.opcode {
-            Opcode::GetElementPtr => SmallVec::from_slice(&data.words[..1]),
-            Opcode::ExtractValue | Opcode::InsertValue => self.code.body.indices(inst).into(),
-            _ => SmallVec::new(),
-        };
-        Some(Key { opcode: data.opcode, sub: data.sub, ty: data.ty, operands, more, call: None })
-    }
-
     fn value(&mut self, inst: InstId, key: Key) {
         match self.values.map.get(&key) {
             Some(&earlier) => self.replace(inst, earlier.into()),
@@ -315,14 +260,7 @@ impl<'a> Search<'a> {
         {
             return;
         }
-        let key = Key {
-            opcode: data.opcode,
-            sub: 0,
-            ty: data.ty,
-            operands: body.operands(inst).iter().map(|&operand| self.resolve(operand)).collect(),
-            more: SmallVec::new(),
-            call: Some(body.call_info(inst).clone()),
-        };
+        let key = Key::of_call(&self.code, inst, &|value| self.resolve(value));
         if facts.is_convergent
             && let Some(&earlier) = self.values.map.get(&key)
             && !self.same_group(earlier, inst)

@@ -7,7 +7,7 @@
 //! # Convergence
 //!
 //! A *convergent operation* communicates among the threads that execute it together, so a transform has to keep those groups
-//! of threads. By the rules here such an operation is never copied, never moved to another block, and reused or deleted only where that
+//! of threads. By the rules here such an operation is copied, moved to another block, reused or deleted only where that
 //! leaves all groups as they were ([`phalanx_analysis::legality`]). What removes edges keeps the cycles around every convergent operation
 //! ([`groups`]).
 //!
@@ -18,9 +18,14 @@
 //! | [`simplifycfg`](simplify_cfg::SimplifyCfg) | folds branches, removes and merges blocks, turns small branches into selections |
 //! | [`early-cse`](early_cse::EarlyCse) | reuses what was computed or read before |
 //! | [`licm`](licm::Licm) | moves what does not change in a loop before it |
+//! | [`move-convergent`](move_convergent::MoveConvergent) | moves convergent operations where all groups stay: above a uniform branch, out of loops, to where they are read |
+//! | [`remove-redundant-barriers`](redundant_barriers::RemoveRedundantBarriers) | removes barriers between which nothing is accessed; for who asks for it |
 //! | [`infer-address-spaces`](infer_address_spaces::InferAddressSpaces) | makes generic accesses accesses of the space they lead to |
 //! | [`infer-convergence-attrs`](infer_convergence_attrs::InferConvergenceAttrs) | drops `convergent`, infers `memory(..)` and `nodivergencesource` |
+//! | [`infer-convergence-tokens`](convergence_tokens::InferConvergenceTokens) | says by tokens which threads execute convergent operations together |
+//! | [`drop-convergence-tokens`](convergence_tokens::DropConvergenceTokens) | takes them away where control flow says the same |
 //! | [`annotate-uniform`](annotate_uniform::AnnotateUniform) | tells AMDGPU's backend what is uniform |
+//! | [`mark-loads`](mark_loads::MarkLoads) | tells backends which loads may take a cheaper way |
 //!
 //! It knows no files, no terminal and no salsa.
 //!
@@ -28,8 +33,11 @@
 
 pub mod annotate_uniform;
 pub mod code;
+pub mod convergence_tokens;
+mod convergent;
 pub mod dce;
 pub mod early_cse;
+mod equal;
 pub mod fold;
 pub mod groups;
 pub mod infer_address_spaces;
@@ -37,9 +45,12 @@ pub mod infer_convergence_attrs;
 pub mod inst_simplify;
 pub mod licm;
 mod manager;
+pub mod mark_loads;
 mod memory;
+pub mod move_convergent;
 mod pass;
 mod pipeline;
+pub mod redundant_barriers;
 pub mod simplify_cfg;
 mod statistics;
 

@@ -10,7 +10,7 @@ use phalanx_ir::{
     metadata::kind,
     module::GlobalIndex,
 };
-use phalanx_target::AddressSpace;
+use phalanx_target::{AddressSpace, address_space::Sharing};
 
 use crate::code::Code;
 
@@ -90,6 +90,26 @@ impl<'a> Memory<'a> {
         let wanted = self.code.body.inst(load).mem().align();
         // Both are what the type wants when neither says otherwise.
         wanted == align || wanted.is_some_and(|wanted| align.is_some_and(|align| align >= wanted))
+    }
+
+    /// Whether a value is an address, or holds some.
+    pub(crate) fn is_address(&self, value: Value) -> bool {
+        use phalanx_ir::TypeKind;
+        let ty = self.code.type_of(value);
+        !matches!(
+            self.code.context.type_kind(ty),
+            TypeKind::Int(_)
+                | TypeKind::Half
+                | TypeKind::Float
+                | TypeKind::Double
+                | TypeKind::Metadata
+        )
+    }
+
+    /// Whether other threads may access what is at an address.
+    pub(crate) fn is_seen_by_others(&self, address: Value) -> bool {
+        let is_private = self.space(address).is_some_and(|s| s.sharing() == Sharing::PerThread);
+        !is_private && self.alloca(self.base(address)).is_none()
     }
 
     /// Whether two addresses may be of the same memory.

@@ -6,9 +6,18 @@ use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::BuildError;
 
 use crate::{
-    annotate_uniform::AnnotateUniform, dce::Dce, early_cse::EarlyCse,
-    infer_address_spaces::InferAddressSpaces, infer_convergence_attrs::InferConvergenceAttrs,
-    inst_simplify::InstSimplify, licm::Licm, simplify_cfg::SimplifyCfg,
+    annotate_uniform::AnnotateUniform,
+    convergence_tokens::{DropConvergenceTokens, InferConvergenceTokens},
+    dce::Dce,
+    early_cse::EarlyCse,
+    infer_address_spaces::InferAddressSpaces,
+    infer_convergence_attrs::InferConvergenceAttrs,
+    inst_simplify::InstSimplify,
+    licm::Licm,
+    mark_loads::MarkLoads,
+    move_convergent::MoveConvergent,
+    redundant_barriers::RemoveRedundantBarriers,
+    simplify_cfg::SimplifyCfg,
 };
 
 /// Whether a pass changed a function.
@@ -125,10 +134,19 @@ impl Registry {
             }
         });
         registry.add(Arc::new(Licm));
+        registry.add(Arc::new(MoveConvergent));
+        registry.add_with("remove-redundant-barriers", |parameters| {
+            Ok(Arc::new(RemoveRedundantBarriers::with_parameters(parameters)?))
+        });
         registry.add(Arc::new(InferAddressSpaces));
         registry.add(Arc::new(InferConvergenceAttrs));
+        registry.add(Arc::new(InferConvergenceTokens));
+        registry.add(Arc::new(DropConvergenceTokens));
         registry.add_as("amdgpu-annotate-uniform", Arc::new(AnnotateUniform));
         registry.add(Arc::new(AnnotateUniform));
+        registry.add_with("mark-loads", |parameters| {
+            Ok(Arc::new(MarkLoads::with_parameters(parameters)?))
+        });
         registry
     }
 

@@ -3,12 +3,14 @@
 use std::{fmt, sync::Arc};
 
 use phalanx_analysis::{
+    Convergence,
     affect::UserKind,
     check::Finding,
     data_flow::DataFlow,
     divergence::{Divergence, ValueTable},
     explain::Link,
     legality::Legality,
+    loads::{LoadClasses, Root, RootUse},
     lower::Numbering,
     spaces::MemoryKinds,
     variance::{BarrierModel, Variance},
@@ -394,6 +396,12 @@ impl Session {
         queries::legality(&self.db, function.0, scope)
     }
 
+    /// Convergent operations of a function, the threads that each communicates among, and the tokens that control them; see
+    /// [`phalanx_analysis::convergence`].
+    pub fn convergence(&self, function: FunctionId) -> Option<&Convergence> {
+        queries::convergence(&self.db, function.0).as_ref()
+    }
+
     /// Along which dimensions of the thread index values, statements, branches and blocks differ within a workgroup: the interface of
     /// Kong's variance analysis. [`Numbering`] names its values.
     pub fn variance(&self, function: FunctionId) -> Option<&Variance> {
@@ -424,6 +432,21 @@ impl Session {
     ) -> Option<DivergenceView<'_>> {
         let facts = queries::assumed_divergence(&self.db, function.0, model).as_ref()?;
         Some(DivergenceView { barriers: Some(model), ..self.view(function, facts)? })
+    }
+
+    /// Which loads may take a cheaper way, and why the others may not; see [`phalanx_analysis::loads`].
+    pub fn load_classes(&self, function: FunctionId) -> Option<&LoadClasses> {
+        queries::load_classes(&self.db, function.0).as_ref()
+    }
+
+    /// Loads that one thread may do for its wave, of memory that nobody writes while the kernel runs; in the order of blocks.
+    pub fn ldu_candidates(&self, function: FunctionId) -> &[InstId] {
+        queries::ldu_candidates(&self.db, function.0)
+    }
+
+    /// Where a kernel, with all that it calls, writes through an argument or a variable, and where it loses sight of it.
+    pub fn written_by_kernel(&self, kernel: FunctionId, root: Root) -> RootUse {
+        queries::written_by_kernel(&self.db, kernel.0, root)
     }
 
     fn view<'s>(

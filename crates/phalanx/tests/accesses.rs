@@ -22,6 +22,7 @@ const HEAD: &str = r#"target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.y()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+@big = internal addrspace(3) global [8192 x i32] undef, align 16
 @tile = internal addrspace(3) global [33 x [33 x float]] undef, align 4
 %pair = type { i32, double }
 define ptx_kernel void @k(ptr addrspace(1) align 256 %p, ptr addrspace(1) %q, i32 %n, i32 %m) {
@@ -59,6 +60,9 @@ fn check(body: &str, size: Option<[u32; 3]>, expected: &Expect) {
         }
         if let (Some(segments), Some(sectors)) = (access.segments, access.sectors) {
             let _ = write!(out, ", {segments} segments, {sectors} sectors");
+        }
+        if let Some(degree) = access.bank_degree {
+            let _ = write!(out, ", banks {degree}");
         }
         out.push('\n');
     }
@@ -226,7 +230,24 @@ fn is_right(access: &Access, lanes: &[Lane]) -> bool {
         all.dedup();
         all.len() as u32
     };
+    // As lanes are served: 32 words at a time.
+    let banks = || {
+        let together = (128 / access.size).clamp(1, 32);
+        let mut words: FxHashMap<(u32, u64), Vec<u64>> = FxHashMap::default();
+        for &(at, lane) in lanes {
+            for word in at / 4..=(at + u64::from(access.size) - 1) / 4 {
+                words.entry((lane[3] / together, word % 32)).or_default().push(word);
+            }
+        }
+        let different = words.into_values().map(|mut words| {
+            words.sort_unstable();
+            words.dedup();
+            words.len() as u32
+        });
+        different.max().unwrap_or(0)
+    };
     regular
+        && access.bank_degree.is_none_or(|most| banks() <= most)
         && access.segments.is_none_or(|most| touched(128) <= most)
         && access.sectors.is_none_or(|most| touched(32) <= most)
 }
@@ -250,12 +271,16 @@ fn random_body(rng: &mut SmallRng) -> String {
     }
     let types = [("i32", 4), ("i16", 2), ("i64", 8), ("<4 x float>", 16)];
     let (ty, align) = *types.choose(rng).expect("some");
+    let [space, base] = match rng.random() {
+        true => ["ptr addrspace(1)", "%p"],
+        false => ["ptr addrspace(3)", "@big"],
+    };
     let read = |body: &mut String, name: &str, index: &str, cast: &str| {
         let _ = writeln!(body, "  %w.{name} = {cast} i32 {index} to i64");
         let _ = writeln!(
             body,
-            "  %a.{name} = getelementptr inbounds {ty}, ptr addrspace(1) %p, i64 %w.{name}
-  %v.{name} = load {ty}, ptr addrspace(1) %a.{name}, align {align}"
+            "  %a.{name} = getelementptr inbounds {ty}, {space} {base}, i64 %w.{name}
+  %v.{name} = load {ty}, {space} %a.{name}, align {align}"
         );
     };
     let cast = if rng.random() { "sext" } else { "zext" };
@@ -295,7 +320,7 @@ const SIZES: &[[u32; 3]] =
 
 #[test]
 fn no_claim_is_refuted_by_an_address() {
-    let mut checked = [0; 4];
+    let (mut checked, mut conflicts) = ([0; 4], 0);
     for seed in 0..400 {
         let rng = &mut SmallRng::seed_from_u64(seed);
         let body = random_body(rng);
@@ -328,6 +353,7 @@ fn no_claim_is_refuted_by_an_address() {
                 Pattern::Strided(_) => 2,
                 Pattern::Gather => 3,
             }] += 1;
+            conflicts += u32::from(access.bank_degree.is_some_and(|degree| degree > 1));
             assert!(
                 is_right(access, lanes),
                 "seed {seed}: {access:?} of {size:?}\n{lanes:?}\n{body}"
@@ -335,5 +361,5 @@ fn no_claim_is_refuted_by_an_address() {
         }
         drop(session);
     }
-    assert!(checked.iter().all(|&count| count > 60), "{checked:?}");
+    assert!(checked.iter().all(|&count| count > 60) && conflicts > 30, "{checked:?}, {conflicts}");
 }

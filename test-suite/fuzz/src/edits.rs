@@ -380,6 +380,8 @@ fn ask(session: &Session, function: FunctionId) {
     queries::divergence(db, f);
     queries::uniformity(db, f);
     queries::control_divergence(db, f);
+    queries::diagnostics(db, f);
+    queries::load_classes(db, f);
 }
 
 /// See the module documentation.
@@ -441,5 +443,6 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
             );)*
         };
     }
-    same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity memory_kinds);
+    same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity diagnostics);
+    same!(launch_suggestions convergence memory_kinds load_classes);
 }

@@ -15,10 +15,13 @@ mod entropy;
 mod graphs;
 pub mod hangs;
 pub mod legality;
+pub mod loads;
+pub mod motions;
 pub mod oracle;
 pub mod reference;
 pub mod spaces;
 mod text;
+pub mod tokens;
 pub mod transforms;
 mod uniformity;
 mod verdict;
@@ -52,5 +55,6 @@ impl Target {
         Target { name: "convergence", run: definition::convergence, is_slow: false },
         Target { name: "edits", run: edits::edits, is_slow: false },
         Target { name: "transforms", run: transforms::transforms, is_slow: false },
+        Target { name: "tokens", run: tokens::tokens, is_slow: false },
     ];
 }

@@ -18,7 +18,7 @@ use phalanx::{
     FunctionId, Session,
     analysis::{
         divergence::{Divergence, Flow, Omitted, solve_without},
-        lower::OmittedRead,
+        lower::{OmittedPart, OmittedRead},
     },
     db::{Database, FunctionInput, queries},
     ir,
@@ -146,6 +146,8 @@ pub enum Without {
     Rule(Omitted),
     /// Something that loads from private memory depend on.
     Read(OmittedRead),
+    /// A part of what shapes say.
+    Part(OmittedPart),
 }
 
 /// As [`check`], of an answer that was found without one of the rules: a negative control.
@@ -163,6 +165,7 @@ pub fn check_without(
         match without {
             Without::Rule(omitted) => Some(solve_without(flow(database, input)?, table, omitted)),
             Without::Read(omitted) => wrong::without_read(database, input, omitted),
+            Without::Part(omitted) => wrong::without_part(database, input, omitted),
         }
     })
 }
@@ -178,6 +181,14 @@ pub fn check_calls(
 ) -> Option<Tally> {
     check_others(text, name, seed, effort, &|session, function, _| {
         wrong::divergence(session.database(), function.input(), wrong)
+    })
+}
+
+/// As [`check`], of answers that were found without a look at tokens: a negative control.
+#[must_use]
+pub fn check_without_tokens(text: &str, name: &str, seed: u64, effort: Effort) -> Option<Tally> {
+    check_others(text, name, seed, effort, &|session, function, is_checked| {
+        wrong::without_tokens(session.database(), function.input()).filter(|_| is_checked)
     })
 }
 

@@ -203,16 +203,33 @@ impl Observer for Watch<'_> {
 }
 
 /// What one launch left.
-struct Left {
-    bytes: Vec<u8>,
-    partition: Vec<(u32, Vec<(u32, u32)>)>,
-    values: FxHashMap<(InstId, u32, u32), Value>,
+pub(crate) struct Left {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) partition: Vec<(u32, Vec<(u32, u32)>)>,
+    pub(crate) values: FxHashMap<(InstId, u32, u32), Value>,
 }
 
 /// Geometries in which every thread has a place of its own.
 const GEOMETRIES: &[[u32; 3]] = &[[8, 1, 1], [5, 1, 1], [4, 2, 1], [12, 1, 1], [33, 1, 1]];
 
-fn launch(module: &Module, seed: u64, watched: &FxHashSet<InstId>, fuel: u64) -> Option<Left> {
+pub(crate) fn launch(
+    module: &Module,
+    seed: u64,
+    watched: &FxHashSet<InstId>,
+    fuel: u64,
+) -> Option<Left> {
+    let (bytes, watch) = launch_watched(module, seed, fuel, |f| Watch::new(f, watched))?;
+    Some(Left { bytes, partition: watch.partition(), values: watch.values })
+}
+
+/// Launches the kernel `@f` in a way that follows from a seed, with who watches its function of that number. What it leaves in
+/// the buffer; none when it does not end well.
+pub(crate) fn launch_watched<O: Observer>(
+    module: &Module,
+    seed: u64,
+    fuel: u64,
+    watch: impl FnOnce(usize) -> O,
+) -> Option<(Vec<u8>, O)> {
     let rng = &mut SmallRng::seed_from_u64(seed);
     let triple = module.triple.map(|t| module.context.text(t).into_owned()).unwrap_or_default();
     let target = phalanx::target::Target::new(&triple, "");
@@ -235,13 +252,13 @@ fn launch(module: &Module, seed: u64, watched: &FxHashSet<InstId>, fuel: u64) ->
         seed: rng.random(),
         ..Launch::default()
     };
-    let mut watch = Watch::new(number, watched);
+    let mut watch = watch(number);
     phalanx_simt::run(&program, "f", &launch, &mut memory, &mut watch).ok()?;
     let bytes = memory.bytes(buffer, BUFFER as u64).ok()?.to_vec();
-    Some(Left { bytes, partition: watch.partition(), values: watch.values })
+    Some((bytes, watch))
 }
 
-fn module_of(session: &Session, module: phalanx::ModuleId) -> Module {
+pub(crate) fn module_of(session: &Session, module: phalanx::ModuleId) -> Module {
     let db = session.database();
     let mut copy: Module = module.input().shell(db).clone();
     copy.functions =
@@ -250,7 +267,7 @@ fn module_of(session: &Session, module: phalanx::ModuleId) -> Module {
 }
 
 /// Convergent operations of the kernel.
-fn convergent(session: &Session, function: phalanx::FunctionId) -> FxHashSet<InstId> {
+pub(crate) fn convergent(session: &Session, function: phalanx::FunctionId) -> FxHashSet<InstId> {
     let code = Code::of(session.database(), function.input());
     let all = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
     all.filter(|&inst| code.is_convergent(inst)).collect()

@@ -3,7 +3,10 @@
 
 use std::fs;
 
-use phalanx_analysis::{divergence::Omitted, lower::OmittedRead};
+use phalanx_analysis::{
+    divergence::Omitted,
+    lower::{OmittedPart, OmittedRead},
+};
 use phalanx_fuzz::oracle::{
     Effort, Tally, Without, Wrong, check, check_calls, check_random, check_without, random_program,
     runnable, runnable_alone,
@@ -76,6 +79,20 @@ fn without_a_rule_the_oracle_finds_the_answer_wrong() {
         assert!(is_refuted(&name, without), "{name} does not show that the rule is needed");
         let whole = |text: &str, seed| check(text, "f", seed, Effort::default());
         assert!(!is_refuted(&name, whole), "{name} refutes the whole analysis");
+    }
+}
+
+#[test]
+fn without_a_part_of_shapes_the_oracle_finds_the_answer_wrong() {
+    for omitted in [OmittedPart::Indices, OmittedPart::Atoms, OmittedPart::Poison] {
+        let found = (0..30_000).find(|&seed| {
+            let (program, kind) = random_program(seed);
+            let text = runnable(&program, kind, seed);
+            let tally = check_without(&text, "f", seed, Effort::default(), Without::Part(omitted));
+            !tally.expect("a generated program is well-formed").unsound.is_empty()
+        });
+        assert!(found.is_some(), "no program shows that {omitted:?} is needed");
+        println!("{omitted:?}: {found:?}");
     }
 }
 

@@ -1,10 +1,12 @@
 //! The `phalanx` binary on the kernels of the test suite.
 #![allow(clippy::disallowed_methods, reason = "tests read files and start programs")]
 
+mod accesses;
 mod analyze;
 mod check;
 mod explain;
 mod kernels;
+mod loads;
 mod marks;
 mod memory_ssa;
 mod readme;

@@ -6,6 +6,7 @@
 //!   arguments in scalar registers, one value per wave;
 //! - a plain load gives a converged group one value when its address is uniform and the memory is not private to the
 //!   thread, and another wave may read another value at another time;
+//! - a call whose convergence token comes from a cycle that it is outside of gives anything ([`escape`]);
 //! - atomics, unknown calls, and whatever has no rule give anything.
 
 use phalanx_ir::{
@@ -20,14 +21,18 @@ use phalanx_target::{
     calling_convention::{self, Entry, argument_is_wave_uniform},
     intrinsics::lookup,
 };
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 
 use super::{
-    Code, Reads, Rule, Rules, Surroundings, TerminatorRule, calls, pointer_space,
+    Code, Family, OmittedPart, Reads, Rule, Rules, Surroundings, TerminatorRule, calls,
+    pointer_space,
     results::{OperandFacts, rule_of},
 };
 use crate::memory::{PrivateMemory, origins::is_shared_constant};
 use crate::{
+    convergence::{escape, tokens::Tokens},
     divergence::{self, Definition},
     shape::{self, Dependence, Place, Shapes, Trust},
 };
@@ -43,6 +48,13 @@ pub struct FullRules<'a> {
     intrinsics: [Option<(Const, Option<Intrinsic>)>; KNOWN],
     /// Private memory, if loads from it are looked into.
     memory: Option<&'a PrivateMemory>,
+    /// Rules that are left out.
+    without: Option<Family>,
+    /// A part of what shapes say that is left out.
+    without_part: Option<OmittedPart>,
+    tokens: Tokens,
+    /// Calls whose token comes from a cycle that they are outside of, once a call with a token was met.
+    escaping: OnceCell<FxHashSet<InstId>>,
 }
 
 /// How many callees are remembered. A power of two.
@@ -65,12 +77,39 @@ impl<'a> FullRules<'a> {
             entry: calling_convention::entry(code.header.call_conv, around.target.architecture()),
             intrinsics: [None; KNOWN],
             memory: None,
+            without: None,
+            without_part: None,
+            tokens: Tokens::new(code.context),
+            escaping: OnceCell::new(),
         }
+    }
+
+    /// Whether a call has a token from a cycle that it is outside of.
+    fn escapes(&self, call: InstId) -> bool {
+        !self.tokens.is_unused()
+            && self.tokens.used(self.code.body, call).is_some()
+            && self.escaping.get_or_init(|| escape::escaping(self.code)).contains(&call)
     }
 
     /// The same, with private memory looked into.
     pub(super) fn with_memory(self, memory: &'a PrivateMemory) -> Self {
         FullRules { memory: Some(memory), ..self }
+    }
+
+    /// The same, with some rules left out.
+    pub(super) fn without(self, family: Family) -> Self {
+        FullRules { without: Some(family), ..self }
+    }
+
+    /// The same, wrong by a part of what shapes say.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn without_part(self, part: OmittedPart) -> Self {
+        let trust = match part {
+            OmittedPart::Poison => Trust::Flags,
+            _ => Trust::Nothing,
+        };
+        let shapes = Shapes::new(self.code, self.around, trust);
+        FullRules { shapes, without_part: Some(part), ..self }
     }
 
     /// The shapes that were found.
@@ -182,6 +221,9 @@ impl<'a> FullRules<'a> {
         let unknown = Rule::new(Definition::source(SourceSet::OPAQUE_THREAD));
         let body = self.code.body;
         let Some(callee) = body.const_callee(call) else { return unknown };
+        if self.escapes(call) {
+            return unknown;
+        }
         if let ConstKind::InlineAsm(asm) = &self.code.context.const_data(callee).kind {
             return self.inline_asm(asm, result);
         }
@@ -189,6 +231,12 @@ impl<'a> FullRules<'a> {
             return calls::rule(self.code, self.around.calls, call, result).unwrap_or(unknown);
         };
         let info = intrinsic.info;
+        if self.without == Some(Family::Subgroups)
+            && !matches!(info.result, Transfer::Source(_) | Transfer::Coordinate(_))
+            && info.convergent
+        {
+            return unknown;
+        }
         if self.around.scratch_is_global
             && intrinsic.base == "addrspacecast.nonnull"
             && body.call_args(call).first().is_some_and(|&pointer| self.may_be_private(pointer))
@@ -272,7 +320,12 @@ impl<'a> FullRules<'a> {
     #[inline]
     fn by_shape(&mut self, inst: InstId) -> Option<Rule> {
         let place = self.place();
-        let Dependence { sources, atoms } = self.shapes.dependence(place, inst)?;
+        let Dependence { mut sources, mut atoms } = self.shapes.dependence(place, inst)?;
+        match self.without_part {
+            Some(OmittedPart::Indices) => sources = SourceSet::EMPTY,
+            Some(OmittedPart::Atoms) => atoms.clear(),
+            _ => {}
+        }
         if atoms.is_empty() {
             let transfer = divergence::Transfer::Fixed;
             return Some(Rule::new(Definition { seed: sources, transfer, is_pure: true }));
@@ -397,6 +450,7 @@ impl Rules for FullRules<'_> {
         let body = self.code.body;
         let data = body.inst(inst);
         if shape::asks(data.opcode)
+            && self.without != Some(Family::Shapes)
             && let Some(rule) = self.by_shape(inst)
         {
             return rule;
@@ -429,7 +483,7 @@ impl Rules for FullRules<'_> {
         /// Phis with more entries are compared as they are.
         const FEW: usize = 8;
         let values = self.code.body.phi_values(phi);
-        if values.len() > FEW {
+        if values.len() > FEW || self.without == Some(Family::Shapes) {
             return position;
         }
         let place = self.place();

@@ -7,6 +7,7 @@
 //! Names, metadata and debug records are not part of [`Code`], so no analysis can depend on them.
 
 mod calls;
+mod families;
 mod full;
 mod llvm;
 mod numbering;
@@ -22,6 +23,9 @@ use phalanx_ir::{
 };
 use phalanx_target::{LaunchFacts, SourceSet};
 
+#[cfg(any(test, feature = "testing"))]
+pub use families::full_without_part;
+pub use families::{Family, OmittedPart, full_without_family};
 pub use full::FullRules;
 pub use llvm::LlvmRules;
 pub use numbering::{Definition, Numbering};
@@ -432,7 +436,7 @@ fn incoming<R: Rules + ?Sized>(
 
 /// The address space of a pointer type. Those of small spaces have fixed numbers.
 #[inline]
-fn pointer_space(context: &Context, ty: Type) -> Option<u32> {
+pub(crate) fn pointer_space(context: &Context, ty: Type) -> Option<u32> {
     match ty.raw().wrapping_sub(Type::PTR.raw()) {
         space @ 0..=9 => Some(space),
         _ => context.type_kind(ty).address_space(),

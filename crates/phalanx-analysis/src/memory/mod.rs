@@ -9,6 +9,7 @@
 //! | [`private`] | objects of the frame that nobody else can reach, as memory variables |
 //! | [`hssa`] | these, and one variable per class of memory for the rest |
 //! | [`alias`] | whether two accesses may touch the same bytes |
+//! | [`order`] | which instructions make visible what other threads wrote |
 //! | [`tbaa`] | whether their types say that they do not |
 //! | [`classic`] | one variable for all of memory, as LLVM has it; the walker |
 
@@ -16,6 +17,7 @@ pub mod alias;
 pub mod classic;
 pub mod effects;
 pub mod hssa;
+pub mod order;
 pub mod origins;
 pub mod private;
 pub mod sizes;
@@ -27,6 +29,7 @@ pub use classic::ClassicMemorySsa;
 pub use hssa::{MemoryClass, MemorySsa};
 pub use origins::Origins;
 pub use private::PrivateMemory;
+pub(crate) use private::value_type;
 pub use sizes::{TypeLayout, TypeSizes};
 pub use ssa::Ssa;
 pub use tbaa::Tbaa;

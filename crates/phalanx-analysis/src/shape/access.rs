@@ -27,19 +27,18 @@ use phalanx_ir::{
     InstId, Opcode, StructName, Type, TypeKind, Value as Operand, data_layout::DataLayout,
     flow::node_of, layout::StructBodies, types::StructBody,
 };
-use phalanx_target::SourceSet;
+use phalanx_target::{AddressSpace, SourceSet, SpaceKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    Place, Shapes, Trust,
-    expr::Expr,
+    Place, Shapes, Trust, banks,
     form::{Form, Rest},
     ops,
 };
 use crate::{
     affect::Value,
     divergence::Divergence,
-    lower::{Code, Definition, Surroundings},
+    lower::{Code, Definition, Surroundings, pointer_space},
 };
 
 /// How the addresses of a wave's lanes differ.
@@ -83,6 +82,8 @@ pub struct Access {
     pub segments: Option<u32>,
     /// The same for sectors of 32 bytes.
     pub sectors: Option<u32>,
+    /// Of shared memory: how many words of one bank are asked for at once, at most, if that is known. One is no conflict.
+    pub bank_degree: Option<u32>,
 }
 
 /// What classification needs to know.
@@ -271,20 +272,44 @@ impl<'a> Finder<'a> {
             bytes,
             segments: None,
             sectors: None,
+            bank_degree: None,
         };
         let at = body.block_of(inst).map(node_of)?;
         let Some(form) = self.address(address).filter(|form| self.is_uniform(&form.rest, at))
         else {
             return Some(unknown);
         };
-        Some(self.classify(&form, unknown))
+        let is_shared = self.is_shared(address);
+        Some(self.classify(&form, unknown, is_shared))
     }
 
-    fn classify(&self, form: &Form, unknown: Access) -> Access {
+    /// Whether an address is one of the workgroup's memory, by its type or what it was cast from.
+    fn is_shared(&self, pointer: Operand) -> bool {
+        let body = self.facts.code.body;
+        let mut pointer = pointer;
+        loop {
+            let space =
+                self.type_of(pointer).and_then(|ty| pointer_space(self.facts.code.context, ty));
+            let Some(space) = space else { return false };
+            let space = AddressSpace::of(self.facts.around.target.architecture(), space);
+            if space.kind() != SpaceKind::Generic {
+                return space.kind() == SpaceKind::Workgroup;
+            }
+            let inst = pointer.as_inst();
+            match inst.map(|inst| body.inst(inst).opcode) {
+                Some(Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast) => {
+                    pointer = body.operands(inst.expect("it has an opcode"))[0];
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    fn classify(&self, form: &Form, unknown: Access, is_shared: bool) -> Access {
         let exprs = &self.shapes.exprs;
         let varying = exprs.indices(form.thread) & self.shapes.in_wave;
         if let Some(waves) = exprs.geometry().waves(exprs.indices(form.thread)) {
-            return classify_waves(self, form.thread, &form.rest, &waves, unknown);
+            return classify_waves(self, form, &waves, unknown, is_shared);
         }
         let Some((coefs, _)) = exprs.linear(form.thread) else { return unknown };
         let pattern = |stride: i64| match stride {
@@ -465,16 +490,16 @@ impl<'a> Finder<'a> {
 /// The pattern where the lanes of each wave are known, and how many segments they touch.
 fn classify_waves(
     finder: &Finder<'_>,
-    thread: Expr,
-    rest: &Rest,
+    Form { thread, rest, .. }: &Form,
     waves: &[Vec<super::geometry::Thread>],
     unknown: Access,
+    is_shared: bool,
 ) -> Access {
     let exprs = &finder.shapes.exprs;
     let mut offsets: Vec<Vec<i64>> = Vec::new();
     for wave in waves {
         let lanes: Option<Vec<i64>> =
-            wave.iter().map(|&lane| exprs.value(thread, lane).map(|v| v as i64)).collect();
+            wave.iter().map(|&lane| exprs.value(*thread, lane).map(|v| v as i64)).collect();
         match lanes {
             Some(lanes) => offsets.push(lanes),
             None => return unknown,
@@ -503,20 +528,31 @@ fn classify_waves(
         let distinct = offsets.iter().filter(|lanes| seen.insert((*lanes).clone()));
         distinct.map(|lanes| touched(lanes, rest, unknown.size, unknown.align, segment)).max()
     };
-    Access { pattern, segments: most(128), sectors: most(32), ..unknown }
+    // The base is as aligned as what the rest is a multiple of, and an address as is stated.
+    let is_aligned = offsets.iter().flatten().all(|offset| offset.rem_euclid(4) == 0);
+    let of_rest = alignment(rest);
+    let align = if is_aligned { of_rest.max(unknown.align) } else { of_rest };
+    let degrees = || offsets.iter().map(|lanes| banks::degree(lanes, unknown.size, align)).max();
+    let bank_degree = if is_shared { degrees() } else { None };
+    Access { pattern, segments: most(128), sectors: most(32), bank_degree, ..unknown }
+}
+
+/// What the base of an address is a multiple of. Nobody knows where a global is.
+fn alignment(rest: &Rest) -> u64 {
+    match rest.is_none() {
+        true => 1,
+        false => 1u64.checked_shl(rest.zeros.into()).unwrap_or(1 << 63),
+    }
 }
 
 /// The largest number of segments that lanes at these offsets can touch, wherever the rest of the address puts them.
 fn touched(lanes: &[i64], rest: &Rest, size: u32, align: u64, segment: u64) -> u32 {
-    let step = match rest.is_none() {
-        true => segment,
-        false => 1u64.checked_shl(rest.zeros.into()).unwrap_or(segment).min(segment),
-    };
+    let step = alignment(rest).min(segment);
     let align = align.clamp(1, segment);
     let mut most = 0;
     for base in (0..segment).step_by(step as usize) {
         // Addresses are as aligned as they must be.
-        if base.wrapping_add(lanes[0] as u64) % align != 0 && !rest.is_none() {
+        if base.wrapping_add(lanes[0] as u64) % align != 0 {
             continue;
         }
         let mut found: Vec<u64> = Vec::with_capacity(lanes.len());

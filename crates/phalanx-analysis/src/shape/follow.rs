@@ -6,9 +6,10 @@
 //!
 //! O(values whose form changes and their users). Gives up after as many steps as there are instructions.
 
+use std::{cmp::Reverse, collections::BinaryHeap};
+
 use phalanx_ir::{InstId, Opcode, Value as Operand};
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
 
 use super::{Place, Shapes, asks};
 
@@ -22,12 +23,13 @@ impl Shapes {
         self.grow(place);
         let body = place.code.body;
         let mut out = changed.to_vec();
-        // Last come, first served: edits are few, and what follows from them is mostly nothing.
-        let mut stack: SmallVec<[InstId; 16]> = SmallVec::from_slice(changed);
+        // Numbers are near the order of the program, in which everything is found again once.
+        let number = |inst: InstId| Reverse(inst.into_raw().into_u32());
+        let mut queue: BinaryHeap<_> = changed.iter().map(|&inst| (number(inst), inst)).collect();
         let mut waiting: FxHashSet<InstId> = changed.iter().copied().collect();
         let mut edited = waiting.clone();
         let mut left = body.id_count() + 64;
-        while let Some(inst) = stack.pop() {
+        while let Some((_, inst)) = queue.pop() {
             waiting.remove(&inst);
             left = left.checked_sub(1)?;
             let is_found = self.fact(place.numbering.inst(inst)).is_known();
@@ -45,7 +47,7 @@ impl Shapes {
                 let is_to_find = is_other && opcode != Opcode::Phi || opcode == Opcode::Select;
                 let is_found = || self.fact(place.numbering.inst(user)).is_known();
                 if is_to_find && is_found() && waiting.insert(user) {
-                    stack.push(user);
+                    queue.push((number(user), user));
                 }
             }
         }

@@ -36,7 +36,7 @@
 //!
 //! - The form of a value depends on the definitions of its operands only, and these are defined before it: no fixpoint. Phis
 //!   are atoms. In code that is not reached values can depend on themselves; there anything is right.
-//! - Forms and expressions are interned: equal numbers are equal forms.
+//! - Expressions are interned: equal numbers are equal functions. Each value has a form of its own.
 //!
 //! # Cost
 //!
@@ -44,6 +44,7 @@
 //! it is seen to vary.
 
 pub mod access;
+mod banks;
 pub(crate) mod expr;
 mod follow;
 pub(crate) mod form;
@@ -85,7 +86,6 @@ pub struct Shapes {
     facts: Vec<Fact>,
     exprs: Exprs,
     forms: Vec<Form>,
-    numbers: FxHashMap<Form, u32>,
     /// Forms that phis are taken to have. Empty unless somebody has shown them to.
     phis: FxHashMap<InstId, Form>,
     /// Callees met so far.
@@ -135,7 +135,6 @@ impl Shapes {
             facts: Vec::new(),
             exprs: Exprs::new(geometry),
             forms: Vec::new(),
-            numbers: FxHashMap::default(),
             phis: FxHashMap::default(),
             callees: FxHashMap::default(),
             initial: 0,
@@ -267,18 +266,21 @@ impl Shapes {
     fn renew(&mut self, place: Place<'_>, inst: InstId) -> bool {
         let at = place.numbering.inst(inst).index();
         let old = std::mem::take(&mut self.facts[at]);
-        self.find(place, inst) != old
+        let new = self.find(place, inst);
+        let is_equal = Fact { form: 0, ..old } == Fact { form: 0, ..new }
+            && self.form_of(old) == self.form_of(new);
+        // The form that was kept last is the new one: it takes the place of the old one.
+        if old.form != 0 && new.form as usize == self.forms.len() {
+            self.forms.swap_remove(old.form as usize - 1);
+            self.facts[at].form = old.form;
+        }
+        !is_equal
     }
 
-    /// The number of a form plus one.
-    fn number(&mut self, form: Form) -> u32 {
-        if let Some(&known) = self.numbers.get(&form) {
-            return known;
-        }
-        self.forms.push(form.clone());
-        let number = self.forms.len() as u32;
-        self.numbers.insert(form, number);
-        number
+    /// Keeps a form: its number plus one.
+    fn keep(&mut self, form: Form) -> u32 {
+        self.forms.push(form);
+        self.forms.len() as u32
     }
 
     pub(crate) fn form_of(&self, fact: Fact) -> Option<&Form> {

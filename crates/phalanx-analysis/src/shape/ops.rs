@@ -60,7 +60,7 @@ impl Shapes {
         }
         let is_defined = form.rest.values().all(|atom| self.fact(atom).is_defined);
         let zeros = zeros.min(width);
-        Fact { form: self.number(form), zeros, bits, is_defined, progress: Progress::Known }
+        Fact { form: self.keep(form), zeros, bits, is_defined, progress: Progress::Known }
     }
 
     /// Whether there is no carry from the thread's part into the rest: their bits are apart.

@@ -4,7 +4,12 @@ use phalanx_ir::{InstId, Opcode, Value as Operand};
 use phalanx_target::SourceSet;
 use smallvec::SmallVec;
 
-use super::{Place, Shapes, expr::mask, form::ATOMS, ids};
+use super::{
+    Place, Shapes,
+    expr::mask,
+    form::{ATOMS, Form},
+    ids,
+};
 use crate::affect::Value;
 
 /// The sources of a value: these, and those of its atoms where the value is computed.
@@ -34,36 +39,40 @@ impl Shapes {
 
     fn dependence_of(&self, place: Place<'_>, inst: InstId, form: u32) -> Option<Dependence> {
         let form = &self.forms[form as usize - 1];
-        let found = Dependence {
-            sources: self.exprs.sources(form.thread, self.in_wave),
-            atoms: form.rest.values().collect(),
-        };
+        let sources = self.exprs.sources(form.thread, self.in_wave);
         let operands = place.code.body.operands(inst);
         let reads_none = operands.iter().all(|&operand| place.numbering.operand(operand).is_none());
         // An index says itself what it is, unless it is a constant.
         let is_less = match reads_none {
-            true => (SourceSet::WAVE).contains(found.sources),
-            false => self.is_less(place, operands, &found),
+            true => (SourceSet::WAVE).contains(sources),
+            false => self.is_less(place, operands, sources, form),
         };
         if !is_less {
             return None;
         }
+        let found = Dependence { sources, atoms: form.rest.values().collect() };
         if !found.atoms.is_empty() && !self.may_skip(place, inst, operands, &found) {
             return None;
         }
         Some(found)
     }
 
-    /// Whether operands depend on more.
-    fn is_less(&self, place: Place<'_>, operands: &[Operand], found: &Dependence) -> bool {
+    /// Whether operands depend on more than these sources and what a form is made of.
+    fn is_less(
+        &self,
+        place: Place<'_>,
+        operands: &[Operand],
+        sources: SourceSet,
+        form: &Form,
+    ) -> bool {
+        let has = |atom: Value| form.rest.values().any(|other| other == atom);
         operands.iter().filter_map(|&operand| place.numbering.operand(operand)).any(|value| {
             match self.form_of(self.fact(value)) {
-                Some(form) => {
-                    let sources = self.exprs.sources(form.thread, self.in_wave);
-                    !found.sources.contains(sources)
-                        || form.rest.values().any(|atom| !found.atoms.contains(&atom))
+                Some(of) => {
+                    !sources.contains(self.exprs.sources(of.thread, self.in_wave))
+                        || of.rest.values().any(|atom| !has(atom))
                 }
-                None => !found.atoms.contains(&value),
+                None => !has(value),
             }
         })
     }
@@ -102,8 +111,10 @@ impl Shapes {
             return false;
         };
         let (of_a, of_b) = (self.fact(x), self.fact(y));
-        if of_a.form != 0 && of_a.form == of_b.form {
-            return self.form_of(of_a).is_some_and(|form| form.rest.is_none() || form.rest.is_sum);
+        if let (Some(form), Some(other)) = (self.form_of(of_a), self.form_of(of_b))
+            && form == other
+        {
+            return form.rest.is_none() || form.rest.is_sum;
         }
         let (Some(a), Some(b)) = (a.as_inst(), b.as_inst()) else { return false };
         let body = place.code.body;

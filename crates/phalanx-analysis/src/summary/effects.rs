@@ -20,6 +20,7 @@ use phalanx_target::{
 };
 
 use crate::lower::{Code, Surroundings};
+use crate::memory::order::acquires;
 
 /// A set of kinds of address spaces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -52,6 +53,12 @@ impl Spaces {
         self.0 & Spaces::of(kind).0 != 0
     }
 
+    /// Whether another set has all that this one has.
+    #[must_use]
+    pub const fn is_within(self, other: Spaces) -> bool {
+        self.0 & !other.0 == 0
+    }
+
     /// Whether it has none.
     #[must_use]
     pub const fn is_empty(self) -> bool {
@@ -74,6 +81,8 @@ pub struct Effects {
     pub writes: Spaces,
     /// It may run for ever, end the thread, or unwind.
     pub may_not_return: bool,
+    /// It may make visible what other threads wrote; see [`acquires`].
+    pub acquires: bool,
 }
 
 impl Effects {
@@ -85,6 +94,7 @@ impl Effects {
         reads: Spaces::NONE,
         writes: Spaces::NONE,
         may_not_return: false,
+        acquires: false,
     };
 
     /// Anything.
@@ -95,6 +105,7 @@ impl Effects {
         reads: Spaces::ALL,
         writes: Spaces::ALL,
         may_not_return: true,
+        acquires: true,
     };
 
     /// Of a function, or of a call, of which these attributes are known.
@@ -102,7 +113,11 @@ impl Effects {
     pub fn of_attributes(attributes: &AttrSetData) -> Effects {
         let convergent = attributes.has(AttrKind::Convergent);
         let returns = attributes.has(AttrKind::WillReturn) && attributes.has(AttrKind::NoUnwind);
-        Effects { convergent, barrier: convergent, may_not_return: !returns, ..Effects::UNKNOWN }
+        // A fence counts as a write, and a barrier is convergent.
+        let writes = !attributes.memory().is_some_and(|memory| memory.only_reads());
+        let acquires = convergent || writes && !attributes.has(AttrKind::NoSync);
+        let may_not_return = !returns;
+        Effects { convergent, barrier: convergent, may_not_return, acquires, ..Effects::UNKNOWN }
             .within(attributes.memory().unwrap_or(MemoryEffects::UNKNOWN))
     }
 
@@ -128,6 +143,7 @@ impl Effects {
             reads: self.reads.union(other.reads),
             writes: self.writes.union(other.writes),
             may_not_return: self.may_not_return || other.may_not_return,
+            acquires: self.acquires || other.acquires,
         }
     }
 
@@ -138,7 +154,9 @@ impl Effects {
         let mut all = Effects { may_not_return: !cycles.is_empty(), ..Effects::NONE };
         for &block in code.flow.order() {
             for inst in code.body.block_insts(block) {
-                all = all.union(scan.inst(inst));
+                // Decided for the instruction as a whole; its parts say nothing of that.
+                let acquires = acquires(code, around, inst);
+                all = all.union(Effects { acquires, ..scan.inst(inst) });
             }
             if let Some(last) = code.body.terminator(block) {
                 let opcode = code.body.inst(last).opcode;
@@ -334,6 +352,7 @@ impl Scan<'_> {
             reads: of_any(!memory.only_writes() && !memory.only_inaccessible()),
             writes: of_any(!memory.only_reads() && !memory.only_inaccessible()),
             may_not_return: !info.willreturn || info.barrier.is_some(),
+            acquires: false,
         };
         self.seen_from_here(call, effects)
     }

@@ -110,7 +110,7 @@ pub fn call_graph(db: &dyn Db, module: ModuleInput) -> CallGraph {
 /// What variables, aliases and metadata of a module name.
 ///
 /// *Reads* `shell`. *Cost* O(entities).
-fn named_by_shell(db: &dyn Db, module: ModuleInput) -> FxHashSet<GlobalName> {
+pub(super) fn named_by_shell(db: &dyn Db, module: ModuleInput) -> FxHashSet<GlobalName> {
     let shell = module.shell(db);
     let mut names = FxHashSet::default();
     let initializers = shell.variables.iter().filter_map(|v| v.initializer);

@@ -5,7 +5,7 @@ use phalanx_analysis::{
     divergence::{self as solver, Divergence, LlvmFixes, Rules, SourceSets, ValueTable},
     follow::Sources,
     launch,
-    lower::{self, Code, Surroundings},
+    lower::{self, Code, Family, Surroundings},
     memory::PrivateMemory,
     summary::CallFacts,
 };
@@ -211,6 +211,20 @@ pub fn uniformity(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
 pub fn exact_llvm_uniformity(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
     let table = with_code(db, function, callees(db, function), lower::as_exact_llvm)?;
     solve(db, function, &table, Rules::Llvm(LlvmFixes::NONE))
+}
+
+/// [`divergence()`] without a family of rules, in this function alone: for comparisons only. Not a query.
+pub fn divergence_without(
+    db: &dyn Db,
+    function: FunctionInput,
+    family: Family,
+) -> Option<Divergence> {
+    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
+    let table = with_code(db, function, NO_CALLEES, |code, around| {
+        let memory = PrivateMemory::new(code, around, cfg, dom);
+        lower::full_without_family(code, around, &memory, family)
+    })?;
+    solve(db, function, &table, Rules::Precise)
 }
 
 fn solve(

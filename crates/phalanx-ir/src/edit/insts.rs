@@ -10,6 +10,7 @@ use crate::{
     flow::BlockId,
     inst::{CallInfo, FloatPredicate, InstData, InstFlags, IntPredicate, Opcode},
     metadata::{Attachment, MetadataId},
+    symbol::Symbol,
     types::{Type, TypeKind},
     value::{Value, ValueKind},
     verify::{
@@ -391,6 +392,40 @@ impl Transaction<'_> {
         self.check_plan(inst, &Plan { data, operands: &operands, call: Some(&info) })?;
         let at = self.body_to_change().add_call_info(info);
         self.put_record(inst, InstData { words: [at, 0], ..data });
+        Ok(())
+    }
+
+    /// Replaces the operand bundles of a call; everything else of it stays.
+    ///
+    /// # Errors
+    /// When it is no call, or must not have such bundles.
+    pub fn set_bundles(
+        &mut self,
+        call: InstId,
+        bundles: &[(Symbol, &[Value])],
+    ) -> Result<(), BuildError> {
+        self.linked(call)?;
+        let mut data = *self.body().inst(call);
+        if !data.opcode.is_call() {
+            return Err(self.entity(call.into(), "is no call"));
+        }
+        for &value in bundles.iter().flat_map(|(_, list)| *list) {
+            self.checked_type(value)?;
+        }
+        let mut info = self.body().call_info(call).clone();
+        let old = self.body().operands(call);
+        let args = info.args as usize;
+        let bundled: usize = info.bundles.iter().map(|&(_, len)| len as usize).sum();
+        let mut operands: SmallVec<[Value; 8]> = old[..args].into();
+        operands.extend(bundles.iter().flat_map(|(_, list)| list.iter().copied()));
+        operands.extend_from_slice(&old[args + bundled..]);
+        info.bundles = bundles.iter().map(|&(tag, list)| (tag, list.len() as u32)).collect();
+        data.operands.len = operands.len() as u32;
+        self.check_plan(call, &Plan { data, operands: &operands, call: Some(&info) })?;
+        let at = self.body_to_change().add_call_info(info);
+        self.put_operands(call, &operands);
+        let data = *self.body().inst(call);
+        self.put_record(call, InstData { words: [at, data.words[1]], ..data });
         Ok(())
     }
 

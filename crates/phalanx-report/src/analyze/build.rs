@@ -2,6 +2,7 @@
 
 use phalanx_analysis::{
     affect::UserKind,
+    convergence::{Control, Operation, Token},
     divergence::Divergence,
     lower::{Definition, Numbering},
     shape::access::{Pattern, Within},
@@ -14,10 +15,12 @@ use phalanx_llvm::{FunctionPrinter, ModulePrinter};
 use phalanx_target::{Scope, SourceSet, varying};
 
 use super::model::{
-    AccessReport, BlockReport, BranchReport, CycleReport, ExitReport, FunctionReport, ModuleReport,
-    Place, Summary, TreeEdge, Trees, UseReport, ValueReport,
+    AccessReport, BlockReport, BranchReport, ConvergenceReport, CycleReport, ExitReport,
+    FunctionReport, ModuleReport, OperationReport, Place, Summary, TokenReport, TreeEdge, Trees,
+    UseReport, ValueReport,
 };
 use crate::llvm::BlockNames as _;
+use crate::loads::{LoadReport, Words};
 
 /// Which parts of the model to fill in.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -34,8 +37,12 @@ pub struct Sections {
     pub blocks: bool,
     /// Memory accesses.
     pub accesses: bool,
+    /// Loads.
+    pub loads: bool,
     /// Dominator and post-dominator trees.
     pub trees: bool,
+    /// Convergent operations and tokens.
+    pub convergence: bool,
 }
 
 impl Sections {
@@ -47,7 +54,9 @@ impl Sections {
         uses: true,
         blocks: true,
         accesses: true,
+        loads: true,
         trees: true,
+        convergence: true,
     };
 }
 
@@ -84,6 +93,7 @@ pub fn report_function(
         },
         barriers,
         varying: varying(scope, queries::launch_facts(db, input)),
+        module: printer,
         printer: printer.function(function),
         lines: Lines::new(db, input, source),
     };
@@ -104,6 +114,7 @@ struct Builder<'a> {
     divergence: &'a Divergence,
     barriers: Option<BarrierModel>,
     varying: SourceSet,
+    module: &'a ModulePrinter<'a>,
     printer: FunctionPrinter<'a>,
     lines: Lines<'a>,
 }
@@ -139,7 +150,9 @@ impl Builder<'_> {
             temporal_uses: sections.uses.then_some(uses),
             blocks: sections.blocks.then(|| self.blocks()),
             accesses: sections.accesses.then(|| self.accesses()),
+            loads: sections.loads.then(|| self.loads()),
             trees: sections.trees.then(|| self.trees()),
+            convergence: sections.convergence.then(|| self.convergence()).flatten(),
         }
     }
 
@@ -285,6 +298,38 @@ impl Builder<'_> {
             .collect()
     }
 
+    fn convergence(&self) -> Option<ConvergenceReport> {
+        let facts = queries::convergence(self.db, self.input).as_ref()?;
+        let cfg = queries::cfg(self.db, self.input).as_ref()?;
+        let dom = queries::dom_tree(self.db, self.input).as_ref()?;
+        let header = |cycle: CycleId| self.block(self.cycles.header(cycle));
+        let operation = |o: &Operation| OperationReport {
+            place: self.lines.inst(o.inst),
+            text: text(|out| self.printer.inst(o.inst, out)),
+            scope: o.scope.map(Scope::name),
+            token: o.token.map(|token| self.value_name(token)),
+            cycle: o.cycle.map(header),
+        };
+        let token = |t: &Token| TokenReport {
+            place: self.lines.inst(t.inst),
+            name: self.value_name(t.inst),
+            kind: t.kind.word(),
+            given: t.given.map(|token| self.value_name(token)),
+            heart_of: t.heart_of.map(header),
+            region: t.region(cfg, dom).into_iter().map(|block| self.block(block)).collect(),
+            extends: t.extends.iter().map(|&cycle| header(cycle)).collect(),
+        };
+        Some(ConvergenceReport {
+            control: match facts.control() {
+                Control::Nothing => "nothing",
+                Control::Controlled => "tokens",
+                Control::Uncontrolled => "control flow",
+            },
+            operations: facts.operations().iter().map(operation).collect(),
+            tokens: facts.tokens().iter().map(token).collect(),
+        })
+    }
+
     fn accesses(&self) -> Vec<AccessReport> {
         let accesses = queries::memory_accesses(self.db, self.input).iter().flatten();
         accesses
@@ -306,9 +351,15 @@ impl Builder<'_> {
                     bytes: access.bytes,
                     segments: access.segments,
                     sectors: access.sectors,
+                    bank_degree: access.bank_degree,
                 }
             })
             .collect()
+    }
+
+    fn loads(&self) -> Vec<LoadReport> {
+        let (db, input, module) = (self.db, self.input, self.module);
+        Words { db, input, module, printer: &self.printer, lines: &self.lines }.loads()
     }
 
     fn trees(&self) -> Trees {

@@ -7,7 +7,8 @@ mod text;
 pub(crate) use build::{Lines, names};
 pub use build::{Sections, report_function, report_module};
 pub use model::{
-    AccessReport, BlockReport, BranchReport, CycleReport, ExitReport, FunctionReport, ModuleReport,
-    Place, Summary, TreeEdge, Trees, UseReport, ValueReport,
+    AccessReport, BlockReport, BranchReport, ConvergenceReport, CycleReport, ExitReport,
+    FunctionReport, ModuleReport, OperationReport, Place, Summary, TokenReport, TreeEdge, Trees,
+    UseReport, ValueReport,
 };
 pub use text::write_text;

@@ -5,6 +5,8 @@
 
 use serde::Serialize;
 
+use crate::loads::LoadReport;
+
 /// A module.
 #[derive(Clone, Debug, Serialize)]
 pub struct ModuleReport {
@@ -49,9 +51,15 @@ pub struct FunctionReport {
     /// Loads, stores and atomic operations: what the lanes of a wave touch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accesses: Option<Vec<AccessReport>>,
+    /// Loads, and which may take a cheaper way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loads: Option<Vec<LoadReport>>,
     /// Dominator and post-dominator trees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trees: Option<Trees>,
+    /// Convergent operations and tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub convergence: Option<ConvergenceReport>,
 }
 
 /// A place in the file; zeros when unknown.
@@ -170,6 +178,51 @@ pub struct BlockReport {
     pub sources: Vec<&'static str>,
 }
 
+/// Convergent operations of a function and what controls them.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConvergenceReport {
+    /// What says who executes them together: `tokens`, `control flow`, or `nothing` where there are none.
+    pub control: &'static str,
+    /// Convergent operations, in the order of the text.
+    pub operations: Vec<OperationReport>,
+    /// What makes tokens, in the order of the text.
+    pub tokens: Vec<TokenReport>,
+}
+
+/// A convergent operation.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationReport {
+    /// Where it is.
+    pub place: Place,
+    /// The call as text.
+    pub text: String,
+    /// Among which threads it communicates; none when that is not known.
+    pub scope: Option<&'static str>,
+    /// The token that it uses.
+    pub token: Option<String>,
+    /// Header of the innermost cycle around it.
+    pub cycle: Option<String>,
+}
+
+/// A convergence control token.
+#[derive(Clone, Debug, Serialize)]
+pub struct TokenReport {
+    /// Where it is made.
+    pub place: Place,
+    /// `%name`
+    pub name: String,
+    /// `entry`, `anchor` or `loop`.
+    pub kind: &'static str,
+    /// The token that it is given.
+    pub given: Option<String>,
+    /// Header of the cycle that it is the heart of.
+    pub heart_of: Option<String>,
+    /// Blocks in which it is live.
+    pub region: Vec<String>,
+    /// Headers of the cycles that it is made in and used outside of.
+    pub extends: Vec<String>,
+}
+
 /// A load, a store or an atomic operation.
 #[derive(Clone, Debug, Serialize)]
 pub struct AccessReport {
@@ -197,6 +250,9 @@ pub struct AccessReport {
     /// Sectors of 32 bytes that a wave touches at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sectors: Option<u32>,
+    /// Words of one bank of shared memory that a wave asks for at once, at most; one is no conflict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bank_degree: Option<u32>,
 }
 
 /// Both trees, as parents by block.

@@ -6,7 +6,10 @@ use std::fmt::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::model::{FunctionReport, ModuleReport, Place, Trees};
+use super::model::{
+    ConvergenceReport, FunctionReport, ModuleReport, OperationReport, Place, Trees,
+};
+use crate::loads::write_loads;
 
 const TITLE: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -133,15 +136,60 @@ fn write_function(function: &FunctionReport, all: bool, out: &mut String) -> fmt
                 }
                 _ => String::new(),
             };
+            let banks = match access.bank_degree {
+                Some(1) => ", no bank conflict".to_owned(),
+                Some(degree) => format!(", bank conflict {degree}"),
+                None => String::new(),
+            };
             writeln!(
                 out,
-                "  {DIM}{:>6}{DIM:#}  {style}{}{stride}{rows}{style:#}{touched}  {}",
+                "  {DIM}{:>6}{DIM:#}  {style}{}{stride}{rows}{style:#}{touched}{banks}  {}",
                 access.place.line, access.pattern, access.text
             )?;
         }
     }
+    if let Some(loads) = function.loads.as_ref().filter(|loads| !loads.is_empty()) {
+        heading("loads", out)?;
+        write_loads(loads, out)?;
+    }
     if let Some(trees) = &function.trees {
         write_trees(trees, out)?;
+    }
+    if let Some(convergence) = &function.convergence {
+        write_convergence(convergence, out)?;
+    }
+    Ok(())
+}
+
+fn write_convergence(convergence: &ConvergenceReport, out: &mut String) -> fmt::Result {
+    if convergence.operations.is_empty() && convergence.tokens.is_empty() {
+        return Ok(());
+    }
+    heading(&format!("convergence by {}", convergence.control), out)?;
+    for token in &convergence.tokens {
+        write!(out, "  {DIM}{:>6}{DIM:#}  {} {}", token.place.line, token.name, token.kind)?;
+        if let Some(given) = &token.given {
+            write!(out, " of {given}")?;
+        }
+        if let Some(header) = &token.heart_of {
+            write!(out, ", heart of cycle %{header}")?;
+        }
+        writeln!(out, ", live in %{}", token.region.join(", %"))?;
+        if !token.extends.is_empty() {
+            writeln!(out, "          {DIM}extends cycle %{}{DIM:#}", token.extends.join(", %"))?;
+        }
+    }
+    let control = |operation: &OperationReport| {
+        let scope = operation.scope.unwrap_or("unknown scope");
+        let token = operation.token.iter().map(|token| format!(", {token}"));
+        let cycle = operation.cycle.iter().map(|header| format!(", in cycle %{header}"));
+        token.chain(cycle).fold(scope.to_owned(), |all, part| all + &part)
+    };
+    let heads: Vec<String> = convergence.operations.iter().map(control).collect();
+    let width = heads.iter().map(String::len).max().unwrap_or(0);
+    for (operation, head) in convergence.operations.iter().zip(&heads) {
+        let line = operation.place.line;
+        writeln!(out, "  {DIM}{line:>6}{DIM:#}  {head:<width$}  {}", operation.text)?;
     }
     Ok(())
 }

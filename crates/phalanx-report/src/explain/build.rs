@@ -3,6 +3,7 @@
 use phalanx_analysis::{
     affect::{User, UserKind},
     explain::{Cause, Fact, Link, Separation},
+    loads::{LoadClass, Refusal},
     lower::{Definition, MemoryVersion, Numbering, VersionBy},
 };
 use phalanx_db::{
@@ -20,6 +21,7 @@ use phalanx_target::{Scope, SourceSet, varying};
 
 use super::{DebugPlace, Explanation, Step, UnknownName, words};
 use crate::analyze::{Lines, Place, names};
+use crate::loads::{LoadExplanation, Words};
 
 /// How many scopes are looked through for the file of a debug location.
 const SCOPES: usize = 64;
@@ -31,6 +33,7 @@ pub struct Explainer<'a> {
     input: FunctionInput,
     function: FunctionRef<'a>,
     numbering: Numbering,
+    module: &'a ModulePrinter<'a>,
     printer: FunctionPrinter<'a>,
     lines: Lines<'a>,
 }
@@ -49,6 +52,7 @@ impl<'a> Explainer<'a> {
             input,
             function,
             numbering: Numbering::new(function.header),
+            module: printer,
             printer: printer.function(function),
             lines: Lines::new(db, input, source),
         }
@@ -127,6 +131,34 @@ impl<'a> Explainer<'a> {
             }
         }
         found
+    }
+
+    /// Why a load is not done in a cheaper way, with the chain of causes where its address differs between threads of a wave. None for
+    /// what is no load.
+    pub fn explain_load(&self, load: InstId) -> Option<LoadExplanation> {
+        let (db, input) = (self.db, self.input);
+        let found = queries::load_classes(db, input).as_ref()?.of(load)?;
+        let (module, printer, lines) = (self.module, &self.printer, &self.lines);
+        let is_divergent = LoadClass::ALL
+            .iter()
+            .any(|&class| matches!(found.refusal(class), Some(Refusal::Divergent(_))));
+        let subject = Subject::Use { user: load, operand: 0 };
+        Some(LoadExplanation {
+            load: Words { db, input, module, printer, lines }.load(found),
+            address: is_divergent.then(|| self.explain(subject, Scope::Wave)).flatten(),
+        })
+    }
+
+    pub(crate) fn name(&self, value: Value) -> String {
+        self.operand(value)
+    }
+
+    pub(crate) fn place_of(&self, inst: InstId) -> Place {
+        self.lines.inst(inst)
+    }
+
+    pub(crate) fn function(&self) -> (&'a Database, FunctionInput) {
+        (self.db, self.input)
     }
 
     /// Why something differs between threads of a scope. None for what has no facts, such as a constant.

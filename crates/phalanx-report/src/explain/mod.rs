@@ -13,6 +13,7 @@ use serde::Serialize;
 
 pub use build::Explainer;
 pub use names::UnknownName;
+pub(crate) use text::offset_of;
 pub use text::write_text;
 
 pub use crate::analyze::Place;

@@ -69,7 +69,7 @@ fn write_step(
 }
 
 /// The byte at a place; none if that is unknown.
-fn offset_of(source: SourceText<'_>, place: Place) -> Option<u32> {
+pub(crate) fn offset_of(source: SourceText<'_>, place: Place) -> Option<u32> {
     let line = place.line.checked_sub(1)? as usize;
     let start = match line {
         0 => 0,

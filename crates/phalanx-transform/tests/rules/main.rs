@@ -1,6 +1,7 @@
 //! One small function per rule: what each pass does, and what it must not do.
 
 mod annotate_uniform;
+mod convergence_tokens;
 mod dce;
 mod early_cse;
 mod infer_address_spaces;
@@ -8,6 +9,9 @@ mod infer_convergence_attrs;
 mod inst_simplify;
 mod licm;
 mod manager;
+mod mark_loads;
+mod move_convergent;
+mod redundant_barriers;
 mod simplify_cfg;
 
 use std::sync::Arc;
@@ -31,7 +35,11 @@ declare void @unknown()
 ";
 
 fn load(functions: &str) -> (Database, ModuleInput) {
-    let text = format!("target triple = \"amdgcn-amd-amdhsa\"\n{DECLARATIONS}{functions}");
+    load_for("amdgcn-amd-amdhsa", &format!("{DECLARATIONS}{functions}"))
+}
+
+fn load_for(triple: &str, text: &str) -> (Database, ModuleInput) {
+    let text = format!("target triple = \"{triple}\"\n{text}");
     let parsed = phalanx_llvm::parse_module(Arc::new(Context::new()), text.as_bytes());
     let parsed = parsed.unwrap_or_else(|error| panic!("{error}"));
     let mut db = Database::with_event_log();

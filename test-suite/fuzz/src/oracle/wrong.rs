@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use phalanx::{
     analysis::{
         divergence::{Divergence, Rules, solve},
-        lower::{self, Code, OmittedRead, Surroundings},
+        lower::{self, Code, OmittedPart, OmittedRead, Surroundings},
         memory::PrivateMemory,
         summary::{
             CallFacts, Dependence, NoCallFacts, Outcome, Summary, summarize_without_parting,
@@ -145,6 +145,36 @@ pub(super) fn divergence(
     let facts = WrongFacts { db, function, wrong };
     let flow = flow(db, function)?;
     let table = with_code(db, function, &facts, |code, around| {
+        let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+        lower::full_with(code, around, &memory, 0)
+    });
+    Some(solve(flow, &table, Rules::Precise))
+}
+
+/// What divergence comes out without a part of what shapes say.
+pub(super) fn without_part(
+    db: &Database,
+    function: FunctionInput,
+    omitted: OmittedPart,
+) -> Option<Divergence> {
+    let flow = flow(db, function)?;
+    let table = with_code(db, function, &NoCallFacts, |code, around| {
+        let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+        lower::full_without_part(code, around, &memory, omitted)
+    });
+    Some(solve(flow, &table, Rules::Precise))
+}
+
+/// What divergence comes out of a function whose calls use no tokens.
+pub(super) fn without_tokens(db: &Database, function: FunctionInput) -> Option<Divergence> {
+    let flow = flow(db, function)?;
+    let mut body = function.body(db).clone();
+    for call in body.call_infos_mut() {
+        call.bundles = Box::default();
+    }
+    let facts = Right { db, function };
+    let table = with_code(db, function, &facts, |code, around| {
+        let code = Code { body: &body, ..code };
         let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
         lower::full_with(code, around, &memory, 0)
     });

@@ -1,0 +1,314 @@
+//! What happens before a load in its kernel.
+//!
+//! # What
+//!
+//! Two questions about a load of a kernel: is an acquire on some way from the entry to it ([`order`](crate::memory::order)), and may the
+//! thread itself have stored there before.
+//!
+//! # How
+//!
+//! Blocks behind an acquire are found once, by one search over the graph. Stores are found by a walk up the definitions of memory
+//! ([`ClassicMemorySsa::clobber`]) over those that touch other memory: [`AliasQuery`], and what both addresses may be
+//! based on ([`PointerFlow`](super::PointerFlow)).
+//!
+//! An alias query is about one moment. Where the walk goes around a loop, the address of a store may have been another when the store was
+//! done: two accesses at different distances from one pointer are kept apart only if that pointer is the same throughout, that is, if it is
+//! an argument, a constant, or computed in no cycle. Different objects are different objects in all iterations.
+
+use phalanx_graph::BitSet;
+use phalanx_ir::{
+    InstId, Opcode, Value, ValueKind,
+    attributes::{Access, AttrKind, MemoryLocation},
+    constant::ConstKind,
+    flow::node_of,
+};
+use phalanx_target::address_space::{AddressSpace, SpaceKind};
+
+use super::{Facts, Objects, Omitted, Root, VariableUse};
+use crate::lower::{Code, Surroundings};
+use crate::memory::{
+    Alias, AliasQuery, ClassicMemorySsa, Location, classic::Clobber, effects::call_effects,
+    order::acquires, value_type,
+};
+
+/// How many definitions a walk passes at most.
+pub const LIMIT: usize = 256;
+
+/// What was found before a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// An acquire.
+    Acquire(InstId),
+    /// A store, or a call that may do one.
+    Store(InstId),
+    /// More than is looked at.
+    TooFar,
+}
+
+/// See the [module documentation](self).
+#[derive(Clone, Debug)]
+pub struct Clobbers {
+    memory: ClassicMemorySsa,
+    /// The first acquire of each block.
+    acquires: Vec<Option<InstId>>,
+    /// Blocks that some acquire reaches by an edge or more.
+    behind: BitSet,
+    /// The acquire that is named for these.
+    first: Option<InstId>,
+}
+
+impl Clobbers {
+    /// Those of a function.
+    #[must_use]
+    pub fn new(code: Code<'_>, around: Surroundings<'_>, facts: Facts<'_>) -> Self {
+        let cfg = facts.cfg;
+        let mut first_of = vec![None; cfg.node_count()];
+        let mut behind = BitSet::new(cfg.node_count());
+        let mut work = Vec::new();
+        let mut first = None;
+        for &block in code.flow.order() {
+            let found = code.body.block_insts(block).find(|&inst| acquires(code, around, inst));
+            if let Some(inst) = found {
+                first = first.or(Some(inst));
+                first_of[node_of(block).index()] = Some(inst);
+                work.push(node_of(block));
+            }
+        }
+        while let Some(block) = work.pop() {
+            for &next in cfg.successors(block) {
+                if behind.insert(next.index()) {
+                    work.push(next);
+                }
+            }
+        }
+        let never = |_: InstId| false;
+        let memory = ClassicMemorySsa::new(code, around, (cfg, facts.dom), never);
+        Self { memory, acquires: first_of, behind, first }
+    }
+
+    /// What may have changed a location before a load in its launch.
+    pub fn before(
+        &self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        facts: Facts<'_>,
+        aliases: &mut AliasQuery<'_>,
+        load: InstId,
+        location: Location,
+    ) -> Option<Found> {
+        if facts.omitted != Some(Omitted::Acquires)
+            && let Some(acquire) = self.acquire_before(code, load)
+        {
+            return Some(Found::Acquire(acquire));
+        }
+        if facts.omitted == Some(Omitted::Clobbers) {
+            return None;
+        }
+        let walk = Walk { code, around, facts };
+        let set = facts.pointers.of(code, location.address);
+        let mut culprit = None;
+        let found = self.memory.clobber(load, LIMIT, |inst| {
+            let clobbers = walk.may_write(aliases, inst, location, set);
+            if clobbers {
+                culprit = culprit.or(Some(inst));
+            }
+            clobbers
+        });
+        match (found, culprit) {
+            (Some(Clobber::Entry), _) => None,
+            (_, Some(inst)) => Some(Found::Store(inst)),
+            (_, None) => Some(Found::TooFar),
+        }
+    }
+
+    fn acquire_before(&self, code: Code<'_>, load: InstId) -> Option<InstId> {
+        let block = code.body.block_of(load)?;
+        if self.behind.contains(node_of(block).index()) {
+            return self.first;
+        }
+        let own = self.acquires[node_of(block).index()]?;
+        // The block cannot be reached from itself: what matters is which of the two stands first.
+        let comes_first = |inst: &InstId| *inst == own || *inst == load;
+        let first = code.body.block_insts(block).find(comes_first);
+        (first == Some(own)).then_some(own)
+    }
+}
+
+/// What an address is made from, a bounded number of steps up.
+pub(super) fn base(code: Code<'_>, mut address: Value) -> Value {
+    for _ in 0..STEPS {
+        let ValueKind::Inst(inst) = address.kind() else { break };
+        match code.body.inst(inst).opcode {
+            Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast | Opcode::Freeze => {
+                address = code.body.operands(inst)[0];
+            }
+            _ => break,
+        }
+    }
+    address
+}
+
+const STEPS: usize = 64;
+
+struct Walk<'a> {
+    code: Code<'a>,
+    around: Surroundings<'a>,
+    facts: Facts<'a>,
+}
+
+impl Walk<'_> {
+    /// Whether an instruction that defines memory may write a location, in whatever iteration it was done.
+    fn may_write(
+        &self,
+        aliases: &mut AliasQuery<'_>,
+        inst: InstId,
+        location: Location,
+        set: Objects,
+    ) -> bool {
+        match self.code.body.inst(inst).opcode {
+            // Acquires are looked for by themselves.
+            Opcode::Load | Opcode::Fence => false,
+            Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg => aliases
+                .location(inst)
+                .is_none_or(|written| self.may_alias(aliases, location, set, written)),
+            opcode if opcode.is_call() && self.facts.omitted == Some(Omitted::Acquires) => {
+                !acquires(self.code, self.around, inst)
+                    && self.call_may_write(aliases, inst, location, set)
+            }
+            opcode if opcode.is_call() => self.call_may_write(aliases, inst, location, set),
+            _ => true,
+        }
+    }
+
+    fn may_alias(
+        &self,
+        aliases: &mut AliasQuery<'_>,
+        read: Location,
+        set: Objects,
+        written: Location,
+    ) -> bool {
+        let other = self.facts.pointers.of(self.code, written.address);
+        if self.are_apart(set, other) {
+            return false;
+        }
+        let is_constant_base = {
+            let (a, b) =
+                (aliases.address(read.address).base, aliases.address(written.address).base);
+            (self.is_fixed(a) && self.is_fixed(b))
+                || self.facts.omitted == Some(Omitted::Iterations)
+        };
+        if !is_constant_base && !self.are_in_different_spaces(read.address, written.address) {
+            return true;
+        }
+        aliases.alias(read, written) != Alias::No
+    }
+
+    /// Whether a value is the same throughout the run of a function.
+    fn is_fixed(&self, value: Value) -> bool {
+        match value.kind() {
+            ValueKind::Inst(inst) => self
+                .code
+                .body
+                .block_of(inst)
+                .is_some_and(|block| self.facts.cycles.innermost(node_of(block)).is_none()),
+            _ => true,
+        }
+    }
+
+    fn are_in_different_spaces(&self, a: Value, b: Value) -> bool {
+        let space = |value| {
+            let number =
+                self.code.context.type_kind(value_type(self.code, value)?).address_space()?;
+            Some(AddressSpace::of(self.around.target.architecture(), number))
+        };
+        matches!((space(a), space(b)), (Some(a), Some(b)) if !a.may_overlap(b))
+    }
+
+    /// Whether what two addresses may be based on has nothing in common.
+    fn are_apart(&self, read: Objects, written: Objects) -> bool {
+        let pointers = self.facts.pointers;
+        if read.has_unknown() || !read.is_disjoint(written) {
+            return false;
+        }
+        let is_lonely = |root: Root, escapes_matter: bool| match root {
+            Root::Argument(position) => {
+                let attributes =
+                    self.code.context.param_attrs(self.code.header.attributes, position as usize);
+                attributes.has(AttrKind::NoAlias)
+                    && (!escapes_matter || pointers.uses(root, self.facts.passed).escapes.is_none())
+            }
+            Root::Variable(_) => false,
+        };
+        let is_variable = |root: Root| match root {
+            Root::Variable(name) => (self.facts.variable)(name).uses != VariableUse::Unknown,
+            Root::Argument(_) => false,
+        };
+        let pair = |a: Root, b: Root| {
+            is_lonely(a, false) || is_lonely(b, false) || is_variable(a) && is_variable(b)
+        };
+        // Slots come and go; they are left to the alias query.
+        if read.has_slot() || written.has_slot() {
+            return false;
+        }
+        let unknown_is_apart =
+            !written.has_unknown() || pointers.roots(read).all(|root| is_lonely(root, true));
+        unknown_is_apart
+            && pointers.roots(read).all(|a| pointers.roots(written).all(|b| pair(a, b)))
+    }
+
+    fn call_may_write(
+        &self,
+        aliases: &mut AliasQuery<'_>,
+        call: InstId,
+        location: Location,
+        set: Objects,
+    ) -> bool {
+        let Code { context, body, .. } = self.code;
+        if self.facts.omitted == Some(Omitted::Calls) {
+            return false;
+        }
+        let effects = call_effects(self.code, self.around, call);
+        let mut elsewhere = MemoryLocation::ALL.iter().any(|&at| {
+            !matches!(at, MemoryLocation::ArgMem | MemoryLocation::InaccessibleMem)
+                && effects.access(at).writes()
+        });
+        let mut through: Access = effects.access(MemoryLocation::ArgMem);
+        let info = body.call_info(call);
+        let callee = body.const_callee(call).map(|callee| &context.const_data(callee).kind);
+        if let Some(&ConstKind::Global(name)) = callee
+            && info.bundles.is_empty()
+            && let Some(found) = self.around.calls.summary(name)
+            && found.ty == Some(info.function_type)
+        {
+            let memory = found.effects.memory;
+            elsewhere &= MemoryLocation::ALL.iter().any(|&at| {
+                !matches!(at, MemoryLocation::ArgMem | MemoryLocation::InaccessibleMem)
+                    && memory.access(at).writes()
+            });
+            let writes = found.effects.writes;
+            let is_written = [SpaceKind::Global, SpaceKind::Constant, SpaceKind::Buffer]
+                .iter()
+                .any(|&kind| writes.has(kind));
+            if !is_written {
+                return false;
+            }
+            if !memory.access(MemoryLocation::ArgMem).writes() {
+                through = Access::None;
+            }
+        }
+        let may_reach = |aliases: &mut AliasQuery<'_>, argument: Value| {
+            let Some(ty) = value_type(self.code, argument) else { return true };
+            match context.type_kind(ty).address_space() {
+                // A number leads nowhere unless it was made from an address, which is an escape.
+                None => matches!(context.type_kind(ty), phalanx_ir::TypeKind::Vector { .. }),
+                Some(_) => {
+                    let written = Location { address: argument, size: None };
+                    self.may_alias(aliases, location, set, written)
+                }
+            }
+        };
+        elsewhere
+            || through.writes()
+                && body.call_args(call).iter().any(|&argument| may_reach(aliases, argument))
+    }
+}

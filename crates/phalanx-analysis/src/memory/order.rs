@@ -1,0 +1,79 @@
+//! Which instructions make visible what other threads wrote.
+//!
+//! # What
+//!
+//! An *acquire* is what a thread has to do to read, without a race, what another thread wrote during the launch: an atomic
+//! operation with acquire ordering, a fence with one, a barrier, or a call that may contain one of these. A thread that has executed none
+//! reads, wherever there is no race, what memory was when the launch began, or what it wrote itself.
+//!
+//! Everything that is not known not to be one counts as an acquire. Volatile accesses are none: they order nothing (LLVM
+//! Language Reference, *Volatile Memory Accesses*). O(1) per instruction.
+
+use phalanx_ir::{
+    GlobalName, InstId, Opcode, attributes::MemoryEffects, constant::ConstKind, inst::Ordering,
+};
+use phalanx_target::intrinsics::lookup;
+
+use super::effects::call_effects;
+use crate::lower::{Code, Surroundings};
+
+/// Intrinsics that write memory as stores do, and order nothing.
+const PLAIN: [&[u8]; 6] = [
+    b"llvm.memcpy.",
+    b"llvm.memmove.",
+    b"llvm.memset.",
+    b"llvm.lifetime.",
+    b"llvm.masked.",
+    b"llvm.prefetch.",
+];
+
+const fn is_acquire(ordering: Ordering) -> bool {
+    matches!(ordering, Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst)
+}
+
+/// Whether an instruction may be an acquire.
+#[must_use]
+pub fn acquires(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> bool {
+    let data = code.body.inst(inst);
+    match data.opcode {
+        Opcode::Load | Opcode::Store | Opcode::Fence | Opcode::AtomicRmw => {
+            is_acquire(data.mem().ordering())
+        }
+        Opcode::CmpXchg => {
+            is_acquire(data.mem().ordering()) || is_acquire(data.mem().failure_ordering())
+        }
+        opcode if opcode.is_call() => call_acquires(code, around, inst),
+        _ => false,
+    }
+}
+
+fn call_acquires(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> bool {
+    let Code { context, body, .. } = code;
+    let info = body.call_info(call);
+    let control = context.find_symbol(b"convergencectrl");
+    if info.bundles.iter().any(|&(tag, _)| Some(tag) != control) {
+        return true;
+    }
+    let callee = body.const_callee(call).map(|callee| &context.const_data(callee).kind);
+    let name = match callee {
+        Some(&ConstKind::Global(name)) => name,
+        // Code that is not seen, assembly for one; what it promises of memory says nothing of barriers.
+        _ => return true,
+    };
+    if let GlobalName::Named(symbol) = name {
+        let text = context.bytes(symbol);
+        if let Some(intrinsic) = std::str::from_utf8(text).ok().and_then(lookup) {
+            let info = intrinsic.info;
+            let effects = call_effects(code, around, call);
+            // `nosync` of LLVM's own tables says nothing: barriers and fences have it.
+            let is_plain = effects.only_reads() && !info.convergent
+                || effects == MemoryEffects::NONE
+                || PLAIN.iter().any(|prefix| text.starts_with(prefix));
+            return info.barrier.is_some() || !is_plain;
+        }
+    }
+    match around.calls.summary(name).filter(|found| found.ty == Some(info.function_type)) {
+        Some(summary) => summary.effects.acquires,
+        None => true,
+    }
+}

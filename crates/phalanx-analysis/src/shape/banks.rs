@@ -1,0 +1,84 @@
+//! Bank conflicts of shared memory.
+//!
+//! Shared memory is divided into [`BANKS`] banks of [`WORD`] bytes, and consecutive words are in consecutive banks. Lanes are served
+//! together, in their order, as long as what they access is not more than one word per bank: a wave of 32 lanes for words, half of it for 8
+//! bytes, a quarter for 16. Lanes that read one word are served at once; different words of one bank one after the other.
+//!
+//! The *degree* is the largest number of different words of one bank that lanes served together touch: one if there is no conflict. It
+//! holds for the full wave; fewer lanes touch no more.
+//!
+//! Source: NVIDIA, *CUDA C++ Programming Guide*, shared memory of compute capability 5 and later; AMD, *RDNA 3 Instruction Set
+//! Architecture*, local data share.
+//!
+//! O(lanes) for each place that the base of the address can have in a word.
+
+/// How many banks there are.
+const BANKS: u64 = 32;
+
+/// Bytes of a bank's word.
+const WORD: u64 = 4;
+
+/// The degree of lanes at these offsets, which access so many bytes each, from a base that is a multiple of `align`.
+pub(super) fn degree(lanes: &[i64], size: u32, align: u64) -> u32 {
+    let size = u64::from(size.max(1));
+    let together = (BANKS * WORD / size).clamp(1, BANKS) as usize;
+    let step = align.clamp(1, WORD);
+    let mut most = 0;
+    // Whole words more turn the banks round.
+    for base in (0..WORD).step_by(step as usize) {
+        for group in lanes.chunks(together) {
+            let mut words: Vec<u64> = Vec::with_capacity(group.len());
+            for &offset in group {
+                let first = base.wrapping_add(offset as u64);
+                let last = first.wrapping_add(size - 1);
+                // One access touches at most all banks as often as it is long.
+                words.extend((first / WORD..=last / WORD).take(4096));
+            }
+            words.sort_unstable();
+            words.dedup();
+            let mut of_bank = [0; BANKS as usize];
+            for word in words {
+                of_bank[(word % BANKS) as usize] += 1;
+            }
+            most = most.max(of_bank.into_iter().max().unwrap_or(0));
+        }
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::degree;
+
+    fn strided(stride: i64, size: u32) -> u32 {
+        let lanes: Vec<i64> = (0..32).map(|lane| lane * stride).collect();
+        degree(&lanes, size, 4)
+    }
+
+    #[test]
+    fn strides() {
+        // The largest common divisor with the number of banks.
+        assert_eq!([4, 8, 12, 16, 32, 64, 128].map(|n| strided(n, 4)), [1, 2, 1, 4, 8, 16, 32]);
+        // A padded row.
+        assert_eq!(strided(132, 4), 1);
+        assert_eq!(strided(0, 4), 1);
+        assert_eq!(strided(256, 4), 32);
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!([(1, 1), (2, 2), (8, 8), (16, 16)].map(|(n, size)| strided(n, size)), [1; 4]);
+        // Half a wave at every second word.
+        assert_eq!(strided(16, 8), 2);
+        assert_eq!(strided(32, 16), 2);
+    }
+
+    #[test]
+    fn a_base_inside_a_word() {
+        // The lanes of a word may be in two.
+        let lanes: Vec<i64> = (0..32).map(|lane| lane * 128).collect();
+        assert_eq!(degree(&lanes, 4, 1), 32);
+        let pairs: Vec<i64> = (0..32).map(|lane| lane / 2 * 2).collect();
+        assert_eq!(degree(&pairs, 2, 1), 1);
+    }
+}

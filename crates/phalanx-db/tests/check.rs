@@ -1,0 +1,145 @@
+//! What checking runs again after an edit: the function itself, and those whose facts the edit changes.
+
+use std::sync::Arc;
+
+use expect_test::{Expect, expect};
+use phalanx_db::{Database, Did, ModuleInput, TargetOverrides, queries};
+use phalanx_ir::Context;
+
+/// `@kernel` and `@other` call `@meet`, which has a barrier; `@quiet` has nothing that a rule is about.
+const MODULE: &str = r#"
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+
+define internal void @meet(i32 %wanted) {
+entry:
+  %c = icmp eq i32 %wanted, 7
+  br i1 %c, label %then, label %exit
+then:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  br label %exit
+exit:
+  ret void
+}
+
+define ptx_kernel void @kernel(i32 %n) {
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  call void @meet(i32 %n)
+  ret void
+}
+
+define ptx_kernel void @other(i32 %n) {
+  call void @meet(i32 4)
+  ret void
+}
+
+define ptx_kernel void @quiet(ptr addrspace(1) %p) {
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  store i32 %id, ptr addrspace(1) %p
+  ret void
+}
+"#;
+
+struct Fixture {
+    db: Database,
+    context: Arc<Context>,
+    module: ModuleInput,
+}
+
+impl Fixture {
+    fn new() -> Fixture {
+        let mut db = Database::with_event_log();
+        let context = Arc::new(Context::new());
+        let parsed = phalanx_llvm::parse_module(Arc::clone(&context), MODULE.as_bytes())
+            .unwrap_or_else(|e| panic!("{e:?}"));
+        let module = db.load(parsed.module, Some(parsed.source_map), TargetOverrides::default());
+        Fixture { db, context, module }
+    }
+
+    /// Findings of all functions, by code and function.
+    fn check(&self) -> String {
+        let mut out = Vec::new();
+        for entry in self.module.functions(&self.db).iter().filter(|e| e.is_definition) {
+            for finding in queries::diagnostics(&self.db, entry.input).iter().flatten() {
+                out.push(format!("{} in {}", finding.rule.code(), self.name(entry.input.id())));
+            }
+        }
+        out.join("\n")
+    }
+
+    fn name(&self, id: phalanx_db::Id) -> String {
+        let mut entries = self.module.functions(&self.db).iter();
+        let symbol = entries.find(|e| e.input.id() == id).and_then(|e| e.name.symbol());
+        symbol.map_or_else(|| "module".to_owned(), |s| self.context.text(s).into_owned())
+    }
+
+    /// Edits the text, checks again, and gives what is found and which functions were checked and solved.
+    #[expect(clippy::needless_pass_by_value, reason = "`expect!` is written at the call")]
+    fn edit(&mut self, from: &str, to: &str, expected: Expect) {
+        self.check();
+        let text = MODULE.replace(from, to);
+        assert_ne!(text, MODULE);
+        let parsed = phalanx_llvm::parse_module(Arc::clone(&self.context), text.as_bytes())
+            .unwrap_or_else(|e| panic!("{e:?}"));
+        self.db.reload(self.module, parsed.module, Some(parsed.source_map));
+        self.db.take_log();
+        let found = self.check();
+        let mut ran: Vec<String> = self
+            .db
+            .take_log()
+            .into_iter()
+            .filter(|entry| entry.did == Did::Run)
+            .filter(|entry| ["diagnostics", "divergence", "synchronizes"].contains(&&*entry.query))
+            .map(|entry| format!("{}({})", entry.query, self.name(entry.key)))
+            .collect();
+        ran.sort();
+        let or_nothing = |text: String| if text.is_empty() { "nothing".to_owned() } else { text };
+        let (found, ran) = (or_nothing(found), or_nothing(ran.join(" ")));
+        expected.assert_eq(&format!("found: {found}\nran: {ran}"));
+    }
+}
+
+#[test]
+fn an_edit_that_changes_nothing_that_matters_checks_its_function() {
+    Fixture::new().edit(
+        "store i32 %id, ptr",
+        "store i32 7, ptr",
+        expect![[r#"
+            found: nothing
+            ran: diagnostics(quiet)"#]],
+    );
+}
+
+#[test]
+fn an_argument_that_comes_to_differ_by_thread_checks_the_callee() {
+    Fixture::new().edit(
+        "call void @meet(i32 %n)",
+        "call void @meet(i32 %id)",
+        expect![[r#"
+            found: PHX001 in meet
+            ran: diagnostics(kernel) diagnostics(meet) divergence(meet)"#]],
+    );
+}
+
+#[test]
+fn a_barrier_that_goes_checks_the_callers() {
+    Fixture::new().edit(
+        "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n",
+        "",
+        expect![[r#"
+            found: nothing
+            ran: diagnostics(kernel) diagnostics(meet) diagnostics(other) synchronizes(meet)"#]],
+    );
+}
+
+#[test]
+fn a_comment_checks_nothing() {
+    Fixture::new().edit(
+        "define internal void @meet",
+        "; a comment\ndefine internal void @meet",
+        expect![[r#"
+            found: nothing
+            ran: nothing"#]],
+    );
+}

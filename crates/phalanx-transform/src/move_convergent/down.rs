@@ -1,0 +1,87 @@
+//! An operation that is read in one block only moves there.
+//!
+//! It has to give a value and do nothing else, and it is worth it where not everybody who executes the operation comes to the block. The
+//! threads that are together in the block are those that were together before, so the value is the same.
+
+use phalanx_db::{Database, FunctionInput};
+use phalanx_ir::{BlockId, InstId, Opcode, edit::Transaction, flow::node_of};
+
+use super::Answers;
+use crate::{code::Code, convergent::Operation, pass::PassError};
+
+/// Where an operation goes.
+struct Move {
+    inst: InstId,
+    to: BlockId,
+}
+
+pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, PassError> {
+    let candidates: Vec<InstId> = {
+        let code = Code::of(db, function);
+        let all = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+        let is_pure = |&inst: &InstId| Operation::of(&code, inst).is_some_and(|o| o.is_pure());
+        all.filter(is_pure).collect()
+    };
+    if candidates.is_empty() {
+        return Ok(false);
+    }
+    // What reads a value is known within a transaction, what is legal outside.
+    let mut read = Vec::new();
+    db.edit(function, |edit| {
+        read.extend(candidates.iter().filter_map(|&inst| place(edit, inst)));
+        Ok::<_, PassError>(())
+    })?;
+    let moves: Vec<Move> = {
+        let code = Code::of(db, function);
+        let answers = Answers { db, function };
+        read.into_iter().filter(|found| is_worth(&code, &answers, found)).collect()
+    };
+    if moves.is_empty() {
+        return Ok(false);
+    }
+    db.edit(function, |edit| moves.iter().rev().try_for_each(|found| apply(edit, found)))?;
+    Ok(true)
+}
+
+/// The only block where an operation is read, if that is another than its own.
+fn place(edit: &Transaction<'_>, inst: InstId) -> Option<Move> {
+    let body = edit.body();
+    let mut to = None;
+    for found in edit.uses_of(inst) {
+        let at = match body.inst(found.user).opcode {
+            Opcode::Phi => body.phi_incoming(found.user).nth(found.index as usize)?.1,
+            _ => body.block_of(found.user)?,
+        };
+        if to.is_some_and(|to| to != at) {
+            return None;
+        }
+        to = Some(at);
+    }
+    let to = to.filter(|&to| body.block_of(inst) != Some(to))?;
+    Some(Move { inst, to })
+}
+
+fn is_worth(code: &Code<'_>, answers: &Answers<'_>, &Move { inst, to }: &Move) -> bool {
+    let (Some(from), Some(operation)) = (code.body.block_of(inst), Operation::of(code, inst))
+    else {
+        return false;
+    };
+    let Some(legality) = answers.at(operation.scope) else { return false };
+    let (from, to) = (node_of(from), node_of(to));
+    // Where everybody comes anyway nothing is won.
+    legality.sink(from, to).is_ok() && legality.hoist(to, from, false).is_err()
+}
+
+fn apply(edit: &mut Transaction<'_>, &Move { inst, to }: &Move) -> Result<(), PassError> {
+    let body = edit.body();
+    let reads = |user: InstId| {
+        let is_phi = body.inst(user).opcode == Opcode::Phi;
+        !is_phi && body.operands(user).iter().any(|value| value.as_inst() == Some(inst))
+    };
+    let before = body.block_insts(to).find(|&user| reads(user));
+    match before {
+        Some(before) => edit.move_before(inst, before)?,
+        None => edit.move_to_end(inst, to)?,
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! An operation that does the same in every round moves before the loop.
+//!
+//! It gives a value and does nothing else, what it reads is defined outside, every round comes to it, and no thread leaves before others
+//! do: then all rounds are made by the group that entered, and each gives every thread the same value. The block before the loop has to be
+//! there (`licm` and `simplifycfg` know how to make one).
+
+use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_graph::{CycleId, Node};
+use phalanx_ir::{
+    BlockId, InstId,
+    flow::{block_of, node_of},
+};
+use rustc_hash::FxHashMap;
+
+use super::Answers;
+use crate::{code::Code, convergent::Operation, pass::PassError};
+
+pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, PassError> {
+    let moves = search(db, function);
+    if moves.is_empty() {
+        return Ok(false);
+    }
+    db.edit(function, |edit| moves.iter().try_for_each(|&(inst, to)| edit.move_to_end(inst, to)))?;
+    Ok(true)
+}
+
+fn search(db: &Database, function: FunctionInput) -> Vec<(InstId, BlockId)> {
+    let mut moves = Vec::new();
+    let (Some(cfg), Some(cycles), Some(dfs)) =
+        (queries::cfg(db, function), queries::cycles(db, function), queries::dfs(db, function))
+    else {
+        return moves;
+    };
+    let code = Code::of(db, function);
+    let answers = Answers { db, function };
+    // Before which cycle an operation will be.
+    let mut moved: FxHashMap<InstId, CycleId> = FxHashMap::default();
+    // Inner cycles first: what leaves one may leave the next the next time.
+    let mut order: Vec<CycleId> = cycles.iter().collect();
+    order.sort_by_key(|&cycle| (std::cmp::Reverse(cycles.depth(cycle)), cycle.raw()));
+    for cycle in order {
+        let header = cycles.header(cycle);
+        let mut before =
+            cfg.predecessors(header).iter().filter(|&&p| !cycles.contains(cycle, p)).copied();
+        let (Some(to), None) = (before.next(), before.next()) else { continue };
+        let mut blocks: Vec<Node> = cycles.blocks(cycle).to_vec();
+        blocks.retain(|&node| cycles.innermost(node) == Some(cycle));
+        blocks.sort_unstable_by_key(|&node| dfs.rpo_index(node));
+        // Behind what does not come back nobody is.
+        let all_return = cycles.blocks(cycle).iter().all(|&node| {
+            code.body.block_insts(block_of(node)).all(|inst| {
+                let is_call = code.body.inst(inst).opcode.is_call();
+                !is_call || code.call(inst).will_return && code.call(inst).no_unwind
+            })
+        });
+        if !all_return {
+            continue;
+        }
+        for &node in &blocks {
+            for inst in code.body.block_insts(block_of(node)) {
+                let Some(operation) = Operation::of(&code, inst) else { continue };
+                let is_outside = code.body.operands(inst).iter().all(|operand| {
+                    let Some(read) = operand.as_inst() else { return true };
+                    if let Some(&before) = moved.get(&read) {
+                        return before == cycle || !cycles.contains_cycle(cycle, before);
+                    }
+                    let block = code.body.block_of(read).map(node_of);
+                    block.is_some_and(|block| !cycles.contains(cycle, block))
+                });
+                if operation.is_pure()
+                    && is_outside
+                    && !moved.contains_key(&inst)
+                    && answers
+                        .at(operation.scope)
+                        .is_some_and(|legality| legality.hoist(node, to, false).is_ok())
+                {
+                    moved.insert(inst, cycle);
+                    moves.push((inst, block_of(to)));
+                }
+            }
+        }
+    }
+    moves
+}

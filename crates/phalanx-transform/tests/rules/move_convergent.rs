@@ -1,0 +1,254 @@
+//! `move-convergent`
+
+use expect_test::expect;
+
+use crate::{check, check_unchanged};
+
+/// Both sides of a branch on `%c`.
+fn sides(condition: &str, one: &str, other: &str) -> String {
+    format!(
+        "define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {{
+         entry:
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           %d = icmp ult i32 %x, 7
+           %c = {condition}
+           br i1 %c, label %one, label %other
+         one:
+           {one}
+           br label %exit
+         other:
+           {other}
+           br label %exit
+         exit:
+           ret void
+         }}"
+    )
+}
+
+const UNIFORM: &str = "icmp ult i32 %a, 7";
+const DIVERGENT: &str = "icmp ult i32 %x, 9";
+
+const VOTE_AND_STORE: &str = "%ID = call i64 @llvm.amdgcn.ballot.i64(i1 %d)
+           store i64 %ID, ptr addrspace(1) %p, align 8";
+
+#[test]
+fn equal_votes_of_both_sides_of_a_uniform_branch() {
+    let vote = |id: &str| VOTE_AND_STORE.replace("ID", id);
+    check(
+        "move-convergent",
+        &sides(UNIFORM, &vote("v"), &vote("w")),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %d = icmp ult i32 %x, 7
+              %c = icmp ult i32 %a, 7
+              %v = call i64 @llvm.amdgcn.ballot.i64(i1 %d)
+              br i1 %c, label %one, label %other
+
+            one:                                              ; preds = %entry
+              store i64 %v, ptr addrspace(1) %p, align 8
+              br label %exit
+
+            other:                                            ; preds = %entry
+              store i64 %v, ptr addrspace(1) %p, align 8
+              br label %exit
+
+            exit:                                             ; preds = %other, %one
+              ret void
+            }
+        "#]],
+    );
+    check_unchanged("move-convergent", &sides(DIVERGENT, &vote("v"), &vote("w")));
+}
+
+#[test]
+fn what_a_vote_reads_goes_with_it() {
+    let vote = |id: &str, n: u32| {
+        format!(
+            "%{id}.n = add i32 %x, {n}
+             %{id}.c = icmp ugt i32 %{id}.n, %a
+             %{id} = call i64 @llvm.amdgcn.ballot.i64(i1 %{id}.c)
+             store i64 %{id}, ptr addrspace(1) %p, align 8"
+        )
+    };
+    check(
+        "move-convergent",
+        &sides(UNIFORM, &vote("v", 3), &vote("w", 3)),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %d = icmp ult i32 %x, 7
+              %c = icmp ult i32 %a, 7
+              %v.n = add i32 %x, 3
+              %v.c = icmp ugt i32 %v.n, %a
+              %v = call i64 @llvm.amdgcn.ballot.i64(i1 %v.c)
+              br i1 %c, label %one, label %other
+
+            one:                                              ; preds = %entry
+              store i64 %v, ptr addrspace(1) %p, align 8
+              br label %exit
+
+            other:                                            ; preds = %entry
+              store i64 %v, ptr addrspace(1) %p, align 8
+              br label %exit
+
+            exit:                                             ; preds = %other, %one
+              ret void
+            }
+        "#]],
+    );
+    check_unchanged("move-convergent", &sides(UNIFORM, &vote("v", 3), &vote("w", 4)));
+}
+
+#[test]
+fn barriers_do_not_pass_memory() {
+    let barrier = "call void @llvm.amdgcn.s.barrier()";
+    let after = format!("store i32 1, ptr addrspace(1) %p, align 4\n{barrier}");
+    check(
+        "move-convergent",
+        &sides(UNIFORM, barrier, barrier),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %d = icmp ult i32 %x, 7
+              %c = icmp ult i32 %a, 7
+              call void @llvm.amdgcn.s.barrier()
+              br i1 %c, label %one, label %other
+
+            one:                                              ; preds = %entry
+              br label %exit
+
+            other:                                            ; preds = %entry
+              br label %exit
+
+            exit:                                             ; preds = %other, %one
+              ret void
+            }
+        "#]],
+    );
+    check_unchanged("move-convergent", &sides(UNIFORM, &after, &after));
+    check_unchanged("move-convergent", &sides(DIVERGENT, barrier, barrier));
+}
+
+#[test]
+fn votes_stay_behind_what_may_not_come_back() {
+    let vote = |id: &str| format!("call void @unknown()\n{}", VOTE_AND_STORE.replace("ID", id));
+    check_unchanged("move-convergent", &sides(UNIFORM, &vote("v"), &vote("w")));
+}
+
+/// A vote is read on one side only.
+fn read_below(condition: &str) -> String {
+    format!(
+        "define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {{
+         entry:
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           %d = icmp ult i32 %x, 7
+           %v = call i64 @llvm.amdgcn.ballot.i64(i1 %d)
+           %c = {condition}
+           br i1 %c, label %one, label %exit
+         one:
+           store i64 %v, ptr addrspace(1) %p, align 8
+           br label %exit
+         exit:
+           ret void
+         }}"
+    )
+}
+
+#[test]
+fn a_vote_goes_down_to_where_it_is_read() {
+    check(
+        "move-convergent",
+        &read_below(UNIFORM),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %d = icmp ult i32 %x, 7
+              %c = icmp ult i32 %a, 7
+              br i1 %c, label %one, label %exit
+
+            one:                                              ; preds = %entry
+              %v = call i64 @llvm.amdgcn.ballot.i64(i1 %d)
+              store i64 %v, ptr addrspace(1) %p, align 8
+              br label %exit
+
+            exit:                                             ; preds = %one, %entry
+              ret void
+            }
+        "#]],
+    );
+    check_unchanged("move-convergent", &read_below(DIVERGENT));
+}
+
+/// A vote on what does not change in the loop.
+fn in_loop(limit: &str, operand: &str) -> String {
+    format!(
+        "define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {{
+         entry:
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           %d = icmp ult i32 %x, 7
+           br label %loop
+         loop:
+           %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+           %e = icmp ult i32 %x, %i
+           %v = call i64 @llvm.amdgcn.ballot.i64(i1 {operand})
+           %w = trunc i64 %v to i32
+           %s = add i32 %w, %i
+           store i32 %s, ptr addrspace(1) %p, align 4
+           %j = add i32 %i, 1
+           %c = icmp ult i32 %j, {limit}
+           br i1 %c, label %loop, label %exit
+         exit:
+           ret void
+         }}"
+    )
+}
+
+#[test]
+fn a_vote_leaves_a_loop_that_is_left_together() {
+    check(
+        "move-convergent",
+        &in_loop("%a", "%d"),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %d = icmp ult i32 %x, 7
+              %v = call i64 @llvm.amdgcn.ballot.i64(i1 %d)
+              br label %loop
+
+            loop:                                             ; preds = %loop, %entry
+              %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+              %e = icmp ult i32 %x, %i
+              %w = trunc i64 %v to i32
+              %s = add i32 %w, %i
+              store i32 %s, ptr addrspace(1) %p, align 4
+              %j = add i32 %i, 1
+              %c = icmp ult i32 %j, %a
+              br i1 %c, label %loop, label %exit
+
+            exit:                                             ; preds = %loop
+              ret void
+            }
+        "#]],
+    );
+    check_unchanged("move-convergent", &in_loop("%x", "%d"));
+    check_unchanged("move-convergent", &in_loop("%a", "%e"));
+}
+
+/// The group of an operation with a token is that of the token.
+#[test]
+fn operations_with_tokens_stay() {
+    let vote = |id: &str| {
+        format!(
+            "%{id}.t = call token @llvm.experimental.convergence.anchor()
+             %{id} = call i64 @llvm.amdgcn.ballot.i64(i1 %d) [ \"convergencectrl\"(token %{id}.t) ]
+             store i64 %{id}, ptr addrspace(1) %p, align 8"
+        )
+    };
+    check_unchanged("move-convergent", &sides(UNIFORM, &vote("v"), &vote("w")));
+}

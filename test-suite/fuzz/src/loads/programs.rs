@@ -1,0 +1,307 @@
+//! Random kernels that load and store.
+//!
+//! The kernel `@f` takes five pointers to 1024 bytes of global memory each and a small number: `%r` is `noalias readonly`, `%w` and `%q`
+//! are `noalias`, `%a` and `%b` may lead to the same memory. What attributes promise is kept. Besides there are
+//! constant and other variables, functions that read, write, keep or pass on what they are given, and one that meets at a barrier.
+//!
+//! Programs are made of nested conditions and loops. Barriers stand where all threads of a workgroup come.
+
+use std::fmt::Write as _;
+
+use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
+
+/// The text of a program from a seed.
+#[must_use]
+pub fn random_text(seed: u64) -> String {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let is_amdgcn = seed.is_multiple_of(2);
+    // What pointers of the kernel look like: generic ones only where the host passes such.
+    let pointer = if is_amdgcn || rng.random_bool(0.5) { "ptr addrspace(1)" } else { "ptr" };
+    let is_silent = rng.random_bool(0.2);
+    let mut make = Make {
+        is_silent,
+        rng,
+        pointer,
+        is_amdgcn,
+        out: String::new(),
+        ints: vec!["%n".into(), "%x".into(), "%y".into(), "3".into()],
+        pointers: ["%r", "%w", "%q", "%a", "%b"].map(|name| (name.to_owned(), name != "%r")).into(),
+        next: 0,
+        block: "entry".into(),
+    };
+    for (name, is_written) in [("table", false), ("quiet", false), ("loud", true), ("seen", true)] {
+        let text = match pointer {
+            "ptr" => format!("addrspacecast (ptr addrspace(1) @{name} to ptr)"),
+            _ => format!("@{name}"),
+        };
+        make.pointers.push((text, is_written));
+    }
+    make.statements(0, true);
+    make.finish()
+}
+
+struct Make {
+    rng: SmallRng,
+    pointer: &'static str,
+    is_amdgcn: bool,
+    /// Nothing is stored, so nothing races.
+    is_silent: bool,
+    out: String,
+    /// What can be named here.
+    ints: Vec<String>,
+    /// Pointers, and whether something may be stored there.
+    pointers: Vec<(String, bool)>,
+    next: u32,
+    /// The block that is being filled.
+    block: String,
+}
+
+impl Make {
+    fn fresh(&mut self) -> u32 {
+        self.next += 1;
+        self.next
+    }
+
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.out, "  {text}");
+    }
+
+    fn label(&mut self, name: String) {
+        let _ = writeln!(self.out, "{name}:");
+        self.block = name;
+    }
+
+    fn int(&mut self) -> String {
+        let at = self.rng.random_range(0..self.ints.len());
+        self.ints[at].clone()
+    }
+
+    /// A pointer that may be read, or also written.
+    fn some_pointer(&mut self, writes: bool) -> (String, bool) {
+        let fit: Vec<_> =
+            self.pointers.iter().filter(|(_, is_written)| *is_written || !writes).collect();
+        let at = self.rng.random_range(0..fit.len());
+        fit[at].clone()
+    }
+
+    /// The address of a word not far from a pointer.
+    fn word(&mut self, base: &str) -> String {
+        let (number, pointer) = (self.fresh(), self.pointer);
+        let index = match self.rng.random_range(0..4) {
+            0 | 1 => self.rng.random_range(0..8u32).to_string(),
+            _ => {
+                let int = self.int();
+                self.line(&format!("%m{number} = and i32 {int}, 7"));
+                format!("%m{number}")
+            }
+        };
+        self.line(&format!("%p{number} = getelementptr i32, {pointer} {base}, i32 {index}"));
+        format!("%p{number}")
+    }
+
+    fn statements(&mut self, depth: u32, meets: bool) {
+        let count = self.rng.random_range(if depth == 0 { 5..18 } else { 1..6 });
+        for _ in 0..count {
+            self.statement(depth, meets);
+        }
+    }
+
+    fn statement(&mut self, depth: u32, meets: bool) {
+        let pointer = self.pointer;
+        match self.rng.random_range(0..22u32) {
+            7..10 | 12 | 15 if self.is_silent => self.load(),
+            0..7 => self.load(),
+            7..10 => {
+                let (base, _) = self.some_pointer(true);
+                let (address, value) = (self.word(&base), self.int());
+                self.line(&format!("store i32 {value}, {pointer} {address}"));
+            }
+            10 if meets => {
+                let barrier = match self.is_amdgcn {
+                    true => "call void @llvm.amdgcn.s.barrier()",
+                    false => "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
+                };
+                let call = if self.rng.random_bool(0.3) { "call void @meets()" } else { barrier };
+                self.line(call);
+            }
+            11 => {
+                let kind = ["acquire", "release", "seq_cst"][self.rng.random_range(0..3)];
+                self.line(&format!("fence {kind}"));
+            }
+            12 => {
+                let kind =
+                    ["monotonic", "acquire", "release", "seq_cst"][self.rng.random_range(0..4)];
+                let (base, number) = (self.some_pointer(true).0, self.fresh());
+                let value = self.int();
+                self.line(&format!(
+                    "%v{number} = atomicrmw add {pointer} {base}, i32 {value} {kind}"
+                ));
+                self.ints.push(format!("%v{number}"));
+            }
+            13 => {
+                let ((one, w1), (two, w2)) = (self.some_pointer(false), self.some_pointer(false));
+                let (condition, number) = (self.condition(), self.fresh());
+                self.line(&format!(
+                    "%s{number} = select i1 {condition}, {pointer} {one}, {pointer} {two}"
+                ));
+                self.pointers.push((format!("%s{number}"), w1 && w2));
+            }
+            14 => {
+                let ((base, _), number) = (self.some_pointer(false), self.fresh());
+                self.line(&format!("%v{number} = call i32 @reads({pointer} {base})"));
+                self.ints.push(format!("%v{number}"));
+            }
+            15 => {
+                let name = ["writes", "passes"][self.rng.random_range(0..2)];
+                let ((base, _), value) = (self.some_pointer(true), self.int());
+                self.line(&format!("call void @{name}({pointer} {base}, i32 {value})"));
+            }
+            16 => self.keep(),
+            17 | 18 if depth < 3 => self.branch(depth),
+            19 | 20 if depth < 3 => self.repeat(depth, meets),
+            21 => {
+                // A pointer from which others are made by constant steps.
+                let ((base, is_written), int, number) =
+                    (self.some_pointer(false), self.int(), self.fresh());
+                self.line(&format!("%m{number} = and i32 {int}, 7"));
+                self.line(&format!(
+                    "%e{number} = getelementptr i32, {pointer} {base}, i32 %m{number}"
+                ));
+                self.pointers.push((format!("%e{number}"), is_written));
+            }
+            _ => self.load(),
+        }
+    }
+
+    fn load(&mut self) {
+        let (base, _) = self.some_pointer(false);
+        let (address, number, pointer) = (self.word(&base), self.fresh(), self.pointer);
+        self.line(&format!("%v{number} = load i32, {pointer} {address}"));
+        self.ints.push(format!("%v{number}"));
+    }
+
+    /// A pointer goes through memory, and is written through or not.
+    fn keep(&mut self) {
+        let ((base, is_written), number, pointer) =
+            (self.some_pointer(true), self.fresh(), self.pointer);
+        self.line(&format!("%h{number} = alloca {pointer}{}", self.slots()));
+        let slot = if self.is_amdgcn { "ptr addrspace(5)" } else { "ptr" };
+        self.line(&format!("store {pointer} {base}, {slot} %h{number}"));
+        self.line(&format!("%k{number} = load {pointer}, {slot} %h{number}"));
+        self.pointers.push((format!("%k{number}"), is_written));
+    }
+
+    const fn slots(&self) -> &'static str {
+        if self.is_amdgcn { ", addrspace(5)" } else { "" }
+    }
+
+    fn condition(&mut self) -> String {
+        let (int, number) = (self.int(), self.fresh());
+        let bound = self.rng.random_range(0..6u32);
+        self.line(&format!("%c{number} = icmp ult i32 {int}, {bound}"));
+        format!("%c{number}")
+    }
+
+    fn branch(&mut self, depth: u32) {
+        let (condition, number) = (self.condition(), self.fresh());
+        let (then, end) = (format!("then{number}"), format!("end{number}"));
+        self.line(&format!("br i1 {condition}, label %{then}, label %{end}"));
+        self.label(then);
+        let known = (self.ints.len(), self.pointers.len());
+        self.statements(depth + 1, false);
+        self.ints.truncate(known.0);
+        self.pointers.truncate(known.1);
+        self.line(&format!("br label %{end}"));
+        self.label(end);
+    }
+
+    /// A loop with a pointer that walks.
+    fn repeat(&mut self, depth: u32, meets: bool) {
+        let (number, pointer, before) = (self.fresh(), self.pointer, self.block.clone());
+        let (start, is_written) = self.some_pointer(false);
+        let is_uniform = self.rng.random_bool(0.7);
+        let rounds = if is_uniform { "%n".to_owned() } else { self.int() };
+        self.line(&format!("%few{number} = and i32 {rounds}, 3"));
+        self.line(&format!("br label %loop{number}"));
+        self.label(format!("loop{number}"));
+        let known = (self.ints.len(), self.pointers.len());
+        // The latch is named beforehand: the body ends there.
+        self.line(&format!(
+            "%i{number} = phi i32 [ 0, %{before} ], [ %j{number}, %latch{number} ]"
+        ));
+        self.line(&format!(
+            "%t{number} = phi {pointer} [ {start}, %{before} ], [ %u{number}, %latch{number} ]"
+        ));
+        self.ints.push(format!("%i{number}"));
+        self.pointers.push((format!("%t{number}"), is_written));
+        self.statements(depth + 1, meets && is_uniform);
+        self.line(&format!("br label %latch{number}"));
+        self.label(format!("latch{number}"));
+        self.line(&format!("%u{number} = getelementptr i32, {pointer} %t{number}, i32 1"));
+        self.line(&format!("%j{number} = add i32 %i{number}, 1"));
+        self.line(&format!("%d{number} = icmp ule i32 %j{number}, %few{number}"));
+        self.line(&format!("br i1 %d{number}, label %loop{number}, label %out{number}"));
+        self.ints.truncate(known.0);
+        self.pointers.truncate(known.1);
+        self.label(format!("out{number}"));
+    }
+
+    fn finish(self) -> String {
+        let pointer = self.pointer;
+        let (head, kernel, index, barrier, group) = match self.is_amdgcn {
+            true => (
+                "target triple = \"amdgcn-amd-amdhsa\"\ntarget datalayout = \
+                 \"e-p:64:64-p1:64:64-p3:32:32-p5:32:32-A5-G1\"\n\
+                 declare i32 @llvm.amdgcn.workitem.id.x()\ndeclare void @llvm.amdgcn.s.barrier()\n\
+                 declare i32 @llvm.amdgcn.readfirstlane.i32(i32)",
+                "amdgpu_kernel",
+                "@llvm.amdgcn.workitem.id.x()",
+                "@llvm.amdgcn.s.barrier()",
+                "call i32 @llvm.amdgcn.readfirstlane.i32(i32 %x)",
+            ),
+            false => (
+                "target triple = \"nvptx64-nvidia-cuda\"\n\
+                 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n\
+                 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n\
+                 declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)",
+                "ptx_kernel",
+                "@llvm.nvvm.read.ptx.sreg.tid.x()",
+                "@llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
+                "call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()",
+            ),
+        };
+        let words = "[256 x i32]";
+        format!(
+            "{head}
+@table = internal addrspace(1) constant {words} zeroinitializer
+@quiet = internal addrspace(1) global {words} zeroinitializer
+@loud = internal addrspace(1) global {words} zeroinitializer
+@seen = addrspace(1) global {words} zeroinitializer
+define internal i32 @reads({pointer} %p) {{
+  %v = load i32, {pointer} %p
+  ret i32 %v
+}}
+define internal void @writes({pointer} %p, i32 %v) {{
+  store i32 %v, {pointer} %p
+  ret void
+}}
+define internal void @passes({pointer} %p, i32 %v) {{
+  %q = getelementptr i32, {pointer} %p, i32 2
+  call void @writes({pointer} %q, i32 %v)
+  ret void
+}}
+define internal void @meets() {{
+  call void {barrier}
+  ret void
+}}
+define {kernel} void @f({pointer} noalias readonly %r, {pointer} noalias %w, {pointer} noalias %q, {pointer} %a, {pointer} %b, i32 %n) {{
+entry:
+  %x = call i32 {index}
+  %y = {group}
+{}  ret void
+}}
+",
+            self.out
+        )
+    }
+}

@@ -1,0 +1,143 @@
+//! Watching loads and stores of a launch.
+
+use phalanx::{
+    analysis::loads::{Load, LoadClass},
+    ir::{InstId, inst::Ordering},
+};
+use phalanx_simt::{
+    Observer, Races,
+    convergence::Key,
+    memory::Region,
+    observe::{Access, AccessKind, Moment},
+};
+use rustc_hash::FxHashMap;
+
+use super::LoadTally;
+use crate::oracle::group;
+
+/// What is claimed of a load, and what was seen.
+struct Claim {
+    load: Load,
+    text: String,
+    executed: bool,
+    wrong: Option<&'static str>,
+}
+
+/// See the [module documentation](super).
+#[derive(Default)]
+pub(super) struct Watch {
+    claims: FxHashMap<(usize, InstId), Claim>,
+    races: Races,
+    /// By byte of global memory: threads that wrote it, and in which stretch.
+    writes: FxHashMap<u64, Vec<(u32, u32)>>,
+    /// By byte: a load that claims that nobody writes it.
+    read: FxHashMap<u64, (usize, InstId)>,
+    /// The address of the first thread of a converged group, by wave.
+    first: FxHashMap<(usize, InstId, Key, u32), u64>,
+    /// Loads of which they were different in this launch.
+    different: Vec<(usize, InstId)>,
+    /// Launches without a race.
+    pub(super) clean: u64,
+}
+
+impl Watch {
+    pub(super) fn claim(&mut self, function: usize, load: Load, text: String) {
+        let claim = Claim { load, text, executed: false, wrong: None };
+        self.claims.insert((function, load.inst), claim);
+    }
+
+    /// The end of a launch. What a racing load gives may differ between threads, and with it all that is computed from it.
+    pub(super) fn end_run(&mut self) {
+        let is_clean = self.races.found().is_empty();
+        self.clean += u64::from(is_clean);
+        for place in self.different.drain(..).filter(|_| is_clean) {
+            if let Some(claim) = self.claims.get_mut(&place) {
+                claim.wrong = Some("the address is not one for the wave");
+            }
+        }
+        self.races = Races::new();
+        self.writes.clear();
+        self.read.clear();
+        self.first.clear();
+    }
+
+    pub(super) fn judge(&self, tally: &mut LoadTally) {
+        let mut wrong = Vec::new();
+        for claim in self.claims.values().filter(|claim| claim.executed) {
+            tally.loads += 1;
+            for class in claim.load.classes() {
+                tally.claims[class as usize] += 1;
+            }
+            wrong.extend(claim.wrong.map(|what| format!("{what}: {}", claim.text)));
+        }
+        wrong.sort();
+        tally.wrong.extend(wrong);
+    }
+
+    fn load(&mut self, at: Moment<'_>, access: &Access) {
+        let place = (at.function, at.inst);
+        let Some(claim) = self.claims.get_mut(&place) else { return };
+        claim.executed = true;
+        let (scalar, ldu) = (claim.load.is(LoadClass::Scalar), claim.load.is(LoadClass::Ldu));
+        if scalar || ldu {
+            let key = (at.function, at.inst, at.key, group(&at, 0));
+            if *self.first.entry(key).or_insert(access.address) != access.address {
+                self.different.push(place);
+            }
+        }
+        let now = at.thread.number;
+        let is_read_only = claim.load.is(LoadClass::NonCoherent) || ldu;
+        for byte in access.address..access.address + access.size {
+            let writes = self.writes.get(&byte).map_or(&[][..], Vec::as_slice);
+            if is_read_only {
+                self.read.insert(byte, place);
+                if !writes.is_empty() {
+                    claim.wrong = Some("the memory was written before");
+                }
+            }
+            let is_seen =
+                |&(thread, stretch): &(u32, u32)| self.races.is_before(thread, stretch, now);
+            if scalar && writes.iter().any(is_seen) {
+                claim.wrong = Some("a store happens before the load");
+            }
+        }
+    }
+
+    fn store(&mut self, at: Moment<'_>, access: &Access) {
+        let thread = at.thread.number;
+        let stretch = self.races.stretch(thread);
+        for byte in access.address..access.address + access.size {
+            let writes = self.writes.entry(byte).or_default();
+            if !writes.contains(&(thread, stretch)) {
+                writes.push((thread, stretch));
+            }
+            if let Some(claim) = self.read.get(&byte).and_then(|place| self.claims.get_mut(place)) {
+                claim.wrong = Some("the memory is written later");
+            }
+        }
+    }
+}
+
+impl Observer for Watch {
+    fn wants_accesses(&self) -> bool {
+        true
+    }
+
+    fn access(&mut self, at: Moment<'_>, access: &Access) {
+        if access.region == Region::Global {
+            match access.kind {
+                AccessKind::Load => self.load(at, access),
+                AccessKind::Store | AccessKind::Modify => self.store(at, access),
+            }
+        }
+        self.races.access(at, access);
+    }
+
+    fn fence(&mut self, at: Moment<'_>, ordering: Ordering) {
+        self.races.fence(at, ordering);
+    }
+
+    fn meet(&mut self, threads: &[u32]) {
+        self.races.meet(threads);
+    }
+}

@@ -1,0 +1,621 @@
+//! Single motions held against execution: each is made, where it is legal and where it is not.
+//!
+//! A *probe*, a vote that nothing reads, is put into a block of a random program, and the program is executed before and after the
+//! motion. By each answer of [`Legality`] the groups of the probe and its copies are in a relation:
+//!
+//! | motion | groups before and after |
+//! |---|---|
+//! | hoist, merge, duplicate, unswitch, unroll, peel, split a header | the same, equally often |
+//! | hoist out of a cycle | the same |
+//! | hoist or speculate what may be executed where it was not | those before are among those after |
+//! | sink | those after are among those before |
+//! | reuse | the later vote gives each thread what the earlier one gave it |
+//!
+//! Of motions that are refused it is counted how often a group really changed in some launch: how tight the rules are.
+
+use std::fmt;
+
+use phalanx::{
+    Session,
+    ir::{
+        BlockId, BuildError, InstBuilder as _, InstId, Module, Opcode, Value,
+        edit::{Clones, InModule, Transaction},
+        flow::{block_of, node_of},
+    },
+    target::Scope,
+};
+use phalanx_analysis::legality::{Legality, Refusal, Unroll};
+use phalanx_graph::{Cfg, CycleId, Cycles, DomTree, Node};
+use phalanx_simt::{Observer, Value as Seen, observe::Moment};
+use rand::{Rng as _, RngCore, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
+use rustc_hash::FxHashMap;
+
+use super::{Classes, Company, FUEL, Together, demote, voting_for};
+use crate::oracle::programs::Kind;
+use crate::transforms::{launch_watched, module_of};
+
+/// A question of [`Legality`].
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Question {
+    /// [`Legality::hoist`] of what may not be executed where it was not.
+    Hoist,
+    /// [`Legality::hoist`] of what may.
+    HoistSpeculatable,
+    /// [`Legality::sink`].
+    Sink,
+    /// [`Legality::cse`].
+    Reuse,
+    /// [`Legality::duplicate`].
+    Duplicate,
+    /// [`Legality::merge`].
+    Merge,
+    /// [`Legality::speculate`].
+    Speculate,
+    /// [`Legality::unswitch`].
+    Unswitch,
+    /// [`Legality::unroll`], exits kept.
+    Unroll,
+    /// [`Legality::peel`].
+    Peel,
+    /// [`Legality::split_header`].
+    SplitHeader,
+}
+
+impl Question {
+    /// All.
+    pub const ALL: [Question; 11] = [
+        Question::Hoist,
+        Question::HoistSpeculatable,
+        Question::Sink,
+        Question::Reuse,
+        Question::Duplicate,
+        Question::Merge,
+        Question::Speculate,
+        Question::Unswitch,
+        Question::Unroll,
+        Question::Peel,
+        Question::SplitHeader,
+    ];
+}
+
+/// What became of the motions of one question.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Legal motions whose probe was executed.
+    pub legal: u64,
+    /// Groups that were compared for these.
+    pub groups: u64,
+    /// Refused motions whose probe was executed.
+    pub refused: u64,
+    /// Those of them that changed a group.
+    pub seen: u64,
+}
+
+/// What became of all motions.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// By place in [`Question::ALL`].
+    pub counts: [Count; Question::ALL.len()],
+    /// What was wrong.
+    pub wrong: Vec<String>,
+}
+
+impl Tally {
+    /// Adds another.
+    pub fn merge(&mut self, other: Tally) {
+        for (mine, theirs) in self.counts.iter_mut().zip(other.counts) {
+            mine.legal += theirs.legal;
+            mine.groups += theirs.groups;
+            mine.refused += theirs.refused;
+            mine.seen += theirs.seen;
+        }
+        self.wrong.extend(other.wrong);
+    }
+
+    /// The motions of a question.
+    #[must_use]
+    pub fn of(&self, question: Question) -> Count {
+        self.counts[question as usize]
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:<20}{:>8}{:>10}{:>10}{:>12}", "", "legal", "groups", "refused", "changed")?;
+        for question in Question::ALL {
+            let count = self.of(question);
+            let share = 100.0 * count.seen as f64 / count.refused.max(1) as f64;
+            let name = format!("{question:?}");
+            let Count { legal, groups, refused, .. } = count;
+            writeln!(f, "{name:<20}{legal:>8}{groups:>10}{refused:>10}{share:>11.1}%")?;
+        }
+        write!(f, "wrong {}", self.wrong.len())
+    }
+}
+
+/// How groups before and after are related.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Relation {
+    Equal,
+    EqualSets,
+    Grows,
+    GrowsSets,
+    Shrinks,
+}
+
+impl Relation {
+    fn holds(self, before: &Company, after: &Company) -> bool {
+        let part = |a: &Company, b: &Company| a.iter().all(|(g, n)| b.get(g) >= Some(n));
+        let subset = |a: &Company, b: &Company| a.keys().all(|g| b.contains_key(g));
+        match self {
+            Relation::Equal => before == after,
+            Relation::EqualSets => subset(before, after) && subset(after, before),
+            Relation::Grows => part(before, after),
+            Relation::GrowsSets => subset(before, after),
+            Relation::Shrinks => part(after, before),
+        }
+    }
+}
+
+/// A motion that was made.
+struct Made {
+    before: Vec<InstId>,
+    after: Vec<InstId>,
+    relation: Relation,
+}
+
+/// Whether each thread gets at the second probe what it got at the first one last.
+struct Again {
+    function: usize,
+    probes: [InstId; 2],
+    last: FxHashMap<u32, Seen>,
+    compared: u64,
+    is_wrong: bool,
+}
+
+impl Observer for Again {
+    fn value(&mut self, at: Moment<'_>, value: &Seen) {
+        if at.function != self.function {
+            return;
+        }
+        if at.inst == self.probes[0] {
+            self.last.insert(at.thread.number, value.clone());
+        } else if at.inst == self.probes[1] {
+            self.compared += 1;
+            self.is_wrong |= self.last.get(&at.thread.number) != Some(value);
+        }
+    }
+}
+
+/// What is asked, and where.
+#[derive(Copy, Clone, Debug)]
+struct Case {
+    question: Question,
+    /// Where the probe is at first, and another place.
+    from: Node,
+    to: Node,
+    cycle: Option<CycleId>,
+}
+
+struct Subject<'s> {
+    base: &'s Module,
+    at: usize,
+    /// A vote that probes are copies of.
+    vote: InstId,
+    cfg: &'s Cfg,
+    dom: &'s DomTree,
+    cycles: &'s Cycles,
+}
+
+type Motion = Result<Option<Made>, BuildError>;
+
+/// The places of edges from a block to another.
+fn edges(edit: &Transaction<'_>, from: BlockId, to: BlockId) -> Vec<usize> {
+    let successors = edit.flow().successors(from).iter().enumerate();
+    successors.filter(|&(_, &next)| next == to).map(|(at, _)| at).collect()
+}
+
+fn redirect(
+    edit: &mut Transaction<'_>,
+    from: BlockId,
+    old: BlockId,
+    new: BlockId,
+) -> Result<(), BuildError> {
+    edges(edit, from, old).into_iter().try_for_each(|at| edit.redirect_edge(from, at, new))
+}
+
+impl Subject<'_> {
+    /// A random case of a question, if there is one.
+    fn case(&self, question: Question, rng: &mut dyn RngCore) -> Option<Case> {
+        let nodes: Vec<Node> = self.cfg.nodes().filter(|&n| self.dom.is_reachable(n)).collect();
+        let inner: Vec<Node> = nodes.iter().copied().filter(|&n| n != self.cfg.entry()).collect();
+        let cycles: Vec<CycleId> =
+            self.cycles.iter().filter(|&cycle| self.cycles.is_reducible(cycle)).collect();
+        let from = *inner.choose(rng)?;
+        let above = |node: Node| {
+            let mut all = Vec::new();
+            let mut at = self.dom.idom(node);
+            while let Some(up) = at {
+                all.push(up);
+                at = self.dom.idom(up);
+            }
+            all
+        };
+        let plain = |from: Node, to: Node| Some(Case { question, from, to, cycle: None });
+        match question {
+            Question::Hoist | Question::HoistSpeculatable => plain(from, *above(from).choose(rng)?),
+            Question::Sink | Question::Reuse => plain(*above(from).choose(rng)?, from),
+            Question::Duplicate => plain(from, from),
+            Question::Merge | Question::Speculate => {
+                let &[branch] = self.cfg.predecessors(from) else { return None };
+                let sides = self.cfg.successors(branch);
+                let other = *sides.iter().find(|&&side| side != from)?;
+                let is_side = self.cfg.predecessors(other) == [branch];
+                match question {
+                    Question::Speculate => plain(from, branch),
+                    _ if is_side && sides.len() == 2 => plain(from, other),
+                    _ => None,
+                }
+            }
+            Question::Unswitch | Question::Unroll | Question::Peel | Question::SplitHeader => {
+                let cycle = *cycles.choose(rng)?;
+                let blocks = self.cycles.blocks(cycle);
+                // What can be unswitched is a branch on what does not change.
+                let branches: Vec<Node> =
+                    blocks.iter().copied().filter(|&node| self.is_invariant(node)).collect();
+                let to = match question {
+                    Question::Unswitch => *branches.choose(rng)?,
+                    _ => self.cycles.header(cycle),
+                };
+                if question == Question::SplitHeader && self.around(cycle, true).len() < 2 {
+                    return None;
+                }
+                let from = match question {
+                    // What it does to others is the question.
+                    Question::SplitHeader if rng.random() => from,
+                    _ => *blocks.choose(rng)?,
+                };
+                Some(Case { question, from, to, cycle: Some(cycle) })
+            }
+        }
+    }
+
+    /// Whether a block ends with a branch on what is defined in the entry.
+    fn is_invariant(&self, node: Node) -> bool {
+        let function = &self.base.functions[self.at];
+        let Some(branch) = function.body.terminator(block_of(node)) else { return false };
+        let is_branch = function.body.inst(branch).opcode == Opcode::Br;
+        let condition = function.body.operands(branch).first().and_then(|value| value.as_inst());
+        let block = condition.and_then(|inst| function.body.block_of(inst));
+        is_branch && self.cfg.successors(node).len() == 2 && block == function.flow.entry()
+    }
+
+    fn answer(&self, legality: &Legality<'_>, case: Case) -> Result<(), Refusal> {
+        let Case { question, from, to, cycle } = case;
+        let is_convergent = |node: Node| node == from;
+        let in_cycle = |ask: &dyn Fn(CycleId) -> Result<(), Refusal>| match cycle {
+            Some(cycle) => ask(cycle),
+            None => Err(Refusal::NotSpeculatable),
+        };
+        match question {
+            Question::Hoist => legality.hoist(from, to, false),
+            Question::HoistSpeculatable => legality.hoist(from, to, true),
+            Question::Sink => legality.sink(from, to),
+            Question::Reuse => legality.cse(from, to),
+            Question::Duplicate => legality.duplicate(from),
+            Question::Merge => legality.merge(from, to),
+            Question::Speculate => legality.speculate(from, true),
+            Question::Unswitch => in_cycle(&|c| legality.unswitch(c, to, &is_convergent)),
+            Question::Unroll => {
+                in_cycle(&|c| legality.unroll(c, Unroll::WithExits, &is_convergent))
+            }
+            Question::Peel => in_cycle(&|c| legality.peel(c)),
+            Question::SplitHeader => in_cycle(&|c| legality.split_header(c, &is_convergent)),
+        }
+    }
+
+    /// The modules before and after the motion of a case.
+    fn make(&self, case: Case) -> Option<(Module, Module, Made)> {
+        let mut before = self.base.clone();
+        let (first, second) = {
+            let mut store = InModule::new(&mut before, self.at);
+            let mut edit = Transaction::new(&mut store);
+            let (from, to) = (block_of(case.from), block_of(case.to));
+            let first = edit.at_start(from).named("probe").clone_of(self.vote).ok()?;
+            let second = match case.question {
+                Question::Merge | Question::Reuse => {
+                    Some(edit.at_start(to).named("probe").clone_of(self.vote).ok()?)
+                }
+                _ => None,
+            };
+            edit.commit().ok()?;
+            (first, second)
+        };
+        let mut after = before.clone();
+        let made = {
+            let mut store = InModule::new(&mut after, self.at);
+            let mut edit = Transaction::new(&mut store);
+            let made = self.motion(&mut edit, case, first, second).ok()??;
+            let errors = edit.verify();
+            assert!(errors.is_empty(), "{case:?}: {errors:?}");
+            edit.commit().ok()?;
+            made
+        };
+        Some((before, after, made))
+    }
+
+    fn motion(
+        &self,
+        edit: &mut Transaction<'_>,
+        case: Case,
+        probe: InstId,
+        second: Option<InstId>,
+    ) -> Motion {
+        let (from, to) = (block_of(case.from), block_of(case.to));
+        let before: Vec<InstId> = [Some(probe), second].into_iter().flatten().collect();
+        let moved =
+            |relation| Ok(Some(Made { after: vec![probe], before: before.clone(), relation }));
+        match case.question {
+            Question::Hoist | Question::HoistSpeculatable => {
+                edit.move_to_end(probe, to)?;
+                let is_inside = self
+                    .cycles
+                    .innermost(case.from)
+                    .is_none_or(|cycle| self.cycles.contains(cycle, case.to));
+                moved(match (case.question, is_inside) {
+                    (Question::Hoist, true) => Relation::Equal,
+                    (Question::Hoist, false) => Relation::EqualSets,
+                    (_, true) => Relation::Grows,
+                    (_, false) => Relation::GrowsSets,
+                })
+            }
+            Question::Sink => {
+                edit.move_to_end(probe, to)?;
+                moved(Relation::Shrinks)
+            }
+            Question::Reuse => moved(Relation::Equal),
+            Question::Speculate => {
+                edit.move_to_end(probe, to)?;
+                moved(Relation::Grows)
+            }
+            Question::Merge => {
+                let Some(second) = second else { return Ok(None) };
+                let branch = block_of(self.cfg.predecessors(case.from)[0]);
+                let join = match (self.cfg.successors(case.from), self.cfg.successors(case.to)) {
+                    (&[one], &[other]) if one == other && self.cfg.predecessors(one).len() == 2 => {
+                        Some(block_of(one))
+                    }
+                    _ => None,
+                };
+                edit.erase(second)?;
+                match join.filter(|_| case.from.index() % 2 == 0) {
+                    // Behind both sides, where they have led nowhere else.
+                    Some(join) => edit.move_to_end(probe, join)?,
+                    None => edit.move_to_end(probe, branch)?,
+                }
+                moved(Relation::Equal)
+            }
+            Question::Duplicate => self.duplicate(edit, from, probe),
+            Question::Unswitch => self.unswitch(edit, case, probe),
+            Question::Unroll | Question::Peel => self.unroll(edit, case, probe),
+            Question::SplitHeader => self.split_header(edit, case, probe),
+        }
+    }
+
+    /// A copy for each predecessor, on the edge where that leads elsewhere, too.
+    fn duplicate(&self, edit: &mut Transaction<'_>, block: BlockId, probe: InstId) -> Motion {
+        let mut preds: Vec<Node> = self.cfg.predecessors(node_of(block)).to_vec();
+        preds.sort_unstable();
+        preds.dedup();
+        let mut copies = Vec::new();
+        for pred in preds {
+            let pred = block_of(pred);
+            let places = edges(edit, pred, block);
+            let new = edit.split_edge(pred, places[0], "copy")?;
+            for &place in &places[1..] {
+                edit.redirect_edge(pred, place, new)?;
+            }
+            copies.push(edit.at_end(new).named("probe").clone_of(probe)?);
+        }
+        edit.erase(probe)?;
+        Ok(Some(Made { before: vec![probe], after: copies, relation: Relation::Equal }))
+    }
+
+    fn clone_cycle(
+        &self,
+        edit: &mut Transaction<'_>,
+        cycle: CycleId,
+    ) -> Result<Clones, BuildError> {
+        let blocks: Vec<BlockId> =
+            self.cycles.blocks(cycle).iter().copied().map(block_of).collect();
+        edit.clone_blocks(&blocks)
+    }
+
+    /// Predecessors of a header from within its cycle, or from outside.
+    fn around(&self, cycle: CycleId, inside: bool) -> Vec<BlockId> {
+        let header = self.cycles.header(cycle);
+        let mut preds: Vec<Node> = self.cfg.predecessors(header).to_vec();
+        preds.retain(|&pred| self.cycles.contains(cycle, pred) == inside);
+        preds.sort_unstable();
+        preds.dedup();
+        preds.into_iter().map(block_of).collect()
+    }
+
+    /// A branch on what is defined in the entry is taken before the cycle.
+    fn unswitch(&self, edit: &mut Transaction<'_>, case: Case, probe: InstId) -> Motion {
+        let Some(cycle) = case.cycle else { return Ok(None) };
+        let Some(branch) = edit.body().terminator(block_of(case.to)) else { return Ok(None) };
+        let condition = edit.body().operands(branch)[0];
+        let clones = self.clone_cycle(edit, cycle)?;
+        let header = block_of(self.cycles.header(cycle));
+        let Some(other) = clones.block(header) else { return Ok(None) };
+        let first = self.around(cycle, false);
+        let choose = edit.create_block("choose", first.first().copied())?;
+        edit.at_end(choose).cond_br(condition, header, other)?;
+        for pred in first {
+            redirect(edit, pred, header, choose)?;
+        }
+        let constant = |value: bool| Value::from(edit.context().const_bool(value));
+        let (yes, no) = (constant(true), constant(false));
+        let position = edit.body().operands(branch).iter().position(|&v| v == condition);
+        let position = position.unwrap_or_default() as u32;
+        edit.set_operand(branch, position, yes)?;
+        if let Some(copy) = clones.inst(branch) {
+            edit.set_operand(copy, position, no)?;
+        }
+        let after = [Some(probe), clones.inst(probe)].into_iter().flatten().collect();
+        Ok(Some(Made { before: vec![probe], after, relation: Relation::Equal }))
+    }
+
+    /// Two copies of a cycle in turns, or one for the first round.
+    fn unroll(&self, edit: &mut Transaction<'_>, case: Case, probe: InstId) -> Motion {
+        let Some(cycle) = case.cycle else { return Ok(None) };
+        let clones = self.clone_cycle(edit, cycle)?;
+        let header = block_of(self.cycles.header(cycle));
+        let Some(other) = clones.block(header) else { return Ok(None) };
+        let latches = self.around(cycle, true);
+        for &latch in &latches {
+            let Some(copy) = clones.block(latch) else { return Ok(None) };
+            redirect(edit, copy, other, header)?;
+            if case.question == Question::Unroll {
+                redirect(edit, latch, header, other)?;
+            }
+        }
+        if case.question == Question::Peel {
+            for pred in self.around(cycle, false) {
+                redirect(edit, pred, header, other)?;
+            }
+        }
+        let after = [Some(probe), clones.inst(probe)].into_iter().flatten().collect();
+        Ok(Some(Made { before: vec![probe], after, relation: Relation::Equal }))
+    }
+
+    /// One of several latches leads to a header of its own.
+    fn split_header(&self, edit: &mut Transaction<'_>, case: Case, probe: InstId) -> Motion {
+        let Some(cycle) = case.cycle else { return Ok(None) };
+        let header = block_of(self.cycles.header(cycle));
+        let latches = self.around(cycle, true);
+        let (Some(&last), true) = (latches.last(), latches.len() > 1) else { return Ok(None) };
+        let first = self.around(cycle, false);
+        let outer = edit.create_block("outer", first.first().copied())?;
+        edit.at_end(outer).br(header)?;
+        for pred in first.into_iter().chain([last]) {
+            redirect(edit, pred, header, outer)?;
+        }
+        Ok(Some(Made { before: vec![probe], after: vec![probe], relation: Relation::Equal }))
+    }
+}
+
+/// Whether groups of the probes before, and how many, and whether they are related as they have to be in all launches.
+fn compare(before: &Module, after: &Module, made: &Made, scope: usize, seed: u64) -> (u64, bool) {
+    let classes = |probes: &[InstId]| -> Classes {
+        probes.iter().map(|&probe| (probe, (0, scope))).collect()
+    };
+    let run = |module: &Module, probes: &[InstId], seed: u64, fuel: u64| {
+        let classes = classes(probes);
+        let launched = launch_watched(module, seed, fuel, |f| Together::new(f, &classes));
+        launched.map(|(_, watch)| watch.company())
+    };
+    let (mut groups, mut holds) = (0, true);
+    for number in 0..3 {
+        let seed = seed.wrapping_add(number);
+        let Some(old) = run(before, &made.before, seed, FUEL) else { continue };
+        groups += old.values().map(|&count| u64::from(count)).sum::<u64>();
+        holds &= run(after, &made.after, seed, 5 * FUEL)
+            .is_some_and(|new| made.relation.holds(&old, &new));
+    }
+    (groups, holds)
+}
+
+/// As [`compare`], for the value of one probe instead of that of another.
+fn compare_values(module: &Module, probes: [InstId; 2], seed: u64) -> (u64, bool) {
+    let (mut compared, mut holds) = (0, true);
+    for number in 0..3 {
+        let watch = |function| Again {
+            function,
+            probes,
+            last: FxHashMap::default(),
+            compared: 0,
+            is_wrong: false,
+        };
+        if let Some((_, watch)) = launch_watched(module, seed.wrapping_add(number), FUEL, watch) {
+            compared += watch.compared;
+            holds &= !watch.is_wrong;
+        }
+    }
+    (compared, holds)
+}
+
+/// Makes motions in a random program. `distort` may turn a refusal into permission: for tests that the comparison can fail.
+///
+/// # Panics
+/// When a motion breaks rules of the IR.
+#[must_use]
+pub fn check_random(seed: u64, distort: &dyn Fn(Question) -> bool) -> Tally {
+    let rng = &mut SmallRng::seed_from_u64(seed);
+    let mut tally = Tally::default();
+    let mut session = Session::new();
+    let text = voting_for(Kind::Amdgcn, rng, 12);
+    // One more vote, to make probes of.
+    let Some(at) = text.find("  %uni.0.n = ") else { return tally };
+    if !text.contains("@llvm.amdgcn.ballot.i64(i1") {
+        return tally;
+    }
+    let vote = "  %probe.base = call i64 @llvm.amdgcn.ballot.i64(i1 true)\n";
+    let text = format!("{}{vote}{}", &text[..at], &text[at..]);
+    let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
+    let function = session.function(module, "f").expect("the kernel is called @f");
+    session.edit(function, |edit| demote(edit)).expect("every value has a place in memory");
+    let base = module_of(&session, module);
+    let Some(at) = base.functions.iter().position(|f| {
+        matches!(f.header.name, phalanx::ir::GlobalName::Named(name) if base.context.bytes(name) == b"f")
+    }) else {
+        return tally;
+    };
+    let body = &base.functions[at].body;
+    let names = &base.functions[at].extras.names;
+    let Some(vote) = body.all_ids().find(|&i| names.inst(i) == Some(b"probe.base".as_slice()))
+    else {
+        return tally;
+    };
+    let (Some(cfg), Some(dom), Some(cycles)) =
+        (session.cfg(function), session.dom_tree(function), session.cycles(function))
+    else {
+        return tally;
+    };
+    let subject = Subject { base: &base, at, vote, cfg, dom, cycles };
+    for question in Question::ALL {
+        for _ in 0..5 {
+            let Some(case) = subject.case(question, rng) else { continue };
+            let scope = if rng.random() { Scope::Wave } else { Scope::Workgroup };
+            // Votes are of a wave.
+            let scope = if question == Question::Reuse { Scope::Wave } else { scope };
+            let Some(legality) = session.legality(function, scope) else { continue };
+            let answer = subject.answer(&legality, case);
+            let Some((before, after, made)) = subject.make(case) else { continue };
+            let launch = rng.next_u64();
+            let number = usize::from(scope != Scope::Wave);
+            let (groups, holds) = match made.before[..] {
+                [first, second] if question == Question::Reuse => {
+                    compare_values(&before, [first, second], launch)
+                }
+                _ => compare(&before, &after, &made, number, launch),
+            };
+            if groups == 0 {
+                continue;
+            }
+            let count = &mut tally.counts[question as usize];
+            if answer.is_ok() || distort(question) {
+                count.legal += 1;
+                count.groups += groups;
+                if !holds {
+                    tally.wrong.push(format!("{case:?}, {scope:?}, seed {seed}, launch {launch}"));
+                }
+            } else {
+                count.refused += 1;
+                count.seen += u64::from(!holds);
+            }
+        }
+    }
+    tally
+}

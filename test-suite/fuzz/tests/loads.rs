@@ -1,0 +1,62 @@
+//! Claims about loads held against execution, on random programs.
+
+#![allow(clippy::disallowed_methods, reason = "tests read files")]
+
+use std::fs;
+
+use phalanx_analysis::loads::Omitted;
+use phalanx_fuzz::loads::{LoadTally, check, check_random, random_text};
+use phalanx_testing::llvm_tools::workspace_root;
+
+#[test]
+fn random_programs() {
+    let mut tally = LoadTally::default();
+    for seed in 0..400 {
+        let found = check_random(seed, None);
+        assert_eq!(found.wrong, Vec::<String>::new(), "seed {seed}\n{}", random_text(seed));
+        tally.merge(found);
+    }
+    // A check that looks at nothing finds nothing.
+    assert!(tally.claims.iter().all(|&claims| claims > 500), "{tally:?}");
+    assert!(tally.loads > 2 * tally.claims[0] && tally.clean > 50, "{tally:?}");
+}
+
+/// A check that cannot fail is no check: for each rule there is a program that refutes the answer found without it.
+#[test]
+fn without_a_rule_execution_finds_the_answer_wrong() {
+    for omitted in [Omitted::Clobbers, Omitted::Writes, Omitted::Calls, Omitted::Aliases] {
+        let is_wrong = |seed| !check_random(seed, Some(omitted)).wrong.is_empty();
+        assert!((0..500).any(is_wrong), "{omitted:?} is not missed");
+    }
+    for (omitted, name) in [
+        (Omitted::Acquires, "acquires"),
+        (Omitted::Iterations, "iterations"),
+        (Omitted::Uniformity, "uniformity"),
+    ] {
+        let path = workspace_root().join(format!("test-suite/controls/loads_{name}.ll"));
+        let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let wrong = |seed, omitted| check(&text, seed, 1, omitted).expect("well-formed").wrong;
+        assert!((0..50).any(|seed| !wrong(seed, Some(omitted)).is_empty()), "{name}");
+        assert!((0..50).all(|seed| wrong(seed, None).is_empty()), "{name}");
+    }
+}
+
+/// Programs, as many as the environment says: `PHALANX_LOADS=100000`.
+#[test]
+fn many_random_programs() {
+    use rayon::prelude::*;
+    let count = std::env::var("PHALANX_LOADS").ok().and_then(|text| text.parse().ok());
+    let Some(count) = count.filter(|&count: &u64| count > 0) else { return };
+    let tally = (1_000_000..1_000_000 + count)
+        .into_par_iter()
+        .map(|seed| {
+            let found = check_random(seed, None);
+            assert_eq!(found.wrong, Vec::<String>::new(), "seed {seed}\n{}", random_text(seed));
+            found
+        })
+        .reduce(LoadTally::default, |mut all, part| {
+            all.merge(part);
+            all
+        });
+    println!("{tally:?}");
+}
