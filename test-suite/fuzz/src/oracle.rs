@@ -37,6 +37,7 @@ pub(crate) use claims::group;
 pub use programs::{Kind, runnable, runnable_alone};
 pub use reduce::reduced;
 pub use wrong::Wrong;
+pub(crate) use wrong::{Right, with_code};
 
 /// What was checked and what was found.
 #[derive(Clone, Debug, Default)]

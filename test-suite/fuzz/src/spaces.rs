@@ -11,7 +11,10 @@ use std::fmt::Write as _;
 
 use phalanx::{
     Session,
-    analysis::spaces::{MemoryKinds, SpaceModel, SpaceSet},
+    analysis::{
+        memory::PrivateMemory,
+        spaces::{Alone, MemoryKinds, SpaceModel, SpaceSet, memory_kinds, memory_kinds_by_rounds},
+    },
     db::queries,
     ir::{Body, InstId, Module, Type, TypeKind},
 };
@@ -23,7 +26,10 @@ use phalanx_simt::{
 };
 use rand::{Rng as _, RngCore, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
 
-use crate::{edits::copy_of, oracle::Kind};
+use crate::{
+    edits::copy_of,
+    oracle::{Kind, Right, with_code},
+};
 
 /// What was checked and what was found.
 #[derive(Clone, Debug, Default)]
@@ -520,4 +526,37 @@ pub fn check(text: &str, claimed: &str, seed: u64, launches: u64) -> Tally {
 pub fn run(rng: &mut dyn RngCore, launches: u64) -> Tally {
     let text = program(rng);
     check(&text, &text, rng.next_u64(), launches)
+}
+
+/// The solver gives what plain rounds give, for each function of a random program. How many functions were compared.
+///
+/// # Panics
+/// When they differ.
+#[must_use]
+pub fn twins(rng: &mut dyn RngCore) -> usize {
+    let text = program(rng);
+    let mut session = Session::new();
+    let id = session.read(text.as_bytes()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let db = session.database();
+    let mut compared = 0;
+    for entry in id.input().functions(db).iter().filter(|entry| entry.is_definition) {
+        let function = entry.input;
+        let (Some(cfg), Some(dom)) =
+            (queries::cfg(db, function).as_ref(), queries::dom_tree(db, function).as_ref())
+        else {
+            continue;
+        };
+        let right = Right { db, function };
+        let (fast, slow) = with_code(db, function, &right, |code, around| {
+            let memory = PrivateMemory::without_origins(code, around, cfg, dom);
+            let graph = (&**cfg, &**dom);
+            (
+                memory_kinds(code, around, graph, &memory, &Alone),
+                memory_kinds_by_rounds(code, around, graph, &memory, &Alone),
+            )
+        });
+        assert!(fast == slow, "{text}");
+        compared += 1;
+    }
+    compared
 }

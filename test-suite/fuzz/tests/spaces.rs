@@ -10,7 +10,7 @@ use phalanx::{
     transform::{Event, Manager, Options, Pipeline, Registry, code::Code},
 };
 use phalanx_fuzz::{
-    spaces::{Tally, check, program, run},
+    spaces::{Tally, check, program, run, twins},
     transforms,
 };
 use phalanx_testing::llvm_tools;
@@ -26,6 +26,13 @@ fn pointers_lead_where_they_are_said_to() {
     println!("{launches} launches, {claims} claims, {exact} exact, {refined} refined");
     assert!(unsound.is_empty(), "{} wrong claims, first {}", unsound.len(), unsound[0]);
     assert!(*launches > 300 && *claims > 20_000 && *exact > 10_000 && *refined > 100, "{all:?}");
+}
+
+#[test]
+fn the_solver_gives_what_rounds_give() {
+    let rng = &mut SmallRng::seed_from_u64(7);
+    let compared: usize = (0..200).map(|_| twins(rng)).sum();
+    assert!(compared > 1000, "{compared}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod memory_ssa;
 mod readme;
 mod run;
 mod sarif_format;
+mod spaces;
 
 use phalanx_testing::llvm_tools::{self, Program};
 

@@ -9,6 +9,7 @@
 //! | answer | because |
 //! |---|---|
 //! | no | the address spaces do not overlap |
+//! | no | the addresses lead to different memories, as far as [`spaces`](crate::spaces) knows |
 //! | no, partial, must | both are made from one address by constant steps: ranges are compared |
 //! | no | made from two different objects: stack slots, variables of the module, `noalias` arguments, results of `noalias` calls |
 //! | no | a stack slot, and an argument |
@@ -30,7 +31,10 @@ use phalanx_target::address_space::AddressSpace;
 
 use super::private::{PrivateMemory, value_type};
 use super::sizes::TypeSizes;
-use crate::lower::{Code, Surroundings};
+use crate::{
+    lower::{Code, Surroundings},
+    spaces::{MemoryKinds, SpaceModel},
+};
 
 /// How two accesses relate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,6 +77,7 @@ pub struct AliasQuery<'a> {
     private: &'a PrivateMemory,
     is_variable: &'a dyn Fn(GlobalName) -> bool,
     sizes: TypeSizes<'a>,
+    kinds: Option<&'a MemoryKinds>,
 }
 
 /// What an address is made from, as far as that is an object.
@@ -114,7 +119,20 @@ impl<'a> AliasQuery<'a> {
         is_variable: &'a dyn Fn(GlobalName) -> bool,
     ) -> Self {
         let sizes = TypeSizes::new(code.context, around.layout);
-        Self { code, around, private, is_variable, sizes }
+        Self { code, around, private, is_variable, sizes, kinds: None }
+    }
+
+    /// The same, with what is known of where addresses lead.
+    #[must_use]
+    pub fn with_kinds(self, kinds: Option<&'a MemoryKinds>) -> Self {
+        Self { kinds, ..self }
+    }
+
+    /// Whether both addresses may lead to one memory.
+    fn may_meet(&self, a: Value, b: Value) -> bool {
+        let Some(kinds) = self.kinds else { return true };
+        let model = SpaceModel::new(self.around.target.architecture());
+        model.may_overlap(kinds.of(a), kinds.of(b))
     }
 
     /// What a load, store or atomic operation accesses.
@@ -140,6 +158,9 @@ impl<'a> AliasQuery<'a> {
         if let (Some(a), Some(b)) = (self.space(a.address), self.space(b.address))
             && !a.may_overlap(b)
         {
+            return Alias::No;
+        }
+        if !self.may_meet(a.address, b.address) {
             return Alias::No;
         }
         let (from, to) = (self.address(a.address), self.address(b.address));

@@ -108,6 +108,21 @@ pub fn memory_kinds(
     solver.finish()
 }
 
+/// As [`memory_kinds`], by rounds over everything until nothing grows: the slow twin.
+#[cfg(any(test, feature = "testing"))]
+#[must_use]
+pub fn memory_kinds_by_rounds(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    graph: (&Cfg, &DomTree),
+    memory: &PrivateMemory,
+    facts: &dyn SpaceFacts,
+) -> MemoryKinds {
+    let mut solver = solve::Solver::new(code, around, graph, memory, facts, false);
+    solver.solve_by_rounds();
+    solver.finish()
+}
+
 /// Whether a value of a type can hold an address at all: pointers, integers of their width, and what is made of such.
 #[must_use]
 pub fn may_hold_address(code: Code<'_>, ty: Type) -> bool {

@@ -151,10 +151,11 @@ fn said(code: Code<'_>, condition: Value, truth: bool) -> Said {
     all
 }
 
-/// What is left when a test for a space has this result. Null is in no space, or in that of device memory, as the target likes.
+/// What is left when a test for a space has this result. Null is in no space but that of device memory, if the target likes.
 fn bound(space: SpaceSet, truth: bool) -> SpaceSet {
     match truth {
-        true => space | SpaceSet::NOWHERE,
+        true if space.contains(SpaceSet::GLOBAL) => space | SpaceSet::NOWHERE,
+        true => space,
         false => SpaceSet::ALL.without(space),
     }
 }

@@ -228,6 +228,20 @@ impl SpaceModel {
         }
     }
 
+    /// Whether something that one set leads to and something that another does can be the same bytes. On AMDGPU constant memory and
+    /// what descriptors describe are device memory; of spaces without a meaning nothing is known.
+    #[must_use]
+    pub fn may_overlap(self, a: SpaceSet, b: SpaceSet) -> bool {
+        let described = SpaceSet::BUFFER | SpaceSet::RESOURCE | SpaceSet::STRIDED;
+        let device = match self.architecture {
+            Architecture::Nvptx => SpaceSet::EMPTY,
+            _ => SpaceSet::GLOBAL | SpaceSet::CONSTANT | described,
+        };
+        let (a, b) = (a.memories(), b.memories());
+        let is_odd = |set: SpaceSet| set.is_empty() || set.contains(SpaceSet::OTHER);
+        is_odd(a) || is_odd(b) || a.meets(b) || a.meets(device) && b.meets(device)
+    }
+
     /// The space of fewest memories that has the addresses of all of a set. None if only one that has no conversion has, or none.
     #[must_use]
     pub fn narrowest(self, set: SpaceSet) -> Option<u32> {
@@ -265,6 +279,12 @@ mod tests {
                     // SPIR-V's generic space has what it can be cast from, which is more than constant memory is.
                     if x.contains(y) && architecture != Architecture::Spirv {
                         assert!(model.of(a).contains(model.of(b)), "{architecture:?} {a} {b}");
+                    }
+                    if x.may_overlap(y) && architecture != Architecture::Spirv {
+                        assert!(
+                            model.may_overlap(model.of(a), model.of(b)),
+                            "{architecture:?} {a} {b}"
+                        );
                     }
                     if !x.may_overlap(y) && architecture != Architecture::Spirv {
                         assert!(!model.of(a).meets(model.of(b)), "{architecture:?} {a} {b}");

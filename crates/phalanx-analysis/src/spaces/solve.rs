@@ -207,6 +207,21 @@ impl<'a> Solver<'a> {
         }
     }
 
+    /// The same by rounds over all nodes, last ones first, until nothing grows: slow, and plainly the least fixpoint.
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn solve_by_rounds(&mut self) {
+        self.sweep();
+        self.sets.fill(0);
+        let nodes = self.nodes.clone();
+        let mut grows = true;
+        while std::mem::take(&mut grows) {
+            for &node in nodes.iter().rev() {
+                let set = self.evaluate(node as usize);
+                grows |= std::mem::replace(&mut self.sets[node as usize], set) != set;
+            }
+        }
+    }
+
     /// Who reads each node.
     fn users(&mut self) -> Users {
         let mut edges: Vec<(u32, u32)> = Vec::new();
@@ -250,6 +265,7 @@ impl<'a> Solver<'a> {
                         &code.body.operands(inst)[..1]
                     }
                     Opcode::Store => &code.body.operands(inst)[1..],
+                    Opcode::ICmp => code.body.operands(inst),
                     opcode if opcode.is_call() => code.body.call_args(inst),
                     _ => &[],
                 };

@@ -14,7 +14,7 @@ use phalanx_ir::{
 use phalanx_target::AddressSpace;
 
 use super::facts::{NO_CALLEES, with_code};
-use super::{callees, cfg, dom_tree, module_index};
+use super::{callees, cfg, dom_tree, memory_kinds, module_index};
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -90,7 +90,7 @@ pub fn may_alias_by_type(db: &dyn Db, function: FunctionInput, a: InstId, b: Ins
 
 /// Answers questions about what aliases in a function. Not a query.
 ///
-/// *Reads* what [`memory_ssa`] does, [`module_index`].
+/// *Reads* what [`memory_ssa`] does, [`module_index`], [`memory_kinds`].
 pub fn with_aliases<R>(
     db: &dyn Db,
     function: FunctionInput,
@@ -100,7 +100,8 @@ pub fn with_aliases<R>(
     let index = module_index(db, function.module(db));
     let is_variable = |name| matches!(index.find(name), Some(GlobalIndex::Variable(_)));
     with_code(db, function, callees(db, function), |code, around| {
-        ask(&mut AliasQuery::new(code, around, memory.private(), &is_variable))
+        let kinds = memory_kinds(db, function).as_ref();
+        ask(&mut AliasQuery::new(code, around, memory.private(), &is_variable).with_kinds(kinds))
     })
 }
 

@@ -6,7 +6,7 @@ use phalanx_analysis::{
 };
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
-    InstId, Opcode, TypeKind, Value, ValueKind,
+    ConstKind, InstId, Opcode, TypeKind, Value, ValueKind,
     data_layout::DataLayout,
     flow::block_of,
     inst::{InstFlags, IntPredicate},
@@ -218,9 +218,12 @@ impl Planner<'_> {
         let body = self.code.body;
         let operands = body.operands(inst);
         let is_nothing = |index: usize| {
-            self.is_generic(operands[index])
-                && operands[index].as_const().is_some()
-                && self.kinds.of(operands[index]).memories().is_empty()
+            let constant = operands[index].as_const();
+            let kind = constant.map(|constant| &self.code.context.const_data(constant).kind);
+            matches!(
+                kind,
+                Some(ConstKind::Null | ConstKind::Zero | ConstKind::Undef | ConstKind::Poison)
+            )
         };
         let space = match spaces {
             (Some(a), Some(b)) if a == b => a,

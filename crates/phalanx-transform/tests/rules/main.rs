@@ -5,6 +5,7 @@ mod combine_ballots;
 mod convergence_tokens;
 mod dce;
 mod early_cse;
+mod infer_address_spaces;
 mod infer_convergence_attrs;
 mod inst_simplify;
 mod licm;

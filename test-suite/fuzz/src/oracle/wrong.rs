@@ -92,9 +92,10 @@ impl CallFacts for WrongFacts<'_> {
     }
 }
 
-struct Right<'a> {
-    db: &'a Database,
-    function: FunctionInput,
+/// What is right.
+pub(crate) struct Right<'a> {
+    pub(crate) db: &'a Database,
+    pub(crate) function: FunctionInput,
 }
 
 impl CallFacts for Right<'_> {
@@ -108,7 +109,7 @@ impl CallFacts for Right<'_> {
     }
 }
 
-fn with_code<R>(
+pub(crate) fn with_code<R>(
     db: &Database,
     function: FunctionInput,
     calls: &dyn CallFacts,

@@ -1,0 +1,156 @@
+//! `infer-address-spaces`
+
+use expect_test::{Expect, expect};
+
+/// The accesses, casts and calls of the functions after the pass.
+fn check(functions: &str, expected: &Expect) {
+    let (mut db, module) = crate::load(functions);
+    crate::run(&mut db, module, "infer-address-spaces");
+    let text = crate::print(&db, module);
+    let is_shown = |line: &&str| {
+        ["load", "store", "call", "cast", "phi", "define", "icmp", "ret i1"]
+            .iter()
+            .any(|word| line.contains(word))
+    };
+    let shown: Vec<&str> = text.lines().filter(is_shown).collect();
+    expected.assert_eq(&(shown.join("\n") + "\n"));
+}
+
+#[test]
+fn an_argument_of_a_function_that_the_module_alone_calls() {
+    check(
+        "define internal i32 @leads(ptr %p) {
+           %v = load i32, ptr %p
+           ret i32 %v
+         }
+         define amdgpu_kernel void @k(ptr addrspace(3) %l, ptr addrspace(3) %m) {
+           %a = addrspacecast ptr addrspace(3) %l to ptr
+           %b = addrspacecast ptr addrspace(3) %m to ptr
+           %x = call i32 @leads(ptr %a)
+           %y = call i32 @leads(ptr %b)
+           ret void
+         }",
+        &expect![[r#"
+            define internal i32 @leads(ptr %p) {
+              %1 = addrspacecast ptr %p to ptr addrspace(3)
+              %v = load i32, ptr addrspace(3) %1, align 4
+            define amdgpu_kernel void @k(ptr addrspace(3) %l, ptr addrspace(3) %m) {
+              %a = addrspacecast ptr addrspace(3) %l to ptr
+              %b = addrspacecast ptr addrspace(3) %m to ptr
+              %x = call i32 @leads(ptr %a)
+              %y = call i32 @leads(ptr %b)
+        "#]],
+    );
+}
+
+#[test]
+fn a_pointer_that_was_stored_and_one_from_a_table() {
+    check(
+        "@dev = addrspace(1) global i32 0
+         @table = addrspace(4) constant [2 x ptr] [ptr addrspacecast (ptr addrspace(1) @dev to ptr), ptr null]
+         define void @f(ptr addrspace(3) %l, i32 %i) {
+           %slot = alloca ptr, addrspace(5)
+           %a = addrspacecast ptr addrspace(3) %l to ptr
+           store ptr %a, ptr addrspace(5) %slot
+           %b = load ptr, ptr addrspace(5) %slot
+           store i32 1, ptr %b
+           %t = getelementptr [2 x ptr], ptr addrspace(4) @table, i32 0, i32 %i
+           %c = load ptr, ptr addrspace(4) %t
+           store i32 2, ptr %c
+           ret void
+         }",
+        &expect![[r#"
+            define void @f(ptr addrspace(3) %l, i32 %i) {
+              %a = addrspacecast ptr addrspace(3) %l to ptr
+              store ptr %a, ptr addrspace(5) %slot, align 8
+              %b = load ptr, ptr addrspace(5) %slot, align 8
+              %1 = addrspacecast ptr %b to ptr addrspace(3)
+              store i32 1, ptr addrspace(3) %1, align 4
+              %c = load ptr, ptr addrspace(4) %t, align 8
+              %2 = addrspacecast ptr %c to ptr addrspace(1)
+              store i32 2, ptr addrspace(1) %2, align 4
+        "#]],
+    );
+}
+
+#[test]
+fn a_test_of_the_address() {
+    check(
+        "declare i1 @llvm.amdgcn.is.shared(ptr)
+         define void @f(ptr %p) {
+         entry:
+           %s = call i1 @llvm.amdgcn.is.shared(ptr %p)
+           br i1 %s, label %yes, label %no
+         yes:
+           store i32 1, ptr %p
+           %again = call i1 @llvm.amdgcn.is.shared(ptr %p)
+           br i1 %again, label %end, label %no
+         no:
+           store i32 2, ptr %p
+           br label %end
+         end:
+           ret void
+         }",
+        &expect![[r#"
+            define void @f(ptr %p) {
+              %s = call i1 @llvm.amdgcn.is.shared(ptr %p)
+              %0 = addrspacecast ptr %p to ptr addrspace(3)
+              store i32 1, ptr addrspace(3) %0, align 4
+              store i32 2, ptr %p, align 4
+        "#]],
+    );
+}
+
+/// The cast of a pointer that may be null, to the workgroup's memory and back, need not be null.
+#[test]
+fn a_comparison_with_null_stays_where_null_is_another_number() {
+    check(
+        "define i1 @f(ptr addrspace(3) %l, ptr addrspace(1) %g) {
+           %a = addrspacecast ptr addrspace(3) %l to ptr
+           %b = addrspacecast ptr addrspace(1) %g to ptr
+           %x = icmp eq ptr %a, null
+           %y = icmp eq ptr %b, null
+           %z = and i1 %x, %y
+           ret i1 %z
+         }",
+        &expect![[r#"
+            define i1 @f(ptr addrspace(3) %l, ptr addrspace(1) %g) {
+              %a = addrspacecast ptr addrspace(3) %l to ptr
+              %x = icmp eq ptr %a, null
+              %y = icmp eq ptr addrspace(1) %g, addrspacecast (ptr null to ptr addrspace(1))
+              ret i1 %z
+        "#]],
+    );
+}
+
+#[test]
+fn a_chain_that_others_read_as_well() {
+    check(
+        "declare void @take(ptr)
+         define amdgpu_kernel void @k(ptr %p, i32 %n) {
+         entry:
+           br label %loop
+         loop:
+           %q = phi ptr [ %p, %entry ], [ %next, %loop ]
+           %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+           store i32 %i, ptr %q
+           call void @take(ptr %q)
+           %next = getelementptr inbounds i32, ptr %q, i64 1
+           %j = add i32 %i, 1
+           %c = icmp eq i32 %j, %n
+           br i1 %c, label %end, label %loop
+         end:
+           ret void
+         }",
+        &expect![[r#"
+            define amdgpu_kernel void @k(ptr %p, i32 %n) {
+              %0 = addrspacecast ptr %p to ptr addrspace(1)
+              %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+              %q = phi ptr addrspace(1) [ %0, %entry ], [ %next, %loop ]
+              %1 = addrspacecast ptr addrspace(1) %q to ptr
+              store i32 %i, ptr addrspace(1) %q, align 4
+              call void @take(ptr %1)
+              %c = icmp eq i32 %j, %n
+        "#]],
+    );
+}
