@@ -21,7 +21,6 @@ fn campaign(pipeline: (&str, bool), seeds: std::ops::Range<u64>, blocks: usize) 
         let tally = check(&Registry::standard(), &text, pipeline, seed, 2);
         all.merge(tally.unwrap_or_else(|error| panic!("{error}")));
     }
-    println!("{}: {all:?}", pipeline.0);
     all
 }
 
@@ -29,6 +28,7 @@ fn campaign(pipeline: (&str, bool), seeds: std::ops::Range<u64>, blocks: usize) 
 fn pipelines() {
     for &pipeline in PIPELINES {
         let tally = campaign(pipeline, 0..150, 12);
+        println!("{}: {tally:?}", pipeline.0);
         assert!(tally.changed > 10 && tally.launches > 10 && tally.groups > 100, "{tally:?}");
     }
 }
