@@ -54,7 +54,7 @@ impl Target {
         Target { name: "divergence", run: oracle::divergence, is_slow: false },
         Target { name: "convergence", run: definition::convergence, is_slow: false },
         Target { name: "edits", run: edits::edits, is_slow: false },
-        Target { name: "transforms", run: transforms::transforms, is_slow: false },
         Target { name: "tokens", run: tokens::tokens, is_slow: false },
+        Target { name: "transforms", run: transforms::transforms, is_slow: false },
     ];
 }

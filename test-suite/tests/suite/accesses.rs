@@ -101,20 +101,20 @@ fn stencil() {
         "nvptx",
         "32x8",
         expect![[r#"
-        kernel @_Z9heat_stepILi1EEvPKfPfii line 20
-          39 of 67 values divergent, 3 of 6 branches, 1 of 2 cycles
-          memory accesses
-              71  gather  %42 = load float, ptr %41, align 4
-              74  gather  store float %42, ptr %44, align 4
-              85  broadcast 128 bytes in 1 x 128 or 1 x 32  %51 = load float, ptr addrspacecast (ptr addrspace(4) @weights to ptr), align 4
-              91  consecutive 128 bytes in 2 x 128 or 5 x 32  %57 = load float, ptr %56, align 4
-              94  broadcast 128 bytes in 1 x 128 or 1 x 32  %60 = load float, ptr getelementptr inbounds nuw (i8, ptr addrspacecast (ptr addrspace(4) @weights to ptr), i64 4), align 4
-              97  consecutive 128 bytes in 2 x 128 or 5 x 32  %63 = load float, ptr %62, align 4
-              99  consecutive 128 bytes in 2 x 128 or 5 x 32  %65 = load float, ptr %64, align 4
-             102  consecutive 128 bytes in 2 x 128 or 5 x 32  %68 = load float, ptr %67, align 4
-             106  consecutive 128 bytes in 2 x 128 or 5 x 32  %72 = load float, ptr %71, align 4
-             114  gather  store float %75, ptr %79, align 4
-    "#]],
+            kernel @_Z9heat_stepILi1EEvPKfPfii line 20
+              39 of 67 values divergent, 3 of 6 branches, 1 of 2 cycles
+              memory accesses
+                  71  gather  %42 = load float, ptr %41, align 4
+                  74  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %42, ptr %44, align 4
+                  85  broadcast 128 bytes in 1 x 128 or 1 x 32  %51 = load float, ptr addrspacecast (ptr addrspace(4) @weights to ptr), align 4
+                  91  consecutive 128 bytes in 2 x 128 or 5 x 32  %57 = load float, ptr %56, align 4
+                  94  broadcast 128 bytes in 1 x 128 or 1 x 32  %60 = load float, ptr getelementptr inbounds nuw (i8, ptr addrspacecast (ptr addrspace(4) @weights to ptr), i64 4), align 4
+                  97  consecutive 128 bytes in 2 x 128 or 5 x 32  %63 = load float, ptr %62, align 4
+                  99  consecutive 128 bytes in 2 x 128 or 5 x 32  %65 = load float, ptr %64, align 4
+                 102  consecutive 128 bytes in 2 x 128 or 5 x 32  %68 = load float, ptr %67, align 4
+                 106  consecutive 128 bytes in 2 x 128 or 5 x 32  %72 = load float, ptr %71, align 4
+                 114  gather  store float %75, ptr %79, align 4
+        "#]],
     );
 }
 
