@@ -39,6 +39,7 @@ mod graph_slot;
 mod legality;
 mod loads;
 mod memory;
+mod passed;
 mod shape;
 mod spaces;
 mod summaries;

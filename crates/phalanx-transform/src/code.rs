@@ -6,19 +6,17 @@
 //! Of a call the facts are those that the call site, the declaration and, for an intrinsic, the target's table state: each
 //! may only promise more. Operand bundles other than `convergencectrl` take all promises back.
 
+use phalanx_analysis::memory::effects::of_table;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
     BlockId, Body, Const, Context, Extras, Flow, FunctionHeader, GlobalName, InstId, Opcode, Type,
     TypeKind, Value, ValueKind,
-    attributes::{Access, AttrKind, AttrSetData, MemoryEffects, MemoryLocation},
+    attributes::{AttrKind, AttrSetData, MemoryEffects},
     constant::{ConstKind, Int},
     edit::Transaction,
     inst::{InstFlags, Ordering},
 };
-use phalanx_target::{
-    Intrinsic,
-    intrinsics::{self, Location, MemoryEffect},
-};
+use phalanx_target::{Intrinsic, intrinsics};
 
 /// A function and what it calls.
 #[derive(Copy, Clone)]
@@ -82,25 +80,6 @@ impl CallFacts {
         is_function: false,
         intrinsic: None,
     };
-}
-
-/// What the tables of intrinsics say, in the words of the attribute.
-fn of_table(effect: MemoryEffect) -> MemoryEffects {
-    let access = match (effect.reads, effect.writes) {
-        (false, false) => return MemoryEffects::NONE,
-        (true, false) => Access::Read,
-        (false, true) => Access::Write,
-        (true, true) => Access::ReadWrite,
-    };
-    let arguments = MemoryEffects::only(MemoryLocation::ArgMem, access);
-    let inaccessible = MemoryEffects::only(MemoryLocation::InaccessibleMem, access);
-    match effect.location {
-        Location::None => MemoryEffects::NONE,
-        Location::Argument => arguments,
-        Location::Inaccessible => inaccessible,
-        Location::ArgumentOrInaccessible => arguments.union(inaccessible),
-        Location::Any => MemoryEffects::all(access),
-    }
 }
 
 impl<'a> Code<'a> {

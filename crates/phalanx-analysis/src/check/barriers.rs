@@ -32,7 +32,7 @@
 //!
 //! # How sure it is
 //!
-//! An error needs a [`Witness`]: a branch in control that is uniform, and two threads of which evaluation shows that one goes where the
+//! An error needs a [`Witness`](super::Witness): a branch in control that is uniform, and two threads of which evaluation shows that one goes where the
 //! barrier can be reached and the other where it cannot, at least not in this iteration. Everything else is a warning; a note, when all that is
 //! known against uniformity is that memory may change between the reads of two waves, or that a caller may pass anything.
 //!

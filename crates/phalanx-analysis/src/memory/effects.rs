@@ -66,7 +66,8 @@ pub fn memory_access(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> 
 }
 
 /// What the tables of intrinsics say, in the words of the attribute.
-fn of_table(effect: MemoryEffect) -> MemoryEffects {
+#[must_use]
+pub fn of_table(effect: MemoryEffect) -> MemoryEffects {
     let access = match (effect.reads, effect.writes) {
         (false, false) => return MemoryEffects::NONE,
         (true, false) => Access::Read,

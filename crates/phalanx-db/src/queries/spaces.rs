@@ -14,6 +14,7 @@ use phalanx_ir::{GlobalName, module::GlobalIndex};
 
 use super::calls::{DEPTH, closed_calls, is_local};
 use super::facts::{NO_CALLEES, with_code};
+use super::passed::{Passed, add, unite, within_component};
 use super::summaries::{ROUNDS, known_body};
 use super::{call_place, cfg, dom_tree, module_index, symbols};
 use crate::FunctionInput;
@@ -159,19 +160,15 @@ fn component_returned_spaces(db: &dyn Db, first: FunctionInput) -> Vec<(Function
 ///
 /// *Reads* `header`, `body`, `mentions`, [`memory_kinds`], `symbols`. *Changes when* something else may be passed. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
-fn passed_spaces(db: &dyn Db, function: FunctionInput) -> Vec<(FunctionInput, Vec<SpaceSet>)> {
+fn passed_spaces(db: &dyn Db, function: FunctionInput) -> Passed<SpaceSet> {
     match memory_kinds(db, function) {
         None => Vec::new(),
         Some(kinds) => passed(db, function, kinds),
     }
 }
 
-fn passed(
-    db: &dyn Db,
-    function: FunctionInput,
-    kinds: &MemoryKinds,
-) -> Vec<(FunctionInput, Vec<SpaceSet>)> {
-    let mut all: Vec<(FunctionInput, Vec<SpaceSet>)> = Vec::new();
+fn passed(db: &dyn Db, function: FunctionInput, kinds: &MemoryKinds) -> Passed<SpaceSet> {
+    let mut all: Passed<SpaceSet> = Vec::new();
     let calls = closed_calls(db, function);
     if calls.is_empty() {
         return all;
@@ -185,24 +182,10 @@ fn passed(
                     *into = from;
                 }
             }
-            match all.iter_mut().find(|(of, _)| *of == callee) {
-                None => all.push((callee, sets)),
-                Some((_, known)) => {
-                    unite(known, &sets);
-                }
-            }
+            add(&mut all, callee, sets);
         }
     });
     all
-}
-
-fn unite(into: &mut [SpaceSet], from: &[SpaceSet]) -> bool {
-    let mut grew = false;
-    for (into, &from) in into.iter_mut().zip(from) {
-        grew |= !into.contains(from);
-        *into |= from;
-    }
-    grew
 }
 
 fn from_outside(db: &dyn Db, function: FunctionInput) -> Vec<SpaceSet> {
@@ -247,26 +230,8 @@ fn component_argument_spaces(
     let start = |&member: &FunctionInput| {
         (member, call_place(db, member).is_closed.then(|| from_outside(db, member)))
     };
-    let mut found: Vec<(FunctionInput, Option<Vec<SpaceSet>>)> =
-        members.iter().map(start).collect();
-    for _ in 0..ROUNDS {
-        let mut is_stable = true;
-        for at in 0..found.len() {
-            let member = found[at].0;
-            // Nothing is known of more arguments than there are.
-            let arguments = found[at].1.clone().unwrap_or_default();
-            let known = Known { db, function: member, found: &[], arguments: Some(&arguments) };
-            let Some(kinds) = kinds(db, member, &known) else { continue };
-            for (callee, sets) in passed(db, member, &kinds) {
-                let known = found.iter_mut().find(|(of, _)| *of == callee);
-                if let Some((_, Some(known))) = known {
-                    is_stable &= !unite(known, &sets);
-                }
-            }
-        }
-        if is_stable {
-            return found;
-        }
-    }
-    members.iter().map(|&member| (member, None)).collect()
+    within_component(members.iter().map(start).collect(), |member, arguments| {
+        let known = Known { db, function: member, found: &[], arguments: Some(arguments) };
+        kinds(db, member, &known).map_or_else(Vec::new, |kinds| passed(db, member, &kinds))
+    })
 }

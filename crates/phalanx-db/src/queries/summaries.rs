@@ -22,6 +22,7 @@ use rustc_hash::FxHashMap;
 
 use super::calls::{DEPTH, closed_calls, is_local};
 use super::facts::{NO_CALLEES, flow_facts, with_code_and};
+use super::passed::{Passed, add, unite, within_component};
 use super::{call_place, cfg, divergence, dom_tree, launch_facts, postdom_tree, symbols};
 use crate::FunctionInput;
 
@@ -164,7 +165,7 @@ pub(super) fn callee_summaries(db: &dyn Db, function: FunctionInput) -> Vec<(Glo
 /// *Reads* `header`, `flow`, `body`, `mentions`, [`divergence()`], `symbols`. *Changes when* an argument's sources
 /// do. *Cost* O(calls) after those.
 #[salsa::tracked(returns(ref))]
-fn passed_arguments(db: &dyn Db, function: FunctionInput) -> Vec<(FunctionInput, Vec<SourceSet>)> {
+fn passed_arguments(db: &dyn Db, function: FunctionInput) -> Passed<SourceSet> {
     match divergence(db, function) {
         None => Vec::new(),
         Some(answer) => passed(db, function, answer),
@@ -172,12 +173,8 @@ fn passed_arguments(db: &dyn Db, function: FunctionInput) -> Vec<(FunctionInput,
 }
 
 /// As [`passed_arguments`], by an answer that is at hand.
-fn passed(
-    db: &dyn Db,
-    function: FunctionInput,
-    answer: &Divergence,
-) -> Vec<(FunctionInput, Vec<SourceSet>)> {
-    let mut all: Vec<(FunctionInput, Vec<SourceSet>)> = Vec::new();
+fn passed(db: &dyn Db, function: FunctionInput, answer: &Divergence) -> Passed<SourceSet> {
+    let mut all: Passed<SourceSet> = Vec::new();
     let calls = KnownCalls { arguments: Some(&[]), ..KnownCalls::new(db, function) };
     with_code_and(db, function, NO_CALLEES, &calls, |code, _| {
         for (inst, callee) in closed_calls(db, function) {
@@ -189,24 +186,10 @@ fn passed(
                     *into = from;
                 }
             }
-            match all.iter_mut().find(|(of, _)| *of == callee) {
-                None => all.push((callee, sources)),
-                Some((_, known)) => {
-                    unite(known, &sources);
-                }
-            }
+            add(&mut all, callee, sources);
         }
     });
     all
-}
-
-fn unite(into: &mut [SourceSet], from: &[SourceSet]) -> bool {
-    let mut grew = false;
-    for (into, &from) in into.iter_mut().zip(from) {
-        grew |= !into.contains(from);
-        *into |= from;
-    }
-    grew
 }
 
 /// Callers that are asked together: a group without an edited one is validated in one step, of others each caller is looked at.
@@ -287,34 +270,12 @@ fn component_arguments(
         let known = call_place(db, member).is_closed.then(|| from_outside(db, member));
         (member, known.map(|sources| without_copies(db, member, sources)))
     };
-    let mut found: Vec<(FunctionInput, Option<Vec<SourceSet>>)> =
-        members.iter().map(start).collect();
-    for _ in 0..ROUNDS {
-        let mut is_stable = true;
-        for at in 0..found.len() {
-            let member = found[at].0;
-            // Nothing is known of more arguments than there are.
-            let arguments = found[at].1.clone().unwrap_or_default();
-            for (callee, sources) in passed_with(db, member, &arguments) {
-                let known = found.iter_mut().find(|(of, _)| *of == callee);
-                if let Some((_, Some(known))) = known {
-                    is_stable &= !unite(known, &sources);
-                }
-            }
-        }
-        if is_stable {
-            return found;
-        }
-    }
-    members.iter().map(|&member| (member, None)).collect()
+    let start = members.iter().map(start).collect();
+    within_component(start, |member, arguments| passed_with(db, member, arguments))
 }
 
 /// What a function passes when its own arguments have these sources.
-fn passed_with(
-    db: &dyn Db,
-    function: FunctionInput,
-    arguments: &[SourceSet],
-) -> Vec<(FunctionInput, Vec<SourceSet>)> {
+fn passed_with(db: &dyn Db, function: FunctionInput, arguments: &[SourceSet]) -> Passed<SourceSet> {
     let calls = KnownCalls { arguments: Some(arguments), ..KnownCalls::new(db, function) };
     let (Some(cfg), Some(dom)) = (cfg(db, function).as_ref(), dom_tree(db, function).as_ref())
     else {

@@ -1,0 +1,77 @@
+//! What callers pass to functions of which all callers are known, of facts that are sets: sources of divergence, memory spaces.
+//!
+//! What is known of an argument is the union of what the calls pass. Functions in recursion with each other are gone through together, from
+//! what others pass them, until nothing grows: the least fixpoint, since sets only grow.
+
+use phalanx_analysis::spaces::SpaceSet;
+use phalanx_target::SourceSet;
+
+use super::summaries::ROUNDS;
+use crate::FunctionInput;
+
+/// A set that says something about an argument.
+pub(super) trait Facts: Copy + PartialEq + std::ops::BitOrAssign {
+    /// Whether all of another set is in it.
+    fn contains(self, other: Self) -> bool;
+}
+
+impl Facts for SourceSet {
+    fn contains(self, other: Self) -> bool {
+        SourceSet::contains(self, other)
+    }
+}
+
+impl Facts for SpaceSet {
+    fn contains(self, other: Self) -> bool {
+        SpaceSet::contains(self, other)
+    }
+}
+
+/// What functions are passed, by callee: a set per parameter.
+pub(super) type Passed<S> = Vec<(FunctionInput, Vec<S>)>;
+
+/// Adds sets position by position; whether one grew.
+pub(super) fn unite<S: Facts>(into: &mut [S], from: &[S]) -> bool {
+    let mut grew = false;
+    for (into, &from) in into.iter_mut().zip(from) {
+        grew |= !into.contains(from);
+        *into |= from;
+    }
+    grew
+}
+
+/// Adds what one call passes.
+pub(super) fn add<S: Facts>(all: &mut Passed<S>, callee: FunctionInput, sets: Vec<S>) {
+    match all.iter_mut().find(|(of, _)| *of == callee) {
+        None => all.push((callee, sets)),
+        Some((_, known)) => {
+            unite(known, &sets);
+        }
+    }
+}
+
+/// The arguments of functions in recursion with each other, from what others pass them, and from what each passes when its own
+/// arguments are these. `None` is for those not all of whose callers are known, and for all of them when it takes too long.
+pub(super) fn within_component<S: Facts>(
+    mut found: Vec<(FunctionInput, Option<Vec<S>>)>,
+    mut passed_by: impl FnMut(FunctionInput, &[S]) -> Passed<S>,
+) -> Vec<(FunctionInput, Option<Vec<S>>)> {
+    for _ in 0..ROUNDS {
+        let mut is_stable = true;
+        for at in 0..found.len() {
+            // Nothing is known of more arguments than there are.
+            let arguments = found[at].1.clone().unwrap_or_default();
+            for (callee, sets) in passed_by(found[at].0, &arguments) {
+                let known = found.iter_mut().find(|(of, _)| *of == callee);
+                if let Some((_, Some(known))) = known {
+                    is_stable &= !unite(known, &sets);
+                }
+            }
+        }
+        if is_stable {
+            return found;
+        }
+    }
+    found.iter_mut().for_each(|(_, arguments)| *arguments = None);
+    found
+}
