@@ -315,6 +315,25 @@ text_enum! {
     }
 }
 
+impl IntPredicate {
+    /// Whether it holds of two numbers that compare like this when their bits are read without a sign, and with one.
+    #[must_use]
+    pub fn holds(self, unsigned: std::cmp::Ordering, signed: std::cmp::Ordering) -> bool {
+        match self {
+            Self::Eq => unsigned.is_eq(),
+            Self::Ne => unsigned.is_ne(),
+            Self::Ugt => unsigned.is_gt(),
+            Self::Uge => unsigned.is_ge(),
+            Self::Ult => unsigned.is_lt(),
+            Self::Ule => unsigned.is_le(),
+            Self::Sgt => signed.is_gt(),
+            Self::Sge => signed.is_ge(),
+            Self::Slt => signed.is_lt(),
+            Self::Sle => signed.is_le(),
+        }
+    }
+}
+
 text_enum! {
     /// Predicates of `fcmp`.
     FloatPredicate {

@@ -340,3 +340,28 @@ fn an_instruction_is_in_one_place() {
     let inst = body.push(block(0), data(Opcode::Fence), &[]);
     body.append(block(1), inst);
 }
+
+/// Predicates of `icmp` mean what they mean for numbers of eight bits.
+#[test]
+fn predicates_hold_as_of_numbers() {
+    use phalanx_ir::inst::IntPredicate as P;
+    let numbers = [0u8, 1, 2, 126, 127, 128, 129, 254, 255];
+    for (a, b) in numbers.iter().flat_map(|&a| numbers.map(|b| (a, b))) {
+        let (x, y) = (a as i8, b as i8);
+        let expected = [
+            (P::Eq, a == b),
+            (P::Ne, a != b),
+            (P::Ugt, a > b),
+            (P::Uge, a >= b),
+            (P::Ult, a < b),
+            (P::Ule, a <= b),
+            (P::Sgt, x > y),
+            (P::Sge, x >= y),
+            (P::Slt, x < y),
+            (P::Sle, x <= y),
+        ];
+        for (predicate, holds) in expected {
+            assert_eq!(predicate.holds(a.cmp(&b), x.cmp(&y)), holds, "{predicate:?} {a} {b}");
+        }
+    }
+}

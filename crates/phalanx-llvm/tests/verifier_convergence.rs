@@ -7,13 +7,14 @@
 //! The same for those of LLVM's own tests that use the operations: whole files, and each of their functions without the others, so that
 //! an error in one hides none.
 
-#![allow(clippy::disallowed_methods, reason = "the corpus is files")]
-
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf, sync::Arc};
 
 use phalanx_ir::{Context, Verifier};
 use phalanx_llvm::parse_module;
-use phalanx_testing::llvm_tools::{Program, require, require_corpus};
+use phalanx_testing::{
+    files,
+    llvm_tools::{Program, require, require_corpus},
+};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 
 const HEAD: &str = "\
@@ -158,8 +159,7 @@ fn files_with_tokens(folder: PathBuf) -> Vec<(PathBuf, String)> {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|ending| ending == "ll") {
-                let text =
-                    String::from_utf8_lossy(&fs::read(&path).expect("readable")).into_owned();
+                let text = String::from_utf8_lossy(&files::bytes(&path)).into_owned();
                 if text.contains("experimental.convergence") || text.contains("convergencectrl") {
                     found.push((path, text));
                 }

@@ -169,20 +169,7 @@ pub(crate) fn integer(
 
 /// A comparison of integers or addresses of `bits` bits.
 pub(crate) fn compare(predicate: IntPredicate, bits: u32, a: u128, b: u128) -> bool {
-    use IntPredicate as P;
-    let (sa, sb) = (signed(a, bits), signed(b, bits));
-    match predicate {
-        P::Eq => a == b,
-        P::Ne => a != b,
-        P::Ugt => a > b,
-        P::Uge => a >= b,
-        P::Ult => a < b,
-        P::Ule => a <= b,
-        P::Sgt => sa > sb,
-        P::Sge => sa >= sb,
-        P::Slt => sa < sb,
-        P::Sle => sa <= sb,
-    }
+    predicate.holds(a.cmp(&b), signed(a, bits).cmp(&signed(b, bits)))
 }
 
 /// A conversion between numbers. Addresses are the caller's business.

@@ -4,6 +4,7 @@ pub mod abstract_families;
 pub mod abstract_oracle;
 pub mod abstract_program;
 pub mod compare;
+pub mod files;
 pub mod generate;
 pub mod giants;
 pub mod inlined;

@@ -400,19 +400,7 @@ impl Operation {
 
 /// Whether a comparison of integers holds.
 fn int_holds(predicate: IntPredicate, (a, b): (u128, u128), bits: u32) -> bool {
-    let (sa, sb) = (signed(a, bits), signed(b, bits));
-    match predicate {
-        IntPredicate::Eq => a == b,
-        IntPredicate::Ne => a != b,
-        IntPredicate::Ugt => a > b,
-        IntPredicate::Uge => a >= b,
-        IntPredicate::Ult => a < b,
-        IntPredicate::Ule => a <= b,
-        IntPredicate::Sgt => sa > sb,
-        IntPredicate::Sge => sa >= sb,
-        IntPredicate::Slt => sa < sb,
-        IntPredicate::Sle => sa <= sb,
-    }
+    predicate.holds(a.cmp(&b), signed(a, bits).cmp(&signed(b, bits)))
 }
 
 /// Whether a comparison of numbers that are no NaN holds.

@@ -1,12 +1,8 @@
 //! Claims about loads held against execution, on random programs.
 
-#![allow(clippy::disallowed_methods, reason = "tests read files")]
-
-use std::fs;
-
 use phalanx_analysis::loads::Omitted;
 use phalanx_fuzz::loads::{LoadTally, check, check_random, random_text};
-use phalanx_testing::llvm_tools::workspace_root;
+use phalanx_testing::{files, llvm_tools::workspace_root};
 
 #[test]
 fn random_programs() {
@@ -34,7 +30,7 @@ fn without_a_rule_execution_finds_the_answer_wrong() {
         (Omitted::Uniformity, "uniformity"),
     ] {
         let path = workspace_root().join(format!("test-suite/controls/loads_{name}.ll"));
-        let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let text = files::text(&path);
         let wrong = |seed, omitted| check(&text, seed, 1, omitted).expect("well-formed").wrong;
         assert!((0..50).any(|seed| !wrong(seed, Some(omitted)).is_empty()), "{name}");
         assert!((0..50).all(|seed| wrong(seed, None).is_empty()), "{name}");

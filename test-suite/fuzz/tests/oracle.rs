@@ -1,5 +1,4 @@
 //! Claims of uniformity held against execution, on random programs and on those that once refuted one.
-#![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use std::fs;
 
@@ -11,7 +10,10 @@ use phalanx_fuzz::oracle::{
     Effort, Tally, Without, Wrong, check, check_calls, check_random, check_without, random_program,
     runnable, runnable_alone,
 };
-use phalanx_testing::llvm_tools::{require, workspace_root};
+use phalanx_testing::{
+    files,
+    llvm_tools::{require, workspace_root},
+};
 
 #[test]
 fn random_programs() {
@@ -37,7 +39,7 @@ fn programs_that_once_refuted_a_claim() {
     let folder = workspace_root().join("test-suite/regressions");
     let Ok(entries) = fs::read_dir(&folder) else { return };
     for entry in entries.flatten() {
-        let text = fs::read_to_string(entry.path()).expect("a kept program is readable");
+        let text = files::text(entry.path());
         for seed in 0..20 {
             let tally =
                 check(&text, "f", seed, Effort::default()).expect("a kept program is well-formed");
@@ -49,7 +51,7 @@ fn programs_that_once_refuted_a_claim() {
 /// Whether running a program of the folder of controls shows that an answer is wrong.
 fn is_refuted(name: &str, check: impl Fn(&str, u64) -> Option<Tally>) -> bool {
     let path = workspace_root().join(format!("test-suite/controls/{name}.ll"));
-    let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let text = files::text(&path);
     (0..100).any(|seed| {
         let tally = check(&text, seed).expect("a control is well-formed");
         !tally.unsound.is_empty()

@@ -1,10 +1,12 @@
 //! Random programs run alike with and without convergence control tokens, and claims about them hold.
-#![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use phalanx_fuzz::oracle::{self, Effort};
 use phalanx_fuzz::tokens::{Tally, check, check_distorted, inferred, random};
 use phalanx_fuzz::transforms::{self, PIPELINES};
-use phalanx_testing::llvm_tools::{require, workspace_root};
+use phalanx_testing::{
+    files,
+    llvm_tools::{require, workspace_root},
+};
 use rand::{SeedableRng as _, rngs::SmallRng};
 
 fn campaign(seeds: std::ops::Range<u64>, blocks: usize, distort: bool) -> Tally {
@@ -45,7 +47,7 @@ fn examples_keep_their_groups() {
         ["ballot_continue", "ballot_nested", "nested_rounds", "single_break", "merge_point"];
     for name in ballots {
         let path = workspace_root().join(format!("test-suite/semantics/{name}.ll"));
-        let text = std::fs::read_to_string(path).expect("the example is there");
+        let text = files::text(path);
         let kernel = "@f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) convergent";
         let text = text.replace(&format!("@{name}()"), kernel);
         let tally = check(&text, 1, 6, false);
@@ -82,7 +84,7 @@ fn claims_hold_where_tokens_are_used_outside_of_their_cycle() {
 #[test]
 fn without_tokens_the_oracle_finds_the_answer_wrong() {
     let path = workspace_root().join("test-suite/controls/tokens.ll");
-    let text = std::fs::read_to_string(path).expect("the control is there");
+    let text = files::text(path);
     let is_refuted = |check: &dyn Fn(&str, &str, u64, Effort) -> Option<oracle::Tally>| {
         (0..10).any(|seed| {
             let tally = check(&text, "f", seed, Effort::default());

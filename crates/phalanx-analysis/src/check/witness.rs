@@ -13,7 +13,7 @@ use phalanx_graph::Node;
 use phalanx_ir::{
     InstId, Opcode, Type, TypeKind, Value, ValueKind,
     flow::{block_of, node_of},
-    inst::{InstFlags, IntPredicate},
+    inst::InstFlags,
 };
 use phalanx_target::{LaunchFacts, Scope};
 
@@ -444,19 +444,8 @@ fn evaluate(facts: Facts<'_>, inst: InstId, operands: &[u64], bits: u32, from: u
         Opcode::SExt => Some(signed(a, from) as u64),
         Opcode::Select => Some(if a == 0 { *operands.get(2)? } else { b }),
         Opcode::ICmp => {
-            let (x, y) = (signed(a, from), signed(b, from));
-            Some(u64::from(match data.int_predicate() {
-                IntPredicate::Eq => a == b,
-                IntPredicate::Ne => a != b,
-                IntPredicate::Ugt => a > b,
-                IntPredicate::Uge => a >= b,
-                IntPredicate::Ult => a < b,
-                IntPredicate::Ule => a <= b,
-                IntPredicate::Sgt => x > y,
-                IntPredicate::Sge => x >= y,
-                IntPredicate::Slt => x < y,
-                IntPredicate::Sle => x <= y,
-            }))
+            let signed = signed(a, from).cmp(&signed(b, from));
+            Some(u64::from(data.int_predicate().holds(a.cmp(&b), signed)))
         }
         _ => None,
     }

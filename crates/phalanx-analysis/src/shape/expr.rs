@@ -476,18 +476,5 @@ pub(crate) fn binary(opcode: Opcode, a: u64, b: u64, width: u8) -> Option<u64> {
 }
 
 pub(crate) fn compare(predicate: IntPredicate, a: u64, b: u64, width: u8) -> bool {
-    use IntPredicate as P;
-    let (sa, sb) = (signed(a, width), signed(b, width));
-    match predicate {
-        P::Eq => a == b,
-        P::Ne => a != b,
-        P::Ugt => a > b,
-        P::Uge => a >= b,
-        P::Ult => a < b,
-        P::Ule => a <= b,
-        P::Sgt => sa > sb,
-        P::Sge => sa >= sb,
-        P::Slt => sa < sb,
-        P::Sle => sa <= sb,
-    }
+    predicate.holds(a.cmp(&b), signed(a, width).cmp(&signed(b, width)))
 }
