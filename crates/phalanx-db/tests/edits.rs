@@ -322,6 +322,28 @@ fn uniformity_is_repaired_too() {
     assert_eq!(fixture.ran(), "`callees`, `uniformity`");
 }
 
+/// A function that grows by edits is repaired once it is large.
+#[test]
+fn a_function_that_grows_becomes_large() {
+    let mut fixture = Fixture::new();
+    let function = fixture.function("small");
+    let v3 = fixture.named("small", "v3");
+    assert!(!function.is_large(&fixture.db));
+    keep(fixture.edit("small", |edit| {
+        for _ in 0..400 {
+            edit.before(v3).xor(Value::arg(1), Value::arg(1))?;
+        }
+        Ok(())
+    }));
+    assert!(function.is_large(&fixture.db));
+    for flags in [InstFlags::NSW, InstFlags::NUW, InstFlags::NSW] {
+        keep(fixture.edit("small", |edit| edit.set_flags(v3, flags)));
+        fixture.ask();
+    }
+    let ways = queries::repairs(&fixture.db, function);
+    assert_eq!((ways.solved, ways.kept, ways.repaired), (1, 1, 1));
+}
+
 #[test]
 fn what_is_kept_can_be_dropped() {
     let mut fixture = Fixture::new();

@@ -116,3 +116,28 @@ fn as_llvm_says() {
     }
     assert!(compared > 5000 && apart > 1000 && apart < compared - 1000, "{apart} of {compared}");
 }
+
+/// Tags that LLVM's verifier refuses, but ours does not look at: an access in the middle of a scalar may be of that scalar.
+#[test]
+fn the_middle_of_a_scalar_is_of_it() {
+    let text = r#"
+define void @f(ptr %p, ptr %q) {
+  store i32 0, ptr %p, align 4, !tbaa !4
+  store i32 1, ptr %q, align 4, !tbaa !5
+  ret void
+}
+!0 = !{!"language"}
+!1 = !{!"char", !0, i64 0}
+!2 = !{!"int", !1, i64 0}
+!3 = !{!"pair", !2, i64 0, !2, i64 4}
+!4 = !{!3, !2, i64 6}
+!5 = !{!2, !2, i64 0}
+"#;
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("it is valid");
+    let function = session.function(module, "f").expect("it is defined");
+    let code = session.code(function);
+    let stores: Vec<_> = code.body.block_insts(code.flow.order()[0]).take(2).collect();
+    let (db, input) = (session.database(), function.input());
+    assert!(queries::may_alias_by_type(db, input, stores[0], stores[1]));
+}
