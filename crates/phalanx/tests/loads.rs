@@ -383,3 +383,25 @@ exit:
         "#]],
     );
 }
+
+/// Scalar loads are of whole words at addresses of words; `ldu` is aligned as a whole.
+#[test]
+fn narrow_and_misaligned_loads() {
+    check(
+        &amdgcn(
+            "define amdgpu_kernel void @f(ptr addrspace(1) noalias readonly %in, ptr addrspace(1) noalias %out) {
+  %word = load i32, ptr addrspace(1) %in, align 4
+  %half = load i32, ptr addrspace(1) %in, align 2
+  %narrow = load i16, ptr addrspace(1) %in, align 4
+  %wide = load i64, ptr addrspace(1) %in, align 4
+  ret void
+}",
+        ),
+        &expect![[r#"
+            word: yes | yes | yes
+            half: misaligned | yes | misaligned
+            narrow: narrow | yes | yes
+            wide: yes | yes | misaligned
+        "#]],
+    );
+}
