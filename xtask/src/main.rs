@@ -30,7 +30,7 @@ enum Chore {
     Conformance(conformance::Options),
     /// libFuzzer on every target for a while each.
     Fuzz(fuzz::Options),
-    /// Claims of uniformity against execution, on random programs.
+    /// Claims of uniformity, memory spaces or loads against execution, on random programs.
     Oracle(oracle::Options),
     /// Facts of edited functions against those of new databases, over random transactions.
     Edits(edits::Options),

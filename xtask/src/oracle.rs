@@ -1,45 +1,140 @@
-//! `cargo xtask oracle`: claims of uniformity held against execution, on many random programs.
+//! `cargo xtask oracle`: claims of the analyses held against execution, on many random programs.
 
 use std::{
-    fs,
+    fmt, fs,
     path::PathBuf,
     sync::atomic::{AtomicU64, Ordering},
     time::Instant,
 };
 
 use anyhow::bail;
-use phalanx_fuzz::oracle::{Effort, Tally, check_random};
+use phalanx_fuzz::{
+    loads::{self, LoadTally},
+    oracle::{self, Effort},
+    spaces,
+};
 use rayon::prelude::*;
+
+/// Whose claims are checked.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Subject {
+    /// Which values, uses and branches are uniform, and where.
+    Uniformity,
+    /// Which memories pointers lead to.
+    Spaces,
+    /// Which loads are scalar, non-coherent or LDU.
+    Loads,
+}
 
 /// How many programs, and which.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// How many random functions.
+    /// Whose claims.
+    #[arg(long, value_enum, default_value = "uniformity")]
+    of: Subject,
+    /// How many random programs, of one random kernel each.
     #[arg(long, default_value_t = 10_000, value_name = "N")]
     functions: u64,
     /// The first seed.
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// Launches per function and hierarchy.
+    /// Launches per function (of claims of uniformity: and hierarchy).
     #[arg(long, default_value_t = 2, value_name = "N")]
     launches: u32,
-    /// Where programs go that refute a claim, made small.
+    /// Where programs go that refute a claim, made small if claims are of uniformity.
     #[arg(long, default_value = "test-suite/regressions", value_name = "FOLDER")]
     keep: PathBuf,
 }
 
+/// What one program or many have shown.
+trait Tally: Default + Send + fmt::Display {
+    fn merge(&mut self, other: Self);
+    /// Each claim that was seen to be wrong.
+    fn wrong(&mut self) -> &mut Vec<String>;
+}
+
+impl Tally for oracle::Tally {
+    fn merge(&mut self, other: Self) {
+        self.merge(other);
+    }
+
+    fn wrong(&mut self) -> &mut Vec<String> {
+        &mut self.unsound
+    }
+}
+
+impl Tally for spaces::Tally {
+    fn merge(&mut self, other: Self) {
+        self.merge(other);
+    }
+
+    fn wrong(&mut self) -> &mut Vec<String> {
+        &mut self.unsound
+    }
+}
+
+/// Of loads.
+#[derive(Default)]
+struct Loads(LoadTally);
+
+impl Tally for Loads {
+    fn merge(&mut self, other: Self) {
+        self.0.merge(other.0);
+    }
+
+    fn wrong(&mut self) -> &mut Vec<String> {
+        &mut self.0.wrong
+    }
+}
+
+impl fmt::Display for Loads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LoadTally { functions, loads, claims: [scalar, coherent, ldu], clean, wrong } = &self.0;
+        writeln!(f, "functions               {functions:>12}")?;
+        writeln!(f, "loads executed          {loads:>12}")?;
+        writeln!(f, "  scalar                {scalar:>12}")?;
+        writeln!(f, "  non-coherent          {coherent:>12}")?;
+        writeln!(f, "  LDU                   {ldu:>12}")?;
+        writeln!(f, "launches without races  {clean:>12}")?;
+        write!(f, "unsound claims          {:>12}", wrong.len())
+    }
+}
+
 /// Runs all programs on all processors and prints what was checked.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let effort = Effort { launches: options.launches, ..Effort::default() };
+    let launches = options.launches;
+    match options.of {
+        Subject::Uniformity => {
+            let effort = Effort { launches, ..Effort::default() };
+            campaign(options, |seed| oracle::check_random(seed, effort))
+        }
+        Subject::Spaces => {
+            campaign(options, |seed| spaces::check_random(seed, u64::from(launches)))
+        }
+        Subject::Loads => campaign(options, |seed| {
+            let tally = loads::check_random(seed, None);
+            let text = (!tally.wrong.is_empty()).then(|| loads::random_text(seed));
+            (Loads(tally), text)
+        }),
+    }
+}
+
+/// Runs each seed; keeps the texts that refute a claim.
+fn campaign<T: Tally>(
+    options: &Options,
+    check: impl Fn(u64) -> (T, Option<String>) + Sync,
+) -> anyhow::Result<()> {
     let started = Instant::now();
     let done = AtomicU64::new(0);
-    let tally = (options.seed..options.seed + options.functions)
+    let mut tally = (options.seed..options.seed + options.functions)
         .into_par_iter()
         .map(|seed| {
-            let (tally, small) = check_random(seed, effort);
-            if let Some(text) = small {
+            let (mut tally, text) = check(seed);
+            if let Some(text) = text {
                 let path = options.keep.join(format!("seed_{seed}.ll"));
-                let reasons: String = tally.unsound.iter().map(|r| format!("; {r}\n")).collect();
+                // A reason may show the program after its first line.
+                let reason = |reason: &String| reason.lines().next().map(|r| format!("; {r}\n"));
+                let reasons: String = tally.wrong().iter().filter_map(reason).collect();
                 let written = fs::create_dir_all(&options.keep)
                     .and_then(|()| fs::write(&path, format!("{reasons}{text}")));
                 println!("unsound: seed {seed}, see {}", path.display());
@@ -53,17 +148,17 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             }
             tally
         })
-        .reduce(Tally::default, |mut all, part| {
+        .reduce(T::default, |mut all, part| {
             all.merge(part);
             all
         });
     println!("{tally}");
     println!("seconds                 {:>12.0}", started.elapsed().as_secs_f64());
-    for reason in tally.unsound.iter().take(20) {
+    for reason in tally.wrong().iter().take(20) {
         println!("  {reason}");
     }
-    if !tally.unsound.is_empty() {
-        bail!("{} unsound claims", tally.unsound.len());
+    if !tally.wrong().is_empty() {
+        bail!("{} unsound claims", tally.wrong().len());
     }
     Ok(())
 }

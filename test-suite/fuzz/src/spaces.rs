@@ -7,7 +7,7 @@
 //!
 //! Every pointer stays at the start of an object or inside of it, so each could be accessed.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use phalanx::{
     Session,
@@ -34,6 +34,8 @@ use crate::{
 /// What was checked and what was found.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
+    /// Functions with a body, kernels and others.
+    pub functions: u64,
     /// Launches that ended.
     pub launches: u64,
     /// Pointers that were looked at, of which less than everything was claimed.
@@ -49,11 +51,23 @@ pub struct Tally {
 impl Tally {
     /// Adds another.
     pub fn merge(&mut self, other: Tally) {
+        self.functions += other.functions;
         self.launches += other.launches;
         self.claims += other.claims;
         self.exact += other.exact;
         self.refined += other.refined;
         self.unsound.extend(other.unsound);
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "functions               {:>12}", self.functions)?;
+        writeln!(f, "launches that ended     {:>12}", self.launches)?;
+        writeln!(f, "claims checked          {:>12}", self.claims)?;
+        writeln!(f, "  of one memory         {:>12}", self.exact)?;
+        writeln!(f, "  of tested operands    {:>12}", self.refined)?;
+        write!(f, "unsound claims          {:>12}", self.unsound.len())
     }
 }
 
@@ -484,7 +498,8 @@ pub fn check(text: &str, claimed: &str, seed: u64, launches: u64) -> Tally {
     let functions = of.input().functions(db);
     let claims: Vec<Option<&MemoryKinds>> =
         functions.iter().map(|e| queries::memory_kinds(db, e.input).as_ref()).collect();
-    let mut tally = Tally::default();
+    let bodies = claims.iter().flatten().count() as u64;
+    let mut tally = Tally { functions: bodies, ..Tally::default() };
     for number in 0..launches {
         let rng = &mut SmallRng::seed_from_u64(seed.wrapping_add(number));
         let Ok(mut memory) = program.memory(rng.random()) else { continue };
@@ -526,6 +541,15 @@ pub fn check(text: &str, claimed: &str, seed: u64, launches: u64) -> Tally {
 pub fn run(rng: &mut dyn RngCore, launches: u64) -> Tally {
     let text = program(rng);
     check(&text, &text, rng.next_u64(), launches)
+}
+
+/// Checks the random program of a seed; gives its text if a claim is wrong.
+#[must_use]
+pub fn check_random(seed: u64, launches: u64) -> (Tally, Option<String>) {
+    let text = program(&mut SmallRng::seed_from_u64(seed));
+    let tally = check(&text, &text, seed, launches);
+    let wrong = (!tally.unsound.is_empty()).then_some(text);
+    (tally, wrong)
 }
 
 /// The solver gives what plain rounds give, for each function of a random program. How many functions were compared.

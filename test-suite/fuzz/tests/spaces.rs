@@ -21,7 +21,7 @@ fn pointers_lead_where_they_are_said_to() {
     for seed in 0..200 {
         all.merge(run(&mut SmallRng::seed_from_u64(seed), 2));
     }
-    let Tally { launches, claims, exact, refined, unsound } = &all;
+    let Tally { launches, claims, exact, refined, unsound, .. } = &all;
     println!("{launches} launches, {claims} claims, {exact} exact, {refined} refined");
     assert!(unsound.is_empty(), "{} wrong claims, first {}", unsound.len(), unsound[0]);
     assert!(*launches > 300 && *claims > 20_000 && *exact > 10_000 && *refined > 100, "{all:?}");
