@@ -7,7 +7,6 @@
 mod device;
 mod host;
 mod library;
-mod linear;
 mod transforms;
 
 use std::{
