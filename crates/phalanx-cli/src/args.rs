@@ -420,13 +420,13 @@ pub(crate) enum Format {
         as in LLVM. The module is written with -S or -o only, as text.",
     after_help = "\
 Passes: dce instsimplify simplifycfg early-cse licm move-convergent combine-ballots
-        remove-redundant-barriers infer-address-spaces infer-convergence-attrs infer-convergence-tokens drop-convergence-tokens
+        linearize remove-redundant-barriers infer-address-spaces infer-convergence-attrs infer-convergence-tokens drop-convergence-tokens
         annotate-uniform mark-loads
         print<uniformity> print<cycles> print<domtree> print<postdomtree> print<domfrontier>
         print<memoryssa>
         verify require<...> verify<...> invalidate<...> no-op-module no-op-function, function(...), module(...)
 Parameters: simplifycfg<speculate=N;select-uniform;no-select> mark-loads<ldu>
-            remove-redundant-barriers<assume-aligned>
+            remove-redundant-barriers<assume-aligned> linearize<max-blocks=N>
 
 Examples:
   phalanx opt -passes='print<uniformity>' -disable-output kernel.ll

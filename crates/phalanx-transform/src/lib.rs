@@ -18,6 +18,7 @@
 //! | [`simplifycfg`](simplify_cfg::SimplifyCfg) | folds branches, removes and merges blocks, turns small branches into selections |
 //! | [`early-cse`](early_cse::EarlyCse) | reuses what was computed or read before |
 //! | [`licm`](licm::Licm) | moves what does not change in a loop before it |
+//! | [`linearize`](linearize::Linearize) | makes divergent branches without cycles straight, for targets without hardware for them |
 //! | [`move-convergent`](move_convergent::MoveConvergent) | moves convergent operations where all groups stay: above a uniform branch, out of loops, to where they are read |
 //! | [`combine-ballots`](combine_ballots::CombineBallots) | makes one vote of two, and none of one that is uniform |
 //! | [`remove-redundant-barriers`](redundant_barriers::RemoveRedundantBarriers) | removes barriers between which nothing is accessed; for who asks for it |
@@ -46,6 +47,7 @@ pub mod infer_address_spaces;
 pub mod infer_convergence_attrs;
 pub mod inst_simplify;
 pub mod licm;
+pub mod linearize;
 mod manager;
 pub mod mark_loads;
 mod memory;

@@ -1,0 +1,239 @@
+//! `linearize`: predication of divergent regions, for targets without hardware for divergence.
+//!
+//! Where the threads of a wave part at a branch and meet again without a cycle between, all of them go all ways one after the other, and
+//! what a thread would not have executed does nothing for it:
+//!
+//! ```text
+//!       A  c                A  c                       The mask of T is c, that of F is not c.
+//!      / \                  |
+//!     T   F      becomes    T  guarded by its mask     A phi in J becomes a selection by masks.
+//!      \ /                  |
+//!       J                   F  guarded by its mask
+//!                           |
+//!                           J
+//! ```
+//!
+//! | step | what it does |
+//! |---|---|
+//! | [`region`] | which blocks between a divergent branch and its join qualify, and which uniform branches inside stay |
+//! | [`order`] | where each block leads afterwards: partial linearization |
+//! | [`guards`] | how each instruction is kept from doing anything in threads that do not take part |
+//! | [`rewrite`] | masks, selections, new edges |
+//!
+//! *Sources:* Moll and Hack, "Partial Control-Flow Linearization" (PLDI 2018); Karrenberg and Hack, "Whole-Function
+//! Vectorization" (CGO 2011).
+//!
+//! # What holds
+//!
+//! Of each thread that takes part in a block the operands are what they were, so the result of a function does not depend on what is uniform.
+//! Masks are defined in every thread: a condition is looked at under the mask of its block only, and the condition of a branch
+//! that stays is frozen. No divergent branch is left in a region.
+//!
+//! # Convergence
+//!
+//! A convergent operation in a region would be executed together by threads that were apart, so such a region is refused; its inner
+//! branches are looked at by themselves. Outside nothing changes: the region has one entry and one join and no block
+//! of it is the header of a cycle, so every other block has the headers around it that it had, and who is together there follows from
+//! those.
+//!
+//! # Parameters
+//!
+//! | parameter | meaning |
+//! |---|---|
+//! | `max-blocks=N` | a region has at most so many blocks (128) |
+
+mod guards;
+mod order;
+mod region;
+mod rewrite;
+
+use std::fmt;
+
+use phalanx_db::{Database, FunctionInput};
+use phalanx_ir::{BlockId, InstId};
+
+pub use self::region::Region;
+use crate::pass::{Outcome, Parameters, Pass, PassError};
+
+/// How often a function is looked at again: what becomes straight can make another branch divergent.
+const ROUNDS: usize = 8;
+
+/// See the [module documentation](self).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Linearize {
+    /// How many blocks a region has at most.
+    pub blocks: usize,
+}
+
+impl Default for Linearize {
+    fn default() -> Self {
+        Linearize { blocks: 128 }
+    }
+}
+
+/// Why the region of a branch stays as it is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// There is an operation that concerns the threads that execute it together.
+    Convergent {
+        /// It.
+        inst: InstId,
+    },
+    /// Something is called that may have effects or undefined behaviour.
+    Call {
+        /// The call.
+        inst: InstId,
+    },
+    /// A memory operation is atomic or volatile.
+    Ordered {
+        /// It.
+        inst: InstId,
+    },
+    /// There is no private memory that could be accessed in place of an address.
+    NoSlot {
+        /// The access.
+        inst: InstId,
+    },
+    /// An instruction of another kind that has no guard.
+    Unsupported {
+        /// It.
+        inst: InstId,
+    },
+    /// A cycle is in the region.
+    Cycle {
+        /// Its header.
+        header: BlockId,
+    },
+    /// Threads leave a cycle in different rounds.
+    Rounds {
+        /// Its header.
+        header: BlockId,
+    },
+    /// The region is entered by others than the branch.
+    Entered {
+        /// Where.
+        block: BlockId,
+    },
+    /// A block ends in a way that leads nowhere or is not known.
+    Ends {
+        /// It.
+        block: BlockId,
+    },
+    /// The address of a block is taken.
+    Address {
+        /// It.
+        block: BlockId,
+    },
+    /// It has more blocks than it may.
+    TooLarge {
+        /// How many it may have.
+        blocks: usize,
+    },
+}
+
+impl Refusal {
+    /// A word for it, for tables.
+    #[must_use]
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Refusal::Convergent { .. } => "convergent",
+            Refusal::Call { .. } => "call",
+            Refusal::Ordered { .. } => "ordered",
+            Refusal::NoSlot { .. } => "no-slot",
+            Refusal::Unsupported { .. } => "unsupported",
+            Refusal::Cycle { .. } => "cycle",
+            Refusal::Rounds { .. } => "rounds",
+            Refusal::Entered { .. } => "entered",
+            Refusal::Ends { .. } => "ends",
+            Refusal::Address { .. } => "address",
+            Refusal::TooLarge { .. } => "too-large",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refusal::Convergent { .. } => "a convergent operation is in the region",
+            Refusal::Call { .. } => "a call in the region may have effects or undefined behaviour",
+            Refusal::Ordered { .. } => "an atomic or volatile access is in the region",
+            Refusal::NoSlot { .. } => {
+                "an access in the region is to an address space without generic addresses"
+            }
+            Refusal::Unsupported { .. } => "an instruction in the region has no guard",
+            Refusal::Cycle { .. } => "a cycle is in the region",
+            Refusal::Rounds { .. } => "threads leave a cycle in different rounds",
+            Refusal::Entered { .. } => "the region is entered from elsewhere",
+            Refusal::Ends { .. } => "a block of the region ends in something else than a branch",
+            Refusal::Address { .. } => "the address of a block of the region is taken",
+            Refusal::TooLarge { blocks } => {
+                return write!(f, "the region has more than {blocks} blocks");
+            }
+        })
+    }
+}
+
+/// A divergent branch that stays.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Its block.
+    pub branch: BlockId,
+    /// Why.
+    pub why: Refusal,
+}
+
+/// What of a function becomes straight, and what does not.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    /// Disjoint regions.
+    pub regions: Vec<Region>,
+    /// Divergent branches that stay.
+    pub refused: Vec<Refused>,
+}
+
+impl Linearize {
+    /// With what a pipeline says.
+    ///
+    /// # Errors
+    /// When a parameter is not known.
+    pub fn with_parameters(parameters: &Parameters) -> Result<Linearize, String> {
+        let mut pass = Linearize::default();
+        for (key, value) in parameters.iter() {
+            match (key, value) {
+                ("max-blocks", Some(count)) => {
+                    let wrong = || format!("linearize: `{count}` is no number of blocks");
+                    pass.blocks = count.parse().map_err(|_| wrong())?;
+                }
+                _ => return Err(format!("linearize has no parameter `{key}`")),
+            }
+        }
+        Ok(pass)
+    }
+
+    /// What of a function would become straight. Nothing of a declaration.
+    #[must_use]
+    pub fn survey(&self, db: &Database, function: FunctionInput) -> Survey {
+        region::survey(db, function, self.blocks).unwrap_or_default()
+    }
+}
+
+impl Pass for Linearize {
+    fn name(&self) -> &str {
+        "linearize"
+    }
+
+    fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
+        let mut changed = false;
+        for _ in 0..ROUNDS {
+            let regions = self.survey(db, function).regions;
+            if regions.is_empty() {
+                break;
+            }
+            let space = guards::Guards::new(db, function).slot_space();
+            db.edit(function, |edit| rewrite::rewrite(edit, regions, space))?;
+            changed = true;
+        }
+        Ok(Outcome::changed(changed))
+    }
+}

@@ -1,0 +1,634 @@
+//! The rewriting itself, region by region in one transaction.
+//!
+//! 1. Blocks are visited in order. With each edge of the new control flow goes a *state*: for every block and phi further on that somebody who
+//!    comes by this edge may have been sent to, the mask or value that has been collected so far. Nothing collected is a mask of
+//!    `false` and a value of poison.
+//! 2. Where several edges lead to a block, states are joined by phis.
+//! 3. A block reads its mask and the values of its phis from its state, guards its instructions, and adds to the states of its
+//!    edges: the mask of a successor is true where its own is and the branch leads there, and a phi of it gets its value by a
+//!    selection on that.
+//! 4. Then edges change, and phis get their values.
+//!
+//! The first value that a phi may have needs no selection: whoever does not have it has it from elsewhere later, or does not look. A block
+//! that all threads of a block above it come to has that block's mask.
+//!
+//! Cost: O(blocks * values collected at a time).
+
+use phalanx_ir::{
+    BlockId, InstId, Opcode, Type, TypeKind, Value,
+    builder::InstBuilder as _,
+    edit::Transaction,
+    inst::IntPredicate,
+    metadata::{Attachment, kind},
+};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::{guards::Guard, order::Way, region::Region};
+use crate::pass::PassError;
+
+/// What is collected for a block further on, by number.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+enum Item {
+    /// Who takes part in it.
+    Mask(usize),
+    /// What a phi in it is. Phis are numbered by block.
+    Phi(usize, usize),
+}
+
+impl Item {
+    fn block(self) -> usize {
+        match self {
+            Item::Mask(block) | Item::Phi(block, _) => block,
+        }
+    }
+}
+
+/// What has been collected, sorted.
+#[derive(Clone, Default, Debug)]
+struct State(Vec<(Item, Value)>);
+
+impl State {
+    fn get(&self, item: Item) -> Option<Value> {
+        self.0.binary_search_by_key(&item, |entry| entry.0).ok().map(|at| self.0[at].1)
+    }
+
+    fn set(&mut self, item: Item, value: Value) {
+        match self.0.binary_search_by_key(&item, |entry| entry.0) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => self.0.insert(at, (item, value)),
+        }
+    }
+}
+
+/// Lets regions become straight; `space` is where stack slots are.
+pub(super) fn rewrite(
+    edit: &mut Transaction<'_>,
+    regions: Vec<Region>,
+    space: u32,
+) -> Result<(), PassError> {
+    let mut slots = Slots { space, made: FxHashMap::default() };
+    for mut region in regions {
+        let markers = std::mem::take(&mut region.markers);
+        for marker in markers {
+            // Several regions may name it.
+            if edit.body().block_of(marker).is_some() {
+                edit.erase(marker)?;
+            }
+        }
+        let join = match region.join {
+            Some(join) => join,
+            None => one_return(edit, &region)?,
+        };
+        Rewriter::new(edit, &region, join, &mut slots).run()?;
+    }
+    Ok(())
+}
+
+/// Lets all returns of a region be one.
+fn one_return(edit: &mut Transaction<'_>, region: &Region) -> Result<BlockId, PassError> {
+    let exit = edit.create_block("exit", region.blocks.last().copied())?;
+    let mut returns: Vec<(BlockId, Option<Value>, Vec<Attachment>)> = Vec::new();
+    for &block in &region.blocks {
+        let Some(end) = edit.body().terminator(block) else { continue };
+        if edit.body().inst(end).opcode == Opcode::Ret {
+            let value = edit.body().operands(end).first().copied();
+            let location = edit.extras().attachments_of(end).filter(|a| a.kind == kind::DBG);
+            returns.push((block, value, location.collect()));
+        }
+    }
+    let ty = returns.iter().find_map(|r| r.1).and_then(|value| edit.type_of(value));
+    let end = match ty {
+        None => edit.at_end(exit).ret_void()?,
+        Some(ty) => {
+            let phi = edit.at_start(exit).named("result").phi(ty)?;
+            edit.at_end(exit).ret(phi)?
+        }
+    };
+    if let Some((_, _, location)) = returns.first() {
+        attach(edit, end, location)?;
+    }
+    let phi = edit.body().phis(exit).next();
+    for (block, value, location) in returns {
+        let jump = edit.replace_terminator(block).br(exit)?;
+        attach(edit, jump, &location)?;
+        if let (Some(phi), Some(value)) = (phi, value) {
+            edit.add_phi_input(phi, value, block)?;
+        }
+    }
+    Ok(exit)
+}
+
+fn attach(
+    edit: &mut Transaction<'_>,
+    inst: InstId,
+    attachments: &[Attachment],
+) -> Result<(), PassError> {
+    for attachment in attachments {
+        let name = edit.context().text(attachment.kind).into_owned();
+        edit.attach(inst, &name, Some(attachment.node))?;
+    }
+    Ok(())
+}
+
+/// Stack slots that are accessed in place of others' memory, by type and address space.
+struct Slots {
+    space: u32,
+    made: FxHashMap<(Type, u64, Option<u32>), Value>,
+}
+
+impl Slots {
+    /// The address of a slot, in a space.
+    fn get(
+        &mut self,
+        edit: &mut Transaction<'_>,
+        ty: Type,
+        align: u64,
+        space: Option<u32>,
+    ) -> Result<Value, PassError> {
+        if let Some(&slot) = self.made.get(&(ty, align, space)) {
+            return Ok(slot);
+        }
+        let slot = match space {
+            None => {
+                let Some(entry) = edit.flow().entry() else { return Err(missing("an entry")) };
+                let mut at = edit.at_start(entry);
+                at.named("nowhere").aligned(align);
+                at.alloca(ty, self.space)?
+            }
+            Some(space) => {
+                let slot = self.get_plain(edit, ty, align)?;
+                let to = edit.context().ptr_type(space);
+                let Some(inst) = slot.as_inst() else { return Err(missing("a slot")) };
+                edit.after(inst).named("nowhere").addrspacecast(slot, to)?
+            }
+        };
+        self.made.insert((ty, align, space), slot);
+        Ok(slot)
+    }
+
+    fn get_plain(
+        &mut self,
+        edit: &mut Transaction<'_>,
+        ty: Type,
+        align: u64,
+    ) -> Result<Value, PassError> {
+        self.get(edit, ty, align, None)
+    }
+}
+
+fn missing(what: &str) -> PassError {
+    PassError::Other(format!("linearize: {what} is missing"))
+}
+
+struct Rewriter<'e, 's, 'r> {
+    edit: &'e mut Transaction<'s>,
+    region: &'r Region,
+    slots: &'r mut Slots,
+    /// The blocks and the join, and their numbers.
+    blocks: Vec<BlockId>,
+    numbers: FxHashMap<BlockId, usize>,
+    /// Phis of each block and the join before anything changes.
+    phis: Vec<SmallVec<[InstId; 4]>>,
+    /// Who takes part in each block so far; none is everybody.
+    masks: Vec<Option<Value>>,
+    /// States by edges into each block and the join, with where they come from.
+    incoming: Vec<Vec<(usize, State)>>,
+    /// Instructions that compute masks, in order.
+    made: Vec<InstId>,
+    /// Values of phis by edge, to be added when edges are there.
+    inputs: Vec<(InstId, BlockId, Value)>,
+}
+
+impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
+    fn new(
+        edit: &'e mut Transaction<'s>,
+        region: &'r Region,
+        join: BlockId,
+        slots: &'r mut Slots,
+    ) -> Self {
+        let mut blocks = region.blocks.clone();
+        blocks.push(join);
+        let numbers = blocks.iter().enumerate().map(|(at, &block)| (block, at)).collect();
+        let phis = blocks.iter().map(|&block| edit.body().phis(block).collect()).collect();
+        let (masks, incoming) = (vec![None; blocks.len()], vec![Vec::new(); blocks.len()]);
+        let (made, inputs) = (Vec::new(), Vec::new());
+        Rewriter { edit, region, slots, blocks, numbers, phis, masks, incoming, made, inputs }
+    }
+
+    fn join(&self) -> usize {
+        self.region.blocks.len()
+    }
+
+    fn run(mut self) -> Result<(), PassError> {
+        for at in 0..self.join() {
+            let state = self.enter(at)?;
+            if at > 0 {
+                self.guard(at)?;
+            }
+            self.leave(at, state)?;
+        }
+        let join = self.join();
+        let arrivals = std::mem::take(&mut self.incoming[join]);
+        for (place, phi) in self.phis[join].clone().into_iter().enumerate() {
+            for (from, state) in &arrivals {
+                let value = match state.get(Item::Phi(join, place)) {
+                    Some(value) => value,
+                    None => self.nothing(self.edit.body().inst(phi).ty),
+                };
+                self.inputs.push((phi, self.blocks[*from], value));
+            }
+        }
+        self.change_edges()?;
+        self.set_phis()?;
+        self.clean()
+    }
+
+    fn nothing(&self, ty: Type) -> Value {
+        self.edit.context().const_poison(ty).into()
+    }
+
+    /// The state of a block, without what is for the block itself: that takes the place of its phis.
+    fn enter(&mut self, at: usize) -> Result<State, PassError> {
+        if at == 0 {
+            return Ok(State::default());
+        }
+        let arrivals = std::mem::take(&mut self.incoming[at]);
+        let mut state = self.joined(at, arrivals)?;
+        let own = state.0.partition_point(|entry| entry.0.block() <= at);
+        let own: Vec<(Item, Value)> = state.0.drain(..own).collect();
+        let own = State(own);
+        let mask = match self.region.inherits[at] {
+            Some(above) => self.masks[above],
+            None => {
+                let nobody = self.edit.context().const_bool(false);
+                Some(own.get(Item::Mask(at)).unwrap_or_else(|| nobody.into()))
+            }
+        };
+        self.masks[at] = mask;
+        for (place, phi) in self.phis[at].clone().into_iter().enumerate() {
+            let value = match own.get(Item::Phi(at, place)) {
+                Some(value) => value,
+                None => self.nothing(self.edit.body().inst(phi).ty),
+            };
+            self.edit.replace(phi, value)?;
+        }
+        Ok(state)
+    }
+
+    /// What is known where several edges meet.
+    fn joined(&mut self, at: usize, arrivals: Vec<(usize, State)>) -> Result<State, PassError> {
+        if let [(_, state)] = &arrivals[..] {
+            return Ok(state.clone());
+        }
+        let mut items: Vec<Item> =
+            arrivals.iter().flat_map(|(_, state)| state.0.iter().map(|entry| entry.0)).collect();
+        items.sort_unstable();
+        items.dedup();
+        let mut state = State::default();
+        for item in items {
+            let ty = match item {
+                Item::Mask(_) => Type::I1,
+                Item::Phi(block, place) => self.edit.body().inst(self.phis[block][place]).ty,
+            };
+            let absent: Value = match item {
+                Item::Mask(_) => self.edit.context().const_bool(false).into(),
+                Item::Phi(..) => self.nothing(ty),
+            };
+            let values: SmallVec<[Value; 4]> =
+                arrivals.iter().map(|(_, s)| s.get(item).unwrap_or(absent)).collect();
+            let value = match values.iter().all(|value| *value == values[0]) {
+                true => values[0],
+                false => {
+                    let mut cursor = self.edit.at_start(self.blocks[at]);
+                    if let Item::Mask(_) = item {
+                        cursor.named("mask");
+                    }
+                    let phi = cursor.phi(ty)?;
+                    let Some(inst) = phi.as_inst() else { return Err(missing("a phi")) };
+                    for ((from, _), &value) in arrivals.iter().zip(&values) {
+                        self.inputs.push((inst, self.blocks[*from], value));
+                    }
+                    if let Item::Mask(_) = item {
+                        self.made.push(inst);
+                    }
+                    phi
+                }
+            };
+            state.set(item, value);
+        }
+        Ok(state)
+    }
+
+    /// Guards the instructions of a block.
+    fn guard(&mut self, at: usize) -> Result<(), PassError> {
+        let Some(mask) = self.masks[at] else { return Ok(()) };
+        let guarded: Vec<(InstId, Guard)> = self
+            .edit
+            .body()
+            .block_insts(self.blocks[at])
+            .filter_map(|inst| Some((inst, *self.region.guards.get(&inst)?)))
+            .collect();
+        for (inst, guard) in guarded {
+            self.apply(inst, guard, mask)?;
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, inst: InstId, guard: Guard, mask: Value) -> Result<(), PassError> {
+        let data = *self.edit.body().inst(inst);
+        let operands: SmallVec<[Value; 4]> = self.edit.body().operands(inst).into();
+        match guard {
+            Guard::Erase => return Ok(self.edit.erase(inst)?),
+            Guard::Plain => self.forget(inst)?,
+            Guard::Divisor => {
+                let one = self.one(data.ty);
+                let divisor =
+                    self.edit.before(inst).named("divisor").select(mask, operands[1], one)?;
+                self.edit.set_operand(inst, 1, divisor)?;
+            }
+            Guard::Blend => {
+                let ty = self.type_of(operands[0])?;
+                let mut cursor = self.edit.before(inst);
+                if let Some(align) = data.mem().align() {
+                    cursor.aligned(align);
+                }
+                let old = cursor.load(ty, operands[1])?;
+                let value = cursor.named("kept").select(mask, operands[0], old)?;
+                self.edit.set_operand(inst, 0, value)?;
+                self.forget(inst)?;
+            }
+            Guard::Address { space, align } => {
+                let (index, ty) = match data.opcode {
+                    Opcode::Load => (0, data.ty),
+                    _ => (1, self.type_of(operands[0])?),
+                };
+                let mut address = operands[index];
+                let nowhere = self.slots.get(self.edit, ty, align, space)?;
+                if let Some(space) = space
+                    && *self.edit.context().type_kind(self.type_of(address)?)
+                        != TypeKind::Ptr(space)
+                {
+                    let to = self.edit.context().ptr_type(space);
+                    address = self.edit.before(inst).addrspacecast(address, to)?;
+                }
+                let guarded =
+                    self.edit.before(inst).named("guarded").select(mask, address, nowhere)?;
+                self.edit.set_operand(inst, index as u32, guarded)?;
+                self.forget(inst)?;
+            }
+            Guard::Length => {
+                let mut info = self.edit.body().call_info(inst).clone();
+                info.attributes = phalanx_ir::AttrList::EMPTY;
+                self.edit.set_call_info(inst, info)?;
+                let none = self.edit.context().const_zero(self.type_of(operands[2])?);
+                let length =
+                    self.edit.before(inst).named("length").select(mask, operands[2], none)?;
+                self.edit.set_operand(inst, 2, length)?;
+                self.forget(inst)?;
+            }
+            Guard::Assumption => {
+                let holds = self.edit.context().const_bool(true);
+                let condition = self.edit.before(inst).select(mask, operands[0], holds)?;
+                self.edit.set_operand(inst, 0, condition)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn type_of(&self, value: Value) -> Result<Type, PassError> {
+        self.edit.type_of(value).ok_or_else(|| missing("a type"))
+    }
+
+    fn one(&self, ty: Type) -> Value {
+        let context = self.edit.context();
+        match *context.type_kind(ty) {
+            TypeKind::Vector { elem, len, .. } => {
+                let one = context.int_const(elem, 1);
+                context.const_aggregate(ty, &vec![one; len as usize]).into()
+            }
+            _ => context.int_const(ty, 1).into(),
+        }
+    }
+
+    /// What was said of an access holds for those that take part only.
+    fn forget(&mut self, inst: InstId) -> Result<(), PassError> {
+        let kinds: SmallVec<[String; 4]> = self
+            .edit
+            .extras()
+            .attachments_of(inst)
+            .filter(|attachment| attachment.kind != kind::DBG)
+            .map(|attachment| self.edit.context().text(attachment.kind).into_owned())
+            .collect();
+        for kind in kinds {
+            self.edit.attach(inst, &kind, None)?;
+        }
+        Ok(())
+    }
+
+    /// Hands the state of a block on along its edges.
+    fn leave(&mut self, at: usize, state: State) -> Result<(), PassError> {
+        let region = self.region;
+        match &region.ways[at] {
+            Way::Straight(next) => {
+                let mut state = state;
+                for (target, taken) in self.taken(at)? {
+                    self.send(at, target, taken, &mut state)?;
+                }
+                self.incoming[*next].push((at, state));
+            }
+            Way::Kept(ways) => {
+                for &(target, next) in ways {
+                    let mut state = state.clone();
+                    self.send(at, target, self.masks[at], &mut state)?;
+                    self.incoming[next].push((at, state));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The different successors of a block, with who goes there; none is everybody.
+    fn taken(&mut self, at: usize) -> Result<Vec<(usize, Option<Value>)>, PassError> {
+        let block = self.blocks[at];
+        let end = self.edit.body().terminator(block).ok_or_else(|| missing("a terminator"))?;
+        let operands: SmallVec<[Value; 4]> = self.edit.body().operands(end).into();
+        let successors: SmallVec<[usize; 4]> =
+            self.edit.flow().successors(block).iter().map(|to| self.numbers[to]).collect();
+        let mask = self.masks[at];
+        let first = successors[0];
+        if successors.iter().all(|&to| to == first) {
+            return Ok(vec![(first, mask)]);
+        }
+        if self.edit.body().inst(end).opcode == Opcode::Br {
+            let not = self.not(end, operands[0])?;
+            let yes = self.both(end, mask, operands[0])?;
+            let no = self.both(end, mask, not)?;
+            return Ok(vec![(first, Some(yes)), (successors[1], Some(no))]);
+        }
+        // A switch: the first target is where nothing fits.
+        let mut hits: Vec<(usize, Value)> = Vec::new();
+        for (&case, &to) in operands[1..].iter().zip(&successors[1..]) {
+            if to == first {
+                continue;
+            }
+            let hit = self.edit.before(end).icmp(IntPredicate::Eq, operands[0], case)?;
+            self.made.extend(hit.as_inst());
+            match hits.iter().position(|other| other.0 == to) {
+                Some(place) => hits[place].1 = self.either(end, hits[place].1, hit)?,
+                None => hits.push((to, hit)),
+            }
+        }
+        let mut any = hits[0].1;
+        for &(_, hit) in &hits[1..] {
+            any = self.either(end, any, hit)?;
+        }
+        let not = self.not(end, any)?;
+        let mut all = vec![(first, Some(self.both(end, mask, not)?))];
+        for (to, hit) in hits {
+            all.push((to, Some(self.both(end, mask, hit)?)));
+        }
+        Ok(all)
+    }
+
+    fn not(&mut self, end: InstId, condition: Value) -> Result<Value, PassError> {
+        let ones = self.edit.context().const_bool(true);
+        let not = self.edit.before(end).xor(condition, ones)?;
+        self.made.extend(not.as_inst());
+        Ok(not)
+    }
+
+    fn either(&mut self, end: InstId, a: Value, b: Value) -> Result<Value, PassError> {
+        let either = self.edit.before(end).or(a, b)?;
+        self.made.extend(either.as_inst());
+        Ok(either)
+    }
+
+    /// Who takes part and fulfils a condition. That may be poison for others, so it is no `and`.
+    fn both(
+        &mut self,
+        end: InstId,
+        mask: Option<Value>,
+        condition: Value,
+    ) -> Result<Value, PassError> {
+        let Some(mask) = mask else { return Ok(condition) };
+        let nobody = self.edit.context().const_bool(false);
+        let both = self.edit.before(end).named("mask").select(mask, condition, nobody)?;
+        self.made.extend(both.as_inst());
+        Ok(both)
+    }
+
+    /// Adds to a state that some go on to a block.
+    fn send(
+        &mut self,
+        at: usize,
+        target: usize,
+        taken: Option<Value>,
+        state: &mut State,
+    ) -> Result<(), PassError> {
+        let block = self.blocks[at];
+        let end = self.edit.body().terminator(block).ok_or_else(|| missing("a terminator"))?;
+        if target < self.join() && self.region.inherits[target].is_none() {
+            let everybody = self.edit.context().const_bool(true);
+            let taken = taken.unwrap_or_else(|| everybody.into());
+            let item = Item::Mask(target);
+            let mask = match state.get(item) {
+                Some(mask) => self.either(end, mask, taken)?,
+                None => taken,
+            };
+            state.set(item, mask);
+        }
+        for (place, phi) in self.phis[target].clone().into_iter().enumerate() {
+            let Some(value) = self.edit.phi_input(phi, block) else { continue };
+            let item = Item::Phi(target, place);
+            let selected = match (state.get(item), taken) {
+                (Some(old), Some(taken)) if old != value => {
+                    let flags = self.edit.body().inst(phi).flags;
+                    let name = self.edit.extras().names.inst(phi);
+                    let name = name.map(|n| format!("{}.sel", String::from_utf8_lossy(n)));
+                    let mut cursor = self.edit.before(end);
+                    cursor.flagged(flags).named(&name.unwrap_or_default());
+                    cursor.select(taken, value, old)?
+                }
+                _ => value,
+            };
+            state.set(item, selected);
+        }
+        Ok(())
+    }
+
+    /// Lets blocks lead where they are to lead.
+    fn change_edges(&mut self) -> Result<(), PassError> {
+        let region = self.region;
+        // A loop keeps what is said of it where its rounds end.
+        let mut of_loop: Vec<Attachment> = Vec::new();
+        for (at, way) in region.ways.iter().enumerate() {
+            let block = self.blocks[at];
+            let Some(old) = self.edit.body().terminator(block) else { continue };
+            let attachments: Vec<Attachment> = self.edit.extras().attachments_of(old).collect();
+            of_loop.extend(attachments.iter().filter(|a| a.kind == kind::LOOP).copied());
+            match way {
+                Way::Straight(next) => {
+                    let next = self.blocks[*next];
+                    if self.edit.flow().successors(block) == [next] {
+                        continue;
+                    }
+                    let new = self.edit.replace_terminator(block).br(next)?;
+                    let location: Vec<Attachment> =
+                        attachments.into_iter().filter(|a| a.kind == kind::DBG).collect();
+                    attach(self.edit, new, &location)?;
+                }
+                Way::Kept(ways) => {
+                    let condition = self.edit.body().operands(old)[0];
+                    if condition.as_const().is_none() {
+                        let frozen = self.edit.before(old).freeze(condition)?;
+                        self.edit.set_operand(old, 0, frozen)?;
+                    }
+                    let successors: Vec<BlockId> = self.edit.flow().successors(block).to_vec();
+                    for (index, to) in successors.into_iter().enumerate() {
+                        let number = self.numbers[&to];
+                        let Some(&(_, next)) = ways.iter().find(|way| way.0 == number) else {
+                            return Err(missing("a way"));
+                        };
+                        self.edit.redirect_edge(block, index, self.blocks[next])?;
+                    }
+                }
+            }
+        }
+        if !region.joins_at_header || of_loop.is_empty() {
+            return Ok(());
+        }
+        let join = self.blocks[self.join()];
+        for &block in &region.blocks {
+            let Some(end) = self.edit.body().terminator(block) else { continue };
+            if self.edit.flow().successors(block).contains(&join) {
+                attach(self.edit, end, &of_loop[..1])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_phis(&mut self) -> Result<(), PassError> {
+        for (phi, from, value) in std::mem::take(&mut self.inputs) {
+            let Some(block) = self.edit.body().block_of(phi) else { continue };
+            if self.edit.phi_input(phi, from).is_some() {
+                self.edit.remove_phi_input(phi, from)?;
+            }
+            let edges = self.edit.flow().successors(from).iter().filter(|&&to| to == block).count();
+            for _ in 0..edges {
+                self.edit.add_phi_input(phi, value, from)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes away masks that nothing reads.
+    fn clean(&mut self) -> Result<(), PassError> {
+        while let Some(inst) = self.made.pop() {
+            if self.edit.body().block_of(inst).is_some() && !self.edit.is_used(inst) {
+                self.edit.erase(inst)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,190 @@
+//! `linearize`
+
+use expect_test::expect;
+
+use crate::{check, check_unchanged};
+
+/// A kernel whose first block has a divergent condition `%d` and a uniform one `%u`.
+fn kernel(body: &str) -> String {
+    format!(
+        "define amdgpu_kernel void @f(ptr addrspace(1) %p, ptr addrspace(5) %q, i32 %a) {{
+         entry:
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           %d = icmp ult i32 %x, 7
+           %u = icmp ult i32 %a, 7
+           %at = getelementptr i32, ptr addrspace(1) %p, i32 %x
+           {body}
+         }}"
+    )
+}
+
+#[test]
+fn two_sides() {
+    check(
+        "linearize",
+        &kernel(
+            "br i1 %d, label %one, label %other
+         one:
+           %s = add i32 %x, 3
+           br label %join
+         other:
+           %t = udiv i32 %a, %x
+           br label %join
+         join:
+           %v = phi i32 [ %s, %one ], [ %t, %other ]
+           store i32 %v, ptr addrspace(1) %at, align 4
+           ret void",
+        ),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, ptr addrspace(5) %q, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %d = icmp ult i32 %x, 7
+              %u = icmp ult i32 %a, 7
+              %at = getelementptr i32, ptr addrspace(1) %p, i32 %x
+              %0 = xor i1 %d, true
+              br label %other
+
+            one:                                              ; preds = %other
+              %s = add i32 %x, 3
+              %v.sel = select i1 %d, i32 %s, i32 %t
+              br label %join
+
+            other:                                            ; preds = %entry
+              %divisor = select i1 %0, i32 %x, i32 1
+              %t = udiv i32 %a, %divisor
+              br label %one
+
+            join:                                             ; preds = %one
+              %v = phi i32 [ %v.sel, %one ]
+              store i32 %v, ptr addrspace(1) %at, align 4
+              ret void
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_uniform_branch_inside_stays() {
+    check(
+        "linearize",
+        &kernel(
+            "br i1 %d, label %one, label %other
+         one:
+           br i1 %u, label %low, label %high
+         low:
+           store i32 1, ptr addrspace(5) %q, align 4
+           br label %both
+         high:
+           br label %both
+         both:
+           %b = phi i32 [ %x, %low ], [ %a, %high ]
+           br label %join
+         other:
+           br label %join
+         join:
+           %v = phi i32 [ %b, %both ], [ 0, %other ]
+           store i32 %v, ptr addrspace(1) %at, align 4
+           ret void",
+        ),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, ptr addrspace(5) %q, i32 %a) {
+            entry:
+              %nowhere = alloca i32, align 4, addrspace(5)
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %d = icmp ult i32 %x, 7
+              %u = icmp ult i32 %a, 7
+              %at = getelementptr i32, ptr addrspace(1) %p, i32 %x
+              br label %other
+
+            one:                                              ; preds = %other
+              %0 = freeze i1 %u
+              br i1 %0, label %low, label %high
+
+            low:                                              ; preds = %one
+              %guarded = select i1 %d, ptr addrspace(5) %q, ptr addrspace(5) %nowhere
+              store i32 1, ptr addrspace(5) %guarded, align 4
+              br label %both
+
+            high:                                             ; preds = %one
+              br label %both
+
+            both:                                             ; preds = %high, %low
+              %b = phi i32 [ %a, %high ], [ %x, %low ]
+              %v.sel = select i1 %d, i32 %b, i32 0
+              br label %join
+
+            other:                                            ; preds = %entry
+              br label %one
+
+            join:                                             ; preds = %both
+              %v = phi i32 [ %v.sel, %both ]
+              store i32 %v, ptr addrspace(1) %at, align 4
+              ret void
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn early_return_and_accesses() {
+    check(
+        "linearize",
+        &kernel(
+            "br i1 %d, label %work, label %out
+         out:
+           ret void
+         work:
+           %v = load i32, ptr addrspace(1) %at, align 4, !range !0
+           %w = add i32 %v, 1
+           store i32 %w, ptr addrspace(1) %at, align 4
+           ret void",
+        )
+        .replace("}", "}\n!0 = !{i32 0, i32 9}")
+        .as_str(),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, ptr addrspace(5) %q, i32 %a) {
+            entry:
+              %nowhere = alloca i32, align 4, addrspace(5)
+              %nowhere1 = addrspacecast ptr addrspace(5) %nowhere to ptr
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %d = icmp ult i32 %x, 7
+              %u = icmp ult i32 %a, 7
+              %at = getelementptr i32, ptr addrspace(1) %p, i32 %x
+              br label %out
+
+            out:                                              ; preds = %entry
+              br label %work
+
+            work:                                             ; preds = %out
+              %0 = addrspacecast ptr addrspace(1) %at to ptr
+              %guarded = select i1 %d, ptr %0, ptr %nowhere1
+              %v = load i32, ptr %guarded, align 4
+              %w = add i32 %v, 1
+              %1 = addrspacecast ptr addrspace(1) %at to ptr
+              %guarded1 = select i1 %d, ptr %1, ptr %nowhere1
+              store i32 %w, ptr %guarded1, align 4
+              br label %exit
+
+            exit:                                             ; preds = %work
+              ret void
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_vote_keeps_its_group() {
+    check_unchanged(
+        "linearize",
+        &kernel(
+            "br i1 %d, label %one, label %join
+         one:
+           %b = call i64 @llvm.amdgcn.ballot.i64(i1 %u)
+           store i64 %b, ptr addrspace(1) %p, align 8
+           br label %join
+         join:
+           ret void",
+        ),
+    );
+}
