@@ -15,6 +15,7 @@ use crate::{
     infer_convergence_attrs::InferConvergenceAttrs,
     inst_simplify::InstSimplify,
     licm::Licm,
+    loop_unroll::LoopUnroll,
     mark_loads::MarkLoads,
     move_convergent::MoveConvergent,
     redundant_barriers::RemoveRedundantBarriers,
@@ -135,6 +136,9 @@ impl Registry {
             }
         });
         registry.add(Arc::new(Licm));
+        registry.add_with("loop-unroll", |parameters| {
+            Ok(Arc::new(LoopUnroll::with_parameters(parameters)?))
+        });
         registry.add(Arc::new(MoveConvergent));
         registry.add(Arc::new(CombineBallots));
         registry.add_with("remove-redundant-barriers", |parameters| {

@@ -9,6 +9,7 @@ mod infer_address_spaces;
 mod infer_convergence_attrs;
 mod inst_simplify;
 mod licm;
+mod loop_unroll;
 mod manager;
 mod mark_loads;
 mod move_convergent;
