@@ -303,6 +303,25 @@ impl<'a> Code<'a> {
         })
     }
 
+    /// The name of the function that a call names.
+    pub(crate) fn callee_name(&self, call: InstId) -> Option<&'a [u8]> {
+        match self.context.const_data(self.body.const_callee(call)?).kind {
+            ConstKind::Global(GlobalName::Named(symbol)) => Some(self.context.bytes(symbol)),
+            _ => None,
+        }
+    }
+
+    /// Whether a call may be there twice: nothing says otherwise, and it does not declare a scope, of which each copy would need another.
+    pub(crate) fn may_be_copied(&self, call: InstId) -> bool {
+        let declared = self.body.const_callee(call).and_then(|callee| self.header_of(callee));
+        let site = Some(self.body.call_info(call).attributes);
+        let lists = [site, declared.map(|header| header.attributes)];
+        let forbids = |list| self.context.function_attrs(list).has(AttrKind::NoDuplicate);
+        let of_table = self.intrinsic(call).is_some_and(|found| found.info.noduplicate);
+        let is_scope = self.callee_name(call) == Some(b"llvm.experimental.noalias.scope.decl");
+        !of_table && !is_scope && !lists.into_iter().flatten().any(forbids)
+    }
+
     /// Whether an instruction is a function of its operands alone that is defined for all of them: arithmetic without division,
     /// comparisons, conversions, addresses, selections, parts of aggregates.
     #[must_use]

@@ -21,10 +21,15 @@ use crate::code::Code;
 /// The constant that an instruction is; none when it is not known to be one.
 #[must_use]
 pub fn fold(code: &Code<'_>, inst: InstId) -> Option<Const> {
-    let data = code.body.inst(inst);
     let operands: Option<Vec<Const>> =
         code.body.operands(inst).iter().map(|operand| operand.as_const()).collect();
-    let operands = operands?;
+    fold_with(code, inst, &operands?)
+}
+
+/// As [`fold`], with these constants as the operands.
+#[must_use]
+pub fn fold_with(code: &Code<'_>, inst: InstId, operands: &[Const]) -> Option<Const> {
+    let data = code.body.inst(inst);
     let operation =
         Operation { opcode: data.opcode, sub: data.sub, flags: data.flags, ty: data.ty };
     match data.opcode {
@@ -53,7 +58,7 @@ pub fn fold(code: &Code<'_>, inst: InstId) -> Option<Const> {
         }
         Opcode::Freeze => is_defined(code.context, operands[0]).then(|| operands[0]),
         _ if !is_operation(data.opcode) => None,
-        _ => operation.fold(code.context, &operands),
+        _ => operation.fold(code.context, operands),
     }
 }
 

@@ -19,6 +19,7 @@
 //! | [`early-cse`](early_cse::EarlyCse) | reuses what was computed or read before |
 //! | [`licm`](licm::Licm) | moves what does not change in a loop before it |
 //! | [`linearize`](linearize::Linearize) | makes divergent branches without cycles straight, for targets without hardware for them |
+//! | [`loop-unroll`](loop_unroll::LoopUnroll) | copies rounds of loops, all of them where that is little |
 //! | [`move-convergent`](move_convergent::MoveConvergent) | moves convergent operations where all groups stay: above a uniform branch, out of loops, to where they are read |
 //! | [`combine-ballots`](combine_ballots::CombineBallots) | makes one vote of two, and none of one that is uniform |
 //! | [`remove-redundant-barriers`](redundant_barriers::RemoveRedundantBarriers) | removes barriers between which nothing is accessed; for who asks for it |
@@ -38,9 +39,11 @@ pub mod code;
 pub mod combine_ballots;
 pub mod convergence_tokens;
 mod convergent;
+mod copies;
 pub mod dce;
 pub mod early_cse;
 mod equal;
+mod evaluate;
 pub mod fold;
 pub mod groups;
 pub mod infer_address_spaces;
@@ -48,6 +51,7 @@ pub mod infer_convergence_attrs;
 pub mod inst_simplify;
 pub mod licm;
 pub mod linearize;
+pub mod loop_unroll;
 mod manager;
 pub mod mark_loads;
 mod memory;
@@ -56,6 +60,7 @@ mod pass;
 mod pipeline;
 pub mod redundant_barriers;
 pub mod simplify_cfg;
+mod ssa;
 mod statistics;
 
 pub use manager::{Event, Manager, Options};

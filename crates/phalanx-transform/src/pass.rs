@@ -16,6 +16,7 @@ use crate::{
     inst_simplify::InstSimplify,
     licm::Licm,
     linearize::Linearize,
+    loop_unroll::LoopUnroll,
     mark_loads::MarkLoads,
     move_convergent::MoveConvergent,
     redundant_barriers::RemoveRedundantBarriers,
@@ -138,6 +139,9 @@ impl Registry {
         registry.add(Arc::new(Licm));
         registry.add_with("linearize", |parameters| {
             Ok(Arc::new(Linearize::with_parameters(parameters)?))
+        });
+        registry.add_with("loop-unroll", |parameters| {
+            Ok(Arc::new(LoopUnroll::with_parameters(parameters)?))
         });
         registry.add(Arc::new(MoveConvergent));
         registry.add(Arc::new(CombineBallots));

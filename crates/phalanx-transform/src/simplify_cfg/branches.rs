@@ -34,19 +34,49 @@ pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
     let plans = allowed(edit, plans);
     for (block, plan) in plans {
         changed = true;
-        match plan {
-            Plan::Jump(to) => jump(edit, block, to)?,
-            Plan::Cases(cases) => {
-                let Some(old) = edit.body().terminator(block) else { continue };
-                let attachments: SmallVec<[_; 2]> = edit.extras().attachments_of(old).collect();
-                let (on, default) =
-                    (edit.body().operands(old)[0], edit.flow().successors(block)[0]);
-                edit.replace_terminator(block).switch(on, default, &cases)?;
-                keep_attachments(edit, block, &attachments)?;
-            }
-        }
+        carry_out(edit, block, &plan)?;
     }
     Ok(changed | remove_unreachable(edit)?)
+}
+
+/// Lets blocks jump to the one of their successors that they go to in fact, where no group of threads changes, and removes what nobody
+/// reaches then.
+pub(crate) fn take(
+    edit: &mut Transaction<'_>,
+    taken: impl IntoIterator<Item = (BlockId, BlockId)>,
+) -> Result<(), PassError> {
+    let plans = taken.into_iter().map(|(block, to)| (block, Plan::Jump(to))).collect();
+    let plans = allowed(edit, plans);
+    let jump_to = |(block, plan)| match plan {
+        Plan::Jump(to) => Some((block, to)),
+        Plan::Cases(_) => None,
+    };
+    take_all(edit, plans.into_iter().filter_map(jump_to))
+}
+
+/// As [`take`], whatever becomes of groups.
+pub(crate) fn take_all(
+    edit: &mut Transaction<'_>,
+    taken: impl IntoIterator<Item = (BlockId, BlockId)>,
+) -> Result<(), PassError> {
+    for (block, to) in taken {
+        jump(edit, block, to)?;
+    }
+    remove_unreachable(edit)?;
+    Ok(())
+}
+
+fn carry_out(edit: &mut Transaction<'_>, block: BlockId, plan: &Plan) -> Result<(), PassError> {
+    match plan {
+        Plan::Jump(to) => jump(edit, block, *to),
+        Plan::Cases(cases) => {
+            let Some(old) = edit.body().terminator(block) else { return Ok(()) };
+            let attachments: SmallVec<[_; 2]> = edit.extras().attachments_of(old).collect();
+            let (on, default) = (edit.body().operands(old)[0], edit.flow().successors(block)[0]);
+            edit.replace_terminator(block).switch(on, default, cases)?;
+            keep_attachments(edit, block, &attachments)
+        }
+    }
 }
 
 pub(super) fn remove_unreachable(edit: &mut Transaction<'_>) -> Result<bool, PassError> {

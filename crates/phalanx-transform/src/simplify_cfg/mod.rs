@@ -23,7 +23,10 @@ mod select;
 mod straight;
 mod thread;
 
-pub(crate) use self::straight::only_value;
+pub(crate) use self::{
+    branches::{take, take_all},
+    straight::{only_value, replace_trivial},
+};
 
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{Cfg, Cycles, Dfs};

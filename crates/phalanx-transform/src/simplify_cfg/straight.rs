@@ -54,10 +54,16 @@ pub(crate) fn only_value(phi: InstId, values: &[Value]) -> Option<Value> {
 
 /// Replaces phis of one value, which is there wherever the phi is: it is there at the end of all predecessors.
 fn trivial_phis(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
-    let mut work: Vec<InstId> = Vec::new();
-    for &block in edit.flow().order() {
-        work.extend(edit.body().phis(block));
-    }
+    let order = edit.flow().order().iter();
+    let work = order.flat_map(|&block| edit.body().phis(block)).collect();
+    replace_trivial(edit, work)
+}
+
+/// Replaces those of these phis, and of the phis that read them, that have one value; whether there were any.
+pub(crate) fn replace_trivial(
+    edit: &mut Transaction<'_>,
+    mut work: Vec<InstId>,
+) -> Result<bool, PassError> {
     let mut changed = false;
     while let Some(phi) = work.pop() {
         if edit.body().block_of(phi).is_none() {

@@ -10,6 +10,7 @@ mod infer_convergence_attrs;
 mod inst_simplify;
 mod licm;
 mod linearize;
+mod loop_unroll;
 mod manager;
 mod mark_loads;
 mod move_convergent;

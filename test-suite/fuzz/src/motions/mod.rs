@@ -10,6 +10,7 @@
 //!   [`Legality`](phalanx_analysis::legality::Legality) promises.
 
 pub mod barriers;
+pub mod counted;
 mod demote;
 pub mod instances;
 

@@ -1,0 +1,69 @@
+//! What blocks have to be like to be copied, and edges that lead to copies.
+
+use phalanx_db::{Database, FunctionInput};
+use phalanx_ir::{BlockId, InstId, Opcode, Value, edit::Transaction};
+use smallvec::SmallVec;
+
+use crate::{code::Code, pass::PassError};
+
+/// Why a block cannot be copied.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Obstacle {
+    /// It ends in something else than a branch.
+    Terminator,
+    /// Its address is taken.
+    Address,
+    /// An instruction may not be there twice.
+    NoDuplicate(InstId),
+}
+
+/// Whether a block can be copied, convergence aside. O(instructions).
+pub(crate) fn check_block(
+    db: &Database,
+    function: FunctionInput,
+    code: &Code<'_>,
+    block: BlockId,
+) -> Result<(), Obstacle> {
+    let body = code.body;
+    let terminator = body.terminator(block).map(|inst| body.inst(inst).opcode);
+    if !matches!(terminator, Some(Opcode::Br | Opcode::Switch)) {
+        return Err(Obstacle::Terminator);
+    }
+    let addresses = &function.module(db).shell(db).block_addresses;
+    if addresses.iter().any(|a| a.function == code.header.name && a.block == block) {
+        return Err(Obstacle::Address);
+    }
+    let is_bound = |&inst: &InstId| {
+        let opcode = body.inst(inst).opcode;
+        let is_pad = matches!(opcode, Opcode::LandingPad | Opcode::CatchPad | Opcode::CleanupPad);
+        is_pad || opcode.is_call() && !code.may_be_copied(inst)
+    };
+    match body.block_insts(block).find(is_bound) {
+        Some(inst) => Err(Obstacle::NoDuplicate(inst)),
+        None => Ok(()),
+    }
+}
+
+/// Lets all edges from a block to `old` lead to `new`, whose phis take these values for them unless they have some for such an edge.
+pub(crate) fn redirect(
+    edit: &mut Transaction<'_>,
+    from: BlockId,
+    old: BlockId,
+    new: BlockId,
+    values: &[(InstId, Value)],
+) -> Result<(), PassError> {
+    let successors = edit.flow().successors(from);
+    let is_known = successors.contains(&new);
+    let places: SmallVec<[usize; 4]> =
+        (0..).zip(successors).filter(|&(_, &to)| to == old).map(|(at, _)| at).collect();
+    for (nth, &at) in places.iter().enumerate() {
+        edit.redirect_edge(from, at, new)?;
+        // Parallel edges get the value of the first by themselves.
+        if nth == 0 && !is_known {
+            for &(phi, value) in values {
+                edit.add_phi_input(phi, value, from)?;
+            }
+        }
+    }
+    Ok(())
+}

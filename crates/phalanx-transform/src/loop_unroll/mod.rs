@@ -1,0 +1,287 @@
+//! `loop-unroll`: several rounds of a loop, one after the other.
+//!
+//! | how | when | what becomes of exits |
+//! |---|---|---|
+//! | *in full* | the loop is known to end after a number of rounds ([`count`]), and all of them together are small | those that are known to be taken or not are jumps |
+//! | *by a factor* | somebody asks for it: `count=N`, or `!llvm.loop` | every copy has all of them, but for those that are known never to be taken from there |
+//!
+//! LLVM unrolls by a factor into a loop for most of the rounds and one for the rest, which needs the number of rounds before the first
+//! one. Threads of a wave that make different numbers of rounds then part between the two loops, so a loop with a convergent operation stays
+//! as it is. Copies that keep their exits need no number of rounds, and change nobody's group, however divergent the exits are
+//! ([`copy`]); what they cost is the tests.
+//!
+//! A loop is a reducible cycle. Several latches become one first, several exits are copied like everything else, values that are read
+//! outside of the loop get phis ([`crate::ssa`]). What is known about an exit is only used where no group changes
+//! ([`crate::groups`]): a loop that is left for good and goes round by another exit may depend on an edge that is never
+//! taken.
+//!
+//! Loops with tokens from outside stay: a heart is executed once per round, and copies of it would be other hearts. So do blocks whose
+//! address is taken, calls that may not be there twice, and exceptions.
+//!
+//! Inner loops come first. Loops that contain none that is unrolled are done in one transaction; the steps repeat a bounded number of
+//! times. O(instructions + copies) per step, and facts.
+//!
+//! # Parameters
+//!
+//! | parameter | meaning |
+//! |---|---|
+//! | `full-size=N` | at most so many instructions in all rounds together when a loop is unrolled in full (256); 0: never |
+//! | `count=N` | other loops without loops in them are unrolled by this factor, unless they are larger than that (1: they are not) |
+
+mod copy;
+mod count;
+mod shape;
+mod wishes;
+
+pub use self::shape::Reason;
+
+use phalanx_db::{Database, FunctionInput};
+use phalanx_ir::{BlockId, InstId, edit::Transaction};
+use rustc_hash::FxHashSet;
+
+use self::{
+    copy::{Back, Copies, copy},
+    count::{Count, count},
+    shape::{Graph, Loop},
+    wishes::Wishes,
+};
+use crate::{
+    code::Code,
+    pass::{Outcome, Parameters, Pass, PassError},
+    simplify_cfg::{replace_trivial, take, take_all},
+    ssa::repair,
+};
+
+/// How large all rounds may be where somebody asks for them.
+const ASKED: usize = 16 * 1024;
+
+/// How many copies are made where somebody asks for some.
+const FACTOR: usize = 4;
+
+/// How many rounds are made at least to learn about a loop.
+const ROUNDS: usize = 256;
+
+/// How often loops around others are looked at.
+const STEPS: usize = 8;
+
+/// See the [module documentation](self).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct LoopUnroll {
+    /// How many instructions all rounds may have.
+    pub full_size: usize,
+    /// By what factor other loops are unrolled.
+    pub count: usize,
+    /// Edges that are never taken go whatever depends on them: so that tests can see that this is found out.
+    #[doc(hidden)]
+    pub distorted: bool,
+}
+
+impl Default for LoopUnroll {
+    fn default() -> Self {
+        LoopUnroll { full_size: 256, count: 1, distorted: false }
+    }
+}
+
+/// What becomes of a loop.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// All rounds are copied.
+    Full {
+        /// How many.
+        rounds: usize,
+    },
+    /// So many copies follow each other in the loop.
+    Partial {
+        /// The factor.
+        count: usize,
+    },
+    /// It stays.
+    Stays(Reason),
+}
+
+impl LoopUnroll {
+    /// With what a pipeline says.
+    ///
+    /// # Errors
+    /// When a parameter is not known.
+    pub fn with_parameters(parameters: &Parameters) -> Result<LoopUnroll, String> {
+        let mut pass = LoopUnroll::default();
+        for (key, value) in parameters.iter() {
+            let number = |text: &str| {
+                text.parse().map_err(|_| format!("loop-unroll: `{text}` is no number"))
+            };
+            match (key, value) {
+                ("full-size", Some(size)) => pass.full_size = number(size)?,
+                ("count", Some(count)) => pass.count = number(count)?,
+                _ => return Err(format!("loop-unroll has no parameter `{key}`")),
+            }
+        }
+        Ok(pass)
+    }
+
+    /// What the pass would do with each loop as it is, by header, inner loops first.
+    #[must_use]
+    pub fn decisions(&self, db: &Database, function: FunctionInput) -> Vec<(BlockId, Decision)> {
+        let Some(graph) = Graph::of(db, function) else { return Vec::new() };
+        let code = Code::of(db, function);
+        let all = inner_first(&graph).into_iter().map(|cycle| {
+            let found = graph.describe(&code, cycle);
+            let decision = self.decide((db, function), &graph, &code, &found);
+            (found.header, decision.map_or_else(Decision::Stays, |plan| plan.decision))
+        });
+        all.collect()
+    }
+
+    fn decide(
+        &self,
+        place: (&Database, FunctionInput),
+        graph: &Graph<'_>,
+        code: &Code<'_>,
+        found: &Loop,
+    ) -> Result<Plan, Reason> {
+        let wishes = Wishes::of(place, code, found);
+        if wishes.disable {
+            return Err(Reason::Disabled);
+        }
+        graph.check(place, code, found)?;
+        let is_asked = wishes.full || wishes.enable;
+        let allowed = if is_asked { ASKED } else { self.full_size };
+        let is_innermost = graph.cycles.children(found.cycle).next().is_none();
+        let factor = match wishes.count {
+            Some(count) => count,
+            None if wishes.enable && !wishes.full => FACTOR,
+            None if is_innermost && found.size <= self.full_size => self.count,
+            None => 1,
+        };
+        let wants_part = factor > 1 && factor.saturating_mul(found.size) <= ASKED;
+        let bound = allowed.checked_div(found.size).unwrap_or(0) + 1;
+        let bound = bound.max(ROUNDS);
+        let known = count(graph, code, found, bound);
+        let plan = |decision| Plan { found: found.clone(), decision, count: known.clone() };
+        let size = known.rounds.map(|rounds| rounds.saturating_mul(found.size));
+        match (known.rounds, size) {
+            // A count that is not less than all rounds is all rounds.
+            (Some(rounds), Some(size))
+                if wishes.count.map_or(size <= allowed, |n| rounds <= n && size <= ASKED) =>
+            {
+                Ok(plan(Decision::Full { rounds }))
+            }
+            _ if wants_part => Ok(plan(Decision::Partial { count: factor })),
+            (_, Some(size)) => Err(Reason::TooLarge { size }),
+            _ => Err(Reason::UnknownCount),
+        }
+    }
+
+    /// Loops to be unrolled, none of which is in another.
+    fn plans(
+        &self,
+        db: &Database,
+        function: FunctionInput,
+        done: &FxHashSet<BlockId>,
+    ) -> Vec<Plan> {
+        let code = Code::of(db, function);
+        let Some(graph) = Graph::of(db, function).filter(|graph| !graph.cycles.is_empty()) else {
+            return Vec::new();
+        };
+        let mut plans: Vec<Plan> = Vec::new();
+        for cycle in inner_first(&graph) {
+            let holds_planned = |plan: &Plan| graph.cycles.contains_cycle(cycle, plan.found.cycle);
+            if plans.iter().any(holds_planned) {
+                continue;
+            }
+            let found = graph.describe(&code, cycle);
+            if done.contains(&found.header) {
+                continue;
+            }
+            plans.extend(self.decide((db, function), &graph, &code, &found).ok());
+        }
+        plans
+    }
+}
+
+/// A loop that is unrolled.
+struct Plan {
+    found: Loop,
+    decision: Decision,
+    count: Count,
+}
+
+fn inner_first(graph: &Graph<'_>) -> Vec<phalanx_graph::CycleId> {
+    let mut order: Vec<_> = graph.cycles.iter().collect();
+    order.retain(|&cycle| graph.dom.is_reachable(graph.cycles.header(cycle)));
+    order.sort_by_key(|&cycle| (std::cmp::Reverse(graph.cycles.depth(cycle)), cycle.raw()));
+    order
+}
+
+impl Pass for LoopUnroll {
+    fn name(&self) -> &str {
+        "loop-unroll"
+    }
+
+    fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
+        // Headers of loops that have been unrolled.
+        let mut done: FxHashSet<BlockId> = FxHashSet::default();
+        for _ in 0..STEPS {
+            let plans = self.plans(db, function, &done);
+            if plans.is_empty() {
+                break;
+            }
+            let mut work: Vec<(Plan, usize, Back)> = Vec::new();
+            for plan in plans {
+                done.insert(plan.found.header);
+                let (count, back) = match plan.decision {
+                    Decision::Full { rounds } => (rounds, Back::Nowhere),
+                    Decision::Partial { count } => {
+                        let node = wishes::unrolled(db, function, &plan.found.latches)?;
+                        (count, Back::ToFirst(node))
+                    }
+                    Decision::Stays(_) => continue,
+                };
+                work.push((plan, count, back));
+            }
+            db.edit(function, |edit| {
+                let mut variables = Vec::new();
+                let mut taken: Vec<(BlockId, BlockId)> = Vec::new();
+                let mut phis: Vec<InstId> = Vec::new();
+                for (plan, count, back) in &work {
+                    let copies = copy(edit, &plan.found, *count, *back, &mut variables)?;
+                    taken.extend(known_ways(edit, plan, &copies, *count));
+                    let headers = (0..*count).map(|round| copies.block(round, plan.found.header));
+                    phis.extend(headers.flat_map(|header| edit.body().phis(header)));
+                }
+                phis.extend(repair(edit, &variables)?);
+                match self.distorted {
+                    true => take_all(edit, taken)?,
+                    false => take(edit, taken)?,
+                }
+                replace_trivial(edit, phis)?;
+                Ok::<_, PassError>(())
+            })?;
+        }
+        Ok(Outcome::changed(!done.is_empty()))
+    }
+}
+
+/// Where exits of copies lead in fact: those of a copy that are the same in all rounds for which it stands.
+fn known_ways(
+    edit: &Transaction<'_>,
+    plan: &Plan,
+    copies: &Copies,
+    count: usize,
+) -> Vec<(BlockId, BlockId)> {
+    let mut ways = Vec::new();
+    for exit in &plan.count.exits {
+        for copy in 0..count {
+            let mut rounds = exit.is_taken.iter().skip(copy).step_by(count).copied();
+            let Some(Some(leaves)) = rounds.next() else { continue };
+            if rounds.any(|other| other != Some(leaves)) {
+                continue;
+            }
+            let block = copies.block(copy, exit.block);
+            let mut successors = edit.flow().successors(block).iter().copied();
+            let to = successors.find(|&to| (to == exit.outside) == leaves);
+            ways.extend(to.map(|to| (block, to)));
+        }
+    }
+    ways
+}

@@ -1,0 +1,195 @@
+//! What a cycle has to be like to be copied.
+
+use std::fmt;
+
+use phalanx_analysis::{
+    convergence::tokens::{TokenKind, Tokens},
+    legality::{Refusal, Unroll},
+};
+use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_graph::{Cfg, CycleId, Cycles};
+use phalanx_ir::{
+    BlockId, InstId, Opcode, Type,
+    flow::{block_of, node_of},
+};
+use phalanx_target::Scope;
+use rustc_hash::FxHashSet;
+
+use crate::{code::Code, copies};
+
+/// Why a loop is left as it is.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Reason {
+    /// `llvm.loop.unroll.disable` says so, or it has been unrolled.
+    Disabled,
+    /// It has several entries.
+    Irreducible,
+    /// A block ends in something else than a branch.
+    Terminator(BlockId),
+    /// The address of a block is taken.
+    Address(BlockId),
+    /// An instruction may not be there twice.
+    NoDuplicate(InstId),
+    /// A token comes from outside, or goes there: copies would need tokens of their own.
+    Token(InstId),
+    /// It would change who executes a convergent operation together.
+    Groups(Refusal),
+    /// It is not known how many rounds it makes, and nobody asked for copies with exits.
+    UnknownCount,
+    /// All rounds together have more instructions than are allowed.
+    TooLarge {
+        /// How many there would be.
+        size: usize,
+    },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Disabled => f.write_str("its metadata says that it stays"),
+            Reason::Irreducible => f.write_str("it has several entries"),
+            Reason::Terminator(_) => f.write_str("a block in it ends in no branch"),
+            Reason::Address(_) => f.write_str("the address of a block in it is taken"),
+            Reason::NoDuplicate(_) => f.write_str("an instruction in it may not be there twice"),
+            Reason::Token(_) => {
+                f.write_str("a convergence token comes into it, or is used outside of it")
+            }
+            Reason::Groups(refusal) => write!(f, "{refusal}"),
+            Reason::UnknownCount => f.write_str("how many rounds it makes is not known"),
+            Reason::TooLarge { size } => write!(f, "all rounds have {size} instructions"),
+        }
+    }
+}
+
+/// A cycle that can be copied.
+#[derive(Clone, Debug)]
+pub(super) struct Loop {
+    pub(super) cycle: CycleId,
+    pub(super) header: BlockId,
+    /// In reverse post-order, the header first.
+    pub(super) blocks: Vec<BlockId>,
+    /// Blocks outside that lead to the header.
+    pub(super) entering: Vec<BlockId>,
+    /// Blocks inside that do.
+    pub(super) latches: Vec<BlockId>,
+    /// Instructions without phis.
+    pub(super) size: usize,
+}
+
+/// The facts about a function's graph.
+#[derive(Copy, Clone)]
+pub(super) struct Graph<'a> {
+    pub(super) cfg: &'a Cfg,
+    pub(super) cycles: &'a Cycles,
+    pub(super) dfs: &'a phalanx_graph::Dfs,
+    pub(super) dom: &'a phalanx_graph::DomTree,
+}
+
+impl<'a> Graph<'a> {
+    pub(super) fn of(db: &'a Database, function: FunctionInput) -> Option<Graph<'a>> {
+        Some(Graph {
+            cfg: queries::cfg(db, function).as_ref()?,
+            cycles: queries::cycles(db, function).as_ref()?,
+            dfs: queries::dfs(db, function).as_ref()?,
+            dom: queries::dom_tree(db, function).as_ref()?,
+        })
+    }
+
+    /// The blocks of a cycle and around it.
+    pub(super) fn describe(&self, code: &Code<'_>, cycle: CycleId) -> Loop {
+        let header = self.cycles.header(cycle);
+        let mut nodes = self.cycles.blocks(cycle).to_vec();
+        nodes.sort_unstable_by_key(|&node| self.dfs.rpo_index(node));
+        let mut preds = self.cfg.predecessors(header).to_vec();
+        preds.retain(|&pred| self.dom.is_reachable(pred));
+        preds.sort_unstable_by_key(|&node| self.dfs.rpo_index(node));
+        preds.dedup();
+        let (latches, entering): (Vec<_>, Vec<_>) =
+            preds.into_iter().partition(|&pred| self.cycles.contains(cycle, pred));
+        let blocks: Vec<BlockId> = nodes.into_iter().map(block_of).collect();
+        let insts = blocks.iter().flat_map(|&block| code.body.block_insts(block));
+        let size = insts.filter(|&i| code.body.inst(i).opcode != Opcode::Phi).count();
+        Loop {
+            cycle,
+            header: block_of(header),
+            blocks,
+            entering: entering.into_iter().map(block_of).collect(),
+            latches: latches.into_iter().map(block_of).collect(),
+            size,
+        }
+    }
+
+    /// Whether copies of a cycle may follow each other.
+    pub(super) fn check(
+        &self,
+        (db, function): (&Database, FunctionInput),
+        code: &Code<'_>,
+        found: &Loop,
+    ) -> Result<(), Reason> {
+        if !self.cycles.is_reducible(found.cycle) {
+            return Err(Reason::Irreducible);
+        }
+        for &block in &found.blocks {
+            copies::check_block(db, function, code, block).map_err(|why| match why {
+                copies::Obstacle::Terminator => Reason::Terminator(block),
+                copies::Obstacle::Address => Reason::Address(block),
+                copies::Obstacle::NoDuplicate(inst) => Reason::NoDuplicate(inst),
+            })?;
+        }
+        check_tokens(code, found)?;
+        let is_convergent =
+            |node| code.body.block_insts(block_of(node)).any(|inst| code.is_convergent(inst));
+        if !found.blocks.iter().any(|&block| is_convergent(node_of(block))) {
+            return Ok(());
+        }
+        // Every round keeps its exits, or those that are never taken go where that changes no group: the scope does not matter.
+        let legality = queries::legality(db, function, Scope::Grid);
+        match legality.map(|l| l.unroll(found.cycle, Unroll::WithExits, &is_convergent)) {
+            // Several latches become one first.
+            None | Some(Ok(()) | Err(Refusal::SeveralLatches { .. })) => Ok(()),
+            Some(Err(refusal)) => Err(Reason::Groups(refusal)),
+        }
+    }
+}
+
+/// Tokens stay within a round: an anchor in the loop is another in each copy, but a heart counts the rounds.
+fn check_tokens(code: &Code<'_>, found: &Loop) -> Result<(), Reason> {
+    let tokens = Tokens::new(code.context);
+    let body = code.body;
+    let inside: FxHashSet<BlockId> = found.blocks.iter().copied().collect();
+    let is_inside = |inst: InstId| body.block_of(inst).is_some_and(|b| inside.contains(&b));
+    let mut has_token = false;
+    for inst in found.blocks.iter().flat_map(|&block| body.block_insts(block)) {
+        let data = body.inst(inst);
+        if data.ty == Type::TOKEN {
+            has_token = true;
+            let is_control = data.opcode.is_call()
+                && [TokenKind::Anchor, TokenKind::Loop]
+                    .iter()
+                    .any(|kind| code.callee_name(inst) == Some(kind.name().as_bytes()));
+            if !is_control {
+                return Err(Reason::Token(inst));
+            }
+        }
+        if data.opcode.is_call()
+            && let Some(token) = tokens.used(body, inst)
+            && !is_inside(token)
+        {
+            return Err(Reason::Token(inst));
+        }
+    }
+    if !has_token {
+        return Ok(());
+    }
+    let all = code.flow.order().iter().filter(|block| !inside.contains(block));
+    for inst in all.flat_map(|&block| body.block_insts(block)) {
+        if body.inst(inst).opcode.is_call()
+            && let Some(token) = tokens.used(body, inst)
+            && is_inside(token)
+        {
+            return Err(Reason::Token(inst));
+        }
+    }
+    Ok(())
+}

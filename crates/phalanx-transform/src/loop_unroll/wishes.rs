@@ -1,0 +1,117 @@
+//! What `!llvm.loop` says about unrolling.
+//!
+//! The node is attached to the branches that lead back to the header. Its operands, behind itself, are properties: a name, and for some a
+//! number. Those that Phalanx reads are `llvm.loop.unroll.disable`, `.enable`, `.full` and `.count`, and `llvm.loop.disable_nonforced`.
+//! A loop that has been unrolled with copies gets `llvm.loop.unroll.disable` in place of all that speak of unrolling, so that it is
+//! not unrolled again.
+
+use phalanx_db::{Database, FunctionInput};
+use phalanx_ir::{
+    BlockId, Context, Module,
+    metadata::{Metadata, MetadataId, MetadataValue, NodeBuilder, kind},
+};
+
+use super::shape::Loop;
+use crate::{code::Code, pass::PassError};
+
+const PREFIX: &[u8] = b"llvm.loop.unroll.";
+const DISABLE: &str = "llvm.loop.unroll.disable";
+
+/// What is wished for a loop.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Wishes {
+    /// It stays as it is.
+    pub(super) disable: bool,
+    /// All rounds are to be copied, even if that is much.
+    pub(super) full: bool,
+    /// It is to be unrolled in some way.
+    pub(super) enable: bool,
+    /// So many copies.
+    pub(super) count: Option<usize>,
+}
+
+/// The node of a loop.
+fn node(code: &Code<'_>, latches: &[BlockId]) -> Option<MetadataId> {
+    latches.iter().find_map(|&latch| {
+        let attached: Vec<_> = code.extras.attachments_of(code.body.terminator(latch)?).collect();
+        Metadata::attached(&attached, kind::LOOP)
+    })
+}
+
+/// The name of a property.
+fn name<'c>(context: &'c Context, metadata: &Metadata, property: MetadataId) -> Option<&'c [u8]> {
+    Some(context.bytes(metadata.element(property, 0)?.as_string()?))
+}
+
+impl Wishes {
+    /// Those for a loop.
+    pub(super) fn of(
+        (db, function): (&Database, FunctionInput),
+        code: &Code<'_>,
+        found: &Loop,
+    ) -> Wishes {
+        let mut wishes = Wishes::default();
+        let Some(node) = node(code, &found.latches) else { return wishes };
+        let metadata = &function.module(db).shell(db).metadata;
+        for property in metadata.values(node).filter_map(MetadataValue::as_node) {
+            if property == node {
+                continue;
+            }
+            match name(code.context, metadata, property) {
+                Some(b"llvm.loop.unroll.disable" | b"llvm.loop.disable_nonforced") => {
+                    wishes.disable = true;
+                }
+                Some(b"llvm.loop.unroll.enable") => wishes.enable = true,
+                Some(b"llvm.loop.unroll.full") => wishes.full = true,
+                Some(b"llvm.loop.unroll.count") => {
+                    let count = metadata.int_element(code.context, property, 1);
+                    wishes.count = count.and_then(|count| usize::try_from(count).ok());
+                }
+                _ => {}
+            }
+        }
+        // What is asked for by name is no default.
+        if wishes.full || wishes.enable || wishes.count.is_some_and(|count| count > 1) {
+            wishes.disable = false;
+        }
+        if wishes.count == Some(1) {
+            wishes.disable = true;
+        }
+        wishes
+    }
+}
+
+/// A node that says of a loop what it said before, and that it is not to be unrolled.
+pub(super) fn unrolled(
+    db: &mut Database,
+    function: FunctionInput,
+    latches: &[BlockId],
+) -> Result<MetadataId, PassError> {
+    let module = function.module(db);
+    let old = node(&Code::of(db, function), latches);
+    db.edit_shell(module, |shell| {
+        let properties = old.map(|old| kept(shell, old)).unwrap_or_default();
+        let word = MetadataValue::String(shell.context.symbol(DISABLE.as_bytes()));
+        let metadata = &mut shell.metadata;
+        let disable = metadata.add(NodeBuilder::tuple(false, [word]))?;
+        let new = metadata.reserve();
+        let own = [MetadataValue::Node(new)];
+        let all = own.into_iter().chain(properties).chain([MetadataValue::Node(disable)]);
+        metadata.define(new, NodeBuilder::tuple(true, all))?;
+        Ok(new)
+    })
+    .map_err(PassError::Other)
+}
+
+/// What a node says about other things.
+fn kept(module: &Module, node: MetadataId) -> Vec<MetadataValue> {
+    let speaks_of_unrolling = |value: &MetadataValue| {
+        let property = value.as_node();
+        let name = property.and_then(|p| name(&module.context, &module.metadata, p));
+        name.is_some_and(|name| name.starts_with(PREFIX))
+    };
+    let values = module.metadata.values(node);
+    values
+        .filter(|value| *value != MetadataValue::Node(node) && !speaks_of_unrolling(value))
+        .collect()
+}

@@ -1,0 +1,75 @@
+//! Copies of rounds and blocks: kernels run alike, and whoever was together stays together.
+
+use std::sync::Arc;
+
+use phalanx::transform::{Registry, loop_unroll::LoopUnroll};
+use phalanx_fuzz::motions::{Tally, check, counted};
+use rand::{SeedableRng as _, rngs::SmallRng};
+
+/// Pipelines that copy, and whether every execution of convergent operations stays.
+const PIPELINES: &[(&str, bool)] = &[
+    ("loop-unroll", true),
+    ("loop-unroll<full-size=0;count=2>", true),
+    ("loop-unroll<full-size=40;count=3>", true),
+    ("simplifycfg,loop-unroll<count=2>,instsimplify,simplifycfg,early-cse,licm,dce", false),
+];
+
+fn campaign(pipeline: (&str, bool), seeds: std::ops::Range<u64>) -> Tally {
+    let mut all = Tally::default();
+    for seed in seeds {
+        let text = counted::random(&mut SmallRng::seed_from_u64(seed));
+        let tally = check(&Registry::standard(), &text, pipeline, seed, 3);
+        all.merge(tally.unwrap_or_else(|error| panic!("{error}")));
+    }
+    all
+}
+
+#[test]
+fn kernels_with_loops_and_branches() {
+    for &pipeline in PIPELINES {
+        let tally = campaign(pipeline, 0..120);
+        println!("{}: {tally:?}", pipeline.0);
+        assert!(tally.changed > 60 && tally.launches > 100 && tally.groups > 1000, "{tally:?}");
+    }
+}
+
+/// The vote is in the outer cycle by an edge alone that is never taken in the last round of the inner one.
+const BY_AN_EDGE: &str = "target triple = \"amdgcn-amd-amdhsa\"
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i64 @llvm.amdgcn.ballot.i64(i1)
+define amdgpu_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {
+entry:
+  %x = call i32 @llvm.amdgcn.workitem.id.x()
+  %i = add i32 %x, 16
+  %at = getelementptr i32, ptr addrspace(1) %gp, i32 %i
+  br label %outer
+outer:
+  %k = phi i32 [ 0, %entry ], [ %k.next, %middle ]
+  %k.next = add i32 %k, 1
+  br label %inner
+inner:
+  %j = phi i32 [ 0, %outer ], [ %j.next, %latch ]
+  %b = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+  %n = trunc i64 %b to i32
+  store i32 %n, ptr addrspace(1) %at, align 4
+  %c = icmp eq i32 %j, 1
+  br i1 %c, label %exit, label %middle
+middle:
+  %d = icmp ult i32 %k, %x
+  br i1 %d, label %outer, label %latch
+latch:
+  %j.next = add i32 %j, 1
+  br label %inner
+exit:
+  ret void
+}";
+
+/// A check that cannot fail is no check.
+#[test]
+fn an_edge_too_few_is_found_out() {
+    let mut registry = Registry::standard();
+    let run = |registry: &Registry| check(registry, BY_AN_EDGE, ("loop-unroll", true), 5, 6);
+    assert!(run(&registry).is_ok_and(|tally| tally.changed == 1 && tally.groups > 10));
+    registry.add(Arc::new(LoopUnroll { distorted: true, ..LoopUnroll::default() }));
+    assert!(run(&registry).is_err());
+}
