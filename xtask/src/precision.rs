@@ -3,9 +3,10 @@
 //! For each kernel family of the test suite, as clang-22 compiles it: values, branches and loads, and how many of them are called divergent
 //! at the scope of a wave by LLVM 22, by us with LLVM's sources and operand rules, and by us with everything. LLVM's own answer is taken from its
 //! rules as we have them, which `cargo xtask conformance` holds against `opt-22`. With `--by-rule`: how much less each family of rules
-//! makes of it, found by leaving it out.
+//! makes of it, found by leaving it out. With `--seen`: what is seen to differ when the kernels are executed, as the test that holds claims against
+//! their execution writes it down.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
 use anyhow::{Context as _, bail};
 use phalanx::{
@@ -25,8 +26,12 @@ use rayon::prelude::*;
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// A row per kernel family, not only totals.
-    #[arg(long)]
+    #[arg(long, visible_alias = "by-family")]
     families: bool,
+    /// Beside what is called divergent, what is seen to differ within a wave when our kernels are executed on their inputs: a bound from below
+    /// on what any sound answer calls divergent.
+    #[arg(long)]
+    seen: bool,
     /// Levels of optimisation, separated by commas.
     #[arg(long, default_value = "-O0,-O2", value_name = "LEVELS", allow_hyphen_values = true)]
     levels: String,
@@ -72,11 +77,15 @@ impl Counts {
         100.0 * self.divergent[who][what] as f64 / self.all[what].max(1) as f64
     }
 
-    fn print(&self, name: &str) {
+    fn print(&self, name: &str, seen: Option<&Seen>) {
         print!("{name:<28}");
         for what in 0..3 {
             print!("{:>8}", self.all[what]);
             (0..=OURS).for_each(|who| print!("{:>7.1}", self.share(who, what)));
+            match seen {
+                Some(seen) => print!("{:>7.1}", seen.share(what)),
+                None => {}
+            }
         }
         println!();
     }
@@ -91,6 +100,58 @@ impl Counts {
             println!();
         }
     }
+}
+
+/// Values, branches, loads as they were executed: how many there are, and those seen to differ.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    all: [u64; 3],
+    differ: [u64; 3],
+}
+
+impl Seen {
+    fn add(&mut self, other: &Seen) {
+        for what in 0..3 {
+            self.all[what] += other.all[what];
+            self.differ[what] += other.differ[what];
+        }
+    }
+
+    fn share(&self, what: usize) -> f64 {
+        100.0 * self.differ[what] as f64 / self.all[what].max(1) as f64
+    }
+}
+
+/// What is seen, by way and family and by way.
+type SeenBy = BTreeMap<(String, Option<String>), Seen>;
+
+/// Executes the kernels by their test, which writes down what it saw.
+fn seen(levels: &[&str]) -> anyhow::Result<SeenBy> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let test = ["test", "-q", "-p", "phalanx-fuzz", "--test", "kernels"];
+    let status = Command::new(cargo).args(test).arg("claims_about_kernels_hold").status()?;
+    if !status.success() {
+        bail!("the kernels do not run as they should");
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let path = Path::new(&target).join("tmp").join("kernels").join("seen_to_differ.txt");
+    let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    let mut found = SeenBy::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [target, level, file, numbers @ ..] = words.as_slice() else { continue };
+        let numbers: Vec<u64> = numbers.iter().filter_map(|n| n.parse().ok()).collect();
+        if numbers.len() != 12 || !levels.contains(level) {
+            continue;
+        }
+        let of = |at: usize| [numbers[at], numbers[at + 1], numbers[at + 2]];
+        let here = Seen { all: of(0), differ: of(9) };
+        let family = Path::new(file).file_stem().unwrap_or_default().to_string_lossy();
+        for key in [Some(family.into_owned()), None] {
+            found.entry((format!("{target} {level}"), key)).or_default().add(&here);
+        }
+    }
+    Ok(found)
 }
 
 /// Compiles, reads and counts; prints the table.
@@ -115,10 +176,21 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             Ok((way, family.to_string_lossy().into_owned(), counts))
         })
         .collect::<anyhow::Result<_>>()?;
-    println!("{:<28}{:^29}{:^29}{:^29}", "", "values", "branches", "loads");
+    let seen = if options.seen { seen(&levels)? } else { SeenBy::new() };
+    let width = if options.seen { 36 } else { 29 };
+    println!("{:<28}{:^width$}{:^width$}{:^width$}", "", "values", "branches", "loads");
     print!("{:<28}", "divergent, %");
-    (0..3).for_each(|_| print!("{:>8}{:>7}{:>7}{:>7}", "all", "LLVM", "rules", "ours"));
+    for _ in 0..3 {
+        print!("{:>8}{:>7}{:>7}{:>7}", "all", "LLVM", "rules", "ours");
+        if options.seen {
+            print!("{:>7}", "seen");
+        }
+    }
     println!();
+    let seen_of = |way: &str, family: Option<&str>| {
+        let key = (way.to_owned(), family.map(str::to_owned));
+        options.seen.then(|| seen.get(&key).copied().unwrap_or_default())
+    };
     let mut families: BTreeMap<(&str, &str), Counts> = BTreeMap::new();
     let mut ways: BTreeMap<&str, Counts> = BTreeMap::new();
     for (way, family, counts) in &rows {
@@ -126,13 +198,21 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         ways.entry(way).or_default().add(counts);
     }
     if options.families {
-        families
-            .iter()
-            .for_each(|((way, family), counts)| counts.print(&format!("{way} {family}")));
+        for ((way, family), counts) in &families {
+            let seen = seen_of(way, Some(family));
+            counts.print(&format!("{way} {family}"), seen.as_ref());
+        }
     }
-    ways.iter().for_each(|(way, counts)| counts.print(way));
+    for (way, counts) in &ways {
+        counts.print(way, seen_of(way, None).as_ref());
+    }
     if options.by_rule {
         println!("\n{:<28}{:>8}{:>8}{:>8}", "gained, %", "values", "branches", "loads");
+        if options.families {
+            for ((way, family), counts) in &families {
+                counts.print_gains(&format!("{way} {family}"));
+            }
+        }
         ways.iter().for_each(|(way, counts)| counts.print_gains(way));
     }
     Ok(())

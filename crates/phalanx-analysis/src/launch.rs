@@ -7,6 +7,8 @@
 //! | `"nvvm.maxntid"` | bound on each extent |
 //! | `"amdgpu-flat-work-group-size"="min,max"` | bound on the product |
 //! | `"uniform-work-group-size"="true"` | groups at the edge of the grid are not smaller (always so in CUDA) |
+//! | `"nvvm.cluster_dim"` | exact size of a cluster, in workgroups; extents left out are 1 |
+//! | `"nvvm.maxclusterrank"` | bound on the workgroups of a cluster |
 //! | `"target-cpu"`, `"target-features"` | wave width |
 
 use phalanx_ir::{Context, FunctionHeader, metadata::Metadata};
@@ -38,6 +40,13 @@ pub fn launch_facts(
         let product = bounds.iter().try_fold(1u32, |all, &n| all.checked_mul(n));
         facts.max_flat_workgroup_size = product.or(facts.max_flat_workgroup_size);
     }
+    facts.max_cluster_size = numbers(texts.largest_cluster).first().copied().filter(|&n| n > 0);
+    let cluster = numbers(texts.cluster);
+    if !cluster.is_empty() && cluster.iter().all(|&n| n > 0) {
+        for (dimension, extent) in facts.cluster_size.iter_mut().enumerate() {
+            *extent = Extent::Exactly(cluster.get(dimension).copied().unwrap_or(1));
+        }
+    }
     let stated = match header.metadata.is_empty() {
         true => None,
         false => metadata.required_work_group_size(context, &header.metadata),
@@ -63,6 +72,8 @@ struct Texts<'a> {
     flat_size: &'a str,
     bounds: &'a str,
     exact: &'a str,
+    cluster: &'a str,
+    largest_cluster: &'a str,
 }
 
 impl<'a> Texts<'a> {
@@ -77,6 +88,8 @@ impl<'a> Texts<'a> {
                 b"amdgpu-flat-work-group-size" => &mut texts.flat_size,
                 b"nvvm.maxntid" => &mut texts.bounds,
                 b"nvvm.reqntid" => &mut texts.exact,
+                b"nvvm.cluster_dim" => &mut texts.cluster,
+                b"nvvm.maxclusterrank" => &mut texts.largest_cluster,
                 _ => continue,
             };
             let bytes = value.map(|value| context.bytes(value)).unwrap_or_default();

@@ -164,7 +164,7 @@ pub fn is_copied(context: &Context, header: &FunctionHeader, position: usize) ->
 }
 
 /// The facts of other functions, with no sources from arguments: what a function brings in by itself.
-struct WithoutArguments<'a>(&'a dyn CallFacts, Code<'a>);
+pub(crate) struct WithoutArguments<'a>(pub(crate) &'a dyn CallFacts, pub(crate) Code<'a>);
 
 impl CallFacts for WithoutArguments<'_> {
     fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>> {

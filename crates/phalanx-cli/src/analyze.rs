@@ -68,6 +68,7 @@ fn report(
     let launch = LaunchStatement {
         workgroup_size: args.block.as_deref().map(extents).transpose().context("--block")?,
         wave_width: args.wave,
+        cluster_size: args.cluster.as_deref().map(extents).transpose().context("--cluster")?,
     };
     for entry in &entries {
         session.database_mut().set_launch(entry.input, launch)?;
@@ -79,10 +80,7 @@ fn report(
         module.functions(db).iter().map(|entry| entry.input.view(db)).collect(),
     );
     let sections = sections(&args.print);
-    let barriers = args.assume_barriers.map(|model| match model {
-        BarrierArg::Strict => BarrierModel::Strict,
-        BarrierArg::Lenient => BarrierModel::Lenient,
-    });
+    let barriers = args.assume_barriers.map(barrier_model);
     let mut report = report_module(db, module, &source.name, scope);
     functions::for_each(
         &session,
@@ -100,6 +98,13 @@ fn report(
 /// What the driver says about the target.
 pub(crate) fn overrides(args: &TargetArgs) -> TargetOverrides {
     TargetOverrides { triple: args.mtriple.clone(), cpu: args.mcpu.clone() }
+}
+
+pub(crate) fn barrier_model(arg: BarrierArg) -> BarrierModel {
+    match arg {
+        BarrierArg::Strict => BarrierModel::Strict,
+        BarrierArg::Lenient => BarrierModel::Lenient,
+    }
 }
 
 pub(crate) fn scope(arg: ScopeArg) -> Scope {

@@ -171,6 +171,9 @@ pub(crate) struct AnalyzeArgs {
     /// Lanes of a wave, where the processor does not say.
     #[arg(long, value_name = "N")]
     pub(crate) wave: Option<u32>,
+    /// Workgroups of every cluster, where the file does not say: `2` or `2x2x1`.
+    #[arg(long, value_name = "N[xN[xN]]")]
+    pub(crate) cluster: Option<String>,
     /// Take it that aligned barriers of workgroups are executed by all threads (strict), or by all that have not ended (lenient):
     /// branches that decide about one are then uniform in each workgroup.
     #[arg(long, value_enum, value_name = "MODEL", num_args = 0..=1, require_equals = true, default_missing_value = "lenient")]
@@ -193,6 +196,7 @@ Examples:
   phalanx explain kernel.ll @f --line 42      everything divergent on a line, by debug locations if there are any
   phalanx explain kernel.ll @f --load %v      why a load is no scalar, non-coherent or LDU load; also by line
   phalanx explain --scope workgroup --json kernel.ll @f %v
+  phalanx explain --whole-program kernel.ll @helper %v     with what its callers pass
 
 Exit status: 0 fine, divergent or not; 2 bad usage or bad input.")]
 #[command(group(clap::ArgGroup::new("subject").required(true)))]
@@ -233,6 +237,15 @@ pub(crate) struct ExplainArgs {
     /// Lanes of a wave, where the processor does not say.
     #[arg(long, value_name = "N")]
     pub(crate) wave: Option<u32>,
+    /// Workgroups of every cluster, where the file does not say: `2` or `2x2x1`.
+    #[arg(long, value_name = "N[xN[xN]]")]
+    pub(crate) cluster: Option<String>,
+    /// Take it that aligned barriers are used rightly; see `phalanx analyze --help`.
+    #[arg(long, value_enum, value_name = "MODEL", num_args = 0..=1, require_equals = true, default_missing_value = "lenient")]
+    pub(crate) assume_barriers: Option<BarrierArg>,
+    /// The module is all of a program: functions are called from within it only, and kernels launched.
+    #[arg(long)]
+    pub(crate) whole_program: bool,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
 }

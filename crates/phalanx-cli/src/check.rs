@@ -104,7 +104,7 @@ impl<'a> Check<'a> {
             levels: Levels::new(args)?,
             baseline: baseline.unwrap_or_default(),
             files: Files::default(),
-            launch: LaunchStatement { workgroup_size, wave_width: args.wave },
+            launch: LaunchStatement { workgroup_size, wave_width: args.wave, ..Default::default() },
         })
     }
 

@@ -16,7 +16,7 @@ use phalanx::{
 
 use crate::{
     Status,
-    analyze::{overrides, scope},
+    analyze::{barrier_model, overrides, scope},
     args::ExplainArgs,
     input::{self, Source},
     run::extents,
@@ -37,14 +37,18 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Sta
     let function = function(&session, module, args.function.trim_start_matches('@'))?;
     let workgroup_size = args.group.as_deref().map(extents).transpose();
     let workgroup_size = workgroup_size.context("--group")?;
-    session.set_launch(function, LaunchStatement { workgroup_size, wave_width: args.wave })?;
+    let cluster_size = args.cluster.as_deref().map(extents).transpose().context("--cluster")?;
+    let launch = LaunchStatement { workgroup_size, wave_width: args.wave, cluster_size };
+    session.set_launch(function, launch)?;
+    session.set_whole(module, args.whole_program);
     let db = session.database();
     let input = module.input();
     let printer = ModulePrinter::with_functions(
         input.shell(db),
         input.functions(db).iter().map(|entry| entry.input.view(db)).collect(),
     );
-    let explainer = Explainer::new(db, function.input(), &printer, &source.text);
+    let explainer = Explainer::new(db, function.input(), &printer, &source.text)
+        .assuming_barriers(args.assume_barriers.map(barrier_model));
     if let Some(place) = &args.load {
         return loads(place, args.json, &explainer, &source, terminal);
     }

@@ -548,6 +548,101 @@ const KINDS: &[(&str, Edit)] = &[
     }),
 ];
 
+/// A function that is called from kernels only runs in their launches.
+#[test]
+fn launches_of_kernels_reach_the_functions_that_they_call() {
+    let text = "define internal i32 @both(i32 %a) {
+           %r = call i32 @leaf(i32 %a)
+           ret i32 %r
+         }
+         define internal i32 @leaf(i32 %a) {
+           ret i32 %a
+         }
+         define internal i32 @round(i32 %a) {
+           %r = call i32 @round(i32 %a)
+           ret i32 %r
+         }
+         define i32 @anybody(i32 %a) {
+           %r = call i32 @shared(i32 %a)
+           ret i32 %r
+         }
+         define internal i32 @shared(i32 %a) {
+           ret i32 %a
+         }
+         define amdgpu_kernel void @k(i32 %n) \"uniform-work-group-size\"=\"true\" !reqd_work_group_size !0 {
+           %r1 = call i32 @both(i32 %n)
+           %r2 = call i32 @shared(i32 %n)
+           %r3 = call i32 @round(i32 %n)
+           ret void
+         }
+         define amdgpu_kernel void @l(i32 %n) \"uniform-work-group-size\"=\"true\" !reqd_work_group_size !1 {
+           %r1 = call i32 @both(i32 %n)
+           ret void
+         }
+         !0 = !{i32 64, i32 4, i32 1}
+         !1 = !{i32 64, i32 2, i32 1}";
+    let mut module = Module::new(text);
+    let known = |module: &Module| -> String {
+        let of = |(name, input): (String, FunctionInput)| {
+            let facts = queries::launch_facts(&module.db, input);
+            format!("@{name}: {:?} {}\n", facts.workgroup_size, facts.uniform_work_group_size)
+        };
+        module.definitions().into_iter().map(of).collect()
+    };
+    expect![[r#"
+        @both: [Exactly(64), AtMost(4), Exactly(1)] true
+        @leaf: [Exactly(64), AtMost(4), Exactly(1)] true
+        @round: [Exactly(64), Exactly(4), Exactly(1)] true
+        @anybody: [Unknown, Unknown, Unknown] false
+        @shared: [Unknown, Unknown, Unknown] false
+        @k: [Exactly(64), Exactly(4), Exactly(1)] true
+        @l: [Exactly(64), Exactly(2), Exactly(1)] true
+    "#]]
+    .assert_eq(&known(&module));
+    // What is stated of one kernel is not known of a function that another calls as well.
+    let launch =
+        phalanx_target::LaunchStatement { cluster_size: Some([1; 3]), ..Default::default() };
+    let of_clusters =
+        |module: &Module, leaf| queries::launch_facts(&module.db, leaf).max_workgroups();
+    let kernel = module.function("l");
+    module.db.set_launch(kernel, launch).expect("it can be so");
+    let leaf = module.function("leaf");
+    assert_eq!(of_clusters(&module, leaf), None);
+    let kernel = module.function("k");
+    module.db.set_launch(kernel, launch).expect("it can be so");
+    assert_eq!(of_clusters(&module, leaf), Some(1));
+}
+
+/// What is called by a call that may unwind gives what it gives to others.
+#[test]
+fn invoked_functions_have_summaries() {
+    check(
+        "define internal i32 @first(i32 %a, i32 %b) {
+           ret i32 %a
+         }
+         define internal i32 @round(i32 %a, i32 %b) personality ptr null {
+           %r = invoke i32 @first(i32 %a, i32 %b) to label %ok unwind label %pad
+         ok:
+           ret i32 %r
+         pad:
+           %caught = landingpad { ptr, i32 } cleanup
+           resume { ptr, i32 } %caught
+         }
+         define amdgpu_kernel void @k(i32 %n) {
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           %r1 = call i32 @round(i32 %n, i32 %x)
+           %r2 = call i32 @round(i32 %x, i32 %n)
+           ret void
+         }",
+        &expect![[r#"
+            @first: {} [plain, {}] called with [{x}, {x}]
+            @round: {} [plain, {}] called with [{x}, {x}]
+              %r1 {}
+              %r2 {x}
+        "#]],
+    );
+}
+
 #[test]
 fn the_table_in_the_documentation_is_what_happens() {
     let mut table = String::from(

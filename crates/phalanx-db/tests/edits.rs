@@ -194,7 +194,11 @@ const KINDS: &[(&str, Edit)] = &[
     }),
     ("launches of 64 threads stated", |f, name| {
         let function = f.function(name);
-        let launch = LaunchStatement { workgroup_size: Some([64, 1, 1]), wave_width: Some(64) };
+        let launch = LaunchStatement {
+            workgroup_size: Some([64, 1, 1]),
+            wave_width: Some(64),
+            ..Default::default()
+        };
         f.db.set_launch(function, launch).expect("the module does not say otherwise");
     }),
     ("an attribute of the function", |f, name| {
@@ -366,7 +370,8 @@ fn what_the_module_says_of_launches_cannot_be_contradicted() {
     let mut fixture = Fixture::new();
     let function = fixture.function("other");
     let mut state = |size| {
-        let launch = LaunchStatement { workgroup_size: Some(size), wave_width: None };
+        let launch =
+            LaunchStatement { workgroup_size: Some(size), wave_width: None, ..Default::default() };
         fixture.db.set_launch(function, launch).map_err(|e| e.to_string())
     };
     assert_eq!(state([128, 1, 1]), Ok(()));

@@ -286,6 +286,15 @@ impl Extent {
         }
     }
 
+    /// What holds of both.
+    fn join(self, other: Extent) -> Extent {
+        match (self, other) {
+            (a, b) if a == b => a,
+            (Extent::Unknown, _) | (_, Extent::Unknown) => Extent::Unknown,
+            (a, b) => Extent::AtMost(a.max().max(b.max())),
+        }
+    }
+
     /// A bound from above.
     const fn max(self) -> u32 {
         match self {
@@ -314,6 +323,8 @@ pub struct LaunchFacts {
     pub wave_width: Option<u32>,
     /// A bound on the number of workgroups in a cluster. `Some(1)` where the target or launch has no clusters.
     pub max_cluster_size: Option<u32>,
+    /// Workgroups along `x`, `y`, `z` of a cluster: `nvvm.cluster_dim`.
+    pub cluster_size: [Extent; 3],
 }
 
 /// What a driver knows of the launches of a function that the module does not say.
@@ -323,6 +334,8 @@ pub struct LaunchStatement {
     pub workgroup_size: Option<[u32; 3]>,
     /// Threads per wave.
     pub wave_width: Option<u32>,
+    /// Workgroups along `x`, `y`, `z` of every cluster.
+    pub cluster_size: Option<[u32; 3]>,
 }
 
 impl LaunchStatement {
@@ -350,6 +363,19 @@ impl LaunchStatement {
                 return Some(format!("{product} threads: the module says at most {bound}"));
             }
         }
+        if let Some(size) = self.cluster_size {
+            let fits = |(dim, &stated): (usize, &u32)| match facts.cluster_size[dim] {
+                Extent::Exactly(n) => n == stated,
+                known => stated <= known.max(),
+            };
+            let product = size.iter().map(|&n| u64::from(n)).product::<u64>();
+            let bound = facts.max_cluster_size.map_or(u64::MAX, u64::from);
+            if product == 0 || product > bound || !size.iter().enumerate().all(fits) {
+                return Some(format!(
+                    "clusters of {product} workgroups: the module says otherwise"
+                ));
+            }
+        }
         match (self.wave_width, facts.wave_width) {
             (Some(0), _) => Some("waves of no threads".into()),
             (Some(stated), Some(known)) if stated != known => {
@@ -366,6 +392,9 @@ impl LaunchStatement {
             facts.workgroup_size = size.map(Extent::Exactly);
             facts.uniform_work_group_size = true;
         }
+        if let Some(size) = self.cluster_size {
+            facts.cluster_size = size.map(Extent::Exactly);
+        }
         facts.wave_width = self.wave_width.or(facts.wave_width);
         facts
     }
@@ -381,6 +410,68 @@ impl LaunchFacts {
             uniform_work_group_size: true,
             wave_width: Some(wave_width),
             max_cluster_size: None,
+            cluster_size: [Extent::Unknown; 3],
+        }
+    }
+
+    /// What holds of launches that one of the two describes: for a function that is reached from several kernels.
+    #[must_use]
+    pub fn join(&self, other: &LaunchFacts) -> LaunchFacts {
+        let of = |dim: usize| self.workgroup_size[dim].join(other.workgroup_size[dim]);
+        let bound = |facts: &LaunchFacts| facts.max_threads().and_then(|n| u32::try_from(n).ok());
+        let larger = |a: Option<u32>, b: Option<u32>| Some(a?.max(b?));
+        let cluster = |dim: usize| self.cluster_size[dim].join(other.cluster_size[dim]);
+        LaunchFacts {
+            workgroup_size: std::array::from_fn(of),
+            max_flat_workgroup_size: larger(bound(self), bound(other)),
+            uniform_work_group_size: self.uniform_work_group_size && other.uniform_work_group_size,
+            wave_width: self.wave_width.filter(|_| self.wave_width == other.wave_width),
+            max_cluster_size: larger(self.max_workgroups(), other.max_workgroups()),
+            cluster_size: std::array::from_fn(cluster),
+        }
+    }
+
+    /// What holds of launches that both describe, as far as it can be said: `self` where both say how large workgroups are.
+    #[must_use]
+    pub fn meet(&self, other: &LaunchFacts) -> LaunchFacts {
+        let is_unknown = |size: &[Extent; 3]| size.iter().all(|e| *e == Extent::Unknown);
+        let smaller = |a: Option<u32>, b: Option<u32>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let size = if is_unknown(&self.workgroup_size) { other } else { self };
+        let cluster = if is_unknown(&self.cluster_size) { other } else { self };
+        LaunchFacts {
+            workgroup_size: size.workgroup_size,
+            max_flat_workgroup_size: smaller(
+                self.max_flat_workgroup_size.filter(|n| *n > 0),
+                other.max_flat_workgroup_size.filter(|n| *n > 0),
+            ),
+            uniform_work_group_size: size.uniform_work_group_size,
+            wave_width: self.wave_width.or(other.wave_width),
+            max_cluster_size: smaller(self.max_cluster_size, other.max_cluster_size),
+            cluster_size: cluster.cluster_size,
+        }
+    }
+
+    /// A bound from above on the workgroups of a cluster along `dim`.
+    #[must_use]
+    pub fn max_cluster_extent(&self, dim: usize) -> u32 {
+        let bound = self.max_cluster_size.filter(|n| *n > 0).unwrap_or(u32::MAX);
+        self.cluster_size[dim].max().min(bound)
+    }
+
+    /// A bound from above on the workgroups of a cluster.
+    #[must_use]
+    pub fn max_workgroups(&self) -> Option<u32> {
+        let product = (0..3)
+            .map(|dim| self.cluster_size[dim].max())
+            .try_fold(1u32, u32::checked_mul)
+            .filter(|_| (0..3).all(|dim| self.cluster_size[dim].max() != u32::MAX));
+        let bound = self.max_cluster_size.filter(|n| *n > 0);
+        match (product, bound) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
         }
     }
 
@@ -436,8 +527,8 @@ impl LaunchFacts {
 /// |---|---|
 /// | wave | `x` if `dx > 1`; `y` if `dy > 1`, unless `dx` is a multiple of the wave width; `z` if `dz > 1`, unless `dx * dy` is such a multiple; `lane`; `opaque.thread` |
 /// | workgroup | `x`, `y`, `z` of extent above one; `lane`; `wave`; `opaque.thread`, `opaque.wave` |
-/// | cluster | as workgroup, and `block.x`, `block.y`, `block.z`, `cluster`, `opaque.group` |
-/// | grid | as cluster |
+/// | cluster | as workgroup, and `block.x`, `block.y`, `block.z` where the cluster is longer than one; `cluster`, `opaque.group` |
+/// | grid | as cluster, and all of `block.x`, `block.y`, `block.z` |
 ///
 /// and degenerate launches have less: there is one lane when workgroups have one thread or waves are one wide, and one
 /// wave when a workgroup fits in it; then `opaque.wave` cannot differ within the workgroup either. A cluster of one
@@ -448,7 +539,7 @@ impl LaunchFacts {
 #[must_use]
 pub fn varying(scope: Scope, facts: &LaunchFacts) -> SourceSet {
     let scope = match scope {
-        Scope::Cluster if facts.max_cluster_size == Some(1) => Scope::Workgroup,
+        Scope::Cluster if facts.max_workgroups() == Some(1) => Scope::Workgroup,
         other => other,
     };
     let width = facts.wave_width.filter(|width| *width > 0);
@@ -499,8 +590,17 @@ pub fn varying(scope: Scope, facts: &LaunchFacts) -> SourceSet {
         }
         return set;
     }
-    set | SourceSet::BLOCK_XYZ
-        | SourceSet::CLUSTER
+    let blocks =
+        [SourceSet::BLOCK_X, SourceSet::BLOCK_Y, SourceSet::BLOCK_Z].into_iter().enumerate();
+    // A cluster is a box of workgroups: along an extent of one, all have the same index.
+    set |= match scope {
+        Scope::Cluster => {
+            let longer = blocks.filter(|(dim, _)| facts.max_cluster_extent(*dim) > 1);
+            longer.map(|(_, source)| source).collect()
+        }
+        _ => SourceSet::BLOCK_XYZ,
+    };
+    set | SourceSet::CLUSTER
         | SourceSet::OPAQUE_THREAD
         | SourceSet::OPAQUE_WAVE
         | SourceSet::OPAQUE_GROUP

@@ -17,7 +17,7 @@ use phalanx_analysis::{
 };
 use phalanx_db::{
     Database, FunctionInput, ModuleEditError, ModuleInput, ReloadReport, TargetOverrides,
-    queries::{self, Subject},
+    queries::{self, CallLink, Subject},
 };
 use phalanx_graph::{
     Cfg, ControlDependence, CycleId, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree,
@@ -373,6 +373,18 @@ impl Session {
         sources: SourceSet,
     ) -> Vec<Link> {
         queries::explain_sources(&self.db, function.0, subject, sources)
+    }
+
+    /// As [`Session::explain_sources`], through calls: into callees, and up to callers where these are known. With a model, what diverges where
+    /// barriers are taken to be used rightly, see [`Session::divergence_with_barriers`].
+    pub fn explain_through_calls(
+        &self,
+        function: FunctionId,
+        subject: Subject,
+        sources: SourceSet,
+        barriers: Option<BarrierModel>,
+    ) -> Vec<CallLink> {
+        queries::explain_through_calls(&self.db, function.0, subject, sources, barriers)
     }
 
     /// What is wrong with a function, or may be: see [`phalanx_analysis::check`]. Empty for a declaration.

@@ -41,7 +41,7 @@ fn accesses(body: &str, size: Option<[u32; 3]>) -> (Session, FunctionId, Vec<Acc
         .unwrap_or_else(|e| panic!("{}", e.render("test", text.as_bytes())));
     let function = session.function(module, "k").expect("defined");
     if size.is_some() {
-        let launch = LaunchStatement { workgroup_size: size, wave_width: None };
+        let launch = LaunchStatement { workgroup_size: size, ..Default::default() };
         session.set_launch(function, launch).expect("nothing else is said");
     }
     let found = queries::memory_accesses(session.database(), function.input());

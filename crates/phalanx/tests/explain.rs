@@ -5,7 +5,11 @@ use std::path::Path;
 
 use phalanx::{
     Session,
-    db::queries,
+    analysis::lower::Numbering,
+    db::{
+        FunctionInput,
+        queries::{self, CallLink, Passage},
+    },
     ir::Type,
     llvm::ModulePrinter,
     prelude::*,
@@ -60,7 +64,7 @@ fn everything_in_the_test_suite() {
     let mut files: Vec<_> =
         std::fs::read_dir(folder).expect("it is there").flatten().map(|e| e.path()).collect();
     files.sort();
-    let (mut chains, mut links) = (0, 0);
+    let (mut chains, mut links, mut calls) = (0, 0, 0);
     for path in files.iter().filter(|path| path.extension().is_some_and(|e| e == "ll")) {
         let text = std::fs::read(path).expect("it can be read");
         let name = path.display().to_string();
@@ -74,7 +78,13 @@ fn everything_in_the_test_suite() {
             let explainer = Explainer::new(db, function.input(), &printer, &text);
             for subject in subjects(&session, function) {
                 for scope in [Scope::Wave, Scope::Grid] {
-                    let chain = session.explain(function, subject, scope);
+                    let varying = views_varying(&session, function, scope);
+                    let chain = session.explain_through_calls(function, subject, varying, None);
+                    hangs_together(&session, function, &chain);
+                    let own = session.explain(function, subject, scope);
+                    assert_eq!(own.is_empty(), chain.is_empty());
+                    assert!(own.len() <= chain.len());
+                    calls += chain.iter().filter(|link| link.passage != Passage::No).count();
                     let expected = is_divergent(&session, function, subject, scope);
                     assert_eq!(!chain.is_empty(), expected, "{name}: {subject:?} in the {scope:?}");
                     let Some(explanation) = explainer.explain(subject, scope) else { continue };
@@ -94,6 +104,57 @@ fn everything_in_the_test_suite() {
         }
     }
     assert!(chains > 500 && links > 2 * chains, "{chains} chains, {links} links");
+    assert!(calls > 40, "{calls} calls are passed");
+}
+
+fn views_varying(session: &Session, function: FunctionId, scope: Scope) -> SourceSet {
+    session.divergence(function).map_or(SourceSet::EMPTY, |view| view.varying(scope))
+}
+
+/// Each link is about what the one before it names, in the function that it names.
+fn hangs_together(session: &Session, function: FunctionId, chain: &[CallLink]) {
+    use phalanx::analysis::explain::{Cause, Fact};
+    let db = session.database();
+    let input = function.input();
+    assert!(chain.first().is_none_or(|first| first.function == input));
+    // Where the chain goes on when it comes back from a callee: the caller, and what the call reads.
+    let mut left: Vec<(FunctionInput, Option<Fact>)> = Vec::new();
+    for pair in chain.windows(2) {
+        let (this, next) = (&pair[0], &pair[1]);
+        match this.passage {
+            Passage::No => {
+                assert_eq!(this.function, next.function);
+                let antecedent = this.link.cause.antecedent();
+                assert_eq!(antecedent, Some(next.link.fact), "{this:?} {next:?}");
+            }
+            Passage::Into(callee) => {
+                assert_eq!(next.function, callee);
+                left.push((this.function, this.link.cause.antecedent()));
+            }
+            Passage::Back(site) => {
+                let (caller, read) = left.pop().expect("a call was entered");
+                assert_eq!((caller, caller), (site.caller, next.function));
+                assert_eq!(read, Some(next.link.fact));
+                assert_eq!(this.link.cause, Cause::Source);
+            }
+            Passage::Up(site) => {
+                assert_eq!(next.function, site.caller);
+                assert_eq!(this.link.cause, Cause::Source);
+                let passed = site.caller.body(db).call_args(site.call)[site.position as usize];
+                let numbering = Numbering::new(site.caller.header(db));
+                let is_passed = match next.link.fact {
+                    Fact::Value(value) | Fact::Use(value, _) => {
+                        Some(value) == numbering.operand(passed)
+                    }
+                    _ => false,
+                };
+                assert!(is_passed, "{this:?} {next:?}");
+            }
+        }
+    }
+    if let Some(last) = chain.last() {
+        assert_eq!((&last.link.cause, last.passage), (&Cause::Source, Passage::No));
+    }
 }
 
 /// Facts follow edits, and so do explanations.

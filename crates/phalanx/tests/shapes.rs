@@ -37,7 +37,11 @@ fn masks(body: &str, size: [u32; 3], wave: u32) -> String {
         .read(text.as_bytes())
         .unwrap_or_else(|e| panic!("{}", e.render("test", text.as_bytes())));
     let function = session.function(module, "k").expect("defined");
-    let launch = LaunchStatement { workgroup_size: Some(size), wave_width: Some(wave) };
+    let launch = LaunchStatement {
+        workgroup_size: Some(size),
+        wave_width: Some(wave),
+        ..Default::default()
+    };
     session.set_launch(function, launch).expect("nothing else is said");
     let code = session.code(function);
     let divergence = session.divergence(function).expect("it has a body");

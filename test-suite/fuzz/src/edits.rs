@@ -11,14 +11,16 @@ use std::fmt;
 
 use phalanx::{
     FunctionId, ModuleId, Session,
-    db::{Database, TargetOverrides, queries},
+    analysis::explain::Link,
+    db::{Database, FunctionInput, TargetOverrides, queries},
     ir::{
-        BlockId, Body, BuildError, Flow, Function, InstBuilder, InstId, Module, Opcode, Type,
-        Value,
+        BlockId, Body, BuildError, Flow, Function, GlobalName, InstBuilder, InstId, Module, Opcode,
+        Type, Value,
         edit::{Transaction, Use},
         function::FunctionRef,
         inst::{InstFlags, IntPredicate},
     },
+    target::SourceSet,
 };
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_testing::generate::{Options, program_from};
@@ -444,5 +446,27 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
         };
     }
     same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity diagnostics);
-    same!(launch_suggestions slow_accesses convergence memory_kinds load_classes);
+    same!(launch_suggestions slow_accesses convergence memory_kinds load_classes launch_facts);
+    let chains = [(warm_db, warm), (&db, cold)].map(|(db, function)| chains(db, function));
+    assert!(chains[0] == chains[1], "reasons through calls are not what they are from scratch");
+}
+
+/// Why results of calls differ: by function, what each link says. Of the first calls only, since each asks for others.
+fn chains(db: &Database, function: FunctionInput) -> Vec<(GlobalName, Link, bool)> {
+    const CALLS: usize = 4;
+    let (flow, body) = (function.flow(db), function.body(db));
+    let insts = flow.order().iter().flat_map(|&block| body.block_insts(block));
+    let calls = insts.filter(|&inst| body.inst(inst).opcode == Opcode::Call);
+    let calls =
+        calls.filter(|&inst| function.mentions(db).calls().iter().any(|(at, _)| *at == inst));
+    let chain = |inst: InstId| {
+        let subject = queries::Subject::Value(Value::inst(inst));
+        queries::explain_through_calls(db, function, subject, SourceSet::ALL, None)
+    };
+    let links = calls.take(CALLS).flat_map(chain);
+    let named = |link: queries::CallLink| {
+        let is_last = link.passage == queries::Passage::No;
+        (link.function.header(db).name, link.link, is_last)
+    };
+    links.map(named).collect()
 }

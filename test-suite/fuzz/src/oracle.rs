@@ -31,9 +31,9 @@ use phalanx_testing::{
 };
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
 
-pub use claims::Claims;
 use claims::definitions;
 pub(crate) use claims::group;
+pub use claims::{Claims, Shares};
 pub use programs::{Kind, runnable, runnable_alone};
 pub use reduce::reduced;
 pub use wrong::Wrong;

@@ -120,6 +120,7 @@ fn with_wrong_facts_about_calls_the_oracle_finds_the_answer_wrong() {
         Wrong::Parting,
         Wrong::Members,
         Wrong::Passed,
+        Wrong::Launches,
     ] {
         let name = format!("calls_{wrong:?}").to_lowercase();
         let wrongly = |text: &str, seed| check_calls(text, "f", seed, Effort::default(), wrong);

@@ -314,6 +314,45 @@ fn scopes() {
     );
 }
 
+/// Along an extent of one, workgroups of a cluster have the same index.
+#[test]
+fn clusters_of_a_stated_size() {
+    let arguments = ["nvptx_registers.ll", "@registers", "--scope", "cluster", "%block"];
+    check_first(&arguments, expect![[r#""#]]);
+    let with = |size| arguments.into_iter().chain(["--cluster", size]).collect::<Vec<_>>();
+    check_first(&with("2x1"), expect![[r#""#]]);
+    check_first(&with("1x2"), expect![[r#""#]]);
+    check_first(&with("0"), expect![[r#""#]]);
+}
+
+#[test]
+fn a_call_whose_result_depends_on_an_argument() {
+    check(&["calls.ll", "@caller", "%picked"], expect![[r#""#]]);
+}
+
+#[test]
+fn a_call_of_what_brings_the_source_in() {
+    check(&["calls.ll", "@caller", "%odd.lane"], expect![[r#""#]]);
+}
+
+#[test]
+fn a_call_of_what_calls_itself() {
+    check(&["calls.ll", "@caller", "%counted"], expect![[r#""#]]);
+}
+
+#[test]
+fn a_parameter_goes_back_to_the_calls() {
+    check(&["calls.ll", "@scale", "%scaled"], expect![[r#""#]]);
+}
+
+#[test]
+fn what_is_assumed_of_barriers() {
+    let arguments = ["assumed_barrier.nvptx.ll", "@decides", "%after", "--scope", "workgroup"];
+    check_first(&arguments, expect![[r#""#]]);
+    let assumed: Vec<&str> = arguments.into_iter().chain(["--assume-barriers"]).collect();
+    check(&assumed, expect![[r#""#]]);
+}
+
 #[test]
 fn names_that_do_not_exist() {
     check(

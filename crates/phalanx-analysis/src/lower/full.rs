@@ -270,6 +270,17 @@ impl<'a> FullRules<'a> {
         }
     }
 
+    /// The rule of a call that may unwind. Its result is there for threads that return, and is what a call would give.
+    fn invoke(&mut self, invoke: InstId) -> Rule {
+        let unknown = Rule::new(Definition::source(SourceSet::OPAQUE_THREAD));
+        match self.code.body.const_callee(invoke) {
+            Some(callee) if !self.escapes(invoke) && self.intrinsic(callee).is_none() => {
+                calls::rule(self.code, self.around.calls, invoke, None).unwrap_or(unknown)
+            }
+            _ => unknown,
+        }
+    }
+
     /// A result in a scalar register is one value per wave; any other can read the lane's number.
     fn inline_asm(&self, asm: &InlineAsm, result: Option<u32>) -> Rule {
         let constraints = self.code.context.text(asm.constraints);
@@ -457,6 +468,7 @@ impl Rules for FullRules<'_> {
         }
         match data.opcode {
             Opcode::Call => self.call(inst, None),
+            Opcode::Invoke => self.invoke(inst),
             Opcode::Load => self.load(inst, data, body.operands(inst)[0]),
             Opcode::Alloca => self.alloca(inst, data),
             Opcode::Freeze => self.freeze(body.operands(inst)[0]),
@@ -469,7 +481,6 @@ impl Rules for FullRules<'_> {
             Opcode::Store | Opcode::Fence => Rule::IMPURE,
             Opcode::AtomicRmw
             | Opcode::CmpXchg
-            | Opcode::Invoke
             | Opcode::CallBr
             | Opcode::VaArg
             | Opcode::LandingPad

@@ -11,6 +11,7 @@ use phalanx_target::SourceSet;
 
 use crate::affect::User;
 use crate::divergence::{Divergence, Flow};
+use crate::explain::Fact;
 use crate::lower::{Code, Numbering};
 
 /// The returns of a function, and the branches at which threads part for different ones.
@@ -82,6 +83,22 @@ impl Returns {
     pub fn whole(&self, answer: &Divergence) -> SourceSet {
         let returned = self.returns.iter().map(|(node, _)| answer.terminator(*node));
         returned.chain(self.parted(answer)).collect()
+    }
+
+    /// What [`Returns::whole`], or [`Returns::member`] of a member, is the union of: the returns first, then the branches that part
+    /// threads for different ones.
+    #[must_use]
+    pub fn facts(&self, code: Code<'_>, numbering: Numbering, member: Option<u32>) -> Vec<Fact> {
+        let returned = self.returns.iter().filter_map(|&(node, value)| {
+            let inserted = member.zip(value).and_then(|(m, value)| inserted(code, node, value, m));
+            match inserted {
+                None => Some(Fact::Terminator(node)),
+                Some((value, user)) => {
+                    Some(Fact::Use(numbering.operand(value)?, User::value(numbering.inst(user))))
+                }
+            }
+        });
+        returned.chain(self.parting.iter().map(|&node| Fact::Terminator(node))).collect()
     }
 
     fn parted<'a>(&'a self, answer: &'a Divergence) -> impl Iterator<Item = SourceSet> + 'a {

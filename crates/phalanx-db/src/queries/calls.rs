@@ -44,6 +44,20 @@ impl CallGraph {
         let members = components.flat_map(|c| self.components.members(c));
         members.map(|&number| self.functions[number as usize])
     }
+
+    /// Components of the graph, callers before callees: each function with who calls it, and whether all of these are known.
+    pub(super) fn top_down(
+        &self,
+    ) -> impl Iterator<Item = Vec<(FunctionInput, Vec<FunctionInput>, bool)>> + '_ {
+        let input = |number: u32| self.functions[number as usize];
+        let member = move |&number: &u32| {
+            let callers =
+                self.callers[number as usize].iter().map(|&caller| input(caller)).collect();
+            (input(number), callers, self.is_closed[number as usize])
+        };
+        let components = (0..self.components.len()).rev();
+        components.map(move |c| self.components.members(c).iter().map(member).collect())
+    }
 }
 
 /// The call graph of a module.

@@ -5,12 +5,14 @@ use phalanx_analysis::{
     explain::{Derivations, Fact, Link},
     lower::{self, MemoryVersion, Numbering},
     memory::PrivateMemory,
+    variance::BarrierModel,
 };
 use phalanx_ir::{BlockId, InstId, Value, flow};
 use phalanx_target::{Scope, SourceSet, varying};
 
 use super::facts::{NO_CALLEES, affect_map, divergence, flow_facts, launch_facts, with_code};
 use super::graph::{cfg, dom_tree, postdom_tree};
+use super::within_group::{assumed_divergence, assumed_map};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -94,6 +96,25 @@ pub fn explain_sources(
         let table = affect_map(db, function).as_ref()?;
         let known = derivations(db, function).as_ref()?;
         Some(known.of(flow_facts(db, function)?, table, postdom, fact, sources))
+    };
+    chain().unwrap_or_default()
+}
+
+/// As [`explain_sources`], of [`assumed_divergence`]. The second question costs as much as the first: nothing is kept.
+pub fn explain_assumed(
+    db: &dyn Db,
+    function: FunctionInput,
+    subject: Subject,
+    sources: SourceSet,
+    model: BarrierModel,
+) -> Vec<Link> {
+    let chain = || {
+        let fact = fact_of(db, function, subject)?;
+        let flow = flow_facts(db, function)?;
+        let table = assumed_map(db, function, model)?;
+        let answer = assumed_divergence(db, function, model).as_ref()?;
+        let postdom = postdom_tree(db, function).as_deref();
+        Some(Derivations::new(flow, &table, answer).of(flow, &table, postdom, fact, sources))
     };
     chain().unwrap_or_default()
 }

@@ -18,6 +18,7 @@ use phalanx_target::{
 };
 use rustc_hash::FxHashMap;
 
+use super::calls::{call_graph, is_local};
 use super::follow::repaired;
 use super::graph::{cfg, cycles, dom_tree, postdom_tree, sync_dependence};
 use super::memory::type_layout;
@@ -83,14 +84,67 @@ pub fn callees(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, AttrLis
         .collect()
 }
 
-/// What is known of the launches of a function: what the module says, and what the driver states ([`Database::set_launch`]).
+/// What is known of the launches of a function: what the module says, what the driver states ([`Database::set_launch`]), and for a function
+/// that is no kernel and cannot be named from outside of the module what is known of all kernels that it is called from.
 ///
-/// *Reads* `header`, `launch`, `shell`, [`target`]. *Changes when* a stated size or the wave width do. *Cost* O(attributes).
+/// *Reads* `header`, `launch`, `shell`, [`target`]; [`reaching_launches`] if it can matter. *Changes when* a stated size or the wave width do.
+/// *Cost* O(attributes).
 ///
 /// [`Database::set_launch`]: crate::Database::set_launch
 #[salsa::tracked(returns(ref))]
 pub fn launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
+    let own = own_launch_facts(db, function);
+    if !is_local(db, function) || is_kernel(db, function) {
+        return own;
+    }
+    match reaching_launches(db, function.module(db)).get(&function) {
+        Some(reaching) => own.meet(reaching),
+        None => own,
+    }
+}
+
+/// What is known of a function by itself. Not a query.
+fn own_launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
     function.launch(db).over(stated_launch_facts(db, function))
+}
+
+/// What is known of the launches in which functions are executed that are called from known places only: what holds of all of their callers. Those
+/// of which nothing is known are left out.
+///
+/// *Reads* [`call_graph`], and `launch`, `header`, `shell` for functions with a body. *Changes when* a call appears or goes, or the launch of a
+/// kernel that calls something. *Cost* O(functions + calls).
+#[salsa::tracked(returns(ref))]
+pub fn reaching_launches(
+    db: &dyn Db,
+    module: ModuleInput,
+) -> FxHashMap<FunctionInput, LaunchFacts> {
+    let mut reaching: FxHashMap<FunctionInput, LaunchFacts> = FxHashMap::default();
+    let nothing = LaunchFacts::default();
+    for component in call_graph(db, module).top_down() {
+        let mut joined: Option<LaunchFacts> = None;
+        let mut add = |facts: LaunchFacts| {
+            joined = Some(match joined.take() {
+                Some(known) => known.join(&facts),
+                None => facts,
+            });
+        };
+        let is_in = |caller: &FunctionInput| component.iter().any(|(member, ..)| member == caller);
+        for (_, callers, is_closed) in &component {
+            if !is_closed {
+                add(nothing.clone());
+            }
+            for caller in callers.iter().filter(|caller| !is_in(caller)) {
+                let own = own_launch_facts(db, *caller);
+                add(reaching.get(caller).map_or_else(|| own.clone(), |above| own.meet(above)));
+            }
+        }
+        let Some(joined) = joined.filter(|joined| *joined != nothing) else { continue };
+        for (member, _, is_closed) in component.into_iter().filter(|(.., is_closed)| *is_closed) {
+            debug_assert!(is_closed);
+            reaching.insert(member, joined.clone());
+        }
+    }
+    reaching
 }
 
 /// What the module alone says. Not a query.

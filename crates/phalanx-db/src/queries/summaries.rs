@@ -11,7 +11,7 @@ use std::{borrow::Cow, cell::RefCell};
 
 use phalanx_analysis::{
     Divergence, Summary,
-    divergence::{Rules, solve},
+    divergence::{Rules, ValueTable, solve},
     lower,
     memory::PrivateMemory,
     summary::{self as analysis, CallFacts, argument_sources},
@@ -46,6 +46,11 @@ pub(super) struct KnownCalls<'a> {
 impl<'a> KnownCalls<'a> {
     pub(super) fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
         KnownCalls { db, function, found: &[], known: RefCell::default(), arguments: None }
+    }
+
+    /// The same, with other summaries of some functions.
+    pub(super) fn with(self, found: &'a [(FunctionInput, Summary)]) -> Self {
+        KnownCalls { found, ..self }
     }
 }
 
@@ -274,17 +279,23 @@ fn component_arguments(
     within_component(start, |member, arguments| passed_with(db, member, arguments))
 }
 
-/// What a function passes when its own arguments have these sources.
-fn passed_with(db: &dyn Db, function: FunctionInput, arguments: &[SourceSet]) -> Passed<SourceSet> {
+/// The affect map of a function whose arguments have these sources. Not a query.
+pub(super) fn table_with(
+    db: &dyn Db,
+    function: FunctionInput,
+    arguments: &[SourceSet],
+) -> Option<ValueTable> {
     let calls = KnownCalls { arguments: Some(arguments), ..KnownCalls::new(db, function) };
-    let (Some(cfg), Some(dom)) = (cfg(db, function).as_ref(), dom_tree(db, function).as_ref())
-    else {
-        return Vec::new();
-    };
-    let table = with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
+    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
+    with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
         let memory = PrivateMemory::new(code, around, cfg, dom);
         lower::full_with(code, around, &memory, 0)
-    });
+    })
+}
+
+/// What a function passes when its own arguments have these sources.
+fn passed_with(db: &dyn Db, function: FunctionInput, arguments: &[SourceSet]) -> Passed<SourceSet> {
+    let table = table_with(db, function, arguments);
     match (table, flow_facts(db, function)) {
         (Some(table), Some(flow)) => passed(db, function, &solve(flow, &table, Rules::Precise)),
         _ => Vec::new(),

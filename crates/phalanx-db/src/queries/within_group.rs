@@ -2,7 +2,7 @@
 
 use phalanx_analysis::{
     control,
-    divergence::{Divergence, Rules, solve},
+    divergence::{Divergence, Rules, ValueTable, solve},
     lower::{Definition, Numbering},
     true_uniformity::{self, Known},
     variance::{BarrierModel, Variance, barrier_blocks, barriers},
@@ -58,15 +58,23 @@ pub fn assumed_divergence(
     function: FunctionInput,
     model: BarrierModel,
 ) -> Option<Divergence> {
-    let branches = invariant_branches(db, function, model).as_ref()?;
-    if branches.is_empty() {
+    if invariant_branches(db, function, model).as_ref()?.is_empty() {
         return divergence(db, function).clone();
     }
-    let mut table = affect_map(db, function).clone()?;
-    for &branch in branches {
-        table.assume_uniform_in_group(branch);
-    }
+    let table = assumed_map(db, function, model)?;
     Some(solve(flow_facts(db, function)?, &table, Rules::Precise))
+}
+
+/// The affect map that [`assumed_divergence`] is about. Not a query.
+pub(super) fn assumed_map(
+    db: &dyn Db,
+    function: FunctionInput,
+    model: BarrierModel,
+) -> Option<ValueTable> {
+    let branches = invariant_branches(db, function, model).as_ref()?;
+    let mut table = affect_map(db, function).clone()?;
+    branches.iter().for_each(|&branch| table.assume_uniform_in_group(branch));
+    Some(table)
 }
 
 /// As [`control_divergence`](super::control_divergence), from [`assumed_divergence`].

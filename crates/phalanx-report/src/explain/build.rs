@@ -2,9 +2,11 @@
 
 use phalanx_analysis::{
     affect::{User, UserKind},
+    divergence::Divergence,
     explain::{Cause, Fact, Link, Separation},
     loads::{LoadClass, Refusal},
     lower::{Definition, MemoryVersion, Numbering, VersionBy},
+    variance::BarrierModel,
 };
 use phalanx_db::{
     Database, FunctionInput,
@@ -36,6 +38,8 @@ pub struct Explainer<'a> {
     module: &'a ModulePrinter<'a>,
     printer: FunctionPrinter<'a>,
     lines: Lines<'a>,
+    source: &'a [u8],
+    barriers: Option<BarrierModel>,
 }
 
 impl<'a> Explainer<'a> {
@@ -55,7 +59,24 @@ impl<'a> Explainer<'a> {
             module: printer,
             printer: printer.function(function),
             lines: Lines::new(db, input, source),
+            source,
+            barriers: None,
         }
+    }
+
+    /// The same, where barriers are taken to be used rightly: branches that decide about one are uniform in each workgroup.
+    #[must_use]
+    pub fn assuming_barriers(self, barriers: Option<BarrierModel>) -> Self {
+        Explainer { barriers, ..self }
+    }
+
+    /// For another function of the module.
+    pub(super) fn of(&self, input: FunctionInput) -> Explainer<'a> {
+        Explainer::new(self.db, input, self.module, self.source)
+    }
+
+    pub(super) fn function_name(&self) -> String {
+        text(|out| self.module.global(self.function.header.name, out))
     }
 
     /// The value with a name, with or without its `%`. O(values).
@@ -91,10 +112,9 @@ impl<'a> Explainer<'a> {
     /// does not. The line is one of the program that was compiled where any instruction of the function says from which it comes,
     /// and else one of the text.
     pub fn on_line(&self, line: u32, scope: Scope) -> Vec<Subject> {
-        let (Some(divergence), Some(cfg)) = (
-            queries::divergence(self.db, self.input).as_ref(),
-            queries::cfg(self.db, self.input).as_deref(),
-        ) else {
+        let (Some(divergence), Some(cfg)) =
+            (self.divergence(), queries::cfg(self.db, self.input).as_deref())
+        else {
             return Vec::new();
         };
         let varying = self.varying(scope);
@@ -164,7 +184,13 @@ impl<'a> Explainer<'a> {
     /// Why something differs between threads of a scope. None for what has no facts, such as a constant.
     pub fn explain(&self, subject: Subject, scope: Scope) -> Option<Explanation> {
         let fact = queries::fact_of(self.db, self.input, subject)?;
-        let chain = queries::explain(self.db, self.input, subject, scope);
+        let chain = queries::explain_through_calls(
+            self.db,
+            self.input,
+            subject,
+            self.varying(scope),
+            self.barriers,
+        );
         let (what, kind) = match subject {
             Subject::Value(value) => (self.operand(value), "value"),
             Subject::Use { user, operand } => {
@@ -180,7 +206,7 @@ impl<'a> Explainer<'a> {
             scope: scope.name(),
             divergent: !chain.is_empty(),
             sources: names(self.sources(fact)),
-            steps: chain.iter().map(|link| self.step(link)).collect(),
+            steps: self.steps_through_calls(&chain),
         })
     }
 
@@ -193,14 +219,26 @@ impl<'a> Explainer<'a> {
         varying(scope, queries::launch_facts(self.db, self.input))
     }
 
+    fn divergence(&self) -> Option<&'a Divergence> {
+        match self.barriers {
+            None => queries::divergence(self.db, self.input).as_ref(),
+            Some(model) => queries::assumed_divergence(self.db, self.input, model).as_ref(),
+        }
+    }
+
     fn sources(&self, fact: Fact) -> SourceSet {
-        let Some(facts) = queries::divergence(self.db, self.input) else { return SourceSet::ALL };
+        let Some(facts) = self.divergence() else { return SourceSet::ALL };
         match fact {
             Fact::Value(value) => facts.value(value),
             Fact::Use(value, user) => facts.at_use(value, user),
             Fact::Terminator(block) => facts.terminator(block),
             Fact::Block(block) => {
-                let control = queries::control_divergence(self.db, self.input).as_ref();
+                let control = match self.barriers {
+                    None => queries::control_divergence(self.db, self.input).as_ref(),
+                    Some(model) => {
+                        queries::assumed_control_divergence(self.db, self.input, model).as_ref()
+                    }
+                };
                 control.map_or(SourceSet::ALL, |control| control[block.index()])
             }
         }
@@ -211,7 +249,7 @@ impl<'a> Explainer<'a> {
         self.function.flow.order().iter().flat_map(move |&block| body.block_insts(block))
     }
 
-    fn operand(&self, value: Value) -> String {
+    pub(super) fn operand(&self, value: Value) -> String {
         text(|out| self.printer.operand(value, false, out))
     }
 
@@ -222,7 +260,7 @@ impl<'a> Explainer<'a> {
         versions.get(at)
     }
 
-    fn value_name(&self, value: phalanx_analysis::Value) -> String {
+    pub(super) fn value_name(&self, value: phalanx_analysis::Value) -> String {
         if let Some(version) = self.version(value) {
             return format!("the content of {}", self.inst_name(version.object));
         }
@@ -230,6 +268,10 @@ impl<'a> Explainer<'a> {
             Definition::Argument(position) => self.operand(Value::arg(position)),
             Definition::Inst(inst) => self.inst_name(inst),
         }
+    }
+
+    pub(super) fn inst_text(&self, inst: InstId) -> String {
+        text(|out| self.printer.inst(inst, out))
     }
 
     /// The name of an instruction; where it has no result, what it is.
@@ -241,7 +283,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    fn block_name(&self, node: Node) -> String {
+    pub(super) fn block_name(&self, node: Node) -> String {
         text(|out| self.printer.block_operand(flow::block_of(node), out))
     }
 
@@ -275,7 +317,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    fn place(&self, fact: Fact) -> (Place, Option<DebugPlace>) {
+    pub(super) fn place(&self, fact: Fact) -> (Place, Option<DebugPlace>) {
         if let Some(inst) = self.inst_of(fact) {
             return (self.lines.inst(inst), self.debug(inst));
         }
@@ -313,7 +355,7 @@ impl<'a> Explainer<'a> {
         })
     }
 
-    fn step(&self, link: &Link) -> Step {
+    pub(super) fn step(&self, link: &Link) -> Step {
         let (place, debug) = self.place(link.fact);
         let text = match (self.inst_of(link.fact), link.fact) {
             (Some(inst), _) => text(|out| self.printer.inst(inst, out)),
@@ -338,6 +380,7 @@ impl<'a> Explainer<'a> {
         let way = |way: &Vec<Node>| way.iter().map(|&node| self.block_name(node)).collect();
         Step {
             kind,
+            function: None,
             what: self.what(link.fact),
             text,
             source: link.source.name().unwrap_or_default(),
@@ -408,7 +451,9 @@ impl<'a> Explainer<'a> {
             (_, None) => {
                 format!("the argument {what} can be {source}: nothing is known of callers")
             }
-            (_, Some(Opcode::Call)) => format!("{what} is the result of a call: {source}"),
+            (_, Some(Opcode::Call | Opcode::Invoke)) => {
+                format!("{what} is the result of a call: {source}")
+            }
             (_, Some(Opcode::Load)) => format!("{what} is loaded from memory: {source}"),
             (_, Some(Opcode::AtomicRmw | Opcode::CmpXchg)) => {
                 format!("{what} is what an atomic operation found: {source}")
@@ -452,9 +497,13 @@ impl<'a> Explainer<'a> {
             _ if matches!(fact, Fact::Terminator(_)) => {
                 ("operand", format!("{what} is decided by {value}"))
             }
-            (Opcode::Call, Some(at)) if at < body.call_args(inst).len() => (
+            (Opcode::Call | Opcode::Invoke, Some(at)) if at < body.call_args(inst).len() => (
                 "argument",
                 format!("{what} is the result of a call with {value} as argument {at}"),
+            ),
+            (Opcode::ExtractValue, None) => (
+                "argument",
+                format!("{what} is a part of the result of a call with {value} as an argument"),
             ),
             (Opcode::Load, None) => (
                 "memory",

@@ -5,6 +5,7 @@
 //! what was asked about to what introduces the source.
 
 mod build;
+mod calls;
 mod names;
 mod text;
 pub(crate) mod words;
@@ -40,8 +41,12 @@ pub struct Explanation {
 /// One link of the chain.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Step {
-    /// `source`, `operand`, `argument` (of a call), `address` (of a load), `join`, `temporal`, `assumed`, `control`.
+    /// `source`, `operand`, `argument` (of a call), `address` (of a load), `memory`, `join`, `temporal`, `assumed`, `control`; `call` (of a
+    /// function that brings the source in), `return`, `passed` (what a parameter is).
     pub kind: &'static str,
+    /// The function that it is in, where that is another than that of the subject.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
     /// The value, use, branch or block that this is about.
     pub what: String,
     /// Its instruction or label as text.

@@ -53,7 +53,8 @@ fn write_step(
     source: SourceText<'_>,
     out: &mut dyn Write,
 ) -> fmt::Result {
-    let message = format!("{number}. {}", step.sentence);
+    let place = step.function.as_ref().map_or_else(String::new, |name| format!("in {name}: "));
+    let message = format!("{number}. {place}{}", step.sentence);
     let label = step.kind;
     let offset = offset_of(source, step.place);
     out.write_str(&render_remark(source, offset, "because", &message, Some(label)))?;

@@ -105,6 +105,7 @@ fn partial_facts_cover_every_launch_and_no_more() {
                             uniform_work_group_size: true,
                             wave_width: width,
                             max_cluster_size: None,
+                            ..LaunchFacts::default()
                         };
                         let mut wave = SourceSet::EMPTY;
                         let mut group = SourceSet::EMPTY;
@@ -151,6 +152,7 @@ fn monotone_in_scope_and_facts() {
                             uniform_work_group_size: true,
                             wave_width: width,
                             max_cluster_size: cluster,
+                            ..LaunchFacts::default()
                         };
                         for pair in Scope::ALL.windows(2) {
                             let (inner, outer) =
@@ -246,6 +248,85 @@ fn partial_workgroups_weaken_exact_sizes() {
 fn a_workgroup_of_one_wave_shares_what_the_wave_shares() {
     let facts = LaunchFacts::exact(32, 1, 1, 32);
     expect!["{x, lane, opaque.thread}"].assert_eq(&varying(Scope::Workgroup, &facts).to_string());
+}
+
+/// A cluster is a box of workgroups: enumerate those of each, and look which indices differ.
+#[test]
+fn clusters_are_answered_exactly() {
+    let mut cases = 0;
+    let sources = [SourceSet::BLOCK_X, SourceSet::BLOCK_Y, SourceSet::BLOCK_Z, SourceSet::CLUSTER];
+    for number in 0..64u32 {
+        let size = [number % 4 + 1, number / 4 % 4 + 1, number / 16 + 1];
+        // Any cluster but the first, so that indices begin somewhere.
+        let first = size.map(|n| 5 * n);
+        let mut workgroups = Vec::new();
+        for place in 0..size.iter().product::<u32>() {
+            let at = [place % size[0], place / size[0] % size[1], place / (size[0] * size[1])];
+            workgroups.push([first[0] + at[0], first[1] + at[1], first[2] + at[2], place]);
+        }
+        let differs = |i: &usize| workgroups.iter().any(|each| each[*i] != workgroups[0][*i]);
+        let seen: SourceSet = (0..4).filter(differs).map(|i| sources[i]).collect();
+        for bound in [None, Some(size.iter().product()), Some(1000)] {
+            let facts = LaunchFacts {
+                max_cluster_size: bound,
+                cluster_size: size.map(Extent::Exactly),
+                ..LaunchFacts::exact(32, 2, 1, 32)
+            };
+            let said = varying(Scope::Cluster, &facts) & sources.into_iter().collect();
+            assert_eq!(said, seen, "{size:?}");
+            assert!(varying(Scope::Grid, &facts).contains(sources.into_iter().collect()));
+            cases += 1;
+        }
+    }
+    assert_eq!(cases, 192);
+    let bounded = LaunchFacts { max_cluster_size: Some(1), ..LaunchFacts::default() };
+    let alone = varying(Scope::Workgroup, &bounded);
+    assert_eq!(varying(Scope::Cluster, &bounded), alone);
+}
+
+/// What holds of two kinds of launches holds of each, at every scope.
+#[test]
+fn joined_facts_cover_both() {
+    let of = |size: [Extent; 3], flat, uniform, wave, cluster| LaunchFacts {
+        workgroup_size: size,
+        max_flat_workgroup_size: flat,
+        uniform_work_group_size: uniform,
+        wave_width: wave,
+        max_cluster_size: None,
+        cluster_size: cluster,
+    };
+    let sizes = [
+        [Extent::Unknown; 3],
+        [Extent::Exactly(32), Extent::Exactly(8), Extent::Exactly(1)],
+        [Extent::Exactly(64), Extent::Exactly(1), Extent::Exactly(1)],
+        [Extent::AtMost(16), Extent::AtMost(2), Extent::Exactly(1)],
+        [Extent::Exactly(1); 3],
+    ];
+    let mut all = Vec::new();
+    for size in sizes {
+        for flat in [None, Some(32)] {
+            for uniform in [false, true] {
+                for wave in [None, Some(32)] {
+                    for cluster in [[Extent::Unknown; 3], [Extent::Exactly(1); 3]] {
+                        all.push(of(size, flat, uniform, wave, cluster));
+                    }
+                }
+            }
+        }
+    }
+    for a in &all {
+        for b in &all {
+            let (joined, met) = (a.join(b), a.meet(b));
+            for scope in Scope::ALL {
+                let either = varying(scope, a) | varying(scope, b);
+                assert!(varying(scope, &joined).contains(either), "{scope}: {a:?} {b:?}");
+                // What is said less of than by one that says nothing of sizes is not made worse.
+                let plain = a.meet(&LaunchFacts::default());
+                assert_eq!(varying(scope, &plain), varying(scope, a), "{a:?}");
+            }
+            assert!(met.workgroup_size == a.workgroup_size || a.workgroup_size == sizes[0]);
+        }
+    }
 }
 
 #[test]

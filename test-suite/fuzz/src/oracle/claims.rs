@@ -246,6 +246,55 @@ pub(super) fn definitions(session: &Session, module: ModuleId) -> Vec<(FunctionI
     all
 }
 
+/// Values, branches and loads of functions: how many there are, were executed, are called divergent in a wave, and were seen to differ in one. The
+/// last is a bound from below on what any sound answer calls divergent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shares {
+    /// All.
+    pub all: [u64; 3],
+    /// Executed at all.
+    pub executed: [u64; 3],
+    /// Called divergent.
+    pub divergent: [u64; 3],
+    /// Seen to differ.
+    pub seen: [u64; 3],
+}
+
+impl Shares {
+    fn count(&mut self, what: usize, watched: &Watched) {
+        self.all[what] += 1;
+        self.executed[what] += u64::from(watched.executed);
+        self.divergent[what] += u64::from(watched.claims == 0);
+        // What is uniform in more than a wave and differs is an unsound claim.
+        self.seen[what] += u64::from(watched.differs && watched.claims == 0);
+    }
+
+    /// Numbers in the order of the fields.
+    pub fn numbers(&self) -> impl Iterator<Item = u64> {
+        [self.all, self.executed, self.divergent, self.seen].into_iter().flatten()
+    }
+}
+
+impl Watch {
+    fn share(&self, session: &Session, function: FunctionId, shares: &mut Shares) {
+        let code = session.code(function);
+        for &block in code.flow.order() {
+            for inst in code.body.block_insts(block) {
+                let data = code.body.inst(inst);
+                if data.ty != ir::Type::VOID {
+                    shares.count(0, &self.values[number(inst)]);
+                }
+                if data.opcode == ir::Opcode::Load {
+                    shares.count(2, &self.values[number(inst)]);
+                }
+                if data.opcode.is_terminator() && code.flow.successors(block).len() > 1 {
+                    shares.count(1, &self.branches[number(inst)]);
+                }
+            }
+        }
+    }
+}
+
 /// The claims about all functions of a module.
 pub struct Claims {
     session: Session,
@@ -321,6 +370,16 @@ impl Claims {
             watch.judge(self.session.code(*function), &llvm, print, &mut tally);
         }
         tally
+    }
+
+    /// How much of the functions is called divergent in a wave, and was seen to differ in one.
+    #[must_use]
+    pub fn shares(&self) -> Shares {
+        let mut shares = Shares::default();
+        for (function, watch) in &self.watches {
+            watch.share(&self.session, *function, &mut shares);
+        }
+        shares
     }
 
     fn watch(&mut self, function: usize) -> Option<&mut Watch> {

@@ -288,6 +288,16 @@ fn helper_text(text: &mut String, program: &AbstractProgram, place: Place, numbe
         give(text, &format!("r{number}"), &choose(1 << 20), &choose(1 << 21));
     });
     text.push_str("}\n");
+    if ty == "i32" {
+        // The same by a call that may unwind.
+        let arguments = "(ptr addrspace(1) %gp, i32 %a0, i32 %a1, i32 %depth)";
+        let _ = writeln!(
+            text,
+            "define internal i32 @i{number}{arguments} personality ptr null {{\n  \
+             %r = invoke i32 @h{number}{arguments} to label %ok unwind label %pad\nok:\n  ret i32 %r\npad:\n  \
+             %caught = landingpad {{ ptr, i32 }} cleanup\n  resume {{ ptr, i32 }} %caught\n}}"
+        );
+    }
 }
 
 fn result_type(helper: u64) -> &'static str {
@@ -454,7 +464,10 @@ fn call_text(out: &mut String, place: Place, value: u32, [a, b]: &[Operand; 2]) 
     let arguments = format!("(ptr addrspace(1) %gp, i32 {a}, i32 {b}, i32 {depth})");
     let ty = result_type(number);
     let _ = match ty {
-        "i32" => writeln!(out, "  {v} = call i32 @h{number}{arguments}"),
+        "i32" => {
+            let way = if place.pick(u64::from(value) + (1 << 22), 3) == 0 { 'i' } else { 'h' };
+            writeln!(out, "  {v} = call i32 @{way}{number}{arguments}")
+        }
         _ => {
             let _ = writeln!(out, "  {v}.both = call {ty} @h{number}{arguments}");
             let member = place.pick(u64::from(value) + (1 << 24), 2);

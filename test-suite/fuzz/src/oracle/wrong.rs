@@ -33,6 +33,8 @@ pub enum Wrong {
     Members,
     /// Nothing that differs is passed to functions.
     Passed,
+    /// Functions that are called are called from the last kernel only.
+    Launches,
 }
 
 struct WrongFacts<'a> {
@@ -53,7 +55,7 @@ impl WrongFacts<'_> {
                     }
                 }
             }
-            Wrong::Parting | Wrong::Members | Wrong::Passed => {}
+            Wrong::Parting | Wrong::Members | Wrong::Passed | Wrong::Launches => {}
         }
     }
 }
@@ -144,7 +146,15 @@ pub(super) fn divergence(
 ) -> Option<Divergence> {
     let facts = WrongFacts { db, function, wrong };
     let flow = flow(db, function)?;
+    let mut launch = queries::launch_facts(db, function);
+    if wrong == Wrong::Launches && !queries::is_kernel(db, function) {
+        let entries = function.module(db).functions(db).iter().filter(|e| e.is_definition);
+        let kernel =
+            entries.map(|e| e.input).filter(|&each| queries::is_kernel(db, each)).last()?;
+        launch = queries::launch_facts(db, kernel);
+    }
     let table = with_code(db, function, &facts, |code, around| {
+        let around = Surroundings { launch, ..around };
         let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
         lower::full_with(code, around, &memory, 0)
     });

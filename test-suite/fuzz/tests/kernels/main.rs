@@ -17,7 +17,7 @@ use std::{
 
 use device::{Defect, Device};
 use host::Case;
-use phalanx_fuzz::oracle::{Claims, Tally};
+use phalanx_fuzz::oracle::{Claims, Shares, Tally};
 use phalanx_ir::{CallConv, Context, Function, Module};
 use phalanx_simt::{Program, launch::Order};
 use phalanx_target::Target;
@@ -99,8 +99,8 @@ fn results_are_those_of_the_host() {
     assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Holds what is claimed of the kernels of a file against their execution, under several hierarchies.
-fn held(text: &str, module: &Module, variant: &Variant, cases: &[Case]) -> Tally {
+/// Holds what is claimed of the kernels of a file against their execution, under several hierarchies; what is seen to differ in a wave.
+fn held(text: &str, module: &Module, variant: &Variant, cases: &[Case]) -> (Tally, Shares) {
     let mut program = program(module);
     let mut claims = Claims::of(text, &program).expect("the text was read before");
     let hierarchies = claims.hierarchies(&program, 1, 2);
@@ -115,7 +115,19 @@ fn held(text: &str, module: &Module, variant: &Variant, cases: &[Case]) -> Tally
             let _ = (case.check)(&mut device);
         }
     }
-    Tally { functions: kernels_of(module).len() as u64, ..claims.tally() }
+    (Tally { functions: kernels_of(module).len() as u64, ..claims.tally() }, claims.shares())
+}
+
+/// Writes down what was seen to differ, for `cargo xtask precision --seen`: a line for each file as compiled.
+fn write_down(mut seen: Vec<(&Variant, Shares)>) {
+    seen.sort_by_key(|(variant, _)| variant.name());
+    let line = |(variant, shares): &(&Variant, Shares)| {
+        let numbers: Vec<String> = shares.numbers().map(|n| n.to_string()).collect();
+        let Variant { target, level, .. } = variant;
+        format!("{target} {level} {} {}\n", file(variant), numbers.join(" "))
+    };
+    let lines: String = seen.iter().map(line).collect();
+    std::fs::write(folder().join("seen_to_differ.txt"), lines).expect("it can be written");
 }
 
 /// The kernel that loads from where another thread writes at the same time: it reads a maximum that may be out of date, each
@@ -129,16 +141,24 @@ fn claims_about_kernels_hold() {
     let cases = host::cases();
     let held = |variant: &Variant| {
         let text = text(&manifest, &compiler, variant);
-        let mut tally = held(&text, &compiled(&manifest, &compiler, variant), variant, &cases);
+        let module = compiled(&manifest, &compiler, variant);
+        let (mut tally, shares) = held(&text, &module, variant, &cases);
         for unsound in &mut tally.unsound {
             unsound.insert_str(0, &format!("{}: ", variant.name()));
         }
-        tally
+        (tally, shares)
     };
-    let all = variants(&manifest).par_iter().map(held).reduce(Tally::default, |mut all, part| {
-        all.merge(part);
-        all
-    });
+    let variants = variants(&manifest);
+    let parts: Vec<(Tally, Shares)> = variants.par_iter().map(held).collect();
+    let mut all = Tally::default();
+    let mut seen = Vec::new();
+    for (variant, (tally, shares)) in variants.iter().zip(parts) {
+        all.merge(tally);
+        // Nothing is seen that is not called divergent: the rest is unsound, see below.
+        assert!((0..3).all(|what| shares.seen[what] <= shares.divergent[what]), "{shares:?}");
+        seen.push((variant, shares));
+    }
+    write_down(seen);
     let (racing, wrong): (Vec<String>, Vec<String>) =
         all.unsound.iter().cloned().partition(|unsound| unsound.contains(RACING_LOAD));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

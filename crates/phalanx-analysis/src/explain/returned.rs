@@ -1,0 +1,58 @@
+//! Why the result of a call depends on what it does: chains inside of the function that is called.
+//!
+//! The [summary](crate::summary) of a function says that its result depends on a source, because the function brings it in or because an
+//! argument has it. Either was found by solving the function alone, with no sources of arguments, or with those of one argument and no
+//! others; the chain is one of that solution, from what is returned to what brings the source in, or to the argument.
+//!
+//! O(function) for each chain: made when somebody asks.
+
+use phalanx_graph::PostDomTree;
+use phalanx_target::SourceSet;
+
+use super::{Derivations, Link};
+use crate::divergence::{Flow, Rules, solve};
+use crate::lower::{self, Code, Numbering, Surroundings};
+use crate::memory::PrivateMemory;
+use crate::summary::{WithoutArguments, returns::Returns};
+
+/// What a call is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Given {
+    /// Arguments without sources: what the function brings in by itself.
+    Nothing,
+    /// An argument with these sources, where nothing else has any.
+    Argument(u32, SourceSet),
+}
+
+/// One of the shortest chains from what is returned, or from a member of it, to what is [`Given`]; for one of `sources`. Empty if there is none.
+///
+/// The first link is about a return, about what is inserted into the structure that is returned, or about a branch at which threads part
+/// for different returns. What `around` knows of the function's own arguments does not matter.
+#[must_use]
+pub fn returned(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    flow: Flow<'_>,
+    postdom: &PostDomTree,
+    given: Given,
+    member: Option<u32>,
+    sources: SourceSet,
+) -> Vec<Link> {
+    let facts = WithoutArguments(around.calls, code);
+    let around = Surroundings { calls: &facts, ..around };
+    let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+    let mut table = lower::full_with(code, around, &memory, 0);
+    let numbering = Numbering::new(code.header);
+    if let Given::Argument(position, sources) = given {
+        if position as usize >= code.header.params.len() {
+            return Vec::new();
+        }
+        table = table.with_sources(&[(numbering.argument(position), sources)], |image| *image);
+    }
+    let answer = solve(flow, &table, Rules::Precise);
+    let known = Derivations::new(flow, &table, &answer);
+    let starts = Returns::new(code, flow, postdom).facts(code, numbering, member);
+    let chains = starts.into_iter().map(|fact| known.of(flow, &table, None, fact, sources));
+    // The first of the shortest.
+    chains.filter(|chain| !chain.is_empty()).min_by_key(Vec::len).unwrap_or_default()
+}
