@@ -151,7 +151,7 @@ pub fn run(rng: &mut dyn RngCore, blocks: usize) -> Tally {
 }
 
 #[derive(Debug)]
-pub(crate) enum Refused {
+enum Refused {
     Aborted,
     Broken(#[expect(dead_code, reason = "shown when something is wrong")] BuildError),
 }
@@ -177,12 +177,12 @@ pub(crate) fn copy_of(code: FunctionRef<'_>) -> Function {
 }
 
 /// Dominance as it was when the transaction was opened.
-pub(crate) struct Graph {
+struct Graph {
     dom: DomTree,
 }
 
 impl Graph {
-    pub(crate) fn new(flow: &Flow) -> Self {
+    fn new(flow: &Flow) -> Self {
         let cfg: Cfg = flow.cfg().expect("the function has a body");
         Graph { dom: DomTree::new(&cfg) }
     }
@@ -220,7 +220,7 @@ fn arguments(edit: &Transaction<'_>, ty: Type) -> Vec<Value> {
 }
 
 /// One edit of instructions.
-pub(crate) fn instructions(
+fn instructions(
     edit: &mut Transaction<'_>,
     graph: &Graph,
     rng: &mut dyn RngCore,
