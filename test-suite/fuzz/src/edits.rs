@@ -445,4 +445,5 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
     }
     same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity diagnostics);
     same!(launch_suggestions slow_accesses convergence memory_kinds load_classes);
+    same!(space_conflicts mixed_spaces);
 }
