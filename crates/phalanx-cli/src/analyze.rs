@@ -129,6 +129,7 @@ fn sections(chosen: &[Section]) -> Sections {
         blocks: has(Section::Blocks),
         accesses: has(Section::Accesses),
         loads: has(Section::Loads),
+        spaces: has(Section::Spaces),
         trees: has(Section::Trees),
         convergence: has(Section::Convergence),
     }

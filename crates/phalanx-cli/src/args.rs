@@ -195,6 +195,7 @@ Examples:
   phalanx explain kernel.ll @f --block bb     whether %bb is executed
   phalanx explain kernel.ll @f --line 42      everything divergent on a line, by debug locations if there are any
   phalanx explain kernel.ll @f --load %v      why a load is no scalar, non-coherent or LDU load; also by line
+  phalanx explain kernel.ll @f --generic %p   why a pointer may lead to each memory, and so is generic
   phalanx explain --scope workgroup --json kernel.ll @f %v
   phalanx explain --whole-program kernel.ll @helper %v     with what its callers pass
 
@@ -222,6 +223,9 @@ pub(crate) struct ExplainArgs {
     /// Why a load is not done in a cheaper way: its name with the `%`, or its line in the file.
     #[arg(long, value_name = "PLACE", group = "subject")]
     pub(crate) load: Option<String>,
+    /// Why a pointer may lead where it does: its name, or `NAME:N` for an operand.
+    #[arg(long, value_name = "VALUE", group = "subject")]
+    pub(crate) generic: Option<String>,
     /// Everything divergent on a line.
     #[arg(long, value_name = "N", group = "subject")]
     pub(crate) line: Option<u32>,
@@ -310,6 +314,9 @@ pub(crate) struct CheckArgs {
     /// Also report accesses of memory that take longer than they had to.
     #[arg(long)]
     pub(crate) performance: bool,
+    /// Take the target for one without generic accesses: also report accesses of which no single memory space is known.
+    #[arg(long)]
+    pub(crate) no_generic: bool,
     /// Print what a code means.
     #[arg(long, value_name = "RULE")]
     pub(crate) explain: Option<String>,
@@ -408,6 +415,8 @@ pub(crate) enum Section {
     Accesses,
     /// Loads that may be scalar, non-coherent or LDU, and why others may not.
     Loads,
+    /// Pointers, and the memories that they may lead to.
+    Spaces,
     /// Dominator and post-dominator trees.
     Trees,
     /// Convergent operations and the tokens that control them.

@@ -142,6 +142,10 @@ impl<'a> Check<'a> {
         let mut concerned: Vec<FunctionEntry> = Vec::new();
         let all = |db: &Database, function: FunctionInput| {
             let mut found = queries::diagnostics(db, function).clone().unwrap_or_default();
+            found.extend(queries::space_conflicts(db, function).iter().flatten().cloned());
+            if self.args.no_generic {
+                found.extend(queries::mixed_spaces(db, function).iter().flatten().cloned());
+            }
             if self.args.suggest_launch {
                 found.extend(queries::launch_suggestions(db, function).iter().flatten().cloned());
             }

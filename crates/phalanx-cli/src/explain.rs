@@ -3,6 +3,7 @@
 use anyhow::{Context as _, bail};
 use phalanx::{
     FunctionId, ModuleId, Session,
+    analysis::spaces::SpaceSubject,
     db::queries::Subject,
     ir::GlobalName,
     llvm::ModulePrinter,
@@ -10,6 +11,7 @@ use phalanx::{
         diagnostics::SourceText,
         explain::{Explainer, UnknownName, write_text},
         loads::write_load_text,
+        spaces::write_space_text,
     },
     target::LaunchStatement,
 };
@@ -51,6 +53,9 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Sta
         .assuming_barriers(args.assume_barriers.map(barrier_model));
     if let Some(place) = &args.load {
         return loads(place, args.json, &explainer, &source, terminal);
+    }
+    if let Some(name) = &args.generic {
+        return generic((name, args.json), (&session, function), &explainer, &source, terminal);
     }
     let subjects = subjects(args, &session, function, &explainer)?;
     let scope = scope(args.scope);
@@ -103,6 +108,37 @@ fn loads(
         false => {
             let shown = SourceText { name: &source.name, text: &source.text };
             found.iter().try_for_each(|load| write_load_text(load, shown, &mut text))?;
+        }
+    }
+    terminal.out(&text)?;
+    Ok(Status::Fine)
+}
+
+fn generic(
+    (name, is_json): (&str, bool),
+    (session, function): (&Session, FunctionId),
+    explainer: &Explainer<'_>,
+    source: &Source,
+    terminal: &Terminal,
+) -> anyhow::Result<Status> {
+    let subject = match name.contains(':') {
+        true => match use_of(name, session, function, explainer)? {
+            Subject::Use { user, operand } => SpaceSubject::Use(user, u32::try_from(operand)?),
+            _ => bail!("{name} is no operand"),
+        },
+        false => SpaceSubject::Value(explainer.value(name)?),
+    };
+    let explanation = explainer.explain_address(subject);
+    let explanation = explanation.with_context(|| format!("nothing is known of {name}"))?;
+    let mut text = String::new();
+    match is_json {
+        true => {
+            text = serde_json::to_string_pretty(&explanation)?;
+            text.push('\n');
+        }
+        false => {
+            let shown = SourceText { name: &source.name, text: &source.text };
+            write_space_text(&explanation, shown, &mut text)?;
         }
     }
     terminal.out(&text)?;

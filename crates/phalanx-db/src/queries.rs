@@ -23,13 +23,14 @@
 //! [`convergence()`] lists convergent operations and the tokens that control them.
 //! Memory: [`memory_kinds`] says which memories each pointer may lead to; [`returned_spaces`] and [`argument_spaces`] carry that across
 //! calls.
-//! What is wrong: [`diagnostics`].
+//! What is wrong: [`diagnostics`]; [`space_conflicts`] of memory spaces.
 //! Memory: [`memory_ssa`], and [`load_classes`] for loads that may take a cheaper way.
 //!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
 mod calls;
 mod check;
+mod conflicts;
 mod convergent;
 mod explain;
 mod explain_calls;
@@ -37,6 +38,7 @@ mod facts;
 mod follow;
 mod graph;
 mod graph_slot;
+mod kinds_slot;
 mod legality;
 mod loads;
 mod memory;
@@ -48,12 +50,14 @@ mod within_group;
 
 pub use calls::*;
 pub use check::*;
+pub use conflicts::*;
 pub use convergent::*;
 pub use explain::*;
 pub use explain_calls::*;
 pub use facts::*;
 pub use follow::*;
 pub use graph::*;
+pub use kinds_slot::*;
 pub use legality::*;
 pub use loads::*;
 pub use memory::*;

@@ -10,3 +10,4 @@ pub mod dot;
 pub mod explain;
 pub mod llvm;
 pub mod loads;
+pub mod spaces;

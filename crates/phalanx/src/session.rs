@@ -12,7 +12,7 @@ use phalanx_analysis::{
     legality::Legality,
     loads::{LoadClasses, Root, RootUse},
     lower::Numbering,
-    spaces::MemoryKinds,
+    spaces::{MemoryKinds, SpaceChain, SpaceSet, SpaceSubject},
     variance::{BarrierModel, Variance},
 };
 use phalanx_db::{
@@ -347,6 +347,22 @@ impl Session {
     /// Which memories each pointer may lead to. None for a declaration.
     pub fn memory_kinds(&self, function: FunctionId) -> Option<&MemoryKinds> {
         queries::memory_kinds(&self.db, function.0).as_ref()
+    }
+
+    /// Why an address may lead to each of some memories: a shortest chain for each, one for all that have the same. Costs as much as
+    /// [`Session::memory_kinds`] from scratch.
+    pub fn explain_spaces(
+        &self,
+        function: FunctionId,
+        subject: SpaceSubject,
+        memories: SpaceSet,
+    ) -> Vec<SpaceChain> {
+        queries::explain_spaces(&self.db, function.0, subject, memories)
+    }
+
+    /// Accesses and casts that cannot be right where their addresses lead: see [`phalanx_analysis::check::spaces`].
+    pub fn space_conflicts(&self, function: FunctionId) -> &[Finding] {
+        queries::space_conflicts(&self.db, function.0).as_deref().unwrap_or_default()
     }
 
     /// What anything directly influences, memory included: Kong's affect map in full.

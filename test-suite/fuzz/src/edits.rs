@@ -447,6 +447,7 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
     }
     same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity diagnostics);
     same!(launch_suggestions slow_accesses convergence memory_kinds load_classes launch_facts);
+    same!(space_conflicts mixed_spaces);
     let chains = [(warm_db, warm), (&db, cold)].map(|(db, function)| chains(db, function));
     assert!(chains[0] == chains[1], "reasons through calls are not what they are from scratch");
 }

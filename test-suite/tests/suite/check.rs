@@ -61,7 +61,8 @@ fn mistakes_are_found_and_their_twins_are_silent() {
         let file = compiled(&manifest, &compiler, &variant);
         let file = file.to_string_lossy();
         let source = fs::read_to_string(manifest.folder().join(&variant.file)).expect("source");
-        let found = findings(manifest.folder(), &["--suggest-launch", "--performance", &*file]);
+        let flags = ["--suggest-launch", "--performance", "--no-generic", &*file];
+        let found = findings(manifest.folder(), &flags);
         let mut kernels: BTreeSet<&str> = source
             .split(|c: char| !c.is_alphanumeric() && c != '_')
             .filter(|word| word.starts_with("wrong_"))
@@ -80,8 +81,10 @@ fn mistakes_are_found_and_their_twins_are_silent() {
     }
     // What is left are those of comparisons.
     let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
-    let expected =
-        ["PHX001", "PHX002", "PHX003", "PHX004", "PHX005", "PHX006", "PHX007", "PHX011", "PHX012"];
+    let expected = [
+        "PHX001", "PHX002", "PHX003", "PHX004", "PHX005", "PHX006", "PHX007", "PHX011", "PHX012",
+        "PHX030", "PHX031", "PHX032", "PHX033",
+    ];
     assert_eq!(codes, expected);
 }
 
@@ -93,7 +96,8 @@ fn texts() {
     for variant in variants(&manifest).into_iter().filter(|variant| variant.level == "-O2") {
         let file = compiled(&manifest, &compiler, &variant);
         let file = file.to_string_lossy();
-        let outcome = check_in(manifest.folder(), &["--suggest-launch", "--performance", &*file]);
+        let flags = ["--suggest-launch", "--performance", "--no-generic", &*file];
+        let outcome = check_in(manifest.folder(), &flags);
         // Where a link has no line in the source, its place is in a file with a name of its own.
         let shown = text(&outcome.stdout).replace(&*file, "module.ll");
         let name = variant.name().trim_end_matches(".g");

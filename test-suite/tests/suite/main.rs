@@ -5,6 +5,7 @@ mod accesses;
 mod analyze;
 mod check;
 mod explain;
+mod generic;
 mod kernels;
 mod loads;
 mod marks;

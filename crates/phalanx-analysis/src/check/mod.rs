@@ -11,6 +11,7 @@
 //! | [`barriers`] | barriers that not all threads of a workgroup execute |
 //! | [`members`] | operations of a wave: who takes part, and who was expected to |
 //! | [`accesses`] | accesses of memory that take longer than they had to |
+//! | [`spaces`] | accesses that cannot be right where the address leads |
 //! | [`launch`] | what could be said of launches so that something is uniform |
 //! | `rounds` | what decides whether a round of a cycle comes to an operation |
 //! | `sites` | where the operations are that rules speak of |
@@ -30,6 +31,7 @@ pub mod launch;
 pub mod members;
 mod rounds;
 mod sites;
+pub mod spaces;
 mod witness;
 
 use phalanx_graph::{Cfg, ControlDependence, Cycles, Node, PostDomTree};
@@ -122,6 +124,14 @@ rules! {
     BarrierBecameDivergent "PHX020" "barrier-became-divergent" "a transform brought a barrier under divergent control",
     /// Between two versions: who takes part in an operation of a wave depends on more than before.
     GroupChanged "PHX021" "group-changed" "a transform changed which threads take part",
+    /// A write of memory that does not change.
+    ConstantStore "PHX030" "constant-store" "a write of constant memory",
+    /// A cast to a space that has nothing of what the pointer leads to.
+    ContradictedCast "PHX031" "contradicted-cast" "a cast to a space that the pointer does not lead to",
+    /// An address of private memory where other threads read it.
+    EscapingPrivate "PHX032" "escaping-private" "the address of private memory is stored where other threads read it",
+    /// An access through a pointer that may lead to more than one space.
+    MixedSpaces "PHX033" "mixed-spaces" "an access of which no single memory space is known",
 }
 
 impl Rule {
@@ -150,7 +160,7 @@ pub struct Finding {
     pub sources: SourceSet,
     /// The function that has the barrier, when the operation is a call of it.
     pub callee: Option<GlobalName>,
-    /// The barrier at which threads wait that went the other way.
+    /// The barrier at which threads wait that went the other way; an access through a pointer that is cast wrongly.
     pub other: Option<InstId>,
     /// Two threads that go different ways.
     pub witness: Option<Witness>,
@@ -158,6 +168,8 @@ pub struct Finding {
     pub safe: Vec<Geometry>,
     /// How lanes access memory, where that is what it is about.
     pub access: Option<AccessCost>,
+    /// Addresses that lead where they should not, where that is what it is about.
+    pub leads: Vec<spaces::Lead>,
 }
 
 impl Finding {
@@ -176,6 +188,7 @@ impl Finding {
             witness: None,
             safe: Vec::new(),
             access: None,
+            leads: Vec::new(),
         }
     }
 }

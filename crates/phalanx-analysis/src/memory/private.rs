@@ -259,15 +259,22 @@ impl PrivateMemory {
     /// the same.
     #[must_use]
     pub fn concerns(&self, code: Code<'_>, changed: &[InstId]) -> bool {
+        Origins::concerns(code, changed) || self.concerns_objects(code, changed)
+    }
+
+    /// The same of what [`PrivateMemory::without_origins`] says.
+    #[must_use]
+    pub fn concerns_objects(&self, code: Code<'_>, changed: &[InstId]) -> bool {
         let body = code.body;
-        Origins::concerns(code, changed)
-            || changed.iter().any(|&inst| {
-                self.concerned.contains(inst)
-                    || body.inst(inst).opcode == Opcode::Alloca
-                    || body.operands(inst).iter().filter_map(|operand| operand.as_inst()).any(
-                        |operand| self.concerned.contains(operand) && is_address(body, operand),
-                    )
-            })
+        changed.iter().any(|&inst| {
+            self.concerned.contains(inst)
+                || body.inst(inst).opcode == Opcode::Alloca
+                || body
+                    .operands(inst)
+                    .iter()
+                    .filter_map(|operand| operand.as_inst())
+                    .any(|operand| self.concerned.contains(operand) && is_address(body, operand))
+        })
     }
 
     /// Loads that read private memory here or in `old` but not in both, in order.

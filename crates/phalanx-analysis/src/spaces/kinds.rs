@@ -1,5 +1,7 @@
 //! The answer: which memories each address may lead to.
 
+use std::sync::Arc;
+
 use phalanx_ir::{Body, Const, InstId, Value, ValueKind};
 
 use super::{pages::Pages, set::SpaceSet, solve::number};
@@ -13,7 +15,7 @@ pub struct MemoryKinds {
     /// Operands of which more is known than of their values, sorted.
     pub(super) uses: Box<[((InstId, u32), SpaceSet)]>,
     /// Constants that are accessed or passed, sorted.
-    pub(super) constants: Box<[(Const, SpaceSet)]>,
+    pub(super) constants: Arc<[(Const, SpaceSet)]>,
 }
 
 impl MemoryKinds {
@@ -62,6 +64,13 @@ impl MemoryKinds {
     #[must_use]
     pub fn arguments(&self) -> &[SpaceSet] {
         &self.arguments
+    }
+
+    /// The operands of an instruction about which tests say more than is known of their values.
+    pub fn refined_of(&self, user: InstId) -> impl Iterator<Item = u32> + '_ {
+        let first = self.uses.partition_point(|((inst, _), _)| number(*inst) < number(user));
+        let own = self.uses[first..].iter().take_while(move |((inst, _), _)| *inst == user);
+        own.map(|((_, index), _)| *index)
     }
 
     /// Operands about which tests say more than is known of their values.

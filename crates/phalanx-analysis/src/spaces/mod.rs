@@ -14,10 +14,13 @@
 //! |---|---|
 //! | [`set`] | sets of memories; which address space has which |
 //! | [`rules`] | what the set of a value is made from |
+//! | [`held`] | what constants lead to, and what constant memory holds |
 //! | [`predicates`] | what tests of an address say where they have held |
 //! | [`solve`] | the fixpoint |
 //! | [`kinds`] | the answer |
 //! | [`summary`] | what a function returns, by what it is passed; what it passes on |
+//! | [`retained`] | repair of the answer after edits |
+//! | [`why`] | chains of rules from an address to where a memory comes in |
 //!
 //! # Across calls
 //!
@@ -36,21 +39,30 @@
 //! - The host passes kernels no addresses of shared or private memory, and puts none into constant memory.
 //! - An access through a pointer leads to one of the memories that its address space has.
 
+mod held;
 mod kinds;
 mod pages;
 mod predicates;
+mod retained;
 mod rules;
 mod set;
 mod solve;
 mod summary;
+mod why;
 
 use phalanx_graph::{Cfg, DomTree};
-use phalanx_ir::{Const, GlobalName, Type, TypeKind};
+use phalanx_ir::{Const, Context, GlobalName, Type, TypeKind};
 
 pub use kinds::MemoryKinds;
 pub use predicates::tested;
+pub use retained::RetainedKinds;
 pub use set::{SpaceModel, SpaceSet};
 pub use summary::{Returned, passed, returned};
+#[cfg(any(test, feature = "testing"))]
+pub use why::chain_holds;
+pub use why::{
+    SpaceCause, SpaceChain, SpaceLink, SpaceOrigin, SpacePlace, SpaceSubject, space_chains,
+};
 
 use crate::{
     lower::{Code, Surroundings},
@@ -105,7 +117,7 @@ pub fn memory_kinds(
 ) -> MemoryKinds {
     let mut solver = solve::Solver::new(code, around, graph, memory, facts, false);
     solver.solve();
-    solver.finish()
+    solver.finish().0
 }
 
 /// As [`memory_kinds`], by rounds over everything until nothing grows: the slow twin.
@@ -120,13 +132,26 @@ pub fn memory_kinds_by_rounds(
 ) -> MemoryKinds {
     let mut solver = solve::Solver::new(code, around, graph, memory, facts, false);
     solver.solve_by_rounds();
-    solver.finish()
+    solver.finish().0
+}
+
+/// Whether a function of a type may return an address.
+#[must_use]
+pub fn may_return_address(context: &Context, function_type: Type) -> bool {
+    match context.type_kind(function_type) {
+        TypeKind::Function { ret, .. } => holds_address(context, *ret),
+        _ => true,
+    }
 }
 
 /// Whether a value of a type can hold an address at all: pointers, integers of their width, and what is made of such.
 #[must_use]
 pub fn may_hold_address(code: Code<'_>, ty: Type) -> bool {
-    match code.context.type_kind(ty) {
+    holds_address(code.context, ty)
+}
+
+fn holds_address(context: &Context, ty: Type) -> bool {
+    match context.type_kind(ty) {
         TypeKind::Void | TypeKind::Half | TypeKind::BFloat | TypeKind::Float => false,
         TypeKind::Int(bits) => *bits >= 32,
         _ => true,

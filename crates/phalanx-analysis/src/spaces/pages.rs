@@ -21,6 +21,35 @@ impl Pages {
         Pages { pages: items.chunks(PAGE).map(|page| Arc::new(page.to_vec())).collect() }
     }
 
+    /// Changes an entry; entries that are new before it are `filler`.
+    pub(super) fn set(&mut self, i: usize, set: SpaceSet, filler: SpaceSet) {
+        self.grow(i + 1, filler);
+        if self.get(i) != Some(set) {
+            Arc::make_mut(&mut self.pages[i / PAGE])[i % PAGE] = set;
+        }
+    }
+
+    /// Adds entries up to a number of them.
+    pub(super) fn grow(&mut self, count: usize, filler: SpaceSet) {
+        loop {
+            let have = match self.pages.last() {
+                None => 0,
+                Some(last) => (self.pages.len() - 1) * PAGE + last.len(),
+            };
+            if have >= count {
+                return;
+            }
+            let room = (PAGE - have % PAGE).min(count - have);
+            match self.pages.last_mut().filter(|last| last.len() < PAGE) {
+                None => self.pages.push(Arc::new(vec![filler; room])),
+                Some(last) => {
+                    let len = last.len() + room;
+                    Arc::make_mut(last).resize(len, filler);
+                }
+            }
+        }
+    }
+
     #[inline]
     pub(super) fn get(&self, i: usize) -> Option<SpaceSet> {
         self.pages.get(i / PAGE)?.get(i % PAGE).copied()
@@ -50,6 +79,12 @@ mod tests {
             assert!((0..n + 3).all(|i| table.get(i) == plain.get(i).copied()));
             assert_eq!(table, table.clone());
             assert_eq!(table == Pages::new(&[]), n == 0);
+            let mut grown = Pages::new(&plain[..n / 2]);
+            grown.grow(n, SpaceSet::ALL);
+            for (i, &set) in plain.iter().enumerate().rev() {
+                grown.set(i, set, SpaceSet::ALL);
+            }
+            assert_eq!(grown, table);
         }
     }
 }

@@ -75,7 +75,7 @@ pub(super) enum Input {
 
 /// Whether values of a type have a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+pub(super) enum Class {
     /// Not looked at yet.
     New,
     /// They cannot hold an address.
@@ -94,17 +94,17 @@ pub(super) struct Rules<'a> {
     pub(super) model: SpaceModel,
     pub(super) memory: &'a PrivateMemory,
     pub(super) refinements: Refinements,
-    facts: &'a dyn SpaceFacts,
-    architecture: Architecture,
-    is_kernel: bool,
+    pub(super) facts: &'a dyn SpaceFacts,
+    pub(super) architecture: Architecture,
+    pub(super) is_kernel: bool,
     /// Parameters stand for themselves.
-    is_symbolic: bool,
+    pub(super) is_symbolic: bool,
     /// Integers are looked at: some become pointers.
     pub(super) has_integers: bool,
     classes: Vec<Class>,
-    constants: FxHashMap<Const, u64>,
+    pub(super) constants: FxHashMap<Const, u64>,
     arguments: Vec<u64>,
-    sizes: TypeSizes<'a>,
+    pub(super) sizes: TypeSizes<'a>,
 }
 
 impl<'a> Rules<'a> {
@@ -137,7 +137,7 @@ impl<'a> Rules<'a> {
         rules
     }
 
-    fn class(&mut self, ty: Type) -> Class {
+    pub(super) fn class(&mut self, ty: Type) -> Class {
         let at = ty.raw() as usize;
         match self.classes.get(at) {
             Some(Class::New) | None => {}
@@ -171,7 +171,7 @@ impl<'a> Rules<'a> {
     }
 
     /// What pointers of a type can lead to when nothing else is known; of everything else, anything.
-    fn all_of(&mut self, ty: Type) -> u64 {
+    pub(super) fn all_of(&mut self, ty: Type) -> u64 {
         match (self.class(ty), self.generic_of(ty)) {
             (_, true) => u64::from((self.generic_set() | SpaceSet::NOWHERE).bits()),
             (Class::Pointer(mask), _) => mask,
@@ -184,7 +184,7 @@ impl<'a> Rules<'a> {
     }
 
     /// Whether values of a type are generic pointers.
-    fn generic_of(&self, ty: Type) -> bool {
+    pub(super) fn generic_of(&self, ty: Type) -> bool {
         let context = self.code.context;
         let scalar = match context.type_kind(ty) {
             TypeKind::Vector { elem, .. } => *elem,
@@ -298,96 +298,6 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The set of a constant: what its address is made from.
-    fn constant(&mut self, constant: Const) -> u64 {
-        if let Some(&known) = self.constants.get(&constant) {
-            return known;
-        }
-        let set = u64::from(self.walk(constant).bits());
-        self.constants.insert(constant, set);
-        set
-    }
-
-    fn walk(&mut self, constant: Const) -> SpaceSet {
-        let context = self.code.context;
-        let mut all = SpaceSet::EMPTY;
-        let mut work = vec![(constant, SpaceSet::ALL)];
-        let mut steps = 0;
-        while let Some((constant, mut bound)) = work.pop() {
-            steps += 1;
-            if steps > 1 << 12 {
-                return SpaceSet::ALL;
-            }
-            let data = context.const_data(constant);
-            if let Class::Pointer(mask) = self.class(data.ty) {
-                bound = bound.and(SpaceSet::from_bits(mask as u16) | SpaceSet::NOWHERE);
-            }
-            match &data.kind {
-                ConstKind::Null | ConstKind::Zero | ConstKind::Undef | ConstKind::Poison => {
-                    all |= SpaceSet::NOWHERE;
-                }
-                ConstKind::Int(int) if int.words().iter().all(|&word| word == 0) => {
-                    all |= SpaceSet::NOWHERE;
-                }
-                ConstKind::Global(name) => all |= bound.and(self.of_entity(*name, data.ty)),
-                ConstKind::Aggregate(_) | ConstKind::Splat(_) => {
-                    work.extend(data.kind.parts().iter().map(|&part| (part, bound)));
-                }
-                ConstKind::Expr(expr) => match (expr.opcode, expr.operands.first()) {
-                    (
-                        Opcode::GetElementPtr
-                        | Opcode::AddrSpaceCast
-                        | Opcode::BitCast
-                        | Opcode::PtrToInt
-                        | Opcode::IntToPtr,
-                        Some(&base),
-                    ) => {
-                        if expr.opcode == Opcode::GetElementPtr {
-                            all |= SpaceSet::NOWHERE;
-                        }
-                        if !self.keeps_bits(expr.opcode, context.const_data(base).ty, data.ty) {
-                            return SpaceSet::ALL.and(bound);
-                        }
-                        work.push((base, bound));
-                    }
-                    _ => all |= bound,
-                },
-                _ => all |= bound,
-            }
-        }
-        all
-    }
-
-    /// Whether a conversion between a pointer and an integer leaves the address as it is.
-    fn keeps_bits(&self, opcode: Opcode, from: Type, to: Type) -> bool {
-        let context = self.code.context;
-        let (pointer, integer) = match opcode {
-            Opcode::PtrToInt => (from, to),
-            Opcode::IntToPtr => (to, from),
-            _ => return true,
-        };
-        let TypeKind::Int(bits) = context.type_kind(integer) else { return false };
-        match context.type_kind(pointer) {
-            TypeKind::Ptr(space) => {
-                let layout = self.sizes.layout();
-                layout.data_layout().pointer_size(*space) == *bits
-            }
-            _ => false,
-        }
-    }
-
-    fn of_entity(&mut self, name: GlobalName, ty: Type) -> SpaceSet {
-        let all = SpaceSet::from_bits(self.all_of(ty) as u16);
-        match self.facts.variable(name) {
-            // The backend puts variables of the generic space into device memory.
-            Some(_) if self.generic_of(ty) && self.architecture == Architecture::Nvptx => {
-                SpaceSet::GLOBAL
-            }
-            Some(variable) if variable.is_defined => all.memories(),
-            _ => all,
-        }
-    }
-
     /// Tells what the set of a tracked instruction is made from.
     pub(super) fn inputs(&mut self, inst: InstId, mut tell: impl FnMut(Input)) {
         let body = self.code.body;
@@ -445,7 +355,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    fn type_of(&self, value: Value) -> Option<Type> {
+    pub(super) fn type_of(&self, value: Value) -> Option<Type> {
         crate::memory::private::value_type(self.code, value)
     }
 
@@ -518,124 +428,6 @@ impl<'a> Rules<'a> {
         tell(Input::Set(all));
     }
 
-    /// Whether memory at an address is what the host put there: what it knows of are addresses of device memory.
-    fn is_written_by_host(&self, address: Value) -> bool {
-        let space =
-            self.type_of(address).and_then(|ty| self.code.context.type_kind(ty).address_space());
-        match (self.architecture, space) {
-            (Architecture::Amdgcn, Some(4)) => true,
-            (Architecture::Nvptx, Some(101)) => self.is_kernel,
-            _ => false,
-        }
-    }
-
-    /// What a constant variable holds where it is read; none if the address is not of one, or what it holds is not known.
-    fn initial(&mut self, ty: Type, mut address: Value) -> Option<SpaceSet> {
-        if !matches!(self.class(ty), Class::Pointer(_)) {
-            return None;
-        }
-        let (code, context) = (self.code, self.code.context);
-        let mut offset = Some(0i64);
-        for _ in 0..STEPS {
-            let inst = match address.kind() {
-                ValueKind::Inst(inst) => inst,
-                ValueKind::Const(_) => break,
-                _ => return None,
-            };
-            match code.body.inst(inst).opcode {
-                Opcode::GetElementPtr => {
-                    let step = self.sizes.gep_offset(code.body, inst);
-                    offset = offset.and_then(|at| at.checked_add(step?));
-                }
-                Opcode::AddrSpaceCast | Opcode::BitCast | Opcode::Freeze => {}
-                _ => return None,
-            }
-            address = code.body.operands(inst)[0];
-        }
-        let mut constant = address.as_const()?;
-        for _ in 0..STEPS {
-            match &context.const_data(constant).kind {
-                ConstKind::Expr(expr) => {
-                    let (&base, indices) = expr.operands.split_first()?;
-                    match (expr.opcode, expr.source_type) {
-                        (Opcode::GetElementPtr, Some(ty)) => {
-                            let step =
-                                self.sizes.offset(ty, indices.iter().map(|index| Some(*index)));
-                            offset = offset.and_then(|at| at.checked_add(step?));
-                        }
-                        (Opcode::AddrSpaceCast | Opcode::BitCast, _) => {}
-                        _ => return None,
-                    }
-                    constant = base;
-                }
-                ConstKind::Global(name) => {
-                    let initial = self.facts.variable(*name)?.initializer?;
-                    return self.content(initial, offset, ty);
-                }
-                _ => return None,
-            }
-        }
-        None
-    }
-
-    /// What an initial value holds at an offset, or anywhere: nothing but pointers and zeros, or the very member that is read.
-    fn content(&mut self, initial: Const, offset: Option<i64>, wanted: Type) -> Option<SpaceSet> {
-        let context = self.code.context;
-        let wanted_size = i64::try_from(self.sizes.store_size(wanted)?).ok()?;
-        let mut all = SpaceSet::EMPTY;
-        // Parts with the offset of each, where it matters.
-        let mut work = vec![(initial, 0i64)];
-        let mut steps = 0;
-        while let Some((part, at)) = work.pop() {
-            steps += 1;
-            if steps > 1 << 14 {
-                return None;
-            }
-            let data = context.const_data(part);
-            let size = i64::try_from(self.sizes.store_size(data.ty)?).ok()?;
-            if let Some(offset) = offset
-                && (at.checked_add(size)? <= offset || offset.checked_add(wanted_size)? <= at)
-            {
-                continue;
-            }
-            let kind = context.type_kind(data.ty);
-            match &data.kind {
-                ConstKind::Null | ConstKind::Zero | ConstKind::Undef | ConstKind::Poison => {
-                    all |= SpaceSet::NOWHERE;
-                }
-                ConstKind::Aggregate(parts) => {
-                    for (index, &inner) in parts.iter().enumerate() {
-                        let within = match kind {
-                            TypeKind::Struct { .. } | TypeKind::Named(_) => {
-                                i64::try_from(self.sizes.member_offset(data.ty, index)?).ok()?
-                            }
-                            _ => {
-                                let stride = self.sizes.stride(context.const_data(inner).ty)?;
-                                i64::try_from(stride.checked_mul(index as u64)?).ok()?
-                            }
-                        };
-                        work.push((inner, at.checked_add(within)?));
-                    }
-                }
-                ConstKind::Splat(inner) => {
-                    let TypeKind::Ptr(_) = context.type_kind(context.const_data(*inner).ty) else {
-                        return None;
-                    };
-                    all |= SpaceSet::from_bits(self.constant(*inner) as u16);
-                }
-                ConstKind::Int(int) if int.words().iter().all(|&word| word == 0) => {
-                    all |= SpaceSet::NOWHERE;
-                }
-                _ if matches!(kind, TypeKind::Ptr(_)) => {
-                    all |= SpaceSet::from_bits(self.constant(part) as u16);
-                }
-                _ => return None,
-            }
-        }
-        // Reading next to everything gives anything.
-        (!all.is_empty()).then_some(all)
-    }
-
     fn call(&mut self, inst: InstId, ty: Type, mut tell: impl FnMut(Input)) {
         let Code { context, body, .. } = self.code;
         let arguments = body.call_args(inst);
@@ -691,6 +483,15 @@ impl<'a> Rules<'a> {
                 }
             }
             _ => tell(Input::Set(all)),
+        }
+    }
+
+    /// Whether something is known of what a call returns.
+    pub(super) fn is_known_call(&self, inst: InstId) -> bool {
+        let callee = self.code.body.const_callee(inst);
+        match callee.map(|callee| &self.code.context.const_data(callee).kind) {
+            Some(ConstKind::Global(name)) => self.facts.returned(*name).is_some(),
+            _ => false,
         }
     }
 

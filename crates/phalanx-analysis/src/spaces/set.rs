@@ -131,6 +131,13 @@ impl SpaceSet {
         self.0 & other.0 != 0
     }
 
+    /// The names of its memories, and `null` for pointers that lead nowhere.
+    #[must_use]
+    pub fn names(self) -> Vec<&'static str> {
+        let names = Self::NAMES.iter().filter(|(one, _)| self.contains(*one));
+        names.map(|(_, name)| *name).collect()
+    }
+
     /// Each memory by itself.
     pub fn iter(self) -> impl Iterator<Item = SpaceSet> {
         Self::NAMES.into_iter().map(|(one, _)| one).filter(move |one| self.contains(*one))
@@ -156,9 +163,7 @@ impl fmt::Display for SpaceSet {
         if *self == Self::ALL {
             return f.write_str("{anything}");
         }
-        let names = Self::NAMES.iter().filter(|(one, _)| self.contains(*one));
-        let names: Vec<&str> = names.map(|(_, name)| *name).collect();
-        write!(f, "{{{}}}", names.join(", "))
+        write!(f, "{{{}}}", self.names().join(", "))
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! # Algorithm
 //!
-//! 1. One sweep over the blocks in the dominator tree's preorder evaluates every node once: definitions come before uses, but for what
-//!    comes round a loop.
+//! 1. One sweep over the blocks in reverse postorder evaluates every node once: definitions come before uses, but for what comes round
+//!    a loop.
 //! 2. Phis, of values and of memory, are evaluated again. If none has grown, that was the fixpoint.
 //! 3. Otherwise the edges between nodes are collected and a worklist runs from the phis that grew.
 //!
@@ -12,7 +12,7 @@
 //!
 //! **Complexity.** O(instructions + operands), times the height of the lattice in the worst case.
 
-use phalanx_graph::{BitSet, Cfg, DomTree, Node};
+use phalanx_graph::{BitSet, Cfg, Dfs, DomTree, Node};
 use phalanx_ir::{Const, InstId, Opcode, Value, ValueKind, constant::ConstKind, flow::block_of};
 use rustc_hash::FxHashMap;
 
@@ -42,12 +42,48 @@ const ANYTHING: u64 = SpaceSet::ALL.bits() as u64;
 pub(super) struct Solver<'a> {
     pub(super) rules: Rules<'a>,
     dom: &'a DomTree,
+    /// Blocks in the order of the sweep.
+    order: Vec<Node>,
     /// By node: instructions, definitions of private memory, memory phis.
-    pub(super) sets: Vec<u64>,
+    pub(super) sets: Sets,
     /// Nodes in the order of the sweep.
     pub(super) nodes: Vec<u32>,
     insts: usize,
     definitions: usize,
+    /// Whether any test of an address is there.
+    pub(super) has_tests: bool,
+}
+
+/// Sets by node: those of instructions, and what versions of private memory hold.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sets {
+    pub(super) values: Vec<u64>,
+    pub(super) content: Vec<u64>,
+}
+
+impl Sets {
+    #[inline]
+    pub(super) fn get(&self, node: usize) -> u64 {
+        match self.values.get(node) {
+            Some(set) => *set,
+            None => self.content[node - self.values.len()],
+        }
+    }
+
+    /// Gives what it was.
+    #[inline]
+    pub(super) fn put(&mut self, node: usize, set: u64) -> u64 {
+        let count = self.values.len();
+        let place = match node < count {
+            true => &mut self.values[node],
+            false => &mut self.content[node - count],
+        };
+        std::mem::replace(place, set)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.values.len() + self.content.len()
+    }
 }
 
 impl<'a> Solver<'a> {
@@ -63,13 +99,23 @@ impl<'a> Solver<'a> {
         let (tests, has_integers) = scan(code);
         rules.has_integers = has_integers;
         rules.refinements = Refinements::new(code, cfg, dom, &tests);
-        let insts = code.body.id_count();
         let definitions = memory.events().len();
-        let count = insts + definitions + memory.ssa().phis().len();
-        Solver { rules, dom, sets: vec![0; count], nodes: Vec::new(), insts, definitions }
+        let sets = Sets {
+            values: vec![0; code.body.id_count()],
+            content: vec![0; definitions + memory.ssa().phis().len()],
+        };
+        let order = Dfs::new(cfg).rpo().collect();
+        Solver { order, has_tests: !tests.is_empty(), ..Solver::resume(rules, dom, sets) }
     }
 
-    fn version(&self, version: Version) -> Option<usize> {
+    /// Goes on with sets that were found before, without tests of addresses.
+    pub(super) fn resume(rules: Rules<'a>, dom: &'a DomTree, sets: Sets) -> Self {
+        let (insts, definitions) = (sets.values.len(), rules.memory.events().len());
+        let (order, nodes) = (Vec::new(), Vec::new());
+        Solver { rules, dom, order, sets, nodes, insts, definitions, has_tests: false }
+    }
+
+    pub(super) fn version(&self, version: Version) -> Option<usize> {
         match version {
             Version::Entry => None,
             Version::Def(event) => Some(self.insts + event as usize),
@@ -77,12 +123,21 @@ impl<'a> Solver<'a> {
         }
     }
 
+    /// The version of private memory that a node is.
+    pub(super) fn version_of(&self, node: usize) -> Option<Version> {
+        let event = node.checked_sub(self.insts)?;
+        Some(match event.checked_sub(self.definitions) {
+            None => Version::Def(event as u32),
+            Some(phi) => Version::Phi(phi as u32),
+        })
+    }
+
     /// The set of a value as it is so far, without what tests say.
     pub(super) fn of(&mut self, value: Value) -> u64 {
         match self.rules.fixed(value) {
             Some(set) => set,
             None => match value.kind() {
-                ValueKind::Inst(inst) => self.sets[number(inst)],
+                ValueKind::Inst(inst) => self.sets.get(number(inst)),
                 _ => ANYTHING,
             },
         }
@@ -100,7 +155,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn read(&mut self, input: Input, user: InstId) -> u64 {
+    pub(super) fn read(&mut self, input: Input, user: InstId) -> u64 {
         match input {
             Input::Set(set) => set,
             Input::Value(value) => self.at(value, user, None),
@@ -108,7 +163,7 @@ impl<'a> Solver<'a> {
             // Content that was never written is undefined.
             Input::Version(version) => match self.version(version) {
                 None => u64::from(SpaceSet::NOWHERE.bits()),
-                Some(node) => self.sets[node],
+                Some(node) => self.sets.get(node),
             },
         }
     }
@@ -152,7 +207,7 @@ impl<'a> Solver<'a> {
     fn sweep(&mut self) -> Vec<u32> {
         let mut phis = Vec::new();
         let (code, memory) = (self.rules.code, self.rules.memory);
-        for &block in self.dom.preorder() {
+        for block in std::mem::take(&mut self.order) {
             for phi in memory.ssa().phis_of(block) {
                 phis.push((self.insts + self.definitions + phi) as u32);
                 self.visit(self.insts + self.definitions + phi);
@@ -174,7 +229,8 @@ impl<'a> Solver<'a> {
 
     fn visit(&mut self, node: usize) {
         self.nodes.push(node as u32);
-        self.sets[node] = self.evaluate(node);
+        let set = self.evaluate(node);
+        self.sets.put(node, set);
     }
 
     /// The least fixpoint.
@@ -183,8 +239,7 @@ impl<'a> Solver<'a> {
         let mut work: Vec<u32> = Vec::new();
         for &phi in &phis {
             let set = self.evaluate(phi as usize);
-            if set != self.sets[phi as usize] {
-                self.sets[phi as usize] = set;
+            if set != self.sets.put(phi as usize, set) {
                 work.push(phi);
             }
         }
@@ -197,8 +252,7 @@ impl<'a> Solver<'a> {
             is_waiting.remove(node as usize);
             for &user in users.of(node) {
                 let set = self.evaluate(user as usize);
-                if set != self.sets[user as usize] {
-                    self.sets[user as usize] = set;
+                if set != self.sets.put(user as usize, set) {
                     if is_waiting.insert(user as usize) {
                         work.push(user);
                     }
@@ -211,13 +265,14 @@ impl<'a> Solver<'a> {
     #[cfg(any(test, feature = "testing"))]
     pub(super) fn solve_by_rounds(&mut self) {
         self.sweep();
-        self.sets.fill(0);
+        self.sets.values.fill(0);
+        self.sets.content.fill(0);
         let nodes = self.nodes.clone();
         let mut grows = true;
         while std::mem::take(&mut grows) {
             for &node in nodes.iter().rev() {
                 let set = self.evaluate(node as usize);
-                grows |= std::mem::replace(&mut self.sets[node as usize], set) != set;
+                grows |= self.sets.put(node as usize, set) != set;
             }
         }
     }
@@ -244,15 +299,20 @@ impl<'a> Solver<'a> {
         Users::new(self.sets.len(), &edges)
     }
 
-    /// The answer.
-    pub(super) fn finish(mut self) -> MemoryKinds {
+    /// The sets alone.
+    pub(super) fn into_sets(self) -> Sets {
+        self.sets
+    }
+
+    /// The answer, and the sets.
+    pub(super) fn finish(mut self) -> (MemoryKinds, Sets) {
         let code = self.rules.code;
         let arguments = (0..code.header.params.len() as u32)
             .map(|at| SpaceSet::from_bits(self.of(Value::arg(at)) as u16))
             .collect();
         let mut values = vec![SpaceSet::ALL; self.insts];
         for &node in self.nodes.iter().filter(|&&node| (node as usize) < self.insts) {
-            values[node as usize] = SpaceSet::from_bits(self.sets[node as usize] as u16);
+            values[node as usize] = SpaceSet::from_bits(self.sets.get(node as usize) as u16);
         }
         let mut uses: Vec<((InstId, u32), SpaceSet)> = Vec::new();
         let mut constants: FxHashMap<Const, SpaceSet> = FxHashMap::default();
@@ -260,17 +320,8 @@ impl<'a> Solver<'a> {
         for &block in self.dom.preorder() {
             for inst in code.body.block_insts(block_of(block)) {
                 let data = code.body.inst(inst);
-                let addresses: &[Value] = match data.opcode {
-                    Opcode::Load | Opcode::AtomicRmw | Opcode::CmpXchg => {
-                        &code.body.operands(inst)[..1]
-                    }
-                    Opcode::Store => &code.body.operands(inst)[1..],
-                    Opcode::ICmp => code.body.operands(inst),
-                    opcode if opcode.is_call() => code.body.call_args(inst),
-                    _ => &[],
-                };
-                for constant in addresses.iter().filter_map(|address| address.as_const()) {
-                    if self.is_pointer(constant) && !constants.contains_key(&constant) {
+                for constant in constant_addresses(code, inst) {
+                    if !constants.contains_key(&constant) {
                         let set = self.of(Value::constant(constant));
                         constants.insert(constant, SpaceSet::from_bits(set as u16));
                     }
@@ -289,15 +340,26 @@ impl<'a> Solver<'a> {
         uses.sort_unstable_by_key(|((inst, at), _)| (number(*inst), *at));
         let mut constants: Vec<(Const, SpaceSet)> = constants.into_iter().collect();
         constants.sort_unstable();
-        MemoryKinds::new(&values, arguments, uses, constants)
+        (MemoryKinds::new(&values, arguments, uses, constants), self.sets)
     }
+}
 
-    fn is_pointer(&self, constant: Const) -> bool {
-        let context = self.rules.code.context;
-        let data = context.const_data(constant);
+/// Constants of which an instruction wants to know where they lead: addresses that it accesses, compares or passes on.
+pub(super) fn constant_addresses(code: Code<'_>, inst: InstId) -> impl Iterator<Item = Const> {
+    let Code { context, body, .. } = code;
+    let addresses: &[Value] = match body.inst(inst).opcode {
+        Opcode::Load | Opcode::AtomicRmw | Opcode::CmpXchg => &body.operands(inst)[..1],
+        Opcode::Store => &body.operands(inst)[1..],
+        Opcode::ICmp => body.operands(inst),
+        opcode if opcode.is_call() => body.call_args(inst),
+        _ => &[],
+    };
+    let is_pointer = move |constant: &Const| {
+        let data = context.const_data(*constant);
         context.type_kind(data.ty).address_space().is_some()
             && !matches!(data.kind, ConstKind::Null | ConstKind::Undef | ConstKind::Poison)
-    }
+    };
+    addresses.iter().filter_map(|address| address.as_const()).filter(is_pointer)
 }
 
 /// Tests of addresses, and whether some integer becomes a pointer.
@@ -307,7 +369,7 @@ fn scan(code: Code<'_>) -> (Vec<InstId>, bool) {
     let mut is_test: FxHashMap<Const, bool> = FxHashMap::default();
     for inst in body.all_ids() {
         match body.inst(inst).opcode {
-            Opcode::IntToPtr => has_integers = true,
+            Opcode::IntToPtr if body.block_of(inst).is_some() => has_integers = true,
             Opcode::Call if body.block_of(inst).is_some() => {
                 let Some(callee) = body.const_callee(inst) else { continue };
                 let known = is_test.entry(callee).or_insert_with(|| tested(code, inst).is_some());

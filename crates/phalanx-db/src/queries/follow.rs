@@ -17,6 +17,7 @@ use phalanx_analysis::{
 use super::calls::is_local;
 use super::facts::{NO_CALLEES, flow_facts, new_affect_map, new_llvm_affect_map, with_code};
 use super::graph_slot::GraphSlot;
+use super::kinds_slot::KindsSlot;
 use super::summaries::callee_summaries;
 use super::{
     affect_map, argument_facts, callees, cfg, cycles, dom_tree, launch_facts, llvm_affect_map,
@@ -27,7 +28,7 @@ use crate::FunctionInput;
 use salsa::Database as Db;
 
 /// A number that was never given out before.
-fn fresh() -> u64 {
+pub(super) fn fresh() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
@@ -161,6 +162,7 @@ impl Slot {
 #[derive(Debug, Default)]
 pub struct Slots {
     followers: Slot,
+    pub(super) kinds: KindsSlot,
     pub(super) graph: GraphSlot,
 }
 
@@ -197,6 +199,7 @@ pub fn repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
 /// Drops what is kept to repair the facts of a function. Not a query.
 pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
     function.slots(db).followers.clear();
+    function.slots(db).kinds.clear();
     function.slots(db).graph.clear();
 }
 

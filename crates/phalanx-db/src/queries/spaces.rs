@@ -10,19 +10,21 @@ use phalanx_analysis::{
     spaces::{self as analysis, MemoryKinds, Returned, SpaceFacts, SpaceSet, VariableFacts},
     summary::is_exact,
 };
-use phalanx_ir::{GlobalName, module::GlobalIndex};
+use phalanx_ir::{GlobalName, GlobalVariable};
+use rustc_hash::FxHashMap;
 
 use super::calls::{DEPTH, closed_calls, is_local};
 use super::facts::{NO_CALLEES, with_code};
+use super::kinds_slot::followed;
 use super::passed::{Passed, add, unite, within_component};
 use super::summaries::{ROUNDS, known_body};
-use super::{call_place, cfg, dom_tree, module_index, symbols};
-use crate::FunctionInput;
+use super::{call_place, cfg, dom_tree, symbols};
+use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
 
 /// What the database knows around a function.
-struct Known<'a> {
+pub(super) struct Known<'a> {
     db: &'a dyn Db,
     function: FunctionInput,
     /// What functions return that are being looked at, instead of what the query says.
@@ -32,7 +34,7 @@ struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
+    pub(super) fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
         Known { db, function, found: &[], arguments: None }
     }
 }
@@ -57,19 +59,26 @@ impl SpaceFacts for Known<'_> {
     }
 
     fn variable(&self, name: GlobalName) -> Option<VariableFacts> {
-        let module = self.function.module(self.db);
-        let Some(GlobalIndex::Variable(at)) = module_index(self.db, module).find(name) else {
-            return None;
-        };
-        let variable = module.shell(self.db).variables.get(at)?;
-        let holds = variable.is_constant && is_exact(variable.linkage);
-        let initializer =
-            variable.initializer.filter(|_| holds && !variable.externally_initialized);
-        Some(VariableFacts { is_defined: variable.initializer.is_some(), initializer })
+        variables(self.db, self.function.module(self.db)).get(&name).copied()
     }
 }
 
-fn with_memory<R>(
+/// What is known of the variables of a module.
+///
+/// *Reads* `shell`. *Changes when* a variable comes, goes, or holds something else. *Cost* O(variables).
+#[salsa::tracked(returns(ref))]
+pub fn variables(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, VariableFacts> {
+    let facts = |variable: &GlobalVariable| {
+        let holds = variable.is_constant && is_exact(variable.linkage);
+        let initializer =
+            variable.initializer.filter(|_| holds && !variable.externally_initialized);
+        VariableFacts { is_defined: variable.initializer.is_some(), initializer }
+    };
+    let all = module.shell(db).variables.iter();
+    all.map(|variable| (variable.name, facts(variable))).collect()
+}
+
+pub(super) fn with_memory<R>(
     db: &dyn Db,
     function: FunctionInput,
     run: impl FnOnce(Code<'_>, Surroundings<'_>, &PrivateMemory) -> R,
@@ -92,10 +101,15 @@ fn kinds(db: &dyn Db, function: FunctionInput, known: &Known<'_>) -> Option<Memo
 ///
 /// *Reads* `header`, `flow`, `body`, `dom_tree`, `target`, `type_layout`, variables of the module that are named, [`returned_spaces`] of the
 /// callees, [`argument_spaces`] of a function that cannot be named from outside. *Changes when* an address may lead elsewhere. *Cost*
-/// near-linear; see [`phalanx_analysis::spaces`].
+/// near-linear; see [`phalanx_analysis::spaces`]. Of a large function also [`kinds_version`](super::kinds_version) and
+/// [`tree_version`](super::tree_version), and then that of what changed.
 #[salsa::tracked(returns(ref))]
 pub fn memory_kinds(db: &dyn Db, function: FunctionInput) -> Option<MemoryKinds> {
-    kinds(db, function, &Known::new(db, function))
+    let known = Known::new(db, function);
+    match function.is_large(db) {
+        true => followed(db, function, &known),
+        false => kinds(db, function, &known),
+    }
 }
 
 /// Which memories the result of a function may lead to, by what it is passed. None if its code is not known to be what runs.

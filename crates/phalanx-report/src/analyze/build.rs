@@ -19,6 +19,7 @@ use super::model::{
     FunctionReport, ModuleReport, OperationReport, Place, Summary, TokenReport, TreeEdge, Trees,
     UseReport, ValueReport,
 };
+use crate::explain::Explainer;
 use crate::llvm::BlockNames as _;
 use crate::loads::{LoadReport, Words};
 
@@ -39,6 +40,8 @@ pub struct Sections {
     pub accesses: bool,
     /// Loads.
     pub loads: bool,
+    /// Addresses, and where they lead.
+    pub spaces: bool,
     /// Dominator and post-dominator trees.
     pub trees: bool,
     /// Convergent operations and tokens.
@@ -55,6 +58,7 @@ impl Sections {
         blocks: true,
         accesses: true,
         loads: true,
+        spaces: true,
         trees: true,
         convergence: true,
     };
@@ -96,6 +100,7 @@ pub fn report_function(
         module: printer,
         printer: printer.function(function),
         lines: Lines::new(db, input, source),
+        source,
     };
     let mut name = Vec::new();
     match entry.name.symbol() {
@@ -117,6 +122,7 @@ struct Builder<'a> {
     module: &'a ModulePrinter<'a>,
     printer: FunctionPrinter<'a>,
     lines: Lines<'a>,
+    source: &'a [u8],
 }
 
 impl Builder<'_> {
@@ -151,6 +157,9 @@ impl Builder<'_> {
             blocks: sections.blocks.then(|| self.blocks()),
             accesses: sections.accesses.then(|| self.accesses()),
             loads: sections.loads.then(|| self.loads()),
+            spaces: sections
+                .spaces
+                .then(|| Explainer::new(self.db, self.input, self.module, self.source).addresses()),
             trees: sections.trees.then(|| self.trees()),
             convergence: sections.convergence.then(|| self.convergence()).flatten(),
         }

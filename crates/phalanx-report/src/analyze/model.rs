@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use crate::loads::LoadReport;
+use crate::spaces::AddressReport;
 
 /// A module.
 #[derive(Clone, Debug, Serialize)]
@@ -54,6 +55,9 @@ pub struct FunctionReport {
     /// Loads, and which may take a cheaper way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loads: Option<Vec<LoadReport>>,
+    /// Addresses, and the memories that they may lead to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spaces: Option<Vec<AddressReport>>,
     /// Dominator and post-dominator trees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trees: Option<Trees>,

@@ -10,6 +10,7 @@ use super::model::{
     ConvergenceReport, FunctionReport, ModuleReport, OperationReport, Place, Trees,
 };
 use crate::loads::write_loads;
+use crate::spaces::write_addresses;
 
 const TITLE: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -147,6 +148,10 @@ fn write_function(function: &FunctionReport, all: bool, out: &mut String) -> fmt
                 access.place.line, access.pattern, access.text
             )?;
         }
+    }
+    if let Some(spaces) = function.spaces.as_ref().filter(|spaces| !spaces.is_empty()) {
+        heading("spaces", out)?;
+        write_addresses(spaces, out)?;
     }
     if let Some(loads) = function.loads.as_ref().filter(|loads| !loads.is_empty()) {
         heading("loads", out)?;

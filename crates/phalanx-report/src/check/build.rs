@@ -1,6 +1,6 @@
 //! From findings to diagnostics.
 
-use phalanx_analysis::check::{Finding, Rule};
+use phalanx_analysis::check::{Finding, Rule, spaces::Lead};
 use phalanx_db::{
     Database, FunctionInput,
     queries::{self, Subject},
@@ -81,6 +81,9 @@ impl<'a> Checker<'a> {
         if let Some(callee) = finding.callee {
             return format!("the barrier in @{}", name(self.db, self.input, callee));
         }
+        if let Some(lead) = finding.leads.first() {
+            return self.explainer.subject_name(lead.subject);
+        }
         let is_barrier = !matches!(
             finding.rule,
             Rule::DivergentGroupOperation | Rule::MissingMembers | Rule::GroupChanged
@@ -102,11 +105,19 @@ impl<'a> Checker<'a> {
     fn reasons(&self, finding: &Finding) -> Vec<Reason> {
         let mut reasons = Vec::new();
         if let Some(other) = finding.other {
+            let message = match finding.leads.is_empty() {
+                true => "others may wait here instead",
+                false => "it is accessed here",
+            };
             reasons.push(Reason {
                 kind: "other",
-                message: "others may wait here instead".to_owned(),
+                message: message.to_owned(),
                 location: self.location(other),
             });
+        }
+        if !finding.leads.is_empty() {
+            finding.leads.iter().for_each(|lead| self.lead(*lead, &mut reasons));
+            return reasons;
         }
         if finding.access.is_some() {
             let is_store = self.input.body(self.db).inst(finding.inst).opcode == Opcode::Store;
@@ -125,6 +136,24 @@ impl<'a> Checker<'a> {
         }
         reasons.extend(self.chain(Subject::Branch(branch), finding));
         reasons
+    }
+
+    /// Why an address leads to each memory: where that comes in, and what is on the way.
+    fn lead(&self, lead: Lead, reasons: &mut Vec<Reason>) {
+        let chains = queries::explain_spaces(self.db, self.input, lead.subject, lead.memories);
+        for chain in &chains {
+            let steps = self.explainer.space_chain(chain).steps;
+            let count = steps.len();
+            for (at, (step, link)) in steps.into_iter().zip(&chain.links).enumerate() {
+                if count > LINKS && (LINKS - 2..count - 1).contains(&at) {
+                    continue;
+                }
+                let inst = self.explainer.inst_of_place(link.place);
+                let location = inst.map(|inst| self.location(inst)).unwrap_or_default();
+                let kind = if at + 1 == count { "origin" } else { "because" };
+                reasons.push(Reason { kind, message: step.sentence, location });
+            }
+        }
     }
 
     /// The chain of causes, from a subject to a source of the finding.

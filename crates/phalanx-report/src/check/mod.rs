@@ -57,7 +57,8 @@ pub struct Diagnostic {
 /// A step of the argument.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Reason {
-    /// `part` (threads do), `other` (barrier), `because` (a link of the chain of causes).
+    /// `part` (threads do), `other` (barrier, or access), `because` (a link of the chain of causes), `origin` (the last link of a chain about
+    /// memory: where that comes in).
     pub kind: &'static str,
     /// What holds there.
     pub message: String,

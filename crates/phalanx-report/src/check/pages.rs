@@ -26,6 +26,10 @@ pages! {
     BankConflict "PHX012",
     BarrierBecameDivergent "PHX020",
     GroupChanged "PHX021",
+    ConstantStore "PHX030",
+    ContradictedCast "PHX031",
+    EscapingPrivate "PHX032",
+    MixedSpaces "PHX033",
 }
 
 /// The page of the rule with a code or a name.

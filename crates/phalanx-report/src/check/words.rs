@@ -1,9 +1,13 @@
 //! What is said of each rule.
 
-use phalanx_analysis::check::{AccessCost, Finding, Geometry, Rule, Witness};
+use phalanx_analysis::{
+    check::{AccessCost, Finding, Geometry, Level, Rule, Witness},
+    spaces::SpaceSet,
+};
 use phalanx_target::{Scope, SourceSet};
 
 use crate::explain::words as sources;
+use crate::spaces::words as memories;
 
 /// The sentence that a diagnostic opens with. `what` is the operation.
 pub(super) fn message(finding: &Finding, what: &str) -> String {
@@ -42,7 +46,26 @@ pub(super) fn message(finding: &Finding, what: &str) -> String {
         Rule::GroupChanged => {
             format!("which {threads} take part in {what} depends on more than before")
         }
+        Rule::ConstantStore => "constant memory is written".to_owned(),
+        Rule::ContradictedCast => {
+            format!(
+                "{what} is cast to a space that it does not lead to: it is in {}",
+                led(finding, 0)
+            )
+        }
+        Rule::EscapingPrivate => {
+            format!("the address of private memory is stored in {}", led(finding, 1))
+        }
+        Rule::MixedSpaces => match finding.level {
+            Level::Error => format!("{what} may lead to {}", led(finding, 0)),
+            _ => format!("nothing is known of where {what} leads"),
+        },
     }
+}
+
+/// The memories that an address of a finding may lead to.
+fn led(finding: &Finding, at: usize) -> String {
+    memories(finding.leads.get(at).map_or(SpaceSet::EMPTY, |lead| lead.memories))
 }
 
 /// What stands at the operation.
@@ -77,6 +100,13 @@ pub(super) fn label(finding: &Finding) -> String {
         Rule::MissingMembers => "all that the mask names are expected here",
         Rule::UncoalescedAccess | Rule::BankConflict => "slower than it had to be",
         Rule::UnstatedLaunch => "divergent as far as is known",
+        Rule::ConstantStore => "this memory does not change during a launch",
+        Rule::ContradictedCast => match finding.other {
+            Some(_) => "an access through the result is undefined",
+            None => "nothing can be accessed through the result",
+        },
+        Rule::EscapingPrivate => "in the hands of another thread it leads elsewhere",
+        Rule::MixedSpaces => "no single space has all of it",
     }
     .to_owned()
 }
@@ -121,6 +151,14 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         }
         Rule::BankConflict => {
             "make rows one element longer than they have to be, so that columns go through all banks"
+        }
+        Rule::ConstantStore => "write to a variable of device memory, or let the host do it",
+        Rule::ContradictedCast => "cast to the space that it leads to, or test it first",
+        Rule::EscapingPrivate => {
+            "store the value, or let the object be in workgroup or device memory"
+        }
+        Rule::MixedSpaces => {
+            "make a copy of the code for each space, or let the pointer come from one of them"
         }
         Rule::DivergentGroupOperation | Rule::UnstatedLaunch | Rule::GroupChanged => "",
     };

@@ -177,6 +177,19 @@ impl<'a> Explainer<'a> {
         self.lines.inst(inst)
     }
 
+    pub(crate) fn place_of_argument(&self, position: u32) -> Place {
+        self.lines.argument(position)
+    }
+
+    pub(crate) fn place_of_block(&self, node: Node) -> Place {
+        self.lines.block(flow::block_of(node))
+    }
+
+    /// An instruction as text.
+    pub(crate) fn text_of(&self, inst: InstId) -> String {
+        text(|out| self.printer.inst(inst, out))
+    }
+
     pub(crate) fn function(&self) -> (&'a Database, FunctionInput) {
         (self.db, self.input)
     }
@@ -275,7 +288,7 @@ impl<'a> Explainer<'a> {
     }
 
     /// The name of an instruction; where it has no result, what it is.
-    fn inst_name(&self, inst: InstId) -> String {
+    pub(crate) fn inst_name(&self, inst: InstId) -> String {
         let data = self.function.body.inst(inst);
         match data.ty == Type::VOID {
             false => self.operand(Value::inst(inst)),
@@ -283,7 +296,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    pub(super) fn block_name(&self, node: Node) -> String {
+    pub(crate) fn block_name(&self, node: Node) -> String {
         text(|out| self.printer.block_operand(flow::block_of(node), out))
     }
 
@@ -337,7 +350,7 @@ impl<'a> Explainer<'a> {
     }
 
     /// Where an instruction comes from, by its debug location.
-    fn debug(&self, inst: InstId) -> Option<DebugPlace> {
+    pub(crate) fn debug(&self, inst: InstId) -> Option<DebugPlace> {
         let mut attachments = self.function.extras.attachments_of(inst);
         let location = attachments.find(|attachment| attachment.kind == kind::DBG)?.node;
         let module = self.input.module(self.db);

@@ -1,0 +1,259 @@
+//! Conflicts of memory spaces: accesses that cannot be right where the address leads, and addresses that go where they are of no use.
+//!
+//! # What
+//!
+//! | rule | what is wrong | level |
+//! |---|---|---|
+//! | [`Rule::ConstantStore`] | a write through an address that leads to constant memory and nowhere else, or of a variable that is constant | error |
+//! | [`Rule::ContradictedCast`] | a cast to a space that has none of the memories that its operand may lead to | error where the result is accessed, else warning |
+//! | [`Rule::EscapingPrivate`] | the address of private memory is stored where other threads read: in their hands it leads elsewhere | warning |
+//! | [`Rule::MixedSpaces`] | a generic access of which no single space is known, for targets without generic accesses | error, or warning where nothing is known of the address |
+//!
+//! The first three follow from what an address *must* be: all memories that it may lead to are on the wrong side. [`MemoryKinds`] are
+//! upper bounds, so this is certain wherever the instruction is executed with an address that leads anywhere at all.
+//!
+//! Generic accesses are legal on NVPTX and AMDGPU, so [`mixed`] is asked for by a flag. It is the conflict of Kong's memory-space analysis,
+//! whose target has an instruction for each memory and none for all.
+//!
+//! Passing a private address to a function is no finding: printing does it, and whoever is called may be the same thread.
+//!
+//! O(instructions), and for each cast that is contradicted O(uses of its result).
+
+use phalanx_graph::DomTree;
+use phalanx_ir::{GlobalName, InstId, Opcode, Value, constant::ConstKind};
+use phalanx_target::{Architecture, Scope, intrinsics};
+use smallvec::SmallVec;
+
+use super::{Finding, Level, Rule};
+use crate::{
+    lower::Code,
+    spaces::{MemoryKinds, SpaceModel, SpaceSet, SpaceSubject},
+};
+
+/// How many steps of an address, and how many users of a cast, are looked at.
+const STEPS: usize = 64;
+
+/// An address of a finding, and the memories of it that the finding is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lead {
+    /// The operand.
+    pub subject: SpaceSubject,
+    /// What it may lead to.
+    pub memories: SpaceSet,
+}
+
+/// What the rules read.
+#[derive(Clone, Copy)]
+pub struct SpaceContext<'a> {
+    /// The function.
+    pub code: Code<'a>,
+    /// Its blocks that are executed at all.
+    pub dom: &'a DomTree,
+    /// What it runs on.
+    pub architecture: Architecture,
+    /// Where addresses lead.
+    pub kinds: &'a MemoryKinds,
+    /// Whether a variable never changes.
+    pub is_constant: &'a dyn Fn(GlobalName) -> bool,
+}
+
+/// An address that an instruction accesses.
+struct Accessed {
+    operand: u32,
+    is_written: bool,
+}
+
+/// What an instruction accesses; nothing of calls but intrinsics that copy and fill.
+fn accessed(code: Code<'_>, inst: InstId) -> SmallVec<[Accessed; 2]> {
+    let one = |operand, is_written| SmallVec::from_iter([Accessed { operand, is_written }]);
+    match code.body.inst(inst).opcode {
+        Opcode::Load => one(0, false),
+        Opcode::Store => one(1, true),
+        Opcode::AtomicRmw | Opcode::CmpXchg => one(0, true),
+        Opcode::Call => match intrinsic(code, inst) {
+            Some("memset" | "memset.inline") => one(0, true),
+            Some("memcpy" | "memcpy.inline" | "memmove") => SmallVec::from_iter([
+                Accessed { operand: 0, is_written: true },
+                Accessed { operand: 1, is_written: false },
+            ]),
+            _ => SmallVec::new(),
+        },
+        _ => SmallVec::new(),
+    }
+}
+
+fn intrinsic<'a>(code: Code<'a>, inst: InstId) -> Option<&'a str> {
+    let callee = code.body.const_callee(inst)?;
+    let ConstKind::Global(GlobalName::Named(symbol)) = code.context.const_data(callee).kind else {
+        return None;
+    };
+    let name = std::str::from_utf8(code.context.bytes(symbol)).ok()?;
+    Some(intrinsics::lookup(name)?.base)
+}
+
+/// Conflicts in a function that are wrong on every target, in the order of the text.
+#[must_use]
+pub fn findings(of: SpaceContext<'_>) -> Vec<Finding> {
+    executed(of).flat_map(|inst| conflicts(of, inst)).collect()
+}
+
+/// Generic accesses of which no single space is known, in the order of the text.
+#[must_use]
+pub fn mixed(of: SpaceContext<'_>) -> Vec<Finding> {
+    executed(of).flat_map(|inst| mixed_at(of, inst)).collect()
+}
+
+fn executed(of: SpaceContext<'_>) -> impl Iterator<Item = InstId> {
+    let Code { flow, body, .. } = of.code;
+    let is_executed =
+        move |block: &phalanx_ir::BlockId| of.dom.is_reachable(phalanx_ir::flow::node_of(*block));
+    let blocks = flow.order().iter().copied().filter(is_executed);
+    blocks.flat_map(move |block| body.block_insts(block))
+}
+
+fn finding(rule: Rule, level: Level, inst: InstId, leads: Vec<Lead>) -> Finding {
+    Finding { leads, ..Finding::new(rule, level, inst, Scope::Wave) }
+}
+
+fn lead(of: SpaceContext<'_>, inst: InstId, operand: u32) -> Lead {
+    let subject = SpaceSubject::Use(inst, operand);
+    Lead { subject, memories: subject.set(of.code, of.kinds).memories() }
+}
+
+fn conflicts(of: SpaceContext<'_>, inst: InstId) -> Vec<Finding> {
+    let code = of.code;
+    let mut found = Vec::new();
+    for accessed in accessed(code, inst).iter().filter(|accessed| accessed.is_written) {
+        let lead = lead(of, inst, accessed.operand);
+        let is_constant = lead.memories == SpaceSet::CONSTANT
+            || is_constant_variable(of, code.body.operands(inst)[accessed.operand as usize]);
+        if is_constant && !lead.memories.is_empty() {
+            found.push(finding(Rule::ConstantStore, Level::Error, inst, vec![lead]));
+        }
+    }
+    match code.body.inst(inst).opcode {
+        Opcode::AddrSpaceCast => found.extend(contradicted(of, inst)),
+        Opcode::Store => found.extend(escaping(of, inst, 0, 1)),
+        Opcode::AtomicRmw => found.extend(escaping(of, inst, 1, 0)),
+        Opcode::CmpXchg => found.extend(escaping(of, inst, 2, 0)),
+        _ => {}
+    }
+    found
+}
+
+/// Whether an address is inside of a variable that never changes.
+fn is_constant_variable(of: SpaceContext<'_>, mut address: Value) -> bool {
+    let Code { context, body, .. } = of.code;
+    for _ in 0..STEPS {
+        let Some(inst) = address.as_inst() else { break };
+        match body.inst(inst).opcode {
+            Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast => {
+                address = body.operands(inst)[0];
+            }
+            _ => return false,
+        }
+    }
+    let Some(mut constant) = address.as_const() else { return false };
+    for _ in 0..STEPS {
+        match &context.const_data(constant).kind {
+            ConstKind::Global(name) => return (of.is_constant)(*name),
+            ConstKind::Expr(expr) => match (expr.opcode, expr.operands.first()) {
+                (Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast, Some(&base)) => {
+                    constant = base
+                }
+                _ => return false,
+            },
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// A cast to a space that has nothing of what the operand leads to.
+fn contradicted(of: SpaceContext<'_>, cast: InstId) -> Option<Finding> {
+    let Code { context, body, .. } = of.code;
+    let model = SpaceModel::new(of.architecture);
+    let space = context.type_kind(body.inst(cast).ty).address_space()?;
+    let lead = lead(of, cast, 0);
+    // What two memories have in common that overlap is said by the model.
+    if lead.memories.is_empty()
+        || model.of(space).contains(SpaceSet::OTHER)
+        || model.may_overlap(lead.memories, model.of(space))
+    {
+        return None;
+    }
+    let access = access_through(of, cast);
+    let level = if access.is_some() { Level::Error } else { Level::Warning };
+    let mut found = finding(Rule::ContradictedCast, level, cast, vec![lead]);
+    found.other = access;
+    Some(found)
+}
+
+/// An access whose address is made from a value by steps.
+fn access_through(of: SpaceContext<'_>, value: InstId) -> Option<InstId> {
+    let body = of.code.body;
+    let mut work: SmallVec<[InstId; 4]> = SmallVec::from_slice(&[value]);
+    for _ in 0..STEPS {
+        let at = work.pop()?;
+        let mut users: SmallVec<[(InstId, u32); 4]> =
+            body.uses_of(at.into()).map(|one| (one.user, one.index)).collect();
+        users.sort_unstable();
+        for (user, operand) in users {
+            let is_reached = body
+                .block_of(user)
+                .is_some_and(|block| of.dom.is_reachable(phalanx_ir::flow::node_of(block)));
+            if !is_reached {
+                continue;
+            }
+            let touches = accessed(of.code, user);
+            if touches.iter().any(|touch| touch.operand == operand) {
+                return Some(user);
+            }
+            let is_step = matches!(
+                body.inst(user).opcode,
+                Opcode::GetElementPtr | Opcode::BitCast | Opcode::Freeze
+            );
+            if is_step && operand == 0 {
+                work.push(user);
+            }
+        }
+    }
+    None
+}
+
+/// A private address that is stored where other threads read.
+fn escaping(of: SpaceContext<'_>, inst: InstId, value: u32, into: u32) -> Option<Finding> {
+    let Code { context, body, .. } = of.code;
+    let stored = *body.operands(inst).get(value as usize)?;
+    let ty = crate::memory::private::value_type(of.code, stored)?;
+    context.type_kind(ty).address_space()?;
+    let (value, into) = (lead(of, inst, value), lead(of, inst, into));
+    let is_escaping = value.memories == SpaceSet::PRIVATE
+        && !into.memories.is_empty()
+        && !into.memories.meets(SpaceSet::PRIVATE | SpaceSet::OTHER);
+    is_escaping.then(|| finding(Rule::EscapingPrivate, Level::Warning, inst, vec![value, into]))
+}
+
+fn mixed_at(of: SpaceContext<'_>, inst: InstId) -> Vec<Finding> {
+    let Code { context, body, .. } = of.code;
+    let model = SpaceModel::new(of.architecture);
+    let mut found = Vec::new();
+    let Some(generic) = model.generic() else { return found };
+    for accessed in accessed(of.code, inst) {
+        let address = body.operands(inst)[accessed.operand as usize];
+        let Some(ty) = crate::memory::private::value_type(of.code, address) else { continue };
+        if context.type_kind(ty).address_space() != Some(generic) {
+            continue;
+        }
+        let mut lead = lead(of, inst, accessed.operand);
+        let all = model.of(generic);
+        lead.memories = lead.memories.and(all);
+        let is_one = model.narrowest(lead.memories).is_some_and(|space| space != generic);
+        if is_one || lead.memories.is_empty() {
+            continue;
+        }
+        let level = if lead.memories == all { Level::Warning } else { Level::Error };
+        found.push(finding(Rule::MixedSpaces, level, inst, vec![lead]));
+    }
+    found
+}

@@ -1,0 +1,230 @@
+//! What constants lead to, and what constant memory holds.
+//!
+//! The address of a variable leads to a memory of its space; a constant expression leads where its base does. A constant variable that nobody
+//! replaces holds its initial value, in which the very member is looked up where the offset is known, and all of it where not. Into
+//! constant memory and the parameters of kernels only the host writes, and what it knows of are addresses of device memory.
+//!
+//! Constants are looked at once each. O(parts of an initial value) per load of one.
+
+use phalanx_ir::{
+    Const, GlobalName, Opcode, Type, TypeKind, Value, ValueKind, constant::ConstKind,
+};
+use phalanx_target::Architecture;
+
+use super::{
+    rules::{Class, Rules},
+    set::SpaceSet,
+};
+
+/// How many steps of a chain of addresses or constants are looked at.
+const STEPS: usize = 64;
+
+impl Rules<'_> {
+    /// The set of a constant: what its address is made from.
+    pub(super) fn constant(&mut self, constant: Const) -> u64 {
+        if let Some(&known) = self.constants.get(&constant) {
+            return known;
+        }
+        let set = u64::from(self.walk(constant).bits());
+        self.constants.insert(constant, set);
+        set
+    }
+
+    fn walk(&mut self, constant: Const) -> SpaceSet {
+        let context = self.code.context;
+        let mut all = SpaceSet::EMPTY;
+        let mut work = vec![(constant, SpaceSet::ALL)];
+        let mut steps = 0;
+        while let Some((constant, mut bound)) = work.pop() {
+            steps += 1;
+            if steps > 1 << 12 {
+                return SpaceSet::ALL;
+            }
+            let data = context.const_data(constant);
+            if let Class::Pointer(mask) = self.class(data.ty) {
+                bound = bound.and(SpaceSet::from_bits(mask as u16) | SpaceSet::NOWHERE);
+            }
+            match &data.kind {
+                ConstKind::Null | ConstKind::Zero | ConstKind::Undef | ConstKind::Poison => {
+                    all |= SpaceSet::NOWHERE;
+                }
+                ConstKind::Int(int) if int.words().iter().all(|&word| word == 0) => {
+                    all |= SpaceSet::NOWHERE;
+                }
+                ConstKind::Global(name) => all |= bound.and(self.of_entity(*name, data.ty)),
+                ConstKind::Aggregate(_) | ConstKind::Splat(_) => {
+                    work.extend(data.kind.parts().iter().map(|&part| (part, bound)));
+                }
+                ConstKind::Expr(expr) => match (expr.opcode, expr.operands.first()) {
+                    (
+                        Opcode::GetElementPtr
+                        | Opcode::AddrSpaceCast
+                        | Opcode::BitCast
+                        | Opcode::PtrToInt
+                        | Opcode::IntToPtr,
+                        Some(&base),
+                    ) => {
+                        if expr.opcode == Opcode::GetElementPtr {
+                            all |= SpaceSet::NOWHERE;
+                        }
+                        if !self.keeps_bits(expr.opcode, context.const_data(base).ty, data.ty) {
+                            return SpaceSet::ALL.and(bound);
+                        }
+                        work.push((base, bound));
+                    }
+                    _ => all |= bound,
+                },
+                _ => all |= bound,
+            }
+        }
+        all
+    }
+
+    /// Whether a conversion between a pointer and an integer leaves the address as it is.
+    pub(super) fn keeps_bits(&self, opcode: Opcode, from: Type, to: Type) -> bool {
+        let context = self.code.context;
+        let (pointer, integer) = match opcode {
+            Opcode::PtrToInt => (from, to),
+            Opcode::IntToPtr => (to, from),
+            _ => return true,
+        };
+        let TypeKind::Int(bits) = context.type_kind(integer) else { return false };
+        match context.type_kind(pointer) {
+            TypeKind::Ptr(space) => {
+                let layout = self.sizes.layout();
+                layout.data_layout().pointer_size(*space) == *bits
+            }
+            _ => false,
+        }
+    }
+
+    fn of_entity(&mut self, name: GlobalName, ty: Type) -> SpaceSet {
+        let all = SpaceSet::from_bits(self.all_of(ty) as u16);
+        match self.facts.variable(name) {
+            // The backend puts variables of the generic space into device memory.
+            Some(_) if self.generic_of(ty) && self.architecture == Architecture::Nvptx => {
+                SpaceSet::GLOBAL
+            }
+            Some(variable) if variable.is_defined => all.memories(),
+            _ => all,
+        }
+    }
+
+    /// Whether memory at an address is what the host put there: what it knows of are addresses of device memory.
+    pub(super) fn is_written_by_host(&self, address: Value) -> bool {
+        let space =
+            self.type_of(address).and_then(|ty| self.code.context.type_kind(ty).address_space());
+        match (self.architecture, space) {
+            (Architecture::Amdgcn, Some(4)) => true,
+            (Architecture::Nvptx, Some(101)) => self.is_kernel,
+            _ => false,
+        }
+    }
+
+    /// What a constant variable holds where it is read; none if the address is not of one, or what it holds is not known.
+    pub(super) fn initial(&mut self, ty: Type, mut address: Value) -> Option<SpaceSet> {
+        if !matches!(self.class(ty), Class::Pointer(_)) {
+            return None;
+        }
+        let (code, context) = (self.code, self.code.context);
+        let mut offset = Some(0i64);
+        for _ in 0..STEPS {
+            let inst = match address.kind() {
+                ValueKind::Inst(inst) => inst,
+                ValueKind::Const(_) => break,
+                _ => return None,
+            };
+            match code.body.inst(inst).opcode {
+                Opcode::GetElementPtr => {
+                    let step = self.sizes.gep_offset(code.body, inst);
+                    offset = offset.and_then(|at| at.checked_add(step?));
+                }
+                Opcode::AddrSpaceCast | Opcode::BitCast | Opcode::Freeze => {}
+                _ => return None,
+            }
+            address = code.body.operands(inst)[0];
+        }
+        let mut constant = address.as_const()?;
+        for _ in 0..STEPS {
+            match &context.const_data(constant).kind {
+                ConstKind::Expr(expr) => {
+                    let (&base, indices) = expr.operands.split_first()?;
+                    match (expr.opcode, expr.source_type) {
+                        (Opcode::GetElementPtr, Some(ty)) => {
+                            let step =
+                                self.sizes.offset(ty, indices.iter().map(|index| Some(*index)));
+                            offset = offset.and_then(|at| at.checked_add(step?));
+                        }
+                        (Opcode::AddrSpaceCast | Opcode::BitCast, _) => {}
+                        _ => return None,
+                    }
+                    constant = base;
+                }
+                ConstKind::Global(name) => {
+                    let initial = self.facts.variable(*name)?.initializer?;
+                    return self.content(initial, offset, ty);
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// What an initial value holds at an offset, or anywhere: nothing but pointers and zeros, or the very member that is read.
+    fn content(&mut self, initial: Const, offset: Option<i64>, wanted: Type) -> Option<SpaceSet> {
+        let context = self.code.context;
+        let wanted_size = i64::try_from(self.sizes.store_size(wanted)?).ok()?;
+        let mut all = SpaceSet::EMPTY;
+        // Parts with the offset of each, where it matters.
+        let mut work = vec![(initial, 0i64)];
+        let mut steps = 0;
+        while let Some((part, at)) = work.pop() {
+            steps += 1;
+            if steps > 1 << 14 {
+                return None;
+            }
+            let data = context.const_data(part);
+            let size = i64::try_from(self.sizes.store_size(data.ty)?).ok()?;
+            if let Some(offset) = offset
+                && (at.checked_add(size)? <= offset || offset.checked_add(wanted_size)? <= at)
+            {
+                continue;
+            }
+            let kind = context.type_kind(data.ty);
+            match &data.kind {
+                ConstKind::Null | ConstKind::Zero | ConstKind::Undef | ConstKind::Poison => {
+                    all |= SpaceSet::NOWHERE;
+                }
+                ConstKind::Aggregate(parts) => {
+                    for (index, &inner) in parts.iter().enumerate() {
+                        let within = match kind {
+                            TypeKind::Struct { .. } | TypeKind::Named(_) => {
+                                i64::try_from(self.sizes.member_offset(data.ty, index)?).ok()?
+                            }
+                            _ => {
+                                let stride = self.sizes.stride(context.const_data(inner).ty)?;
+                                i64::try_from(stride.checked_mul(index as u64)?).ok()?
+                            }
+                        };
+                        work.push((inner, at.checked_add(within)?));
+                    }
+                }
+                ConstKind::Splat(inner) => {
+                    let TypeKind::Ptr(_) = context.type_kind(context.const_data(*inner).ty) else {
+                        return None;
+                    };
+                    all |= SpaceSet::from_bits(self.constant(*inner) as u16);
+                }
+                ConstKind::Int(int) if int.words().iter().all(|&word| word == 0) => {
+                    all |= SpaceSet::NOWHERE;
+                }
+                _ if matches!(kind, TypeKind::Ptr(_)) => {
+                    all |= SpaceSet::from_bits(self.constant(part) as u16);
+                }
+                _ => return None,
+            }
+        }
+        // Reading next to everything gives anything.
+        (!all.is_empty()).then_some(all)
+    }
+}

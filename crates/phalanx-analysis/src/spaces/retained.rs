@@ -1,0 +1,501 @@
+//! The kinds of a function that is being edited, by repair of what was found before.
+//!
+//! # What
+//!
+//! [`RetainedKinds`] holds the solver's sets, the private memory they were found with, and the answer. After instructions were changed it
+//! evaluates these again, then whoever reads a set that has become another, and so on.
+//!
+//! # Why that is the least fixpoint
+//!
+//! Edges between nodes are *forward* or *backward* by the reverse postorder of their blocks; only phis, of values and of memory, have
+//! backward inputs. Forward edges have no cycle. For each phi its *extra* is kept: what its backward inputs have in the least
+//! fixpoint and its forward inputs have not. With the extras fixed the sets are the only solution of equations without a cycle, and
+//! evaluating in any order whatever reads something that has changed comes to it.
+//!
+//! 1. **The extras still hold** if none of them can have been derived through an instruction that was changed. That is so if there is no way along
+//!    edges, through nodes that share something with any extra, from a changed instruction to a phi that has one. Otherwise everything is
+//!    found anew ([`None`] is answered). Where no pointer gains anything round a loop, there are no extras and nothing to ask.
+//! 2. **More may come round a loop.** When everything else is evaluated, what a visited phi's backward inputs have in addition becomes part of its
+//!    extra, and its readers are evaluated again. From then on sets only grow, so all that was derived stays so.
+//!
+//! What is not followed: changes of control flow, of private objects and what is done with them, functions that test addresses, the first or
+//! last integer that becomes a pointer. These are found anew.
+//!
+//! **Complexity.** O(changed instructions, and nodes whose sets are others, with their users), each a few hash look-ups and evaluations.
+
+use phalanx_graph::{Cfg, Dfs, DomTree, Node};
+use phalanx_ir::{Const, InstId, Opcode, Value, flow::node_of};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::{
+    MemoryKinds, SpaceFacts,
+    predicates::tested,
+    rules::{Input, Rules},
+    set::SpaceSet,
+    solve::{Sets, Solver, constant_addresses, inst_of, number},
+};
+use crate::{
+    lower::{Code, Surroundings},
+    memory::{PrivateMemory, ssa::Version},
+};
+
+/// How many nodes are looked at before it is given up.
+const LIMIT: usize = 1 << 13;
+
+/// A node of the solver, by what does not move when instructions are added.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Place {
+    Value(InstId),
+    Content(u32),
+}
+
+/// The kinds of a function, and what they are repaired from.
+#[derive(Debug)]
+pub struct RetainedKinds {
+    memory: PrivateMemory,
+    sets: Sets,
+    /// By version of private memory: who reads it.
+    readers: Vec<SmallVec<[Place; 2]>>,
+    /// Position of each block in reverse postorder.
+    rank: Vec<u32>,
+    extras: FxHashMap<Place, u64>,
+    /// Instructions that make pointers of integers.
+    casts: FxHashSet<InstId>,
+    /// Constants that instructions ask about, and how many do.
+    asked: FxHashMap<InstId, SmallVec<[Const; 2]>>,
+    counts: FxHashMap<Const, u32>,
+    has_tests: bool,
+    answer: MemoryKinds,
+}
+
+impl RetainedKinds {
+    /// Finds the kinds of a function from scratch and keeps what is needed to repair them.
+    #[must_use]
+    pub fn new(
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        (cfg, dom): (&Cfg, &DomTree),
+        memory: PrivateMemory,
+        facts: &dyn SpaceFacts,
+    ) -> Self {
+        let mut solver = Solver::new(code, around, (cfg, dom), &memory, facts, false);
+        solver.solve();
+        let has_tests = solver.has_tests;
+        let dfs = Dfs::new(cfg);
+        let rank: Vec<u32> = (0..cfg.node_count())
+            .map(|at| dfs.rpo_index(Node::from_raw(at as u32)).unwrap_or(u32::MAX))
+            .collect();
+        let mut readers = vec![SmallVec::new(); solver.sets.content.len()];
+        let definitions = memory.events().len();
+        let content = |version| match version {
+            Version::Entry => None,
+            Version::Def(event) => Some(event as usize),
+            Version::Phi(phi) => Some(definitions + phi as usize),
+        };
+        for touch in memory.touches() {
+            if let Some(from) = content(memory.reaching(touch)) {
+                let own = [Place::Value(touch.inst), Place::Content(touch.event)];
+                readers[from].extend(own);
+                // A copy reads one object and writes another.
+                let others = memory.of(touch.inst).iter().map(|other| Place::Content(other.event));
+                readers[from].extend(others.filter(|place| !own.contains(place)));
+            }
+        }
+        for (at, phi) in memory.ssa().phis().iter().enumerate() {
+            for from in memory.ssa().incoming(phi).iter().filter_map(|(_, v)| content(*v)) {
+                readers[from].push(Place::Content((definitions + at) as u32));
+            }
+        }
+        let (mut casts, mut asked) = (FxHashSet::default(), FxHashMap::default());
+        let mut counts: FxHashMap<Const, u32> = FxHashMap::default();
+        let mut extras = FxHashMap::default();
+        let work = Work { code, dom, rank: &rank };
+        for inst in code.flow.order().iter().flat_map(|&block| code.body.block_insts(block)) {
+            if code.body.inst(inst).opcode == Opcode::IntToPtr {
+                casts.insert(inst);
+            }
+            let constants = work.asked(inst);
+            for &constant in &constants {
+                *counts.entry(constant).or_default() += 1;
+            }
+            if !constants.is_empty() {
+                asked.insert(inst, constants);
+            }
+            if code.body.inst(inst).opcode == Opcode::Phi && solver.rules.is_tracked(inst) {
+                work.extra(&mut solver, Place::Value(inst), &mut extras);
+            }
+        }
+        for at in 0..memory.ssa().phis().len() {
+            let place = Place::Content((definitions + at) as u32);
+            work.extra(&mut solver, place, &mut extras);
+        }
+        let (answer, sets) = solver.finish();
+        RetainedKinds {
+            memory,
+            sets,
+            readers,
+            rank,
+            extras,
+            casts,
+            asked,
+            counts,
+            has_tests,
+            answer,
+        }
+    }
+
+    /// The kinds.
+    #[must_use]
+    pub fn answer(&self) -> &MemoryKinds {
+        &self.answer
+    }
+
+    /// Brings the kinds up to date after these instructions were inserted, erased, moved or changed; the graph and everything around the
+    /// function are the same. How many nodes were looked at; none if they have to be found anew, after which this is of no more use.
+    pub fn repair(
+        &mut self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        dom: &DomTree,
+        facts: &dyn SpaceFacts,
+        changed: &[InstId],
+    ) -> Option<usize> {
+        let body = code.body;
+        let count = body.id_count();
+        if self.has_tests
+            || count < self.sets.values.len()
+            || changed.len() > LIMIT
+            || self.memory.concerns_objects(code, changed)
+        {
+            return None;
+        }
+        let had_casts = !self.casts.is_empty();
+        for &inst in changed {
+            let is_linked = body.block_of(inst).is_some();
+            if is_linked && tested(code, inst).is_some() {
+                return None;
+            }
+            match is_linked && body.inst(inst).opcode == Opcode::IntToPtr {
+                true => self.casts.insert(inst),
+                false => self.casts.remove(&inst),
+            };
+        }
+        if had_casts == self.casts.is_empty() {
+            return None;
+        }
+        self.sets.values.resize(count, 0);
+        self.answer.values.grow(count, SpaceSet::ALL);
+        let mut rules = Rules::new(code, around, &self.memory, facts, false);
+        rules.has_integers = had_casts;
+        let sets = std::mem::take(&mut self.sets);
+        let mut repair = Repair {
+            solver: Solver::resume(rules, dom, sets),
+            work: Work { code, dom, rank: &self.rank },
+            readers: &self.readers,
+            extras: &mut self.extras,
+            changed: FxHashMap::default(),
+            visited: 0,
+        };
+        let visited = repair.run(changed).then_some(repair.visited);
+        let (others, mut solver) = (repair.changed, repair.solver);
+        visited?;
+        let mut of_constants: Vec<(Const, SpaceSet)> = Vec::new();
+        let mut is_new = false;
+        for &inst in changed {
+            let constants = match body.block_of(inst).is_some() {
+                true => Work { code, dom, rank: &self.rank }.asked(inst),
+                false => SmallVec::new(),
+            };
+            for &constant in &constants {
+                let count = self.counts.entry(constant).or_default();
+                *count += 1;
+                if *count == 1 {
+                    is_new = true;
+                    let set = solver.of(Value::constant(constant));
+                    of_constants.push((constant, SpaceSet::from_bits(set as u16)));
+                }
+            }
+            let before = match constants.is_empty() {
+                true => self.asked.remove(&inst),
+                false => self.asked.insert(inst, constants),
+            };
+            for constant in before.unwrap_or_default() {
+                if let Some(count) = self.counts.get_mut(&constant) {
+                    *count -= 1;
+                    if *count == 0 {
+                        self.counts.remove(&constant);
+                        is_new = true;
+                    }
+                }
+            }
+        }
+        if is_new {
+            let old = self.answer.constants.iter().copied().chain(of_constants);
+            let mut all: Vec<(Const, SpaceSet)> =
+                old.filter(|(constant, _)| self.counts.contains_key(constant)).collect();
+            all.sort_unstable();
+            all.dedup();
+            self.answer.constants = all.into();
+        }
+        for inst in changed.iter().copied().chain(others.into_keys().filter_map(inst_at)) {
+            let is_told = body.block_of(inst).is_some_and(|b| dom.is_reachable(node_of(b)))
+                && solver.rules.is_tracked(inst);
+            let set = match is_told {
+                true => SpaceSet::from_bits(solver.sets.get(number(inst)) as u16),
+                false => SpaceSet::ALL,
+            };
+            self.answer.values.set(number(inst), set, SpaceSet::ALL);
+        }
+        self.sets = solver.into_sets();
+        visited
+    }
+}
+
+fn inst_at(place: Place) -> Option<InstId> {
+    match place {
+        Place::Value(inst) => Some(inst),
+        Place::Content(_) => None,
+    }
+}
+
+/// What is known of the function.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    code: Code<'a>,
+    dom: &'a DomTree,
+    rank: &'a [u32],
+}
+
+impl Work<'_> {
+    /// Constants that an instruction asks about, if it is executed.
+    fn asked(&self, inst: InstId) -> SmallVec<[Const; 2]> {
+        match self.is_reached(inst) {
+            true => constant_addresses(self.code, inst).collect(),
+            false => SmallVec::new(),
+        }
+    }
+
+    fn is_reached(&self, inst: InstId) -> bool {
+        let block = self.code.body.block_of(inst);
+        block.is_some_and(|block| self.dom.is_reachable(node_of(block)))
+    }
+
+    /// What a node is by its forward inputs and by its backward ones.
+    fn parts(&self, solver: &mut Solver<'_>, place: Place) -> (u64, u64) {
+        let (mut forward, mut backward) = (0, 0);
+        match place {
+            Place::Value(inst) if self.code.body.inst(inst).opcode == Opcode::Phi => {
+                let here = self.code.body.block_of(inst).map_or(0, |b| self.rank_of(node_of(b)));
+                let mut inputs: SmallVec<[Input; 8]> = SmallVec::new();
+                solver.rules.inputs(inst, |input| inputs.push(input));
+                for input in inputs {
+                    let set = solver.read(input, inst);
+                    match input {
+                        Input::Incoming(_, from) if self.rank_of(from) >= here => backward |= set,
+                        _ => forward |= set,
+                    }
+                }
+                (solver.rules.clamp(inst, forward), solver.rules.clamp(inst, backward))
+            }
+            Place::Value(inst) => (solver.evaluate(number(inst)), 0),
+            Place::Content(at) => {
+                let memory = solver.rules.memory;
+                let definitions = memory.events().len();
+                let node = solver.sets.values.len() + at as usize;
+                let Some(phi) = (at as usize).checked_sub(definitions) else {
+                    return (solver.evaluate(node), 0);
+                };
+                let phi = &memory.ssa().phis()[phi];
+                let here = self.rank_of(phi.block);
+                for &(from, version) in memory.ssa().incoming(phi) {
+                    let set = solver.read(Input::Version(version), inst_of(0));
+                    match self.rank_of(from) >= here {
+                        true => backward |= set,
+                        false => forward |= set,
+                    }
+                }
+                (forward, backward)
+            }
+        }
+    }
+
+    fn rank_of(&self, node: Node) -> u32 {
+        self.rank.get(node.index()).copied().unwrap_or(u32::MAX)
+    }
+
+    /// Notes what a phi has from backward inputs alone.
+    fn extra(&self, solver: &mut Solver<'_>, place: Place, extras: &mut FxHashMap<Place, u64>) {
+        if let Place::Value(inst) = place
+            && !self.is_reached(inst)
+        {
+            return;
+        }
+        let (forward, backward) = self.parts(solver, place);
+        if backward & !forward != 0 {
+            extras.insert(place, backward & !forward);
+        }
+    }
+}
+
+/// One repair.
+struct Repair<'a, 'b> {
+    solver: Solver<'a>,
+    work: Work<'a>,
+    readers: &'b [SmallVec<[Place; 2]>],
+    extras: &'b mut FxHashMap<Place, u64>,
+    /// Nodes whose sets are others than before.
+    changed: FxHashMap<Place, ()>,
+    visited: usize,
+}
+
+impl Repair<'_, '_> {
+    fn node(&self, place: Place) -> usize {
+        match place {
+            Place::Value(inst) => number(inst),
+            Place::Content(at) => self.solver.sets.values.len() + at as usize,
+        }
+    }
+
+    /// Whether a node has a set in this function as it is.
+    fn is_node(&mut self, place: Place) -> bool {
+        match place {
+            Place::Value(inst) => self.work.is_reached(inst) && self.solver.rules.is_tracked(inst),
+            Place::Content(at) => {
+                let memory = self.solver.rules.memory;
+                match (at as usize).checked_sub(memory.events().len()) {
+                    None => self.work.is_reached(memory.touch_of(at).inst),
+                    Some(phi) => self.work.dom.is_reachable(memory.ssa().phis()[phi].block),
+                }
+            }
+        }
+    }
+
+    /// Whether it could be done.
+    fn run(&mut self, changed: &[InstId]) -> bool {
+        let all = self.extras.values().fold(0, |all, extra| all | extra);
+        let before: Vec<u64> =
+            changed.iter().map(|&inst| self.solver.sets.get(number(inst))).collect();
+        let mut work: Vec<Place> = Vec::new();
+        for &inst in changed {
+            if self.is_node(Place::Value(inst)) {
+                work.push(Place::Value(inst));
+            } else if self.solver.sets.put(number(inst), 0) != 0 {
+                self.changed.insert(Place::Value(inst), ());
+                self.push_users(Place::Value(inst), &mut work);
+            }
+        }
+        let mut phis: FxHashSet<Place> = FxHashSet::default();
+        if !self.converge(&mut work, &mut phis) {
+            return false;
+        }
+        if all != 0 {
+            let seeds = changed.iter().zip(before).filter(|(inst, before)| {
+                (before | self.solver.sets.get(number(**inst))) & all != 0
+            });
+            let seeds: Vec<Place> = seeds.map(|(inst, _)| Place::Value(*inst)).collect();
+            if !self.extras_hold(seeds, all) {
+                return false;
+            }
+        }
+        loop {
+            let mut order: Vec<Place> = phis.iter().copied().collect();
+            order.sort_unstable_by_key(|place| self.node(*place));
+            for place in order {
+                let (forward, backward) = self.work.parts(&mut self.solver, place);
+                let extra = self.extras.get(&place).copied().unwrap_or(0);
+                let missing = backward & !(forward | extra);
+                if missing != 0 {
+                    self.extras.insert(place, extra | missing);
+                    work.push(place);
+                }
+            }
+            if work.is_empty() {
+                break;
+            }
+            if !self.converge(&mut work, &mut phis) {
+                return false;
+            }
+        }
+        // What now comes over forward edges as well is no extra.
+        for place in phis {
+            let (forward, _) = self.work.parts(&mut self.solver, place);
+            if let Some(extra) = self.extras.get_mut(&place) {
+                *extra &= !forward;
+                if *extra == 0 {
+                    self.extras.remove(&place);
+                }
+            }
+        }
+        true
+    }
+
+    /// Evaluates until nothing changes, extras as they are. Phis that were met are noted.
+    fn converge(&mut self, work: &mut Vec<Place>, phis: &mut FxHashSet<Place>) -> bool {
+        while let Some(place) = work.pop() {
+            if !self.is_node(place) {
+                continue;
+            }
+            self.visited += 1;
+            if self.visited > LIMIT {
+                return false;
+            }
+            let (forward, backward) = self.work.parts(&mut self.solver, place);
+            let extra = self.extras.get(&place).copied().unwrap_or(0);
+            if backward | extra != 0 || self.is_phi(place) {
+                phis.insert(place);
+            }
+            let node = self.node(place);
+            if self.solver.sets.put(node, forward | extra) != forward | extra {
+                self.changed.insert(place, ());
+                self.push_users(place, work);
+            }
+        }
+        true
+    }
+
+    fn is_phi(&self, place: Place) -> bool {
+        match place {
+            Place::Value(inst) => self.work.code.body.inst(inst).opcode == Opcode::Phi,
+            Place::Content(at) => at as usize >= self.solver.rules.memory.events().len(),
+        }
+    }
+
+    fn push_users(&self, place: Place, work: &mut Vec<Place>) {
+        match place {
+            Place::Content(at) => work.extend(self.readers[at as usize].iter().copied()),
+            Place::Value(inst) => {
+                for one in self.work.code.body.uses_of(inst.into()) {
+                    work.push(Place::Value(one.user));
+                    let touches = self.solver.rules.memory.of(one.user);
+                    work.extend(touches.iter().map(|touch| Place::Content(touch.event)));
+                }
+            }
+        }
+    }
+
+    /// Whether no way along edges, through nodes that share something with an extra, leads from changed instructions to a phi that has
+    /// one.
+    fn extras_hold(&mut self, mut work: Vec<Place>, all: u64) -> bool {
+        let mut seen: FxHashSet<Place> = work.iter().copied().collect();
+        let mut users = Vec::new();
+        while let Some(place) = work.pop() {
+            if self.extras.contains_key(&place) || seen.len() > LIMIT {
+                return false;
+            }
+            self.push_users(place, &mut users);
+            for user in users.drain(..) {
+                if seen.contains(&user) || !self.is_node(user) {
+                    continue;
+                }
+                let is_shared = self.solver.sets.get(self.node(user)) & all != 0
+                    || self.changed.contains_key(&user);
+                if is_shared {
+                    seen.insert(user);
+                    work.push(user);
+                }
+            }
+        }
+        true
+    }
+}

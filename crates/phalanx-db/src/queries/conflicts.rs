@@ -1,0 +1,79 @@
+//! What is wrong with memory spaces, and why an address may lead where it does.
+
+use phalanx_analysis::{
+    check::{Finding, spaces as conflicts},
+    spaces::{self as analysis, SpaceChain, SpaceSet, SpaceSubject},
+};
+use phalanx_ir::module::GlobalIndex;
+
+use super::facts::{NO_CALLEES, is_kernel, with_code};
+use super::spaces::{Known, with_memory};
+use super::{call_place, cfg, dom_tree, memory_kinds, module_index};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// Accesses and casts that cannot be right where their addresses lead, and private addresses that others read: see
+/// [`phalanx_analysis::check::spaces`]. None for a declaration.
+///
+/// *Reads* `header`, `flow`, `body`, `target`, `dom_tree`, [`memory_kinds`], `call_place`, variables that are written by name. *Changes
+/// when* a finding does. *Cost* O(instructions).
+#[salsa::tracked(returns(ref))]
+pub fn space_conflicts(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
+    with_context(db, function, conflicts::findings)
+}
+
+/// Generic accesses of which no single space is known, for targets without such. None for a declaration.
+///
+/// *Reads* what [`space_conflicts`] does. *Changes when* a finding does. *Cost* O(accesses).
+#[salsa::tracked(returns(ref))]
+pub fn mixed_spaces(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
+    with_context(db, function, conflicts::mixed)
+}
+
+fn with_context(
+    db: &dyn Db,
+    function: FunctionInput,
+    find: impl FnOnce(conflicts::SpaceContext<'_>) -> Vec<Finding>,
+) -> Option<Vec<Finding>> {
+    let dom = dom_tree(db, function).as_deref()?;
+    // What nobody calls is not executed.
+    if !is_kernel(db, function) {
+        let place = call_place(db, function);
+        if place.is_closed && place.callers.is_empty() {
+            return Some(Vec::new());
+        }
+    }
+    let kinds = memory_kinds(db, function).as_ref()?;
+    let module = function.module(db);
+    let is_constant = |name| {
+        let Some(GlobalIndex::Variable(at)) = module_index(db, module).find(name) else {
+            return false;
+        };
+        module.shell(db).variables.get(at).is_some_and(|variable| variable.is_constant)
+    };
+    with_code(db, function, NO_CALLEES, |code, around| {
+        let architecture = around.target.architecture();
+        let is_constant = &is_constant;
+        find(conflicts::SpaceContext { code, dom, architecture, kinds, is_constant })
+    })
+}
+
+/// Why an address may lead to each of some memories: a shortest chain for each, one for all that have the same. Not a query; the cost is
+/// that of [`memory_kinds`].
+pub fn explain_spaces(
+    db: &dyn Db,
+    function: FunctionInput,
+    subject: SpaceSubject,
+    memories: SpaceSet,
+) -> Vec<SpaceChain> {
+    let (Some(cfg), Some(dom)) = (cfg(db, function).as_ref(), dom_tree(db, function).as_ref())
+    else {
+        return Vec::new();
+    };
+    let known = Known::new(db, function);
+    let chains = with_memory(db, function, |code, around, memory| {
+        analysis::space_chains(code, around, (cfg, dom), memory, &known, (subject, memories))
+    });
+    chains.unwrap_or_default()
+}

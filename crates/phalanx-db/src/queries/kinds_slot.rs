@@ -1,0 +1,171 @@
+//! Kinds of memory of a function that is edited, by repair of what is kept beside the memos.
+//!
+//! As [`follow`](super::follow) does for divergence: the first question keeps nothing, the second finds the answer from scratch and keeps what it
+//! takes to repair it, and from then on a change of instructions is followed. What is kept is taken out of its slot while it is worked with, so that
+//! work which is broken off loses it. It counts for a position in the history of the body, and for two numbers that are new
+//! whenever anything else that is read has changed.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use phalanx_analysis::{
+    memory::PrivateMemory,
+    spaces::{MemoryKinds, RetainedKinds, SpaceFacts, may_return_address},
+};
+
+use super::calls::is_local;
+use super::facts::{NO_CALLEES, with_code};
+use super::follow::fresh;
+use super::{
+    argument_spaces, cfg, dom_tree, returned_spaces, symbols, target, type_layout, variables,
+};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// What is kept of a function.
+#[derive(Debug)]
+struct Kept {
+    position: u64,
+    graph: u64,
+    around: u64,
+    retained: RetainedKinds,
+}
+
+#[derive(Debug, Default)]
+enum Place {
+    /// Never asked, or dropped.
+    #[default]
+    New,
+    /// Asked once; nothing was kept.
+    Asked,
+    /// Somebody is working with it; lost, if that is broken off.
+    Taken,
+    Here(Box<Kept>),
+}
+
+/// How often the kinds of a function were found in which way.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct KindRepairs {
+    /// From scratch.
+    pub solved: u64,
+    /// By repair.
+    pub repaired: u64,
+    /// Values and contents that all repairs together looked at.
+    pub visited: u64,
+}
+
+/// Where the kinds of a function are while nobody asks.
+#[derive(Debug, Default)]
+pub struct KindsSlot {
+    place: Mutex<Place>,
+    counts: Mutex<KindRepairs>,
+}
+
+impl KindsSlot {
+    fn place(&self) -> MutexGuard<'_, Place> {
+        // Nothing is done under the lock but moving.
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, visited: Option<usize>) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        match visited {
+            Some(visited) => {
+                counts.repaired += 1;
+                counts.visited += visited as u64;
+            }
+            None => counts.solved += 1,
+        }
+    }
+
+    pub(super) fn clear(&self) {
+        *self.place() = Place::New;
+    }
+}
+
+/// How the kinds of a function were found so far; all zero for small functions, which are always solved from scratch. Not a query.
+pub fn kind_repairs(db: &dyn Db, function: FunctionInput) -> KindRepairs {
+    *function.slots(db).kinds.counts.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Identity of the graph facts that kinds are found from.
+///
+/// *Reads* `cfg`, `dom_tree`. *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn tree_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let _ = (cfg(db, function), dom_tree(db, function));
+    fresh()
+}
+
+/// Identity of what [`memory_kinds`](super::memory_kinds) reads besides flow and body.
+///
+/// *Reads* `header`, `mentions`, [`target`], [`type_layout`], [`variables`], [`returned_spaces`] of callees that return addresses, [`argument_spaces`] of a
+/// function that cannot be named from outside. *Changes when* one of them does. *Cost* O(callees).
+#[salsa::tracked(returns(copy))]
+pub fn kinds_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let module = function.module(db);
+    let context = module.context(db);
+    let _ = (function.header(db), target(db, module), type_layout(db, module));
+    let _ = variables(db, module);
+    for name in function.mentions(db).callees() {
+        if let Some(&callee) = symbols(db, module).get(&name)
+            && may_return_address(context, callee.header(db).ty)
+        {
+            let _ = returned_spaces(db, callee);
+        }
+    }
+    if is_local(db, function) {
+        let _ = argument_spaces(db, function);
+    }
+    fresh()
+}
+
+/// The kinds of a large function as its journal says they have become. None for a declaration.
+///
+/// *Reads* `flow`, `body`, [`tree_version`], [`kinds_version`]. *Cost* from scratch the first times; then that of what changed.
+pub(super) fn followed(
+    db: &dyn Db,
+    function: FunctionInput,
+    facts: &dyn SpaceFacts,
+) -> Option<MemoryKinds> {
+    let (cfg, dom) = (cfg(db, function).as_deref()?, dom_tree(db, function).as_deref()?);
+    let slot = &function.slots(db).kinds;
+    let (graph, around) = (tree_version(db, function), kinds_version(db, function));
+    let journal = function.body(db).journal();
+    let taken = std::mem::replace(&mut *slot.place(), Place::Taken);
+    let keeps = !matches!(taken, Place::New);
+    let kept = match taken {
+        Place::Here(kept) if kept.graph == graph && kept.around == around => Some(kept),
+        _ => None,
+    };
+    let repaired = kept.and_then(|mut kept| {
+        let changes = journal.since(kept.position).filter(|changes| !changes.flow)?;
+        let visited = with_code(db, function, NO_CALLEES, |code, around| {
+            kept.retained.repair(code, around, dom, facts, &changes.insts)
+        })??;
+        slot.count(Some(visited));
+        kept.position = journal.position();
+        Some(kept)
+    });
+    if let Some(kept) = repaired {
+        let answer = kept.retained.answer().clone();
+        *slot.place() = Place::Here(kept);
+        return Some(answer);
+    }
+    slot.count(None);
+    with_code(db, function, NO_CALLEES, |code, surroundings| {
+        let memory = PrivateMemory::without_origins(code, surroundings, cfg, dom);
+        if !keeps {
+            let graph = (cfg, dom);
+            let kinds =
+                phalanx_analysis::spaces::memory_kinds(code, surroundings, graph, &memory, facts);
+            *slot.place() = Place::Asked;
+            return kinds;
+        }
+        let retained = RetainedKinds::new(code, surroundings, (cfg, dom), memory, facts);
+        let answer = retained.answer().clone();
+        let position = journal.position();
+        *slot.place() = Place::Here(Box::new(Kept { position, graph, around, retained }));
+        answer
+    })
+}
