@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn whoever_goes_a_way_goes_it_still() {
         let rng = &mut SmallRng::seed_from_u64(1);
-        let (mut kept, mut all) = (0, 0);
+        let mut kept = 0;
         for _ in 0..4000 {
             let example = example(rng);
             let join = example.successors.len();
@@ -180,11 +180,10 @@ mod tests {
                 assert!(next > at);
                 at = next;
             }
-            all += visited.len();
             let missed = wanted.iter().find(|block| !visited.contains(block));
             assert_eq!(missed, None, "{:?} {:?}", example.successors, example.keeps);
         }
-        assert!(kept > 1000 && all > 10 * kept / 10, "{kept} of {all}");
+        assert!(kept > 1000, "{kept}");
     }
 
     #[test]

@@ -27,20 +27,22 @@ use smallvec::SmallVec;
 use super::{guards::Guard, order::Way, region::Region};
 use crate::pass::PassError;
 
-/// What is collected for a block further on, by number.
+/// What is collected for a block further on: who takes part in it, or what its phi of that number is.
+///
+/// Sorted by block, so that what is for the next block stands first.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-enum Item {
-    /// Who takes part in it.
-    Mask(usize),
-    /// What a phi in it is. Phis are numbered by block.
-    Phi(usize, usize),
+struct Item {
+    block: usize,
+    phi: Option<usize>,
 }
 
 impl Item {
-    fn block(self) -> usize {
-        match self {
-            Item::Mask(block) | Item::Phi(block, _) => block,
-        }
+    fn mask(block: usize) -> Item {
+        Item { block, phi: None }
+    }
+
+    fn phi(block: usize, phi: usize) -> Item {
+        Item { block, phi: Some(phi) }
     }
 }
 
@@ -232,7 +234,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         let arrivals = std::mem::take(&mut self.incoming[join]);
         for (place, phi) in self.phis[join].clone().into_iter().enumerate() {
             for (from, state) in &arrivals {
-                let value = match state.get(Item::Phi(join, place)) {
+                let value = match state.get(Item::phi(join, place)) {
                     Some(value) => value,
                     None => self.nothing(self.edit.body().inst(phi).ty),
                 };
@@ -255,19 +257,19 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         }
         let arrivals = std::mem::take(&mut self.incoming[at]);
         let mut state = self.joined(at, arrivals)?;
-        let own = state.0.partition_point(|entry| entry.0.block() <= at);
+        let own = state.0.partition_point(|entry| entry.0.block <= at);
         let own: Vec<(Item, Value)> = state.0.drain(..own).collect();
         let own = State(own);
         let mask = match self.region.inherits[at] {
             Some(above) => self.masks[above],
             None => {
                 let nobody = self.edit.context().const_bool(false);
-                Some(own.get(Item::Mask(at)).unwrap_or_else(|| nobody.into()))
+                Some(own.get(Item::mask(at)).unwrap_or_else(|| nobody.into()))
             }
         };
         self.masks[at] = mask;
         for (place, phi) in self.phis[at].clone().into_iter().enumerate() {
-            let value = match own.get(Item::Phi(at, place)) {
+            let value = match own.get(Item::phi(at, place)) {
                 Some(value) => value,
                 None => self.nothing(self.edit.body().inst(phi).ty),
             };
@@ -287,13 +289,12 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         items.dedup();
         let mut state = State::default();
         for item in items {
-            let ty = match item {
-                Item::Mask(_) => Type::I1,
-                Item::Phi(block, place) => self.edit.body().inst(self.phis[block][place]).ty,
-            };
-            let absent: Value = match item {
-                Item::Mask(_) => self.edit.context().const_bool(false).into(),
-                Item::Phi(..) => self.nothing(ty),
+            let (ty, absent): (Type, Value) = match item.phi {
+                None => (Type::I1, self.edit.context().const_bool(false).into()),
+                Some(place) => {
+                    let ty = self.edit.body().inst(self.phis[item.block][place]).ty;
+                    (ty, self.nothing(ty))
+                }
             };
             let values: SmallVec<[Value; 4]> =
                 arrivals.iter().map(|(_, s)| s.get(item).unwrap_or(absent)).collect();
@@ -301,7 +302,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
                 true => values[0],
                 false => {
                     let mut cursor = self.edit.at_start(self.blocks[at]);
-                    if let Item::Mask(_) = item {
+                    if item.phi.is_none() {
                         cursor.named("mask");
                     }
                     let phi = cursor.phi(ty)?;
@@ -309,7 +310,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
                     for ((from, _), &value) in arrivals.iter().zip(&values) {
                         self.inputs.push((inst, self.blocks[*from], value));
                     }
-                    if let Item::Mask(_) = item {
+                    if item.phi.is_none() {
                         self.made.push(inst);
                     }
                     phi
@@ -385,6 +386,16 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
                 let length =
                     self.edit.before(inst).named("length").select(mask, operands[2], none)?;
                 self.edit.set_operand(inst, 2, length)?;
+                // Nothing is accessed through null, whatever the address was.
+                for index in 0..2u32 {
+                    let address = operands[index as usize];
+                    let ty = self.type_of(address)?;
+                    if let TypeKind::Ptr(_) = self.edit.context().type_kind(ty) {
+                        let null = self.edit.context().const_null(ty);
+                        let guarded = self.edit.before(inst).select(mask, address, null)?;
+                        self.edit.set_operand(inst, index, guarded)?;
+                    }
+                }
                 self.forget(inst)?;
             }
             Guard::Assumption => {
@@ -531,7 +542,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         if target < self.join() && self.region.inherits[target].is_none() {
             let everybody = self.edit.context().const_bool(true);
             let taken = taken.unwrap_or_else(|| everybody.into());
-            let item = Item::Mask(target);
+            let item = Item::mask(target);
             let mask = match state.get(item) {
                 Some(mask) => self.either(end, mask, taken)?,
                 None => taken,
@@ -540,7 +551,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         }
         for (place, phi) in self.phis[target].clone().into_iter().enumerate() {
             let Some(value) = self.edit.phi_input(phi, block) else { continue };
-            let item = Item::Phi(target, place);
+            let item = Item::phi(target, place);
             let selected = match (state.get(item), taken) {
                 (Some(old), Some(taken)) if old != value => {
                     let flags = self.edit.body().inst(phi).flags;
