@@ -18,6 +18,7 @@
 //! | [`simplifycfg`](simplify_cfg::SimplifyCfg) | folds branches, removes and merges blocks, turns small branches into selections |
 //! | [`early-cse`](early_cse::EarlyCse) | reuses what was computed or read before |
 //! | [`licm`](licm::Licm) | moves what does not change in a loop before it |
+//! | [`jump-threading`](jump_threading::JumpThreading) | copies blocks for those from whom it is known where they lead |
 //! | [`loop-unroll`](loop_unroll::LoopUnroll) | copies rounds of loops, all of them where that is little |
 //! | [`move-convergent`](move_convergent::MoveConvergent) | moves convergent operations where all groups stay: above a uniform branch, out of loops, to where they are read |
 //! | [`combine-ballots`](combine_ballots::CombineBallots) | makes one vote of two, and none of one that is uniform |
@@ -48,6 +49,7 @@ pub mod groups;
 pub mod infer_address_spaces;
 pub mod infer_convergence_attrs;
 pub mod inst_simplify;
+pub mod jump_threading;
 pub mod licm;
 pub mod loop_unroll;
 mod manager;
