@@ -441,14 +441,14 @@ pub(crate) enum Format {
     long_about = "Takes LLVM's spelling: long options with one dash or two. Printing passes write to standard error,\n\
         as in LLVM. The module is written with -S or -o only, as text.",
     after_help = "\
-Passes: dce instsimplify simplifycfg early-cse licm move-convergent combine-ballots
+Passes: dce instsimplify simplifycfg early-cse licm loop-unroll jump-threading move-convergent combine-ballots
         linearize remove-redundant-barriers infer-address-spaces infer-convergence-attrs infer-convergence-tokens drop-convergence-tokens
         annotate-uniform mark-loads
         print<uniformity> print<cycles> print<domtree> print<postdomtree> print<domfrontier>
         print<memoryssa>
         verify require<...> verify<...> invalidate<...> no-op-module no-op-function, function(...), module(...)
 Parameters: simplifycfg<speculate=N;select-uniform;no-select> mark-loads<ldu>
-            remove-redundant-barriers<assume-aligned> linearize<max-blocks=N>
+            remove-redundant-barriers<assume-aligned> loop-unroll<full-size=N;count=N> jump-threading<size=N> linearize<max-blocks=N>
 
 Examples:
   phalanx opt -passes='print<uniformity>' -disable-output kernel.ll

@@ -1,7 +1,7 @@
 //! What blocks have to be like to be copied, and edges that lead to copies.
 
 use phalanx_db::{Database, FunctionInput};
-use phalanx_ir::{BlockId, InstId, Opcode, Value, edit::Transaction};
+use phalanx_ir::{BlockId, InstId, Opcode, Value, edit::Transaction, metadata::kind};
 use smallvec::SmallVec;
 
 use crate::{code::Code, pass::PassError};
@@ -64,6 +64,15 @@ pub(crate) fn redirect(
                 edit.add_phi_input(phi, value, from)?;
             }
         }
+    }
+    Ok(())
+}
+
+/// A branch that does not lead back has no loop.
+pub(crate) fn unmark(edit: &mut Transaction<'_>, block: BlockId) -> Result<(), PassError> {
+    let Some(terminator) = edit.body().terminator(block) else { return Ok(()) };
+    if edit.extras().attachments_of(terminator).any(|a| a.kind == kind::LOOP) {
+        edit.attach(terminator, "llvm.loop", None)?;
     }
     Ok(())
 }

@@ -19,6 +19,7 @@
 //! | [`early-cse`](early_cse::EarlyCse) | reuses what was computed or read before |
 //! | [`licm`](licm::Licm) | moves what does not change in a loop before it |
 //! | [`linearize`](linearize::Linearize) | makes divergent branches without cycles straight, for targets without hardware for them |
+//! | [`jump-threading`](jump_threading::JumpThreading) | copies blocks for those from whom it is known where they lead |
 //! | [`loop-unroll`](loop_unroll::LoopUnroll) | copies rounds of loops, all of them where that is little |
 //! | [`move-convergent`](move_convergent::MoveConvergent) | moves convergent operations where all groups stay: above a uniform branch, out of loops, to where they are read |
 //! | [`combine-ballots`](combine_ballots::CombineBallots) | makes one vote of two, and none of one that is uniform |
@@ -49,6 +50,7 @@ pub mod groups;
 pub mod infer_address_spaces;
 pub mod infer_convergence_attrs;
 pub mod inst_simplify;
+pub mod jump_threading;
 pub mod licm;
 pub mod linearize;
 pub mod loop_unroll;

@@ -14,6 +14,7 @@ use crate::{
     infer_address_spaces::InferAddressSpaces,
     infer_convergence_attrs::InferConvergenceAttrs,
     inst_simplify::InstSimplify,
+    jump_threading::JumpThreading,
     licm::Licm,
     linearize::Linearize,
     loop_unroll::LoopUnroll,
@@ -142,6 +143,9 @@ impl Registry {
         });
         registry.add_with("loop-unroll", |parameters| {
             Ok(Arc::new(LoopUnroll::with_parameters(parameters)?))
+        });
+        registry.add_with("jump-threading", |parameters| {
+            Ok(Arc::new(JumpThreading::with_parameters(parameters)?))
         });
         registry.add(Arc::new(MoveConvergent));
         registry.add(Arc::new(CombineBallots));

@@ -236,7 +236,7 @@ mod tests {
     fn errors_point_at_the_place() {
         let error = |text| Pipeline::parse(text, &Registry::standard()).unwrap_err().to_string();
         expect_test::expect![[r#"
-            unknown pass `gvn` (known: dce, instsimplify, simplifycfg, early-cse, licm, linearize, move-convergent, combine-ballots, remove-redundant-barriers, infer-address-spaces, infer-convergence-attrs, infer-convergence-tokens, drop-convergence-tokens, amdgpu-annotate-uniform, annotate-uniform, mark-loads, verify) in -passes
+            unknown pass `gvn` (known: dce, instsimplify, simplifycfg, early-cse, licm, linearize, loop-unroll, jump-threading, move-convergent, combine-ballots, remove-redundant-barriers, infer-address-spaces, infer-convergence-attrs, infer-convergence-tokens, drop-convergence-tokens, amdgpu-annotate-uniform, annotate-uniform, mark-loads, verify) in -passes
               verify,gvn
                      ^"#]]
         .assert_eq(&error("verify,gvn"));

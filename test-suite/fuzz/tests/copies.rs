@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use phalanx::transform::{Registry, loop_unroll::LoopUnroll};
+use phalanx::transform::{Registry, jump_threading::JumpThreading, loop_unroll::LoopUnroll};
 use phalanx_fuzz::motions::{Tally, check, counted};
 use rand::{SeedableRng as _, rngs::SmallRng};
 
@@ -11,7 +11,12 @@ const PIPELINES: &[(&str, bool)] = &[
     ("loop-unroll", true),
     ("loop-unroll<full-size=0;count=2>", true),
     ("loop-unroll<full-size=40;count=3>", true),
-    ("simplifycfg,loop-unroll<count=2>,instsimplify,simplifycfg,early-cse,licm,dce", false),
+    ("jump-threading", true),
+    ("jump-threading<size=40>,loop-unroll<count=2>,jump-threading", true),
+    (
+        "simplifycfg,jump-threading,loop-unroll<count=2>,jump-threading,instsimplify,simplifycfg,early-cse,licm,dce",
+        false,
+    ),
 ];
 
 fn campaign(pipeline: (&str, bool), seeds: std::ops::Range<u64>) -> Tally {
@@ -72,4 +77,17 @@ fn an_edge_too_few_is_found_out() {
     assert!(run(&registry).is_ok_and(|tally| tally.changed == 1 && tally.groups > 10));
     registry.add(Arc::new(LoopUnroll { distorted: true, ..LoopUnroll::default() }));
     assert!(run(&registry).is_err());
+}
+
+#[test]
+fn copies_behind_divergent_branches_are_found_out() {
+    let mut registry = Registry::standard();
+    registry.add(Arc::new(JumpThreading { size: 40, distorted: true }));
+    let is_found = |seed: u64| {
+        let text = counted::random(&mut SmallRng::seed_from_u64(seed));
+        check(&registry, &text, ("jump-threading", true), seed, 3).is_err()
+    };
+    let found = (0..60).filter(|&seed| is_found(seed)).count();
+    println!("{found} of 60");
+    assert!(found >= 5, "{found} of 60");
 }

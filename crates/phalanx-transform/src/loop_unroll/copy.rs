@@ -17,13 +17,13 @@
 use phalanx_ir::{
     BlockId, InstBuilder as _, InstId, Type, Value,
     edit::{Clones, Transaction},
-    metadata::{MetadataId, kind},
+    metadata::MetadataId,
 };
 use rustc_hash::FxHashSet;
 
 use super::shape::Loop;
 use crate::{
-    copies::redirect,
+    copies::{redirect, unmark},
     pass::PassError,
     ssa::{Variable, is_read_outside},
 };
@@ -131,15 +131,6 @@ pub(super) fn copy(
         variables.push(Variable { original: inst, definitions });
     }
     Ok(copies)
-}
-
-/// A branch that does not lead back has no loop.
-fn unmark(edit: &mut Transaction<'_>, block: BlockId) -> Result<(), PassError> {
-    let Some(terminator) = edit.body().terminator(block) else { return Ok(()) };
-    if edit.extras().attachments_of(terminator).any(|a| a.kind == kind::LOOP) {
-        edit.attach(terminator, "llvm.loop", None)?;
-    }
-    Ok(())
 }
 
 /// Lets all ways back go through one new block. It is the header of no cycle, and all cycles keep theirs, so all groups stay.

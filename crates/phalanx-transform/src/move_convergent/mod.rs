@@ -3,6 +3,7 @@
 //! | step | what it does | when all groups stay |
 //! |---|---|---|
 //! | [`both_sides`] | equal operations on both sides of a branch become one above it | the branch is uniform at the scope of the operation |
+//! | [`behind`] | equal operations on both sides become one behind it, with phis for what they read | the same |
 //! | [`out_of_loops`] | an operation that does the same in every round moves before the loop | all rounds are made by the group that entered |
 //! | [`down`] | an operation that is read in one block, to which not everybody comes, moves there | the same threads are together there |
 //!
@@ -15,6 +16,7 @@
 //! Each step asks for facts, plans, and edits in one transaction; the steps repeat until nothing changes, a bounded number of times,
 //! since what was moved above one branch may move on above another. O(instructions) per round and facts.
 
+mod behind;
 mod both_sides;
 mod down;
 mod out_of_loops;
@@ -48,6 +50,7 @@ impl Pass for MoveConvergent {
                 break;
             }
             let mut again = both_sides::run(db, function)?;
+            again |= behind::run(db, function)?;
             again |= out_of_loops::run(db, function)?;
             again |= down::run(db, function)?;
             if !again {

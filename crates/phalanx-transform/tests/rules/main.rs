@@ -8,6 +8,7 @@ mod early_cse;
 mod infer_address_spaces;
 mod infer_convergence_attrs;
 mod inst_simplify;
+mod jump_threading;
 mod licm;
 mod linearize;
 mod loop_unroll;

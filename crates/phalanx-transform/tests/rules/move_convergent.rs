@@ -99,7 +99,37 @@ fn what_a_vote_reads_goes_with_it() {
             }
         "#]],
     );
-    check_unchanged("move-convergent", &sides(UNIFORM, &vote("v", 3), &vote("w", 4)));
+    // What is different goes there by a phi.
+    check(
+        "move-convergent",
+        &sides(UNIFORM, &vote("v", 3), &vote("w", 4)),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %d = icmp ult i32 %x, 7
+              %c = icmp ult i32 %a, 7
+              br i1 %c, label %one, label %other
+
+            one:                                              ; preds = %entry
+              %v.n = add i32 %x, 3
+              %v.c = icmp ugt i32 %v.n, %a
+              br label %exit
+
+            other:                                            ; preds = %entry
+              %w.n = add i32 %x, 4
+              %w.c = icmp ugt i32 %w.n, %a
+              br label %exit
+
+            exit:                                             ; preds = %other, %one
+              %0 = phi i1 [ %v.c, %one ], [ %w.c, %other ]
+              %v = call i64 @llvm.amdgcn.ballot.i64(i1 %0)
+              store i64 %v, ptr addrspace(1) %p, align 8
+              ret void
+            }
+        "#]],
+    );
+    check_unchanged("move-convergent", &sides(DIVERGENT, &vote("v", 3), &vote("w", 4)));
 }
 
 #[test]
@@ -129,14 +159,67 @@ fn barriers_do_not_pass_memory() {
             }
         "#]],
     );
-    check_unchanged("move-convergent", &sides(UNIFORM, &after, &after));
+    // Not above the branch, but behind it.
+    check(
+        "move-convergent",
+        &sides(UNIFORM, &after, &after),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %d = icmp ult i32 %x, 7
+              %c = icmp ult i32 %a, 7
+              br i1 %c, label %one, label %other
+
+            one:                                              ; preds = %entry
+              store i32 1, ptr addrspace(1) %p, align 4
+              br label %exit
+
+            other:                                            ; preds = %entry
+              store i32 1, ptr addrspace(1) %p, align 4
+              br label %exit
+
+            exit:                                             ; preds = %other, %one
+              call void @llvm.amdgcn.s.barrier()
+              ret void
+            }
+        "#]],
+    );
+    check_unchanged("move-convergent", &sides(DIVERGENT, &after, &after));
     check_unchanged("move-convergent", &sides(DIVERGENT, barrier, barrier));
 }
 
 #[test]
 fn votes_stay_behind_what_may_not_come_back() {
     let vote = |id: &str| format!("call void @unknown()\n{}", VOTE_AND_STORE.replace("ID", id));
-    check_unchanged("move-convergent", &sides(UNIFORM, &vote("v"), &vote("w")));
+    // They may be made behind both.
+    check(
+        "move-convergent",
+        &sides(UNIFORM, &vote("v"), &vote("w")),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %d = icmp ult i32 %x, 7
+              %c = icmp ult i32 %a, 7
+              br i1 %c, label %one, label %other
+
+            one:                                              ; preds = %entry
+              call void @unknown()
+              br label %exit
+
+            other:                                            ; preds = %entry
+              call void @unknown()
+              br label %exit
+
+            exit:                                             ; preds = %other, %one
+              %v = call i64 @llvm.amdgcn.ballot.i64(i1 %d)
+              store i64 %v, ptr addrspace(1) %p, align 8
+              ret void
+            }
+        "#]],
+    );
+    check_unchanged("move-convergent", &sides(DIVERGENT, &vote("v"), &vote("w")));
 }
 
 /// A vote is read on one side only.
@@ -250,5 +333,155 @@ fn operations_with_tokens_stay() {
              store i64 %{id}, ptr addrspace(1) %p, align 8"
         )
     };
-    check_unchanged("move-convergent", &sides(UNIFORM, &vote("v"), &vote("w")));
+    // They may be made behind both.
+    check(
+        "move-convergent",
+        &sides(UNIFORM, &vote("v"), &vote("w")),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %d = icmp ult i32 %x, 7
+              %c = icmp ult i32 %a, 7
+              br i1 %c, label %one, label %other
+
+            one:                                              ; preds = %entry
+              call void @unknown()
+              br label %exit
+
+            other:                                            ; preds = %entry
+              call void @unknown()
+              br label %exit
+
+            exit:                                             ; preds = %other, %one
+              %v = call i64 @llvm.amdgcn.ballot.i64(i1 %d)
+              store i64 %v, ptr addrspace(1) %p, align 8
+              ret void
+            }
+        "#]],
+    );
+    check_unchanged("move-convergent", &sides(DIVERGENT, &vote("v"), &vote("w")));
+}
+
+/// Sides that both store first, and vote on what is different.
+fn stores_and_votes(condition: &str, one: &str, other: &str) -> String {
+    format!(
+        "define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {{
+         entry:
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           %c = {condition}
+           br i1 %c, label %one, label %other
+         one:
+           {one}
+           br label %exit
+         other:
+           {other}
+           br label %exit
+         exit:
+           %r = phi i64 [ %v, %one ], [ %w, %other ]
+           store i64 %r, ptr addrspace(1) %p, align 8
+           ret void
+         }}"
+    )
+}
+
+#[test]
+fn votes_on_different_things_meet_behind_a_uniform_branch() {
+    let one = "%d = icmp ult i32 %x, 3
+           %v = call i64 @llvm.amdgcn.ballot.i64(i1 %d)
+           store i64 0, ptr addrspace(1) %p, align 8";
+    let other = "%y = call i32 @reads(i32 %a)
+           %e = icmp ult i32 %y, %x
+           %w = call i64 @llvm.amdgcn.ballot.i64(i1 %e)";
+    check(
+        "move-convergent",
+        &stores_and_votes(UNIFORM, one, other),
+        &expect![[r#"
+        define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+        entry:
+          %x = call i32 @llvm.amdgcn.workitem.id.x()
+          %c = icmp ult i32 %a, 7
+          br i1 %c, label %one, label %other
+
+        one:                                              ; preds = %entry
+          %d = icmp ult i32 %x, 3
+          store i64 0, ptr addrspace(1) %p, align 8
+          br label %exit
+
+        other:                                            ; preds = %entry
+          %y = call i32 @reads(i32 %a)
+          %e = icmp ult i32 %y, %x
+          br label %exit
+
+        exit:                                             ; preds = %other, %one
+          %0 = phi i1 [ %d, %one ], [ %e, %other ]
+          %v = call i64 @llvm.amdgcn.ballot.i64(i1 %0)
+          store i64 %v, ptr addrspace(1) %p, align 8
+          ret void
+        }
+    "#]],
+    );
+    check_unchanged("move-convergent", &stores_and_votes(DIVERGENT, one, other));
+    // A constant may have to be one.
+    let other = "%w = call i64 @llvm.amdgcn.ballot.i64(i1 true)";
+    check_unchanged("move-convergent", &stores_and_votes(UNIFORM, one, other));
+}
+
+/// A barrier does not pass an access, so the accesses behind it go with it.
+#[test]
+fn barriers_with_what_stands_behind_them() {
+    let side = |id: &str, number: u32| {
+        format!(
+            "store i32 {number}, ptr addrspace(1) %p, align 4
+             call void @llvm.amdgcn.s.barrier()
+             %{id}.n = load i32, ptr addrspace(1) %p, align 4
+             %{id}.m = mul i32 %{id}.n, %x
+             %{id} = zext i32 %{id}.m to i64"
+        )
+    };
+    check(
+        "move-convergent",
+        &stores_and_votes(UNIFORM, &side("v", 1), &side("w", 2)),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %c = icmp ult i32 %a, 7
+              br i1 %c, label %one, label %other
+
+            one:                                              ; preds = %entry
+              store i32 1, ptr addrspace(1) %p, align 4
+              br label %exit
+
+            other:                                            ; preds = %entry
+              store i32 2, ptr addrspace(1) %p, align 4
+              br label %exit
+
+            exit:                                             ; preds = %other, %one
+              call void @llvm.amdgcn.s.barrier()
+              %v.n = load i32, ptr addrspace(1) %p, align 4
+              %v.m = mul i32 %v.n, %x
+              %v = zext i32 %v.m to i64
+              store i64 %v, ptr addrspace(1) %p, align 8
+              ret void
+            }
+        "#]],
+    );
+    check_unchanged("move-convergent", &stores_and_votes(DIVERGENT, &side("v", 1), &side("w", 2)));
+    let counts = side("w", 2).replace(
+        "%w.n = load",
+        "store i32 9, ptr addrspace(1) %p, align 4\n             %w.n = load",
+    );
+    check_unchanged("move-convergent", &stores_and_votes(UNIFORM, &side("v", 1), &counts));
+}
+
+/// What is read on its own side stays there.
+#[test]
+fn what_one_side_alone_reads_stays() {
+    let one = "%v = call i64 @llvm.amdgcn.ballot.i64(i1 %c)
+           store i64 %v, ptr addrspace(1) %p, align 8";
+    let other = "store i32 5, ptr addrspace(1) %p, align 4
+           %e = trunc i32 %x to i1
+           %w = call i64 @llvm.amdgcn.ballot.i64(i1 %e)";
+    check_unchanged("move-convergent", &stores_and_votes(UNIFORM, one, other));
 }

@@ -237,7 +237,8 @@ impl Writer<'_> {
                 self.line(&format!("br i1 %t{n}, label %loop{n}, label %exit{n}"));
             }
         }
-        let (mut counts, mut sums) = (format!("[ 0, %{before} ]"), format!("[ {start}, %{before} ]"));
+        let (mut counts, mut sums) =
+            (format!("[ 0, %{before} ]"), format!("[ {start}, %{before} ]"));
         for (block, both) in &ends {
             let Some((count, value)) = both.split_once(' ') else { continue };
             let _ = write!(counts, ", [ {count}, %{block} ]");

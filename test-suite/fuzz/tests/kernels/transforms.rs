@@ -20,9 +20,9 @@ use crate::{check, compiled, folder, host, variants};
 
 const WHOLE: &str = "simplifycfg<select-uniform>,instsimplify,early-cse,simplifycfg,licm,early-cse,dce,annotate-uniform";
 
-/// What moves and removes convergent operations.
-const MOVING: &str =
-    "simplifycfg,licm,move-convergent,combine-ballots,remove-redundant-barriers,early-cse,dce";
+/// What moves, copies and removes convergent operations.
+const MOVING: &str = "simplifycfg,licm,jump-threading,loop-unroll<count=2>,move-convergent,\
+    combine-ballots,remove-redundant-barriers,early-cse,dce";
 
 /// The text after a pipeline, every pass verified.
 fn transformed(text: &[u8], pipeline: &str) -> Result<(Vec<u8>, Statistics), String> {
@@ -85,10 +85,19 @@ fn llvm_accepts_what_becomes_of_kernels() {
         files.par_iter().map(of).collect()
     };
     let mut results = through(MOVING);
-    let moving = results.iter().filter_map(|(_, result)| result.as_ref().ok());
-    for pass in ["move-convergent", "combine-ballots", "remove-redundant-barriers"] {
-        let steps = moving.clone().flat_map(|s| &s.steps).filter(|step| step.pass == pass);
-        println!("{pass}: {} functions", steps.map(|step| step.changed_functions).sum::<u64>());
+    for pass in MOVING.split(',').map(str::trim) {
+        for level in [".O0", ".O2"] {
+            let of_level = results.iter().filter(|(name, _)| name.contains(level));
+            let statistics = of_level.filter_map(|(_, result)| result.as_ref().ok());
+            let steps = statistics.flat_map(|s| &s.steps).filter(|step| step.pass == pass);
+            let (mut functions, mut changed, mut ms) = (0, 0, 0.0);
+            for step in steps {
+                functions += step.functions;
+                changed += step.changed_functions;
+                ms += 1e3 * step.time.as_secs_f64();
+            }
+            println!("{pass} at {level}: {changed} of {functions} functions, {ms:.1} ms");
+        }
     }
     results.extend(through(WHOLE));
     let wrong: Vec<String> = results

@@ -1,0 +1,298 @@
+//! `jump-threading`: who enters a block on a way from which it is known where it leads goes there at once.
+//!
+//! ```text
+//!    P   Q           P    Q
+//!     \ /            |    |
+//!      B     ->      B'   B
+//!     / \            |   / \
+//!    T   F           T  ...
+//! ```
+//!
+//! The block is copied for the predecessors from which its branch is known to go one way ([`known`]), unless it is known for all of them.
+//! Values that it defines get phis where they are read ([`crate::ssa`]).
+//!
+//! # Convergence
+//!
+//! LLVM leaves every block with a convergent operation alone. Here it is copied when the threads that are together in it came by one edge
+//! ([`duplicate`](phalanx_analysis::legality::Legality::duplicate)), at the scope of the operation: behind uniform branches they did. That
+//! the copy leads one way must not take anybody out of a cycle ([`keep`]).
+//!
+//! Headers of cycles are not copied, and no edge back to a header is threaded: all cycles stay as they are, so none with several entries
+//! comes to be. Blocks with tokens stay.
+//!
+//! Blocks that have nothing to do with each other are done in one transaction, a bounded number of times. O(blocks × operations looked
+//! at) per time, and facts where an operation is convergent.
+//!
+//! # Parameters
+//!
+//! | parameter | meaning |
+//! |---|---|
+//! | `size=N` | at most so many instructions of a block are copied (6) |
+
+mod implied;
+mod keep;
+mod known;
+
+use phalanx_analysis::convergence::tokens::Tokens;
+use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_graph::Cycles;
+use phalanx_ir::{
+    BlockId, InstId, Opcode, Type, Value,
+    edit::Transaction,
+    flow::{block_of, node_of},
+};
+use phalanx_target::Scope;
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use self::{keep::keeping_groups, known::Known};
+use crate::{
+    code::Code,
+    convergent::Operation,
+    copies::{check_block, redirect, unmark},
+    pass::{Outcome, Parameters, Pass, PassError},
+    simplify_cfg::{replace_trivial, take_all},
+    ssa::{Variable, is_read_outside, repair},
+};
+
+/// How often blocks are looked at.
+const ROUNDS: usize = 8;
+
+/// From how many predecessors a block is looked at.
+const PREDECESSORS: usize = 32;
+
+/// See the [module documentation](self).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct JumpThreading {
+    /// How many instructions of a block are copied.
+    pub size: usize,
+    /// Copies and takes away whatever becomes of groups: so that tests can see that this is found out.
+    #[doc(hidden)]
+    pub distorted: bool,
+}
+
+impl Default for JumpThreading {
+    fn default() -> Self {
+        JumpThreading { size: 6, distorted: false }
+    }
+}
+
+/// A block whose way is known.
+#[derive(Debug)]
+struct Plan {
+    block: BlockId,
+    /// From where; from everywhere, when empty.
+    from: Vec<BlockId>,
+    to: BlockId,
+}
+
+impl JumpThreading {
+    /// With what a pipeline says.
+    ///
+    /// # Errors
+    /// When a parameter is not known.
+    pub fn with_parameters(parameters: &Parameters) -> Result<JumpThreading, String> {
+        let mut pass = JumpThreading::default();
+        for (key, value) in parameters.iter() {
+            match (key, value) {
+                ("size", Some(size)) => {
+                    let wrong = || format!("jump-threading: `{size}` is no number");
+                    pass.size = size.parse().map_err(|_| wrong())?;
+                }
+                _ => return Err(format!("jump-threading has no parameter `{key}`")),
+            }
+        }
+        Ok(pass)
+    }
+
+    fn plans(&self, db: &Database, function: FunctionInput) -> Vec<Plan> {
+        let code = Code::of(db, function);
+        let has_branch = |&block: &BlockId| code.flow.successors(block).len() > 1;
+        if !code.flow.order().iter().any(has_branch) {
+            return Vec::new();
+        }
+        let (Some(cfg), Some(dom), Some(cycles)) = (
+            queries::cfg(db, function),
+            queries::dom_tree(db, function),
+            queries::cycles(db, function),
+        ) else {
+            return Vec::new();
+        };
+        let known = Known { code, cfg, dom };
+        // A plan holds as long as blocks around it are what they were.
+        let mut touched: FxHashSet<BlockId> = FxHashSet::default();
+        let mut plans = Vec::new();
+        for &block in code.flow.order() {
+            if !dom.is_reachable(node_of(block)) || !has_branch(&block) {
+                continue;
+            }
+            let all = || cfg.predecessors(node_of(block)).iter().copied();
+            let mut preds: Vec<BlockId> =
+                all().filter(|&pred| dom.is_reachable(pred)).map(block_of).collect();
+            preds.sort_unstable_by_key(|pred| pred.into_raw().into_u32());
+            preds.dedup();
+            let plan = match known.always(block) {
+                Some(to) => Some(Plan { block, from: Vec::new(), to }),
+                None => self.thread((db, function), &known, cycles, block, &preds),
+            };
+            let Some(plan) = plan else { continue };
+            let own = [plan.block, plan.to].into_iter().chain(plan.from.iter().copied());
+            let own: SmallVec<[BlockId; 8]> = own.collect();
+            if own.iter().any(|block| touched.contains(block)) {
+                continue;
+            }
+            touched.extend(own);
+            plans.push(plan);
+        }
+        match self.distorted {
+            true => plans,
+            false => keeping_groups(&code, (cfg, cycles), plans),
+        }
+    }
+
+    /// A plan to copy a block for those of its predecessors from which it leads to one of its successors.
+    fn thread(
+        &self,
+        (db, function): (&Database, FunctionInput),
+        known: &Known<'_>,
+        cycles: &Cycles,
+        block: BlockId,
+        preds: &[BlockId],
+    ) -> Option<Plan> {
+        let (code, node) = (&known.code, node_of(block));
+        if cycles.is_header(node) || preds.is_empty() || preds.len() > PREDECESSORS {
+            return None;
+        }
+        // Who comes from outside of the cycle goes by another entry than the header.
+        let cycle = cycles.innermost(node);
+        if cycle.is_some_and(|c| preds.iter().any(|&p| !cycles.contains(c, node_of(p)))) {
+            return None;
+        }
+        let targets: Vec<Option<BlockId>> =
+            preds.iter().map(|&pred| known.from(pred, block)).collect();
+        let first = targets.iter().flatten().next().copied()?;
+        if targets.iter().all(|&to| to == Some(first)) {
+            return Some(Plan { block, from: Vec::new(), to: first });
+        }
+        if !self.can_copy((db, function), code, block) {
+            return None;
+        }
+        let mut candidates: SmallVec<[BlockId; 2]> = targets.iter().flatten().copied().collect();
+        candidates.dedup();
+        let goes_back = |to: BlockId| {
+            let cycle = cycles.innermost(node_of(to)).filter(|_| cycles.is_header(node_of(to)));
+            cycle.is_some_and(|cycle| cycles.contains(cycle, node))
+        };
+        let to = candidates.into_iter().find(|&to| !goes_back(to))?;
+        let from = preds.iter().zip(&targets).filter(|&(_, &target)| target == Some(to));
+        let from: Vec<BlockId> = from.map(|(&pred, _)| pred).collect();
+        let leads_elsewhere = |&pred: &BlockId| {
+            let opcode = code.body.terminator(pred).map(|t| code.body.inst(t).opcode);
+            matches!(opcode, Some(Opcode::Br | Opcode::Switch))
+        };
+        from.iter().all(leads_elsewhere).then_some(Plan { block, from, to })
+    }
+
+    fn can_copy(
+        &self,
+        (db, function): (&Database, FunctionInput),
+        code: &Code<'_>,
+        block: BlockId,
+    ) -> bool {
+        let body = code.body;
+        let insts = || body.block_insts(block).filter(|&i| body.inst(i).opcode != Opcode::Phi);
+        // Its terminator becomes a jump, or goes.
+        if insts().count() > self.size + 1 || check_block(db, function, code, block).is_err() {
+            return false;
+        }
+        let tokens = Tokens::new(code.context);
+        let has_token = |inst: InstId| {
+            let data = body.inst(inst);
+            data.ty == Type::TOKEN || data.opcode.is_call() && tokens.used(body, inst).is_some()
+        };
+        if insts().any(has_token) {
+            return false;
+        }
+        self.distorted
+            || insts().filter(|&inst| code.is_convergent(inst)).all(|inst| {
+                // What is called may concern anybody.
+                let scope = Operation::of(code, inst).map_or(Scope::Grid, |found| found.scope);
+                queries::legality(db, function, scope)
+                    .is_some_and(|legality| legality.duplicate(node_of(block)).is_ok())
+            })
+    }
+}
+
+impl Pass for JumpThreading {
+    fn name(&self) -> &str {
+        "jump-threading"
+    }
+
+    fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
+        let mut changed = false;
+        for _ in 0..ROUNDS {
+            let plans = self.plans(db, function);
+            if plans.is_empty() {
+                break;
+            }
+            changed = true;
+            db.edit(function, |edit| apply(edit, &plans))?;
+        }
+        Ok(Outcome::changed(changed))
+    }
+}
+
+fn apply(edit: &mut Transaction<'_>, plans: &[Plan]) -> Result<(), PassError> {
+    let mut variables = Vec::new();
+    let mut ways: Vec<(BlockId, BlockId)> = Vec::new();
+    let mut phis: Vec<InstId> = Vec::new();
+    for plan in plans {
+        let taken = match plan.from.is_empty() {
+            true => plan.block,
+            false => copy(edit, plan, &mut variables)?,
+        };
+        ways.push((taken, plan.to));
+        let around = edit.flow().successors(taken).iter().copied().chain([plan.block, taken]);
+        phis.extend(around.flat_map(|block| edit.body().phis(block)));
+    }
+    phis.extend(repair(edit, &variables)?);
+    let is_copy = |block: BlockId| plans.iter().all(|plan| plan.block != block);
+    for &(block, _) in ways.iter().filter(|way| is_copy(way.0)) {
+        unmark(edit, block)?;
+    }
+    take_all(edit, ways)?;
+    phis.sort_unstable_by_key(|phi| phi.into_raw().into_u32());
+    phis.dedup();
+    replace_trivial(edit, phis)?;
+    Ok(())
+}
+
+/// Copies a block for the predecessors of a plan; the copy still leads wherever the block does.
+fn copy(
+    edit: &mut Transaction<'_>,
+    plan: &Plan,
+    variables: &mut Vec<Variable>,
+) -> Result<BlockId, PassError> {
+    let block = plan.block;
+    let read_outside: Vec<InstId> = edit
+        .body()
+        .block_insts(block)
+        .filter(|&inst| edit.body().inst(inst).ty != Type::VOID)
+        .filter(|&inst| is_read_outside(edit, inst, &|place| place == block))
+        .collect();
+    let clones = edit.clone_blocks(&[block])?;
+    let new = clones.block(block).unwrap_or(block);
+    for &from in &plan.from {
+        let inputs: Vec<(InstId, Value)> = edit
+            .body()
+            .phis(block)
+            .filter_map(|phi| Some((clones.inst(phi)?, edit.phi_input(phi, from)?)))
+            .collect();
+        redirect(edit, from, block, new, &inputs)?;
+    }
+    variables.extend(read_outside.into_iter().map(|inst| Variable {
+        original: inst,
+        definitions: vec![(block, inst.into()), (new, clones.value(inst.into()))],
+    }));
+    Ok(new)
+}

@@ -1,0 +1,316 @@
+//! Equal operations on both sides of a branch become one behind it.
+//!
+//! Both sides lead to one block and nowhere else. From their ends upwards instructions are paired with such of the other side that do the
+//! same with other operands; a pair moves when it may as well be executed after everything that stays behind it, and what reads the one
+//! and the other moves, too, or is a phi of both. Where operands differ a new phi has either; an operand that is a constant in one side has to
+//! be the same in the other, since some have to be constants.
+//!
+//! Threads that are together behind the branch were together on one side when it is uniform at the scope of the operation, so
+//! whoever executes the one behind it together executed one of the two together. Instructions that are no convergent operations
+//! move only where they stand below one that does.
+
+use phalanx_db::{Database, FunctionInput};
+use phalanx_ir::{
+    BlockId, InstId, Opcode, Type, Value, ValueKind, edit::Transaction, flow::node_of,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::Answers;
+use crate::{
+    code::Code,
+    convergent::Operation,
+    equal::{Key, stand_for},
+    pass::PassError,
+};
+
+/// How many instructions of a side are looked at.
+const INSTRUCTIONS: usize = 64;
+
+/// How many new phis a convergent operation is worth.
+const PHIS: usize = 3;
+
+/// What moves behind one branch.
+struct Moves {
+    join: BlockId,
+    sides: [BlockId; 2],
+    /// Of either side one, in order.
+    pairs: Vec<(InstId, InstId)>,
+    /// Operands of the first of a pair that become phis.
+    phis: Vec<(InstId, u32, Value)>,
+}
+
+pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, PassError> {
+    let moves = search(db, function);
+    if moves.is_empty() {
+        return Ok(false);
+    }
+    db.edit(function, |edit| moves.iter().try_for_each(|moves| apply(edit, moves)))?;
+    Ok(true)
+}
+
+fn apply(edit: &mut Transaction<'_>, moves: &Moves) -> Result<(), PassError> {
+    let &Moves { join, sides: [one, other], .. } = moves;
+    let mut made: FxHashMap<(Value, Value), Value> = FxHashMap::default();
+    for &(inst, at, theirs) in &moves.phis {
+        let ours = edit.body().operands(inst)[at as usize];
+        let phi = match made.get(&(ours, theirs)) {
+            Some(&phi) => phi,
+            None => {
+                let ty = edit.type_of(ours).unwrap_or(Type::VOID);
+                let phi = edit.at_start(join).phi(ty)?;
+                if let Some(phi) = phi.as_inst() {
+                    edit.add_phi_input(phi, ours, one)?;
+                    edit.add_phi_input(phi, theirs, other)?;
+                }
+                made.insert((ours, theirs), phi);
+                phi
+            }
+        };
+        edit.set_operand(inst, at, phi)?;
+    }
+    let body = edit.body();
+    let first = body.block_insts(join).find(|&inst| body.inst(inst).opcode != Opcode::Phi);
+    let Some(first) = first else { return Ok(()) };
+    for &(inst, twin) in &moves.pairs {
+        edit.move_before(inst, first)?;
+        let joined: SmallVec<[InstId; 2]> = edit
+            .body()
+            .phis(join)
+            .filter(|&phi| edit.phi_input(phi, one) == Some(inst.into()))
+            .collect();
+        for phi in joined {
+            edit.replace(phi, inst)?;
+        }
+        stand_for(edit, inst, twin)?;
+        edit.replace(twin, inst)?;
+    }
+    Ok(())
+}
+
+fn search(db: &Database, function: FunctionInput) -> Vec<Moves> {
+    let code = Code::of(db, function);
+    let answers = Answers { db, function };
+    let has = |block| code.body.block_insts(block).any(|i| Operation::of(&code, i).is_some());
+    // The sides that lead to a block, by that block.
+    let mut sides: FxHashMap<BlockId, SmallVec<[BlockId; 2]>> = FxHashMap::default();
+    for &block in code.flow.order() {
+        let &[to] = code.flow.successors(block) else { continue };
+        let is_jump = code.body.terminator(block).map(|t| code.body.inst(t).opcode);
+        if is_jump == Some(Opcode::Br) && code.flow.in_degree(to) == 2 && has(block) {
+            sides.entry(to).or_default().push(block);
+        }
+    }
+    let mut all = Vec::new();
+    // A side that changes is no branch of the same plan.
+    let mut touched: FxHashSet<BlockId> = FxHashSet::default();
+    for &join in code.flow.order() {
+        let Some(&[one, other]) = sides.get(&join).map(SmallVec::as_slice) else { continue };
+        if one == other || [join, one, other].iter().any(|block| touched.contains(block)) {
+            continue;
+        }
+        let sides = Sides { code, answers: &answers, join, one, other };
+        if let Some(moves) = sides.moves() {
+            touched.extend([join, one, other]);
+            all.push(moves);
+        }
+    }
+    all
+}
+
+struct Sides<'s, 'a> {
+    code: Code<'a>,
+    answers: &'s Answers<'a>,
+    join: BlockId,
+    one: BlockId,
+    other: BlockId,
+}
+
+/// What an instruction does, whatever its operands are that are no constants.
+#[derive(PartialEq)]
+enum Shape {
+    Computes(Key),
+    /// With alignment and what else an access says.
+    Accesses(Opcode, Type, [u32; 2]),
+}
+
+/// Pairs that move, from the last one upwards.
+#[derive(Default)]
+struct Pairs {
+    list: Vec<(InstId, InstId)>,
+    partner: FxHashMap<InstId, InstId>,
+}
+
+impl Sides<'_, '_> {
+    fn insts(&self, block: BlockId) -> Vec<InstId> {
+        let body = self.code.body;
+        let is_plain = |&inst: &InstId| {
+            let opcode = body.inst(inst).opcode;
+            opcode != Opcode::Phi && !opcode.is_terminator()
+        };
+        body.block_insts(block).filter(is_plain).collect()
+    }
+
+    fn moves(&self) -> Option<Moves> {
+        let (ours, theirs) = (self.insts(self.one), self.insts(self.other));
+        let mut pairs = Pairs::default();
+        let mut end = theirs.len();
+        for (at, &inst) in ours.iter().enumerate().rev().take(INSTRUCTIONS) {
+            let Some(shape) = self.shape(inst) else { continue };
+            let candidates = theirs[..end].iter().enumerate().rev().take(INSTRUCTIONS);
+            let found = candidates.map(|(at, &twin)| (at, twin)).find(|&(place, twin)| {
+                self.shape(twin).as_ref() == Some(&shape)
+                    && self.can_move((inst, twin), (&ours[at + 1..], &theirs[place + 1..]), &pairs)
+            });
+            if let Some((place, twin)) = found {
+                end = place;
+                pairs.list.push((inst, twin));
+                pairs.partner.extend([(inst, twin), (twin, inst)]);
+            }
+        }
+        // Nothing moves for its own sake but convergent operations.
+        let is_operation = |&(inst, _): &(InstId, InstId)| self.operation(inst).is_some();
+        let count = pairs.list.iter().filter(|pair| is_operation(pair)).count();
+        let highest = pairs.list.iter().rposition(is_operation)?;
+        for &(inst, twin) in &pairs.list[highest + 1..] {
+            pairs.partner.remove(&inst);
+            pairs.partner.remove(&twin);
+        }
+        pairs.list.truncate(highest + 1);
+        pairs.list.reverse();
+        let phis = self.phis(&pairs);
+        let mut distinct: Vec<(Value, Value)> = phis
+            .iter()
+            .map(|&(inst, at, theirs)| (self.code.body.operands(inst)[at as usize], theirs))
+            .collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        (distinct.len() <= PHIS * count).then_some(Moves {
+            join: self.join,
+            sides: [self.one, self.other],
+            pairs: pairs.list,
+            phis,
+        })
+    }
+
+    fn operation(&self, inst: InstId) -> Option<Operation> {
+        Operation::of(&self.code, inst)
+    }
+
+    /// What instructions have to have in common, but for operands that are no constants.
+    fn shape(&self, inst: InstId) -> Option<Shape> {
+        let (code, data) = (&self.code, self.code.body.inst(inst));
+        let resolve = |value: Value| match value.kind() {
+            ValueKind::Inst(_) | ValueKind::Arg(_) => {
+                code.context.const_poison(code.type_of(value)).into()
+            }
+            _ => value,
+        };
+        if self.operation(inst).is_some() {
+            return Some(Shape::Computes(Key::of_call(code, inst, &resolve)));
+        }
+        if matches!(data.opcode, Opcode::Load | Opcode::Store) && !code.has_order(inst) {
+            return Some(Shape::Accesses(data.opcode, data.ty, data.words));
+        }
+        Key::of_operation(code, inst, &resolve).map(Shape::Computes)
+    }
+
+    /// Whether a pair may be executed behind what stands after it, and what reads it is there, too.
+    fn can_move(
+        &self,
+        (inst, twin): (InstId, InstId),
+        (ours, theirs): (&[InstId], &[InstId]),
+        pairs: &Pairs,
+    ) -> bool {
+        let body = self.code.body;
+        if let Some(operation) = self.operation(inst) {
+            let legality = self.answers.at(operation.scope);
+            let merged = legality.map(|l| l.merge(node_of(self.one), node_of(self.other)));
+            if !merged.is_some_and(|answer| answer.is_ok()) {
+                return false;
+            }
+        }
+        let operands = body.operands(inst).iter().zip(body.operands(twin));
+        let agree = |(&a, &b): (&Value, &Value)| {
+            a == b
+                || self.can_differ(a)
+                    && self.can_differ(b)
+                    && self.code.type_of(a) == self.code.type_of(b)
+        };
+        if !operands.into_iter().all(agree) {
+            return false;
+        }
+        let passes = |inst: InstId, behind: &[InstId]| {
+            let mut stay = behind.iter().filter(|other| !pairs.partner.contains_key(other));
+            stay.all(|&other| self.passes(inst, other))
+        };
+        let phis_agree = body.phis(self.join).all(|phi| {
+            let reads = |from: BlockId, what: InstId| {
+                body.phi_incoming(phi).any(|(v, b)| b == from && v == Value::from(what))
+            };
+            reads(self.one, inst) == reads(self.other, twin)
+        });
+        phis_agree
+            && passes(inst, ours)
+            && passes(twin, theirs)
+            && self.readers_move(inst, twin, ours, pairs)
+            && self.readers_move(twin, inst, theirs, pairs)
+    }
+
+    /// Whether everything behind an instruction that reads it moves with something that reads its twin.
+    fn readers_move(&self, inst: InstId, twin: InstId, behind: &[InstId], pairs: &Pairs) -> bool {
+        let body = self.code.body;
+        behind.iter().all(|&user| {
+            (0..).zip(body.operands(user)).all(|(at, &operand): (usize, _)| {
+                operand != Value::from(inst)
+                    || pairs
+                        .partner
+                        .get(&user)
+                        .is_some_and(|&other| body.operands(other).get(at) == Some(&twin.into()))
+            })
+        })
+    }
+
+    /// Whether a value may be one of a phi's.
+    fn can_differ(&self, value: Value) -> bool {
+        match value.kind() {
+            ValueKind::Arg(_) => true,
+            // A slot that is chosen is no longer a slot that can be looked through.
+            ValueKind::Inst(inst) => {
+                let data = self.code.body.inst(inst);
+                data.opcode != Opcode::Alloca && data.ty != Type::TOKEN
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an instruction may be executed after one that stands behind it.
+    fn passes(&self, inst: InstId, behind: InstId) -> bool {
+        let code = &self.code;
+        if let Some(operation) = self.operation(inst) {
+            return operation.passes(code, behind);
+        }
+        match code.body.inst(inst).opcode {
+            Opcode::Load => !code.has_side_effects(behind),
+            Opcode::Store => code.is_pure_operation(behind),
+            _ => true,
+        }
+    }
+
+    /// Operands that are different in both sides.
+    fn phis(&self, pairs: &Pairs) -> Vec<(InstId, u32, Value)> {
+        let body = self.code.body;
+        let mut phis = Vec::new();
+        for &(inst, twin) in &pairs.list {
+            for (at, (&a, &b)) in (0..).zip(body.operands(inst).iter().zip(body.operands(twin))) {
+                let moves = a.as_inst().is_some_and(|a| {
+                    pairs.partner.get(&a).is_some_and(|&partner| b == partner.into())
+                });
+                if a != b && !moves {
+                    phis.push((inst, at, b));
+                }
+            }
+        }
+        phis
+    }
+}
