@@ -151,7 +151,7 @@ impl Slots {
         if let Some(&slot) = self.made.get(&(ty, align, space)) {
             return Ok(slot);
         }
-        let slot = match space {
+        let slot = match space.filter(|&space| space != self.space) {
             None => {
                 let Some(entry) = edit.flow().entry() else { return Err(missing("an entry")) };
                 let mut at = edit.at_start(entry);
@@ -159,7 +159,7 @@ impl Slots {
                 at.alloca(ty, self.space)?
             }
             Some(space) => {
-                let slot = self.get_plain(edit, ty, align)?;
+                let slot = self.get(edit, ty, align, None)?;
                 let to = edit.context().ptr_type(space);
                 let Some(inst) = slot.as_inst() else { return Err(missing("a slot")) };
                 edit.after(inst).named("nowhere").addrspacecast(slot, to)?
@@ -167,15 +167,6 @@ impl Slots {
         };
         self.made.insert((ty, align, space), slot);
         Ok(slot)
-    }
-
-    fn get_plain(
-        &mut self,
-        edit: &mut Transaction<'_>,
-        ty: Type,
-        align: u64,
-    ) -> Result<Value, PassError> {
-        self.get(edit, ty, align, None)
     }
 }
 
