@@ -44,7 +44,7 @@
 //! it is seen to vary.
 
 pub mod access;
-mod banks;
+pub mod banks;
 pub(crate) mod expr;
 mod follow;
 pub(crate) mod form;
