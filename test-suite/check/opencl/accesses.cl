@@ -1,14 +1,14 @@
-// PHX011 and PHX012 (with --performance) for waves of 64 lanes.
+// PHX011 and PHX012 (with --performance) for waves of 64 lanes: `slow_` ones have findings at -O2.
 #include "phalanx_opencl.h"
 
-kernel void wrong_column(global const float *matrix, global float *out) {
+kernel void slow_column(global const float *matrix, global float *out) {
   int t = get_local_id(0);
   out[t] = matrix[t * 1024];
 }
 
 // Not at one distance, and as far apart.
 __attribute__((reqd_work_group_size(64, 1, 1)))
-kernel void wrong_shuffled(global const float *matrix, global float *out) {
+kernel void slow_shuffled(global const float *matrix, global float *out) {
   int t = get_local_id(0);
   out[t] = matrix[(t * 37 & 63) * 64];
 }
@@ -21,7 +21,7 @@ kernel void right_shuffled(global const float *row, global float *out) {
 }
 
 __attribute__((reqd_work_group_size(64, 1, 1)))
-kernel void wrong_bank(global float *data) {
+kernel void slow_bank(global float *data) {
   local float tile[64 * 64];
   int t = get_local_id(0);
   tile[t] = data[t];
