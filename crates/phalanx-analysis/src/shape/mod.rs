@@ -44,6 +44,7 @@
 //! it is seen to vary.
 
 pub mod access;
+mod algebra;
 pub mod banks;
 pub(crate) mod expr;
 mod follow;
