@@ -14,7 +14,8 @@ use phalanx::{
     llvm::ModulePrinter,
     report::{
         check::{
-            Checker, Diagnostic, Run, compare, distinct, page, sarif, write_summary, write_text,
+            Checker, Diagnostic, Earlier, LogOptions, Run, compare, distinct, page, sarif,
+            write_summary, write_text,
         },
         diagnostics::SourceText,
     },
@@ -74,13 +75,15 @@ pub(crate) fn run(args: &CheckArgs, terminal: &Terminal) -> anyhow::Result<Statu
         all.push((source, found));
     }
     if let Some(path) = &args.write_baseline {
-        let diagnostics = all.iter().flat_map(|(_, found)| found);
+        let told = |d: &&Diagnostic| d.suppression.is_none();
+        let diagnostics = all.iter().flat_map(|(_, found)| found).filter(told);
         Baseline::of(diagnostics).write(path)?;
         return Ok(worst);
     }
     check.tell(&all)?;
-    let is_error =
-        |(_, found): &(Source, Vec<Diagnostic>)| found.iter().any(|d| d.level == "error");
+    let is_error = |(_, found): &(Source, Vec<Diagnostic>)| {
+        found.iter().any(|d| d.level == "error" && d.suppression.is_none())
+    };
     Ok(worst.max(if all.iter().any(is_error) { Status::Findings } else { Status::Fine }))
 }
 
@@ -172,7 +175,7 @@ impl<'a> Check<'a> {
         for entry in concerned {
             let checker = Checker::new(db, entry.input, &printer, &source.text, &self.files);
             let findings = all(db, entry.input);
-            found.extend(findings.iter().filter_map(|finding| checker.diagnostic(finding)));
+            found.extend(findings.iter().map(|finding| checker.diagnostic(finding)));
         }
         Ok(self.keep(distinct(found)))
     }
@@ -188,18 +191,20 @@ impl<'a> Check<'a> {
         let before = input::read(before)?;
         let mut old = Session::new();
         let Some(old_module) = self.read(&mut old, &before)? else { return Ok(None) };
+        let named =
+            old.functions(old_module).map(|function| (old.name(function), function.input()));
+        let earlier = Earlier::new(old.database(), named);
         let entries = functions::select(session, module.input(), &self.args.function)?;
         let db = session.database();
         let printer = printer(session, module);
         let mut found = Vec::new();
         for entry in entries {
             let name = session.name(phalanx_function(session, module, entry)?);
-            let Some(old_function) = old.function(old_module, &name) else { continue };
-            let findings = compare((old.database(), old_function.input()), (db, entry.input));
+            let findings = compare(&earlier, &name, db, entry.input);
             let checker = Checker::new(db, entry.input, &printer, &source.text, &self.files);
-            found.extend(findings.iter().filter_map(|finding| checker.diagnostic(finding)));
+            found.extend(findings.iter().map(|finding| checker.diagnostic(finding)));
         }
-        Ok(Some(self.keep(found)))
+        Ok(Some(self.keep(distinct(found))))
     }
 
     fn keep(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
@@ -208,7 +213,12 @@ impl<'a> Check<'a> {
             diagnostic.level = level;
             self.levels.is_shown(diagnostic)
         });
-        self.baseline.without(found)
+        self.baseline.mark(&mut found);
+        // Only a log has a way to say that something is known.
+        if self.args.format != CheckFormat::Sarif {
+            found.retain(|diagnostic| diagnostic.suppression.is_none());
+        }
+        found
     }
 
     fn tell(&self, all: &[(Source, Vec<Diagnostic>)]) -> anyhow::Result<()> {
@@ -234,9 +244,15 @@ impl<'a> Check<'a> {
             CheckFormat::Sarif => {
                 let runs: Vec<Run<'_>> = all
                     .iter()
-                    .map(|(source, found)| Run { module: &source.name, diagnostics: found })
+                    .map(|(source, found)| Run {
+                        module: &source.name,
+                        text: &source.text,
+                        diagnostics: found,
+                    })
                     .collect();
-                self.terminal.out(&(serde_json::to_string_pretty(&sarif(&runs))? + "\n"))?;
+                let options = LogOptions { pages: self.levels.pages() };
+                let log = sarif(&runs, &self.files, options);
+                self.terminal.out(&(serde_json::to_string_pretty(&log)? + "\n"))?;
             }
         }
         Ok(())

@@ -39,3 +39,13 @@ extern "C" __global__ void right_allowed(float *data, int n) {
   __syncthreads(); // phalanx: allow(PHX003)
   data[threadIdx.x] = line[threadIdx.x ^ 1];
 }
+
+extern "C" __global__ __attribute__((annotate("phalanx: allow(PHX003)")))
+void right_annotated(float *data, int n) {
+  __shared__ float line[256];
+  if (threadIdx.x >= n)
+    return;
+  line[threadIdx.x] = data[threadIdx.x];
+  __syncthreads();
+  data[threadIdx.x] = line[threadIdx.x ^ 1];
+}

@@ -107,6 +107,25 @@ fn texts() {
     }
 }
 
+/// Barriers that are not simply for all threads of a workgroup.
+#[test]
+fn kinds_of_barriers() {
+    for target in ["nvptx", "amdgcn"] {
+        let name = format!("ll/{target}_barriers.ll");
+        let source = fs::read_to_string(folder().join(&name)).expect("source");
+        let shown = text(&check_in(&folder(), &[&name]).stdout);
+        expect_file![folder().join(format!("expected/{target}_barriers.txt"))].assert_eq(&shown);
+        let found = findings(&folder(), &[&name]);
+        let functions: BTreeSet<&str> =
+            found.iter().map(|finding| finding["function"].as_str().expect("a name")).collect();
+        let words = source.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let wrong: BTreeSet<&str> = words.filter(|word| word.starts_with("wrong_")).collect();
+        let wrong: BTreeSet<&str> = wrong.into_iter().filter(|name| *name != "wrong_").collect();
+        assert_eq!(functions, wrong, "{target}");
+        assert_eq!(found.len(), wrong.len(), "one defect, one finding");
+    }
+}
+
 /// Few false alarms: over our kernels, for both targets, at `-O0` and `-O2`, there are no errors, and a warning has its reasons.
 #[test]
 fn our_kernels_have_no_errors() {
@@ -158,6 +177,40 @@ fn comparisons() {
     }
 }
 
+/// What clang's optimizer does to our kernels is no change for the worse: `-O0` held against `-O2`.
+#[test]
+fn optimized_kernels_are_no_worse() {
+    let manifest = Manifest::read().expect("manifest");
+    let Some(compiler) = manifest.compiler() else { return };
+    let folder = built().join("kernels");
+    let variants = variants(&manifest);
+    let pairs: Vec<(&Variant, &Variant)> = variants
+        .iter()
+        .filter(|variant| variant.level == "-O0")
+        .filter_map(|before| {
+            let is_after = |after: &&Variant| {
+                (&after.file, &after.target) == (&before.file, &before.target)
+                    && after.level == "-O2"
+            };
+            Some((before, variants.iter().find(is_after)?))
+        })
+        .collect();
+    assert!(pairs.len() > 50, "{}", pairs.len());
+    let worse: Vec<String> = pairs
+        .par_iter()
+        .flat_map_iter(|(before, after)| {
+            let file = |variant| {
+                let file = manifest.compile(&compiler, variant, &folder);
+                file.unwrap_or_else(|error| panic!("{error:#}")).to_string_lossy().into_owned()
+            };
+            let arguments = ["--level", "warning", "--against", &file(before), &file(after)];
+            let found = findings(manifest.folder(), &arguments);
+            found.into_iter().map(|finding| format!("{}: {finding:#}", after.name()))
+        })
+        .collect();
+    assert!(worse.is_empty(), "{}", worse.join("\n"));
+}
+
 /// A file with one early exit: a note by itself.
 fn guarded(folder: &Path) -> PathBuf {
     let path = folder.join("guarded.ll");
@@ -191,6 +244,16 @@ fn levels_and_statuses() {
     assert_eq!(run(&["--allow", "PHX003"]), is(0, "nothing found"));
     fs::write(folder.path().join("phalanx.toml"), "[check]\nforbid = []\n").expect("file");
     assert_eq!(run(&[]).0, Some(2));
+    for (text, expected) in [
+        ("rules = [\"PHX003\"], function = \"guard*\"", "nothing found"),
+        ("rules = [\"PHX003\"], function = \"guard\"", "1 note"),
+        ("rules = [\"PHX001\"]", "1 note"),
+        ("rules = [\"PHX003\"], file = \"vendor/*\"", "1 note"),
+    ] {
+        let text = format!("[check]\nexcept = [{{ {text} }}]\n");
+        fs::write(folder.path().join("phalanx.toml"), &text).expect("file");
+        assert_eq!(run(&[]), is(0, expected), "{text}");
+    }
     fs::write(folder.path().join("phalanx.toml"), "[check]\nlevel = \"error\"\n").expect("file");
     assert_eq!(run(&[]), is(0, "nothing found"));
     assert_eq!(check_in(folder.path(), &["no-such-file.ll"]).status, Some(2));
@@ -235,7 +298,9 @@ fn baselines() {
     assert_eq!(known(&format!("; a line more\n\n{source}")), 0, "places may change");
     assert_eq!(known(&source.replace("@guarded(", "@other(")), 1, "another function");
     let barrier = "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
-    assert_eq!(known(&source.replace(barrier, &barrier.repeat(2))), 1, "one more of the same");
+    assert_eq!(known(&source.replace(barrier, &barrier.repeat(2))), 0, "the same defect");
+    let again = source[source.find("define").expect("a kernel")..].replace("@guarded(", "@more(");
+    assert_eq!(known(&format!("{source}\n{again}")), 1, "one more in another function");
 }
 
 /// The log of a run with everything in it, against what the format demands.
@@ -255,6 +320,49 @@ fn sarif() {
     crate::sarif_format::validate(&log);
     let results = log["runs"][0]["results"].as_array().expect("results");
     assert!(results.len() > 10, "{}", results.len());
+    assert!(results.iter().any(|result| result["suppressions"][0]["kind"] == "inSource"));
+    // Each flow begins where threads get their index, or in memory, and ends at the operation.
+    for result in results.iter().filter(|result| result["level"] == "error") {
+        let flow = &result["codeFlows"][0]["threadFlows"][0]["locations"];
+        let flow = flow.as_array().unwrap_or_else(|| panic!("no flow in {result:#}"));
+        let last = &flow.last().expect("a step")["location"]["physicalLocation"];
+        assert_eq!(*last, result["locations"][0]["physicalLocation"]);
+    }
+    // The schema is one that can say no.
+    let wrong = |change: fn(&mut Value)| {
+        let mut log = log.clone();
+        change(&mut log);
+        crate::sarif_format::faults(&log).len()
+    };
+    assert_ne!(wrong(|log| log["runs"][0]["results"][0]["level"] = "fatal".into()), 0);
+    assert_ne!(wrong(|log| log["runs"][0]["resultz"] = "".into()), 0);
+    assert_ne!(wrong(|log| log["runs"][0]["results"][0]["message"] = Value::Null), 0);
+    let pages = |log: &mut Value| {
+        log["runs"][0]["tool"]["driver"]["rules"][0]["helpUri"] = "no address".into();
+    };
+    assert_ne!(wrong(pages), 0);
+}
+
+/// What a baseline and a file of levels do to a log.
+#[test]
+fn sarif_of_what_is_known() {
+    let folder = tempfile::tempdir().expect("folder");
+    guarded(folder.path());
+    check_in(folder.path(), &["--write-baseline", "known.json", "guarded.ll"]);
+    fs::write(
+        folder.path().join("phalanx.toml"),
+        "[check]\npages = \"https://example.org/rules\"\n",
+    )
+    .expect("file");
+    let arguments = ["--format", "sarif", "--baseline", "known.json", "--deny", "all"];
+    let outcome = check_in(folder.path(), &[&arguments[..], &["guarded.ll"]].concat());
+    assert_eq!(outcome.status, Some(0), "what is known is no error");
+    let log: Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
+    crate::sarif_format::validate(&log);
+    let run = &log["runs"][0];
+    assert_eq!(run["results"][0]["suppressions"][0]["kind"], "external");
+    let rule = &run["tool"]["driver"]["rules"][0];
+    assert_eq!(rule["helpUri"], "https://example.org/rules/PHX001.md");
 }
 
 #[test]
@@ -265,6 +373,31 @@ fn watching() {
     let shown = text(&outcome.stdout);
     assert!(shown.contains("1 note\nguarded.ll: read in "), "{shown}");
     assert!(shown.contains(" ms, checked in "), "{shown}");
+}
+
+/// What pages show is what is printed, for the kernel that they name.
+#[test]
+fn outputs_that_pages_show() {
+    let docs = phalanx_test_suite::folder().join("../docs/diagnostics");
+    let mut count = 0;
+    for entry in fs::read_dir(&docs).expect("folder") {
+        let path = entry.expect("entry").path();
+        let page = fs::read_to_string(&path).expect("page");
+        for part in page.split("\n$ phalanx ").skip(1) {
+            let shown = part.split("```").next().unwrap_or_default();
+            let (command, shown) = shown.split_once('\n').expect("a command, then what it prints");
+            let arguments: Vec<&str> = command.split_whitespace().collect();
+            let file = arguments.last().expect("a file").trim_start_matches("check/");
+            let stem = file.split('.').next().unwrap_or_default();
+            let expected = fs::read_dir(folder().join("expected")).expect("folder");
+            let mut texts = expected.map(|e| fs::read_to_string(e.expect("entry").path()));
+            let is_printed = texts.any(|text| text.expect("text").contains(shown.trim_end()));
+            assert!(is_printed, "{}: {stem}: {shown}", path.display());
+            assert!(shown.contains(&file.replace(".ll", "")), "{}: {file}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count >= 10, "{count}");
 }
 
 /// Every code has a page that says what there is to say, and every page a code.

@@ -1,14 +1,14 @@
 //! Accesses of memory that take longer than they had to.
 //!
-//! Global memory is fetched in sectors of 32 bytes. Lanes of a wave whose addresses lie `n` bytes apart touch more of them than the
-//! bytes that they want fill. An access is reported when less than half of what is fetched is used ([`Rule::UncoalescedAccess`]).
+//! Global memory is fetched in sectors of 32 bytes. An access is reported when its lanes touch so many that less than half of what is fetched is used
+//! ([`Rule::UncoalescedAccess`]).
 //!
-//! Workgroup memory has 32 banks of 4 bytes; as many lanes as fill them once are served together, lanes that want different words of one bank one after the
-//! other. At a distance of `n` words of the size of the access, that is the greatest common divisor of `n` and the number of such words
-//! ([`Rule::BankConflict`]).
+//! Workgroup memory is divided into banks: lanes that are served together and want different words of one bank are served one after the other
+//! ([`Rule::BankConflict`]; [`banks`] says how many that are).
 //!
-//! Only accesses with a constant distance between lanes are reported: one that goes anywhere depends on data, and there is nothing to be said of it. What lanes
-//! touch is found by [`shape::access`](crate::shape::access). O(accesses).
+//! What lanes touch is found by [`shape::access`](crate::shape::access). Where it knows the lanes of each wave, its counts are taken, whatever
+//! the pattern. Otherwise only accesses with a constant distance between lanes are reported; where the width of waves is not known, for waves of 32 and of 64 lanes. An
+//! access that goes anywhere depends on data, and there is nothing to be said of it. O(accesses × lanes).
 
 use phalanx_ir::{Opcode, Type, Value, ValueKind, constant::ConstKind};
 use phalanx_target::{Scope, SourceSet, SpaceKind, address_space::AddressSpace};
@@ -16,22 +16,36 @@ use phalanx_target::{Scope, SourceSet, SpaceKind, address_space::AddressSpace};
 use super::{Facts, Finding, Level, Rule};
 use crate::affect::User;
 use crate::lower::Numbering;
-use crate::shape::access::{Access, Pattern};
+use crate::shape::{
+    access::{Access, Pattern, fewest_sectors},
+    banks,
+};
 
 /// Bytes that are fetched together.
-const SECTOR: u64 = 32;
-/// Bytes of all banks.
-const BANKS: u64 = 128;
+const SECTOR: u32 = 32;
+/// Widths of waves that there are.
+const WIDTHS: [u32; 2] = [32, 64];
 
 /// What an access costs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccessCost {
-    /// Bytes from one lane to the next.
-    pub stride: i64,
+    /// Bytes from one lane to the next, if that is the same for all.
+    pub stride: Option<i64>,
     /// Bytes that a lane wants.
     pub size: u32,
-    /// Sectors that a wave touches; for workgroup memory, how many lanes want one bank at a time.
-    pub count: u64,
+    /// For the width of waves, or for those that there are.
+    pub waves: [Option<WaveCost>; 2],
+}
+
+/// What an access costs a wave: sectors of global memory that it touches, or how often lanes of it are served by workgroup memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WaveCost {
+    /// Lanes of the wave.
+    pub lanes: u32,
+    /// How many it takes.
+    pub count: u32,
+    /// How many it would take at best.
+    pub least: u32,
 }
 
 /// Findings about accesses, in the order of the function.
@@ -41,39 +55,73 @@ pub fn findings(facts: Facts<'_>, accesses: &[Access]) -> Vec<Finding> {
 }
 
 fn finding(facts: Facts<'_>, access: &Access) -> Option<Finding> {
-    let Pattern::Strided(stride) = access.pattern else { return None };
     let body = facts.code.body;
     let address = match body.inst(access.inst).opcode {
         Opcode::Load | Opcode::AtomicRmw | Opcode::CmpXchg => body.operands(access.inst)[0],
         Opcode::Store => body.operands(access.inst)[1],
         _ => return None,
     };
-    let distance = stride.unsigned_abs();
-    let (rule, count) = match space(facts, address)? {
-        SpaceKind::Global => {
-            let lanes = u64::from(facts.launch.wave_width.unwrap_or(32));
-            let wanted = lanes * u64::from(access.size);
-            let span = lanes.saturating_sub(1).checked_mul(distance)?;
-            let most = span.saturating_add(u64::from(access.size)).div_ceil(SECTOR);
-            let sectors = access.sectors.map_or(most.min(lanes), u64::from);
-            (sectors * SECTOR > 2 * wanted).then_some((Rule::UncoalescedAccess, sectors))?
-        }
-        SpaceKind::Workgroup => {
-            let size = u64::from(access.size);
-            let is_word = matches!(size, 4 | 8 | 16) && distance.is_multiple_of(size);
-            let conflicts = if is_word { gcd(distance / size, BANKS / size) } else { 1 };
-            (conflicts > 1).then_some((Rule::BankConflict, conflicts))?
-        }
+    let cost: fn(&Access, u32) -> Option<(WaveCost, bool)>;
+    let rule;
+    match space(facts, address)? {
+        SpaceKind::Global => (rule, cost) = (Rule::UncoalescedAccess, sectors),
+        SpaceKind::Workgroup => (rule, cost) = (Rule::BankConflict, servings),
         _ => return None,
+    }
+    let waves = match facts.launch.wave_width {
+        Some(width) => [cost(access, width), None],
+        None => WIDTHS.map(|width| cost(access, width)),
+    };
+    waves.iter().flatten().find(|(_, is_slow)| *is_slow)?;
+    let stride = match access.pattern {
+        Pattern::Strided(stride) => Some(stride),
+        _ => None,
     };
     let numbering = Numbering::new(facts.code.header);
     let user = User::value(numbering.inst(access.inst));
     let sources = numbering.operand(address).map(|value| facts.divergence.at_use(value, user));
+    let waves = waves.map(|wave| wave.map(|(cost, _)| cost));
     Some(Finding {
         sources: sources.unwrap_or(SourceSet::EMPTY) & facts.varying(Scope::Wave),
-        access: Some(AccessCost { stride, size: access.size, count }),
+        access: Some(AccessCost { stride, size: access.size, waves }),
         ..Finding::new(rule, Level::Note, access.inst, Scope::Wave)
     })
+}
+
+/// Sectors, and whether less than half of them is used. A base that could be more fortunate is given the benefit of the doubt.
+fn sectors(access: &Access, lanes: u32) -> Option<(WaveCost, bool)> {
+    let wanted = lanes.checked_mul(access.size)?;
+    let count = match (access.pattern, access.sectors) {
+        (Pattern::Strided(stride), _) => {
+            fewest_sectors(&strided(stride, lanes), access.size, access.align)
+        }
+        // As many as the least fortunate base has, which is one more, as a rule.
+        (Pattern::Gather, Some(most)) => most.saturating_sub(1),
+        _ => return None,
+    };
+    let cost = WaveCost { lanes, count, least: wanted.div_ceil(SECTOR) };
+    Some((cost, count.saturating_mul(SECTOR) > wanted.saturating_mul(2)))
+}
+
+/// How often lanes are served, and whether some wait because of a conflict.
+fn servings(access: &Access, lanes: u32) -> Option<(WaveCost, bool)> {
+    let groups = lanes.div_ceil(banks::served_together(access.size));
+    let degree = match (access.bank_degree, access.pattern) {
+        (Some(degree), _) => degree,
+        (None, Pattern::Strided(stride)) => {
+            // The base of the memory is not known, and an access as aligned as is stated.
+            let align = if stride % 4 == 0 { access.align } else { 1 };
+            banks::degree(&strided(stride, lanes), access.size, align)
+        }
+        _ => return None,
+    };
+    let cost = WaveCost { lanes, count: groups.saturating_mul(degree), least: groups };
+    Some((cost, degree > 1))
+}
+
+/// Offsets of lanes that are so many bytes apart.
+fn strided(stride: i64, lanes: u32) -> Vec<i64> {
+    (0..i64::from(lanes)).map(|lane| lane.wrapping_mul(stride)).collect()
 }
 
 /// Where an address points to, as far as it says so or what it is made from does. The generic space is taken for global memory: the arguments of
@@ -115,11 +163,4 @@ fn type_of(facts: Facts<'_>, value: Value) -> Option<Type> {
         ValueKind::Const(constant) => Some(facts.code.context.const_data(constant).ty),
         _ => None,
     }
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }

@@ -1,5 +1,7 @@
 //! Barriers that not all threads of a workgroup execute.
 //!
+//! What is said here of workgroups holds for other barriers with the threads in their place that have to come together: [`kinds`](super::kinds).
+//!
 //! # Definition
 //!
 //! A barrier is passed when all threads of the workgroup that have not ended wait at it. So a kernel hangs, or, where barriers are counted, goes
@@ -45,11 +47,11 @@ use phalanx_ir::{GlobalName, InstId, Opcode, Value, flow::block_of};
 use phalanx_target::{Scope, SourceSet, intrinsics::Location};
 
 use super::{
-    Facts, Finding, Geometry, Level, Rule,
+    Facts, Finding, Geometry, Level, Rule, kinds,
     launch::harmless,
     rounds,
     sites::{Site, SiteKind, called, intrinsic, waits},
-    witness::witness,
+    witness::{Decision, decision, witness},
 };
 
 /// Findings about barriers, one for each at most.
@@ -127,13 +129,12 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn site(&self, site: &Site) -> Option<Finding> {
-        let (scope, callee) = match site.kind {
-            SiteKind::Barrier { barrier, .. } if barrier.partial => return None,
-            SiteKind::Barrier { barrier, .. } => (barrier.scope, None),
-            SiteKind::Call(name) => (Scope::Workgroup, Some(name)),
-            SiteKind::Unknown | SiteKind::Group { .. } => return None,
-        };
         let facts = self.facts;
+        let scope = kinds::together(facts, site, self.waiting)?;
+        let callee = match site.kind {
+            SiteKind::Call(name) => Some(name),
+            _ => None,
+        };
         let mut deciding = if !self.ending.contains(site.block.index()) {
             let before = backwards(facts, [site.block]);
             facts.cfg.nodes().filter(|node| before.contains(node.index())).collect()
@@ -193,18 +194,28 @@ impl Check<'_> {
             Rule::DivergentBarrier
         };
         let is_together = !facts.controlled[branch.index()].intersects(facts.varying(scope));
-        let witness = (rule != Rule::BarrierAfterExit && is_together && scope == Scope::Workgroup)
+        let is_near = scope <= Scope::Workgroup;
+        let is_for_rows = scope == Scope::Wave
+            && decision(facts, branch, Scope::Wave) == Decision::TogetherInRows;
+        let witness = (rule != Rule::BarrierAfterExit && is_together && is_near && !is_for_rows)
             .then(|| {
                 let comes = |node: Node| coming.contains(&node);
-                witness(facts, branch, false, comes, |node| missing.contains(&node))
+                let in_wave = scope == Scope::Wave;
+                witness(facts, branch, in_wave, comes, |node| missing.contains(&node))
             })
             .flatten();
         let level = match rule {
             Rule::BarrierAfterExit => Level::Note,
+            _ if is_for_rows => Level::Note,
             _ if witness.is_some_and(|witness| witness.is_certain) => Level::Error,
             _ => likely(facts, sources),
         };
         let mut safe = harmless(sources, scope, facts.launch);
+        if let Some(width) = facts.launch.wave_width.filter(|_| is_for_rows) {
+            let rows = Geometry::RowsOfWaves(width);
+            safe.retain(|other| *other != rows);
+            safe.insert(0, rows);
+        }
         if let Some(witness) = witness {
             // The first thread that is different stands behind those that agree.
             let last = witness.comes.iter().zip(&witness.stays_away).map(|(a, b)| (*a).max(*b));

@@ -48,7 +48,8 @@ pub fn harmless(sources: SourceSet, scope: Scope, known: &LaunchFacts) -> Vec<Ge
     }
     let dimensions = [SourceSet::X, SourceSet::Y, SourceSet::Z];
     let concerned = dimensions.map(|source| sources.intersects(source & varying(scope, known)));
-    let can_be_one = (0..3).all(|axis| !concerned[axis] || is_open(axis));
+    // One thread along x is no launch that anybody wants.
+    let can_be_one = !concerned[0] && (0..3).all(|axis| !concerned[axis] || is_open(axis));
     if concerned != [false; 3] && can_be_one {
         let mut facts = known.clone();
         for axis in (0..3).filter(|&axis| concerned[axis]) {
@@ -81,9 +82,7 @@ pub fn findings(facts: Facts<'_>) -> Vec<Finding> {
         let Some(inst) = facts.code.body.terminator(block).filter(|_| !sources.is_empty()) else {
             continue;
         };
-        let mut safe = harmless(sources, Scope::Wave, facts.launch);
-        // One thread along x is no launch that anybody wants.
-        safe.retain(|geometry| !matches!(geometry, Geometry::OneAlong([true, ..])));
+        let safe = harmless(sources, Scope::Wave, facts.launch);
         if !safe.is_empty() {
             found.push(unstated(facts, inst, sources, safe));
         }

@@ -9,6 +9,8 @@
 //! | module | rules |
 //! |---|---|
 //! | [`barriers`] | barriers that not all threads of a workgroup execute |
+//! | [`kinds`] | which threads a barrier is for, and how many |
+//! | `split` | arrivals at barriers and waits for them |
 //! | [`members`] | operations of a wave: who takes part, and who was expected to |
 //! | [`accesses`] | accesses of memory that take longer than they had to |
 //! | [`spaces`] | accesses that cannot be right where the address leads |
@@ -21,17 +23,20 @@
 //!
 //! - A kernel without a finding about barriers, that calls nothing unknown and uses no barrier of some threads only, does not hang at a
 //!   barrier, in the model in which threads that have ended are not waited for ([`barriers`] has the argument).
-//! - An *error* names two threads, found by evaluation, of which one comes to the operation and the other does not.
-//!   Everything else is at most a warning: facts about divergence are upper bounds.
+//! - An *error* names two threads, found by evaluation, of which one comes to the operation and the other does not; or a number that no launch
+//!   fits; or an order of operations that all ways through a function have. Everything else is at most a warning: facts about divergence are upper
+//!   bounds.
 //! - A function has at most one finding per rule and instruction; they are in the order of the text.
 
 pub mod accesses;
 pub mod barriers;
+pub mod kinds;
 pub mod launch;
 pub mod members;
 mod rounds;
 mod sites;
 pub mod spaces;
+mod split;
 mod witness;
 
 use phalanx_graph::{Cfg, ControlDependence, Cycles, Node, PostDomTree};
@@ -41,7 +46,8 @@ use phalanx_target::{LaunchFacts, Scope, SourceSet, Target, varying};
 use crate::divergence::Divergence;
 use crate::lower::Code;
 
-pub use accesses::AccessCost;
+pub use accesses::{AccessCost, WaveCost};
+pub use kinds::CountFault;
 pub use launch::Geometry;
 pub use sites::{Callee, has_barrier};
 use witness::Decision;
@@ -116,6 +122,10 @@ rules! {
     MissingMembers "PHX006" "missing-members" "the mask names threads that may not take part",
     /// A branch that would be uniform if more were said of launches.
     UnstatedLaunch "PHX007" "unstated-launch" "branch that is uniform for some launches",
+    /// A barrier that waits for a number of threads that cannot come.
+    WrongBarrierCount "PHX008" "barrier-count" "a barrier waits for a number of threads that cannot come",
+    /// Arrivals at a split barrier and waits for it that do not take turns.
+    UnpairedBarrier "PHX009" "unpaired-barrier" "arrivals at a barrier and waits for it do not take turns",
     /// Lanes of a wave that touch global memory far apart.
     UncoalescedAccess "PHX011" "uncoalesced-access" "lanes of a wave access global memory far apart",
     /// Lanes of a wave that meet in one bank of workgroup memory.
@@ -135,6 +145,25 @@ rules! {
 }
 
 impl Rule {
+    /// The level that its findings have as a rule: the highest that does not need two threads named.
+    #[must_use]
+    pub const fn usual_level(self) -> Level {
+        match self {
+            Rule::BarrierBecameDivergent | Rule::WrongBarrierCount => Level::Error,
+            Rule::DivergentBarrier
+            | Rule::BarrierInDivergentLoop
+            | Rule::UnmatchedBarriers
+            | Rule::MissingMembers
+            | Rule::UnpairedBarrier
+            | Rule::GroupChanged => Level::Warning,
+            Rule::BarrierAfterExit
+            | Rule::DivergentGroupOperation
+            | Rule::UnstatedLaunch
+            | Rule::UncoalescedAccess
+            | Rule::BankConflict => Level::Note,
+        }
+    }
+
     /// The rule with a code or a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Rule> {
@@ -170,6 +199,8 @@ pub struct Finding {
     pub access: Option<AccessCost>,
     /// Addresses that lead where they should not, where that is what it is about.
     pub leads: Vec<spaces::Lead>,
+    /// Why no launch has the threads that a barrier waits for, where that is what it is about.
+    pub fault: Option<CountFault>,
 }
 
 impl Finding {
@@ -189,6 +220,7 @@ impl Finding {
             safe: Vec::new(),
             access: None,
             leads: Vec::new(),
+            fault: None,
         }
     }
 }
@@ -306,6 +338,8 @@ pub fn is_concerned(code: Code<'_>, callee: &dyn Fn(GlobalName) -> Callee) -> bo
 pub fn findings(facts: Facts<'_>) -> Vec<Finding> {
     let sites = sites::sites(facts.code, facts.callee);
     let mut found = barriers::findings(facts, &sites);
+    found.extend(kinds::counts(facts, &sites));
+    found.extend(split::findings(facts, &sites));
     found.extend(members::findings(facts, &sites));
     // Sites are in the order of the text.
     let order = |finding: &Finding| sites.iter().position(|site| site.inst == finding.inst);

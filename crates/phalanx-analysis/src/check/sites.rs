@@ -10,6 +10,7 @@ use phalanx_target::{
     intrinsics::{self, Barrier, BarrierPhase, Intrinsic},
 };
 
+use super::kinds;
 use crate::lower::Code;
 
 /// What a function that is called does, as far as barriers are concerned.
@@ -34,8 +35,8 @@ pub(super) struct Site {
 /// What it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SiteKind {
-    /// A barrier. The number is none where the target has none or it is no constant.
-    Barrier { barrier: Barrier, number: Option<u64> },
+    /// A barrier. The number, and that of the threads that it is for, is none where the target has none or it is no constant.
+    Barrier { barrier: Barrier, number: Option<u64>, threads: Option<u64> },
     /// A call of a function with a barrier in it.
     Call(GlobalName),
     /// A call of a function in which there may be one.
@@ -64,11 +65,16 @@ pub(super) fn sites(code: Code<'_>, callee: &dyn Fn(GlobalName) -> Callee) -> Ve
     sites
 }
 
-/// Whether a function has a barrier of more than a wave in its own code. O(instructions).
+/// Whether a function has a barrier in its own code for which others wait: one of all threads of a workgroup or more. O(instructions).
 #[must_use]
 pub fn has_barrier(code: Code<'_>) -> bool {
     let silent = |_| Callee::Silent;
-    sites(code, &silent).iter().any(|site| matches!(site.kind, SiteKind::Barrier { .. }))
+    sites(code, &silent).iter().any(|site| match site.kind {
+        SiteKind::Barrier { barrier, .. } => {
+            !barrier.partial && barrier.phase != BarrierPhase::Wait
+        }
+        _ => false,
+    })
 }
 
 fn kind(code: Code<'_>, inst: InstId, callee: &dyn Fn(GlobalName) -> Callee) -> Option<SiteKind> {
@@ -91,11 +97,7 @@ fn kind(code: Code<'_>, inst: InstId, callee: &dyn Fn(GlobalName) -> Callee) -> 
             // One that takes a mask names its members in it; one without orders code only.
             return barrier.partial.then_some(SiteKind::Group { members: Some(0) });
         }
-        let number = code.body.call_args(inst).first();
-        return Some(SiteKind::Barrier {
-            barrier,
-            number: number.and_then(|&number| integer(code, number)),
-        });
+        return Some(kinds::of_call(code, inst, intrinsic, barrier));
     }
     let members = match info.result {
         Transfer::Collective { mask }

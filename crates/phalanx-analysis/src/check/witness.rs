@@ -128,7 +128,7 @@ pub(super) fn decision(facts: Facts<'_>, branch: Node, scope: Scope) -> Decision
 }
 
 /// The size of all workgroups, when that is known and not beyond bounds.
-fn exact_size(launch: &LaunchFacts) -> Option<[u32; 3]> {
+pub(super) fn exact_size(launch: &LaunchFacts) -> Option<[u32; 3]> {
     let size = [0, 1, 2].map(|axis| launch.extent_divisor(axis));
     let is_exact = (0..3).all(|axis| launch.max_extent(axis) == size[axis]);
     let product: u64 = size.iter().map(|&n| u64::from(n)).product();

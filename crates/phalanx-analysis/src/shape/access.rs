@@ -549,14 +549,30 @@ fn alignment(rest: &Rest) -> u64 {
 
 /// The largest number of segments that lanes at these offsets can touch, wherever the rest of the address puts them.
 fn touched(lanes: &[i64], rest: &Rest, size: u32, align: u64, segment: u64) -> u32 {
-    let step = alignment(rest).min(segment);
+    counts(lanes, alignment(rest), size, align, segment).max().unwrap_or(0)
+}
+
+/// The smallest number of sectors of 32 bytes that lanes at these offsets can touch, from any base for which their addresses are aligned.
+#[must_use]
+pub fn fewest_sectors(lanes: &[i64], size: u32, align: u64) -> u32 {
+    counts(lanes, 1, size, align, 32).min().unwrap_or(0)
+}
+
+/// How many segments lanes at these offsets touch, for each base that is a multiple of `step` and aligns the first of them.
+fn counts(
+    lanes: &[i64],
+    step: u64,
+    size: u32,
+    align: u64,
+    segment: u64,
+) -> impl Iterator<Item = u32> {
     let align = align.clamp(1, segment);
-    let mut most = 0;
-    for base in (0..segment).step_by(step as usize) {
-        // Addresses are as aligned as they must be.
-        if base.wrapping_add(lanes[0] as u64) % align != 0 {
-            continue;
-        }
+    // Addresses are as aligned as they must be.
+    let is_aligned = move |base: &u64| {
+        lanes.first().is_some_and(|&lane| base.wrapping_add(lane as u64) % align == 0)
+    };
+    let bases = (0..segment).step_by(step.min(segment) as usize).filter(is_aligned);
+    bases.map(move |base| {
         let mut found: Vec<u64> = Vec::with_capacity(lanes.len());
         for &offset in lanes {
             let first = base.wrapping_add(offset as u64);
@@ -565,7 +581,6 @@ fn touched(lanes: &[i64], rest: &Rest, size: u32, align: u64, segment: u64) -> u
         }
         found.sort_unstable();
         found.dedup();
-        most = most.max(found.len() as u32);
-    }
-    most
+        found.len() as u32
+    })
 }

@@ -18,10 +18,17 @@ const BANKS: u64 = 32;
 /// Bytes of a bank's word.
 const WORD: u64 = 4;
 
+/// How many lanes are served together that access so many bytes each.
+#[must_use]
+pub fn served_together(size: u32) -> u32 {
+    (BANKS * WORD / u64::from(size.max(1))).clamp(1, BANKS) as u32
+}
+
 /// The degree of lanes at these offsets, which access so many bytes each, from a base that is a multiple of `align`.
-pub(super) fn degree(lanes: &[i64], size: u32, align: u64) -> u32 {
+#[must_use]
+pub fn degree(lanes: &[i64], size: u32, align: u64) -> u32 {
+    let together = served_together(size) as usize;
     let size = u64::from(size.max(1));
-    let together = (BANKS * WORD / size).clamp(1, BANKS) as usize;
     let step = align.clamp(1, WORD);
     let mut most = 0;
     // Whole words more turn the banks round.

@@ -45,7 +45,7 @@
 
 pub mod access;
 mod algebra;
-mod banks;
+pub mod banks;
 pub(crate) mod expr;
 mod follow;
 pub(crate) mod form;

@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use anyhow::Context as _;
-use phalanx::report::check::Diagnostic;
+use phalanx::report::check::{Diagnostic, Suppression};
 use serde_json::{Value, json};
 
 /// How many findings there are of each fingerprint.
@@ -49,17 +49,17 @@ impl Baseline {
         std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// What is not known.
-    pub(super) fn without(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    /// Marks what is known.
+    pub(super) fn mark(&self, found: &mut [Diagnostic]) {
         let mut left: BTreeMap<&str, u64> =
             self.known.iter().map(|(f, (count, ..))| (f.as_str(), *count)).collect();
-        found.retain(|diagnostic| match left.get_mut(diagnostic.fingerprint.as_str()) {
-            Some(count) if *count > 0 => {
+        for diagnostic in found.iter_mut().filter(|d| d.suppression.is_none()) {
+            if let Some(count) = left.get_mut(diagnostic.fingerprint.as_str())
+                && *count > 0
+            {
                 *count -= 1;
-                false
+                diagnostic.suppression = Some(Suppression::Baseline);
             }
-            _ => true,
-        });
-        found
+        }
     }
 }

@@ -6,6 +6,8 @@
 //! warn = ["divergent-group-operation"] # a warning
 //! allow = ["PHX007"]                   # not reported
 //! level = "warning"                    # nothing below this is reported
+//! except = [{ rules = ["PHX003"], function = "legacy_*", file = "vendor/*" }] # allowed there
+//! pages = "https://example.org/rules"  # where the pages of rules are published: for SARIF
 //! ```
 //!
 //! The file is `phalanx.toml` in the current folder or the nearest one above that has it, or what `--config` names. For one rule the command line
@@ -20,6 +22,8 @@ use crate::args::{CheckArgs, LevelArg};
 
 /// The name of the file.
 const FILE: &str = "phalanx.toml";
+/// What it may say.
+const KEYS: [&str; 6] = ["deny", "warn", "allow", "level", "except", "pages"];
 
 /// What becomes of the findings of each rule.
 #[derive(Debug, Default)]
@@ -27,6 +31,57 @@ pub(super) struct Levels {
     /// From the strongest statement on.
     stated: Vec<(Rule, Option<&'static str>)>,
     least: Option<&'static str>,
+    pages: Option<String>,
+    exceptions: Vec<Exception>,
+}
+
+/// Where rules are allowed. A name that ends in `*` stands for all that begin like it; one that is not stated, for all.
+#[derive(Debug)]
+struct Exception {
+    rules: Vec<Rule>,
+    function: Option<String>,
+    file: Option<String>,
+}
+
+impl Exception {
+    fn read(value: &toml::Value) -> anyhow::Result<Exception> {
+        let table = value.as_table().context("`check.except` holds what is no table")?;
+        if let Some(key) = table.keys().find(|k| !["rules", "function", "file"].contains(&&***k)) {
+            bail!("`check.except.{key}` is not known");
+        }
+        let name = |key: &str| match table.get(key) {
+            None => Ok(None),
+            Some(name) => match name.as_str() {
+                Some(name) => Ok(Some(name.to_owned())),
+                None => bail!("`check.except.{key}` is no string"),
+            },
+        };
+        let rules = table.get("rules").and_then(toml::Value::as_array);
+        let rules = rules.context("`check.except` has no list `rules`")?.iter().map(|rule| {
+            let name = rule.as_str().context("`check.except.rules` holds what is no string")?;
+            Rule::from_name(name).with_context(|| format!("no rule is called {name}"))
+        });
+        let rules: anyhow::Result<Vec<Rule>> = rules.collect();
+        Ok(Exception { rules: rules?, function: name("function")?, file: name("file")? })
+    }
+
+    fn is_about(&self, diagnostic: &Diagnostic) -> bool {
+        let location = &diagnostic.location;
+        let files = location.source.iter().chain(&location.inlined_at).map(|place| &*place.file);
+        let is_file = |pattern: &String| {
+            files.clone().any(|file| matches(pattern, file.trim_start_matches("./")))
+        };
+        self.rules.iter().any(|rule| rule.code() == diagnostic.code)
+            && self.function.as_ref().is_none_or(|name| matches(name, &diagnostic.function))
+            && self.file.as_ref().is_none_or(is_file)
+    }
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == pattern,
+    }
 }
 
 impl Levels {
@@ -64,9 +119,7 @@ impl Levels {
         let table: toml::Table = text.parse()?;
         let Some(check) = table.get("check") else { return Ok(()) };
         let check = check.as_table().context("`check` is no table")?;
-        if let Some(key) =
-            check.keys().find(|k| !["deny", "warn", "allow", "level"].contains(&&***k))
-        {
+        if let Some(key) = check.keys().find(|k| !KEYS.contains(&&***k)) {
             bail!("`check.{key}` is not known");
         }
         for (key, level) in [("deny", Some("error")), ("warn", Some("warning")), ("allow", None)] {
@@ -82,11 +135,27 @@ impl Levels {
             let name = name.context("`check.level` is none of note, warning, error")?.name();
             self.least = self.least.or(Some(name));
         }
+        if let Some(list) = check.get("except") {
+            let list = list.as_array().context("`check.except` is no list")?;
+            self.exceptions = list.iter().map(Exception::read).collect::<anyhow::Result<_>>()?;
+        }
+        if let Some(pages) = check.get("pages") {
+            let pages = pages.as_str().filter(|pages| pages.contains("://"));
+            self.pages = Some(pages.context("`check.pages` is no address")?.to_owned());
+        }
         Ok(())
+    }
+
+    /// Where the pages of rules are published.
+    pub(super) fn pages(&self) -> Option<&str> {
+        self.pages.as_deref()
     }
 
     /// The level at which a finding is told; none when it is not.
     pub(super) fn of(&self, diagnostic: &Diagnostic) -> Option<&'static str> {
+        if self.exceptions.iter().any(|exception| exception.is_about(diagnostic)) {
+            return None;
+        }
         let mut stated = self.stated.iter();
         match stated.find(|(rule, _)| rule.code() == diagnostic.code) {
             Some((_, level)) => *level,

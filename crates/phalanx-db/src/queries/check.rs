@@ -15,7 +15,7 @@ use crate::FunctionInput;
 
 use salsa::Database as Db;
 
-/// Whether a function has a barrier of more than a wave in its own code.
+/// Whether a function has a barrier in its own code for which others wait: one of all threads of a workgroup or more.
 ///
 /// *Reads* `header`, `flow`, `body`, `target`, [`launch_facts`]. *Changes when* its only barrier goes, or a first one comes.
 /// *Cost* O(instructions).

@@ -1,17 +1,35 @@
 //! From findings to diagnostics.
 
-use phalanx_analysis::check::{Finding, Rule, spaces::Lead};
+use phalanx_analysis::{
+    check::{Finding, Rule, spaces::Lead},
+    explain::{Cause, Link},
+};
 use phalanx_db::{
     Database, FunctionInput,
     queries::{self, Subject},
 };
-use phalanx_ir::{GlobalName, InstId, Opcode, constant::ConstKind, flow};
+use phalanx_ir::{
+    GlobalName, InstId, Opcode,
+    constant::ConstKind,
+    flow,
+    metadata::{Field, MetadataValue, kind},
+};
 use phalanx_llvm::ModulePrinter;
+use phalanx_target::{
+    Scope,
+    intrinsics::{self, Barrier},
+};
 
 use super::{
-    Allowed, Diagnostic, Location, Reason, Sources, allow::allows_in_comment, place::line_of, words,
+    Allowed, Diagnostic, Location, Reason, Sources, Suppression,
+    allow::allows_in_comment,
+    place::line_of,
+    words::{self, What},
 };
-use crate::{analyze::Lines, explain::Explainer};
+use crate::{
+    analyze::Lines,
+    explain::{Explainer, words as sources},
+};
 
 /// How many links of a chain are told.
 const LINKS: usize = 6;
@@ -47,12 +65,11 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What there is to say about a finding; none if the program says that it is known.
-    pub fn diagnostic(&self, finding: &Finding) -> Option<Diagnostic> {
+    /// What there is to say about a finding, marked if the program says that it is known.
+    #[must_use]
+    pub fn diagnostic(&self, finding: &Finding) -> Diagnostic {
         let location = self.location(finding.inst);
-        if self.is_allowed(finding.rule, finding.inst, &location) {
-            return None;
-        }
+        let is_allowed = self.is_allowed(finding.rule, finding.inst, &location);
         let what = self.what(finding);
         let mut diagnostic = Diagnostic {
             code: finding.rule.code(),
@@ -60,14 +77,15 @@ impl<'a> Checker<'a> {
             level: finding.level.name(),
             message: words::message(finding, &what),
             function: self.name.clone(),
-            label: words::label(finding),
+            label: words::label(finding, &what),
             reasons: self.reasons(finding),
             help: words::help(finding),
             fingerprint: String::new(),
+            suppression: is_allowed.then_some(Suppression::InSource),
             location,
         };
         diagnostic.fingerprint = self.fingerprint(&diagnostic);
-        Some(diagnostic)
+        diagnostic
     }
 
     fn location(&self, inst: InstId) -> Location {
@@ -77,19 +95,16 @@ impl<'a> Checker<'a> {
     }
 
     /// The operation, as the subject of a sentence.
-    fn what(&self, finding: &Finding) -> String {
+    fn what(&self, finding: &Finding) -> What {
         if let Some(callee) = finding.callee {
-            return format!("the barrier in @{}", name(self.db, self.input, callee));
+            let callee = match self.source_name(callee) {
+                Some(name) => name,
+                None => format!("@{}", name(self.db, self.input, callee)),
+            };
+            return What::named(format!("the barrier in {callee}"));
         }
         if let Some(lead) = finding.leads.first() {
-            return self.explainer.subject_name(lead.subject);
-        }
-        let is_barrier = !matches!(
-            finding.rule,
-            Rule::DivergentGroupOperation | Rule::MissingMembers | Rule::GroupChanged
-        );
-        if is_barrier {
-            return "the barrier".to_owned();
+            return What::named(self.explainer.subject_name(lead.subject));
         }
         let body = self.input.body(self.db);
         let context = self.input.module(self.db).context(self.db);
@@ -99,7 +114,30 @@ impl<'a> Checker<'a> {
                 _ => None,
             }
         });
-        called.map_or_else(|| "this operation".to_owned(), |called| format!("@{called}"))
+        let intrinsic = called.as_deref().and_then(intrinsics::lookup);
+        let barrier = intrinsic.and_then(|intrinsic| intrinsic.info.barrier);
+        match finding.rule {
+            Rule::DivergentGroupOperation | Rule::MissingMembers | Rule::GroupChanged => {
+                What::named(
+                    called.map_or_else(|| "this operation".to_owned(), |name| format!("@{name}")),
+                )
+            }
+            _ => What::barrier(
+                barrier.map(|barrier| Barrier { scope: of_kind(barrier, finding), ..barrier }),
+            ),
+        }
+    }
+
+    /// What a function is called in the program that was compiled, if that is known.
+    fn source_name(&self, callee: GlobalName) -> Option<String> {
+        let module = self.input.module(self.db);
+        let mut entries = module.functions(self.db).iter();
+        let function = entries.find(|entry| entry.name == callee)?.input;
+        let mut attached = function.header(self.db).metadata.iter();
+        let node = attached.find(|attached| attached.kind == kind::DBG)?.node;
+        let metadata = &module.shell(self.db).metadata;
+        let symbol = metadata.field(node, Field::Name).and_then(MetadataValue::as_string)?;
+        Some(module.context(self.db).text(symbol).into_owned())
     }
 
     fn reasons(&self, finding: &Finding) -> Vec<Reason> {
@@ -112,6 +150,7 @@ impl<'a> Checker<'a> {
             reasons.push(Reason {
                 kind: "other",
                 message: message.to_owned(),
+                plain: None,
                 location: self.location(other),
             });
         }
@@ -131,6 +170,7 @@ impl<'a> Checker<'a> {
             reasons.push(Reason {
                 kind: "part",
                 message: words::parting(finding, finding.sources),
+                plain: None,
                 location: self.location(terminator),
             });
         }
@@ -168,15 +208,36 @@ impl<'a> Checker<'a> {
                 continue;
             }
             let location = inst.map(|inst| self.location(inst)).unwrap_or_default();
-            reasons.push(Reason { kind: "because", message: sentence, location });
+            let plain = chain.get(at).map(|link| self.plain(link, inst));
+            reasons.push(Reason { kind: "because", message: sentence, plain, location });
         }
         reasons
     }
 
+    /// A link of a chain in words that need no names: they stand at a line of the source.
+    fn plain(&self, link: &Link, inst: Option<InstId>) -> String {
+        let opcode = inst.map(|inst| self.input.body(self.db).inst(inst).opcode);
+        match (&link.cause, opcode) {
+            (Cause::Source, _) => format!("{} comes from here", sources::source(link.source)),
+            (Cause::Operand(_), Some(Opcode::Load)) => "which is read from memory here".to_owned(),
+            (Cause::Operand(_), Some(Opcode::Call)) => {
+                "which is the result of this call".to_owned()
+            }
+            (Cause::Join(_) | Cause::Control { .. }, _) => {
+                "which depends here on the way by which threads come".to_owned()
+            }
+            (Cause::Temporal { .. }, _) => {
+                "which is what threads had when they left a loop, in different iterations"
+                    .to_owned()
+            }
+            _ => "which is computed here".to_owned(),
+        }
+    }
+
     fn is_allowed(&self, rule: Rule, inst: InstId, location: &Location) -> bool {
         let module = self.input.module(self.db);
-        let (context, metadata) = (module.context(self.db), &module.shell(self.db).metadata);
-        if Allowed::new(context, metadata, self.input.view(self.db)).has(rule, inst) {
+        let (context, shell) = (module.context(self.db), module.shell(self.db));
+        if Allowed::new(context, shell, self.input.view(self.db)).has(rule, inst) {
             return true;
         }
         let allows = |text: &[u8], line: u32| {
@@ -204,6 +265,14 @@ impl<'a> Checker<'a> {
         });
         let line = in_source.unwrap_or_else(|| of(self.text, location.ir.line));
         format!("{:016x}", fxhash::hash64(&(diagnostic.code, &diagnostic.function, line)))
+    }
+}
+
+/// The scope of a barrier, where that is not in its name.
+fn of_kind(barrier: Barrier, finding: &Finding) -> Scope {
+    match barrier.partial {
+        true => barrier.scope,
+        false => barrier.scope.max(finding.scope),
     }
 }
 

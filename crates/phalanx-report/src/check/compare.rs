@@ -1,4 +1,4 @@
-//! Two versions of a function: what a transform did to the threads that meet in an operation.
+//! Two versions of a module: what a transform did to the threads that meet in an operation.
 //!
 //! # Definition
 //!
@@ -7,9 +7,10 @@
 //! stay what it was; where an operation is controlled by a source by which it was not controlled before, groups can have been split.
 //!
 //! Operations of the two versions belong together if they call the same function and have the same debug location, inlined calls included: so
-//! copies that unrolling or peeling made stand for the one they were made from. Without debug locations they are matched in their
-//! order where their number is the same, and else all of one function stand for each other. What has no counterpart is new,
-//! and held against nothing.
+//! copies that unrolling or peeling made stand for the one they were made from. What was inlined in between has its own function in the earlier
+//! version: there the location is that of the operation without some of the calls around it, and what controls these calls controlled it too. Without debug
+//! locations operations of one function are matched in their order where their number is the same, and else all of one name stand for each other. What has no
+//! counterpart is new, and held against nothing; so is what nobody calls.
 //!
 //! | operation | controlled by more | by less |
 //! |---|---|---|
@@ -22,30 +23,115 @@ use phalanx_analysis::check::{Finding, Level, Operation, Rule};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::InstId;
 use phalanx_target::{SourceSet, varying};
+use rustc_hash::FxHashMap;
 
 use super::{Location, SourceFile};
 
-/// What an operation is known by: who is called, and where the call comes from.
-type Key = (String, Vec<SourceFile>);
+/// Where an operation is: its own line, then the calls by which it was inlined.
+type Frames = Vec<SourceFile>;
 
 struct Entry {
-    key: Key,
+    /// Who is called.
+    name: String,
+    frames: Frames,
     operation: Operation,
-    /// What varies among its threads, of what its execution depends on.
+    /// What its execution depends on.
     controlled: SourceSet,
 }
 
-/// Operations of `after` that are controlled by something else than those of `before` that they come from.
+/// The earlier version.
+#[derive(Default)]
+pub struct Earlier {
+    /// By function, in the order of the text.
+    functions: FxHashMap<String, Vec<Entry>>,
+    /// What operations depend on, by name and place.
+    located: FxHashMap<(String, Frames), SourceSet>,
+    /// What calls depend on, by place.
+    calls: FxHashMap<Frames, SourceSet>,
+}
+
+impl Earlier {
+    /// Reads a version: functions with their names.
+    pub fn new(
+        db: &Database,
+        functions: impl IntoIterator<Item = (String, FunctionInput)>,
+    ) -> Self {
+        let mut earlier = Earlier::default();
+        for (name, function) in functions {
+            if is_dead(db, function) {
+                continue;
+            }
+            let entries = entries(db, function);
+            for entry in entries.iter().filter(|entry| !entry.frames.is_empty()) {
+                let key = (entry.name.clone(), entry.frames.clone());
+                *earlier.located.entry(key).or_default() |= entry.controlled;
+            }
+            for (frames, controlled) in calls(db, function) {
+                *earlier.calls.entry(frames).or_default() |= controlled;
+            }
+            earlier.functions.insert(name, entries);
+        }
+        earlier
+    }
+
+    /// What controlled the operations that one in a function comes from; none if there are none.
+    fn counterpart(&self, function: &str, new: &[Entry], at: usize) -> Option<SourceSet> {
+        let Entry { name, frames, .. } = &new[at];
+        for inner in (1..=frames.len()).rev() {
+            let (own, around) = frames.split_at(inner);
+            if let Some(&controlled) = self.located.get(&(name.clone(), own.to_vec())) {
+                return Some(controlled | self.around(around));
+            }
+        }
+        if !frames.is_empty() {
+            return None;
+        }
+        let same = |entry: &&Entry| entry.name == *name && entry.frames.is_empty();
+        let olds: Vec<&Entry> = self.functions.get(function)?.iter().filter(same).collect();
+        let position = new[..at].iter().filter(same).count();
+        match new.iter().filter(same).count() == olds.len() {
+            true => olds.get(position).map(|entry| entry.controlled),
+            false => {
+                let all = olds.iter().map(|entry| entry.controlled);
+                all.reduce(|all, controlled| all | controlled)
+            }
+        }
+    }
+
+    /// What controlled the calls around an operation that were not yet inlined.
+    fn around(&self, mut frames: &[SourceFile]) -> SourceSet {
+        let mut all = SourceSet::EMPTY;
+        while !frames.is_empty() {
+            let known = |&inner: &usize| self.calls.contains_key(&frames[..inner]);
+            let inner = (1..=frames.len()).rev().find(known);
+            if let Some(controlled) = inner.and_then(|inner| self.calls.get(&frames[..inner])) {
+                all |= *controlled;
+            }
+            frames = &frames[inner.unwrap_or(1)..];
+        }
+        all
+    }
+}
+
+/// Operations of a function, and its name, that are controlled by something else than those of the earlier version that they come from.
 #[must_use]
 pub fn compare(
-    before: (&Database, FunctionInput),
-    after: (&Database, FunctionInput),
+    earlier: &Earlier,
+    name: &str,
+    db: &Database,
+    function: FunctionInput,
 ) -> Vec<Finding> {
-    let (old, new) = (entries(before.0, before.1), entries(after.0, after.1));
+    if is_dead(db, function) {
+        return Vec::new();
+    }
+    let launch = queries::launch_facts(db, function);
+    let new = entries(db, function);
     let mut findings = Vec::new();
     for (at, entry) in new.iter().enumerate() {
-        let Some(was) = counterpart(&old, &new, at) else { continue };
-        let (more, less) = (entry.controlled - was, was - entry.controlled);
+        let Some(was) = earlier.counterpart(name, &new, at) else { continue };
+        let within = varying(entry.operation.scope, launch);
+        let (is, was) = (entry.controlled & within, was & within);
+        let (more, less) = (is - was, was - is);
         let is_barrier = entry.operation.is_barrier;
         let (rule, level) = match (is_barrier, more.is_empty(), less.is_empty()) {
             (true, false, _) => (Rule::BarrierBecameDivergent, Level::Error),
@@ -55,28 +141,17 @@ pub fn compare(
         };
         findings.push(Finding {
             sources: if more.is_empty() { less } else { more },
-            branch: deciding(after.0, after.1, entry, more),
+            branch: deciding(db, function, entry, more),
             ..Finding::new(rule, level, entry.operation.inst, entry.operation.scope)
         });
     }
     findings
 }
 
-/// What controlled the operations before that an operation comes from; none if there are none.
-fn counterpart(old: &[Entry], new: &[Entry], at: usize) -> Option<SourceSet> {
-    let key = &new[at].key;
-    let same = |entry: &&Entry| entry.key == *key;
-    let olds: Vec<&Entry> = old.iter().filter(same).collect();
-    if olds.is_empty() {
-        return None;
-    }
-    let is_located = !key.1.is_empty();
-    let count = new.iter().filter(same).count();
-    if !is_located && count == olds.len() {
-        let position = new[..at].iter().filter(same).count();
-        return Some(olds[position].controlled);
-    }
-    Some(olds.iter().map(|entry| entry.controlled).collect())
+/// Whether nobody executes a function.
+fn is_dead(db: &Database, function: FunctionInput) -> bool {
+    let place = queries::call_place(db, function);
+    !queries::is_kernel(db, function) && place.is_closed && place.callers.is_empty()
 }
 
 /// A branch by which something comes to decide about an operation.
@@ -93,25 +168,43 @@ fn deciding(
     branches.into_iter().find(|&branch| divergence.terminator(branch).intersects(more))
 }
 
+/// The operations of a function.
 fn entries(db: &Database, input: FunctionInput) -> Vec<Entry> {
-    let module = input.module(db);
-    let (context, metadata) = (module.context(db), &module.shell(db).metadata);
-    let view = input.view(db);
     let Some(controlled) = queries::control_divergence(db, input).as_deref() else {
         return Vec::new();
     };
-    let launch = queries::launch_facts(db, input);
-    let entry = |operation: Operation| {
-        let location = |inst: InstId| {
-            let location = Location::of(view, (metadata, &**context), None, inst);
-            location.source.into_iter().chain(location.inlined_at).collect()
-        };
-        Entry {
-            key: (operation.name.clone(), location(operation.inst)),
-            controlled: controlled[operation.block.index()] & varying(operation.scope, launch),
-            operation,
-        }
+    let entry = |operation: Operation| Entry {
+        name: operation.name.clone(),
+        frames: frames(db, input, operation.inst),
+        controlled: controlled[operation.block.index()],
+        operation,
     };
     let found = queries::group_operations(db, input).into_iter();
     found.map(entry).collect()
+}
+
+/// What the calls of a function depend on, by place.
+fn calls(db: &Database, input: FunctionInput) -> Vec<(Frames, SourceSet)> {
+    let Some(controlled) = queries::control_divergence(db, input).as_deref() else {
+        return Vec::new();
+    };
+    let view = input.view(db);
+    let mut found = Vec::new();
+    for &block in view.flow.order() {
+        for inst in view.body.block_insts(block) {
+            if view.body.inst(inst).opcode.is_call() {
+                let frames = frames(db, input, inst);
+                let controlled = controlled[phalanx_ir::flow::node_of(block).index()];
+                found.extend((!frames.is_empty()).then_some((frames, controlled)));
+            }
+        }
+    }
+    found
+}
+
+fn frames(db: &Database, input: FunctionInput, inst: InstId) -> Frames {
+    let module = input.module(db);
+    let known = (&module.shell(db).metadata, &**module.context(db));
+    let location = Location::of(input.view(db), known, None, inst);
+    location.source.into_iter().chain(location.inlined_at).collect()
 }

@@ -9,24 +9,23 @@
 mod allow;
 mod build;
 mod compare;
+mod distinct;
 mod pages;
 mod place;
 mod sarif;
 mod text;
 mod words;
 
-use std::collections::hash_map::Entry;
-
-use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 pub use crate::analyze::Place;
 pub use allow::{Allowed, allows_in_comment};
 pub use build::Checker;
-pub use compare::compare;
+pub use compare::{Earlier, compare};
+pub use distinct::distinct;
 pub use pages::{page, page_of};
 pub use place::{Location, SourceFile, Sources};
-pub use sarif::{Run, sarif};
+pub use sarif::{LogOptions, Run, sarif};
 pub use text::{write_summary, write_text};
 
 /// A finding, ready to be told.
@@ -52,41 +51,49 @@ pub struct Diagnostic {
     pub help: Vec<String>,
     /// The same for the same finding in a later version of a program, as long as its line stays as it is.
     pub fingerprint: String,
+    /// Why it is not to be told, where it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suppression: Option<Suppression>,
+}
+
+/// Who says that a finding is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Suppression {
+    /// The program: a comment, or metadata.
+    InSource,
+    /// A list of what was found before.
+    Baseline,
 }
 
 /// A step of the argument.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Reason {
-    /// `part` (threads do), `other` (barrier, or access), `because` (a link of the chain of causes), `origin` (the last link of a chain about
-    /// memory: where that comes in).
+    /// `part` (threads do), `other` (barrier, or access), `also` (the same holds there), `because` (a link of the chain of causes), `origin` (the
+    /// last link of a chain about memory: where that comes in).
     pub kind: &'static str,
     /// What holds there.
     pub message: String,
+    /// The same, without names of the IR: for those who see the line of the source.
+    #[serde(skip)]
+    pub plain: Option<String>,
     /// Where.
     pub location: Location,
 }
 
-/// Leaves out findings that are said already: code that was inlined into several functions is one line of the source. The first
-/// of those with the highest level stays.
-#[must_use]
-pub fn distinct(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let rank = |level: &str| ["note", "warning", "error"].iter().position(|&name| name == level);
-    let mut best: FxHashMap<(&'static str, SourceFile), usize> = FxHashMap::default();
-    let mut is_kept = vec![true; diagnostics.len()];
-    for (at, diagnostic) in diagnostics.iter().enumerate() {
-        let Some(place) = &diagnostic.location.source else { continue };
-        match best.entry((diagnostic.code, place.clone())) {
-            Entry::Vacant(entry) => {
-                entry.insert(at);
-            }
-            Entry::Occupied(mut entry) => {
-                let other = *entry.get();
-                let is_better = rank(diagnostic.level) > rank(diagnostics[other].level);
-                is_kept[if is_better { entry.insert(at) } else { at }] = false;
-            }
+impl Reason {
+    /// What to say where the line of the source is shown, or else that of the IR.
+    #[must_use]
+    pub fn words(&self) -> &str {
+        match &self.plain {
+            Some(plain) if self.location.source.is_some() => plain,
+            _ => &self.message,
         }
     }
-    let mut kept = is_kept.into_iter();
-    diagnostics.retain(|_| kept.next().unwrap_or(true));
-    diagnostics
+
+    /// Whether it is a link of the chain of causes.
+    #[must_use]
+    pub fn is_link(&self) -> bool {
+        self.kind == "because"
+    }
 }

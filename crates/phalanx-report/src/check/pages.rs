@@ -22,6 +22,8 @@ pages! {
     DivergentGroupOperation "PHX005",
     MissingMembers "PHX006",
     UnstatedLaunch "PHX007",
+    WrongBarrierCount "PHX008",
+    UnpairedBarrier "PHX009",
     UncoalescedAccess "PHX011",
     BankConflict "PHX012",
     BarrierBecameDivergent "PHX020",

@@ -1,30 +1,56 @@
 //! SARIF 2.1.0: the *Static Analysis Results Interchange Format* (OASIS standard, 2020), as code-scanning services read it.
 //!
-//! One run; every rule that can be reported is described in it; a result has its place, the places of its reasons, and a fingerprint by
-//! which it is known again. Columns count UTF-16 code units by default, so the run says that ours are those of bytes' characters.
+//! One run; every rule that can be reported is described in it; a result has its place, the places of its reasons, the chain of causes as a code flow (from the
+//! source of divergence to the operation), and a fingerprint by which it is known again. What the program or a baseline says is known stays in the
+//! log, marked as suppressed.
+//!
+//! Compilers and this crate count columns in bytes, the format in characters: they are converted where the text is there. Relative names are
+//! relative to the folder in which the compiler ran, which is what the base `SRCROOT` stands for; it has a location if all places
+//! agree on an absolute one.
 
 use phalanx_analysis::check::Rule;
 use serde_json::{Value, json};
 
-use super::{Diagnostic, Location, page_of};
+use super::{
+    Diagnostic, Location, Reason, Sources, Suppression, page_of, place::line_of, text::word_end,
+};
 
 /// What a log is about.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
     /// What each diagnostic was found in: the name of the module.
     pub module: &'a str,
+    /// Its text.
+    pub text: &'a [u8],
     /// What was found.
     pub diagnostics: &'a [Diagnostic],
 }
 
-/// The log of one or more modules.
+/// What a log says beside its results.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct LogOptions<'a> {
+    /// Where the pages of the rules are published: a rule's is `<pages>/PHX001.md`.
+    pub pages: Option<&'a str>,
+}
+
+/// The base of relative names.
+const BASE: &str = "SRCROOT";
+
+/// The log of one or more modules. `sources` has the files that they were compiled from.
 #[must_use]
-pub fn sarif(runs: &[Run<'_>]) -> Value {
-    let results: Vec<Value> = runs
-        .iter()
-        .flat_map(|run| run.diagnostics.iter().map(|diagnostic| result(run.module, diagnostic)))
-        .collect();
-    let rules: Vec<Value> = Rule::ALL.iter().copied().map(rule).collect();
+pub fn sarif(runs: &[Run<'_>], sources: &dyn Sources, options: LogOptions<'_>) -> Value {
+    let mut results: Vec<Value> = Vec::new();
+    for run in runs {
+        let writer = Writer { run: *run, sources };
+        results.extend(run.diagnostics.iter().map(|diagnostic| writer.result(diagnostic)));
+    }
+    let rules: Vec<Value> = Rule::ALL.iter().map(|&of| rule(of, options)).collect();
+    let mut base = json!({
+        "description": { "text": "The folder in which the compiler ran." },
+    });
+    if let Some(folder) = folder(runs) {
+        base["uri"] = json!(uri(folder.trim_end_matches('/')) + "/");
+    }
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -34,72 +60,147 @@ pub fn sarif(runs: &[Run<'_>]) -> Value {
                 "version": env!("CARGO_PKG_VERSION"),
                 "rules": rules,
             } },
+            "invocations": [{ "executionSuccessful": true }],
+            "originalUriBaseIds": { BASE: base },
             "columnKind": "unicodeCodePoints",
             "results": results,
         }],
     })
 }
 
-fn rule(rule: Rule) -> Value {
-    json!({
+/// The one absolute folder that relative names are relative to.
+fn folder<'a>(runs: &[Run<'a>]) -> Option<&'a str> {
+    let places = runs.iter().flat_map(|run| run.diagnostics).flat_map(|diagnostic| {
+        let reasons = diagnostic.reasons.iter().map(|reason| &reason.location);
+        let locations = reasons.chain([&diagnostic.location]);
+        locations.flat_map(|location| location.source.iter().chain(&location.inlined_at))
+    });
+    let mut folders = places.filter(|place| !is_absolute(&place.file)).map(|place| &*place.folder);
+    let first = folders.next()?;
+    (is_absolute(first) && folders.all(|folder| folder == first)).then_some(first)
+}
+
+fn is_absolute(file: &str) -> bool {
+    file.starts_with('/')
+}
+
+fn rule(rule: Rule, options: LogOptions<'_>) -> Value {
+    let mut value = json!({
         "id": rule.code(),
         "name": rule.slug(),
         "shortDescription": { "text": rule.summary() },
         "help": { "text": page_of(rule), "markdown": page_of(rule) },
-    })
+        "defaultConfiguration": { "level": rule.usual_level().name() },
+    });
+    if let Some(pages) = options.pages {
+        value["helpUri"] = json!(format!("{}/{}.md", pages.trim_end_matches('/'), rule.code()));
+    }
+    value
 }
 
-fn result(module: &str, diagnostic: &Diagnostic) -> Value {
-    let index = Rule::ALL.iter().position(|rule| rule.code() == diagnostic.code);
-    let help: String = diagnostic.help.iter().map(|help| format!(" Help: {help}.")).collect();
-    let mut place = location(module, &diagnostic.location, &diagnostic.label);
-    place["logicalLocations"] = json!([{ "name": diagnostic.function, "kind": "function" }]);
-    let related = diagnostic.reasons.iter().enumerate().map(|(id, reason)| {
-        let mut place = location(module, &reason.location, &reason.message);
-        place["id"] = json!(id);
-        place
-    });
-    let inlined = diagnostic.location.inlined_at.iter().enumerate().map(|(id, at)| {
-        let at = Location { source: Some(at.clone()), ..Location::default() };
-        let mut place = location(module, &at, "inlined here");
-        place["id"] = json!(diagnostic.reasons.len() + id);
-        place
-    });
-    let related: Vec<Value> = related.chain(inlined).collect();
-    json!({
-        "ruleId": diagnostic.code,
-        "ruleIndex": index,
-        "level": diagnostic.level,
-        "message": { "text": format!("{}: {}.{help}", diagnostic.message, diagnostic.label) },
-        "locations": [place],
-        "relatedLocations": related,
-        "partialFingerprints": { "phalanx/v1": diagnostic.fingerprint },
-    })
+struct Writer<'a> {
+    run: Run<'a>,
+    sources: &'a dyn Sources,
 }
 
-fn location(module: &str, location: &Location, message: &str) -> Value {
-    let (file, line, column) = match &location.source {
-        Some(place) => (place.file.as_str(), place.line, place.column),
-        None => (module, location.ir.line, location.ir.column),
-    };
-    let mut place = json!({ "artifactLocation": { "uri": uri(file) } });
-    if line > 0 {
-        place["region"] = json!({ "startLine": line });
-        if column > 0 {
-            place["region"]["startColumn"] = json!(column);
+impl Writer<'_> {
+    fn result(&self, diagnostic: &Diagnostic) -> Value {
+        let index = Rule::ALL.iter().position(|rule| rule.code() == diagnostic.code);
+        let help: String = diagnostic.help.iter().map(|help| format!(" Help: {help}.")).collect();
+        let mut place = self.location(&diagnostic.location, &diagnostic.label);
+        place["logicalLocations"] = json!([{ "name": diagnostic.function, "kind": "function" }]);
+        let reasons = diagnostic.reasons.iter().filter(|reason| !reason.is_link());
+        let mut related: Vec<Value> =
+            reasons.map(|reason| self.location(&reason.location, &reason.message)).collect();
+        related.extend(diagnostic.location.inlined_at.iter().map(|at| {
+            let at = Location { source: Some(at.clone()), ..Location::default() };
+            self.location(&at, "inlined here")
+        }));
+        for (id, place) in related.iter_mut().enumerate() {
+            place["id"] = json!(id);
         }
+        let mut result = json!({
+            "ruleId": diagnostic.code,
+            "ruleIndex": index,
+            "level": diagnostic.level,
+            "message": { "text": format!("{}: {}.{help}", diagnostic.message, diagnostic.label) },
+            "locations": [place],
+            "relatedLocations": related,
+            "partialFingerprints": { "phalanx/v1": diagnostic.fingerprint },
+        });
+        if diagnostic.reasons.iter().any(Reason::is_link) {
+            result["codeFlows"] = json!([{ "threadFlows": [self.flow(diagnostic)] }]);
+        }
+        if let Some(suppression) = diagnostic.suppression {
+            let kind = match suppression {
+                Suppression::InSource => "inSource",
+                Suppression::Baseline => "external",
+            };
+            result["suppressions"] = json!([{ "kind": kind }]);
+        }
+        result
     }
-    let mut place = json!({ "physicalLocation": place });
-    if !message.is_empty() {
-        place["message"] = json!({ "text": message });
+
+    /// From the source of divergence to where threads part, then the operation.
+    fn flow(&self, diagnostic: &Diagnostic) -> Value {
+        let links = diagnostic.reasons.iter().rev().filter(|reason| reason.is_link());
+        let parting = diagnostic.reasons.iter().filter(|reason| reason.kind == "part");
+        let steps = links.chain(parting);
+        let mut locations: Vec<Value> =
+            steps.map(|step| self.location(&step.location, step.words())).collect();
+        locations.push(self.location(&diagnostic.location, &diagnostic.label));
+        let locations: Vec<Value> =
+            locations.into_iter().map(|location| json!({ "location": location })).collect();
+        json!({ "locations": locations })
     }
-    place
+
+    fn location(&self, location: &Location, message: &str) -> Value {
+        let (file, line, column) = match &location.source {
+            Some(place) => (place.file.as_str(), place.line, place.column),
+            None => (self.run.module, location.ir.line, location.ir.column),
+        };
+        let mut artifact = json!({ "uri": uri(file) });
+        if location.source.is_some() && !is_absolute(file) {
+            artifact["uriBaseId"] = json!(BASE);
+        }
+        let mut place = json!({ "artifactLocation": artifact });
+        if line > 0 {
+            place["region"] = json!({ "startLine": line });
+            let source = location.source.as_ref();
+            let source = source.map(|place| self.sources.text(&place.file, &place.folder));
+            let text = match &source {
+                Some(text) => text.as_ref().map(|text| text.as_slice()),
+                None => Some(self.run.text),
+            };
+            let (start, end) = columns(text.and_then(|text| line_of(text, line)), column);
+            for (name, at) in [("startColumn", start), ("endColumn", end)] {
+                if let Some(at) = at {
+                    place["region"][name] = json!(at);
+                }
+            }
+        }
+        let mut place = json!({ "physicalLocation": place });
+        if !message.is_empty() {
+            place["message"] = json!({ "text": message });
+        }
+        place
+    }
+}
+
+/// Where the word begins and ends that stands at a column: counted in bytes from 1, 0 when unknown; the answer in characters.
+fn columns(line: Option<&[u8]>, column: u32) -> (Option<usize>, Option<usize>) {
+    let Some(start) = (column as usize).checked_sub(1) else { return (None, None) };
+    let Some(line) = line.filter(|line| start < line.len()) else {
+        return (Some(start + 1), None);
+    };
+    let characters = |end: usize| String::from_utf8_lossy(&line[..end]).chars().count() + 1;
+    (Some(characters(start)), Some(characters(word_end(line, start))))
 }
 
 /// A file name as a reference: what is not allowed in one is written with percent signs.
 fn uri(file: &str) -> String {
     let mut out = String::new();
-    if file.starts_with('/') {
+    if is_absolute(file) {
         out.push_str("file://");
     }
     for byte in file.bytes() {
@@ -116,6 +217,15 @@ fn uri(file: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_are_those_of_characters() {
+        let line = "/* é */ barrier();".as_bytes();
+        assert_eq!(columns(Some(line), 10), (Some(9), Some(16)));
+        assert_eq!(columns(Some(line), 99), (Some(99), None));
+        assert_eq!(columns(None, 10), (Some(10), None));
+        assert_eq!(columns(Some(line), 0), (None, None));
+    }
 
     #[test]
     fn references() {

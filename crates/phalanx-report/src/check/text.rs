@@ -4,8 +4,11 @@ use std::fmt::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use super::{Diagnostic, Location, Sources, place::line_of};
+use super::{Diagnostic, Location, SourceFile, Sources, place::line_of};
 use crate::diagnostics::{SourceText, window_of};
+
+/// How many further places are shown.
+const ALSO: usize = 3;
 
 /// Writes a diagnostic, with ANSI colours. `module` is the text that was read.
 ///
@@ -34,23 +37,65 @@ pub fn write_text(
         let title = Level::NOTE.secondary_title("inlined here");
         groups.push(with_place(Group::with_title(title), &location, "", (module, sources)));
     }
-    let mut chain = Vec::new();
-    for reason in &diagnostic.reasons {
-        if reason.kind == "because" {
-            let place = shown(&reason.location, module.name);
-            chain.push(format!("because {}{place}", reason.message));
+    let mut further = 0;
+    for reason in diagnostic.reasons.iter().filter(|reason| !reason.is_link()) {
+        further += usize::from(reason.kind == "also");
+        if reason.kind == "also" && further > ALSO {
             continue;
         }
         let title = Level::NOTE.secondary_title(reason.message.as_str());
         groups.push(with_place(Group::with_title(title), &reason.location, "", (module, sources)));
     }
-    for text in chain {
-        groups.push(Group::with_title(Level::NOTE.secondary_title(text)));
+    if further > ALSO {
+        let title = format!("and at {} more places", further - ALSO);
+        groups.push(Group::with_title(Level::NOTE.secondary_title(title)));
+    }
+    if diagnostic.location.source.is_some() {
+        for (message, place) in lines_of_chain(diagnostic) {
+            let location = Location { source: Some(place), ..Location::default() };
+            let title = Level::NOTE.secondary_title(message);
+            groups.push(with_place(Group::with_title(title), &location, "", (module, sources)));
+        }
+    } else {
+        for reason in diagnostic.reasons.iter().filter(|reason| reason.is_link()) {
+            let place = shown(&reason.location, module.name);
+            let title = format!("because {}{place}", reason.message);
+            groups.push(Group::with_title(Level::NOTE.secondary_title(title)));
+        }
     }
     for text in &diagnostic.help {
         groups.push(Group::with_title(Level::HELP.secondary_title(text.as_str())));
     }
     writeln!(out, "{}\n", Renderer::styled().render(&groups))
+}
+
+/// The chain of causes by lines of the source: what is said of each, and where it is. Lines that are shown already are left out. Of code that was inlined
+/// from a file that the rest is not about, the call counts: whoever reads this looks for `threadIdx.x`, not for its definition.
+fn lines_of_chain(diagnostic: &Diagnostic) -> Vec<(&str, SourceFile)> {
+    let frames = |location: &'_ Location| -> Vec<SourceFile> {
+        location.source.iter().chain(&location.inlined_at).cloned().collect()
+    };
+    let parting = diagnostic.reasons.iter().find(|reason| reason.kind == "part");
+    let shown: Vec<SourceFile> = match parting {
+        Some(parting) => frames(&parting.location),
+        None => frames(&diagnostic.location),
+    };
+    let is_near = |place: &&SourceFile| shown.iter().any(|other| other.file == place.file);
+    let mut last = shown.first().cloned();
+    let mut lines = Vec::new();
+    for reason in diagnostic.reasons.iter().filter(|reason| reason.is_link()) {
+        let frames = frames(&reason.location);
+        let Some(place) = frames.iter().find(is_near).or(frames.last()) else { continue };
+        let is_new = last.as_ref().is_none_or(|l| (&l.file, l.line) != (&place.file, place.line));
+        if is_new {
+            lines.push((reason.words(), place.clone()));
+            last = Some(place.clone());
+        } else if let Some((message, at)) = lines.last_mut() {
+            // The last word about a line is nearest to the source.
+            (*message, *at) = (reason.words(), place.clone());
+        }
+    }
+    lines
 }
 
 /// ` (kernel.cu:7:3)`
@@ -115,7 +160,7 @@ fn snippet<'a>(
 }
 
 /// Behind the word that begins at a place, or behind one byte.
-fn word_end(line: &[u8], start: usize) -> usize {
+pub(super) fn word_end(line: &[u8], start: usize) -> usize {
     let rest = line.get(start..).unwrap_or_default();
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let len = rest.iter().position(|byte| !is_word(byte)).unwrap_or(rest.len());

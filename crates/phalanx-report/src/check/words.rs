@@ -1,16 +1,51 @@
 //! What is said of each rule.
 
 use phalanx_analysis::{
-    check::{AccessCost, Finding, Geometry, Level, Rule, Witness},
+    check::{AccessCost, CountFault, Finding, Geometry, Level, Rule, WaveCost, Witness},
     spaces::SpaceSet,
 };
-use phalanx_target::{Scope, SourceSet};
+use phalanx_target::{
+    Scope, SourceSet,
+    intrinsics::{Barrier, BarrierPhase},
+};
 
 use crate::explain::words as sources;
 use crate::spaces::words as memories;
 
+/// The operation that a diagnostic is about.
+pub(super) struct What {
+    /// The subject of a sentence.
+    pub(super) text: String,
+    /// Which half of a barrier it is.
+    pub(super) phase: Option<BarrierPhase>,
+}
+
+impl What {
+    /// That of a barrier, by what is known of it.
+    pub(super) fn barrier(barrier: Option<Barrier>) -> What {
+        let Some(barrier) = barrier else { return What::named("the barrier".to_owned()) };
+        let of = match (barrier.scope, barrier.partial) {
+            (Scope::Cluster | Scope::Grid, _) => format!(" of {}", sources::of(barrier.scope)),
+            (_, true) => " of some threads".to_owned(),
+            (_, false) => String::new(),
+        };
+        let text = match barrier.phase {
+            BarrierPhase::Both => format!("the barrier{of}"),
+            BarrierPhase::Arrive => format!("the arrival at the barrier{of}"),
+            BarrierPhase::Wait => format!("the wait at the barrier{of}"),
+        };
+        What { text, phase: Some(barrier.phase) }
+    }
+
+    /// That of anything else.
+    pub(super) fn named(text: String) -> What {
+        What { text, phase: None }
+    }
+}
+
 /// The sentence that a diagnostic opens with. `what` is the operation.
-pub(super) fn message(finding: &Finding, what: &str) -> String {
+pub(super) fn message(finding: &Finding, what: &What) -> String {
+    let what = &*what.text;
     let threads = sources::threads(finding.scope.name());
     let is_sure = finding.witness.is_some_and(|witness| witness.is_certain);
     let may = if is_sure { "" } else { "may " };
@@ -38,13 +73,27 @@ pub(super) fn message(finding: &Finding, what: &str) -> String {
         Rule::UnstatedLaunch => {
             format!("{threads} part at this branch, but not if more were said of launches")
         }
+        Rule::WrongBarrierCount => match finding.fault {
+            Some(CountFault::NoWholeWaves { threads, width }) => {
+                format!("{what} waits for {threads} threads, which are no whole waves of {width}")
+            }
+            Some(CountFault::TooMany { threads, most }) => {
+                format!("{what} waits for {threads} threads, and a workgroup has {most} at most")
+            }
+            None => format!("{what} waits for a number of threads that cannot come"),
+        },
+        Rule::UnpairedBarrier => {
+            let verb = if finding.level == Level::Error { "is" } else { "may be" };
+            format!("{what} {verb} out of turn")
+        }
         Rule::UncoalescedAccess => "lanes of a wave access global memory far apart".to_owned(),
         Rule::BankConflict => "lanes of a wave access one bank of workgroup memory".to_owned(),
         Rule::BarrierBecameDivergent => {
             format!("{what} was executed by all {threads}, and may no longer be")
         }
         Rule::GroupChanged => {
-            format!("which {threads} take part in {what} depends on more than before")
+            let than = if finding.level == Level::Note { "less" } else { "more" };
+            format!("which {threads} take part in {what} depends on {than} than before")
         }
         Rule::ConstantStore => "constant memory is written".to_owned(),
         Rule::ContradictedCast => {
@@ -69,7 +118,7 @@ fn led(finding: &Finding, at: usize) -> String {
 }
 
 /// What stands at the operation.
-pub(super) fn label(finding: &Finding) -> String {
+pub(super) fn label(finding: &Finding, what: &What) -> String {
     if let Some(Witness { comes, stays_away, .. }) = finding.witness {
         let verb = if finding.rule == Rule::BarrierInDivergentLoop { "leaves" } else { "does not" };
         return format!(
@@ -79,17 +128,15 @@ pub(super) fn label(finding: &Finding) -> String {
             if verb == "leaves" { " the loop" } else { "" }
         );
     }
-    if let Some(AccessCost { stride, size, count }) = finding.access {
-        return match finding.rule {
-            Rule::BankConflict => format!(
-                "{count} lanes at a time want one bank: each is {stride} bytes from the next"
-            ),
-            _ => format!(
-                "{size} bytes per lane, {stride} bytes from one to the next: {count} sectors of 32 bytes"
-            ),
-        };
+    if let Some(cost) = finding.access {
+        return access(finding.rule, cost);
     }
     match finding.rule {
+        Rule::DivergentBarrier | Rule::BarrierBecameDivergent
+            if what.phase == Some(BarrierPhase::Arrive) =>
+        {
+            "those that do not come here may be waited for"
+        }
         Rule::DivergentBarrier | Rule::BarrierBecameDivergent => {
             "some may wait here for others that do not come"
         }
@@ -98,6 +145,11 @@ pub(super) fn label(finding: &Finding) -> String {
         Rule::UnmatchedBarriers => "some may wait here, and others elsewhere",
         Rule::DivergentGroupOperation | Rule::GroupChanged => "among those that come here together",
         Rule::MissingMembers => "all that the mask names are expected here",
+        Rule::WrongBarrierCount => "those that come wait for ever",
+        Rule::UnpairedBarrier => match what.phase {
+            Some(BarrierPhase::Wait) => "nobody arrived since the last wait",
+            _ => "nobody waited since the last arrival",
+        },
         Rule::UncoalescedAccess | Rule::BankConflict => "slower than it had to be",
         Rule::UnstatedLaunch => "divergent as far as is known",
         Rule::ConstantStore => "this memory does not change during a launch",
@@ -109,6 +161,24 @@ pub(super) fn label(finding: &Finding) -> String {
         Rule::MixedSpaces => "no single space has all of it",
     }
     .to_owned()
+}
+
+/// How far lanes are from each other, and what that costs.
+fn access(rule: Rule, AccessCost { stride, size, waves }: AccessCost) -> String {
+    let distance = match stride {
+        Some(stride) => format!("{stride} bytes from lane to lane"),
+        None => "lanes far apart".to_owned(),
+    };
+    let unit = match rule {
+        Rule::BankConflict => "bank cycles",
+        _ => "transactions of 32 bytes",
+    };
+    let mut costs = Vec::new();
+    for WaveCost { lanes, count, least } in waves.into_iter().flatten() {
+        let unit = if costs.is_empty() { format!(" {unit}") } else { String::new() };
+        costs.push(format!("{count}{unit} where {least} would do, for {lanes} lanes"));
+    }
+    format!("{distance}, {size} bytes each: {}", costs.join("; "))
 }
 
 /// What is said where threads part.
@@ -132,12 +202,26 @@ fn list(names: &[&str]) -> String {
 
 /// What could be done.
 pub(super) fn help(finding: &Finding) -> Vec<String> {
+    let threads = sources::threads(finding.scope.name());
+    let (come, rounds);
     let remedy = match finding.rule {
         Rule::DivergentBarrier | Rule::BarrierBecameDivergent => {
-            "move the barrier to where all threads of the workgroup come, and leave only the rest under the condition"
+            come = format!(
+                "move it to where all {threads} come, and leave only the rest under the condition"
+            );
+            &*come
         }
         Rule::BarrierInDivergentLoop => {
-            "let all threads of the workgroup make the same number of rounds, and guard the work in a round instead"
+            rounds = format!(
+                "let all {threads} make the same number of rounds, and guard the work in a round instead"
+            );
+            &*rounds
+        }
+        Rule::WrongBarrierCount => {
+            "state the number of threads that come, arriving ones included: a multiple of the wave's width"
+        }
+        Rule::UnpairedBarrier => {
+            "on every way through the kernel, let each arrival be followed by one wait before the next arrival"
         }
         Rule::UnmatchedBarriers => "let both ways meet in one barrier",
         Rule::MissingMembers => {

@@ -22,6 +22,14 @@ pub(crate) fn source(source: SourceSet) -> &'static str {
 
 /// The threads of a scope.
 pub(crate) fn threads(scope: &str) -> String {
-    let of = if scope == Scope::Grid.name() { "the launch" } else { &format!("a {scope}") };
-    format!("threads of {of}")
+    let scope = Scope::from_name(scope).unwrap_or(Scope::Workgroup);
+    format!("threads of {}", of(scope))
+}
+
+/// `a wave`, `the launch`
+pub(crate) fn of(scope: Scope) -> String {
+    match scope {
+        Scope::Grid => "the launch".to_owned(),
+        _ => format!("a {}", scope.name()),
+    }
 }

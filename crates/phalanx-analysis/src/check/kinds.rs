@@ -1,0 +1,147 @@
+//! Kinds of barriers: which threads have to come to one together, and how many it waits for.
+//!
+//! | barrier | who waits | who has to come together |
+//! |---|---|---|
+//! | of the workgroup, the cluster | all threads of it that have not ended | these |
+//! | of some threads, by their number: `barrier.cta.sync.count`; by who has joined: AMD's named ones | they | the threads of a wave if it is *aligned*, nobody else |
+//! | the same, where the number is that of all threads and no other barrier is counted with it | all threads of the workgroup | these |
+//! | arrival, where a barrier is split (`arrive`, `signal`) | nobody | as for the whole barrier: others wait for those that do not come |
+//! | wait, where it is split | who comes | nobody, or a wave if it is aligned: all have arrived, so whoever waits goes on |
+//!
+//! Objects in memory that count arrivals (`mbarrier`) are not among them: who arrives is up to the program, and waiting is a loop.
+//!
+//! **How many.** Threads come to a barrier wave by wave, so PTX has the number a multiple of the wave's width; and where no workgroup has as many threads as
+//! are waited for, they wait for ever ([`Rule::WrongBarrierCount`]). O(barriers).
+//!
+//! Source: *PTX ISA* 8.x, `barrier{.cta}`, `barrier.cluster`, `mbarrier`; AMD, *RDNA 4 Instruction Set Architecture*, `S_BARRIER_*`.
+
+use phalanx_ir::{InstId, TypeKind, constant::ConstKind};
+use phalanx_target::{
+    Scope,
+    intrinsics::{Barrier, BarrierPhase, Family, Intrinsic},
+};
+
+use super::{
+    Facts, Finding, Level, Rule,
+    sites::{Site, SiteKind, called, integer, intrinsic},
+    witness::exact_size,
+};
+use crate::lower::Code;
+
+/// Why no launch has the threads that a barrier waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CountFault {
+    /// They are no whole waves.
+    NoWholeWaves {
+        /// Threads that are waited for.
+        threads: u64,
+        /// Lanes of a wave.
+        width: u32,
+    },
+    /// They are more than workgroups have.
+    TooMany {
+        /// Threads that are waited for.
+        threads: u64,
+        /// As many as there are at most.
+        most: u64,
+    },
+}
+
+/// What is known of a barrier from its call: AMD's are told apart by an argument, PTX's wait for so many threads.
+pub(super) fn of_call(
+    code: Code<'_>,
+    inst: InstId,
+    intrinsic: Intrinsic,
+    mut barrier: Barrier,
+) -> SiteKind {
+    let arguments = code.body.call_args(inst);
+    let constant = |at: usize| arguments.get(at).and_then(|&value| integer(code, value));
+    let (mut number, mut threads) = (None, None);
+    match (intrinsic.family, intrinsic.base) {
+        (Family::Amdgcn, "s.barrier.signal" | "s.barrier.signal.isfirst" | "s.barrier.wait") => {
+            match arguments.first().and_then(|&value| signed(code, value)) {
+                Some(-1) => {}
+                Some(-3) => barrier.scope = Scope::Cluster,
+                // Those that a program names have members; the others are for debuggers.
+                other => {
+                    barrier.partial = true;
+                    number = other.map(|number| number as u64);
+                }
+            }
+        }
+        // The argument is an object of the program.
+        (Family::Amdgcn, "s.barrier.signal.var") => barrier.partial = true,
+        (Family::Nvvm, _) if barrier.scope == Scope::Workgroup => {
+            number = constant(0);
+            threads = barrier.partial.then(|| constant(1)).flatten();
+        }
+        _ => {}
+    }
+    SiteKind::Barrier { barrier, number, threads }
+}
+
+/// An integer constant with its sign.
+fn signed(code: Code<'_>, value: phalanx_ir::Value) -> Option<i64> {
+    let data = code.context.const_data(value.as_const()?);
+    let (ConstKind::Int(int), TypeKind::Int(bits)) = (&data.kind, code.context.type_kind(data.ty))
+    else {
+        return None;
+    };
+    let unused = 64u32.checked_sub(*bits)?;
+    Some((int.to_u64()? << unused) as i64 >> unused)
+}
+
+/// The threads that have to come to an operation together, where there are such. `waiting` are all barriers of the function.
+pub(super) fn together(facts: Facts<'_>, site: &Site, waiting: &[&Site]) -> Option<Scope> {
+    let SiteKind::Barrier { barrier, .. } = site.kind else {
+        return matches!(site.kind, SiteKind::Call(_)).then_some(Scope::Workgroup);
+    };
+    let of_wave = barrier.aligned.then_some(Scope::Wave);
+    match barrier.phase {
+        BarrierPhase::Wait => of_wave,
+        BarrierPhase::Both if barrier.partial && is_everybody(facts, site, waiting) => {
+            Some(barrier.scope)
+        }
+        _ if barrier.partial => of_wave,
+        BarrierPhase::Both | BarrierPhase::Arrive => Some(barrier.scope),
+    }
+}
+
+/// Whether a barrier is for as many threads as each workgroup has, and no other one is counted with it.
+fn is_everybody(facts: Facts<'_>, site: &Site, waiting: &[&Site]) -> bool {
+    let SiteKind::Barrier { number: own, threads, .. } = site.kind else { return false };
+    let size = exact_size(facts.launch).map(|size| size.map(u64::from).iter().product());
+    if size.is_none() || size != threads {
+        return false;
+    }
+    let is_apart = |other: &&Site| match other.kind {
+        _ if other.inst == site.inst => true,
+        SiteKind::Barrier { number, .. } => own.is_some() && number.is_some() && number != own,
+        _ => false,
+    };
+    let code = facts.code;
+    let is_intrinsic = |inst| called(code, inst).and_then(|name| intrinsic(code, name)).is_some();
+    let mut insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+    waiting.iter().all(|other| is_apart(other))
+        && insts.all(|inst| !code.body.inst(inst).opcode.is_call() || is_intrinsic(inst))
+}
+
+/// Barriers that wait for a number of threads that cannot come.
+pub(super) fn counts(facts: Facts<'_>, sites: &[Site]) -> Vec<Finding> {
+    let finding = |site: &Site| {
+        let SiteKind::Barrier { threads: Some(threads), .. } = site.kind else { return None };
+        let width = facts.launch.wave_width.filter(|&width| width > 1);
+        let most = facts.launch.max_threads().filter(|&most| threads > most);
+        let fault = match (width, most) {
+            (Some(width), _) if threads == 0 || threads % u64::from(width) != 0 => {
+                CountFault::NoWholeWaves { threads, width }
+            }
+            (_, Some(most)) => CountFault::TooMany { threads, most },
+            _ => return None,
+        };
+        let found =
+            Finding::new(Rule::WrongBarrierCount, Level::Error, site.inst, Scope::Workgroup);
+        Some(Finding { fault: Some(fault), ..found })
+    };
+    sites.iter().filter_map(finding).collect()
+}
