@@ -318,39 +318,191 @@ fn scopes() {
 #[test]
 fn clusters_of_a_stated_size() {
     let arguments = ["nvptx_registers.ll", "@registers", "--scope", "cluster", "%block"];
-    check_first(&arguments, expect![[r#""#]]);
+    check_first(
+        &arguments,
+        expect![[r#"
+        nvptx_registers.ll:14:3: note: %block is divergent: it can differ between threads of a cluster; it is the source itself
+        nvptx_registers.ll:14:3: because: 1. %block is the result of a call: the workgroup's index x
+           |
+        14 |   %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x() ; => uniform (LLVM 22: divergent)
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+    "#]],
+    );
     let with = |size| arguments.into_iter().chain(["--cluster", size]).collect::<Vec<_>>();
-    check_first(&with("2x1"), expect![[r#""#]]);
-    check_first(&with("1x2"), expect![[r#""#]]);
-    check_first(&with("0"), expect![[r#""#]]);
+    check_first(
+        &with("2x1"),
+        expect![[r#"
+        nvptx_registers.ll:14:3: note: %block is divergent: it can differ between threads of a cluster; it is the source itself
+        nvptx_registers.ll:14:3: because: 1. %block is the result of a call: the workgroup's index x
+           |
+        14 |   %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x() ; => uniform (LLVM 22: divergent)
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+    "#]],
+    );
+    check_first(
+        &with("1x2"),
+        expect![[r#"
+        nvptx_registers.ll:14:3: note: %block is uniform: equal for all threads of a cluster that execute it together
+    "#]],
+    );
+    check_first(
+        &with("0"),
+        expect![[r#"
+        error: @registers is not launched with clusters of 0 workgroups: the module says otherwise
+    "#]],
+    );
 }
 
 #[test]
 fn a_call_whose_result_depends_on_an_argument() {
-    check(&["calls.ll", "@caller", "%picked"], expect![[r#""#]]);
+    check(
+        &["calls.ll", "@caller", "%picked"],
+        expect![[r#"
+        calls.ll:12:3: note: %picked is divergent: it can differ between threads of a wave; 4 links to %id
+        calls.ll:12:3: because: 1. %picked is the result of a call with %odd as argument 1; @pick uses it for what it returns
+           |
+        12 |   %picked = call i32 @pick(i32 %n, i1 %odd, i32 7) ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ argument
+        calls.ll:25:3: because: 2. in @pick: threads that separate at the end of %entry return different values; the branch of %entry is decided by %which
+           |
+        25 |   br i1 %which, label %left, label %right ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+        calls.ll:23:38: because: 3. in @pick: the argument %which is what the call in @caller passes: %odd
+           |
+        23 | define internal i32 @pick(i32 %a, i1 %which, i32 %b) {
+           |                                      ^^^^^^^^^^^^^^^^^ passed
+        calls.ll:11:3: because: 4. %odd is computed from %id
+           |
+        11 |   %odd = trunc i32 %id to i1 ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+        calls.ll:10:3: because: 5. %id is the result of a call: the thread's index x
+           |
+        10 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+    "#]],
+    );
 }
 
 #[test]
 fn a_call_of_what_brings_the_source_in() {
-    check(&["calls.ll", "@caller", "%odd.lane"], expect![[r#""#]]);
+    check(
+        &["calls.ll", "@caller", "%odd.lane"],
+        expect![[r#"
+        calls.ll:13:3: note: %odd.lane is divergent: it can differ between threads of a wave; 5 links to %low
+        calls.ll:13:3: because: 1. %odd.lane is the result of a call of @mixed, which brings this in by itself
+           |
+        13 |   %odd.lane = call i32 @mixed(i32 %n) ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ call
+        calls.ll:37:3: because: 2. in @mixed: %sum is returned at the end of %0
+           |
+        37 |   ret i32 %sum
+           |   ^^^^^^^^^^^^ return
+        calls.ll:36:3: because: 3. in @mixed: %sum is computed from %lane
+           |
+        36 |   %sum = add i32 %lane, %a ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^ operand
+        calls.ll:35:3: because: 4. in @mixed: %lane is the result of a call of @lane, which brings this in by itself
+           |
+        35 |   %lane = call i32 @lane(i32 %a) ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ call
+        calls.ll:42:3: because: 5. in @lane: %low is returned at the end of %0
+           |
+        42 |   ret i32 %low
+           |   ^^^^^^^^^^^^ return
+        calls.ll:41:3: because: 6. in @lane: %low is the result of a call: the number of the lane
+           |
+        41 |   %low = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0) ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+    "#]],
+    );
 }
 
 #[test]
 fn a_call_of_what_calls_itself() {
-    check(&["calls.ll", "@caller", "%counted"], expect![[r#""#]]);
+    check(
+        &["calls.ll", "@caller", "%counted"],
+        expect![[r#"
+        calls.ll:14:3: note: %counted is divergent: it can differ between threads of a wave; 4 links to %id
+        calls.ll:14:3: because: 1. %counted is the result of a call with %id as argument 1; @count uses it for what it returns
+           |
+        14 |   %counted = call i32 @count(i32 %n, i32 %id) ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ argument
+        calls.ll:52:3: because: 2. in @count: %twice is returned at the end of %bottom
+           |
+        52 |   ret i32 %twice
+           |   ^^^^^^^^^^^^^^ return
+        calls.ll:51:3: because: 3. in @count: %twice is computed from %what
+           |
+        51 |   %twice = mul i32 %what, 2 ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+        calls.ll:45:40: because: 4. in @count: the argument %what is what the call in @caller passes: %id
+           |
+        45 | define internal i32 @count(i32 %n, i32 %what) {
+           |                                        ^^^^^^^^ passed
+        calls.ll:10:3: because: 5. %id is the result of a call: the thread's index x
+           |
+        10 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+    "#]],
+    );
 }
 
 #[test]
 fn a_parameter_goes_back_to_the_calls() {
-    check(&["calls.ll", "@scale", "%scaled"], expect![[r#""#]]);
+    check(
+        &["calls.ll", "@scale", "%scaled"],
+        expect![[r#"
+        calls.ll:67:3: note: %scaled is divergent: it can differ between threads of a wave; 5 links to %id
+        calls.ll:67:3: because: 1. %scaled is computed from %x
+           |
+        67 |   %scaled = mul i32 %x, 3 ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^ operand
+        calls.ll:19:3: because: 2. in @caller: the call passes %second for the argument %x of @scale
+           |
+        19 |   %other = call i32 @scale(i32 %second) ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ passed
+        calls.ll:17:3: because: 3. in @caller: %second is a part of the result of a call with %id as an argument; @pair uses it for what it returns
+           |
+        17 |   %second = extractvalue { i32, i32 } %pair, 1 ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ argument
+        calls.ll:62:3: because: 4. in @pair: %b is put into what is returned
+           |
+        62 |   %both = insertvalue { i32, i32 } %one, i32 %b, 1 ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ return
+        calls.ll:60:48: because: 5. in @pair: the argument %b is what the call in @caller passes: %id
+           |
+        60 | define internal { i32, i32 } @pair(i32 %a, i32 %b) {
+           |                                                ^^^^^ passed
+        calls.ll:10:3: because: 6. in @caller: %id is the result of a call: the thread's index x
+           |
+        10 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+    "#]],
+    );
 }
 
 #[test]
 fn what_is_assumed_of_barriers() {
     let arguments = ["assumed_barrier.nvptx.ll", "@decides", "%after", "--scope", "workgroup"];
-    check_first(&arguments, expect![[r#""#]]);
+    check_first(
+        &arguments,
+        expect![[r#"
+        assumed_barrier.nvptx.ll:22:3: note: %after is divergent: it can differ between threads of a workgroup; 3 links to %flag
+        assumed_barrier.nvptx.ll:22:3: because: 1. %after merges different values for threads that separate at the end of %entry
+           |
+        22 |   %after = phi i32 [ 0, %entry ], [ 1, %meet ] ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ join
+          = one way:   %entry -> %join
+          = the other: %entry -> %meet -> %join
+    "#]],
+    );
     let assumed: Vec<&str> = arguments.into_iter().chain(["--assume-barriers"]).collect();
-    check(&assumed, expect![[r#""#]]);
+    check(
+        &assumed,
+        expect![[r#"
+        assumed_barrier.nvptx.ll:22:3: note: %after is uniform: equal for all threads of a workgroup that execute it together
+    "#]],
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! From links to the model.
 
 use phalanx_analysis::{
-    affect::{User, UserKind},
+    affect::UserKind,
     divergence::Divergence,
     explain::{Cause, Fact, Link, Separation},
     loads::{LoadClass, Refusal},
@@ -14,14 +14,14 @@ use phalanx_db::{
 };
 use phalanx_graph::{CycleId, Node};
 use phalanx_ir::{
-    BlockId, InstId, Opcode, Type, Value, flow,
+    BlockId, InstId, Type, Value, flow,
     function::FunctionRef,
     metadata::{Field, Metadata, MetadataId, MetadataValue, kind},
 };
 use phalanx_llvm::{FunctionPrinter, ModulePrinter};
 use phalanx_target::{Scope, SourceSet, varying};
 
-use super::{DebugPlace, Explanation, Step, UnknownName, words};
+use super::{DebugPlace, Explanation, Step, UnknownName};
 use crate::analyze::{Lines, Place, names};
 use crate::loads::{LoadExplanation, Words};
 
@@ -31,10 +31,10 @@ const SCOPES: usize = 64;
 /// Explains one function.
 #[derive(Debug)]
 pub struct Explainer<'a> {
-    db: &'a Database,
-    input: FunctionInput,
-    function: FunctionRef<'a>,
-    numbering: Numbering,
+    pub(super) db: &'a Database,
+    pub(super) input: FunctionInput,
+    pub(super) function: FunctionRef<'a>,
+    pub(super) numbering: Numbering,
     module: &'a ModulePrinter<'a>,
     printer: FunctionPrinter<'a>,
     lines: Lines<'a>,
@@ -267,7 +267,7 @@ impl<'a> Explainer<'a> {
     }
 
     /// The version of private memory that a value stands for, if it does.
-    fn version(&self, value: phalanx_analysis::Value) -> Option<&'a MemoryVersion> {
+    pub(super) fn version(&self, value: phalanx_analysis::Value) -> Option<&'a MemoryVersion> {
         let versions = queries::memory_versions(self.db, self.input);
         let at = versions.binary_search_by_key(&value, |version| version.value).ok()?;
         versions.get(at)
@@ -300,7 +300,7 @@ impl<'a> Explainer<'a> {
         text(|out| self.printer.block_operand(flow::block_of(node), out))
     }
 
-    fn what(&self, fact: Fact) -> String {
+    pub(super) fn what(&self, fact: Fact) -> String {
         match fact {
             Fact::Value(value) => self.value_name(value),
             Fact::Use(value, _) => self.value_name(value),
@@ -309,7 +309,7 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    fn inst_of(&self, fact: Fact) -> Option<InstId> {
+    pub(super) fn inst_of(&self, fact: Fact) -> Option<InstId> {
         let of_value = |value| match self.version(value).map(|version| version.by) {
             Some(VersionBy::Write(inst)) => Some(inst),
             Some(VersionBy::Phi(_)) => None,
@@ -411,200 +411,11 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    fn entries(&self, cycle: CycleId) -> Vec<String> {
+    pub(super) fn entries(&self, cycle: CycleId) -> Vec<String> {
         let cycles = queries::cycles(self.db, self.input).as_deref();
         cycles.map_or_else(Vec::new, |cycles| {
             cycles.entries(cycle).map(|entry| self.block_name(entry)).collect()
         })
-    }
-
-    /// The kind of a link, and its sentence.
-    fn say(&self, link: &Link) -> (&'static str, String) {
-        let what = self.what(link.fact);
-        match &link.cause {
-            Cause::Source => ("source", self.say_source(link, &what)),
-            Cause::Operand(operand) => self.say_operand(link.fact, *operand, &what),
-            Cause::Join(separation) => ("join", self.say_join(separation, &what)),
-            Cause::Temporal { value, cycle, separation } => {
-                ("temporal", self.say_temporal(link.fact, *value, *cycle, separation))
-            }
-            Cause::Assumed { cycle, separation } => {
-                let entries = self.entries(*cycle);
-                let branch = self.block_name(separation.branch);
-                let sentence = format!(
-                    "{what} is computed in an irreducible cycle (entries {}), in which threads that separate at the end of \
-                     {branch} cannot be expected to stay together",
-                    entries.join(", ")
-                );
-                ("assumed", sentence)
-            }
-            Cause::Control { branch, by_block } => {
-                let branch = self.block_name(*branch);
-                let sentence = match by_block {
-                    false => {
-                        format!("whether {what} is executed is decided at the end of {branch}")
-                    }
-                    true => format!(
-                        "whether {what} is executed is decided at the end of {branch}, which not all threads reach"
-                    ),
-                };
-                ("control", sentence)
-            }
-            _ => ("other", format!("{what} depends on something else")),
-        }
-    }
-
-    fn say_source(&self, link: &Link, what: &str) -> String {
-        let source = words::source(link.source);
-        let opcode = self.inst_of(link.fact).map(|inst| self.function.body.inst(inst).opcode);
-        match (link.fact, opcode) {
-            (Fact::Terminator(_), _) => {
-                format!("{what} is taken by each thread on its own account")
-            }
-            (_, None) => {
-                format!("the argument {what} can be {source}: nothing is known of callers")
-            }
-            (_, Some(Opcode::Call | Opcode::Invoke)) => {
-                format!("{what} is the result of a call: {source}")
-            }
-            (_, Some(Opcode::Load)) => format!("{what} is loaded from memory: {source}"),
-            (_, Some(Opcode::AtomicRmw | Opcode::CmpXchg)) => {
-                format!("{what} is what an atomic operation found: {source}")
-            }
-            _ => format!("{what} is {source}"),
-        }
-    }
-
-    fn say_operand(
-        &self,
-        fact: Fact,
-        operand: phalanx_analysis::Value,
-        what: &str,
-    ) -> (&'static str, String) {
-        let value = self.value_name(operand);
-        if let Fact::Use(_, user) = fact {
-            let user = self.user_name(user);
-            return (
-                "operand",
-                format!("{user} reads {value}, which differs where it is computed"),
-            );
-        }
-        if let Fact::Value(own) = fact
-            && let Some(own) = self.version(own)
-        {
-            return ("memory", self.say_version(own, operand, what));
-        }
-        let Some(inst) = self.inst_of(fact) else {
-            return ("operand", format!("{what} depends on {value}"));
-        };
-        let body = self.function.body;
-        if self.version(operand).is_some() {
-            return ("memory", format!("{what} is read from private memory: {value}"));
-        }
-        let ir_value = match self.numbering.definition(operand) {
-            Definition::Argument(position) => Value::arg(position),
-            Definition::Inst(inst) => Value::inst(inst),
-        };
-        let position = body.operands(inst).iter().position(|&o| o == ir_value);
-        match (body.inst(inst).opcode, position) {
-            _ if matches!(fact, Fact::Terminator(_)) => {
-                ("operand", format!("{what} is decided by {value}"))
-            }
-            (Opcode::Call | Opcode::Invoke, Some(at)) if at < body.call_args(inst).len() => (
-                "argument",
-                format!("{what} is the result of a call with {value} as argument {at}"),
-            ),
-            (Opcode::ExtractValue, None) => (
-                "argument",
-                format!("{what} is a part of the result of a call with {value} as an argument"),
-            ),
-            (Opcode::Load, None) => (
-                "memory",
-                format!(
-                    "{what} is read from private memory, where {value} was stored or is an index"
-                ),
-            ),
-            (Opcode::Load, Some(0)) => {
-                ("address", format!("{what} is loaded from the address {value}"))
-            }
-            (Opcode::Phi, Some(at)) => {
-                let block = body.phi_incoming(inst).nth(at).map(|(_, block)| flow::node_of(block));
-                let from = block.map(|b| format!(" from {}", self.block_name(b)));
-                (
-                    "operand",
-                    format!("{what} is {value} for threads that come{}", from.unwrap_or_default()),
-                )
-            }
-            _ => ("operand", format!("{what} is computed from {value}")),
-        }
-    }
-
-    fn say_version(
-        &self,
-        version: &MemoryVersion,
-        operand: phalanx_analysis::Value,
-        what: &str,
-    ) -> String {
-        let value = self.value_name(operand);
-        match (version.by, self.version(operand).is_some()) {
-            (VersionBy::Write(_), true) => format!("{what} is in part what it was before"),
-            (VersionBy::Write(_), false) => format!("{what} is changed here, with {value}"),
-            (VersionBy::Phi(block), _) => {
-                format!("{what} at the start of {} can be {value}", self.block_name(block))
-            }
-        }
-    }
-
-    fn user_name(&self, user: User) -> String {
-        match user.kind() {
-            UserKind::Value(user) => self.value_name(user),
-            UserKind::Terminator(block) => self.what(Fact::Terminator(block)),
-        }
-    }
-
-    fn say_join(&self, separation: &Separation, what: &str) -> String {
-        let branch = self.block_name(separation.branch);
-        let mut sentence = format!(
-            "{what} merges different values for threads that separate at the end of {branch}"
-        );
-        if let Some((from, to)) = separation.exit {
-            let (from, to) = (self.block_name(from), self.block_name(to));
-            sentence +=
-                &format!(", and then leave a cycle from {from} to {to} in different iterations");
-        }
-        if let Some(cycle) = separation.apart_in {
-            let entries = self.entries(cycle).join(", ");
-            sentence += &format!(", and run apart in the irreducible cycle with entries {entries}");
-        }
-        sentence
-    }
-
-    fn say_temporal(
-        &self,
-        fact: Fact,
-        value: phalanx_analysis::Value,
-        cycle: Option<CycleId>,
-        separation: &Separation,
-    ) -> String {
-        let (value, branch) = (self.value_name(value), self.block_name(separation.branch));
-        let reader = match fact {
-            Fact::Use(_, user) => self.user_name(user),
-            fact => self.what(fact),
-        };
-        let entries = cycle.map(|cycle| self.entries(cycle)).unwrap_or_default();
-        let cycle = match entries.as_slice() {
-            [] => "its cycle".to_owned(),
-            [header] => format!("the cycle of {header}"),
-            entries => format!("the cycle with entries {}", entries.join(", ")),
-        };
-        let exit = separation.exit.map(|(from, to)| {
-            format!(" from {} to {}", self.block_name(from), self.block_name(to))
-        });
-        format!(
-            "{reader} reads {value} outside of {cycle}, which threads leave{} in different iterations because they separate at \
-             the end of {branch}",
-            exit.unwrap_or_default()
-        )
     }
 }
 

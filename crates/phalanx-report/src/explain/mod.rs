@@ -7,6 +7,7 @@
 mod build;
 mod calls;
 mod names;
+mod sentences;
 mod text;
 pub(crate) mod words;
 
