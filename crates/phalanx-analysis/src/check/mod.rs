@@ -149,13 +149,18 @@ impl Rule {
     #[must_use]
     pub const fn usual_level(self) -> Level {
         match self {
-            Rule::BarrierBecameDivergent | Rule::WrongBarrierCount => Level::Error,
+            Rule::BarrierBecameDivergent | Rule::WrongBarrierCount | Rule::ConstantStore => {
+                Level::Error
+            }
             Rule::DivergentBarrier
             | Rule::BarrierInDivergentLoop
             | Rule::UnmatchedBarriers
             | Rule::MissingMembers
             | Rule::UnpairedBarrier
-            | Rule::GroupChanged => Level::Warning,
+            | Rule::GroupChanged
+            | Rule::ContradictedCast
+            | Rule::EscapingPrivate
+            | Rule::MixedSpaces => Level::Warning,
             Rule::BarrierAfterExit
             | Rule::DivergentGroupOperation
             | Rule::UnstatedLaunch

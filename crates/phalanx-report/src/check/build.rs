@@ -191,7 +191,7 @@ impl<'a> Checker<'a> {
                 let inst = self.explainer.inst_of_place(link.place);
                 let location = inst.map(|inst| self.location(inst)).unwrap_or_default();
                 let kind = if at + 1 == count { "origin" } else { "because" };
-                reasons.push(Reason { kind, message: step.sentence, location });
+                reasons.push(Reason { kind, message: step.sentence, plain: None, location });
             }
         }
     }
