@@ -15,6 +15,7 @@ mod entropy;
 mod graphs;
 pub mod hangs;
 pub mod legality;
+pub mod linear;
 pub mod loads;
 pub mod motions;
 pub mod oracle;

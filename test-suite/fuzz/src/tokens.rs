@@ -76,11 +76,12 @@ fn marked(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
         let head = line.strip_suffix('{').filter(|line| line.starts_with("define "));
-        match head.map(|head| (head, head.find(" !").map_or(head.len(), |at| at + 1))) {
-            // Attributes come before metadata.
+        let after = |head: &str| [" personality ", " !"].iter().find_map(|word| head.find(word));
+        match head.map(|head| (head, after(head).map_or(head.len(), |at| at + 1))) {
+            // Attributes come before the personality and metadata.
             Some((head, at)) => {
-                let (signature, metadata) = head.split_at(at);
-                out.push_str(&format!("{signature}convergent {metadata}{{"));
+                let (signature, rest) = head.split_at(at);
+                out.push_str(&format!("{signature}convergent {rest}{{"));
             }
             None => out.push_str(line),
         }

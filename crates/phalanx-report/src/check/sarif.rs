@@ -128,7 +128,7 @@ impl Writer<'_> {
             "relatedLocations": related,
             "partialFingerprints": { "phalanx/v1": diagnostic.fingerprint },
         });
-        if diagnostic.reasons.iter().any(Reason::is_link) {
+        if diagnostic.reasons.iter().any(is_step) {
             result["codeFlows"] = json!([{ "threadFlows": [self.flow(diagnostic)] }]);
         }
         if let Some(suppression) = diagnostic.suppression {
@@ -141,9 +141,9 @@ impl Writer<'_> {
         result
     }
 
-    /// From the source of divergence to where threads part, then the operation.
+    /// From the source of divergence to where threads part, or from where an address comes, then to the operation.
     fn flow(&self, diagnostic: &Diagnostic) -> Value {
-        let links = diagnostic.reasons.iter().rev().filter(|reason| reason.is_link());
+        let links = diagnostic.reasons.iter().rev().filter(|reason| is_step(reason));
         let parting = diagnostic.reasons.iter().filter(|reason| reason.kind == "part");
         let steps = links.chain(parting);
         let mut locations: Vec<Value> =
@@ -212,6 +212,11 @@ fn uri(file: &str) -> String {
         }
     }
     out
+}
+
+/// Whether a reason is on the way from a cause to the operation.
+fn is_step(reason: &Reason) -> bool {
+    reason.is_link() || reason.kind == "origin"
 }
 
 #[cfg(test)]

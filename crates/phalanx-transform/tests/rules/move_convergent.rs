@@ -333,33 +333,7 @@ fn operations_with_tokens_stay() {
              store i64 %{id}, ptr addrspace(1) %p, align 8"
         )
     };
-    // They may be made behind both.
-    check(
-        "move-convergent",
-        &sides(UNIFORM, &vote("v"), &vote("w")),
-        &expect![[r#"
-            define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
-            entry:
-              %x = call i32 @llvm.amdgcn.workitem.id.x()
-              %d = icmp ult i32 %x, 7
-              %c = icmp ult i32 %a, 7
-              br i1 %c, label %one, label %other
-
-            one:                                              ; preds = %entry
-              call void @unknown()
-              br label %exit
-
-            other:                                            ; preds = %entry
-              call void @unknown()
-              br label %exit
-
-            exit:                                             ; preds = %other, %one
-              %v = call i64 @llvm.amdgcn.ballot.i64(i1 %d)
-              store i64 %v, ptr addrspace(1) %p, align 8
-              ret void
-            }
-        "#]],
-    );
+    check_unchanged("move-convergent", &sides(UNIFORM, &vote("v"), &vote("w")));
     check_unchanged("move-convergent", &sides(DIVERGENT, &vote("v"), &vote("w")));
 }
 

@@ -7,6 +7,7 @@
 mod device;
 mod host;
 mod library;
+mod linear;
 mod transforms;
 
 use std::{
