@@ -82,9 +82,8 @@ impl Counts {
         for what in 0..3 {
             print!("{:>8}", self.all[what]);
             (0..=OURS).for_each(|who| print!("{:>7.1}", self.share(who, what)));
-            match seen {
-                Some(seen) => print!("{:>7.1}", seen.share(what)),
-                None => {}
+            if let Some(seen) = seen {
+                print!("{:>7.1}", seen.share(what))
             }
         }
         println!();

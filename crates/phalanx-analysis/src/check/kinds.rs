@@ -122,7 +122,7 @@ fn is_everybody(facts: Facts<'_>, site: &Site, waiting: &[&Site]) -> bool {
     let code = facts.code;
     let is_intrinsic = |inst| called(code, inst).and_then(|name| intrinsic(code, name)).is_some();
     let mut insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
-    waiting.iter().all(|other| is_apart(other))
+    waiting.iter().all(is_apart)
         && insts.all(|inst| !code.body.inst(inst).opcode.is_call() || is_intrinsic(inst))
 }
 

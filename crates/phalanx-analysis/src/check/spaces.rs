@@ -159,7 +159,7 @@ fn is_constant_variable(of: SpaceContext<'_>, mut address: Value) -> bool {
             ConstKind::Global(name) => return (of.is_constant)(*name),
             ConstKind::Expr(expr) => match (expr.opcode, expr.operands.first()) {
                 (Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast, Some(&base)) => {
-                    constant = base
+                    constant = base;
                 }
                 _ => return false,
             },

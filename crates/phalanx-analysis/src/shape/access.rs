@@ -569,7 +569,7 @@ fn counts(
     let align = align.clamp(1, segment);
     // Addresses are as aligned as they must be.
     let is_aligned = move |base: &u64| {
-        lanes.first().is_some_and(|&lane| base.wrapping_add(lane as u64) % align == 0)
+        lanes.first().is_some_and(|&lane| base.wrapping_add(lane as u64).is_multiple_of(align))
     };
     let bases = (0..segment).step_by(step.min(segment) as usize).filter(is_aligned);
     bases.map(move |base| {

@@ -252,10 +252,8 @@ impl<'a> Solver<'a> {
             is_waiting.remove(node as usize);
             for &user in users.of(node) {
                 let set = self.evaluate(user as usize);
-                if set != self.sets.put(user as usize, set) {
-                    if is_waiting.insert(user as usize) {
-                        work.push(user);
-                    }
+                if set != self.sets.put(user as usize, set) && is_waiting.insert(user as usize) {
+                    work.push(user);
                 }
             }
         }
@@ -321,10 +319,10 @@ impl<'a> Solver<'a> {
             for inst in code.body.block_insts(block_of(block)) {
                 let data = code.body.inst(inst);
                 for constant in constant_addresses(code, inst) {
-                    if !constants.contains_key(&constant) {
+                    constants.entry(constant).or_insert_with(|| {
                         let set = self.of(Value::constant(constant));
-                        constants.insert(constant, SpaceSet::from_bits(set as u16));
-                    }
+                        SpaceSet::from_bits(set as u16)
+                    });
                 }
                 if has_refinements && data.opcode != Opcode::Phi {
                     for (at, &operand) in code.body.operands(inst).iter().enumerate() {

@@ -36,7 +36,7 @@ impl<'a> Explainer<'a> {
             match link.passage {
                 Passage::No => {}
                 Passage::Into(callee) => {
-                    say_call(link, &explainer(callee).function_name(), &mut step)
+                    say_call(link, &explainer(callee).function_name(), &mut step);
                 }
                 Passage::Back(site) => {
                     own.say_passed(site, explainer(site.caller), &mut step);

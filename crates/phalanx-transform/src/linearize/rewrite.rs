@@ -247,7 +247,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
             return Ok(State::default());
         }
         let arrivals = std::mem::take(&mut self.incoming[at]);
-        let mut state = self.joined(at, arrivals)?;
+        let mut state = self.joined(at, &arrivals)?;
         let own = state.0.partition_point(|entry| entry.0.block <= at);
         let own: Vec<(Item, Value)> = state.0.drain(..own).collect();
         let own = State(own);
@@ -270,8 +270,8 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
     }
 
     /// What is known where several edges meet.
-    fn joined(&mut self, at: usize, arrivals: Vec<(usize, State)>) -> Result<State, PassError> {
-        if let [(_, state)] = &arrivals[..] {
+    fn joined(&mut self, at: usize, arrivals: &[(usize, State)]) -> Result<State, PassError> {
+        if let [(_, state)] = arrivals {
             return Ok(state.clone());
         }
         let mut items: Vec<Item> =

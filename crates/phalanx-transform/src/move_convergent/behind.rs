@@ -226,7 +226,7 @@ impl Sides<'_, '_> {
         if let Some(operation) = self.operation(inst) {
             let legality = self.answers.at(operation.scope);
             let merged = legality.map(|l| l.merge(node_of(self.one), node_of(self.other)));
-            if !merged.is_some_and(|answer| answer.is_ok()) {
+            if merged.is_none_or(|answer| answer.is_err()) {
                 return false;
             }
         }

@@ -130,7 +130,7 @@ fn a_uniform_branch_inside_stays() {
 fn early_return_and_accesses() {
     check(
         "linearize",
-        &kernel(
+        kernel(
             "br i1 %d, label %work, label %out
          out:
            ret void

@@ -120,6 +120,7 @@ fn held(text: &str, module: &Module, variant: &Variant, cases: &[Case]) -> (Tall
 }
 
 /// Writes down what was seen to differ, for `cargo xtask precision --seen`: a line for each file as compiled.
+#[expect(clippy::disallowed_methods, reason = "a chore reads it")]
 fn write_down(mut seen: Vec<(&Variant, Shares)>) {
     seen.sort_by_key(|(variant, _)| variant.name());
     let line = |(variant, shares): &(&Variant, Shares)| {
