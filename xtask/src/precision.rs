@@ -83,7 +83,7 @@ impl Counts {
             print!("{:>8}", self.all[what]);
             (0..=OURS).for_each(|who| print!("{:>7.1}", self.share(who, what)));
             if let Some(seen) = seen {
-                print!("{:>7.1}", seen.share(what))
+                print!("{:>7.1}", seen.share(what));
             }
         }
         println!();

@@ -1,7 +1,7 @@
 //! Divergent regions that become straight, held against execution.
 //!
 //! Random kernels with few convergent operations and without calls go through `linearize` and are compared as
-//! [`transforms`](crate::transforms) are. Besides, no block of a region may have a divergent branch afterwards, and no region may be left.
+//! [`transforms`] are. Besides, no block of a region may have a divergent branch afterwards, and no region may be left.
 //!
 //! [`Broken`] takes something away from what the pass made: a check that is wrong, which has to be seen.
 

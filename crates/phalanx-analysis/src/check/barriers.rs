@@ -1,6 +1,6 @@
 //! Barriers that not all threads of a workgroup execute.
 //!
-//! What is said here of workgroups holds for other barriers with the threads in their place that have to come together: [`kinds`](super::kinds).
+//! What is said here of workgroups holds for other barriers with the threads in their place that have to come together: [`kinds`].
 //!
 //! # Definition
 //!

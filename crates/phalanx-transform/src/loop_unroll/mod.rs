@@ -2,13 +2,13 @@
 //!
 //! | how | when | what becomes of exits |
 //! |---|---|---|
-//! | *in full* | the loop is known to end after a number of rounds ([`count`]), and all of them together are small | those that are known to be taken or not are jumps |
+//! | *in full* | the loop is known to end after a number of rounds (`count`), and all of them together are small | those that are known to be taken or not are jumps |
 //! | *by a factor* | somebody asks for it: `count=N`, or `!llvm.loop` | every copy has all of them, but for those that are known never to be taken from there |
 //!
 //! LLVM unrolls by a factor into a loop for most of the rounds and one for the rest, which needs the number of rounds before the first
 //! one. Threads of a wave that make different numbers of rounds then part between the two loops, so a loop with a convergent operation stays
 //! as it is. Copies that keep their exits need no number of rounds, and change nobody's group, however divergent the exits are
-//! ([`copy`]); what they cost is the tests.
+//! (`copy`); what they cost is the tests.
 //!
 //! A loop is a reducible cycle. Several latches become one first, several exits are copied like everything else, values that are read
 //! outside of the loop get phis ([`crate::ssa`]). What is known about an exit is only used where no group changes

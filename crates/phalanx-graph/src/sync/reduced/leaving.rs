@@ -5,7 +5,7 @@ use crate::node::Node;
 use crate::sync::reduced::Rows;
 use crate::threshold::Thresholds;
 
-/// An edge that leaves at least one canonical cycle, by its position in [`Reduced::leaving`].
+/// An edge that leaves at least one canonical cycle, by its position in [`Leaving`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeavingEdge(pub(crate) u32);
 
