@@ -297,6 +297,9 @@ pub(crate) struct CheckArgs {
     /// Also report accesses of memory that take longer than they had to.
     #[arg(long)]
     pub(crate) performance: bool,
+    /// Also report loads that would take a cheaper way but for one obstacle.
+    #[arg(long)]
+    pub(crate) loads: bool,
     /// Print what a code means.
     #[arg(long, value_name = "RULE")]
     pub(crate) explain: Option<String>,

@@ -20,7 +20,17 @@ fn random_programs() {
 /// A check that cannot fail is no check: for each rule there is a program that refutes the answer found without it.
 #[test]
 fn without_a_rule_execution_finds_the_answer_wrong() {
-    for omitted in [Omitted::Clobbers, Omitted::Writes, Omitted::Calls, Omitted::Aliases] {
+    for omitted in [
+        Omitted::Clobbers,
+        Omitted::Writes,
+        Omitted::Calls,
+        Omitted::Aliases,
+        Omitted::Slots,
+        Omitted::Callers,
+        Omitted::Spaces,
+        Omitted::Alignment,
+        Omitted::Entry,
+    ] {
         let is_wrong = |seed| !check_random(seed, Some(omitted)).wrong.is_empty();
         assert!((0..500).any(is_wrong), "{omitted:?} is not missed");
     }

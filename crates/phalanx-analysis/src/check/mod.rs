@@ -11,6 +11,7 @@
 //! | [`barriers`] | barriers that not all threads of a workgroup execute |
 //! | [`members`] | operations of a wave: who takes part, and who was expected to |
 //! | [`accesses`] | accesses of memory that take longer than they had to |
+//! | [`loads`] | loads that would take a cheaper way but for one obstacle |
 //! | [`launch`] | what could be said of launches so that something is uniform |
 //! | `rounds` | what decides whether a round of a cycle comes to an operation |
 //! | `sites` | where the operations are that rules speak of |
@@ -27,6 +28,7 @@
 pub mod accesses;
 pub mod barriers;
 pub mod launch;
+pub mod loads;
 pub mod members;
 mod rounds;
 mod sites;
@@ -37,6 +39,7 @@ use phalanx_ir::{GlobalName, InstId};
 use phalanx_target::{LaunchFacts, Scope, SourceSet, Target, varying};
 
 use crate::divergence::Divergence;
+use crate::loads::Refusal;
 use crate::lower::Code;
 
 pub use accesses::AccessCost;
@@ -122,6 +125,10 @@ rules! {
     BarrierBecameDivergent "PHX020" "barrier-became-divergent" "a transform brought a barrier under divergent control",
     /// Between two versions: who takes part in an operation of a wave depends on more than before.
     GroupChanged "PHX021" "group-changed" "a transform changed which threads take part",
+    /// Memory that a kernel only reads, and that cannot be taken for such.
+    CoherentLoad "PHX040" "coherent-load" "memory that is only read is loaded as if others wrote it",
+    /// One address for the wave, and no scalar load.
+    LaneByLaneLoad "PHX041" "lane-by-lane-load" "what is one for the wave is loaded by each lane",
 }
 
 impl Rule {
@@ -158,6 +165,8 @@ pub struct Finding {
     pub safe: Vec<Geometry>,
     /// How lanes access memory, where that is what it is about.
     pub access: Option<AccessCost>,
+    /// Why a load takes no cheaper way, where that is what it is about.
+    pub refusal: Option<Refusal>,
 }
 
 impl Finding {
@@ -176,6 +185,7 @@ impl Finding {
             witness: None,
             safe: Vec::new(),
             access: None,
+            refusal: None,
         }
     }
 }

@@ -69,7 +69,7 @@ impl SpaceFacts for Known<'_> {
     }
 }
 
-fn with_memory<R>(
+pub(super) fn with_memory<R>(
     db: &dyn Db,
     function: FunctionInput,
     run: impl FnOnce(Code<'_>, Surroundings<'_>, &PrivateMemory) -> R,

@@ -1,6 +1,9 @@
 //! From findings to diagnostics.
 
-use phalanx_analysis::check::{Finding, Rule};
+use phalanx_analysis::{
+    check::{Finding, Rule},
+    loads::Refusal,
+};
 use phalanx_db::{
     Database, FunctionInput,
     queries::{self, Subject},
@@ -100,6 +103,9 @@ impl<'a> Checker<'a> {
     }
 
     fn reasons(&self, finding: &Finding) -> Vec<Reason> {
+        if let Some(refusal) = finding.refusal {
+            return self.obstacle(finding, refusal);
+        }
         let mut reasons = Vec::new();
         if let Some(other) = finding.other {
             reasons.push(Reason {
@@ -124,6 +130,26 @@ impl<'a> Checker<'a> {
             });
         }
         reasons.extend(self.chain(Subject::Branch(branch), finding));
+        reasons
+    }
+
+    /// What keeps a load from a cheaper way.
+    fn obstacle(&self, finding: &Finding, refusal: Refusal) -> Vec<Reason> {
+        let place = refusal.culprit().unwrap_or(finding.inst);
+        let because = |message: String, place| Reason {
+            kind: "because",
+            message,
+            location: self.location(place),
+        };
+        let mut reasons = vec![because(self.explainer.refusal(refusal), place)];
+        if let (Some(store), Refusal::Aliased(_)) = (finding.other, refusal) {
+            reasons
+                .push(because("this may store there, through another pointer".to_owned(), store));
+        }
+        if matches!(refusal, Refusal::Divergent(_)) {
+            let subject = Subject::Use { user: finding.inst, operand: 0 };
+            reasons.extend(self.chain(subject, finding));
+        }
         reasons
     }
 

@@ -26,6 +26,8 @@ pages! {
     BankConflict "PHX012",
     BarrierBecameDivergent "PHX020",
     GroupChanged "PHX021",
+    CoherentLoad "PHX040",
+    LaneByLaneLoad "PHX041",
 }
 
 /// The page of the rule with a code or a name.

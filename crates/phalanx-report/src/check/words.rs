@@ -1,6 +1,9 @@
 //! What is said of each rule.
 
-use phalanx_analysis::check::{AccessCost, Finding, Geometry, Rule, Witness};
+use phalanx_analysis::{
+    check::{AccessCost, Finding, Geometry, Rule, Witness},
+    loads::Refusal,
+};
 use phalanx_target::{Scope, SourceSet};
 
 use crate::explain::words as sources;
@@ -42,6 +45,8 @@ pub(super) fn message(finding: &Finding, what: &str) -> String {
         Rule::GroupChanged => {
             format!("which {threads} take part in {what} depends on more than before")
         }
+        Rule::CoherentLoad => "nothing here writes this memory, but it may be written".to_owned(),
+        Rule::LaneByLaneLoad => "each lane loads what is one for the wave".to_owned(),
     }
 }
 
@@ -77,6 +82,8 @@ pub(super) fn label(finding: &Finding) -> String {
         Rule::MissingMembers => "all that the mask names are expected here",
         Rule::UncoalescedAccess | Rule::BankConflict => "slower than it had to be",
         Rule::UnstatedLaunch => "divergent as far as is known",
+        Rule::CoherentLoad => "no `ld.global.nc`",
+        Rule::LaneByLaneLoad => "no `s_load`",
     }
     .to_owned()
 }
@@ -122,6 +129,7 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         Rule::BankConflict => {
             "make rows one element longer than they have to be, so that columns go through all banks"
         }
+        Rule::CoherentLoad | Rule::LaneByLaneLoad => finding.refusal.map_or("", unblock),
         Rule::DivergentGroupOperation | Rule::UnstatedLaunch | Rule::GroupChanged => "",
     };
     let mut help: Vec<String> = Vec::new();
@@ -138,6 +146,23 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         help.push(format!("{what} {}", safe.join(", or ")));
     }
     help
+}
+
+/// What takes an obstacle away.
+fn unblock(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::Aliased(_) => {
+            "if no other pointer of the launch leads to what is written, declare it `const ... *__restrict__`"
+        }
+        Refusal::Escapes { .. } => "do not store the pointer, or pass it to code that is not known",
+        Refusal::Visible(_) => "make the variable `static`, or `__constant__`",
+        Refusal::Clobbered(_) | Refusal::Acquire(_) => {
+            "load it before that and keep the value, or declare the argument `const ... restrict` if nothing is written there"
+        }
+        Refusal::Misaligned { .. } => "align the address to four bytes",
+        Refusal::Divergent(_) => "compute the address from what all lanes share, or broadcast it",
+        _ => "",
+    }
 }
 
 fn geometry(geometry: &Geometry) -> String {
