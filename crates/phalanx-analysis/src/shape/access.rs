@@ -31,9 +31,8 @@ use phalanx_target::{AddressSpace, SourceSet, SpaceKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    Place, Shapes, Trust, banks,
+    Place, Shapes, Trust, algebra, banks,
     form::{Form, Rest},
-    ops,
 };
 use crate::{
     affect::Value,
@@ -416,11 +415,11 @@ impl<'a> Finder<'a> {
             let form = self.shapes.operand(self.place, index, width)?;
             let wide = match width {
                 64 => form,
-                _ => ops::sign_extended(&mut self.shapes, &form, width, 64)
+                _ => algebra::sign_extended(&mut self.shapes, &form, width, 64)
                     // The index is its own atom, then.
                     .or_else(|| self.opaque(index))?,
             };
-            sum = ops::plus_scaled(&mut self.shapes, &sum, &wide, stride)?;
+            sum = algebra::plus_scaled(&mut self.shapes, &sum, &wide, stride)?;
         }
         Some(sum)
     }

@@ -44,6 +44,7 @@
 //! it is seen to vary.
 
 pub mod access;
+mod algebra;
 mod banks;
 pub(crate) mod expr;
 mod follow;

@@ -30,6 +30,9 @@
 //! common, see [`fringe`](crate::sync::fringe). Edges that leave the level are not part of them, which
 //! is what makes frontiers quadratic in nested loops and in loops with many exits.
 
+mod contraction;
+mod leaving;
+mod rows;
 mod update;
 
 use std::cell::Cell;
@@ -43,24 +46,13 @@ use crate::scratch::{SCRATCH_KEPT, refill};
 use crate::sync::fringe::{Fringes, Room, fringes};
 use crate::threshold::Thresholds;
 
-/// An edge that leaves at least one canonical cycle, by its position in [`Reduced::leaving`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LeavingEdge(pub(crate) u32);
+pub(crate) use contraction::outermost_irreducible;
+pub(crate) use leaving::Leaving;
+pub use leaving::LeavingEdge;
+pub(crate) use rows::Rows;
 
-impl LeavingEdge {
-    /// The edge with this number.
-    #[must_use]
-    pub const fn from_raw(raw: u32) -> Self {
-        Self(raw)
-    }
-
-    /// The number as an index into dense tables.
-    #[inline]
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+use contraction::Contraction;
+use leaving::LeavingEnds;
 
 /// See the [module documentation](self).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,72 +80,6 @@ pub(crate) struct Reduced {
     pub(crate) sources: Rows,
     cycle_count: u32,
     pub(crate) leaving: Leaving,
-}
-
-/// Lists of numbers in compressed sparse rows.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub(crate) struct Rows {
-    /// Where each row starts among the items, and the end; then the items.
-    table: Vec<u32>,
-    /// How many rows there are, and one.
-    head: u32,
-}
-
-impl Rows {
-    /// The rows that hold each pair's second number in the row of its first, in the order of the pairs.
-    pub(crate) fn from_pairs(rows: usize, pairs: &[(u32, u32)]) -> Self {
-        let mut made = Self::default();
-        made.refill(rows, pairs);
-        made
-    }
-
-    /// The same in place.
-    pub(crate) fn refill(&mut self, rows: usize, pairs: &[(u32, u32)]) {
-        self.head = rows as u32 + 1;
-        refill(&mut self.table, rows + 1 + pairs.len(), 0);
-        let (start, items) = self.table.split_at_mut(rows + 1);
-        for (row, _) in pairs {
-            start[*row as usize] += 1;
-        }
-        let mut end = 0;
-        for count in &mut *start {
-            end += *count;
-            *count = end;
-        }
-        // Each row is filled from its end to its start.
-        for &(row, item) in pairs.iter().rev() {
-            let at = &mut start[row as usize];
-            *at -= 1;
-            items[*at as usize] = item;
-        }
-    }
-
-    #[inline]
-    pub(crate) fn row(&self, row: usize) -> &[u32] {
-        let (start, end) = self.range(row);
-        &self.items()[start as usize..end as usize]
-    }
-
-    /// Where the row lies among all items.
-    #[inline]
-    pub(crate) fn range(&self, row: usize) -> (u32, u32) {
-        (self.table[row], self.table[row + 1])
-    }
-
-    #[inline]
-    pub(crate) fn items(&self) -> &[u32] {
-        &self.table[self.head as usize..]
-    }
-}
-
-/// The edges that leave canonical cycles, sorted by the position of the source, source and target.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub(crate) struct Leaving {
-    edges: Vec<LeavingEnds>,
-    /// Depth of the innermost cycle around the source that each does not leave.
-    depths: Thresholds,
-    /// Edges by owner.
-    owned: Rows,
 }
 
 /// Tables that are needed while a [`Reduced`] is made. They are kept for the next one: most functions are small, and making the tables
@@ -226,17 +152,6 @@ fn ranks(graph: &Cfg, stack: &mut Vec<(Node, u32)>) -> Vec<u32> {
         *rank = reached - 1 - *rank;
     }
     rank
-}
-
-/// An edge that leaves canonical cycles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct LeavingEnds {
-    /// Position of the source.
-    position: u32,
-    from: Node,
-    to: Node,
-    /// The outermost cycle that it leaves.
-    owner: CycleId,
 }
 
 impl Reduced {
@@ -601,124 +516,4 @@ impl Reduced {
             }
         }
     }
-}
-
-impl Leaving {
-    pub(crate) fn len(&self) -> usize {
-        self.edges.len()
-    }
-
-    /// Source and target.
-    pub(crate) fn ends(&self, edge: LeavingEdge) -> (Node, Node) {
-        let LeavingEnds { from, to, .. } = self.edges[edge.index()];
-        (from, to)
-    }
-
-    /// The outermost cycle that the edge leaves.
-    pub(crate) fn owner(&self, edge: LeavingEdge) -> CycleId {
-        self.edges[edge.index()].owner
-    }
-
-    /// The edges whose outermost cycle left is this one.
-    pub(crate) fn owned_by(&self, cycle: CycleId) -> impl Iterator<Item = LeavingEdge> + '_ {
-        self.owned.row(cycle.index()).iter().map(|&i| LeavingEdge(i))
-    }
-
-    /// Depth of the innermost cycle around the source that the edge does not leave: it leaves exactly the
-    /// deeper ones.
-    pub(crate) fn depth(&self, i: u32) -> u32 {
-        self.depths.key(i as usize)
-    }
-
-    /// The edge with these ends.
-    pub(crate) fn find(&self, position: u32, from: Node, to: Node) -> Option<LeavingEdge> {
-        let at = self.edges.partition_point(|e| (e.position, e.from, e.to) < (position, from, to));
-        let found = self.edges.get(at)?;
-        ((found.from, found.to) == (from, to)).then_some(LeavingEdge(at as u32))
-    }
-
-    /// The edges from positions in `first..end`, as a range of numbers.
-    pub(crate) fn at_positions(&self, first: u32, end: u32) -> (u32, u32) {
-        let low = self.edges.partition_point(|e| e.position < first);
-        let high = low + self.edges[low..].partition_point(|e| e.position < end);
-        (low as u32, high as u32)
-    }
-
-    /// Whether an edge with a number in `first..end` leaves the cycles of this depth around its source.
-    pub(crate) fn any_leaves(&self, first: u32, end: u32, depth: u32) -> bool {
-        self.depths.next_below(first as usize, end as usize, depth).is_some()
-    }
-}
-
-/// Which node stands for each block.
-struct Contraction {
-    representative: Vec<u32>,
-    inner: Vec<u32>,
-}
-
-impl Contraction {
-    fn new(cfg: &Cfg, cycles: &Cycles) -> Self {
-        let n = cfg.node_count();
-        let innermost = |node: Node| cycles.innermost(node).map_or(NONE, CycleId::raw);
-        if cycles.all_reducible() {
-            return Self { representative: Vec::new(), inner: Vec::new() };
-        }
-        let regions = outermost_irreducible(cycles);
-        let mut representative = Vec::with_capacity(n);
-        let mut inner = Vec::with_capacity(n);
-        for node in cfg.nodes() {
-            match cycles.innermost(node).and_then(|c| regions[c.index()]) {
-                Some(region) => {
-                    representative.push(cycles.header(region).raw());
-                    inner.push(cycles.parent(region).map_or(NONE, CycleId::raw));
-                }
-                None => {
-                    representative.push(node.raw());
-                    inner.push(innermost(node));
-                }
-            }
-        }
-        Self { representative, inner }
-    }
-
-    /// The graph with regions contracted; `None` if there are none. Blocks of regions keep their
-    /// numbers and become unreachable.
-    fn quotient(&self, cfg: &Cfg) -> Option<Cfg> {
-        if self.representative.is_empty() {
-            return None;
-        }
-        let standing = |node: Node| Node::from_raw(self.representative[node.index()]);
-        let mut edges: Vec<(u32, u32)> = Vec::with_capacity(cfg.edge_count());
-        for from in cfg.nodes() {
-            for &to in cfg.successors(from) {
-                let (a, b) = (standing(from), standing(to));
-                let inside = a == b && !(a == from && b == to);
-                let loop_of_region = a == b && self.is_region(a, cfg);
-                if !inside && !loop_of_region {
-                    edges.push((a.raw(), b.raw()));
-                }
-            }
-        }
-        let rows = Rows::from_pairs(cfg.node_count(), &edges);
-        let lists = (0..cfg.node_count())
-            .map(|i| rows.row(i).iter().map(|&to| Node::from_raw(to)).collect::<Vec<_>>());
-        Some(Cfg::new(standing(cfg.entry()), lists))
-    }
-
-    /// Whether a node stands for other blocks than itself.
-    fn is_region(&self, node: Node, cfg: &Cfg) -> bool {
-        // A region has at least two blocks, and its header has a successor in it.
-        let mut near = cfg.successors(node).iter().chain(cfg.predecessors(node));
-        near.any(|s| *s != node && self.representative[s.index()] == node.raw())
-    }
-}
-
-/// By cycle: the outermost irreducible cycle around it, itself included.
-pub(crate) fn outermost_irreducible(cycles: &Cycles) -> Vec<Option<CycleId>> {
-    let mut regions: Vec<Option<CycleId>> = Vec::with_capacity(cycles.len());
-    for cycle in cycles.iter() {
-        let above = cycles.parent(cycle).and_then(|up| regions[up.index()]);
-        regions.push(above.or_else(|| (!cycles.is_reducible(cycle)).then_some(cycle)));
-    }
-    regions
 }

@@ -283,32 +283,3 @@ impl Leaving {
         self.owned = Rows::from_pairs(cycles.len(), &owned.collect::<Vec<_>>());
     }
 }
-
-impl Rows {
-    /// The rows with another one at the end.
-    fn with_row(&self, item: Option<u32>) -> Self {
-        let (start, items) = self.table.split_at(self.head as usize);
-        let mut table = Vec::with_capacity(self.table.len() + 2);
-        table.extend_from_slice(start);
-        table.push(items.len() as u32 + u32::from(item.is_some()));
-        table.extend_from_slice(items);
-        table.extend(item);
-        Self { table, head: self.head + 1 }
-    }
-
-    fn items_mut(&mut self) -> &mut [u32] {
-        &mut self.table[self.head as usize..]
-    }
-
-    fn clear(&mut self, row: usize) {
-        let ((start, end), head) = (self.range(row), self.head);
-        self.table.drain((head + start) as usize..(head + end) as usize);
-        self.table[row + 1..head as usize].iter_mut().for_each(|other| *other -= end - start);
-    }
-
-    fn rename(&mut self, row: usize, old: u32, new: u32) {
-        let (start, end) = self.range(row);
-        let row = &mut self.items_mut()[start as usize..end as usize];
-        row.iter_mut().filter(|item| **item == old).for_each(|item| *item = new);
-    }
-}

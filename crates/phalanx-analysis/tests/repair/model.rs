@@ -1,65 +1,59 @@
-//! Repaired divergence is what solving from scratch says, after any edit of instructions; and the price is that of
-//! what changed.
+//! A function that is edited, as tables of what is computed from what.
 
-mod support;
-
-use phalanx_analysis::divergence::repair::{Image, Outcome, Retained, Unfit};
+use phalanx_analysis::divergence::repair::{Image, Retained};
 use phalanx_analysis::divergence::{
-    Definition, Divergence, Flow, Incoming, PhiKey, Rules, Value, ValueTable, ValueTableBuilder,
-    solve,
+    Definition, Flow, Incoming, PhiKey, Value, ValueTable, ValueTableBuilder,
 };
 use phalanx_graph::sync::SyncDependence;
 use phalanx_graph::{Cfg, Cycles, DomTree, Node};
 use phalanx_target::SourceSet;
-use phalanx_testing::abstract_families;
 use phalanx_testing::abstract_program::{AbstractProgram, Operand, Operation};
-use phalanx_testing::generate::{Options, program};
+use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
-use rand::{Rng, SeedableRng};
 
 /// One value as the tables see it.
 #[derive(Clone, Debug)]
-struct Def {
-    block: Node,
-    definition: Definition,
-    image: Option<Image>,
-    operands: Vec<Value>,
+pub(super) struct Def {
+    pub(super) block: Node,
+    pub(super) definition: Definition,
+    pub(super) image: Option<Image>,
+    pub(super) operands: Vec<Value>,
     /// Of a phi.
-    incoming: Option<Vec<Incoming>>,
+    pub(super) incoming: Option<Vec<Incoming>>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct End {
-    is_fixed: bool,
-    seed: SourceSet,
-    operands: Vec<Value>,
+pub(super) struct End {
+    pub(super) is_fixed: bool,
+    pub(super) seed: SourceSet,
+    pub(super) operands: Vec<Value>,
 }
 
 /// An edit that facts follow by copying.
 #[derive(Clone, Copy)]
-enum Update {
+pub(super) enum Update {
     Split(Node),
     Edge(Node),
     Merge(Node, Node),
 }
 
 /// A function that is edited: the obvious copy of what the tables should say.
-struct Model {
-    layout: Vec<Node>,
-    cfg: Cfg,
-    dom: DomTree,
-    cycles: Cycles,
-    sync: SyncDependence,
-    values: Vec<Def>,
-    ends: Vec<End>,
+pub(super) struct Model {
+    pub(super) layout: Vec<Node>,
+    pub(super) cfg: Cfg,
+    pub(super) dom: DomTree,
+    pub(super) cycles: Cycles,
+    pub(super) sync: SyncDependence,
+    pub(super) values: Vec<Def>,
+    pub(super) ends: Vec<End>,
 }
 
-const SOURCES: [SourceSet; 4] =
+pub(super) const SOURCES: [SourceSet; 4] =
     [SourceSet::X, SourceSet::LANE, SourceSet::OPAQUE_WAVE, SourceSet::OPAQUE_THREAD];
 
 impl Model {
-    fn new(program: &AbstractProgram, rng: &mut SmallRng) -> Self {
+    pub(super) fn new(program: &AbstractProgram, rng: &mut SmallRng) -> Self {
         let cfg = program.cfg();
         let dom = DomTree::new(&cfg);
         let cycles = Cycles::new(&cfg);
@@ -98,11 +92,11 @@ impl Model {
         Self { layout: cfg.nodes().collect(), cfg, dom, cycles, sync, values, ends }
     }
 
-    fn flow(&self) -> Flow<'_> {
+    pub(super) fn flow(&self) -> Flow<'_> {
         Flow { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
     }
 
-    fn table(&self) -> ValueTable {
+    pub(super) fn table(&self) -> ValueTable {
         let mut table = ValueTableBuilder::new(self.ends.len());
         for def in &self.values {
             let mut definition = def.definition;
@@ -132,11 +126,11 @@ impl Model {
         table.finish()
     }
 
-    fn any_value(&self, rng: &mut SmallRng) -> Value {
+    pub(super) fn any_value(&self, rng: &mut SmallRng) -> Value {
         Value::new(rng.random_range(0..self.values.len()))
     }
 
-    fn any_entry(&self, rng: &mut SmallRng, pred: Node) -> Incoming {
+    pub(super) fn any_entry(&self, rng: &mut SmallRng, pred: Node) -> Incoming {
         let operand = match rng.random_range(0..6) {
             0 => Operand::Undef,
             1 | 2 => Operand::Constant(rng.random_range(0..3)),
@@ -145,14 +139,14 @@ impl Model {
         incoming(pred, operand)
     }
 
-    fn any_phi(&self, rng: &mut SmallRng, block: Node) -> Vec<Incoming> {
+    pub(super) fn any_phi(&self, rng: &mut SmallRng, block: Node) -> Vec<Incoming> {
         let mut preds = self.cfg.predecessors(block).to_vec();
         preds.sort_unstable();
         preds.dedup();
         preds.into_iter().map(|pred| self.any_entry(rng, pred)).collect()
     }
 
-    fn any_definition(rng: &mut SmallRng) -> (Definition, Option<Image>) {
+    pub(super) fn any_definition(rng: &mut SmallRng) -> (Definition, Option<Image>) {
         let source = *SOURCES.choose(rng).expect("some");
         match rng.random_range(0..10) {
             0 => (Definition::source(source), None),
@@ -176,7 +170,7 @@ impl Model {
     }
 
     /// Changes something, here and in the tables.
-    fn edit(&mut self, rng: &mut SmallRng, retained: &mut Option<Retained>) {
+    pub(super) fn edit(&mut self, rng: &mut SmallRng, retained: &mut Option<Retained>) {
         let value = self.any_value(rng);
         let i = value.index();
         match rng.random_range(0..20) {
@@ -237,12 +231,16 @@ impl Model {
         self.state(value, retained);
     }
 
-    fn successors(&self) -> Vec<Vec<Node>> {
+    pub(super) fn successors(&self) -> Vec<Vec<Node>> {
         self.cfg.nodes().map(|node| self.cfg.successors(node).to_vec()).collect()
     }
 
     /// Changes the control flow, here and in the tables. Returns the blocks whose successors are others.
-    fn edit_flow(&mut self, rng: &mut SmallRng, retained: &mut Option<Retained>) -> Vec<Node> {
+    pub(super) fn edit_flow(
+        &mut self,
+        rng: &mut SmallRng,
+        retained: &mut Option<Retained>,
+    ) -> Vec<Node> {
         let n = self.ends.len();
         let mut lists = self.successors();
         // Often one that is new.
@@ -336,7 +334,7 @@ impl Model {
     }
 
     /// Updates the facts instead of computing them.
-    fn update(&mut self, update: Update, next: &Cfg) -> Option<()> {
+    pub(super) fn update(&mut self, update: Update, next: &Cfg) -> Option<()> {
         let (dom, cycles, sync) = match update {
             Update::Split(node) => {
                 let cycles = self.cycles.after_split(next, node)?;
@@ -364,7 +362,11 @@ impl Model {
         Some(())
     }
 
-    fn new_block(&mut self, lists: &mut Vec<Vec<Node>>, touched: &mut Vec<Node>) -> Node {
+    pub(super) fn new_block(
+        &mut self,
+        lists: &mut Vec<Vec<Node>>,
+        touched: &mut Vec<Node>,
+    ) -> Node {
         lists.push(Vec::new());
         self.ends.push(End::default());
         let new = Node::new(lists.len() - 1);
@@ -372,7 +374,7 @@ impl Model {
         new
     }
 
-    fn split(
+    pub(super) fn split(
         &mut self,
         rng: &mut SmallRng,
         block: usize,
@@ -392,7 +394,7 @@ impl Model {
         self.rename_pred(&lists[new.index()], Node::new(block), new, stated);
     }
 
-    fn merge(
+    pub(super) fn merge(
         &mut self,
         block: usize,
         next: Node,
@@ -415,7 +417,13 @@ impl Model {
         self.rename_pred(&lists[block], next, Node::new(block), stated);
     }
 
-    fn rename_pred(&mut self, of: &[Node], old: Node, new: Node, stated: &mut Vec<Value>) {
+    pub(super) fn rename_pred(
+        &mut self,
+        of: &[Node],
+        old: Node,
+        new: Node,
+        stated: &mut Vec<Value>,
+    ) {
         for (i, def) in self.values.iter_mut().enumerate().filter(|def| of.contains(&def.1.block)) {
             for entry in def.incoming.iter_mut().flatten().filter(|entry| entry.pred == old) {
                 entry.pred = new;
@@ -425,7 +433,7 @@ impl Model {
     }
 
     /// Gives every phi one entry per predecessor.
-    fn fix_phis(&mut self, rng: &mut SmallRng, stated: &mut Vec<Value>) {
+    pub(super) fn fix_phis(&mut self, rng: &mut SmallRng, stated: &mut Vec<Value>) {
         for i in 0..self.values.len() {
             let Some(mut incoming) = self.values[i].incoming.clone() else { continue };
             let mut preds = self.cfg.predecessors(self.values[i].block).to_vec();
@@ -444,7 +452,7 @@ impl Model {
         }
     }
 
-    fn edit_operand(&mut self, rng: &mut SmallRng, value: Value) {
+    pub(super) fn edit_operand(&mut self, rng: &mut SmallRng, value: Value) {
         let operand = self.any_value(rng);
         let (at, replaces) = (rng.random_range(0..4), rng.random_bool(0.8));
         if let Some(incoming) = &self.values[value.index()].incoming {
@@ -469,7 +477,7 @@ impl Model {
         }
     }
 
-    fn edit_end(&mut self, rng: &mut SmallRng, block: Node) {
+    pub(super) fn edit_end(&mut self, rng: &mut SmallRng, block: Node) {
         let operand = self.any_value(rng);
         let source = *SOURCES.choose(rng).expect("some");
         let end = &mut self.ends[block.index()];
@@ -483,7 +491,12 @@ impl Model {
     }
 
     /// Unlinks a value; others take its place.
-    fn remove(&mut self, rng: &mut SmallRng, value: Value, retained: &mut Option<Retained>) {
+    pub(super) fn remove(
+        &mut self,
+        rng: &mut SmallRng,
+        value: Value,
+        retained: &mut Option<Retained>,
+    ) {
         let with = self.any_value(rng);
         for user in 0..self.values.len() {
             let def = &mut self.values[user];
@@ -511,7 +524,7 @@ impl Model {
     }
 
     /// States what a value is.
-    fn state(&self, value: Value, retained: &mut Option<Retained>) {
+    pub(super) fn state(&self, value: Value, retained: &mut Option<Retained>) {
         let Some(retained) = retained else { return };
         let table = retained.table();
         let Def { block, definition, image, operands, incoming } = &self.values[value.index()];
@@ -522,14 +535,14 @@ impl Model {
     }
 }
 
-fn value_of(operand: Operand) -> Option<Value> {
+pub(super) fn value_of(operand: Operand) -> Option<Value> {
     match operand {
         Operand::Value(v) => Some(Value::from_raw(v)),
         Operand::Constant(_) | Operand::Undef => None,
     }
 }
 
-fn incoming(pred: Node, operand: Operand) -> Incoming {
+pub(super) fn incoming(pred: Node, operand: Operand) -> Incoming {
     let value = value_of(operand);
     let key = match operand {
         Operand::Value(v) => PhiKey::value(Value::from_raw(v)),
@@ -537,253 +550,4 @@ fn incoming(pred: Node, operand: Operand) -> Incoming {
         Operand::Undef => PhiKey::UNDEF,
     };
     Incoming { pred, value, key }
-}
-
-#[derive(Debug, Default)]
-struct Counts {
-    flow_repaired: usize,
-    flow_rebuilt: usize,
-    repaired: usize,
-    rebuilt: usize,
-    scratch: usize,
-    /// Functions that could be followed for all that the answer tells.
-    missed: usize,
-    temporal: usize,
-    changed: usize,
-}
-
-fn check(
-    seed: u64,
-    program: &AbstractProgram,
-    rounds: usize,
-    flow_share: f64,
-    counts: &mut Counts,
-) {
-    let mut rng = SmallRng::seed_from_u64(seed);
-    let mut model = Model::new(program, &mut rng);
-    let mut retained: Option<Retained> = None;
-    let mut last = None;
-    for round in 0..rounds {
-        for _ in 0..rng.random_range(1..4) {
-            model.edit(&mut rng, &mut retained);
-        }
-        let is_flow = rng.random_bool(flow_share);
-        let mut touched = Vec::new();
-        let before = model.successors();
-        if is_flow {
-            touched = model.edit_flow(&mut rng, &mut retained);
-            if rng.random_bool(0.3) {
-                touched.extend(model.edit_flow(&mut rng, &mut retained));
-            }
-        }
-        let scratch = solve(model.flow(), &model.table(), Rules::Precise);
-        let touched = rng.random_bool(0.5).then_some(touched.as_slice());
-        let repaired = retained.as_mut().map(|retained| match is_flow {
-            true => retained.repair_flow(model.flow(), touched),
-            false => retained.repair(model.flow()),
-        });
-        match repaired {
-            Some(Ok(Outcome::Repaired { .. })) if is_flow => counts.flow_repaired += 1,
-            Some(Ok(Outcome::Rebuilt)) if is_flow => counts.flow_rebuilt += 1,
-            None => {
-                counts.scratch += 1;
-                retained = Retained::new(model.flow(), model.table()).ok();
-                let is_possible = Retained::is_possible(model.flow(), &scratch);
-                assert!(retained.is_none() || is_possible, "seed {seed}, round {round}");
-                counts.missed += usize::from(is_possible && retained.is_none());
-            }
-            Some(Ok(Outcome::Repaired { .. })) => counts.repaired += 1,
-            Some(Ok(Outcome::Rebuilt)) => counts.rebuilt += 1,
-            Some(Err(_)) => {
-                counts.scratch += 1;
-                retained = None;
-                assert!(!Retained::is_possible(model.flow(), &scratch), "seed {seed}, {round}");
-            }
-        }
-        if let Some(retained) = &mut retained
-            && *retained.answer() != scratch
-        {
-            let of = |d: &Divergence| {
-                let values: Vec<_> = (0..d.values().len())
-                    .map(|v| (v, d.value(Value::new(v))))
-                    .filter(|e| !e.1.is_empty())
-                    .collect();
-                format!(
-                    "values {values:?}\nterminators {:?}\ntemporal {:?}\nexits {:?}",
-                    d.terminators(),
-                    d.temporal_uses(),
-                    d.cycles_with_divergent_exit()
-                )
-            };
-            let table = model.table();
-            let differ = |v: &Value| retained.answer().value(*v) != scratch.value(*v);
-            let wrong: Vec<(Value, &Def)> =
-                table.values().filter(differ).map(|v| (v, &model.values[v.index()])).collect();
-            panic!(
-                "seed {seed}, round {round}: {wrong:?}\nrepaired {}\nscratch {}\nbefore {before:?}\nafter {:?}",
-                of(retained.answer()),
-                of(&scratch),
-                model.successors()
-            );
-        }
-        counts.changed += usize::from(last.as_ref() != Some(&scratch));
-        counts.temporal += usize::from(!scratch.temporal_uses().is_empty());
-        last = Some(scratch);
-    }
-}
-
-/// How many times as much is done as in an ordinary run.
-fn effort() -> u64 {
-    std::env::var("PHALANX_REPAIR").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
-}
-
-#[test]
-fn warm_equals_cold() {
-    let mut counts = Counts::default();
-    for seed in 0..2000 * effort() {
-        let blocks = [4, 8, 12, 20, 40][seed as usize % 5];
-        let program = program(seed, Options { blocks, undef: seed % 3 == 0, shape: None });
-        check(seed, &program, 12, 0.0, &mut counts);
-    }
-    let all = counts.repaired + counts.rebuilt + counts.scratch;
-    assert!(counts.repaired * 2 > all, "{counts:?}");
-    assert!(counts.temporal > all / 20 && counts.changed > all / 4, "{counts:?}");
-}
-
-/// Blocks are split and merged, edges come and go, among other edits.
-#[test]
-fn warm_equals_cold_when_the_control_flow_is_edited() {
-    let mut counts = Counts::default();
-    for seed in 0..2000 * effort() {
-        let blocks = [4, 8, 12, 20, 40][seed as usize % 5];
-        let program = program(seed, Options { blocks, undef: seed % 3 == 0, shape: None });
-        check(seed, &program, 12, 0.6, &mut counts);
-    }
-    assert!(counts.flow_repaired > 20 * counts.flow_rebuilt, "{counts:?}");
-    assert!(counts.flow_repaired > 5000 && counts.temporal > 3000, "{counts:?}");
-}
-
-/// Wide joins, many exits, deep nests: what random programs have too little of.
-#[test]
-fn warm_equals_cold_on_families() {
-    let mut counts = Counts::default();
-    let mut programs: Vec<AbstractProgram> = Vec::new();
-    for family in abstract_families::ALL {
-        programs.extend([4, 13, 40].map(family.make));
-    }
-    for family in phalanx_graph::testing::families::ALL {
-        programs.extend([8, 40, 120].map(|n| abstract_families::on_graph(&(family.with_nodes)(n))));
-    }
-    for round in 0..effort() {
-        for (i, program) in programs.iter().enumerate() {
-            check(round * 1000 + i as u64, program, 25, 0.0, &mut counts);
-            check(round * 1000 + i as u64, program, 25, 0.5, &mut counts);
-        }
-    }
-    let all = counts.repaired + counts.rebuilt + counts.scratch;
-    assert!(counts.repaired * 2 > all && counts.changed > all / 4, "{counts:?}");
-}
-
-/// A chain of operations with one divergent value at its head, in a loop or not.
-fn chain(n: usize, is_loop: bool) -> Model {
-    let node = Node::new;
-    let lists: [Vec<Node>; 4] = match is_loop {
-        true => [vec![node(1)], vec![node(2)], vec![node(1), node(3)], vec![]],
-        false => [vec![node(1)], vec![node(2)], vec![node(3)], vec![]],
-    };
-    let cfg = Cfg::new(node(0), lists);
-    let (dom, cycles) = (DomTree::new(&cfg), Cycles::new(&cfg));
-    let sync = SyncDependence::new(&cfg, &dom, &cycles);
-    let def = |block: usize, operands: Vec<Value>| Def {
-        block: node(block),
-        definition: Definition::PURE,
-        image: None,
-        operands,
-        incoming: None,
-    };
-    // Value 0 is divergent, value 1 is not, value 2 is where the loop begins.
-    let mut values = vec![def(0, vec![]), def(0, vec![]), def(1, vec![])];
-    values[0].definition = Definition::source(SourceSet::X);
-    let last = Value::new(n - 1);
-    let from = |pred: usize, value: Value| incoming(node(pred), Operand::Value(value.raw()));
-    values[2].incoming = Some(match is_loop {
-        true => vec![from(0, Value::new(0)), from(2, last)],
-        false => vec![from(0, Value::new(0))],
-    });
-    values.extend((3..n).map(|i| def(2, vec![Value::new(i - 1), Value::new(1)])));
-    let ends = vec![End::default(); 4];
-    Model { layout: cfg.nodes().collect(), cfg, dom, cycles, sync, values, ends }
-}
-
-fn follow(model: &Model) -> Option<Retained> {
-    Some(Retained::new(model.flow(), model.table()).expect("reducible"))
-}
-
-fn repair(retained: &mut Option<Retained>, model: &Model) -> Result<Outcome, Unfit> {
-    retained.as_mut().expect("followed").repair(model.flow())
-}
-
-fn answer(retained: &Option<Retained>) -> &Divergence {
-    retained.as_ref().expect("followed").answer()
-}
-
-fn branch_on(retained: &mut Option<Retained>, read: &[Value]) {
-    let table = retained.as_mut().expect("followed").table();
-    table.set_terminator(Node::new(2), false, SourceSet::EMPTY, read);
-}
-
-#[test]
-fn the_price_is_that_of_what_changes() {
-    const N: usize = 20_000;
-    for is_loop in [false, true] {
-        let mut model = chain(N, is_loop);
-        let mut retained = follow(&model);
-        let mut rng = SmallRng::seed_from_u64(3);
-        for _ in 0..200 {
-            let at = rng.random_range(100..N);
-            // Skips a link or puts it back: what is divergent stays so, in a cycle of support or not.
-            let skips = rng.random_range(1..3);
-            model.values[at].operands[0] = Value::new(at - skips);
-            model.state(Value::new(at), &mut retained);
-            let Ok(Outcome::Repaired { visited }) = repair(&mut retained, &model) else {
-                panic!("given up");
-            };
-            assert!(visited < 16, "{visited} visited");
-        }
-        assert_eq!(*answer(&retained), solve(model.flow(), &model.table(), Rules::Precise));
-        // What the loop carries holds itself up no longer when the head of the chain is uniform.
-        model.values[0].definition = Definition::PURE;
-        model.state(Value::new(0), &mut retained);
-        repair(&mut retained, &model).expect("reducible");
-        assert!(answer(&retained).values().iter().all(|sources| sources.is_empty()));
-    }
-}
-
-/// The answer follows when a branch becomes divergent, and when it does no longer.
-#[test]
-fn control_comes_and_goes() {
-    let mut model = chain(8, true);
-    model.values[0].definition = Definition::PURE;
-    let mut outside = model.values[7].clone();
-    outside.block = Node::new(3);
-    outside.operands = vec![Value::new(7)];
-    model.values.push(outside);
-    let source = Definition::source(SourceSet::X);
-    model.values.push(Def { definition: source, ..model.values[1].clone() });
-    let mut retained = follow(&model);
-    assert_eq!(answer(&retained).value(Value::new(7)), SourceSet::EMPTY);
-    for _ in 0..2 {
-        let x = [Value::new(9)];
-        branch_on(&mut retained, &x);
-        assert!(matches!(repair(&mut retained, &model), Ok(Outcome::Repaired { visited: 1..12 })));
-        assert_eq!(answer(&retained).temporal_uses().len(), 1);
-        assert_eq!(answer(&retained).value(Value::new(8)), SourceSet::X);
-        assert_eq!(answer(&retained).value(Value::new(7)), SourceSet::EMPTY);
-        assert_eq!(answer(&retained).cycles_with_divergent_exit().len(), 1);
-        branch_on(&mut retained, &[]);
-        assert!(matches!(repair(&mut retained, &model), Ok(Outcome::Repaired { visited: 1..12 })));
-        assert!(answer(&retained).temporal_uses().is_empty());
-        assert_eq!(answer(&retained).value(Value::new(8)), SourceSet::EMPTY);
-        assert!(answer(&retained).cycles_with_divergent_exit().is_empty());
-    }
 }

@@ -1,0 +1,277 @@
+//! The algebra of forms: what an operation makes of two of them.
+//!
+//! A form is a function of the thread plus a rest that all threads have in common ([`Form`]). Each function here gives the
+//! form of a result, or `None` where the sum of the two parts does not survive the operation.
+
+use phalanx_ir::{Opcode, inst::IntPredicate};
+
+use super::{
+    Shapes,
+    expr::{decided, mask},
+    form::{Form, Rest},
+};
+
+pub(super) fn zeros_of_rest(form: &Form, width: u8) -> u8 {
+    if form.rest.is_none() { width } else { form.rest.zeros }
+}
+
+/// A form whose parts are apart, or that has one only, is one of integers as well.
+pub(super) fn exact(shapes: &Shapes, form: Form, width: u8) -> Form {
+    let is_exact = form.rest.is_none() || form.rest.zeros < width && shapes.is_apart(&form);
+    Form { is_signed: is_exact, is_unsigned: is_exact, ..form }
+}
+
+/// Operations of a value with itself.
+pub(super) fn with_itself(
+    shapes: &mut Shapes,
+    opcode: Opcode,
+    a: &Form,
+    width: u8,
+) -> Option<Form> {
+    match opcode {
+        Opcode::Sub | Opcode::Xor => Some(constant(shapes, 0, width)),
+        Opcode::And | Opcode::Or => Some(a.clone()),
+        _ => None,
+    }
+}
+
+pub(super) fn constant(shapes: &mut Shapes, value: u64, width: u8) -> Form {
+    let thread = shapes.exprs.constant(value, width);
+    Form { thread, rest: Rest::default(), is_signed: true, is_unsigned: true }
+}
+
+pub(super) fn pure(thread: super::expr::Expr) -> Form {
+    Form { thread, rest: Rest::default(), is_signed: true, is_unsigned: true }
+}
+
+/// The number that a form is, if it is one.
+pub(super) fn number(shapes: &Shapes, form: &Form) -> Option<u64> {
+    form.rest.is_none().then(|| shapes.exprs.constant_value(form.thread)).flatten()
+}
+
+pub(super) fn binary(
+    shapes: &mut Shapes,
+    opcode: Opcode,
+    a: &Form,
+    b: &Form,
+    width: u8,
+) -> Option<Form> {
+    let ones = mask(width);
+    if let (Some(x), Some(y)) = (number(shapes, a), number(shapes, b)) {
+        let value = super::expr::binary(opcode, x, y, width)?;
+        return Some(constant(shapes, value & ones, width));
+    }
+    // What a constant makes of anything.
+    for (this, other) in [(a, b), (b, a)] {
+        match (opcode, number(shapes, other)) {
+            (Opcode::And | Opcode::Mul, Some(0)) => return Some(constant(shapes, 0, width)),
+            (Opcode::Or, Some(all)) if all == ones => return Some(constant(shapes, ones, width)),
+            (Opcode::And, Some(all)) if all == ones => return Some(this.clone()),
+            (Opcode::Or | Opcode::Xor | Opcode::Add, Some(0)) => return Some(this.clone()),
+            _ => {}
+        }
+    }
+    match opcode {
+        Opcode::Add => sum(shapes, a, b, false, width),
+        Opcode::Sub => sum(shapes, a, b, true, width),
+        Opcode::Or | Opcode::Xor if are_apart(shapes, a, b, width) => {
+            sum(shapes, a, b, false, width)
+        }
+        Opcode::Mul | Opcode::Shl => product(shapes, opcode, a, b, width),
+        _ if a.rest.is_none() && b.rest.is_none() => {
+            shapes.exprs.binary(opcode, a.thread, b.thread).map(pure)
+        }
+        Opcode::And => match (number(shapes, a), number(shapes, b)) {
+            (Some(bits), _) => masked(shapes, b, bits, width),
+            (_, Some(bits)) => masked(shapes, a, bits, width),
+            _ => None,
+        },
+        Opcode::URem => match number(shapes, b)? {
+            by if by.is_power_of_two() => masked(shapes, a, by - 1, width),
+            _ => None,
+        },
+        Opcode::LShr => {
+            let by = number(shapes, b).filter(|&by| by < u64::from(width))?;
+            shifted(shapes, a, by as u8, width)
+        }
+        Opcode::UDiv => match number(shapes, b)? {
+            by if by.is_power_of_two() => shifted(shapes, a, by.trailing_zeros() as u8, width),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether no bit can be one in both.
+pub(super) fn are_apart(shapes: &Shapes, a: &Form, b: &Form, width: u8) -> bool {
+    let apart = |low: &Form, high: &Form| {
+        let zeros = shapes.exprs.zeros(high.thread).min(zeros_of_rest(high, width));
+        low.rest.is_none() && shapes.exprs.range(low.thread).1 <= mask(zeros)
+    };
+    apart(a, b) || apart(b, a)
+}
+
+pub(super) fn sum(
+    shapes: &mut Shapes,
+    a: &Form,
+    b: &Form,
+    is_difference: bool,
+    width: u8,
+) -> Option<Form> {
+    let (opcode, factor) = match is_difference {
+        true => (Opcode::Sub, u64::MAX),
+        false => (Opcode::Add, 1),
+    };
+    // A function that is no sum is only itself as a value of its own.
+    let thread = shapes.exprs.binary(opcode, a.thread, b.thread)?;
+    let rest = a.rest.plus(&b.rest, factor, mask(width), width)?;
+    Some(exact(shapes, Form { thread, rest, is_signed: false, is_unsigned: false }, width))
+}
+
+pub(super) fn product(
+    shapes: &mut Shapes,
+    opcode: Opcode,
+    a: &Form,
+    b: &Form,
+    width: u8,
+) -> Option<Form> {
+    let (this, by, factor) = match (number(shapes, a), number(shapes, b)) {
+        (_, Some(by)) if opcode == Opcode::Shl => (a, b, 1u64.checked_shl(by.try_into().ok()?)?),
+        (_, Some(by)) => (a, b, by),
+        (Some(by), _) if opcode == Opcode::Mul => (b, a, by),
+        _ if a.rest.is_none() && b.rest.is_none() => {
+            return shapes.exprs.binary(opcode, a.thread, b.thread).map(pure);
+        }
+        _ => return None,
+    };
+    if opcode == Opcode::Shl && number(shapes, by)? >= u64::from(width) {
+        return None;
+    }
+    let thread = shapes.exprs.binary(opcode, this.thread, by.thread)?;
+    let rest = this.rest.times(factor, mask(width), width);
+    Some(exact(shapes, Form { thread, rest, is_signed: false, is_unsigned: false }, width))
+}
+
+/// `a & bits`.
+pub(super) fn masked(shapes: &mut Shapes, a: &Form, bits: u64, width: u8) -> Option<Form> {
+    let constant = shapes.exprs.constant(bits, width);
+    if bits <= mask(a.rest.zeros) {
+        // Only bits of the thread's part are left, whatever is carried out of them.
+        return shapes.exprs.binary(Opcode::And, a.thread, constant).map(pure);
+    }
+    if !shapes.is_apart(a) {
+        return None;
+    }
+    let thread = shapes.exprs.binary(Opcode::And, a.thread, constant)?;
+    let zeros = a.rest.zeros.max((bits.trailing_zeros() as u8).min(width));
+    let rest = a.rest.function(zeros);
+    Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+}
+
+/// `a >> by`.
+pub(super) fn shifted(shapes: &mut Shapes, a: &Form, by: u8, width: u8) -> Option<Form> {
+    if !shapes.is_apart(a) {
+        return None;
+    }
+    let constant = shapes.exprs.constant(by.into(), width);
+    let thread = shapes.exprs.binary(Opcode::LShr, a.thread, constant)?;
+    let rest = a.rest.function(a.rest.zeros.saturating_sub(by));
+    Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+}
+
+/// The comparison of two forms of this width; `bits` is how many bits each has.
+pub(super) fn compare(
+    shapes: &mut Shapes,
+    predicate: IntPredicate,
+    a: &Form,
+    b: &Form,
+    width: u8,
+    bits: [u8; 2],
+) -> Option<Form> {
+    use IntPredicate as P;
+    if a == b && (a.rest.is_none() || a.rest.is_sum) {
+        let is_true = matches!(predicate, P::Eq | P::Uge | P::Ule | P::Sge | P::Sle);
+        return Some(constant(shapes, is_true.into(), 1));
+    }
+    if a.rest.is_none() && b.rest.is_none() {
+        return shapes.exprs.compare(predicate, a.thread, b.thread).map(pure);
+    }
+    if matches!(predicate, P::Eq | P::Ne) {
+        // The same added to both changes nothing.
+        let difference = sum(shapes, a, b, true, width)?;
+        if difference.rest.is_none() {
+            let zero = shapes.exprs.constant(0, width);
+            return shapes.exprs.compare(predicate, difference.thread, zero).map(pure);
+        }
+    }
+    let range = |form: &Form, bits: u8| match form.rest.is_none() {
+        true => shapes.exprs.range(form.thread),
+        false => (0, mask(bits)),
+    };
+    if let Some(known) = decided(predicate, range(a, bits[0]), range(b, bits[1]), width) {
+        return Some(constant(shapes, known.into(), 1));
+    }
+    by_high_bits(shapes, predicate, a, b, width)
+}
+
+/// Where the low bits of one side are the thread's and its high bits are the atoms', and the other side has the same low
+/// bits in all threads: the low bits matter only where the high ones are equal.
+pub(super) fn by_high_bits(
+    shapes: &mut Shapes,
+    predicate: IntPredicate,
+    a: &Form,
+    b: &Form,
+    width: u8,
+) -> Option<Form> {
+    use IntPredicate as P;
+    let both = a.rest.with(&b.rest)?;
+    let (x, y) = (shapes.exprs.constant_value(a.thread), shapes.exprs.constant_value(b.thread));
+    let (low, other, is_left) = match (x, y) {
+        (None, Some(other)) => (a, (b, other), true),
+        (Some(other), None) => (b, (a, other), false),
+        _ => return None,
+    };
+    let zeros = low.rest.zeros;
+    // The sign is a high bit.
+    let is_split = zeros > 0 && zeros < width && shapes.is_apart(low) && !low.rest.is_none();
+    let is_aligned = other.0.rest.is_none() || other.0.rest.zeros >= zeros;
+    if !is_split || !is_aligned {
+        return None;
+    }
+    // Compared as unsigned numbers, where the high bits are equal.
+    let predicate = match predicate {
+        P::Slt => P::Ult,
+        P::Sle => P::Ule,
+        P::Sgt => P::Ugt,
+        P::Sge => P::Uge,
+        other => other,
+    };
+    let bits = shapes.exprs.constant(other.1 & mask(zeros), width);
+    let (left, right) = if is_left { (low.thread, bits) } else { (bits, low.thread) };
+    let within = shapes.exprs.compare(predicate, left, right)?;
+    shapes.exprs.constant_value(within)?;
+    let thread = shapes.exprs.constant(0, 1);
+    let rest = both.function(0);
+    Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+}
+
+/// A form as a signed number of another width.
+pub(super) fn sign_extended(shapes: &mut Shapes, a: &Form, from: u8, width: u8) -> Option<Form> {
+    if a.rest.is_none() {
+        return shapes.exprs.cast(Opcode::SExt, a.thread, width).map(pure);
+    }
+    let thread = match shapes.is_apart(a) && a.rest.zeros < from {
+        true => shapes.exprs.cast(Opcode::ZExt, a.thread, width)?,
+        false if a.is_signed => shapes.exprs.cast(Opcode::SExt, a.thread, width)?,
+        false => return None,
+    };
+    let rest = a.rest.function(a.rest.zeros);
+    Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+}
+
+/// `a + b * factor` in 64 bits.
+pub(super) fn plus_scaled(shapes: &mut Shapes, a: &Form, b: &Form, factor: u64) -> Option<Form> {
+    let factor = constant(shapes, factor, 64);
+    let scaled = product(shapes, Opcode::Mul, b, &factor, 64)?;
+    sum(shapes, a, &scaled, false, 64)
+}
