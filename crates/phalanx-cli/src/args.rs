@@ -324,6 +324,9 @@ pub(crate) struct CheckArgs {
     /// Take the target for one without generic accesses: also report accesses of which no single memory space is known.
     #[arg(long)]
     pub(crate) no_generic: bool,
+    /// Also report loads that would take a cheaper way but for one obstacle.
+    #[arg(long)]
+    pub(crate) loads: bool,
     /// Print what a code means.
     #[arg(long, value_name = "RULE")]
     pub(crate) explain: Option<String>,

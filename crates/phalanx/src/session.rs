@@ -414,6 +414,11 @@ impl Session {
         queries::slow_accesses(&self.db, function.0).as_deref().unwrap_or_default()
     }
 
+    /// Loads that would take a cheaper way but for one obstacle.
+    pub fn slow_loads(&self, function: FunctionId) -> &[Finding] {
+        queries::slow_loads(&self.db, function.0).as_deref().unwrap_or_default()
+    }
+
     /// Branches that part threads of a wave, and would not for some launches that could be stated.
     pub fn launch_suggestions(&self, function: FunctionId) -> &[Finding] {
         queries::launch_suggestions(&self.db, function.0).as_deref().unwrap_or_default()

@@ -169,6 +169,13 @@ impl<'a> Explainer<'a> {
         })
     }
 
+    /// Why a load takes no cheaper way, as a sentence.
+    pub(crate) fn refusal(&self, refusal: Refusal) -> String {
+        let (db, input) = (self.db, self.input);
+        let (module, printer, lines) = (self.module, &self.printer, &self.lines);
+        Words { db, input, module, printer, lines }.sentence(refusal)
+    }
+
     pub(crate) fn name(&self, value: Value) -> String {
         self.operand(value)
     }
