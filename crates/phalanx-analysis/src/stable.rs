@@ -158,7 +158,8 @@ fn acquires_otherwise(
             acquires(code, around, inst)
                 || reads_for_fence
                     && !is_intrinsic(code, inst)
-                    && call_effects(code, around, inst) != phalanx_ir::attributes::MemoryEffects::NONE
+                    && call_effects(code, around, inst)
+                        != phalanx_ir::attributes::MemoryEffects::NONE
         }
         _ => acquires(code, around, inst),
     }

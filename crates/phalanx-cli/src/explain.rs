@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Sta
         input.functions(db).iter().map(|entry| entry.input.view(db)).collect(),
     );
     let explainer = Explainer::new(db, function.input(), &printer, &source.text)
-        .assuming(assumptions(scope, args.assume_barriers, args.assume_race_free));
+        .assuming(assumptions(scope(args.scope), args.assume_barriers, args.assume_race_free));
     if let Some(place) = &args.load {
         return loads(place, args.json, &explainer, &source, terminal);
     }

@@ -145,8 +145,7 @@ pub fn check(
     let mut watch = Watch::default();
     for function in session.functions(module_id) {
         let (input, code) = (function.input(), session.code(function));
-        let stable =
-            queries::stable_loads_without(session.database(), input, assumptions, omitted);
+        let stable = queries::stable_loads_without(session.database(), input, assumptions, omitted);
         let number = program.function(&session.name(function))?;
         for inst in code.flow.order().iter().flat_map(|&block| code.body.block_insts(block)) {
             if code.body.inst(inst).opcode != ir::Opcode::Load {

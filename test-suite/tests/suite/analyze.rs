@@ -205,6 +205,20 @@ fn a_tree_reduction() {
     );
 }
 
+/// What waves read at different times is one value where nobody writes in between; how much is taken for granted, the driver says.
+#[test]
+fn loads_that_are_stable_beyond_a_wave() {
+    let common = ["--print", "values", "--scope", "workgroup"];
+    for (options, expected) in [
+        (&[][..], expect![[]]),
+        (&["--assume-race-free"][..], expect![[]]),
+        (&["--assume-race-free", "--assume-barriers"][..], expect![[]]),
+    ] {
+        let options: Vec<&str> = common.iter().chain(options).copied().collect();
+        check("stable_loads.nvptx.ll", &options, expected);
+    }
+}
+
 /// What follows from barriers is said only when asked for, and of terminators only.
 #[test]
 fn barriers_that_are_used_rightly() {

@@ -1,7 +1,7 @@
 //! Barriers of a function of the IR.
 
 use phalanx_graph::Node;
-use phalanx_ir::{GlobalName, Opcode, constant::ConstKind, flow::node_of};
+use phalanx_ir::{GlobalName, InstId, Opcode, constant::ConstKind, flow::node_of};
 use phalanx_target::{Scope, intrinsics};
 
 use crate::lower::Code;

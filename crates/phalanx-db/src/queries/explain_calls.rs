@@ -19,8 +19,8 @@ use phalanx_analysis::{
         returned::{Given, returned},
     },
     lower::{Definition, Numbering},
-    summary::argument_sources,
     stable::Assumptions,
+    summary::argument_sources,
 };
 use phalanx_ir::{GlobalName, InstId, Opcode, constant::ConstKind, flow::node_of};
 use phalanx_target::{Scope, SourceSet, varying};

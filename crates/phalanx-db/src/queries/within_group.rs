@@ -73,8 +73,12 @@ pub fn stable_loads_without(
 ) -> Vec<(InstId, SourceSet)> {
     let Some(classes) = load_classes(db, function) else { return Vec::new() };
     let is_stable = |load: &&Load| load.classes().next().is_some();
-    let mut all: FxHashMap<InstId, SourceSet> =
-        classes.loads().iter().filter(is_stable).map(|load| (load.inst, SourceSet::EMPTY)).collect();
+    let mut all: FxHashMap<InstId, SourceSet> = classes
+        .loads()
+        .iter()
+        .filter(is_stable)
+        .map(|load| (load.inst, SourceSet::EMPTY))
+        .collect();
     if starts_at_launch(db, function) || omitted == Some(stable::Omitted::Entry) {
         let facts = cfg(db, function).as_deref().zip(memory_kinds(db, function).as_ref());
         let found = facts.and_then(|facts| {

@@ -291,7 +291,9 @@ impl Builder<'_> {
     fn blocks(&self) -> Vec<BlockReport> {
         let control = match self.assumed {
             None => queries::control_divergence(self.db, self.input),
-            Some(assumptions) => queries::assumed_control_divergence(self.db, self.input, assumptions),
+            Some(assumptions) => {
+                queries::assumed_control_divergence(self.db, self.input, assumptions)
+            }
         };
         let Some(control) = control else { return Vec::new() };
         let order = self.function.flow.order().iter();

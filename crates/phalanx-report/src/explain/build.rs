@@ -242,7 +242,9 @@ impl<'a> Explainer<'a> {
     fn divergence(&self) -> Option<&'a Divergence> {
         match self.assumed {
             None => queries::divergence(self.db, self.input).as_ref(),
-            Some(assumptions) => queries::assumed_divergence(self.db, self.input, assumptions).as_ref(),
+            Some(assumptions) => {
+                queries::assumed_divergence(self.db, self.input, assumptions).as_ref()
+            }
         }
     }
 
@@ -256,7 +258,8 @@ impl<'a> Explainer<'a> {
                 let control = match self.assumed {
                     None => queries::control_divergence(self.db, self.input).as_ref(),
                     Some(assumptions) => {
-                        queries::assumed_control_divergence(self.db, self.input, assumptions).as_ref()
+                        queries::assumed_control_divergence(self.db, self.input, assumptions)
+                            .as_ref()
                     }
                 };
                 control.map_or(SourceSet::ALL, |control| control[block.index()])

@@ -121,7 +121,7 @@ impl Make {
 
     fn statement(&mut self, depth: u32, meets: bool) {
         let pointer = self.pointer;
-        match self.rng.random_range(0..31u32) {
+        match self.rng.random_range(0..33u32) {
             7..10 | 12 | 15 if self.is_silent => self.load(),
             0..7 => self.load(),
             7..10 => {
@@ -187,6 +187,7 @@ impl Make {
             24..27 if !self.slots.is_empty() => self.use_slot(),
             27 | 28 => self.note(),
             29 => self.odd_load(),
+            30 => self.tile(),
             _ => self.load(),
         }
     }
@@ -256,6 +257,23 @@ impl Make {
             self.line(&format!("call void @notes(ptr {SHARED}, i32 {value})"));
         } else {
             self.line(&format!("store i32 {value}, ptr {SHARED}"));
+        }
+    }
+
+    /// Memory of the workgroup: each thread stores its part, or one part is read.
+    fn tile(&mut self) {
+        let (number, value) = (self.fresh(), self.int());
+        let at = |index: &str| {
+            format!("%p{number} = getelementptr i32, ptr addrspace(3) @local, i32 {index}")
+        };
+        if self.rng.random_bool(0.4) && !self.is_silent {
+            self.line(&at("%x"));
+            self.line(&format!("store i32 {value}, ptr addrspace(3) %p{number}"));
+        } else {
+            let index = self.rng.random_range(0..4u32).to_string();
+            self.line(&at(&index));
+            self.line(&format!("%v{number} = load i32, ptr addrspace(3) %p{number}"));
+            self.ints.push(format!("%v{number}"));
         }
     }
 
