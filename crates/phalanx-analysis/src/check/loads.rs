@@ -3,7 +3,7 @@
 //! | rule | where | reported when |
 //! |---|---|---|
 //! | [`Rule::CoherentLoad`] | NVPTX | nothing in the kernel writes through the pointer, and `ld.global.nc` is refused: the argument is not `noalias`, the pointer goes where it is not followed, or the variable can be named from elsewhere |
-//! | [`Rule::LaneByLaneLoad`] | AMDGPU | the address is one for the wave as far as positions go, and `s_load` is refused: a store or an acquire before it, its alignment, or an address that depends on what is not known |
+//! | [`Rule::LaneByLaneLoad`] | AMDGPU | the address is one for the wave as far as positions go, and `s_load` is refused: a store or an acquire before it, its alignment, or an address that depends on what is not known, arguments of unknown callers aside |
 //!
 //! Loads that differ from lane to lane by their position, and memory that the kernel writes, are as they should be: nothing is said of them. What loads
 //! may be is found by [`loads`](crate::loads). O(loads + instructions).
@@ -59,12 +59,18 @@ fn other_store(facts: Facts<'_>, kinds: &MemoryKinds) -> Option<InstId> {
     })
 }
 
-fn lane_by_lane(_facts: Facts<'_>, _kinds: &MemoryKinds, load: &Load) -> Option<Finding> {
+fn lane_by_lane(facts: Facts<'_>, kinds: &MemoryKinds, load: &Load) -> Option<Finding> {
     let refusal = load.refusal(LoadClass::Scalar)?;
+    let memories = kinds.at(facts.code.body, load.inst, 0).memories();
+    // No scalar load reads what else there is, whatever else is in its way.
+    if !(SpaceSet::GLOBAL | SpaceSet::CONSTANT).contains(memories) {
+        return None;
+    }
     let found = finding(Rule::LaneByLaneLoad, load, refusal);
     match refusal {
         Refusal::Clobbered(_) | Refusal::Acquire(_) | Refusal::Misaligned { .. } => Some(found),
-        Refusal::Divergent(sources) => {
+        // Elsewhere it may be the arguments that are not known, of callers that are elsewhere or gone.
+        Refusal::Divergent(sources) if facts.is_kernel || facts.callers_are_known => {
             let position = SourceSet::X | SourceSet::Y | SourceSet::Z | SourceSet::LANE;
             let is_unknown = sources.contains(SourceSet::OPAQUE_THREAD);
             (is_unknown && !sources.intersects(position)).then_some(Finding { sources, ..found })

@@ -136,14 +136,15 @@ impl Clobbers {
         found == Some(Clobber::Entry) && self.acquire_before(code, call).is_none()
     }
 
-    fn acquire_before(&self, code: Code<'_>, load: InstId) -> Option<InstId> {
-        let block = code.body.block_of(load)?;
+    /// An acquire that may be executed before a load or a call, which itself does not count.
+    fn acquire_before(&self, code: Code<'_>, inst: InstId) -> Option<InstId> {
+        let block = code.body.block_of(inst)?;
         if self.behind.contains(node_of(block).index()) {
             return self.first;
         }
-        let own = self.acquires[node_of(block).index()]?;
+        let own = self.acquires[node_of(block).index()].filter(|own| *own != inst)?;
         // The block cannot be reached from itself: what matters is which of the two stands first.
-        let comes_first = |inst: &InstId| *inst == own || *inst == load;
+        let comes_first = |other: &InstId| *other == own || *other == inst;
         let first = code.body.block_insts(block).find(comes_first);
         (first == Some(own)).then_some(own)
     }
