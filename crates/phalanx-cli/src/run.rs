@@ -292,8 +292,11 @@ fn text(
         }
     }
     if let Ok(report) = result {
-        let simt::Report { steps, groups, barriers } = report;
+        let simt::Report { steps, groups, barriers, early } = report;
         writeln!(out, "{steps} instructions, {groups} group operations, {barriers} barriers")?;
+        if *early > 0 {
+            writeln!(out, "{early} barriers opened before all threads had come")?;
+        }
     }
     Ok(out)
 }
@@ -322,6 +325,7 @@ fn json(
             "instructions": report.steps,
             "group_operations": report.groups,
             "barriers": report.barriers,
+            "barriers_opened_early": report.early,
         }),
         Err(failure) => json!({
             "status": match failure {

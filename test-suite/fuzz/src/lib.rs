@@ -24,6 +24,7 @@ pub mod spaces;
 mod text;
 pub mod tokens;
 pub mod transforms;
+pub mod turns;
 mod uniformity;
 mod verdict;
 
