@@ -209,6 +209,9 @@ pub(crate) fn extents(text: &str) -> anyhow::Result<[u32; 3]> {
     }
     for (extent, part) in out.iter_mut().zip(parts) {
         *extent = part.parse().with_context(|| format!("`{part}` is no extent"))?;
+        if *extent == 0 {
+            bail!("`{text}` has an extent of 0, and a launch has at least 1 in each dimension");
+        }
     }
     Ok(out)
 }
@@ -217,6 +220,7 @@ fn order(text: &str) -> anyhow::Result<Order> {
     let number = |text: &str| text.parse().with_context(|| format!("`{text}` is no number"));
     Ok(match text.split_once(':') {
         None if text == "lockstep" => Order::Lockstep,
+        Some(("turns", "0")) => bail!("a turn has at least one instruction"),
         Some(("turns", steps)) => Order::Turns(u32::try_from(number(steps)?)?),
         Some(("random", seed)) => Order::Random(number(seed)?),
         _ => bail!("unknown order `{text}` (known: lockstep, turns:N, random:SEED)"),
@@ -414,8 +418,10 @@ mod tests {
     fn extents_and_orders() {
         assert_eq!(extents("4x2").unwrap(), [4, 2, 1]);
         assert!(extents("1x2x3x4").is_err() && extents("x").is_err());
+        let none = extents("4x0").unwrap_err().to_string();
+        assert!(none.contains("extent of 0"), "{none}");
         assert_eq!(order("turns:3").unwrap(), Order::Turns(3));
-        assert!(order("fast").is_err());
+        assert!(order("fast").is_err() && order("turns:0").is_err());
     }
 
     #[test]
