@@ -95,8 +95,9 @@ fn waves(number: u32) -> Launch {
     Launch { block: [32 * number, 1, 1], fuel: 1_000_000, ..Launch::default() }
 }
 
-fn with(args: &[u64], launch: Launch) -> Launch {
-    Launch { args: args.iter().map(|&n| Arg::bits(n)).collect(), ..launch }
+fn with(args: &[u64], mut launch: Launch) -> Launch {
+    launch.args = args.iter().map(|&n| Arg::bits(n)).collect();
+    launch
 }
 
 /// A cluster of two workgroups.
