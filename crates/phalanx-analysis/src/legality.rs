@@ -20,7 +20,7 @@
 //! | [`unswitch`](Legality::unswitch) | the branch is uniform, or the cycle has no convergent operation |
 //! | [`unroll`](Legality::unroll) | no remainder is left, or all exits are uniform, or the cycle has no convergent operation |
 //! | [`peel`](Legality::peel) | one entry |
-//! | [`rotate`](Legality::rotate) | one entry, and one way on from the header, which leads to no inner header |
+//! | [`rotate`](Legality::rotate) | one entry, and one block that rounds go on to from the header, in no inner cycle |
 //! | [`split_header`](Legality::split_header) | the cycle has no convergent operation |
 //!
 //! # Rounds
@@ -32,7 +32,7 @@
 //!
 //! - *Copies of rounds* (peeled, or in turns with exits kept) are whole cycles without the edges back, which lead to the header of the next
 //!   copy. Each copy is entered by its header alone, and by those who made the round before together. Cycles inside of it are what they were, and
-//!   each block of it is in the cycles around, since from it one comes to the header of the cycle that is left, or to the same exits.
+//!   each block of it stays in the cycles around, since from it one comes to the next copy, and from there to where one came before.
 //! - *Rotated*, a cycle has the block `N` behind the header `H` as its new header. Its rounds are counted at `N` instead of at `H`: the same
 //!   number less one at `H`, as each way from `H` to `N` is one edge. If several blocks were behind `H`, the new cycle would have several
 //!   entries; if `N` were in an inner cycle, the rounds of that one would be told apart by the same header, or be entered in

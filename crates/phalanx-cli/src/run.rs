@@ -144,6 +144,7 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
     let launch = Launch {
         grid: extents(&args.grid).context("in --grid")?,
         block: extents(&args.block).context("in --block")?,
+        cluster: extents(&args.cluster).context("in --cluster")?,
         wave: args.wave,
         args: args
             .args

@@ -6,7 +6,8 @@
 //! convergence has no cycles, so some group is complete unless threads wait for a barrier.
 //!
 //! A barrier is passed when all threads of the workgroup that have not ended wait at it, by number, wherever it stands in
-//! the code; with a count, when waves of so many threads have come to it. Of the barriers that count arrivals see `split`. When nobody can advance and no group is complete, threads hang.
+//! the code; with a count, when waves of so many threads have come to it. Of the barriers that count arrivals see `split`.
+//! When nobody can advance and no group is complete, threads hang.
 
 use phalanx_ir::{InstId, Opcode, ValueKind, inst::Ordering};
 use rand_like::Sequence;
@@ -279,11 +280,13 @@ impl Run<'_, '_> {
                     seat.thread.finish(self.program, value);
                 }
             }
-            Step::Group(Group::Split(split)) => self.split(seat, split, key, inst)?,
             Step::Group(group) => {
                 let token = self.control_token(&seat.thread).map_err(fault)?;
                 let key = token.and_then(|token| self.keys.of_token(&token)).unwrap_or(key);
                 seat.state = State::Waiting { group, key, inst };
+                if let Group::Split(split) = group {
+                    self.split(seat, split)?;
+                }
             }
         }
         Ok(())

@@ -7,14 +7,12 @@ use rustc_hash::FxHashMap;
 
 use super::{Run, Seat, State};
 use crate::{
-    convergence::Key,
     fault::{Failure, Fault, FaultKind},
     intrinsic::{Barrier, Gives},
     split::{self, Extent, Half, Split},
     thread::{Group, Thread},
     value::{self, Value},
 };
-use phalanx_ir::InstId;
 
 impl Run<'_, '_> {
     pub(super) fn release_barriers(&mut self, seats: &mut [Seat]) -> Result<(), Failure> {
@@ -89,14 +87,8 @@ impl Run<'_, '_> {
         }
     }
 
-    /// A thread arrives at a split barrier, begins to wait for it, or both.
-    pub(super) fn split(
-        &mut self,
-        seat: &mut Seat,
-        split: Split,
-        key: Key,
-        inst: InstId,
-    ) -> Result<(), Failure> {
+    /// A thread that stands before it arrives at a split barrier, begins to wait for it, or both.
+    pub(super) fn split(&mut self, seat: &mut Seat, split: Split) -> Result<(), Failure> {
         let (args, types) = seat.thread.call_arguments(self.program).map_err(|kind| {
             let (thread, site) = (seat.thread.at.number, seat.thread.site(self.program));
             Failure::Fault(Fault { kind, thread, site })
@@ -110,7 +102,6 @@ impl Run<'_, '_> {
                 return Err(Failure::Fault(Fault { kind, thread, site }));
             }
         }
-        seat.state = State::Waiting { group: Group::Split(split), key, inst };
         let (name, threads) = self.barrier_of(split.extent, &seat.thread);
         let number = seat.thread.at.number;
         if split.half == Half::Wait {
