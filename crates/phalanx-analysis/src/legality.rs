@@ -24,7 +24,6 @@
 //! | [`split_header`](Legality::split_header) | the cycle has no convergent operation |
 //!
 //! # Rounds
-//! <a id="rounds"></a>
 //!
 //! Who makes a round of a reducible cycle together follows from its header alone: of the first round, who entered together; of a later
 //! one, who came back from the same one, by whatever edge. So a transform keeps all groups that keeps, for each thread, which

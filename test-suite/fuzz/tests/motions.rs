@@ -3,12 +3,14 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use phalanx::{
+    Session,
     db::{Database, FunctionInput},
+    target::Scope,
     transform::{Outcome, Pass, PassError, Registry, code::Code},
 };
-use phalanx_analysis::legality::Refusal;
+use phalanx_analysis::legality::{Refusal, Unroll};
 use phalanx_fuzz::motions::{
-    PIPELINES, Tally, barriers, check,
+    self, PIPELINES, Tally, barriers, check,
     instances::{self, Question, Reason},
     voting,
 };
@@ -190,6 +192,81 @@ fn copies_of_rounds_with_two_entries_are_found_out() {
         let refused = tally.reasons.get(&(question, "Irreducible".to_owned()));
         println!("{question:?}: {refused:?}");
         assert!(refused.is_some_and(|&(_, seen)| seen > 0), "{tally}");
+    }
+}
+
+/// A vote in as many rounds as are asked for, as they are or two at a time with one left over.
+fn rounds(is_uniform: bool, two_at_a_time: bool) -> String {
+    let asked = if is_uniform { "%a1" } else { "%x" };
+    let body = match two_at_a_time {
+        false => {
+            "  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %v = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %n
+  br i1 %more, label %loop, label %exit"
+        }
+        true => {
+            "  %pairs = and i32 %n, -2
+  %any = icmp ne i32 %pairs, 0
+  br i1 %any, label %loop, label %rest
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %v = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+  %w = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+  %next = add i32 %i, 2
+  %more = icmp ult i32 %next, %pairs
+  br i1 %more, label %loop, label %rest
+rest:
+  %left = icmp ult i32 %pairs, %n
+  br i1 %left, label %last, label %exit
+last:
+  %u = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+  br label %exit"
+        }
+    };
+    format!(
+        "target triple = \"amdgcn-amd-amdhsa\"
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i64 @llvm.amdgcn.ballot.i64(i1)
+define amdgpu_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {{
+entry:
+  %x = call i32 @llvm.amdgcn.workitem.id.x()
+  %few = and i32 {asked}, 3
+  %n = add i32 %few, 1
+{body}
+exit:
+  ret void
+}}"
+    )
+}
+
+/// Threads with different numbers of rounds part before the one that is left over.
+#[test]
+fn a_remainder_is_for_rounds_that_all_make() {
+    for is_uniform in [true, false] {
+        let [before, after] = [false, true].map(|two| rounds(is_uniform, two));
+        let mut session = Session::new();
+        let module = session.read(before.as_bytes()).expect("it is well-formed");
+        let function = session.function(module, "f").expect("it is there");
+        let cycle = session.cycles(function).and_then(|cycles| cycles.iter().next());
+        let legality = session.legality(function, Scope::Wave).expect("it has code");
+        let cycle = cycle.expect("there is a loop");
+        let answer = legality.unroll(cycle, Unroll::WithRemainder, &|_| true);
+        let same = (0..12).filter_map(|seed| {
+            Some(motions::groups(&before, seed)? == motions::groups(&after, seed)?)
+        });
+        let same: Vec<bool> = same.collect();
+        assert!(same.len() > 6, "{same:?}");
+        match is_uniform {
+            true => assert!(answer.is_ok() && !same.contains(&false), "{answer:?}, {same:?}"),
+            false => {
+                assert!(matches!(answer, Err(Refusal::DivergentExit { .. })), "{answer:?}");
+                assert!(same.contains(&false), "{same:?}");
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which barriers are satisfied, and who goes on then.
 //!
 //! Barriers with numbers are looked at after each turn: those of all threads open when all that have not ended wait at them, those of so many when
-//! waves of so many have come. Barriers that count arrivals are those of [`split`](crate::split).
+//! waves of so many have come. Barriers that count arrivals are those of [`crate::split`].
 
 use rustc_hash::FxHashMap;
 

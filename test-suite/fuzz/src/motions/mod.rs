@@ -218,6 +218,25 @@ pub fn check(
     Ok(tally)
 }
 
+/// How often the convergent operations of a kernel `@f` are executed by which threads together in a launch, sorted; none if it does not end
+/// well. Operations are numbered by what they call, in the order of the text.
+///
+/// # Panics
+/// The text is not well-formed.
+#[must_use]
+pub fn groups(text: &str, seed: u64) -> Option<Vec<((u32, Vec<u32>), u32)>> {
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("the text is well-formed");
+    let function = session.function(module, "f").expect("the kernel is called @f");
+    let code = Code::of(session.database(), function.input());
+    let classes = Names::default().classes(&code);
+    let module = module_of(&session, module);
+    let (_, watch) = launch_watched(&module, seed, FUEL, |f| Together::new(f, &classes))?;
+    let mut groups: Vec<_> = watch.company().into_iter().collect();
+    groups.sort_unstable();
+    Some(groups)
+}
+
 /// A random program with more votes and uniform branches than others have: a vote at the start of many blocks, whose
 /// result goes to memory there or further down.
 #[must_use]
