@@ -105,7 +105,7 @@ fn legal_motions_keep_all_groups() {
 #[test]
 fn copies_of_rounds_keep_all_groups() {
     let questions = [Question::Unroll, Question::Peel, Question::Rotate];
-    let seeds = std::env::var("PHALANX_FUZZ_SEEDS").ok().and_then(|n| n.parse().ok());
+    let seeds = std::env::var("PHALANX_CAMPAIGN").ok().and_then(|n| n.parse().ok());
     let tally = single_motions(1000..1000 + seeds.unwrap_or(16), &questions, &|_, _| false);
     println!("{tally}");
     assert!(tally.wrong.is_empty(), "{:#?}", tally.wrong);

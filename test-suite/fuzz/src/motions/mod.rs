@@ -14,7 +14,7 @@ pub mod counted;
 mod demote;
 pub mod instances;
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use phalanx::{
     Session,
@@ -218,13 +218,15 @@ pub fn check(
     Ok(tally)
 }
 
-/// How often the convergent operations of a kernel `@f` are executed by which threads together in a launch, sorted; none if it does not end
-/// well. Operations are numbered by what they call, in the order of the text.
+/// How often an operation, by its number, is executed by which threads together.
+pub type Groups = BTreeMap<(u32, Vec<u32>), u32>;
+
+/// The groups of the convergent operations of a kernel `@f` in a launch; none if it does not end well. Operations are numbered by what they call, in the order of the text.
 ///
 /// # Panics
 /// The text is not well-formed.
 #[must_use]
-pub fn groups(text: &str, seed: u64) -> Option<Vec<((u32, Vec<u32>), u32)>> {
+pub fn groups(text: &str, seed: u64) -> Option<Groups> {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("the text is well-formed");
     let function = session.function(module, "f").expect("the kernel is called @f");
@@ -232,9 +234,7 @@ pub fn groups(text: &str, seed: u64) -> Option<Vec<((u32, Vec<u32>), u32)>> {
     let classes = Names::default().classes(&code);
     let module = module_of(&session, module);
     let (_, watch) = launch_watched(&module, seed, FUEL, |f| Together::new(f, &classes))?;
-    let mut groups: Vec<_> = watch.company().into_iter().collect();
-    groups.sort_unstable();
-    Some(groups)
+    Some(watch.company().into_iter().collect())
 }
 
 /// A random program with more votes and uniform branches than others have: a vote at the start of many blocks, whose
