@@ -303,8 +303,11 @@ impl Collect<'_> {
             let before = slot(private.reaching(touch));
             let kind = private.events().event(touch.event).kind;
             let made = Entity::Slot(touch.event);
-            // A store or a fill takes nothing from what was there.
-            let is_read = !matches!(touch.effect, Effect::Store | Effect::Fill | Effect::CopyTo);
+            // What only writes takes nothing from what was there.
+            let is_read = !matches!(
+                touch.effect,
+                Effect::Store | Effect::Fill | Effect::CopyTo | Effect::Clobber
+            );
             if let Some(before) = before {
                 if is_read {
                     self.add(before, at, Edge::Content);

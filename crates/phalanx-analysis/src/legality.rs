@@ -19,8 +19,25 @@
 //! | [`speculate`](Legality::speculate) above a branch | the branch is uniform, and the operation may be speculated |
 //! | [`unswitch`](Legality::unswitch) | the branch is uniform, or the cycle has no convergent operation |
 //! | [`unroll`](Legality::unroll) | no remainder is left, or all exits are uniform, or the cycle has no convergent operation |
-//! | [`peel`](Legality::peel), rotate | one latch |
+//! | [`peel`](Legality::peel) | one entry |
+//! | [`rotate`](Legality::rotate) | one entry, and one block that rounds go on to from the header, in no inner cycle |
 //! | [`split_header`](Legality::split_header) | the cycle has no convergent operation |
+//!
+//! # Rounds
+//!
+//! Who makes a round of a reducible cycle together follows from its header alone: of the first round, who entered together; of a later
+//! one, who came back from the same one, by whatever edge. So a transform keeps all groups that keeps, for each thread, which
+//! copy of the header each of its rounds begins with, in the same order for all threads of a round.
+//!
+//! - *Copies of rounds* (peeled, or in turns with exits kept) are whole cycles without the edges back, which lead to the header of the next
+//!   copy. Each copy is entered by its header alone, and by those who made the round before together. Cycles inside of it are what they were, and
+//!   each block of it stays in the cycles around, since from it one comes to the next copy, and from there to where one came before.
+//! - *Rotated*, a cycle has the block `N` behind the header `H` as its new header. Its rounds are counted at `N` instead of at `H`: the same
+//!   number less one at `H`, as each way from `H` to `N` is one edge. If several blocks were behind `H`, the new cycle would have several
+//!   entries; if `N` were in an inner cycle, the rounds of that one would be told apart by the same header, or be entered in
+//!   a new place.
+//! - With *a header split in two*, rounds that began by one edge back are rounds of an inner cycle, and those who came back by different edges
+//!   from the same round are in different numbers of it.
 //!
 //! What a transform of any code has to see to besides is not asked here: that operands are there, that memory is not written
 //! between, what may fault.
@@ -106,8 +123,8 @@ pub enum Refusal {
         /// Header of the cycle.
         header: Node,
     },
-    /// Rounds come back to the header by several edges.
-    SeveralLatches {
+    /// Rounds go on from the header to several blocks, or into an inner cycle.
+    NoSecondHeader {
         /// Header of the cycle.
         header: Node,
     },
@@ -180,9 +197,10 @@ impl Refusal {
             Self::Irreducible { header } => {
                 format!("the cycle of {} has several entries", name(header))
             }
-            Self::SeveralLatches { header } => {
-                format!("several edges lead back to {}", name(header))
-            }
+            Self::NoSecondHeader { header } => format!(
+                "rounds do not go on from {} to one block that could be the header",
+                name(header)
+            ),
             Self::HasConvergent { header, block } => format!(
                 "{} in the cycle of {} has a convergent operation",
                 name(block),
@@ -392,22 +410,37 @@ impl Legality<'_> {
         }
     }
 
-    /// Whether the first round of a cycle may be made before it, or the cycle be rotated.
+    /// Whether the first round of a cycle may be made before it.
+    ///
+    /// See [rounds](self#rounds) on why the number of latches does not matter.
     ///
     /// # Errors
     /// Why not.
     pub fn peel(&self, cycle: CycleId) -> Result<(), Refusal> {
+        let cycles = self.flow.cycles;
+        match cycles.is_reducible(cycle) {
+            true => Ok(()),
+            false => Err(Refusal::Irreducible { header: cycles.header(cycle) }),
+        }
+    }
+
+    /// Whether a copy of a cycle's header may be made before it, so that rounds begin behind the header and end with it.
+    ///
+    /// The block behind the header becomes the header, so there has to be one, that is in no inner cycle. See [rounds](self#rounds).
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn rotate(&self, cycle: CycleId) -> Result<(), Refusal> {
+        self.peel(cycle)?;
         let Flow { cfg, cycles, .. } = self.flow;
         let header = cycles.header(cycle);
-        if !cycles.is_reducible(cycle) {
-            return Err(Refusal::Irreducible { header });
-        }
-        let mut latches: Vec<Node> = cfg.predecessors(header).to_vec();
-        latches.retain(|&pred| cycles.contains(cycle, pred));
-        latches.dedup();
-        match latches.len() {
-            1 => Ok(()),
-            _ => Err(Refusal::SeveralLatches { header }),
+        let mut next: Vec<Node> = cfg.successors(header).to_vec();
+        next.retain(|&to| cycles.contains(cycle, to));
+        next.sort_unstable();
+        next.dedup();
+        match next[..] {
+            [only] if cycles.innermost(only) == Some(cycle) => Ok(()),
+            _ => Err(Refusal::NoSecondHeader { header }),
         }
     }
 

@@ -97,6 +97,9 @@ pub(crate) struct RunArgs {
     /// Threads of a workgroup, likewise.
     #[arg(long, default_value = "1", value_name = "N[xN[xN]]")]
     pub(crate) block: String,
+    /// Workgroups of a cluster, likewise: the grid has whole clusters.
+    #[arg(long, default_value = "1", value_name = "N[xN[xN]]")]
+    pub(crate) cluster: String,
     /// Lanes of a wave.
     #[arg(long, default_value_t = 32, value_name = "N")]
     pub(crate) wave: u32,

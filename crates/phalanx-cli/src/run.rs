@@ -144,6 +144,7 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
     let launch = Launch {
         grid: extents(&args.grid).context("in --grid")?,
         block: extents(&args.block).context("in --block")?,
+        cluster: extents(&args.cluster).context("in --cluster")?,
         wave: args.wave,
         args: args
             .args
@@ -209,6 +210,9 @@ pub(crate) fn extents(text: &str) -> anyhow::Result<[u32; 3]> {
     }
     for (extent, part) in out.iter_mut().zip(parts) {
         *extent = part.parse().with_context(|| format!("`{part}` is no extent"))?;
+        if *extent == 0 {
+            bail!("`{text}` has an extent of 0, and a launch has at least 1 in each dimension");
+        }
     }
     Ok(out)
 }
@@ -217,6 +221,7 @@ fn order(text: &str) -> anyhow::Result<Order> {
     let number = |text: &str| text.parse().with_context(|| format!("`{text}` is no number"));
     Ok(match text.split_once(':') {
         None if text == "lockstep" => Order::Lockstep,
+        Some(("turns", "0")) => bail!("a turn has at least one instruction"),
         Some(("turns", steps)) => Order::Turns(u32::try_from(number(steps)?)?),
         Some(("random", seed)) => Order::Random(number(seed)?),
         _ => bail!("unknown order `{text}` (known: lockstep, turns:N, random:SEED)"),
@@ -292,8 +297,11 @@ fn text(
         }
     }
     if let Ok(report) = result {
-        let simt::Report { steps, groups, barriers } = report;
+        let simt::Report { steps, groups, barriers, early } = report;
         writeln!(out, "{steps} instructions, {groups} group operations, {barriers} barriers")?;
+        if *early > 0 {
+            writeln!(out, "{early} barriers opened before all threads had come")?;
+        }
     }
     Ok(out)
 }
@@ -322,6 +330,7 @@ fn json(
             "instructions": report.steps,
             "group_operations": report.groups,
             "barriers": report.barriers,
+            "barriers_opened_early": report.early,
         }),
         Err(failure) => json!({
             "status": match failure {
@@ -410,8 +419,10 @@ mod tests {
     fn extents_and_orders() {
         assert_eq!(extents("4x2").unwrap(), [4, 2, 1]);
         assert!(extents("1x2x3x4").is_err() && extents("x").is_err());
+        let none = extents("4x0").unwrap_err().to_string();
+        assert!(none.contains("extent of 0"), "{none}");
         assert_eq!(order("turns:3").unwrap(), Order::Turns(3));
-        assert!(order("fast").is_err());
+        assert!(order("fast").is_err() && order("turns:0").is_err());
     }
 
     #[test]

@@ -78,7 +78,10 @@ pub(crate) fn alone(
             world.view.segment(region).write_raw(address, &bytes, &poison)?;
             Value::Unit
         }
-        Intrinsic::Collective(_) | Intrinsic::Barrier(_) | Intrinsic::Token(_) => {
+        Intrinsic::Collective(_)
+        | Intrinsic::Barrier(_)
+        | Intrinsic::Split(_)
+        | Intrinsic::Token(_) => {
             return Err(FaultKind::unsupported("a group operation of one thread"));
         }
     })

@@ -4,7 +4,10 @@ mod pure;
 
 pub(crate) use pure::{pure, reduce_all};
 
-use crate::collective::Collective;
+use crate::{
+    collective::Collective,
+    split::{Extent, Half, Split},
+};
 
 /// What an intrinsic does.
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -41,24 +44,31 @@ pub(crate) enum Intrinsic {
     Collective(Collective),
     /// Waits for the workgroup.
     Barrier(Barrier),
+    /// Arrives at a barrier of the workgroup or cluster, waits for it, or both.
+    Split(Split),
     /// `llvm.experimental.convergence.entry`, `.anchor`, `.loop`
     Token(Token),
 }
 
-/// A barrier, and what it gives back.
+/// A barrier with a number, its first argument.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Barrier {
-    /// All threads of the workgroup.
-    All,
-    /// Barrier number in the first argument, all threads.
-    Numbered,
-    /// Barrier number and count of threads.
-    Counted,
-    /// With the number of threads whose predicate holds.
+pub(crate) struct Barrier {
+    /// Whether the second argument is how many threads it is for; else it is for all of the workgroup.
+    pub(crate) is_counted: bool,
+    /// What it gives back of a predicate, its last argument.
+    pub(crate) gives: Gives,
+}
+
+/// What a barrier gives back.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Gives {
+    /// Nothing: there is no predicate.
+    Nothing,
+    /// The number of threads whose predicate holds.
     Count,
-    /// With whether all predicates hold.
+    /// Whether all predicates hold.
     And,
-    /// With whether some predicate holds.
+    /// Whether some predicate holds.
     Or,
 }
 
@@ -337,6 +347,28 @@ fn dimension(name: &str) -> Option<usize> {
     ["x", "y", "z"].iter().position(|&d| d == name)
 }
 
+/// PTX's barriers of a workgroup, by the rest of their names. That they are aligned makes no difference to those that wait.
+fn numbered(name: &str) -> Option<Intrinsic> {
+    let (what, threads) = name.rsplit_once('.')?;
+    let gives = match what.strip_suffix(".aligned").unwrap_or(what) {
+        "sync" => Gives::Nothing,
+        "red.popc" => Gives::Count,
+        "red.and" => Gives::And,
+        "red.or" => Gives::Or,
+        _ => return None,
+    };
+    let is_counted = match threads {
+        "all" => false,
+        "count" => true,
+        _ => return None,
+    };
+    Some(Intrinsic::Barrier(Barrier { is_counted, gives }))
+}
+
+fn split(extent: Extent, half: Half) -> Intrinsic {
+    Intrinsic::Split(Split { extent, half })
+}
+
 fn amdgcn(name: &str) -> Option<Intrinsic> {
     use Intrinsic as I;
     if let Some(d) = name.strip_prefix("workitem.id.") {
@@ -363,9 +395,12 @@ fn amdgcn(name: &str) -> Option<Intrinsic> {
         | "s.setprio"
         | "s.nop"
         | "s.wait.asynccnt"
-        | "iglp.opt"
-        | "s.barrier.signal" => I::Nothing,
-        "s.barrier" | "s.barrier.wait" => I::Barrier(Barrier::All),
+        | "iglp.opt" => I::Nothing,
+        "s.barrier" => split(Extent::Workgroup, Half::Both),
+        "s.barrier.signal" => split(Extent::Workgroup, Half::Arrive { relaxed: false }),
+        "s.barrier.signal.isfirst" => split(Extent::Workgroup, Half::ArriveFirst),
+        "s.barrier.wait" => split(Extent::Workgroup, Half::Wait),
+        "s.cluster.barrier" => split(Extent::Cluster, Half::Both),
         "wave.barrier" => I::Collective(Collective::Meet),
         "endpgm" | "s.trap" => I::Trap,
         "ballot" => I::Collective(Collective::Ballot),
@@ -457,6 +492,9 @@ fn nvvm(name: &str) -> Option<Intrinsic> {
         };
         return Some(I::Collective(Collective::ReduceMasked(reduce)));
     }
+    if let Some(barrier) = name.strip_prefix("barrier.cta.") {
+        return numbered(barrier);
+    }
     if name.starts_with("ldu.global.") {
         return Some(I::Load);
     }
@@ -474,13 +512,15 @@ fn nvvm(name: &str) -> Option<Intrinsic> {
         "match.any.sync.i32" | "match.any.sync.i64" => I::Collective(Collective::MatchAny),
         "match.all.sync.i32p" | "match.all.sync.i64p" => I::Collective(Collective::MatchAll),
         "elect.sync" => I::Collective(Collective::Elect),
-        "barrier.cta.sync.aligned.all" | "barrier.cta.sync.all" => I::Barrier(Barrier::Numbered),
-        "barrier.cta.sync.aligned.count" | "barrier.cta.sync.count" => I::Barrier(Barrier::Counted),
-        "barrier.cta.red.popc.aligned.all" | "barrier.cta.red.popc.all" => {
-            I::Barrier(Barrier::Count)
+        "barrier.cluster.arrive" | "barrier.cluster.arrive.aligned" => {
+            split(Extent::Cluster, Half::Arrive { relaxed: false })
         }
-        "barrier.cta.red.and.aligned.all" | "barrier.cta.red.and.all" => I::Barrier(Barrier::And),
-        "barrier.cta.red.or.aligned.all" | "barrier.cta.red.or.all" => I::Barrier(Barrier::Or),
+        "barrier.cluster.arrive.relaxed" | "barrier.cluster.arrive.relaxed.aligned" => {
+            split(Extent::Cluster, Half::Arrive { relaxed: true })
+        }
+        "barrier.cluster.wait" | "barrier.cluster.wait.aligned" => {
+            split(Extent::Cluster, Half::Wait)
+        }
         "isspacep.shared" => I::IsShared,
         "isspacep.local" => I::IsPrivate,
         "isspacep.global" => I::IsGlobal,

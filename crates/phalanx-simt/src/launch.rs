@@ -48,6 +48,8 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a workgroup in each dimension.
     pub block: [u32; 3],
+    /// Workgroups of a cluster in each dimension. The grid has whole clusters.
+    pub cluster: [u32; 3],
     /// Lanes of a wave: 32 or 64, or any number up to 64 for experiments.
     pub wave: u32,
     /// Arguments.
@@ -70,6 +72,7 @@ impl Default for Launch {
         Launch {
             grid: [1; 3],
             block: [1; 3],
+            cluster: [1; 3],
             wave: 32,
             args: Vec::new(),
             shared: 0,
@@ -90,6 +93,8 @@ pub struct Report {
     pub groups: u64,
     /// Barriers that were passed.
     pub barriers: u64,
+    /// Those of them that opened before all threads had come, since others arrived more than once.
+    pub early: u64,
 }
 
 /// Threads, waves and workgroups of a launch.
@@ -100,6 +105,7 @@ pub struct Report {
 pub struct Geometry {
     grid: [u32; 3],
     block: [u32; 3],
+    cluster: [u32; 3],
     wave: u32,
 }
 
@@ -121,9 +127,37 @@ impl Geometry {
         }
         let product = grid.iter().chain(&block).try_fold(1u64, |all, &n| all.checked_mul(n.into()));
         match product {
-            Some(threads) if threads <= THREADS => Ok(Geometry { grid, block, wave }),
+            Some(threads) if threads <= THREADS => {
+                Ok(Geometry { grid, block, cluster: [1; 3], wave })
+            }
             _ => refuse("a launch has at most 2^20 threads"),
         }
+    }
+
+    /// The same with clusters of so many workgroups.
+    ///
+    /// # Errors
+    /// An extent is zero, or the grid has a part of a cluster.
+    pub fn with_clusters(self, cluster: [u32; 3]) -> Result<Geometry, Failure> {
+        let is_whole = |(&all, &part): (&u32, &u32)| part > 0 && all.is_multiple_of(part);
+        match self.grid.iter().zip(&cluster).all(is_whole) {
+            true => Ok(Geometry { cluster, ..self }),
+            false => Err(Failure::Launch("a grid has whole clusters".to_owned())),
+        }
+    }
+
+    /// Workgroups of a cluster.
+    #[must_use]
+    pub fn cluster_blocks(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+
+    /// The cluster of a workgroup.
+    #[must_use]
+    pub fn cluster_of(&self, block: [u32; 3]) -> u32 {
+        let at = |d: usize| block[d] / self.cluster[d];
+        let extent = |d: usize| self.grid[d] / self.cluster[d];
+        at(0) + extent(0) * (at(1) + extent(1) * at(2))
     }
 
     /// Workgroups.
@@ -179,6 +213,7 @@ pub fn run(
         return refuse(format!("@{function} has {wants} parameters, {given} arguments are given"));
     }
     let geometry = Geometry::new(launch.grid, launch.block, launch.wave)?;
+    let geometry = geometry.with_clusters(launch.cluster)?;
     let setup = |kind| Failure::Fault(Fault { kind, thread: 0, site: None });
     // Workgroup memory begins with the variables; arguments come after.
     let mut shared = program.workgroup_memory(launch.shared).map_err(setup)?;

@@ -16,7 +16,7 @@
 //! | `ops`, `float`, `intrinsic`, `alone`, `collective` | what instructions compute |
 //! | [`thread`] | one thread: frames and steps |
 //! | [`convergence`] | cycle hierarchies, keys, tokens |
-//! | [`launch`], `schedule` | a launch: geometry, arguments, groups, barriers, hangs |
+//! | [`launch`], `schedule`, `split` | a launch: geometry, arguments, groups, barriers, hangs |
 //! | [`observe`], [`trace`], [`races`] | watching: the table of converged dynamic instances, data races |
 //!
 //! The interpreter knows no analysis: it is what they are held against.
@@ -35,6 +35,7 @@ pub mod program;
 pub mod races;
 mod schedule;
 pub mod shape;
+mod split;
 pub mod thread;
 pub mod trace;
 pub mod value;

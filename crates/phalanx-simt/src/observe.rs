@@ -43,6 +43,17 @@ pub enum AccessKind {
     Modify,
 }
 
+/// A phase of a barrier at which threads arrive before they wait for it.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Phase {
+    /// Whether the barrier is that of a cluster, else that of a workgroup.
+    pub is_cluster: bool,
+    /// The number of the cluster or workgroup.
+    pub instance: u32,
+    /// How many phases were before.
+    pub number: u64,
+}
+
 /// What is told of a launch as it happens. Every method does nothing unless it is given a body.
 pub trait Observer {
     /// A thread begins to execute a block; `from` it comes, unless it is called.
@@ -59,7 +70,7 @@ pub trait Observer {
         false
     }
 
-    /// Whether [`Observer::access`], [`Observer::fence`] and [`Observer::meet`] are wanted.
+    /// Whether [`Observer::access`], [`Observer::fence`], [`Observer::meet`], [`Observer::arrive`] and [`Observer::pass`] are wanted.
     fn wants_accesses(&self) -> bool {
         false
     }
@@ -72,6 +83,12 @@ pub trait Observer {
 
     /// Threads, by number in the launch, pass a barrier together, of a workgroup or a wave.
     fn meet(&mut self, _threads: &[u32]) {}
+
+    /// A thread, by number in the launch, has arrived at a barrier, so that what it did comes before what those do who wait for it.
+    fn arrive(&mut self, _thread: u32, _phase: Phase) {}
+
+    /// A thread has waited for those that arrived in a phase.
+    fn pass(&mut self, _thread: u32, _phase: Phase) {}
 
     /// An instruction reads the result of another.
     fn operand(&mut self, _at: Moment<'_>, _position: usize, _of: InstId, _value: &Value) {}

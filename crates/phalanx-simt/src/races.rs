@@ -4,7 +4,8 @@
 //! atomic, and neither happens before the other. What happens before what is the usual closure of
 //!
 //! - the order within a thread;
-//! - barriers of workgroups and waves: all that their threads did before comes before all that they do after;
+//! - barriers of workgroups and waves: all that their threads did before comes before all that they do after; of split ones, what comes
+//!   before the arrivals of a phase comes before what follows the waits for it;
 //! - an atomic access that reads, with acquire ordering or before an acquire fence of its thread, what an atomic access wrote
 //!   with release ordering or after a release fence of its thread, or what atomic read-modify-writes made of that
 //!   (C++ memory model, "release sequence").
@@ -29,7 +30,7 @@ use smallvec::SmallVec;
 
 use crate::{
     memory::Region,
-    observe::{Access, AccessKind, Moment, Observer},
+    observe::{Access, AccessKind, Moment, Observer, Phase},
     thread::Coordinates,
 };
 
@@ -70,6 +71,8 @@ pub struct Races {
     bytes: FxHashMap<(Space, u64), Accesses>,
     /// What an acquire of the value at an address is ordered after.
     released: FxHashMap<(Space, u64), Clock>,
+    /// What those who wait at a split barrier are ordered after: of each barrier the last two phases.
+    arrived: FxHashMap<(bool, u32, u64), (u64, Clock)>,
     found: Vec<Race>,
     /// Of the two instructions, functions included.
     by_place: FxHashMap<[(usize, InstId); 2], usize>,
@@ -316,6 +319,24 @@ impl Observer for Races {
 
     fn meet(&mut self, threads: &[u32]) {
         self.barrier(threads);
+    }
+
+    fn arrive(&mut self, number: u32, phase: Phase) {
+        let own = self.thread(number).release(number);
+        // Who waits for a phase has done so before the next but one begins.
+        let slot = (phase.is_cluster, phase.instance, phase.number % 2);
+        let arrived = self.arrived.entry(slot).or_default();
+        if arrived.0 != phase.number {
+            *arrived = (phase.number, Clock::default());
+        }
+        join(&mut arrived.1, &own);
+    }
+
+    fn pass(&mut self, number: u32, phase: Phase) {
+        let slot = (phase.is_cluster, phase.instance, phase.number % 2);
+        let arrived = self.arrived.get(&slot).filter(|arrived| arrived.0 == phase.number);
+        let Some(clock) = arrived.map(|arrived| Rc::clone(&arrived.1)) else { return };
+        join(&mut self.thread(number).before, &clock);
     }
 }
 

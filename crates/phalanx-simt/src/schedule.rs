@@ -6,24 +6,26 @@
 //! convergence has no cycles, so some group is complete unless threads wait for a barrier.
 //!
 //! A barrier is passed when all threads of the workgroup that have not ended wait at it, by number, wherever it stands in
-//! the code; with a count, when so many do. When nobody can advance and no group is complete, threads hang.
+//! the code; with a count, when waves of so many threads have come to it. Of the barriers that count arrivals see `split`.
+//! When nobody can advance and no group is complete, threads hang.
 
 use phalanx_ir::{InstId, Opcode, ValueKind, inst::Ordering};
 use rand_like::Sequence;
-use rustc_hash::FxHashMap;
 
 use crate::{
     collective::{self, Collective, Lane},
     convergence::{Key, Keys},
     fault::{Failure, Fault, FaultKind, Site, Waiting},
-    intrinsic::Barrier,
     launch::{Geometry, Launch, Order, Report},
     memory::{Memory, Region, Segment, Touched, View},
     observe::{Access, AccessKind, Moment, Observer},
     program::Program,
+    split::{Extent, Splits},
     thread::{Frame, Group, Step, Thread, World},
     value::Value,
 };
+
+mod barriers;
 
 mod rand_like {
     //! A sequence of numbers that looks random (splitmix64).
@@ -76,6 +78,8 @@ struct Run<'a, 'o> {
     packets: [u64; 2],
     report: Report,
     fuel: u64,
+    geometry: Geometry,
+    splits: Splits,
 }
 
 #[allow(clippy::too_many_arguments, reason = "called once, by the launch that owns all of it")]
@@ -101,6 +105,8 @@ pub(crate) fn run(
         packets,
         report: Report::default(),
         fuel: launch.fuel,
+        geometry,
+        splits: Splits::default(),
     };
     let mut groups: Vec<(Vec<Seat>, Segment)> = Vec::new();
     for block in 0..geometry.blocks() {
@@ -134,7 +140,8 @@ pub(crate) fn run(
             let before = run.report;
             run.turn(seats, shared, launch.order, &mut random)?;
             run.release(seats, launch.wave as usize)?;
-            progress |= run.report != before;
+            // Others may have opened it, whose turn came later.
+            progress |= run.release_splits(seats)? || run.report != before;
             live |= seats.iter().any(|seat| !matches!(seat.state, State::Ended));
         }
         if !live {
@@ -187,14 +194,26 @@ impl Run<'_, '_> {
                 if !matches!(seat.state, State::Running) {
                     break;
                 }
-                self.step(seat, shared)?;
+                self.advance(seat, shared)?;
             }
         }
         // A random turn may miss the only thread that runs.
         if matches!(order, Order::Random(_))
             && let Some(seat) = seats.iter_mut().find(|s| matches!(s.state, State::Running))
         {
-            self.step(seat, shared)?;
+            self.advance(seat, shared)?;
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, seat: &mut Seat, shared: &mut Segment) -> Result<(), Failure> {
+        self.step(seat, shared)?;
+        if matches!(seat.state, State::Ended) {
+            for extent in [Extent::Workgroup, Extent::Cluster] {
+                let (name, threads) = self.barrier_of(extent, &seat.thread);
+                let opened = self.splits.end(name, seat.thread.at.number, threads);
+                self.tell_opened(opened);
+            }
         }
         Ok(())
     }
@@ -265,6 +284,9 @@ impl Run<'_, '_> {
                 let token = self.control_token(&seat.thread).map_err(fault)?;
                 let key = token.and_then(|token| self.keys.of_token(&token)).unwrap_or(key);
                 seat.state = State::Waiting { group, key, inst };
+                if let Group::Split(split) = group {
+                    self.split(seat, split)?;
+                }
             }
         }
         Ok(())
@@ -438,81 +460,6 @@ impl Run<'_, '_> {
         let (function, inst) = (frame.code, frame.inst);
         seat.thread.finish(self.program, result);
         self.tell_value(seat, function, inst, key);
-    }
-
-    fn release_barriers(&mut self, seats: &mut [Seat]) -> Result<(), Failure> {
-        let live = seats.iter().filter(|seat| !matches!(seat.state, State::Ended)).count();
-        let mut barriers: FxHashMap<u128, Vec<usize>> = FxHashMap::default();
-        for (index, seat) in seats.iter().enumerate() {
-            let State::Waiting { group: Group::Barrier(barrier), .. } = seat.state else {
-                continue;
-            };
-            let number = match barrier {
-                Barrier::All => 0,
-                _ => self.argument(seat, 0)?,
-            };
-            barriers.entry(number).or_default().push(index);
-        }
-        let mut barriers: Vec<(u128, Vec<usize>)> = barriers.into_iter().collect();
-        barriers.sort();
-        for (_, members) in barriers {
-            let first = &seats[members[0]];
-            let State::Waiting { group: Group::Barrier(barrier), .. } = first.state else {
-                continue;
-            };
-            let needed = match barrier {
-                Barrier::Counted => self.argument(first, 1)? as usize,
-                _ => live,
-            };
-            if members.len() < needed {
-                continue;
-            }
-            self.report.barriers += 1;
-            if self.wants_accesses {
-                self.tell_meeting(seats, &members);
-            }
-            self.open(seats, &members, barrier)?;
-        }
-        Ok(())
-    }
-
-    fn open(
-        &mut self,
-        seats: &mut [Seat],
-        members: &[usize],
-        barrier: Barrier,
-    ) -> Result<(), Failure> {
-        let mut count = 0u128;
-        if matches!(barrier, Barrier::Count | Barrier::And | Barrier::Or) {
-            for &member in members {
-                count += self.argument(&seats[member], 1)?;
-            }
-        }
-        for &member in members {
-            let State::Waiting { group: Group::Barrier(own), .. } = seats[member].state else {
-                continue;
-            };
-            let result = match own {
-                Barrier::All | Barrier::Numbered | Barrier::Counted => Value::Unit,
-                Barrier::Count => Value::Bits(count),
-                Barrier::And => Value::bool(count == members.len() as u128),
-                Barrier::Or => Value::bool(count > 0),
-            };
-            self.resume(&mut seats[member], result);
-        }
-        Ok(())
-    }
-
-    fn argument(&self, seat: &Seat, position: usize) -> Result<u128, Failure> {
-        let fault = |kind| {
-            let (thread, site) = (seat.thread.at.number, seat.thread.site(self.program));
-            Failure::Fault(Fault { kind, thread, site })
-        };
-        let (args, _) = seat.thread.call_arguments(self.program).map_err(fault)?;
-        match args.get(position).and_then(Value::bits) {
-            Some(bits) => Ok(bits),
-            None => Err(fault(FaultKind::undefined("an argument of a barrier is poison"))),
-        }
     }
 }
 

@@ -75,6 +75,7 @@ pub(crate) enum Step {
 pub(crate) enum Group {
     Collective(crate::collective::Collective),
     Barrier(Barrier),
+    Split(crate::split::Split),
     Token(Token),
 }
 
@@ -384,6 +385,9 @@ impl Thread {
             }
             Callee::Intrinsic(Intrinsic::Barrier(barrier)) => {
                 return Ok(Step::Group(Group::Barrier(barrier)));
+            }
+            Callee::Intrinsic(Intrinsic::Split(split)) => {
+                return Ok(Step::Group(Group::Split(split)));
             }
             Callee::Intrinsic(Intrinsic::Token(token)) => {
                 return Ok(Step::Group(Group::Token(token)));

@@ -405,3 +405,36 @@ fn narrow_and_misaligned_loads() {
         "#]],
     );
 }
+
+/// What a callee reads out of a private slot it may write through, in whatever round.
+#[test]
+fn pointers_that_callees_read_out_of_slots() {
+    check(
+        &amdgcn(
+            r#"
+define internal void @through(ptr addrspace(5) %s) {
+  %p = load ptr addrspace(1), ptr addrspace(5) %s
+  store i32 1, ptr addrspace(1) %p
+  ret void
+}
+define amdgpu_kernel void @f(ptr addrspace(1) noalias %w, i32 %n) {
+entry:
+  %slot = alloca ptr addrspace(1), addrspace(5)
+  store ptr addrspace(1) %w, ptr addrspace(5) %slot
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+  %v = load i32, ptr addrspace(1) %w
+  call void @through(ptr addrspace(5) captures(none) %slot)
+  %j = add i32 %i, 1
+  %c = icmp ult i32 %j, %n
+  br i1 %c, label %loop, label %out
+out:
+  ret void
+}"#,
+        ),
+        &expect![[r#"
+            v: clobbered at call void @through(ptr addrspace(5) captures(none) %slot) | escapes at call void @through(ptr addrspace(5) captures(none) %slot) | escapes at call void @through(ptr addrspace(5) captures(none) %slot)
+        "#]],
+    );
+}

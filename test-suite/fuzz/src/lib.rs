@@ -25,6 +25,7 @@ pub mod stable;
 mod text;
 pub mod tokens;
 pub mod transforms;
+pub mod turns;
 mod uniformity;
 mod verdict;
 

@@ -18,7 +18,7 @@ use phalanx_simt::{
     Arg, Launch, Observer, Program, Races,
     convergence::Key,
     launch::Order,
-    observe::{Access, AccessKind, Moment},
+    observe::{Access, AccessKind, Moment, Phase},
     value::Value,
 };
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
@@ -103,6 +103,14 @@ impl Observer for Watch {
 
     fn meet(&mut self, threads: &[u32]) {
         self.races.meet(threads);
+    }
+
+    fn arrive(&mut self, thread: u32, phase: Phase) {
+        self.races.arrive(thread, phase);
+    }
+
+    fn pass(&mut self, thread: u32, phase: Phase) {
+        self.races.pass(thread, phase);
     }
 
     fn value(&mut self, at: Moment<'_>, value: &Value) {

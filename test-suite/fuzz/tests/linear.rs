@@ -17,12 +17,14 @@ fn random_programs() {
     assert!(all.executed.changed > 40 && all.executed.launches > 50, "{:?}", all.executed);
 }
 
-/// Faults of whoever does not take part: division by zero, an address that is nobody's, a race.
+/// Faults of whoever does not take part: division by zero, an address that is nobody's, a race, another value in a stack slot.
 const FAULTS: &str = r#"target triple = "TRIPLE"
 declare i32 @TIDx()
 declare i32 @TIDy()
 define CONVENTION void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {
 entry:
+  %slot = alloca i32, align 4SPACE
+  store i32 5, PTR %slot, align 4
   %column = call i32 @TIDx()
   %row = call i32 @TIDy()
   %before = mul i32 %row, 40
@@ -44,9 +46,11 @@ some:
 inner:
   %o = load i32, ptr addrspace(1) %own, align 4
   %p = add i32 %o, %q
+  store i32 %q, PTR %slot, align 4
   br i1 %u, label %deep, label %both
 deep:
   store i32 %p, ptr addrspace(1) %own, align 4
+  store i32 %p, PTR %slot, align 4
   br label %both
 both:
   %v = phi i32 [ %m, %some ], [ %p, %inner ], [ %n, %deep ]
@@ -66,17 +70,25 @@ join:
   %to.i = add i32 %x, 200
   %to = getelementptr i32, ptr addrspace(1) %gp, i32 %to.i
   store i32 %z, ptr addrspace(1) %to, align 4
+  %left = load i32, PTR %slot, align 4
+  %left.i = add i32 %x, 320
+  %left.to = getelementptr i32, ptr addrspace(1) %gp, i32 %left.i
+  store i32 %left, ptr addrspace(1) %left.to, align 4
   ret void
 }
 "#;
 
 fn faults(is_amd: bool) -> String {
+    let [space, pointer] = match is_amd {
+        true => [", addrspace(5)", "ptr addrspace(5)"],
+        false => ["", "ptr"],
+    };
     let [triple, id, convention] = match is_amd {
         true => ["amdgcn-amd-amdhsa", "llvm.amdgcn.workitem.id.", "amdgpu_kernel"],
         false => ["nvptx64-nvidia-cuda", "llvm.nvvm.read.ptx.sreg.tid.", "ptx_kernel"],
     };
     let text = FAULTS.replace("TRIPLE", triple).replace("TID", id);
-    text.replace("CONVENTION", convention)
+    text.replace("CONVENTION", convention).replace("SPACE", space).replace("PTR", pointer)
 }
 
 #[test]
@@ -88,11 +100,10 @@ fn who_does_not_take_part_does_nothing() {
     }
 }
 
-/// A check that cannot fail is no check: each kind of guard is needed. What is stored back into a slot that is only used whole is read by
-/// nobody in these programs, so that guard is not here.
+/// A check that cannot fail is no check: each kind of guard is needed.
 #[test]
 fn without_a_guard_it_is_seen() {
-    for prefix in ["guarded", "mask", "divisor", "z.sel", "v"] {
+    for prefix in ["guarded", "mask", "divisor", "kept", "z.sel", "v"] {
         let registry = broken(prefix);
         let is_found = |text: &str, seed| {
             let all = || check(&registry, text, "broken", seed, 4);

@@ -1,14 +1,17 @@
 //! Motions of convergent operations on random programs: whoever was together stays together.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use phalanx::{
+    Session,
     db::{Database, FunctionInput},
+    target::Scope,
     transform::{Outcome, Pass, PassError, Registry, code::Code},
 };
+use phalanx_analysis::legality::{Refusal, Unroll};
 use phalanx_fuzz::motions::{
-    PIPELINES, Tally, barriers, check,
-    instances::{self, Question},
+    self, PIPELINES, Tally, barriers, check,
+    instances::{self, Question, Reason},
     voting,
 };
 use rand::{SeedableRng as _, rngs::SmallRng};
@@ -79,33 +82,191 @@ fn a_pass_that_removes_too_much_is_found_out() {
 
 fn single_motions(
     seeds: std::ops::Range<u64>,
-    distort: &dyn Fn(Question) -> bool,
+    questions: &[Question],
+    distort: &dyn Fn(Question, Refusal) -> bool,
 ) -> instances::Tally {
     let mut all = instances::Tally::default();
     for seed in seeds {
-        all.merge(instances::check_random(seed, distort));
+        all.merge(instances::check_random(seed, questions, distort));
     }
     all
 }
 
 #[test]
 fn legal_motions_keep_all_groups() {
-    let tally = single_motions(0..40, &|_| false);
+    let tally = single_motions(0..40, &Question::ALL, &|_, _| false);
     println!("{tally}");
-    assert!(tally.wrong.is_empty(), "{}", tally.wrong.join("\n"));
+    assert!(tally.wrong.is_empty(), "{:#?}", tally.wrong);
     let legal = Question::ALL.iter().filter(|&&question| tally.of(question).legal > 0).count();
-    assert!(legal > 8, "{tally}");
+    assert_eq!(legal, Question::ALL.len(), "{tally}");
 }
 
-/// A check that cannot fail is no check: whatever is allowed wrongly is found out.
+/// Rounds that come back by several edges are peeled, unrolled and rotated; so are more than others.
+#[test]
+fn copies_of_rounds_keep_all_groups() {
+    let questions = [Question::Unroll, Question::Peel, Question::Rotate];
+    let seeds = std::env::var("PHALANX_CAMPAIGN").ok().and_then(|n| n.parse().ok());
+    let tally = single_motions(1000..1000 + seeds.unwrap_or(16), &questions, &|_, _| false);
+    println!("{tally}");
+    assert!(tally.wrong.is_empty(), "{:#?}", tally.wrong);
+    assert!(questions.iter().all(|&question| tally.of(question).legal > 50), "{tally}");
+}
+
+/// Why each question is refused. `Header` and `TooFar` are not met with.
+const REASONS: &[(Question, &[&str])] = &[
+    (
+        Question::Hoist,
+        &["DivergentExit", "NotBefore", "NotDominated", "NotReached", "OtherCycle", "Separates"],
+    ),
+    (
+        Question::HoistSpeculatable,
+        &["DivergentExit", "NotBefore", "NotDominated", "OtherCycle", "Separates"],
+    ),
+    (Question::Sink, &["NotDominated", "OtherCycle", "Separates"]),
+    (Question::Reuse, &["NotDominated", "OtherCycle", "Separates"]),
+    (Question::Duplicate, &["DivergentEdges"]),
+    (Question::Merge, &["DivergentBranch", "NotSides"]),
+    (Question::Speculate, &["DivergentBranch", "NotSides"]),
+    (Question::Unswitch, &["DivergentBranch"]),
+    (Question::Rotate, &["NoSecondHeader"]),
+    (Question::SplitHeader, &["HasConvergent"]),
+];
+
+/// A check that cannot fail is no check: whatever is allowed against a rule is found out, rule by rule.
 #[test]
 fn motions_that_are_not_legal_are_found_out() {
-    // Unswitching is refused rarely; copies of rounds only for their form, which changes no group.
-    let questions = Question::ALL.into_iter().take(7);
-    for question in questions {
-        let is_found =
-            |seed| !instances::check_random(seed, &|other| other == question).wrong.is_empty();
-        assert!((0..60).any(is_found), "{question:?}");
+    let mut missing: BTreeSet<Reason> = BTreeSet::new();
+    for &(question, names) in REASONS {
+        missing.extend(names.iter().map(|&name| (question, name.to_owned())));
+    }
+    let all = missing.len();
+    for seed in 0..400 {
+        // Of what has been found out nothing more is asked.
+        let questions = Question::ALL.iter().copied();
+        let questions: Vec<Question> =
+            questions.filter(|q| missing.iter().any(|(of, _)| of == q)).collect();
+        for (reason, _) in instances::check_random(seed, &questions, &|_, _| true).wrong {
+            missing.remove(&reason.expect("what is legal keeps all groups"));
+        }
+        if missing.is_empty() {
+            println!("{all} rules are needed, by {} programs", seed + 1);
+            return;
+        }
+    }
+    panic!("never found out: {missing:#?}");
+}
+
+/// A cycle with two entries, by which threads come that part before it.
+const TWO_ENTRIES: &str = "target triple = \"amdgcn-amd-amdhsa\"
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i64 @llvm.amdgcn.ballot.i64(i1)
+define amdgpu_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {
+entry:
+  %uni.0.n = lshr i32 %a1, 0
+  %x = call i32 @llvm.amdgcn.workitem.id.x()
+  %odd = trunc i32 %x to i1
+  %most = and i32 %x, 7
+  br i1 %odd, label %one, label %other
+one:
+  %i = phi i32 [ 0, %entry ], [ %j.next, %other ]
+  %i.next = add i32 %i, 1
+  %i.ends = icmp ugt i32 %i.next, %most
+  br i1 %i.ends, label %exit, label %other
+other:
+  %j = phi i32 [ 0, %entry ], [ %i.next, %one ]
+  %j.next = add i32 %j, 1
+  %j.ends = icmp ugt i32 %j.next, 6
+  br i1 %j.ends, label %exit, label %one
+exit:
+  ret void
+}";
+
+/// Who meets in such a cycle follows from which of its entries is called its header, and in a copy that may be the other one.
+#[test]
+fn copies_of_rounds_with_two_entries_are_found_out() {
+    for question in [Question::Unroll, Question::Peel, Question::Rotate] {
+        let mut tally = instances::Tally::default();
+        for seed in 0..4 {
+            tally.merge(instances::check(TWO_ENTRIES, seed, &[question], &|_, _| false));
+        }
+        let refused = tally.reasons.get(&(question, "Irreducible".to_owned()));
+        println!("{question:?}: {refused:?}");
+        assert!(refused.is_some_and(|&(_, seen)| seen > 0), "{tally}");
+    }
+}
+
+/// A vote in as many rounds as are asked for, as they are or two at a time with one left over.
+fn rounds(is_uniform: bool, two_at_a_time: bool) -> String {
+    let asked = if is_uniform { "%a1" } else { "%x" };
+    let body = match two_at_a_time {
+        false => {
+            "  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %v = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %n
+  br i1 %more, label %loop, label %exit"
+        }
+        true => {
+            "  %pairs = and i32 %n, -2
+  %any = icmp ne i32 %pairs, 0
+  br i1 %any, label %loop, label %rest
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %v = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+  %w = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+  %next = add i32 %i, 2
+  %more = icmp ult i32 %next, %pairs
+  br i1 %more, label %loop, label %rest
+rest:
+  %left = icmp ult i32 %pairs, %n
+  br i1 %left, label %last, label %exit
+last:
+  %u = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+  br label %exit"
+        }
+    };
+    format!(
+        "target triple = \"amdgcn-amd-amdhsa\"
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i64 @llvm.amdgcn.ballot.i64(i1)
+define amdgpu_kernel void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {{
+entry:
+  %x = call i32 @llvm.amdgcn.workitem.id.x()
+  %few = and i32 {asked}, 3
+  %n = add i32 %few, 1
+{body}
+exit:
+  ret void
+}}"
+    )
+}
+
+/// Threads with different numbers of rounds part before the one that is left over.
+#[test]
+fn a_remainder_is_for_rounds_that_all_make() {
+    for is_uniform in [true, false] {
+        let [before, after] = [false, true].map(|two| rounds(is_uniform, two));
+        let mut session = Session::new();
+        let module = session.read(before.as_bytes()).expect("it is well-formed");
+        let function = session.function(module, "f").expect("it is there");
+        let cycle = session.cycles(function).and_then(|cycles| cycles.iter().next());
+        let legality = session.legality(function, Scope::Wave).expect("it has code");
+        let cycle = cycle.expect("there is a loop");
+        let answer = legality.unroll(cycle, Unroll::WithRemainder, &|_| true);
+        let same = (0..12).filter_map(|seed| {
+            Some(motions::groups(&before, seed)? == motions::groups(&after, seed)?)
+        });
+        let same: Vec<bool> = same.collect();
+        assert!(same.len() > 6, "{same:?}");
+        match is_uniform {
+            true => assert!(answer.is_ok() && !same.contains(&false), "{answer:?}, {same:?}"),
+            false => {
+                assert!(matches!(answer, Err(Refusal::DivergentExit { .. })), "{answer:?}");
+                assert!(same.contains(&false), "{same:?}");
+            }
+        }
     }
 }
 

@@ -348,8 +348,8 @@ fn clusters_of_a_stated_size() {
     check_first(
         &with("0"),
         expect![[r#"
-        error: @registers is not launched with clusters of 0 workgroups: the module says otherwise
-    "#]],
+            error: --cluster: `0` has an extent of 0, and a launch has at least 1 in each dimension
+        "#]],
     );
 }
 

@@ -47,6 +47,7 @@ fn results_for_programs() {
               "instructions": 8,
               "group_operations": 0,
               "barriers": 0,
+              "barriers_opened_early": 0,
               "buffers": [
                 {
                   "argument": 0,
@@ -146,44 +147,75 @@ fn a_race_has_threads_and_places() {
         &[&arguments[..], &["--arg", "i1:0", "--format", "json"]].concat(),
         1,
         expect![[r#"
-        {
-          "status": "ended",
-          "instructions": 48,
-          "group_operations": 0,
-          "barriers": 0,
-          "buffers": [
             {
-              "argument": 0,
-              "type": "i32",
-              "values": [
-                9,
-                0,
-                1,
-                4
+              "status": "ended",
+              "instructions": 48,
+              "group_operations": 0,
+              "barriers": 0,
+              "barriers_opened_early": 0,
+              "buffers": [
+                {
+                  "argument": 0,
+                  "type": "i32",
+                  "values": [
+                    9,
+                    0,
+                    1,
+                    4
+                  ]
+                }
+              ],
+              "races": [
+                {
+                  "space": "shared",
+                  "address": 76,
+                  "bytes": 16,
+                  "first": {
+                    "thread": 3,
+                    "line": 11,
+                    "writes": true,
+                    "atomic": false
+                  },
+                  "second": {
+                    "thread": 0,
+                    "line": 20,
+                    "writes": false,
+                    "atomic": false
+                  }
+                }
               ]
             }
-          ],
-          "races": [
-            {
-              "space": "shared",
-              "address": 76,
-              "bytes": 16,
-              "first": {
-                "thread": 3,
-                "line": 11,
-                "writes": true,
-                "atomic": false
-              },
-              "second": {
-                "thread": 0,
-                "line": 20,
-                "writes": false,
-                "atomic": false
-              }
-            }
-          ]
-        }
-    "#]],
+        "#]],
+    );
+}
+
+#[test]
+fn a_barrier_that_opens_early() {
+    check(
+        &["check/ll/amdgcn_barriers.ll", "@wrong_twice", "--block", "64", "--order", "turns:9"],
+        0,
+        expect![[r#"
+            256 instructions, 0 group operations, 2 barriers
+            2 barriers opened before all threads had come
+        "#]],
+    );
+    check(
+        &["check/ll/nvptx_barriers.ll", "@wrong_wait", "--grid", "2", "--cluster", "2"],
+        1,
+        expect![[r#"
+            check/ll/nvptx_barriers.ll: error: hang: 2 threads wait at barriers that cannot be satisfied
+            check/ll/nvptx_barriers.ll:120:3: note: here: threads 0-1
+                |
+            120 |   call void @llvm.nvvm.barrier.cluster.wait()
+                |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        "#]],
+    );
+    check(
+        &["check/ll/nvptx_barriers.ll", "@wrong_wait", "--grid", "3", "--cluster", "2"],
+        2,
+        expect![[r#"
+            error: a grid has whole clusters
+        "#]],
     );
 }
 
@@ -207,7 +239,7 @@ fn bad_usage() {
         &["semantics/overrun.ll", "@overrun", "--block", "0"],
         2,
         expect![[r#"
-        error: @overrun has 1 parameters, 0 arguments are given
-    "#]],
+            error: in --block: `0` has an extent of 0, and a launch has at least 1 in each dimension
+        "#]],
     );
 }

@@ -10,8 +10,8 @@
 //!
 //! Objects in memory that count arrivals (`mbarrier`) are not among them: who arrives is up to the program, and waiting is a loop.
 //!
-//! **How many.** Threads come to a barrier wave by wave, so PTX has the number a multiple of the wave's width; and where no workgroup has as many threads as
-//! are waited for, they wait for ever ([`Rule::WrongBarrierCount`]). O(barriers).
+//! **How many.** Threads come to a barrier wave by wave, and each wave counts with its width, the last one of a workgroup too. So PTX has the number a
+//! multiple of that; and where no workgroup has as many, they wait for ever ([`Rule::WrongBarrierCount`]). O(barriers).
 //!
 //! Source: *PTX ISA* 8.x, `barrier{.cta}`, `barrier.cluster`, `mbarrier`; AMD, *RDNA 4 Instruction Set Architecture*, `S_BARRIER_*`.
 
@@ -107,11 +107,17 @@ pub(super) fn together(facts: Facts<'_>, site: &Site, waiting: &[&Site]) -> Opti
     }
 }
 
+/// So many threads, with the lanes that the last wave has not: a wave counts with its width.
+fn in_waves(facts: Facts<'_>, threads: u64) -> u64 {
+    let width = facts.launch.wave_width.unwrap_or(1).max(1);
+    threads.checked_next_multiple_of(width.into()).unwrap_or(threads)
+}
+
 /// Whether a barrier is for as many threads as each workgroup has, and no other one is counted with it.
 fn is_everybody(facts: Facts<'_>, site: &Site, waiting: &[&Site]) -> bool {
     let SiteKind::Barrier { number: own, threads, .. } = site.kind else { return false };
     let size = exact_size(facts.launch).map(|size| size.map(u64::from).iter().product());
-    if size.is_none() || size != threads {
+    if size.is_none() || size.map(|size| in_waves(facts, size)) != threads {
         return false;
     }
     let is_apart = |other: &&Site| match other.kind {
@@ -131,7 +137,8 @@ pub(super) fn counts(facts: Facts<'_>, sites: &[Site]) -> Vec<Finding> {
     let finding = |site: &Site| {
         let SiteKind::Barrier { threads: Some(threads), .. } = site.kind else { return None };
         let width = facts.launch.wave_width.filter(|&width| width > 1);
-        let most = facts.launch.max_threads().filter(|&most| threads > most);
+        let most = facts.launch.max_threads();
+        let most = most.filter(|&most| threads > in_waves(facts, most));
         let fault = match (width, most) {
             (Some(width), _) if threads == 0 || threads % u64::from(width) != 0 => {
                 CountFault::NoWholeWaves { threads, width }

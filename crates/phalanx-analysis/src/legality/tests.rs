@@ -131,6 +131,7 @@ fn a_cycle_that_is_left_together() {
             ("from behind", l.hoist(n(3), n(0), true)),
             ("unroll", l.unroll(cycle, Unroll::WithRemainder, &is_convergent)),
             ("peel", l.peel(cycle)),
+            ("rotate", l.rotate(cycle)),
             ("unswitch", l.unswitch(cycle, n(1), &is_convergent)),
             ("split the header", l.split_header(cycle, &is_convergent)),
         ],
@@ -141,6 +142,7 @@ fn a_cycle_that_is_left_together() {
             from behind: yes
             unroll: yes
             peel: yes
+            rotate: yes
             unswitch: yes
             split the header: 2 in the cycle of 1 has a convergent operation
         "#]],
@@ -183,11 +185,13 @@ fn two_latches_and_two_entries() {
     check(
         &[
             ("peel with two latches", latches.legality().peel(latches.cycle())),
+            ("rotate with two ways on", latches.legality().rotate(latches.cycle())),
             ("peel with two entries", entries.legality().peel(entries.cycle())),
             ("out of two entries", entries.legality().hoist(n(2), n(0), true)),
         ],
         &expect![[r#"
-            peel with two latches: several edges lead back to 1
+            peel with two latches: yes
+            rotate with two ways on: rounds do not go on from 1 to one block that could be the header
             peel with two entries: the cycle of 2 has several entries
             out of two entries: the cycle of 2 has several entries
         "#]],

@@ -48,7 +48,8 @@ pub enum Effect {
     CopyFrom,
     /// The destination of a copy.
     CopyTo,
-    /// It leaves anything in the slot.
+    /// It leaves anything in the slot. What may also read it is a [`Read`](Self::Read) before: the version before a definition that nobody reads
+    /// is not always known.
     Clobber,
 }
 

@@ -6,7 +6,7 @@ use phalanx::{
     report::diagnostics::{SourceText, render_error, render_note},
     simt::{
         Observer, Races,
-        observe::{Access, Moment},
+        observe::{Access, Moment, Phase},
         races::{Party, Race},
         trace::Trace,
     },
@@ -61,6 +61,18 @@ impl Observer for Watch {
     fn meet(&mut self, threads: &[u32]) {
         if let Some(races) = &mut self.races {
             races.meet(threads);
+        }
+    }
+
+    fn arrive(&mut self, thread: u32, phase: Phase) {
+        if let Some(races) = &mut self.races {
+            races.arrive(thread, phase);
+        }
+    }
+
+    fn pass(&mut self, thread: u32, phase: Phase) {
+        if let Some(races) = &mut self.races {
+            races.pass(thread, phase);
         }
     }
 }

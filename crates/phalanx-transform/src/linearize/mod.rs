@@ -18,6 +18,7 @@
 //! | [`region`] | which blocks between a divergent branch and its join qualify, and which uniform branches inside stay |
 //! | [`order`] | where each block leads afterwards: partial linearization |
 //! | [`guards`] | how each instruction is kept from doing anything in threads that do not take part |
+//! | [`apply`] | the guards themselves |
 //! | [`rewrite`] | masks, selections, new edges |
 //!
 //! *Sources:* Moll and Hack, "Partial Control-Flow Linearization" (PLDI 2018); Karrenberg and Hack, "Whole-Function
@@ -42,6 +43,7 @@
 //! |---|---|
 //! | `max-blocks=N` | a region has at most so many blocks (128) |
 
+mod apply;
 mod guards;
 mod order;
 mod region;

@@ -15,7 +15,7 @@
 //! Cost: O(blocks * values collected at a time).
 
 use phalanx_ir::{
-    BlockId, InstId, Opcode, Type, TypeKind, Value,
+    BlockId, InstId, Opcode, Type, Value,
     builder::InstBuilder as _,
     edit::Transaction,
     inst::IntPredicate,
@@ -24,7 +24,12 @@ use phalanx_ir::{
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{guards::Guard, order::Way, region::Region};
+use super::{
+    apply::{Slots, apply},
+    guards::Guard,
+    order::Way,
+    region::Region,
+};
 use crate::pass::PassError;
 
 /// What is collected for a block further on: who takes part in it, or what its phi of that number is.
@@ -69,7 +74,7 @@ pub(super) fn rewrite(
     regions: Vec<Region>,
     space: u32,
 ) -> Result<(), PassError> {
-    let mut slots = Slots { space, made: FxHashMap::default() };
+    let mut slots = Slots::new(space);
     for mut region in regions {
         let markers = std::mem::take(&mut region.markers);
         for marker in markers {
@@ -133,44 +138,8 @@ fn attach(
     Ok(())
 }
 
-/// Stack slots that are accessed in place of others' memory, by type and address space.
-struct Slots {
-    space: u32,
-    made: FxHashMap<(Type, u64, Option<u32>), Value>,
-}
-
-impl Slots {
-    /// The address of a slot, in a space.
-    fn get(
-        &mut self,
-        edit: &mut Transaction<'_>,
-        ty: Type,
-        align: u64,
-        space: Option<u32>,
-    ) -> Result<Value, PassError> {
-        if let Some(&slot) = self.made.get(&(ty, align, space)) {
-            return Ok(slot);
-        }
-        let slot = match space.filter(|&space| space != self.space) {
-            None => {
-                let Some(entry) = edit.flow().entry() else { return Err(missing("an entry")) };
-                let mut at = edit.at_start(entry);
-                at.named("nowhere").aligned(align);
-                at.alloca(ty, self.space)?
-            }
-            Some(space) => {
-                let slot = self.get(edit, ty, align, None)?;
-                let to = edit.context().ptr_type(space);
-                let Some(inst) = slot.as_inst() else { return Err(missing("a slot")) };
-                edit.after(inst).named("nowhere").addrspacecast(slot, to)?
-            }
-        };
-        self.made.insert((ty, align, space), slot);
-        Ok(slot)
-    }
-}
-
-fn missing(what: &str) -> PassError {
+/// Something is not there that has to be.
+pub(super) fn missing(what: &str) -> PassError {
     PassError::Other(format!("linearize: {what} is missing"))
 }
 
@@ -322,108 +291,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
             .filter_map(|inst| Some((inst, *self.region.guards.get(&inst)?)))
             .collect();
         for (inst, guard) in guarded {
-            self.apply(inst, guard, mask)?;
-        }
-        Ok(())
-    }
-
-    fn apply(&mut self, inst: InstId, guard: Guard, mask: Value) -> Result<(), PassError> {
-        let data = *self.edit.body().inst(inst);
-        let operands: SmallVec<[Value; 4]> = self.edit.body().operands(inst).into();
-        match guard {
-            Guard::Erase => return Ok(self.edit.erase(inst)?),
-            Guard::Plain => self.forget(inst)?,
-            Guard::Divisor => {
-                let one = self.one(data.ty);
-                let divisor =
-                    self.edit.before(inst).named("divisor").select(mask, operands[1], one)?;
-                self.edit.set_operand(inst, 1, divisor)?;
-            }
-            Guard::Blend => {
-                let ty = self.type_of(operands[0])?;
-                let mut cursor = self.edit.before(inst);
-                if let Some(align) = data.mem().align() {
-                    cursor.aligned(align);
-                }
-                let old = cursor.load(ty, operands[1])?;
-                let value = cursor.named("kept").select(mask, operands[0], old)?;
-                self.edit.set_operand(inst, 0, value)?;
-                self.forget(inst)?;
-            }
-            Guard::Address { space, align } => {
-                let (index, ty) = match data.opcode {
-                    Opcode::Load => (0, data.ty),
-                    _ => (1, self.type_of(operands[0])?),
-                };
-                let mut address = operands[index];
-                let nowhere = self.slots.get(self.edit, ty, align, space)?;
-                if let Some(space) = space
-                    && *self.edit.context().type_kind(self.type_of(address)?)
-                        != TypeKind::Ptr(space)
-                {
-                    let to = self.edit.context().ptr_type(space);
-                    address = self.edit.before(inst).addrspacecast(address, to)?;
-                }
-                let guarded =
-                    self.edit.before(inst).named("guarded").select(mask, address, nowhere)?;
-                self.edit.set_operand(inst, index as u32, guarded)?;
-                self.forget(inst)?;
-            }
-            Guard::Length => {
-                let mut info = self.edit.body().call_info(inst).clone();
-                info.attributes = phalanx_ir::AttrList::EMPTY;
-                self.edit.set_call_info(inst, info)?;
-                let none = self.edit.context().const_zero(self.type_of(operands[2])?);
-                let length =
-                    self.edit.before(inst).named("length").select(mask, operands[2], none)?;
-                self.edit.set_operand(inst, 2, length)?;
-                // Nothing is accessed through null, whatever the address was.
-                for index in 0..2u32 {
-                    let address = operands[index as usize];
-                    let ty = self.type_of(address)?;
-                    if let TypeKind::Ptr(_) = self.edit.context().type_kind(ty) {
-                        let null = self.edit.context().const_null(ty);
-                        let guarded = self.edit.before(inst).select(mask, address, null)?;
-                        self.edit.set_operand(inst, index, guarded)?;
-                    }
-                }
-                self.forget(inst)?;
-            }
-            Guard::Assumption => {
-                let holds = self.edit.context().const_bool(true);
-                let condition = self.edit.before(inst).select(mask, operands[0], holds)?;
-                self.edit.set_operand(inst, 0, condition)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn type_of(&self, value: Value) -> Result<Type, PassError> {
-        self.edit.type_of(value).ok_or_else(|| missing("a type"))
-    }
-
-    fn one(&self, ty: Type) -> Value {
-        let context = self.edit.context();
-        match *context.type_kind(ty) {
-            TypeKind::Vector { elem, len, .. } => {
-                let one = context.int_const(elem, 1);
-                context.const_aggregate(ty, &vec![one; len as usize]).into()
-            }
-            _ => context.int_const(ty, 1).into(),
-        }
-    }
-
-    /// What was said of an access holds for those that take part only.
-    fn forget(&mut self, inst: InstId) -> Result<(), PassError> {
-        let kinds: SmallVec<[String; 4]> = self
-            .edit
-            .extras()
-            .attachments_of(inst)
-            .filter(|attachment| attachment.kind != kind::DBG)
-            .map(|attachment| self.edit.context().text(attachment.kind).into_owned())
-            .collect();
-        for kind in kinds {
-            self.edit.attach(inst, &kind, None)?;
+            apply(self.edit, self.slots, inst, guard, mask)?;
         }
         Ok(())
     }

@@ -146,8 +146,7 @@ impl<'a> Graph<'a> {
         // Every round keeps its exits, or those that are never taken go where that changes no group: the scope does not matter.
         let legality = queries::legality(db, function, Scope::Grid);
         match legality.map(|l| l.unroll(found.cycle, Unroll::WithExits, &is_convergent)) {
-            // Several latches become one first.
-            None | Some(Ok(()) | Err(Refusal::SeveralLatches { .. })) => Ok(()),
+            None | Some(Ok(())) => Ok(()),
             Some(Err(refusal)) => Err(Reason::Groups(refusal)),
         }
     }

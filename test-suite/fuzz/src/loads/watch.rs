@@ -8,7 +8,7 @@ use phalanx_simt::{
     Observer, Races,
     convergence::Key,
     memory::Region,
-    observe::{Access, AccessKind, Moment},
+    observe::{Access, AccessKind, Moment, Phase},
 };
 use rustc_hash::FxHashMap;
 
@@ -150,5 +150,13 @@ impl Observer for Watch {
 
     fn meet(&mut self, threads: &[u32]) {
         self.races.meet(threads);
+    }
+
+    fn arrive(&mut self, thread: u32, phase: Phase) {
+        self.races.arrive(thread, phase);
+    }
+
+    fn pass(&mut self, thread: u32, phase: Phase) {
+        self.races.pass(thread, phase);
     }
 }

@@ -5,15 +5,16 @@
 //!
 //! | motion | groups before and after |
 //! |---|---|
-//! | hoist, merge, duplicate, unswitch, unroll, peel, split a header | the same, equally often |
+//! | hoist, merge, duplicate, unswitch, unroll, peel, rotate, split a header | the same, equally often |
 //! | hoist out of a cycle | the same |
 //! | hoist or speculate what may be executed where it was not | those before are among those after |
 //! | sink | those after are among those before |
 //! | reuse | the later vote gives each thread what the earlier one gave it |
 //!
-//! Of motions that are refused it is counted how often a group really changed in some launch: how tight the rules are.
+//! Of motions that are refused it is counted how often a group really changed in some launch: how tight the rules are. And it is counted
+//! for each [reason](Reason): one that never hides a change is no rule.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use phalanx::{
     Session,
@@ -30,7 +31,7 @@ use phalanx_simt::{Observer, Value as Seen, observe::Moment};
 use rand::{Rng as _, RngCore, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
 use rustc_hash::FxHashMap;
 
-use super::{Classes, Company, FUEL, Together, demote, voting_for};
+use super::{Classes, Company, FUEL, Together, counted, demote, voting_for};
 use crate::oracle::programs::Kind;
 use crate::transforms::{launch_watched, module_of};
 
@@ -57,13 +58,15 @@ pub enum Question {
     Unroll,
     /// [`Legality::peel`].
     Peel,
+    /// [`Legality::rotate`].
+    Rotate,
     /// [`Legality::split_header`].
     SplitHeader,
 }
 
 impl Question {
     /// All.
-    pub const ALL: [Question; 11] = [
+    pub const ALL: [Question; 12] = [
         Question::Hoist,
         Question::HoistSpeculatable,
         Question::Sink,
@@ -74,6 +77,7 @@ impl Question {
         Question::Unswitch,
         Question::Unroll,
         Question::Peel,
+        Question::Rotate,
         Question::SplitHeader,
     ];
 }
@@ -91,13 +95,23 @@ pub struct Count {
     pub seen: u64,
 }
 
+/// A question, and the name of the [`Refusal`] that answers it.
+pub type Reason = (Question, String);
+
+/// Only the name of the reason.
+fn name_of(refusal: Refusal) -> String {
+    format!("{refusal:?}").split(' ').next().unwrap_or_default().to_owned()
+}
+
 /// What became of all motions.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// By place in [`Question::ALL`].
     pub counts: [Count; Question::ALL.len()],
-    /// What was wrong.
-    pub wrong: Vec<String>,
+    /// Motions that were refused, by reason, and those of them that changed a group.
+    pub reasons: BTreeMap<Reason, (u64, u64)>,
+    /// Motions that were permitted and changed a group, and the reason that was left out of account.
+    pub wrong: Vec<(Option<Reason>, String)>,
 }
 
 impl Tally {
@@ -108,6 +122,11 @@ impl Tally {
             mine.groups += theirs.groups;
             mine.refused += theirs.refused;
             mine.seen += theirs.seen;
+        }
+        for (reason, (refused, seen)) in other.reasons {
+            let mine = self.reasons.entry(reason).or_default();
+            mine.0 += refused;
+            mine.1 += seen;
         }
         self.wrong.extend(other.wrong);
     }
@@ -128,6 +147,11 @@ impl fmt::Display for Tally {
             let name = format!("{question:?}");
             let Count { legal, groups, refused, .. } = count;
             writeln!(f, "{name:<20}{legal:>8}{groups:>10}{refused:>10}{share:>11.1}%")?;
+            for ((of, reason), (refused, seen)) in &self.reasons {
+                if *of == question {
+                    writeln!(f, "  {reason:<36}{refused:>10}{seen:>12}")?;
+                }
+            }
         }
         write!(f, "wrong {}", self.wrong.len())
     }
@@ -229,8 +253,12 @@ impl Subject<'_> {
     fn case(&self, question: Question, rng: &mut dyn RngCore) -> Option<Case> {
         let nodes: Vec<Node> = self.cfg.nodes().filter(|&n| self.dom.is_reachable(n)).collect();
         let inner: Vec<Node> = nodes.iter().copied().filter(|&n| n != self.cfg.entry()).collect();
-        let cycles: Vec<CycleId> =
-            self.cycles.iter().filter(|&cycle| self.cycles.is_reducible(cycle)).collect();
+        let is_of_rounds = matches!(question, Question::Unroll | Question::Peel | Question::Rotate);
+        let cycles: Vec<CycleId> = self
+            .cycles
+            .iter()
+            .filter(|&cycle| is_of_rounds || self.cycles.is_reducible(cycle))
+            .collect();
         let from = *inner.choose(rng)?;
         let above = |node: Node| {
             let mut all = Vec::new();
@@ -242,7 +270,20 @@ impl Subject<'_> {
             all
         };
         let plain = |from: Node, to: Node| Some(Case { question, from, to, cycle: None });
+        // Sometimes a place that has nothing to do with it.
+        let is_elsewhere = rng.random_ratio(1, 8);
+        let anywhere = *inner.choose(rng)?;
         match question {
+            Question::Hoist
+            | Question::HoistSpeculatable
+            | Question::Sink
+            | Question::Reuse
+            | Question::Merge
+                if is_elsewhere && anywhere != from =>
+            {
+                plain(from, anywhere)
+            }
+            Question::Speculate if is_elsewhere => plain(from, self.cfg.predecessors(from)[0]),
             Question::Hoist | Question::HoistSpeculatable => plain(from, *above(from).choose(rng)?),
             Question::Sink | Question::Reuse => plain(*above(from).choose(rng)?, from),
             Question::Duplicate => plain(from, from),
@@ -257,12 +298,23 @@ impl Subject<'_> {
                     _ => None,
                 }
             }
-            Question::Unswitch | Question::Unroll | Question::Peel | Question::SplitHeader => {
+            Question::Unswitch
+            | Question::Unroll
+            | Question::Peel
+            | Question::Rotate
+            | Question::SplitHeader => {
                 let cycle = *cycles.choose(rng)?;
                 let blocks = self.cycles.blocks(cycle);
                 // What can be unswitched is a branch on what does not change.
-                let branches: Vec<Node> =
+                let mut branches: Vec<Node> =
                     blocks.iter().copied().filter(|&node| self.is_invariant(node)).collect();
+                // Few are divergent.
+                if question == Question::Unswitch && rng.random() {
+                    let is_of_thread = |&node: &Node| self.is_on(node, b"bit.0");
+                    if branches.iter().any(is_of_thread) {
+                        branches.retain(is_of_thread);
+                    }
+                }
                 let to = match question {
                     Question::Unswitch => *branches.choose(rng)?,
                     _ => self.cycles.header(cycle),
@@ -290,6 +342,14 @@ impl Subject<'_> {
         is_branch && self.cfg.successors(node).len() == 2 && block == function.flow.entry()
     }
 
+    /// Whether a block ends with a branch on a value of this name.
+    fn is_on(&self, node: Node, name: &[u8]) -> bool {
+        let function = &self.base.functions[self.at];
+        let branch = function.body.terminator(block_of(node));
+        let condition = branch.and_then(|b| function.body.operands(b).first()?.as_inst());
+        condition.is_some_and(|inst| function.extras.names.inst(inst) == Some(name))
+    }
+
     fn answer(&self, legality: &Legality<'_>, case: Case) -> Result<(), Refusal> {
         let Case { question, from, to, cycle } = case;
         let is_convergent = |node: Node| node == from;
@@ -310,6 +370,7 @@ impl Subject<'_> {
                 in_cycle(&|c| legality.unroll(c, Unroll::WithExits, &is_convergent))
             }
             Question::Peel => in_cycle(&|c| legality.peel(c)),
+            Question::Rotate => in_cycle(&|c| legality.rotate(c)),
             Question::SplitHeader => in_cycle(&|c| legality.split_header(c, &is_convergent)),
         }
     }
@@ -398,6 +459,7 @@ impl Subject<'_> {
             Question::Duplicate => self.duplicate(edit, from, probe),
             Question::Unswitch => self.unswitch(edit, case, probe),
             Question::Unroll | Question::Peel => self.unroll(edit, case, probe),
+            Question::Rotate => self.rotate(edit, case, probe),
             Question::SplitHeader => self.split_header(edit, case, probe),
         }
     }
@@ -490,6 +552,21 @@ impl Subject<'_> {
         Ok(Some(Made { before: vec![probe], after, relation: Relation::Equal }))
     }
 
+    /// A copy of the header is before the cycle.
+    fn rotate(&self, edit: &mut Transaction<'_>, case: Case, probe: InstId) -> Motion {
+        let Some(cycle) = case.cycle else { return Ok(None) };
+        let header = block_of(self.cycles.header(cycle));
+        let clones = edit.clone_blocks(&[header])?;
+        let Some(first) = clones.block(header) else { return Ok(None) };
+        // A header that leads to itself is a round, of which the first one is made before.
+        redirect(edit, first, first, header)?;
+        for pred in self.around(cycle, false) {
+            redirect(edit, pred, header, first)?;
+        }
+        let after = [Some(probe), clones.inst(probe)].into_iter().flatten().collect();
+        Ok(Some(Made { before: vec![probe], after, relation: Relation::Equal }))
+    }
+
     /// One of several latches leads to a header of its own.
     fn split_header(&self, edit: &mut Transaction<'_>, case: Case, probe: InstId) -> Motion {
         let Some(cycle) = case.cycle else { return Ok(None) };
@@ -546,16 +623,40 @@ fn compare_values(module: &Module, probes: [InstId; 2], seed: u64) -> (u64, bool
     (compared, holds)
 }
 
-/// Makes motions in a random program. `distort` may turn a refusal into permission: for tests that the comparison can fail.
+/// Makes motions in a random program, of some questions. `distort` may turn a refusal into permission: for tests that the comparison can
+/// fail.
+///
+/// # Panics
+/// As [`check`].
+#[must_use]
+pub fn check_random(
+    seed: u64,
+    questions: &[Question],
+    distort: &dyn Fn(Question, Refusal) -> bool,
+) -> Tally {
+    let rng = &mut SmallRng::seed_from_u64(seed);
+    // Graphs of all kinds, or many loops.
+    let text = match seed % 2 {
+        0 => voting_for(Kind::Amdgcn, rng, 12),
+        _ => counted::random(rng),
+    };
+    check(&text, seed, questions, distort)
+}
+
+/// As [`check_random`], in a program that is given: its kernel `@f` has a line that begins with `%uni.0.n = ` in the entry, and a ballot.
 ///
 /// # Panics
 /// When a motion breaks rules of the IR.
 #[must_use]
-pub fn check_random(seed: u64, distort: &dyn Fn(Question) -> bool) -> Tally {
-    let rng = &mut SmallRng::seed_from_u64(seed);
+pub fn check(
+    text: &str,
+    seed: u64,
+    questions: &[Question],
+    distort: &dyn Fn(Question, Refusal) -> bool,
+) -> Tally {
+    let rng = &mut SmallRng::seed_from_u64(!seed);
     let mut tally = Tally::default();
     let mut session = Session::new();
-    let text = voting_for(Kind::Amdgcn, rng, 12);
     // One more vote, to make probes of.
     let Some(at) = text.find("  %uni.0.n = ") else { return tally };
     if !text.contains("@llvm.amdgcn.ballot.i64(i1") {
@@ -584,8 +685,10 @@ pub fn check_random(seed: u64, distort: &dyn Fn(Question) -> bool) -> Tally {
         return tally;
     };
     let subject = Subject { base: &base, at, vote, cfg, dom, cycles };
-    for question in Question::ALL {
-        for _ in 0..5 {
+    // As many in all.
+    let times = 5 * Question::ALL.len() / questions.len().max(1);
+    for &question in questions {
+        for _ in 0..times {
             let Some(case) = subject.case(question, rng) else { continue };
             let scope = if rng.random() { Scope::Wave } else { Scope::Workgroup };
             // Votes are of a wave.
@@ -605,15 +708,23 @@ pub fn check_random(seed: u64, distort: &dyn Fn(Question) -> bool) -> Tally {
                 continue;
             }
             let count = &mut tally.counts[question as usize];
-            if answer.is_ok() || distort(question) {
+            let refusal = answer.err();
+            let reason = refusal.map(|refusal| (question, name_of(refusal)));
+            if refusal.is_none_or(|refusal| distort(question, refusal)) {
                 count.legal += 1;
                 count.groups += groups;
                 if !holds {
-                    tally.wrong.push(format!("{case:?}, {scope:?}, seed {seed}, launch {launch}"));
+                    let text = format!("{case:?}, {scope:?}, seed {seed}, launch {launch}");
+                    tally.wrong.push((reason, text));
                 }
             } else {
                 count.refused += 1;
                 count.seen += u64::from(!holds);
+                if let Some(reason) = reason {
+                    let (refused, seen) = tally.reasons.entry(reason).or_default();
+                    *refused += 1;
+                    *seen += u64::from(!holds);
+                }
             }
         }
     }

@@ -14,7 +14,7 @@ pub mod counted;
 mod demote;
 pub mod instances;
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use phalanx::{
     Session,
@@ -216,6 +216,25 @@ pub fn check(
         tally.fewer += count(&old) - count(&new);
     }
     Ok(tally)
+}
+
+/// How often an operation, by its number, is executed by which threads together.
+pub type Groups = BTreeMap<(u32, Vec<u32>), u32>;
+
+/// The groups of the convergent operations of a kernel `@f` in a launch; none if it does not end well. Operations are numbered by what they call, in the order of the text.
+///
+/// # Panics
+/// The text is not well-formed.
+#[must_use]
+pub fn groups(text: &str, seed: u64) -> Option<Groups> {
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("the text is well-formed");
+    let function = session.function(module, "f").expect("the kernel is called @f");
+    let code = Code::of(session.database(), function.input());
+    let classes = Names::default().classes(&code);
+    let module = module_of(&session, module);
+    let (_, watch) = launch_watched(&module, seed, FUEL, |f| Together::new(f, &classes))?;
+    Some(watch.company().into_iter().collect())
 }
 
 /// A random program with more votes and uniform branches than others have: a vote at the start of many blocks, whose

@@ -143,7 +143,10 @@ impl<'a> Scan<'a> {
             }
             (Opcode::AtomicRmw | Opcode::CmpXchg, 0) => {
                 match value_type(self.code, body.operands(inst)[1]) {
-                    Some(ty) => self.access(inst, block, address, Effect::Clobber, ty),
+                    Some(ty) => {
+                        self.access(inst, block, address, Effect::Read, ty);
+                        self.access(inst, block, address, Effect::Clobber, ty);
+                    }
                     None => self.escape(address),
                 }
             }
@@ -261,10 +264,11 @@ impl<'a> Scan<'a> {
         }
         // Which bytes the callee touches is not known: any of the object.
         let anywhere = Address { offset: None, ..address };
+        if may_read {
+            self.range(inst, block, anywhere, Effect::Read, (None, false));
+        }
         if may_write {
             self.range(inst, block, anywhere, Effect::Clobber, (None, false));
-        } else if may_read {
-            self.range(inst, block, anywhere, Effect::Read, (None, false));
         }
     }
 

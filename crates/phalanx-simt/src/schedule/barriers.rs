@@ -1,0 +1,190 @@
+//! Which barriers are satisfied, and who goes on then.
+//!
+//! Barriers with numbers are looked at after each turn: those of all threads open when all that have not ended wait at them, those of so many when
+//! waves of so many have come. Barriers that count arrivals are those of [`crate::split`].
+
+use rustc_hash::FxHashMap;
+
+use super::{Run, Seat, State};
+use crate::{
+    fault::{Failure, Fault, FaultKind},
+    intrinsic::{Barrier, Gives},
+    split::{self, Extent, Half, Split},
+    thread::{Group, Thread},
+    value::{self, Value},
+};
+
+impl Run<'_, '_> {
+    pub(super) fn release_barriers(&mut self, seats: &mut [Seat]) -> Result<(), Failure> {
+        let live = seats.iter().filter(|seat| !matches!(seat.state, State::Ended)).count();
+        let mut barriers: FxHashMap<u128, Vec<usize>> = FxHashMap::default();
+        for (index, seat) in seats.iter().enumerate() {
+            let State::Waiting { group: Group::Barrier(_), .. } = seat.state else {
+                continue;
+            };
+            barriers.entry(self.argument(seat, 0)?).or_default().push(index);
+        }
+        let mut barriers: Vec<(u128, Vec<usize>)> = barriers.into_iter().collect();
+        barriers.sort();
+        for (_, members) in barriers {
+            let first = &seats[members[0]];
+            let State::Waiting { group: Group::Barrier(barrier), .. } = first.state else {
+                continue;
+            };
+            let members = match barrier.is_counted {
+                true => first_waves(seats, &members, self.argument(first, 1)?),
+                false if members.len() < live => continue,
+                false => members,
+            };
+            if members.is_empty() {
+                continue;
+            }
+            self.report.barriers += 1;
+            if self.wants_accesses {
+                self.tell_meeting(seats, &members);
+            }
+            self.open(seats, &members, barrier)?;
+        }
+        Ok(())
+    }
+
+    fn open(
+        &mut self,
+        seats: &mut [Seat],
+        members: &[usize],
+        barrier: Barrier,
+    ) -> Result<(), Failure> {
+        let mut count = 0u128;
+        if barrier.gives != Gives::Nothing {
+            for &member in members {
+                count += self.argument(&seats[member], 1 + usize::from(barrier.is_counted))?;
+            }
+        }
+        for &member in members {
+            let State::Waiting { group: Group::Barrier(own), .. } = seats[member].state else {
+                continue;
+            };
+            let result = match own.gives {
+                Gives::Nothing => Value::Unit,
+                Gives::Count => Value::Bits(count),
+                Gives::And => Value::bool(count == members.len() as u128),
+                Gives::Or => Value::bool(count > 0),
+            };
+            self.resume(&mut seats[member], result);
+        }
+        Ok(())
+    }
+
+    /// The barrier of a thread's workgroup or cluster, and how many threads that has.
+    pub(super) fn barrier_of(&self, extent: Extent, thread: &Thread) -> (split::Name, u32) {
+        let (threads, block) = (self.geometry.threads(), thread.at.block);
+        match extent {
+            Extent::Workgroup => ((false, thread.at.number / threads), threads),
+            Extent::Cluster => {
+                let cluster = self.geometry.cluster_of(block);
+                ((true, cluster), threads * self.geometry.cluster_blocks())
+            }
+        }
+    }
+
+    /// A thread that stands before it arrives at a split barrier, begins to wait for it, or both.
+    pub(super) fn split(&mut self, seat: &mut Seat, split: Split) -> Result<(), Failure> {
+        let (args, types) = seat.thread.call_arguments(self.program).map_err(|kind| {
+            let (thread, site) = (seat.thread.at.number, seat.thread.site(self.program));
+            Failure::Fault(Fault { kind, thread, site })
+        })?;
+        // AMD's has a number: those that a program names have members, and of that of the cluster one wave arrives for a workgroup.
+        if let (Some(number), Some(&ty)) = (args.first(), types.first()) {
+            let all = self.program.shapes.bits(ty).map(value::mask);
+            if all.is_none() || number.bits() != all {
+                let kind = FaultKind::unsupported("a barrier that has members".to_owned());
+                let (thread, site) = (seat.thread.at.number, seat.thread.site(self.program));
+                return Err(Failure::Fault(Fault { kind, thread, site }));
+            }
+        }
+        let (name, threads) = self.barrier_of(split.extent, &seat.thread);
+        let number = seat.thread.at.number;
+        if split.half == Half::Wait {
+            self.splits.wait(name, number);
+            return Ok(());
+        }
+        let wave = (number / self.geometry.threads(), seat.thread.at.wave);
+        let is_whole = split.half == Half::Both;
+        let arrival = self.splits.arrive(name, number, wave, threads, is_whole);
+        let is_told = !matches!(split.half, Half::Both | Half::Arrive { relaxed: true });
+        if self.wants_accesses && is_told {
+            self.observer.arrive(number, arrival.phase);
+        }
+        self.tell_opened(arrival.opened);
+        match split.half {
+            Half::ArriveFirst => self.resume(seat, Value::bool(arrival.is_first)),
+            Half::Arrive { .. } => self.resume(seat, Value::Unit),
+            Half::Wait | Half::Both => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn tell_opened(&mut self, opened: Option<split::Opened>) {
+        let Some(opened) = opened else { return };
+        self.report.barriers += 1;
+        self.report.early += u64::from(opened.missing > 0);
+        if self.wants_accesses && !opened.meeting.is_empty() {
+            self.observer.meet(&opened.meeting);
+        }
+        for thread in opened.waited.into_iter().filter(|_| self.wants_accesses) {
+            self.observer.arrive(thread, opened.phase);
+        }
+    }
+
+    /// Lets threads go on whose phase is over; whether there are any.
+    pub(super) fn release_splits(&mut self, seats: &mut [Seat]) -> Result<bool, Failure> {
+        let mut is_any = false;
+        for seat in seats {
+            let State::Waiting { group: Group::Split(split), .. } = seat.state else { continue };
+            let (name, _) = self.barrier_of(split.extent, &seat.thread);
+            let number = seat.thread.at.number;
+            let Some(after) = self.splits.pass(name, number) else { continue };
+            if let Some(phase) = after.filter(|_| self.wants_accesses) {
+                self.observer.pass(number, phase);
+            }
+            self.resume(seat, Value::Unit);
+            is_any = true;
+        }
+        Ok(is_any)
+    }
+
+    fn argument(&self, seat: &Seat, position: usize) -> Result<u128, Failure> {
+        let fault = |kind| {
+            let (thread, site) = (seat.thread.at.number, seat.thread.site(self.program));
+            Failure::Fault(Fault { kind, thread, site })
+        };
+        let (args, _) = seat.thread.call_arguments(self.program).map_err(fault)?;
+        match args.get(position).and_then(Value::bits) {
+            Some(bits) => Ok(bits),
+            None => Err(fault(FaultKind::undefined("an argument of a barrier is poison"))),
+        }
+    }
+}
+
+/// Of the threads that wait at a barrier of so many the first waves that are as many; nobody if waves are more, or too few.
+///
+/// A wave has come when none of its threads is still on its way to some operation. As in PTX it counts with its width, however many of its
+/// threads have come.
+fn first_waves(seats: &[Seat], members: &[usize], needed: u128) -> Vec<usize> {
+    let mut chosen = Vec::new();
+    let mut count = 0u128;
+    let mut at = 0;
+    while count < needed && at < members.len() {
+        let (first, place) = (&seats[members[at]].thread.at, members[at]);
+        let width = first.wave_size as usize;
+        let start = place - first.lane as usize;
+        let wave = &seats[start..(start + width).min(seats.len())];
+        let end = at + members[at..].iter().take_while(|&&m| m < start + width).count();
+        if !wave.iter().any(|seat| matches!(seat.state, State::Running)) {
+            chosen.extend(&members[at..end]);
+            count += width as u128;
+        }
+        at = end;
+    }
+    if count == needed { chosen } else { Vec::new() }
+}
