@@ -1,12 +1,12 @@
 //! Which edit runs which query about memory spaces again, and that a repaired answer is the one from scratch.
-#![allow(clippy::disallowed_methods, reason = "a test reads the documentation")]
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use phalanx_db::{Database, Did, FunctionInput, ModuleInput, TargetOverrides, queries};
 use phalanx_ir::{
     BuildError, Context, InstBuilder, InstId, Opcode, Type, Value, edit::Transaction,
 };
+use phalanx_testing::files::check_table;
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 
 /// A kernel that passes an address to a function, which returns it; `long` instructions between.
@@ -198,16 +198,8 @@ fn the_table_in_the_documentation_is_what_happens() {
         };
         table.push_str(&format!("| {kind} | {} | {} |\n", after(1), after(400)));
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/queries.md");
-    let page = std::fs::read_to_string(&path).expect("the page is there");
-    let start = page.find("| edited in a kernel |").expect("the page has the table");
-    let end = page[start..].find("\n\n").map_or(page.len(), |end| start + end + 1);
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        let page = format!("{}{table}{}", &page[..start], &page[end..]);
-        std::fs::write(&path, page).expect("the page can be written");
-    } else {
-        assert_eq!(&page[start..end], table, "run with UPDATE_EXPECT=1 to update docs/queries.md");
-    }
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
+    check_table(page, "| edited in a kernel |", &table);
 }
 
 #[test]
