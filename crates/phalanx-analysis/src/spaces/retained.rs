@@ -50,6 +50,45 @@ enum Place {
     Content(u32),
 }
 
+/// What phis have from backward inputs alone.
+#[derive(Debug, Default)]
+struct Extras {
+    by_phi: FxHashMap<Place, u64>,
+    /// All that any of them has, or had since there last was none: kept as they come, so that an edit does not go through all of them.
+    /// It is only asked which ways could have carried an extra. What has gone by now makes more ways count, so a repair may be given
+    /// up that could have been done, and none is done that could not.
+    any: u64,
+}
+
+impl Extras {
+    fn of(&self, phi: Place) -> u64 {
+        self.by_phi.get(&phi).copied().unwrap_or(0)
+    }
+
+    fn has(&self, phi: Place) -> bool {
+        self.by_phi.contains_key(&phi)
+    }
+
+    fn add(&mut self, phi: Place, more: u64) {
+        if more != 0 {
+            *self.by_phi.entry(phi).or_default() |= more;
+            self.any |= more;
+        }
+    }
+
+    fn remove(&mut self, phi: Place, less: u64) {
+        if let Some(extra) = self.by_phi.get_mut(&phi) {
+            *extra &= !less;
+            if *extra == 0 {
+                self.by_phi.remove(&phi);
+            }
+            if self.by_phi.is_empty() {
+                self.any = 0;
+            }
+        }
+    }
+}
+
 /// The kinds of a function, and what they are repaired from.
 #[derive(Debug)]
 pub struct RetainedKinds {
@@ -59,7 +98,7 @@ pub struct RetainedKinds {
     readers: Vec<SmallVec<[Place; 2]>>,
     /// Position of each block in reverse postorder.
     rank: Vec<u32>,
-    extras: FxHashMap<Place, u64>,
+    extras: Extras,
     /// Instructions that make pointers of integers.
     casts: FxHashSet<InstId>,
     /// Constants that instructions ask about, and how many do.
@@ -109,7 +148,7 @@ impl RetainedKinds {
         }
         let (mut casts, mut asked) = (FxHashSet::default(), FxHashMap::default());
         let mut counts: FxHashMap<Const, u32> = FxHashMap::default();
-        let mut extras = FxHashMap::default();
+        let mut extras = Extras::default();
         let work = Work { code, dom, rank: &rank };
         for inst in code.flow.order().iter().flat_map(|&block| code.body.block_insts(block)) {
             if code.body.inst(inst).opcode == Opcode::IntToPtr {
@@ -194,7 +233,7 @@ impl RetainedKinds {
             work: Work { code, dom, rank: &self.rank },
             readers: &self.readers,
             extras: &mut self.extras,
-            changed: FxHashMap::default(),
+            changed: FxHashSet::default(),
             visited: 0,
         };
         let visited = repair.run(changed).then_some(repair.visited);
@@ -238,7 +277,7 @@ impl RetainedKinds {
             all.dedup();
             self.answer.constants = all.into();
         }
-        for inst in changed.iter().copied().chain(others.into_keys().filter_map(inst_at)) {
+        for inst in changed.iter().copied().chain(others.into_iter().filter_map(inst_at)) {
             let is_told = body.block_of(inst).is_some_and(|b| dom.is_reachable(node_of(b)))
                 && solver.rules.is_tracked(inst);
             let set = match is_told {
@@ -325,16 +364,14 @@ impl Work<'_> {
     }
 
     /// Notes what a phi has from backward inputs alone.
-    fn extra(&self, solver: &mut Solver<'_>, place: Place, extras: &mut FxHashMap<Place, u64>) {
+    fn extra(&self, solver: &mut Solver<'_>, place: Place, extras: &mut Extras) {
         if let Place::Value(inst) = place
             && !self.is_reached(inst)
         {
             return;
         }
         let (forward, backward) = self.parts(solver, place);
-        if backward & !forward != 0 {
-            extras.insert(place, backward & !forward);
-        }
+        extras.add(place, backward & !forward);
     }
 }
 
@@ -343,9 +380,9 @@ struct Repair<'a, 'b> {
     solver: Solver<'a>,
     work: Work<'a>,
     readers: &'b [SmallVec<[Place; 2]>],
-    extras: &'b mut FxHashMap<Place, u64>,
+    extras: &'b mut Extras,
     /// Nodes whose sets are others than before.
-    changed: FxHashMap<Place, ()>,
+    changed: FxHashSet<Place>,
     visited: usize,
 }
 
@@ -373,7 +410,7 @@ impl Repair<'_, '_> {
 
     /// Whether it could be done.
     fn run(&mut self, changed: &[InstId]) -> bool {
-        let all = self.extras.values().fold(0, |all, extra| all | extra);
+        let all = self.extras.any;
         let before: Vec<u64> =
             changed.iter().map(|&inst| self.solver.sets.get(number(inst))).collect();
         let mut work: Vec<Place> = Vec::new();
@@ -381,7 +418,7 @@ impl Repair<'_, '_> {
             if self.is_node(Place::Value(inst)) {
                 work.push(Place::Value(inst));
             } else if self.solver.sets.put(number(inst), 0) != 0 {
-                self.changed.insert(Place::Value(inst), ());
+                self.changed.insert(Place::Value(inst));
                 self.push_users(Place::Value(inst), &mut work);
             }
         }
@@ -403,10 +440,10 @@ impl Repair<'_, '_> {
             order.sort_unstable_by_key(|place| self.node(*place));
             for place in order {
                 let (forward, backward) = self.work.parts(&mut self.solver, place);
-                let extra = self.extras.get(&place).copied().unwrap_or(0);
+                let extra = self.extras.of(place);
                 let missing = backward & !(forward | extra);
                 if missing != 0 {
-                    self.extras.insert(place, extra | missing);
+                    self.extras.add(place, missing);
                     work.push(place);
                 }
             }
@@ -420,12 +457,7 @@ impl Repair<'_, '_> {
         // What now comes over forward edges as well is no extra.
         for place in phis {
             let (forward, _) = self.work.parts(&mut self.solver, place);
-            if let Some(extra) = self.extras.get_mut(&place) {
-                *extra &= !forward;
-                if *extra == 0 {
-                    self.extras.remove(&place);
-                }
-            }
+            self.extras.remove(place, forward);
         }
         true
     }
@@ -441,13 +473,13 @@ impl Repair<'_, '_> {
                 return false;
             }
             let (forward, backward) = self.work.parts(&mut self.solver, place);
-            let extra = self.extras.get(&place).copied().unwrap_or(0);
+            let extra = self.extras.of(place);
             if backward | extra != 0 || self.is_phi(place) {
                 phis.insert(place);
             }
             let node = self.node(place);
             if self.solver.sets.put(node, forward | extra) != forward | extra {
-                self.changed.insert(place, ());
+                self.changed.insert(place);
                 self.push_users(place, work);
             }
         }
@@ -480,7 +512,7 @@ impl Repair<'_, '_> {
         let mut seen: FxHashSet<Place> = work.iter().copied().collect();
         let mut users = Vec::new();
         while let Some(place) = work.pop() {
-            if self.extras.contains_key(&place) || seen.len() > LIMIT {
+            if self.extras.has(place) || seen.len() > LIMIT {
                 return false;
             }
             self.push_users(place, &mut users);
@@ -489,7 +521,7 @@ impl Repair<'_, '_> {
                     continue;
                 }
                 let is_shared = self.solver.sets.get(self.node(user)) & all != 0
-                    || self.changed.contains_key(&user);
+                    || self.changed.contains(&user);
                 if is_shared {
                     seen.insert(user);
                     work.push(user);
