@@ -18,6 +18,9 @@
 //! 2. **More may come round a loop.** When everything else is evaluated, what a visited phi's backward inputs have in addition becomes part of its
 //!    extra, and its readers are evaluated again. From then on sets only grow, so all that was derived stays so.
 //!
+//! The sets that a node is evaluated from are those of its operands, or of what they are made from some steps up; [`readers`](super::readers) finds who
+//! reads what is changed from there.
+//!
 //! What is not followed: changes of control flow, of private objects and what is done with them, functions that test addresses, the first or
 //! last integer that becomes a pointer. These are found anew.
 //!
@@ -31,6 +34,7 @@ use smallvec::SmallVec;
 use super::{
     MemoryKinds, SpaceFacts,
     predicates::tested,
+    readers::{Tables, takers},
     rules::{Input, Rules},
     set::SpaceSet,
     solve::{Sets, Solver, constant_addresses, inst_of, number},
@@ -99,6 +103,7 @@ pub struct RetainedKinds {
     /// Position of each block in reverse postorder.
     rank: Vec<u32>,
     extras: Extras,
+    tables: Tables,
     /// Instructions that make pointers of integers.
     casts: FxHashSet<InstId>,
     /// Constants that instructions ask about, and how many do.
@@ -146,6 +151,7 @@ impl RetainedKinds {
                 readers[from].push(Place::Content((definitions + at) as u32));
             }
         }
+        let mut tables = Tables::default();
         let (mut casts, mut asked) = (FxHashSet::default(), FxHashMap::default());
         let mut counts: FxHashMap<Const, u32> = FxHashMap::default();
         let mut extras = Extras::default();
@@ -154,6 +160,7 @@ impl RetainedKinds {
             if code.body.inst(inst).opcode == Opcode::IntToPtr {
                 casts.insert(inst);
             }
+            tables.note(code, inst);
             let constants = work.asked(inst);
             for &constant in &constants {
                 *counts.entry(constant).or_default() += 1;
@@ -176,6 +183,7 @@ impl RetainedKinds {
             readers,
             rank,
             extras,
+            tables,
             casts,
             asked,
             counts,
@@ -223,6 +231,8 @@ impl RetainedKinds {
         if had_casts == self.casts.is_empty() {
             return None;
         }
+        let read = self.tables.with_readers(code, changed, LIMIT)?;
+        read.iter().for_each(|&inst| self.tables.note(code, inst));
         self.sets.values.resize(count, 0);
         self.answer.values.grow(count, SpaceSet::ALL);
         let mut rules = Rules::new(code, around, &self.memory, facts, false);
@@ -236,7 +246,7 @@ impl RetainedKinds {
             changed: FxHashSet::default(),
             visited: 0,
         };
-        let visited = repair.run(changed).then_some(repair.visited);
+        let visited = repair.run(&read).then_some(repair.visited);
         let (others, mut solver) = (repair.changed, repair.solver);
         visited?;
         let mut of_constants: Vec<(Const, SpaceSet)> = Vec::new();
@@ -419,7 +429,9 @@ impl Repair<'_, '_> {
                 work.push(Place::Value(inst));
             } else if self.solver.sets.put(number(inst), 0) != 0 {
                 self.changed.insert(Place::Value(inst));
-                self.push_users(Place::Value(inst), &mut work);
+                if !self.push_users(Place::Value(inst), &mut work) {
+                    return false;
+                }
             }
         }
         let mut phis: FxHashSet<Place> = FxHashSet::default();
@@ -480,7 +492,9 @@ impl Repair<'_, '_> {
             let node = self.node(place);
             if self.solver.sets.put(node, forward | extra) != forward | extra {
                 self.changed.insert(place);
-                self.push_users(place, work);
+                if !self.push_users(place, work) {
+                    return false;
+                }
             }
         }
         true
@@ -493,17 +507,28 @@ impl Repair<'_, '_> {
         }
     }
 
-    fn push_users(&self, place: Place, work: &mut Vec<Place>) {
-        match place {
-            Place::Content(at) => work.extend(self.readers[at as usize].iter().copied()),
-            Place::Value(inst) => {
-                for one in self.work.code.body.uses_of(inst.into()) {
-                    work.push(Place::Value(one.user));
-                    let touches = self.solver.rules.memory.of(one.user);
-                    work.extend(touches.iter().map(|touch| Place::Content(touch.event)));
-                }
+    /// Adds whoever reads the set of a node. Not if there are too many.
+    fn push_users(&self, place: Place, work: &mut Vec<Place>) -> bool {
+        let inst = match place {
+            Place::Value(inst) => inst,
+            Place::Content(at) => {
+                work.extend(self.readers[at as usize].iter().copied());
+                return true;
+            }
+        };
+        let code = self.work.code;
+        let mut is_all = true;
+        for one in code.body.uses_of(inst.into()) {
+            work.push(Place::Value(one.user));
+            let touches = self.solver.rules.memory.of(one.user);
+            work.extend(touches.iter().map(|touch| Place::Content(touch.event)));
+            // What takes it out again reads it, whatever else is in the structure.
+            if code.body.inst(one.user).opcode == Opcode::InsertValue {
+                let mut push = |taker| work.push(Place::Value(taker));
+                is_all &= takers(code, one.user, LIMIT, &mut push);
             }
         }
+        is_all
     }
 
     /// Whether no way along edges, through nodes that share something with an extra, leads from changed instructions to a phi that has
@@ -515,7 +540,9 @@ impl Repair<'_, '_> {
             if self.extras.has(place) || seen.len() > LIMIT {
                 return false;
             }
-            self.push_users(place, &mut users);
+            if !self.push_users(place, &mut users) {
+                return false;
+            }
             for user in users.drain(..) {
                 if seen.contains(&user) || !self.is_node(user) {
                     continue;
