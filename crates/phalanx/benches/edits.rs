@@ -94,7 +94,11 @@ struct Place {
     others: Vec<Value>,
 }
 
-/// Operands of integers, or bases of pointers.
+fn is_sum(data: &InstData) -> bool {
+    data.opcode.is_binary() && data.ty == Type::I32
+}
+
+/// First operands of the instructions that are wanted.
 fn places(session: &Session, function: FunctionId, is_wanted: fn(&InstData) -> bool) -> Vec<Place> {
     let code = session.code(function);
     let mut found = Vec::new();
@@ -164,7 +168,7 @@ fn everything(db: &Database, input: FunctionInput) {
 fn operand(size: usize) {
     let (mut session, function) = giant(size);
     let scratch = scratch(&session, function, divergence, true);
-    let places = places(&session, function, |data| data.opcode.is_binary() && data.ty == Type::I32);
+    let places = places(&session, function, is_sum);
     let mut rng = SmallRng::seed_from_u64(1);
     let mut times = Vec::new();
     let mut edits = Vec::new();
@@ -374,7 +378,7 @@ fn edits_in_module(table: &str, text: &str, count: usize) {
         let edited = functions.len().min(100);
         let at = if round < 2 * edited { round % edited } else { rng.random_range(0..edited) };
         let function = functions[at];
-        let places = places(&session, function);
+        let places = places(&session, function, is_sum);
         let place = &places[rng.random_range(0..places.len())];
         let other = place.others[rng.random_range(0..place.others.len())];
         if session.code(function).body.operands(place.inst)[0] == other {
@@ -506,7 +510,7 @@ fn resident() -> Option<u64> {
 
 fn memory(rounds: usize) {
     let (mut session, function) = giant(1000);
-    let places = places(&session, function, |data| data.opcode.is_binary() && data.ty == Type::I32);
+    let places = places(&session, function, is_sum);
     let mut rng = SmallRng::seed_from_u64(1);
     let mut at_start = None;
     for round in 0..rounds {
