@@ -229,9 +229,11 @@ fn members_and_tables_are_read_from_afar() {
                ptr addrspacecast (ptr addrspace(1) @dev to ptr)]
              define internal ptr @leaf",
         )
+        .replace("@kernel(ptr %out, i32 %n)", "@kernel(ptr %out, i32 %n, i1 %c)")
         .replace(
             "  %v0 = ",
             "  %row = getelementptr [2 x ptr], ptr addrspace(4) @table, i32 0, i32 0
+               %either = select i1 %c, ptr addrspace(4) %row, ptr addrspace(4) @table
                %entry.of = getelementptr ptr, ptr addrspace(4) %row, i32 0
                %loaded = load ptr, ptr addrspace(4) %entry.of
                %below = getelementptr inbounds i32, ptr %loaded, i32 %n
@@ -249,7 +251,8 @@ fn members_and_tables_are_read_from_afar() {
     let mut fixture = Fixture::of(&text);
     let kernel = fixture.function("kernel");
     let [one, zero] = [1, 0].map(|n| Value::constant(fixture.context.const_i32(n)));
-    let [s, g] = ["s", "g"].map(|name| Value::inst(fixture.named(name)));
+    let value = |name| Value::inst(fixture.named(name));
+    let ([s, g], [row, either]) = (["s", "g"].map(value), ["row", "either"].map(value));
     // Twice for it to be kept.
     for index in [one, zero] {
         let a = fixture.named("a");
@@ -260,6 +263,7 @@ fn members_and_tables_are_read_from_afar() {
     let edits = [
         ("row", 2, [one, zero], "loaded"),
         ("entry.of", 1, [one, zero], "loaded"),
+        ("entry.of", 0, [either, row], "loaded"),
         ("w", 1, [g, s], "first"),
         ("made", 0, [g, s], "other"),
     ];
@@ -277,7 +281,7 @@ fn members_and_tables_are_read_from_afar() {
         }
     }
     let after = queries::kind_repairs(&fixture.db, kernel);
-    assert_eq!((after.repaired, after.solved), (before.repaired + 8, before.solved));
+    assert_eq!((after.repaired, after.solved), (before.repaired + 10, before.solved));
 }
 
 /// Blocks in a row, some of them loops in which two pointers change places; each pointer is made from one before.
