@@ -100,16 +100,19 @@ fn steps_to_constant(code: Code<'_>, mut address: Value) -> Option<SmallVec<[Ins
     None
 }
 
+/// Some instructions, by what they do.
+type Choice = fn(Opcode) -> bool;
+
 /// Tells which users of an instruction are ends, and which users of links among its users, and so on. Whether these were all.
 fn below(
     code: Code<'_>,
     from: InstId,
     limit: usize,
-    (is_link, is_end): (fn(Opcode) -> bool, fn(Opcode) -> bool),
+    (is_link, is_end): (Choice, Choice),
     tell: &mut dyn FnMut(InstId),
 ) -> bool {
     let mut level: SmallVec<[InstId; 8]> = SmallVec::from_slice(&[from]);
-    // Only of links: few instructions have any, and what is told twice is told twice.
+    // Links alone; an end that reads two of them is told twice.
     let mut seen: FxHashSet<InstId> = FxHashSet::default();
     let mut looked_at = 0;
     for _ in 0..=STEPS {
