@@ -21,6 +21,7 @@ pub mod lower;
 pub mod memory;
 pub mod shape;
 pub mod spaces;
+pub mod stable;
 pub mod summary;
 pub mod true_uniformity;
 pub mod variance;

@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use phalanx::{
     Session,
-    analysis::variance::BarrierModel,
+    analysis::{stable::Assumptions, variance::BarrierModel},
     db::TargetOverrides,
     llvm::ModulePrinter,
     report::analyze::{ModuleReport, Sections, report_function, report_module, write_text},
@@ -80,13 +80,13 @@ fn report(
         module.functions(db).iter().map(|entry| entry.input.view(db)).collect(),
     );
     let sections = sections(&args.print);
-    let barriers = args.assume_barriers.map(barrier_model);
+    let assumed = assumptions(scope, args.assume_barriers, args.assume_race_free);
     let mut report = report_module(db, module, &source.name, scope);
     functions::for_each(
         &session,
         &entries,
         (terminal, "analyzing"),
-        |db, entry| report_function(db, entry, &printer, &source.text, (scope, sections, barriers)),
+        |db, entry| report_function(db, entry, &printer, &source.text, (scope, sections, assumed)),
         |_, function| {
             report.functions.extend(function);
             Ok(())
@@ -100,11 +100,18 @@ pub(crate) fn overrides(args: &TargetArgs) -> TargetOverrides {
     TargetOverrides { triple: args.mtriple.clone(), cpu: args.mcpu.clone() }
 }
 
-pub(crate) fn barrier_model(arg: BarrierArg) -> BarrierModel {
-    match arg {
+/// What is assumed. Beyond a wave, what loads of other waves give matters even if nothing is.
+pub(crate) fn assumptions(
+    scope: Scope,
+    barriers: Option<BarrierArg>,
+    race_free: bool,
+) -> Option<Assumptions> {
+    let barriers = barriers.map(|arg| match arg {
         BarrierArg::Strict => BarrierModel::Strict,
         BarrierArg::Lenient => BarrierModel::Lenient,
-    }
+    });
+    let assumptions = Assumptions { barriers, race_free };
+    (scope != Scope::Wave || assumptions != Assumptions::NONE).then_some(assumptions)
 }
 
 pub(crate) fn scope(arg: ScopeArg) -> Scope {

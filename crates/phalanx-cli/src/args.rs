@@ -178,6 +178,10 @@ pub(crate) struct AnalyzeArgs {
     /// branches that decide about one are then uniform in each workgroup.
     #[arg(long, value_enum, value_name = "MODEL", num_args = 0..=1, require_equals = true, default_missing_value = "lenient")]
     pub(crate) assume_barriers: Option<BarrierArg>,
+    /// Take it that no two threads race for a byte: between barriers, a load gives one value to all threads of a workgroup that read one
+    /// address together.
+    #[arg(long)]
+    pub(crate) assume_race_free: bool,
     /// The module is all of a program: functions are called from within it only, and kernels launched.
     #[arg(long)]
     pub(crate) whole_program: bool,
@@ -247,6 +251,9 @@ pub(crate) struct ExplainArgs {
     /// Take it that aligned barriers are used rightly; see `phalanx analyze --help`.
     #[arg(long, value_enum, value_name = "MODEL", num_args = 0..=1, require_equals = true, default_missing_value = "lenient")]
     pub(crate) assume_barriers: Option<BarrierArg>,
+    /// Take it that no two threads race for a byte; see `phalanx analyze --help`.
+    #[arg(long)]
+    pub(crate) assume_race_free: bool,
     /// The module is all of a program: functions are called from within it only, and kernels launched.
     #[arg(long)]
     pub(crate) whole_program: bool,
@@ -317,6 +324,9 @@ pub(crate) struct CheckArgs {
     /// Take the target for one without generic accesses: also report accesses of which no single memory space is known.
     #[arg(long)]
     pub(crate) no_generic: bool,
+    /// Also report loads that would take a cheaper way but for one obstacle.
+    #[arg(long)]
+    pub(crate) loads: bool,
     /// Print what a code means.
     #[arg(long, value_name = "RULE")]
     pub(crate) explain: Option<String>,

@@ -155,6 +155,9 @@ impl<'a> Check<'a> {
             if self.args.performance {
                 found.extend(queries::slow_accesses(db, function).iter().flatten().cloned());
             }
+            if self.args.loads {
+                found.extend(queries::slow_loads(db, function).iter().flatten().cloned());
+            }
             found
         };
         functions::for_each(

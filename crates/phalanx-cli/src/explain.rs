@@ -18,7 +18,7 @@ use phalanx::{
 
 use crate::{
     Status,
-    analyze::{barrier_model, overrides, scope},
+    analyze::{assumptions, overrides, scope},
     args::ExplainArgs,
     input::{self, Source},
     run::extents,
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Sta
         input.functions(db).iter().map(|entry| entry.input.view(db)).collect(),
     );
     let explainer = Explainer::new(db, function.input(), &printer, &source.text)
-        .assuming_barriers(args.assume_barriers.map(barrier_model));
+        .assuming(assumptions(scope(args.scope), args.assume_barriers, args.assume_race_free));
     if let Some(place) = &args.load {
         return loads(place, args.json, &explainer, &source, terminal);
     }

@@ -341,7 +341,8 @@ fn classes_of_loads_follow_what_is_written() {
         ldu_candidates(second)
         load_classes(first)
         load_classes(second)
-        promised_loads(second)"#]]
+        promised_loads(second)
+        variables(module)"#]]
     .assert_eq(&loads_after(|text| {
         let marked = "load i32, ptr addrspace(1) %p, !invariant.load !0\n  store";
         text.replace("load i32, ptr addrspace(1) %p\n  store", marked) + "!0 = !{}\n"
@@ -364,6 +365,7 @@ fn classes_of_loads_follow_what_is_written() {
     // A variable begins to be written.
     expect![[r#"
         ldu_candidates(first)
+        ldu_candidates(second)
         load_classes(first)
         load_classes(second)
         pointer_flow(second)

@@ -5,7 +5,10 @@
 use std::fmt::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use phalanx_analysis::loads::{Load, LoadClass, Refusal};
+use phalanx_analysis::{
+    loads::{Load, LoadClass, Refusal},
+    spaces::SpaceSet,
+};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{GlobalName, InstId, Value};
 use phalanx_llvm::{FunctionPrinter, ModulePrinter};
@@ -136,7 +139,7 @@ impl Words<'_> {
         }
     }
 
-    fn sentence(&self, refusal: Refusal) -> String {
+    pub(crate) fn sentence(&self, refusal: Refusal) -> String {
         let argument = |position| self.value(Value::arg(position));
         match refusal {
             Refusal::Volatile => "it is volatile".to_owned(),
@@ -145,7 +148,10 @@ impl Words<'_> {
                 "its address can differ between threads of a wave: it depends on {}",
                 names(sources).join(", ")
             ),
-            Refusal::Space => "it may read memory that such loads do not reach".to_owned(),
+            Refusal::Space(memories) => match memories_named(memories) {
+                None => "its address leads nowhere".to_owned(),
+                Some(names) => format!("it may read {names} memory, which such loads do not reach"),
+            },
             Refusal::Type => "there is no such load of its type".to_owned(),
             Refusal::Narrow(bytes) => {
                 format!(
@@ -189,6 +195,16 @@ impl Words<'_> {
             Refusal::TooFar => "too much happens before it to look through".to_owned(),
         }
     }
+}
+
+/// `global or shared`; nothing for no memory.
+fn memories_named(memories: SpaceSet) -> Option<String> {
+    if memories == SpaceSet::ALL.memories() {
+        return Some("any".to_owned());
+    }
+    let names: Vec<String> = memories.iter().map(|one| one.to_string()).collect();
+    let names: Vec<&str> = names.iter().map(|name| name.trim_matches(['{', '}'])).collect();
+    (!names.is_empty()).then(|| names.join(" or "))
 }
 
 /// Writes the loads of a function.

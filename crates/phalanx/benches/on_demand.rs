@@ -5,7 +5,7 @@
 //! | `divergence` | what these are found from, kept up to date: for comparison |
 //! | `variance` | along which dimensions values differ |
 //! | `truly_uniform` | values that are equal over inactive lanes |
-//! | `assumed_divergence` | what barriers show, if they are used rightly |
+//! | `assumed_divergence` | what barriers and stable loads show, if programs are right |
 //! | `explain` | why a value differs: the first question after the edit, and another |
 //!
 //! The function is made of random kernels in a row. Each round edits one operand, asks for divergence, and is then timed. They are found
@@ -19,7 +19,7 @@ use std::{
 
 use phalanx::{
     FunctionId, Session,
-    analysis::variance::BarrierModel,
+    analysis::{stable::Assumptions, variance::BarrierModel},
     db::{
         Database, FunctionInput,
         queries::{self, Subject},
@@ -29,6 +29,9 @@ use phalanx::{
 };
 use phalanx_testing::{abstract_program::DECLARATIONS, inlined::inlined};
 use rand::{Rng, SeedableRng, rngs::SmallRng};
+
+/// Everything that can be.
+const ASSUMED: Assumptions = Assumptions { barriers: Some(BarrierModel::Lenient), race_free: true };
 
 type Question = (&'static str, fn(&Database, FunctionInput, InstId));
 
@@ -40,7 +43,7 @@ const QUESTIONS: &[Question] = &[
         black_box(queries::truly_uniform(db, f));
     }),
     ("assumed_divergence", |db, f, _| {
-        black_box(queries::assumed_divergence(db, f, BarrierModel::Lenient));
+        black_box(queries::assumed_divergence(db, f, ASSUMED));
     }),
     ("explain", |db, f, inst| {
         let subject = Subject::Value(Value::inst(inst));

@@ -13,6 +13,7 @@ use phalanx_analysis::{
     loads::{LoadClasses, Root, RootUse},
     lower::Numbering,
     spaces::{MemoryKinds, SpaceChain, SpaceSet, SpaceSubject},
+    stable::Assumptions,
     variance::{BarrierModel, Variance},
 };
 use phalanx_db::{
@@ -391,16 +392,16 @@ impl Session {
         queries::explain_sources(&self.db, function.0, subject, sources)
     }
 
-    /// As [`Session::explain_sources`], through calls: into callees, and up to callers where these are known. With a model, what diverges where
-    /// barriers are taken to be used rightly, see [`Session::divergence_with_barriers`].
+    /// As [`Session::explain_sources`], through calls: into callees, and up to callers where these are known. With assumptions, what
+    /// diverges by [`Session::divergence_assuming`].
     pub fn explain_through_calls(
         &self,
         function: FunctionId,
         subject: Subject,
         sources: SourceSet,
-        barriers: Option<BarrierModel>,
+        assumed: Option<Assumptions>,
     ) -> Vec<CallLink> {
-        queries::explain_through_calls(&self.db, function.0, subject, sources, barriers)
+        queries::explain_through_calls(&self.db, function.0, subject, sources, assumed)
     }
 
     /// What is wrong with a function, or may be: see [`phalanx_analysis::check`]. Empty for a declaration.
@@ -411,6 +412,11 @@ impl Session {
     /// Accesses of memory that take longer than they had to: lanes far apart, and lanes in one bank.
     pub fn slow_accesses(&self, function: FunctionId) -> &[Finding] {
         queries::slow_accesses(&self.db, function.0).as_deref().unwrap_or_default()
+    }
+
+    /// Loads that would take a cheaper way but for one obstacle.
+    pub fn slow_loads(&self, function: FunctionId) -> &[Finding] {
+        queries::slow_loads(&self.db, function.0).as_deref().unwrap_or_default()
     }
 
     /// Branches that part threads of a wave, and would not for some launches that could be stated.
@@ -456,15 +462,26 @@ impl Session {
         nodes.unwrap_or_default().iter().map(|&node| flow::block_of(node)).collect()
     }
 
-    /// As [`Session::divergence`], where [`Session::invariant_branches`] are taken to be uniform in each workgroup. Found from scratch
-    /// after each edit.
-    pub fn divergence_with_barriers(
+    /// As [`Session::divergence`], for questions about more than a wave: loads that are [stable](phalanx_analysis::stable) give one value to the threads
+    /// that they are stable for, [`Assumptions::NONE`] included; with a model of barriers, [`Session::invariant_branches`] are taken to be uniform in each
+    /// workgroup. Found from scratch after each edit.
+    pub fn divergence_assuming(
         &self,
         function: FunctionId,
-        model: BarrierModel,
+        assumptions: Assumptions,
     ) -> Option<DivergenceView<'_>> {
-        let facts = queries::assumed_divergence(&self.db, function.0, model).as_ref()?;
-        Some(DivergenceView { barriers: Some(model), ..self.view(function, facts)? })
+        let facts = queries::assumed_divergence(&self.db, function.0, assumptions).as_ref()?;
+        Some(DivergenceView { assumed: Some(assumptions), ..self.view(function, facts)? })
+    }
+
+    /// Loads that give one value to more threads than those of a wave that read one address together, and what of
+    /// [`SourceSet::OPAQUE_WAVE`] is left for each; see [`phalanx_analysis::stable`].
+    pub fn stable_loads(
+        &self,
+        function: FunctionId,
+        assumptions: Assumptions,
+    ) -> &[(InstId, SourceSet)] {
+        queries::stable_loads(&self.db, function.0, assumptions)
     }
 
     /// Which loads may take a cheaper way, and why the others may not; see [`phalanx_analysis::loads`].
@@ -492,7 +509,7 @@ impl Session {
             numbering: Numbering::new(function.0.header(&self.db)),
             db: &self.db,
             function: function.0,
-            barriers: None,
+            assumed: None,
             varying: Scope::ALL
                 .map(|scope| varying(scope, queries::launch_facts(&self.db, function.0))),
         })
@@ -535,8 +552,8 @@ pub struct DivergenceView<'s> {
     numbering: Numbering,
     db: &'s Database,
     function: FunctionInput,
-    /// What is assumed of barriers.
-    barriers: Option<BarrierModel>,
+    /// What is assumed, if it is looked beyond waves.
+    assumed: Option<Assumptions>,
     varying: [SourceSet; Scope::ALL.len()],
 }
 
@@ -582,10 +599,10 @@ impl<'s> DivergenceView<'s> {
     /// Mask of whether a block is executed: of the branches that it is control dependent on, directly or not. Near-linear in
     /// the blocks the first time after branches have changed.
     pub fn control_mask(&self, block: BlockId) -> SourceSet {
-        let control = match self.barriers {
+        let control = match self.assumed {
             None => queries::control_divergence(self.db, self.function).as_deref(),
-            Some(model) => {
-                queries::assumed_control_divergence(self.db, self.function, model).as_deref()
+            Some(assumptions) => {
+                queries::assumed_control_divergence(self.db, self.function, assumptions).as_deref()
             }
         };
         control.map_or(SourceSet::EMPTY, |control| control[flow::node_of(block).index()])

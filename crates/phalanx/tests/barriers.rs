@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use phalanx::{
     Session,
-    analysis::{lower::Numbering, variance::BarrierModel},
+    analysis::{lower::Numbering, stable::Assumptions, variance::BarrierModel},
     ir::BlockId,
     prelude::*,
     simt::{
@@ -86,8 +86,8 @@ fn iterated_control_dependence_on_a_barrier_shows_nothing() {
     assert_eq!(session.invariant_branches(kernel, BarrierModel::Strict), [low]);
     assert_eq!(session.invariant_branches(kernel, BarrierModel::Lenient), []);
     let plain = session.divergence(kernel).expect("it has a body");
-    let assumed =
-        session.divergence_with_barriers(kernel, BarrierModel::Strict).expect("it has a body");
+    let strict = Assumptions { barriers: Some(BarrierModel::Strict), ..Assumptions::NONE };
+    let assumed = session.divergence_assuming(kernel, strict).expect("it has a body");
     assert!(plain.is_divergent_branch(low, Scope::Workgroup));
     assert!(!assumed.is_divergent_branch(low, Scope::Workgroup));
     assert!(assumed.is_divergent_branch(low, Scope::Grid), "each workgroup on its own account");

@@ -271,13 +271,13 @@ fn memory_as_it_was_at_the_entry() {
 }",
         ),
         &expect![[r#"
-            first: yes | aliased | aliased
-            local: yes | aliased | aliased
-            apart: yes | aliased | aliased
-            beside: yes | aliased | aliased
-            same: clobbered at store i32 %first, ptr addrspace(1) %a1, align 4 | aliased | aliased
-            lane: divergent-address | aliased | divergent-address
-            after: clobbered at store i32 %first, ptr addrspace(1) %ax, align 4 | aliased | aliased
+            first: yes | written at store i32 %first, ptr addrspace(1) %a1, align 4 | written at store i32 %first, ptr addrspace(1) %a1, align 4
+            local: yes | written at store i32 %first, ptr addrspace(1) %a1, align 4 | written at store i32 %first, ptr addrspace(1) %a1, align 4
+            apart: yes | written at store i32 %first, ptr addrspace(1) %a1, align 4 | written at store i32 %first, ptr addrspace(1) %a1, align 4
+            beside: yes | written at store i32 %first, ptr addrspace(1) %a1, align 4 | written at store i32 %first, ptr addrspace(1) %a1, align 4
+            same: clobbered at store i32 %first, ptr addrspace(1) %a1, align 4 | written at store i32 %first, ptr addrspace(1) %a1, align 4 | written at store i32 %first, ptr addrspace(1) %a1, align 4
+            lane: divergent-address | written at store i32 %first, ptr addrspace(1) %a1, align 4 | divergent-address
+            after: clobbered at store i32 %first, ptr addrspace(1) %ax, align 4 | written at store i32 %first, ptr addrspace(1) %a1, align 4 | written at store i32 %first, ptr addrspace(1) %a1, align 4
         "#]],
     );
 }
@@ -313,8 +313,8 @@ define amdgpu_kernel void @alone(ptr addrspace(1) %p) {
 }",
         ),
         &expect![[r#"
-            before: yes | aliased | aliased
-            behind: acquire at call void @llvm.amdgcn.s.barrier() | aliased | aliased
+            before: yes | written at store i32 1, ptr addrspace(1) %p, align 4 | written at store i32 1, ptr addrspace(1) %p, align 4
+            behind: acquire at call void @llvm.amdgcn.s.barrier() | written at store i32 1, ptr addrspace(1) %p, align 4 | written at store i32 1, ptr addrspace(1) %p, align 4
             fixed: yes | yes | yes
         "#]],
     );
@@ -342,7 +342,7 @@ exit:
 }",
         ),
         &expect![[r#"
-            ahead: clobbered at store i32 %ahead, ptr addrspace(1) %p, align 4 | aliased | aliased
+            ahead: clobbered at store i32 %ahead, ptr addrspace(1) %p, align 4 | written at store i32 %ahead, ptr addrspace(1) %p, align 4 | written at store i32 %ahead, ptr addrspace(1) %p, align 4
         "#]],
     );
 }
@@ -376,10 +376,10 @@ exit:
 }",
         ),
         &expect![[r#"
-            after_pure: yes | aliased | aliased
-            after_other: yes | aliased | aliased
-            in_loop: acquire at call void @meets() | aliased | aliased
-            behind: acquire at call void @meets() | aliased | aliased
+            after_pure: yes | escapes at %r = call i32 @pure(ptr addrspace(1) %a) | escapes at %r = call i32 @pure(ptr addrspace(1) %a)
+            after_other: yes | escapes at %r = call i32 @pure(ptr addrspace(1) %a) | escapes at %r = call i32 @pure(ptr addrspace(1) %a)
+            in_loop: acquire at call void @meets() | escapes at %r = call i32 @pure(ptr addrspace(1) %a) | escapes at %r = call i32 @pure(ptr addrspace(1) %a)
+            behind: acquire at call void @meets() | escapes at %r = call i32 @pure(ptr addrspace(1) %a) | escapes at %r = call i32 @pure(ptr addrspace(1) %a)
         "#]],
     );
 }

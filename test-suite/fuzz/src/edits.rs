@@ -429,7 +429,8 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
         let of_both = [(session.database(), entry), (&db, &cold.functions(&db)[number])];
         let [warm, cold] = of_both.map(|(db, entry)| {
             let calls = queries::argument_facts(db, entry.input).clone();
-            (calls, queries::summary(db, entry.input), queries::divergence(db, entry.input))
+            let facts = (queries::summary(db, entry.input), queries::divergence(db, entry.input));
+            (calls, facts, queries::load_classes(db, entry.input))
         });
         // Functions are told apart by their inputs, which are others in another database; nothing here names one.
         assert!(warm == cold, "after an edit of function {at}, what is known of function {number}");
@@ -448,6 +449,7 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
     same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity diagnostics);
     same!(launch_suggestions slow_accesses convergence memory_kinds load_classes launch_facts);
     same!(space_conflicts mixed_spaces);
+    same!(slow_loads parameter_uses unchanged_arguments written_spaces starts_at_launch);
     let chains = [(warm_db, warm), (&db, cold)].map(|(db, function)| chains(db, function));
     assert!(chains[0] == chains[1], "reasons through calls are not what they are from scratch");
 }

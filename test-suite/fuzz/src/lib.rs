@@ -21,6 +21,7 @@ pub mod motions;
 pub mod oracle;
 pub mod reference;
 pub mod spaces;
+pub mod stable;
 mod text;
 pub mod tokens;
 pub mod transforms;

@@ -205,6 +205,67 @@ fn a_tree_reduction() {
     );
 }
 
+/// What waves read at different times is one value where nobody writes in between; how much is taken for granted, the driver says.
+#[test]
+fn loads_that_are_stable_beyond_a_wave() {
+    let common = ["--print", "values", "--scope", "workgroup"];
+    for (options, expected) in [
+        (
+            &[][..],
+            expect![[r#"
+                stable_loads.nvptx.ll: nvptx64-nvidia-cuda, workgroup scope
+
+                kernel @f line 10
+                  7 of 10 values divergent, 1 of 1 branches, 0 of 0 cycles
+
+                  divergent values
+                      12  divergent {x}                           %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+                      17  divergent {opaque.wave}                 %start = load i32, ptr addrspace(1) %in, align 4
+                      18  divergent {x}                           %own.at = getelementptr i32, ptr addrspace(3) @tile, i32 %id
+                      21  divergent {opaque.wave}                 %head = load i32, ptr addrspace(3) @tile, align 4
+                      22  divergent {block.x, opaque.wave}        %is.more = icmp ult i32 %head, %size
+                      27  divergent {opaque.thread, opaque.wave}  %old = atomicrmw add ptr addrspace(1) %out, i32 %head acquire, align 4
+                      28  divergent {opaque.wave}                 %late = load i32, ptr addrspace(1) %in, align 4
+            "#]],
+        ),
+        (
+            &["--assume-race-free"][..],
+            expect![[r#"
+                stable_loads.nvptx.ll: nvptx64-nvidia-cuda, workgroup scope
+
+                kernel @f line 10
+                  6 of 10 values divergent, 1 of 1 branches, 0 of 0 cycles
+
+                  divergent values
+                      12  divergent {x}                           %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+                      18  divergent {x}                           %own.at = getelementptr i32, ptr addrspace(3) @tile, i32 %id
+                      21  divergent {opaque.wave}                 %head = load i32, ptr addrspace(3) @tile, align 4
+                      22  divergent {block.x, opaque.wave}        %is.more = icmp ult i32 %head, %size
+                      27  divergent {opaque.thread, opaque.wave}  %old = atomicrmw add ptr addrspace(1) %out, i32 %head acquire, align 4
+                      28  divergent {opaque.wave}                 %late = load i32, ptr addrspace(1) %in, align 4
+            "#]],
+        ),
+        (
+            &["--assume-race-free", "--assume-barriers"][..],
+            expect![[r#"
+                stable_loads.nvptx.ll: nvptx64-nvidia-cuda, workgroup scope
+
+                kernel @f line 10
+                  4 of 10 values divergent, 0 of 1 branches, 0 of 0 cycles
+
+                  divergent values
+                      12  divergent {x}                            %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+                      18  divergent {x}                            %own.at = getelementptr i32, ptr addrspace(3) @tile, i32 %id
+                      27  divergent {opaque.thread, opaque.group}  %old = atomicrmw add ptr addrspace(1) %out, i32 %head acquire, align 4
+                      28  divergent {opaque.wave}                  %late = load i32, ptr addrspace(1) %in, align 4
+            "#]],
+        ),
+    ] {
+        let options: Vec<&str> = common.iter().chain(options).copied().collect();
+        check("stable_loads.nvptx.ll", &options, expected);
+    }
+}
+
 /// What follows from barriers is said only when asked for, and of terminators only.
 #[test]
 fn barriers_that_are_used_rightly() {

@@ -3,10 +3,10 @@
 //! `llc-22` runs LLVM's own passes with the same purpose in both cases. Each kernel has one load that matters, of a type that no other
 //! of its accesses has.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
 use expect_test::expect;
-use phalanx_test_suite::kernels::Manifest;
+use phalanx_test_suite::kernels::{Manifest, Variant};
 use phalanx_testing::llvm_tools::{self, Program};
 use rayon::prelude::*;
 
@@ -269,67 +269,72 @@ fn gcn() {
     .assert_eq(&table(&ways));
 }
 
-/// Loads of some of our kernels, `-O2`: what `llc-22` makes of them by itself, and after our pass.
+/// Loads of all our kernels: what `llc-22` makes of them by itself, after our pass, and after it has been told which spaces addresses lead to. The
+/// table of `docs/loads.md`; `UPDATE_EXPECT=1` writes it.
+///
+/// Code compiled without optimisation is marked `optnone`, which LLVM's passes heed; the mark is taken off.
 #[test]
 fn kernels() {
     let (Some(llc), Ok(manifest)) = (llvm_tools::require("llc"), Manifest::read()) else { return };
     let Some(compiler) = manifest.compiler() else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let is_chosen = |file: &str| {
-        [
-            "matmul.cu",
-            "spmv.cu",
-            "saxpy.cu",
-            "indirect_calls.cu",
-            "nbody.cl",
-            "reduce.cl",
-            "graph.cl",
-        ]
-        .iter()
-        .any(|name| file.ends_with(name))
-    };
-    let variants: Vec<_> = manifest
-        .variants()
-        .into_iter()
-        .filter(|v| v.level == "-O2" && !v.debug && is_chosen(&v.file))
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kernels");
+    let is_meant = |v: &Variant| !v.debug && ["-O0", "-O2"].contains(&v.level.as_str());
+    let variants: Vec<Variant> = manifest.variants().into_iter().filter(is_meant).collect();
+    let counted: Vec<(String, [usize; 6])> = variants
+        .par_iter()
+        .map(|variant| {
+            let path = manifest.compile(&compiler, variant, &folder).expect("compiles");
+            let text = std::fs::read_to_string(path).expect("readable").replace(" optnone", "");
+            let both = marked(&text, "infer-address-spaces,mark-loads");
+            let marked = marked(&text, "mark-loads");
+            let (flags, cheap, plain): (&[&str], &str, &[&str]) = match variant.target.as_str() {
+                "nvptx" => (
+                    &["-mcpu=sm_80", "-mattr=+ptx70"],
+                    "ld.global.nc",
+                    &["ld.global", "ld.b", "ld.v"],
+                ),
+                _ => (&["-mcpu=gfx90a"], "s_load", &["global_load", "flat_load"]),
+            };
+            let mut counts = [0; 6];
+            for (at, text) in [&text, &marked, &both].into_iter().enumerate() {
+                for word in compiled(&llc, text, flags).lines().filter_map(instruction) {
+                    let is_cheap = word.starts_with(cheap);
+                    counts[at] += usize::from(is_cheap);
+                    let is_plain = plain.iter().any(|plain| word.starts_with(plain));
+                    counts[3 + at] += usize::from(!is_cheap && is_plain);
+                }
+            }
+            let language = if variant.file.starts_with("cuda") { "CUDA" } else { "OpenCL" };
+            let target = if variant.target == "nvptx" { "NVPTX" } else { "AMDGPU" };
+            (format!("{target}, {language}, {}", variant.level), counts)
+        })
         .collect();
-    let kinds: [(&str, &[&str], &[&str]); 2] = [
-        ("nvptx", &["-mcpu=sm_80", "-mattr=+ptx70"], &["ld.global.nc", "ld.global", "ldu.global"]),
-        ("amdgcn", &["-mcpu=gfx90a"], &["s_load", "global_load", "flat_load"]),
-    ];
-    let mut out = String::new();
-    for (target, flags, words) in kinds {
-        let counts: Vec<Vec<[usize; 2]>> = variants
-            .par_iter()
-            .filter(|variant| variant.target == target)
-            .map(|variant| {
-                let path = manifest.compile(&compiler, variant, folder.path()).expect("compiles");
-                let text = std::fs::read_to_string(path).expect("readable");
-                let ways = [text.clone(), marked(&text, "mark-loads")]
-                    .map(|text| compiled(&llc, &text, flags));
-                let count = |asm: &str, word: &str| {
-                    let mut starts = asm.lines().filter_map(|l| l.split_whitespace().next());
-                    let longest = |l: &&str| {
-                        words.iter().filter(|w| l.starts_with(**w)).max_by_key(|w| w.len())
-                            == Some(&word)
-                    };
-                    starts.by_ref().filter(longest).count()
-                };
-                words.iter().map(|word| [0, 1].map(|way: usize| count(&ways[way], word))).collect()
-            })
-            .collect();
-        for (at, word) in words.iter().enumerate() {
-            let sum = |way: usize| counts.iter().map(|row| row[at][way]).sum::<usize>();
-            let _ = writeln!(out, "{target:<7}{word:<13}{:>4} -> {}", sum(0), sum(1));
-        }
+    let mut rows: BTreeMap<&str, [usize; 6]> = BTreeMap::new();
+    for (name, counts) in &counted {
+        let row = rows.entry(name).or_default();
+        row.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
-    expect![[r#"
-        nvptx  ld.global.nc   16 -> 16
-        nvptx  ld.global      35 -> 35
-        nvptx  ldu.global      1 -> 1
-        amdgcn s_load         32 -> 32
-        amdgcn global_load    39 -> 39
-        amdgcn flat_load       0 -> 0
-    "#]]
-    .assert_eq(&out);
+    let mut table = String::from(
+        "| | cheap: LLVM 22 | here | and `infer-address-spaces` | plain: LLVM 22 | here | and `infer-address-spaces` |\n\
+         |---|---|---|---|---|---|---|\n",
+    );
+    for (name, counts) in rows {
+        let cells = counts.map(|count| count.to_string()).join(" | ");
+        let _ = writeln!(table, "| {name} | {cells} |");
+    }
+    let page = phalanx_test_suite::folder().join("../docs/loads.md");
+    let text = std::fs::read_to_string(&page).expect("the page");
+    let start = text.find("| | cheap: LLVM 22").expect("a table");
+    let end = start + text[start..].find("\n\n").expect("an end") + 1;
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        let written = format!("{}{table}{}", &text[..start], &text[end..]);
+        std::fs::write(&page, written).expect("writable");
+    } else {
+        assert_eq!(&text[start..end], table, "run with UPDATE_EXPECT=1 to update docs/loads.md");
+    }
+}
+
+/// The name of an instruction, without its predicate.
+fn instruction(line: &str) -> Option<&str> {
+    line.split_whitespace().find(|word| !word.starts_with('@'))
 }

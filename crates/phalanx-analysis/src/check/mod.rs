@@ -14,6 +14,7 @@
 //! | [`members`] | operations of a wave: who takes part, and who was expected to |
 //! | [`accesses`] | accesses of memory that take longer than they had to |
 //! | [`spaces`] | accesses that cannot be right where the address leads |
+//! | [`loads`] | loads that would take a cheaper way but for one obstacle |
 //! | [`launch`] | what could be said of launches so that something is uniform |
 //! | `rounds` | what decides whether a round of a cycle comes to an operation |
 //! | `sites` | where the operations are that rules speak of |
@@ -32,6 +33,7 @@ pub mod accesses;
 pub mod barriers;
 pub mod kinds;
 pub mod launch;
+pub mod loads;
 pub mod members;
 mod rounds;
 mod sites;
@@ -44,6 +46,7 @@ use phalanx_ir::{GlobalName, InstId};
 use phalanx_target::{LaunchFacts, Scope, SourceSet, Target, varying};
 
 use crate::divergence::Divergence;
+use crate::loads::Refusal;
 use crate::lower::Code;
 
 pub use accesses::{AccessCost, WaveCost};
@@ -142,6 +145,10 @@ rules! {
     EscapingPrivate "PHX032" "escaping-private" "the address of private memory is stored where other threads read it",
     /// An access through a pointer that may lead to more than one space.
     MixedSpaces "PHX033" "mixed-spaces" "an access of which no single memory space is known",
+    /// Memory that a kernel only reads, and that cannot be taken for such.
+    CoherentLoad "PHX040" "coherent-load" "memory that is only read is loaded as if others wrote it",
+    /// One address for the wave, and no scalar load.
+    LaneByLaneLoad "PHX041" "lane-by-lane-load" "what is one for the wave is loaded by each lane",
 }
 
 impl Rule {
@@ -165,7 +172,9 @@ impl Rule {
             | Rule::DivergentGroupOperation
             | Rule::UnstatedLaunch
             | Rule::UncoalescedAccess
-            | Rule::BankConflict => Level::Note,
+            | Rule::BankConflict
+            | Rule::CoherentLoad
+            | Rule::LaneByLaneLoad => Level::Note,
         }
     }
 
@@ -206,6 +215,8 @@ pub struct Finding {
     pub leads: Vec<spaces::Lead>,
     /// Why no launch has the threads that a barrier waits for, where that is what it is about.
     pub fault: Option<CountFault>,
+    /// Why a load takes no cheaper way, where that is what it is about.
+    pub refusal: Option<Refusal>,
 }
 
 impl Finding {
@@ -226,6 +237,7 @@ impl Finding {
             access: None,
             leads: Vec::new(),
             fault: None,
+            refusal: None,
         }
     }
 }

@@ -317,6 +317,16 @@ impl ValueTable {
         self.assumed_terminators.insert(block.index());
     }
 
+    /// Takes a load that gives one value to a wave for one that gives what is left of that: one value to more.
+    ///
+    /// Nothing happens to a definition that has other sources, or none.
+    pub fn narrow_wave(&mut self, value: Value, left: SourceSet) {
+        let seed = &mut self.seed[value.index()];
+        if *seed == SourceSet::OPAQUE_WAVE {
+            *seed = left;
+        }
+    }
+
     /// What sources of an operand of a terminator become in the way that it takes.
     #[inline]
     #[must_use]

@@ -24,12 +24,13 @@ use phalanx_ir::{
 };
 use phalanx_target::address_space::{AddressSpace, SpaceKind};
 
-use super::{Facts, Objects, Omitted, Root, VariableUse};
+use super::{Facts, Objects, Omitted, Root, VariableUse, unchanged::kind_of, writes::of_call};
 use crate::lower::{Code, Surroundings};
 use crate::memory::{
     Alias, AliasQuery, ClassicMemorySsa, Location, classic::Clobber, effects::call_effects,
     order::acquires, value_type,
 };
+use crate::spaces::{SpaceModel, SpaceSet};
 
 /// How many definitions a walk passes at most.
 pub const LIMIT: usize = 256;
@@ -96,16 +97,16 @@ impl Clobbers {
         load: InstId,
         location: Location,
     ) -> Option<Found> {
-        if facts.omitted != Some(Omitted::Acquires)
+        if !facts.omits(Omitted::Acquires)
             && let Some(acquire) = self.acquire_before(code, load)
         {
             return Some(Found::Acquire(acquire));
         }
-        if facts.omitted == Some(Omitted::Clobbers) {
+        if facts.omits(Omitted::Clobbers) {
             return None;
         }
         let walk = Walk { code, around, facts };
-        let set = facts.pointers.of(code, location.address);
+        let set = facts.writers.pointers.of(code, location.address);
         let mut culprit = None;
         let found = self.memory.clobber(load, LIMIT, |inst| {
             let clobbers = walk.may_write(aliases, inst, location, set);
@@ -121,14 +122,29 @@ impl Clobbers {
         }
     }
 
-    fn acquire_before(&self, code: Code<'_>, load: InstId) -> Option<InstId> {
-        let block = code.body.block_of(load)?;
+    /// Whether before a call a thread has written no device memory, and sees nothing of what others wrote.
+    #[must_use]
+    pub fn is_nothing_before(
+        &self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        facts: Facts<'_>,
+        call: InstId,
+    ) -> bool {
+        let walk = Walk { code, around, facts };
+        let found = self.memory.clobber(call, LIMIT, |inst| walk.may_write_device(inst));
+        found == Some(Clobber::Entry) && self.acquire_before(code, call).is_none()
+    }
+
+    /// An acquire that may be executed before a load or a call, which itself does not count.
+    fn acquire_before(&self, code: Code<'_>, inst: InstId) -> Option<InstId> {
+        let block = code.body.block_of(inst)?;
         if self.behind.contains(node_of(block).index()) {
             return self.first;
         }
-        let own = self.acquires[node_of(block).index()]?;
+        let own = self.acquires[node_of(block).index()].filter(|own| *own != inst)?;
         // The block cannot be reached from itself: what matters is which of the two stands first.
-        let comes_first = |inst: &InstId| *inst == own || *inst == load;
+        let comes_first = |other: &InstId| *other == own || *other == inst;
         let first = code.body.block_insts(block).find(comes_first);
         (first == Some(own)).then_some(own)
     }
@@ -150,6 +166,13 @@ pub(super) fn base(code: Code<'_>, mut address: Value) -> Value {
 
 const STEPS: usize = 64;
 
+/// Memories that a load of device or constant memory does not read.
+const NOT_DEVICE: SpaceSet = SpaceSet::SHARED
+    .or(SpaceSet::PEERS)
+    .or(SpaceSet::PRIVATE)
+    .or(SpaceSet::PARAMETER)
+    .or(SpaceSet::REGION);
+
 struct Walk<'a> {
     code: Code<'a>,
     around: Surroundings<'a>,
@@ -157,6 +180,23 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// Whether an instruction that defines memory may write any that others see.
+    fn may_write_device(&self, inst: InstId) -> bool {
+        let body = self.code.body;
+        let is_device = |set: SpaceSet| !set.memories().without(NOT_DEVICE).is_empty();
+        match body.inst(inst).opcode {
+            Opcode::Load | Opcode::Fence => false,
+            Opcode::Store => is_device(self.facts.kinds.at(body, inst, 1)),
+            Opcode::AtomicRmw | Opcode::CmpXchg => is_device(self.facts.kinds.at(body, inst, 0)),
+            opcode if opcode.is_call() => {
+                let called = |name, ty| (self.facts.written_by)(name, ty);
+                of_call(self.code, self.around, self.facts.kinds, &called, inst)
+                    .is_none_or(is_device)
+            }
+            _ => true,
+        }
+    }
+
     /// Whether an instruction that defines memory may write a location, in whatever iteration it was done.
     fn may_write(
         &self,
@@ -168,10 +208,12 @@ impl Walk<'_> {
         match self.code.body.inst(inst).opcode {
             // Acquires are looked for by themselves.
             Opcode::Load | Opcode::Fence => false,
+            // Private memory that nobody else reaches: the load is of other memory.
+            Opcode::Store if !self.facts.private.of(inst).is_empty() => false,
             Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg => aliases
                 .location(inst)
                 .is_none_or(|written| self.may_alias(aliases, location, set, written)),
-            opcode if opcode.is_call() && self.facts.omitted == Some(Omitted::Acquires) => {
+            opcode if opcode.is_call() && self.facts.omits(Omitted::Acquires) => {
                 !acquires(self.code, self.around, inst)
                     && self.call_may_write(aliases, inst, location, set)
             }
@@ -187,15 +229,14 @@ impl Walk<'_> {
         set: Objects,
         written: Location,
     ) -> bool {
-        let other = self.facts.pointers.of(self.code, written.address);
+        let other = self.facts.writers.pointers.of(self.code, written.address);
         if self.are_apart(set, other) {
             return false;
         }
         let is_constant_base = {
             let (a, b) =
                 (aliases.address(read.address).base, aliases.address(written.address).base);
-            (self.is_fixed(a) && self.is_fixed(b))
-                || self.facts.omitted == Some(Omitted::Iterations)
+            (self.is_fixed(a) && self.is_fixed(b)) || self.facts.omits(Omitted::Iterations)
         };
         if !is_constant_base && !self.are_in_different_spaces(read.address, written.address) {
             return true;
@@ -215,18 +256,29 @@ impl Walk<'_> {
         }
     }
 
+    /// Whether they lead to different memories, in whatever iterations.
     fn are_in_different_spaces(&self, a: Value, b: Value) -> bool {
+        let (kinds, architecture) = (self.facts.kinds, self.around.target.architecture());
+        if !SpaceModel::new(architecture).may_overlap(kinds.of(a), kinds.of(b)) {
+            return true;
+        }
+        let is_generic = |value| {
+            kind_of(self.code, architecture, value_type(self.code, value)) == SpaceKind::Generic
+        };
+        if self.facts.omits(Omitted::Spaces) && is_generic(b) {
+            return true;
+        }
         let space = |value| {
             let number =
                 self.code.context.type_kind(value_type(self.code, value)?).address_space()?;
-            Some(AddressSpace::of(self.around.target.architecture(), number))
+            Some(AddressSpace::of(architecture, number))
         };
         matches!((space(a), space(b)), (Some(a), Some(b)) if !a.may_overlap(b))
     }
 
     /// Whether what two addresses may be based on has nothing in common.
     fn are_apart(&self, read: Objects, written: Objects) -> bool {
-        let pointers = self.facts.pointers;
+        let pointers = self.facts.writers.pointers;
         if read.has_unknown() || !read.is_disjoint(written) {
             return false;
         }
@@ -235,12 +287,13 @@ impl Walk<'_> {
                 let attributes =
                     self.code.context.param_attrs(self.code.header.attributes, position as usize);
                 attributes.has(AttrKind::NoAlias)
-                    && (!escapes_matter || pointers.uses(root, self.facts.passed).escapes.is_none())
+                    && (!escapes_matter
+                        || pointers.uses(root, self.facts.writers.passed).escapes.is_none())
             }
             Root::Variable(_) => false,
         };
         let is_variable = |root: Root| match root {
-            Root::Variable(name) => (self.facts.variable)(name).uses != VariableUse::Unknown,
+            Root::Variable(name) => (self.facts.writers.variable)(name) != VariableUse::Unknown,
             Root::Argument(_) => false,
         };
         let pair = |a: Root, b: Root| {
@@ -264,7 +317,7 @@ impl Walk<'_> {
         set: Objects,
     ) -> bool {
         let Code { context, body, .. } = self.code;
-        if self.facts.omitted == Some(Omitted::Calls) {
+        if self.facts.omits(Omitted::Calls) {
             return false;
         }
         let effects = call_effects(self.code, self.around, call);
@@ -296,7 +349,25 @@ impl Walk<'_> {
                 through = Access::None;
             }
         }
-        let may_reach = |aliases: &mut AliasQuery<'_>, argument: Value| {
+        let mut callee_name = None;
+        if let Some(&ConstKind::Global(name)) = callee
+            && info.bundles.is_empty()
+        {
+            callee_name = Some(name);
+            let device = SpaceSet::ALL.memories().without(NOT_DEVICE);
+            if let Some(written) = (self.facts.written_by)(name, info.function_type)
+                && (!written.meets(device) || self.facts.omits(Omitted::Spaces))
+            {
+                return false;
+            }
+        }
+        let may_reach = |aliases: &mut AliasQuery<'_>, position: usize, argument: Value| {
+            // Through this one it only reads.
+            if let Some(name) = callee_name
+                && !(self.facts.writers.passed)(name, info.function_type, position as u32).writes
+            {
+                return false;
+            }
             let Some(ty) = value_type(self.code, argument) else { return true };
             match context.type_kind(ty).address_space() {
                 // A number leads nowhere unless it was made from an address, which is an escape.
@@ -309,6 +380,10 @@ impl Walk<'_> {
         };
         elsewhere
             || through.writes()
-                && body.call_args(call).iter().any(|&argument| may_reach(aliases, argument))
+                && body
+                    .call_args(call)
+                    .iter()
+                    .enumerate()
+                    .any(|(position, &argument)| may_reach(aliases, position, argument))
     }
 }

@@ -20,14 +20,18 @@
 //! What a thread may see of other threads it sees by an acquire ([`order`](crate::memory::order)). So *no store happens before the
 //! load* if no acquire is on a way from the entry of the kernel to the load, and the thread itself has not stored there: the memory is in
 //! the version that it has at the entry (`liveOnEntry`), over definitions that do not alias ([`clobbers`]). Barriers and fences are
-//! acquires. LLVM's own mark (`!amdgpu.noclobber`) passes over them, which is wrong: another wave may have written before the barrier.
+//! acquires. A function all of whose callers are known begins like a kernel if nothing of that comes before its calls. LLVM's own mark (`!amdgpu.noclobber`) passes over them, which is wrong: another wave may have written before the barrier.
 //!
-//! *Nobody writes* follows from what the address is made from ([`pointers`]). All of these must be
+//! Where a load and a store may lead is known from [`spaces`](crate::spaces): what goes to memory of the workgroup or of a thread writes
+//! no device memory, here or in what is called.
+//!
+//! *Nobody writes* follows from what the address is made from ([`pointers`], [`unchanged`]). All of these must be
 //!
 //! - constant: a constant variable, or constant memory;
 //! - an argument of the kernel that is `noalias` and through which the kernel, with all that it calls, writes nothing: `readonly`
 //!   says so, or [`PointerFlow::uses`] finds it. On an argument of a kernel `noalias` is a statement about the launch, which all threads
 //!   are part of; on one of another function it is about the call only, and is not used;
+//! - an argument of a function all of whose callers are known, and pass nothing but such;
 //! - a variable that nobody outside of the module can name, through which nothing in the module writes;
 //!
 //! or the load is marked `!invariant.load`. Whatever cannot be shown is refused, with the first reason that was found
@@ -46,28 +50,26 @@
 pub mod clobbers;
 pub mod pointers;
 mod refusal;
+pub mod unchanged;
+pub mod writes;
 
 use phalanx_graph::{Cfg, Cycles, DomTree};
 use phalanx_ir::{
-    GlobalName, InstId, Opcode, Type, TypeKind,
-    attributes::AttrKind,
+    GlobalName, InstId, Opcode, TypeKind,
     inst::{InstFlags, Ordering},
 };
-use phalanx_target::{
-    Architecture, Scope, SourceSet,
-    address_space::{AddressSpace, SpaceKind},
-    varying,
-};
+use phalanx_target::{Architecture, Scope, SourceSet, varying};
 
 use crate::affect::User;
 use crate::divergence::Divergence;
 use crate::lower::{Code, Numbering, Surroundings};
-use crate::memory::{AliasQuery, Location, PrivateMemory, TypeSizes, value_type};
-use crate::summary::Spaces;
+use crate::memory::{AliasQuery, Location, PrivateMemory, TypeSizes};
+use crate::spaces::{MemoryKinds, SpaceModel, SpaceSet};
 use clobbers::{Clobbers, Found};
-use pointers::Passed;
 pub use pointers::{Objects, PassedUse, PointerFlow, Root, RootUse};
 pub use refusal::Refusal;
+pub use unchanged::{Unchanged, Writers};
+pub use writes::written_memories;
 
 /// A cheaper way to load. See the [module documentation](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -163,15 +165,6 @@ pub enum VariableUse {
     Unknown,
 }
 
-/// A variable of the module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Variable {
-    /// Who writes it.
-    pub uses: VariableUse,
-    /// The number of its address space.
-    pub space: u32,
-}
-
 /// A rule that is left out, to see that its absence is noticed: a negative control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Omitted {
@@ -189,6 +182,16 @@ pub enum Omitted {
     Aliases,
     /// Addresses need not be uniform.
     Uniformity,
+    /// Pointers in private memory may be read as anything, by anybody.
+    Slots,
+    /// Callers may pass anything.
+    Callers,
+    /// No store of a generic pointer, and no function, writes device memory.
+    Spaces,
+    /// Any alignment is enough.
+    Alignment,
+    /// Whatever function is entered, memory is as it was when the launch began.
+    Entry,
 }
 
 /// What is known besides the code.
@@ -204,24 +207,30 @@ pub struct Facts<'a> {
     pub divergence: &'a Divergence,
     /// Slots that nobody else reaches.
     pub private: &'a PrivateMemory,
-    /// What pointers are made from.
-    pub pointers: &'a PointerFlow,
-    /// Whether threads start here, and nowhere else is it entered.
-    pub is_kernel: bool,
+    /// Which memories addresses lead to.
+    pub kinds: &'a MemoryKinds,
+    /// Which memories a function may write that is called with this type; none if that is not known.
+    pub written_by: writes::WrittenBy<'a>,
+    /// Who writes what.
+    pub writers: Writers<'a>,
+    /// Whether device memory, as this thread sees it, is at the entry as it was when the launch began.
+    pub is_at_launch: bool,
     /// Whether a load is promised to read memory that never changes.
     pub is_promised: &'a dyn Fn(InstId) -> bool,
-    /// What is known of a variable.
-    pub variable: &'a dyn Fn(GlobalName) -> Variable,
-    /// What functions do with arguments.
-    pub passed: Passed<'a>,
-    /// A rule that is left out; nothing but for tests.
-    pub omitted: Option<Omitted>,
+}
+
+impl Facts<'_> {
+    fn omits(&self, rule: Omitted) -> bool {
+        self.writers.omitted == Some(rule)
+    }
 }
 
 /// The classes of all loads of a function.
 #[must_use]
 pub fn classify(code: Code<'_>, around: Surroundings<'_>, facts: Facts<'_>) -> LoadClasses {
-    let is_variable = |name| (facts.variable)(name).uses != VariableUse::Unknown;
+    let is_variable = |name| (facts.writers.variable)(name) != VariableUse::Unknown;
+    let architecture = around.target.architecture();
+    let aliases = AliasQuery::new(code, around, facts.private, &is_variable);
     let mut classifier = Classifier {
         code,
         around,
@@ -229,9 +238,9 @@ pub fn classify(code: Code<'_>, around: Surroundings<'_>, facts: Facts<'_>) -> L
         numbering: Numbering::new(code.header),
         varying: varying(Scope::Wave, around.launch),
         sizes: TypeSizes::new(code.context, around.layout),
-        aliases: AliasQuery::new(code, around, facts.private, &is_variable),
+        aliases: aliases.with_kinds(Some(facts.kinds)),
         clobbers: None,
-        written: Vec::new(),
+        unchanged: Unchanged::new(code, architecture, facts.writers),
     };
     let mut found = LoadClasses::default();
     for &block in code.flow.order() {
@@ -254,15 +263,10 @@ struct Classifier<'a> {
     aliases: AliasQuery<'a>,
     /// Made when it is first asked.
     clobbers: Option<Clobbers>,
-    /// Why roots are not read-only, as far as that was asked.
-    written: Vec<(Root, Option<Refusal>)>,
+    unchanged: Unchanged<'a>,
 }
 
 impl Classifier<'_> {
-    fn omits(&self, rule: Omitted) -> bool {
-        self.facts.omitted == Some(rule)
-    }
-
     fn load(&mut self, inst: InstId) -> Load {
         let refusals = match self.access(inst) {
             Some(refusal) => [Some(refusal); 3],
@@ -296,101 +300,46 @@ impl Classifier<'_> {
         let address = self.numbering.operand(address)?;
         let user = User::value(self.numbering.inst(inst));
         let sources = self.facts.divergence.at_use(address, user);
-        (sources.intersects(self.varying) && !self.omits(Omitted::Uniformity))
+        (sources.intersects(self.varying) && !self.facts.omits(Omitted::Uniformity))
             .then_some(Refusal::Divergent(sources))
     }
 
-    /// The spaces that a load may read: those of its type, or of what its address is made from.
-    fn spaces(&self, inst: InstId) -> Spaces {
-        let address = self.code.body.operands(inst)[0];
-        let kind = self.kind_of(value_type(self.code, address));
-        if !matches!(kind, SpaceKind::Generic | SpaceKind::Unknown) {
-            return Spaces::of(kind);
-        }
-        let set = self.facts.pointers.of(self.code, address);
-        if set.has_unknown() {
-            return Spaces::ALL;
-        }
-        let start = if set.has_slot() { Spaces::of(SpaceKind::Private) } else { Spaces::NONE };
-        self.facts.pointers.roots(set).fold(start, |all, root| all.union(self.root_space(root)))
+    /// The memories that a load may read.
+    fn memories(&self, inst: InstId) -> SpaceSet {
+        self.facts.kinds.at(self.code.body, inst, 0).memories()
     }
 
-    fn kind_of(&self, ty: Option<Type>) -> SpaceKind {
-        let context = self.code.context;
-        let number = ty.and_then(|ty| match context.type_kind(ty) {
-            TypeKind::Vector { elem, .. } => context.type_kind(*elem).address_space(),
-            kind => kind.address_space(),
-        });
-        let of = |number| AddressSpace::of(self.around.target.architecture(), number).kind();
-        number.map_or(SpaceKind::Unknown, of)
-    }
-
-    /// Where a root is. The host passes kernels generic pointers to global memory only.
-    fn root_space(&self, root: Root) -> Spaces {
-        let architecture = self.around.target.architecture();
-        let position = match root {
-            Root::Argument(position) => position,
-            Root::Variable(name) => {
-                let variable = (self.facts.variable)(name);
-                return match variable.uses {
-                    VariableUse::Unknown => Spaces::ALL,
-                    _ => Spaces::of(AddressSpace::of(architecture, variable.space).kind()),
-                };
-            }
-        };
-        let ty = self.code.header.params.get(position as usize).copied();
-        match self.kind_of(ty) {
-            SpaceKind::Generic if self.facts.is_kernel && self.has_launch() => {
-                match self.is_copied(position) {
-                    true => Spaces::ALL,
-                    false => Spaces::of(SpaceKind::Global),
-                }
-            }
-            kind => Spaces::of(kind),
+    /// Device memory: on NVPTX constant memory is apart from it.
+    fn device(&self) -> SpaceSet {
+        match self.around.target.architecture() {
+            Architecture::Nvptx => SpaceSet::GLOBAL,
+            _ => SpaceSet::GLOBAL | SpaceSet::CONSTANT,
         }
     }
 
-    fn has_launch(&self) -> bool {
-        matches!(self.around.target.architecture(), Architecture::Nvptx | Architecture::Amdgcn)
-    }
-
-    /// Whether an argument leads to a copy that is made for the call.
-    fn is_copied(&self, position: u32) -> bool {
-        let Code { context, header, .. } = self.code;
-        let attributes = context.param_attrs(header.attributes, position as usize);
-        [
-            AttrKind::ByVal,
-            AttrKind::ByRef,
-            AttrKind::InAlloca,
-            AttrKind::Preallocated,
-            AttrKind::StructRet,
-        ]
-        .iter()
-        .any(|&kind| attributes.has(kind))
-    }
-
-    /// Why it is no load of global memory.
+    /// Why it is no load of device memory.
     fn space(&self, inst: InstId) -> Option<Refusal> {
-        self.not_within(inst, Spaces::of(SpaceKind::Global))
+        self.not_within(inst, self.device())
     }
 
     fn scalar_space(&self, inst: InstId) -> Option<Refusal> {
-        self.not_within(inst, Spaces::of(SpaceKind::Global).union(Spaces::of(SpaceKind::Constant)))
+        self.not_within(inst, SpaceSet::GLOBAL | SpaceSet::CONSTANT)
     }
 
-    fn not_within(&self, inst: InstId, wanted: Spaces) -> Option<Refusal> {
-        let spaces = self.spaces(inst);
-        if spaces.is_within(wanted) {
+    fn not_within(&self, inst: InstId, wanted: SpaceSet) -> Option<Refusal> {
+        let memories = self.memories(inst);
+        if !memories.is_empty() && wanted.contains(memories) {
             return None;
         }
         let address = self.code.body.operands(inst)[0];
-        Some(
-            match spaces == Spaces::ALL && self.facts.pointers.of(self.code, address).has_unknown()
-            {
-                true => Refusal::Origin(clobbers::base(self.code, address)),
-                false => Refusal::Space,
-            },
-        )
+        let model = SpaceModel::new(self.around.target.architecture());
+        let is_anything = memories == SpaceSet::ALL.memories()
+            || model.generic().is_some_and(|number| memories.contains(model.of(number)));
+        let is_unknown = self.facts.writers.pointers.of(self.code, address).has_unknown();
+        Some(match is_anything && is_unknown {
+            true => Refusal::Origin(clobbers::base(self.code, address)),
+            false => Refusal::Space(memories),
+        })
     }
 
     /// Scalar loads are of whole words.
@@ -401,7 +350,8 @@ impl Classifier<'_> {
             return Some(Refusal::Narrow(size));
         }
         let align = self.align(inst);
-        (align < WORD).then_some(Refusal::Misaligned { align, wanted: WORD })
+        (align < WORD && !self.facts.omits(Omitted::Alignment))
+            .then_some(Refusal::Misaligned { align, wanted: WORD })
     }
 
     fn align(&self, inst: InstId) -> u64 {
@@ -438,75 +388,13 @@ impl Classifier<'_> {
         if (self.facts.is_promised)(inst) {
             return None;
         }
-        let address = self.code.body.operands(inst)[0];
-        if self.kind_of(value_type(self.code, address)) == SpaceKind::Constant {
-            return None;
-        }
-        let pointers = self.facts.pointers;
-        let set = pointers.of(self.code, address);
-        if set.has_unknown() {
-            return Some(Refusal::Origin(clobbers::base(self.code, address)));
-        }
-        if set.has_slot() {
-            return Some(Refusal::Space);
-        }
-        pointers.roots(set).find_map(|root| self.root_changes(root))
-    }
-
-    fn root_changes(&mut self, root: Root) -> Option<Refusal> {
-        if let Some((_, known)) = self.written.iter().find(|(other, _)| *other == root) {
-            return *known;
-        }
-        let answer = match root {
-            Root::Argument(position) => self.argument_changes(position),
-            Root::Variable(name) => match (self.facts.variable)(name).uses {
-                VariableUse::Constant | VariableUse::NeverWritten => None,
-                VariableUse::Written(function) => {
-                    Some(Refusal::VariableWritten { variable: name, function })
-                }
-                VariableUse::Visible | VariableUse::Unknown => Some(Refusal::Visible(name)),
-            },
-        };
-        self.written.push((root, answer));
-        answer
-    }
-
-    fn argument_changes(&self, position: u32) -> Option<Refusal> {
-        let Code { context, header, .. } = self.code;
-        let ty = header.params.get(position as usize).copied();
-        if self.kind_of(ty) == SpaceKind::Constant {
-            return None;
-        }
-        if !self.facts.is_kernel {
-            return Some(Refusal::OfCall(position));
-        }
-        let attributes = context.param_attrs(header.attributes, position as usize);
-        if self.is_copied(position) {
-            return Some(Refusal::Space);
-        }
-        if !attributes.has(AttrKind::NoAlias) && !self.omits(Omitted::Aliases) {
-            return Some(Refusal::Aliased(position));
-        }
-        if attributes.has(AttrKind::ReadOnly) || attributes.has(AttrKind::ReadNone) {
-            return None;
-        }
-        let ignored = |_: GlobalName, _: Type, _: u32| PassedUse::default();
-        let passed: Passed<'_> = match self.omits(Omitted::Calls) {
-            true => &ignored,
-            false => self.facts.passed,
-        };
-        let uses = self.facts.pointers.uses(Root::Argument(position), passed);
-        let written = uses.written.filter(|_| !self.omits(Omitted::Writes));
-        match (written, uses.escapes) {
-            (Some(by), _) => Some(Refusal::Written { argument: position, by }),
-            (None, Some(by)) => Some(Refusal::Escapes { argument: position, by }),
-            (None, None) => None,
-        }
+        let memories = self.memories(inst);
+        self.unchanged.of(self.code.body.operands(inst)[0], memories)
     }
 
     /// Why a store may happen before a load.
     fn clobbered(&mut self, inst: InstId) -> Option<Refusal> {
-        if !self.facts.is_kernel {
+        if !self.facts.is_at_launch && !self.facts.omits(Omitted::Entry) {
             return Some(Refusal::NoKernel);
         }
         let (code, around, facts) = (self.code, self.around, self.facts);

@@ -3,6 +3,8 @@
 use phalanx_ir::{GlobalName, InstId, Value};
 use phalanx_target::SourceSet;
 
+use crate::spaces::SpaceSet;
+
 /// Why a load is not of a class; the entities are those of its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -12,8 +14,8 @@ pub enum Refusal {
     Atomic,
     /// Threads of a wave may read different addresses, for these sources.
     Divergent(SourceSet),
-    /// It may read other memory than the class is for.
-    Space,
+    /// It may read these memories, others than the class is for among them.
+    Space(SpaceSet),
     /// The type has no such load.
     Type,
     /// It reads so few bytes.
@@ -84,7 +86,7 @@ impl Refusal {
             Refusal::Volatile => "volatile",
             Refusal::Atomic => "atomic",
             Refusal::Divergent(_) => "divergent-address",
-            Refusal::Space => "space",
+            Refusal::Space(_) => "space",
             Refusal::Type => "type",
             Refusal::Narrow(_) => "narrow",
             Refusal::Misaligned { .. } => "misaligned",

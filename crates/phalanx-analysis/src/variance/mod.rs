@@ -30,7 +30,7 @@ use crate::control::control_divergence;
 use crate::divergence::{Divergence, Flow, ValueTable};
 
 pub use barriers::BarrierModel;
-pub use lower::barrier_blocks;
+pub use lower::{barrier_blocks, is_whole_barrier};
 
 /// States of everything in a function: subsets of {x, y, z}.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,9 @@ use rustc_hash::FxHashSet;
 
 use super::facts::{NO_CALLEES, divergence, is_kernel, launch_facts, symbols, with_code};
 use super::graph::{cfg, control_dependence, cycles, postdom_tree};
-use super::{argument_facts, call_place, control_divergence, memory_accesses};
+use super::{
+    argument_facts, call_place, control_divergence, load_classes, memory_accesses, memory_kinds,
+};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -91,6 +93,16 @@ pub fn launch_suggestions(db: &dyn Db, function: FunctionInput) -> Option<Vec<Fi
 pub fn slow_accesses(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
     let accesses = memory_accesses(db, function).as_deref()?;
     with_facts(db, function, |facts| check::accesses::findings(facts, accesses))
+}
+
+/// Loads that would take a cheaper way but for one obstacle.
+///
+/// *Reads* `load_classes`, `memory_kinds` and what [`diagnostics`] reads. *Changes when* a class or a reason does. *Cost* that of `load_classes`.
+#[salsa::tracked(returns(ref))]
+pub fn slow_loads(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
+    let (loads, kinds) =
+        (load_classes(db, function).as_ref()?, memory_kinds(db, function).as_ref()?);
+    with_facts(db, function, |facts| check::loads::findings(facts, loads, kinds))
 }
 
 /// Whether no finding about barriers means that a function does not hang at one: see [`check::barriers::are_judged`]. Not a query.

@@ -5,7 +5,7 @@ use phalanx_analysis::{
     explain::{Derivations, Fact, Link},
     lower::{self, MemoryVersion, Numbering},
     memory::PrivateMemory,
-    variance::BarrierModel,
+    stable::Assumptions,
 };
 use phalanx_ir::{BlockId, InstId, Value, flow};
 use phalanx_target::{Scope, SourceSet, varying};
@@ -106,13 +106,13 @@ pub fn explain_assumed(
     function: FunctionInput,
     subject: Subject,
     sources: SourceSet,
-    model: BarrierModel,
+    assumptions: Assumptions,
 ) -> Vec<Link> {
     let chain = || {
         let fact = fact_of(db, function, subject)?;
         let flow = flow_facts(db, function)?;
-        let table = assumed_map(db, function, model)?;
-        let answer = assumed_divergence(db, function, model).as_ref()?;
+        let table = assumed_map(db, function, assumptions)?;
+        let answer = assumed_divergence(db, function, assumptions).as_ref()?;
         let postdom = postdom_tree(db, function).as_deref();
         Some(Derivations::new(flow, &table, answer).of(flow, &table, postdom, fact, sources))
     };

@@ -19,8 +19,8 @@ use phalanx_analysis::{
         returned::{Given, returned},
     },
     lower::{Definition, Numbering},
+    stable::Assumptions,
     summary::argument_sources,
-    variance::BarrierModel,
 };
 use phalanx_ir::{GlobalName, InstId, Opcode, constant::ConstKind, flow::node_of};
 use phalanx_target::{Scope, SourceSet, varying};
@@ -88,17 +88,17 @@ pub struct Site {
     pub position: u32,
 }
 
-/// As [`explain_sources`](super::explain_sources), or of what is assumed of barriers, and through calls. Not a query by itself.
+/// As [`explain_sources`](super::explain_sources), or of what is assumed, and through calls. Not a query by itself.
 pub fn explain_through_calls(
     db: &dyn Db,
     function: FunctionInput,
     subject: Subject,
     sources: SourceSet,
-    barriers: Option<BarrierModel>,
+    assumed: Option<Assumptions>,
 ) -> Vec<CallLink> {
-    let chain = match barriers {
+    let chain = match assumed {
         None => explain_sources(db, function, subject, sources),
-        Some(model) => explain_assumed(db, function, subject, sources, model),
+        Some(assumptions) => explain_assumed(db, function, subject, sources, assumptions),
     };
     let mut walk = Walk { db, left: PIECES, pieces: Vec::new(), found: Vec::new() };
     walk.pieces.push(Piece { function, links: chain.into(), about: None });

@@ -6,9 +6,11 @@
 use phalanx_analysis::{
     loads::{
         self, Facts, LoadClass, LoadClasses, Omitted, PassedUse, PointerFlow, Root, RootUse,
-        Variable, VariableUse, pointers::has_provenance,
+        Unchanged, VariableUse, Writers, clobbers::Clobbers, pointers::has_provenance,
+        written_memories,
     },
-    lower::Code,
+    lower::{Code, Surroundings},
+    spaces::SpaceSet,
     summary::is_exact,
 };
 use phalanx_ir::{
@@ -20,11 +22,13 @@ use phalanx_ir::{
 use phalanx_target::calling_convention::{self, Entry};
 use rustc_hash::FxHashMap;
 
-use super::calls::{DEPTH, named_by_shell};
+use super::calls::{DEPTH, closed_calls, named_by_shell};
 use super::facts::with_code;
+use super::spaces::with_memory;
+use super::summaries::known_body;
 use super::{
-    call_place, callees, cfg, cycles, divergence, dom_tree, memory_ssa, module_index, symbols,
-    target,
+    call_place, callees, cfg, cycles, divergence, dom_tree, memory_kinds, memory_ssa, module_index,
+    symbols, target,
 };
 use crate::{FunctionInput, ModuleInput};
 
@@ -33,14 +37,23 @@ use salsa::Database as Db;
 /// Attached beside `!invariant.load` where a transform of ours put that: it is a conclusion, and proves nothing.
 pub const OUR_INVARIANT: &str = "phalanx.invariant.load";
 
-/// What pointers of a function are made from.
+/// What pointers of a function are made from. Nothing for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`. *Changes when* a pointer does. *Cost* O(instructions + operands).
+/// *Reads* `header`, `flow`, `body`, `dom_tree`, `type_layout`, `target`. *Changes when* a pointer does. *Cost* O(instructions + operands).
 #[salsa::tracked(returns(ref))]
 pub fn pointer_flow(db: &dyn Db, function: FunctionInput) -> PointerFlow {
-    let context = function.module(db).context(db);
-    let (header, flow, body) = (function.header(db), function.flow(db), function.body(db));
-    PointerFlow::new(Code { context, header, flow, body })
+    pointer_flow_without(db, function, None)
+}
+
+fn pointer_flow_without(
+    db: &dyn Db,
+    function: FunctionInput,
+    omitted: Option<Omitted>,
+) -> PointerFlow {
+    let flow = with_memory(db, function, |code, _, memory| {
+        PointerFlow::new_without(code, memory, omitted)
+    });
+    flow.unwrap_or_default()
 }
 
 /// What a function does with each of its arguments that is a pointer: whether it writes there, whether the pointer may be kept.
@@ -147,15 +160,14 @@ pub fn written_variables(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalNa
     writers
 }
 
-fn variable(db: &dyn Db, function: FunctionInput, name: GlobalName) -> Variable {
+fn variable(db: &dyn Db, function: FunctionInput, name: GlobalName) -> VariableUse {
     let module = function.module(db);
-    let nothing = Variable { uses: VariableUse::Unknown, space: 0 };
     let Some(GlobalIndex::Variable(at)) = module_index(db, module).find(name) else {
-        return nothing;
+        return VariableUse::Unknown;
     };
-    let Some(variable) = module.shell(db).variables.get(at) else { return nothing };
+    let Some(variable) = module.shell(db).variables.get(at) else { return VariableUse::Unknown };
     let is_hidden = matches!(variable.linkage, Linkage::Internal | Linkage::Private);
-    let uses = match variable.is_constant {
+    match variable.is_constant {
         true => VariableUse::Constant,
         // Nothing but code of the module can reach it, and no other entity has its address.
         false if is_hidden && !named_by_shell(db, module).contains(&name) => {
@@ -165,8 +177,126 @@ fn variable(db: &dyn Db, function: FunctionInput, name: GlobalName) -> Variable 
             }
         }
         false => VariableUse::Visible,
+    }
+}
+
+/// Which memories a function may write, with all that it calls. None if that is not known.
+///
+/// *Reads* `header`, `flow`, `body`, [`memory_kinds`], [`callees`], [`call_place`], and this of the callees. *Changes when* a store may lead
+/// elsewhere. *Cost* O(instructions).
+#[salsa::tracked(returns(copy))]
+pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
+    known_body(db, function).filter(|place| place.component.is_empty())?;
+    let kinds = memory_kinds(db, function).as_ref()?;
+    with_code(db, function, callees(db, function), |code, around| {
+        written_memories(code, around, kinds, &|name, ty| written_by(db, function, name, ty))
+    })?
+}
+
+fn written_by(db: &dyn Db, caller: FunctionInput, name: GlobalName, ty: Type) -> Option<SpaceSet> {
+    let &callee = symbols(db, caller.module(db)).get(&name)?;
+    written_spaces(db, callee).filter(|_| callee.header(db).ty == ty)
+}
+
+/// Whether threads start in a function, and it is entered nowhere else. One that is called has other threads' stores before it, as any
+/// function.
+fn is_entered_by_launches(db: &dyn Db, function: FunctionInput) -> bool {
+    let architecture = target(db, function.module(db)).architecture();
+    let entry = calling_convention::entry(function.header(db).call_conv, architecture);
+    entry == Entry::Kernel && call_place(db, function).callers.is_empty()
+}
+
+/// By callee of those that cannot be named from outside of the module, and argument: whether what a function passes in all its calls is memory
+/// that nobody writes while the kernel runs.
+///
+/// *Reads* `header`, `body`, `mentions`, [`pointer_flow`], [`memory_kinds`], [`parameter_uses`] of the callees, [`unchanged_arguments`].
+/// *Changes when* an argument does not change any more, or comes to. *Cost* O(calls), once per root O(uses of pointers).
+#[salsa::tracked(returns(ref))]
+fn passed_unchanged(db: &dyn Db, function: FunctionInput) -> Vec<(FunctionInput, Vec<bool>)> {
+    let mut all: Vec<(FunctionInput, Vec<bool>)> = Vec::new();
+    let calls = closed_calls(db, function);
+    let Some(kinds) = memory_kinds(db, function).as_ref().filter(|_| !calls.is_empty()) else {
+        return all;
     };
-    Variable { uses, space: variable.address_space }
+    let writers = Around::new(db, function, None);
+    with_code(db, function, &[], |code, around| {
+        let architecture = around.target.architecture();
+        writers.with(|facts| {
+            let mut unchanged = Unchanged::new(code, architecture, facts);
+            for &(call, callee) in &calls {
+                let header = callee.header(db);
+                let is_known = code.body.call_info(call).function_type == header.ty;
+                let arguments = code.body.call_args(call).iter().zip(0..header.params.len() as u32);
+                let mut found: Vec<bool> = arguments
+                    .map(|(&argument, at)| {
+                        is_known && unchanged.of(argument, kinds.at(code.body, call, at)).is_none()
+                    })
+                    .collect();
+                found.resize(header.params.len(), false);
+                match all.iter_mut().find(|(of, _)| *of == callee) {
+                    None => all.push((callee, found)),
+                    Some((_, known)) => known.iter_mut().zip(found).for_each(|(k, f)| *k &= f),
+                }
+            }
+        });
+    });
+    all
+}
+
+/// By argument: whether all callers of a function are known, and pass memory that nobody writes while the kernel runs. None where nothing is.
+///
+/// *Reads* [`call_place`], [`passed_unchanged`] of the callers. *Changes when* one of them does. *Cost* O(callers).
+#[salsa::tracked(returns(ref))]
+pub fn unchanged_arguments(db: &dyn Db, function: FunctionInput) -> Option<Vec<bool>> {
+    let place = call_place(db, function);
+    let is_within_reach = place.is_closed && place.depth <= DEPTH && place.component.is_empty();
+    if !is_within_reach || place.callers.is_empty() {
+        return None;
+    }
+    let mut all = vec![true; function.header(db).params.len()];
+    for &caller in &place.callers {
+        match passed_unchanged(db, caller).iter().find(|(of, _)| *of == function) {
+            Some((_, passed)) => all.iter_mut().zip(passed).for_each(|(all, one)| *all &= one),
+            None => return None,
+        }
+    }
+    Some(all)
+}
+
+/// What [`Writers`] are made from.
+struct Around<'a> {
+    db: &'a dyn Db,
+    function: FunctionInput,
+    pointers: std::borrow::Cow<'a, PointerFlow>,
+    omitted: Option<Omitted>,
+}
+
+impl<'a> Around<'a> {
+    fn new(db: &'a dyn Db, function: FunctionInput, omitted: Option<Omitted>) -> Self {
+        let pointers = match omitted {
+            Some(Omitted::Slots) => {
+                std::borrow::Cow::Owned(pointer_flow_without(db, function, omitted))
+            }
+            _ => std::borrow::Cow::Borrowed(pointer_flow(db, function)),
+        };
+        Around { db, function, pointers, omitted }
+    }
+
+    fn with<R>(&self, run: impl FnOnce(Writers<'_>) -> R) -> R {
+        let (db, function) = (self.db, self.function);
+        let unchanged = |position: u32| {
+            let known = unchanged_arguments(db, function).as_ref();
+            known.is_some_and(|known| known.get(position as usize) == Some(&true))
+        };
+        run(Writers {
+            pointers: &self.pointers,
+            is_kernel: is_entered_by_launches(db, function),
+            variable: &|name| variable(db, function, name),
+            passed: &|name, ty, position| passed_use(db, function, name, ty, position),
+            is_unchanged_argument: &unchanged,
+            omitted: self.omitted,
+        })
+    }
 }
 
 /// Loads that somebody else than us promises to be of memory that never changes, sorted.
@@ -188,8 +318,9 @@ pub fn promised_loads(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
 
 /// Which loads of a function may take a cheaper way, and why the others may not; see [`phalanx_analysis::loads`]. None for a declaration.
 ///
-/// *Reads* [`divergence()`], [`memory_ssa`], [`pointer_flow`], [`promised_loads`], `header`, `flow`, `body`, graph facts, and of callees `summary` and
-/// [`parameter_uses`]; [`written_variables`] where a load of a variable is met that is not constant. *Changes when* a class or a reason does. *Cost* see there.
+/// *Reads* [`divergence()`], [`memory_ssa`], [`memory_kinds`], [`pointer_flow`], [`promised_loads`], `header`, `flow`, `body`, graph facts, and of
+/// callees `summary`, [`parameter_uses`] and [`written_spaces`]; [`written_variables`] where a load of a variable is met that is not constant,
+/// [`unchanged_arguments`] where one of an argument of a function that is no kernel is, [`starts_at_launch`]. *Changes when* a class or a reason does. *Cost* see there.
 #[salsa::tracked(returns(ref))]
 pub fn load_classes(db: &dyn Db, function: FunctionInput) -> Option<LoadClasses> {
     load_classes_without(db, function, None)
@@ -201,6 +332,17 @@ pub fn load_classes_without(
     function: FunctionInput,
     omitted: Option<Omitted>,
 ) -> Option<LoadClasses> {
+    let is_at_launch = starts_at_launch(db, function);
+    with_facts(db, function, (is_at_launch, omitted), loads::classify)
+}
+
+/// Gives what is known for the loads of a function, and whether it starts with memory as it was when the launch began.
+fn with_facts<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    (is_at_launch, omitted): (bool, Option<Omitted>),
+    run: impl FnOnce(Code<'_>, Surroundings<'_>, Facts<'_>) -> R,
+) -> Option<R> {
     let (cfg, dom) = (cfg(db, function).as_deref()?, dom_tree(db, function).as_deref()?);
     let cycles = cycles(db, function).as_deref()?;
     let divergence = divergence(db, function).as_ref()?;
@@ -209,27 +351,67 @@ pub fn load_classes_without(
     let by_number = |inst: &InstId| inst.into_raw().into_u32();
     let is_promised =
         |inst: InstId| promised.binary_search_by_key(&by_number(&inst), by_number).is_ok();
-    let variable = |name| variable(db, function, name);
-    let passed = |name, ty, position| passed_use(db, function, name, ty, position);
-    let architecture = target(db, function.module(db)).architecture();
-    let entry = calling_convention::entry(function.header(db).call_conv, architecture);
-    let facts = Facts {
-        cfg,
-        dom,
-        cycles,
-        divergence,
-        private,
-        pointers: pointer_flow(db, function),
-        // One that is called has other threads' stores before it, as any function.
-        is_kernel: entry == Entry::Kernel && call_place(db, function).callers.is_empty(),
-        is_promised: &is_promised,
-        variable: &variable,
-        passed: &passed,
-        omitted,
-    };
-    with_code(db, function, callees(db, function), |code, around| {
-        loads::classify(code, around, facts)
+    let kinds = memory_kinds(db, function).as_ref()?;
+    let written_by = |name, ty| written_by(db, function, name, ty);
+    Around::new(db, function, omitted).with(|writers| {
+        let facts = Facts {
+            cfg,
+            dom,
+            cycles,
+            divergence,
+            private,
+            kinds,
+            written_by: &written_by,
+            writers,
+            is_at_launch,
+            is_promised: &is_promised,
+        };
+        with_code(db, function, callees(db, function), |code, around| run(code, around, facts))
     })
+}
+
+/// Functions that cannot be named from outside of the module, before all of whose calls in a function a thread has written no device memory
+/// and sees nothing of what others wrote.
+///
+/// *Reads* [`starts_at_launch`], what [`load_classes`] does, `mentions`. *Changes when* a store, an acquire or a call does. *Cost* a walk per call.
+#[salsa::tracked(returns(ref))]
+fn called_at_launch(db: &dyn Db, function: FunctionInput) -> Vec<FunctionInput> {
+    let calls = closed_calls(db, function);
+    if calls.is_empty() || !starts_at_launch(db, function) {
+        return Vec::new();
+    }
+    let found = with_facts(db, function, (true, None), |code, around, facts| {
+        let clobbers = Clobbers::new(code, around, facts);
+        let late = calls.iter().filter(|(call, _)| {
+            code.body.block_of(*call).is_some()
+                && !clobbers.is_nothing_before(code, around, facts, *call)
+        });
+        let late: Vec<FunctionInput> = late.map(|(_, callee)| *callee).collect();
+        let mut found: Vec<FunctionInput> = Vec::new();
+        for (_, callee) in calls.iter().filter(|(_, callee)| !late.contains(callee)) {
+            if !found.contains(callee) {
+                found.push(*callee);
+            }
+        }
+        found
+    });
+    found.unwrap_or_default()
+}
+
+/// Whether device memory, as a thread sees it, is as it was when the launch began whenever a function is entered: launches enter it, or all
+/// its callers are known and call it before anything else happens.
+///
+/// *Reads* [`call_place`], [`called_at_launch`] of the callers. *Changes when* it does. *Cost* O(callers).
+#[salsa::tracked(returns(copy))]
+pub fn starts_at_launch(db: &dyn Db, function: FunctionInput) -> bool {
+    let place = call_place(db, function);
+    if is_entered_by_launches(db, function) {
+        return true;
+    }
+    let is_within_reach = place.is_closed && place.depth <= DEPTH && place.component.is_empty();
+    is_within_reach
+        && !place.callers.is_empty()
+        && place.callers.iter().all(|&caller| called_at_launch(db, caller).contains(&function))
 }
 
 /// Loads of a function that one thread may do for its wave, of memory that nobody writes while the kernel runs; in the order of blocks.

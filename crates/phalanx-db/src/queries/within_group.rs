@@ -1,20 +1,24 @@
-//! Queries on variance within a workgroup, on what barriers show, and on inactive lanes. Nothing else reads them.
+//! Queries on variance within a workgroup, on what stable loads and barriers show, and on inactive lanes. Nothing else reads them.
 
 use phalanx_analysis::{
     control,
     divergence::{Divergence, Rules, ValueTable, solve},
+    loads::Load,
     lower::{Definition, Numbering},
+    stable::{self, Assumptions},
     true_uniformity::{self, Known},
     variance::{BarrierModel, Variance, barrier_blocks, barriers},
 };
 use phalanx_graph::{BitSet, Node};
 use phalanx_ir::{InstId, Opcode, ValueKind};
 use phalanx_target::{AddressSpace, Scope, SourceSet, varying};
+use rustc_hash::FxHashMap;
 
 use super::facts::{
     NO_CALLEES, affect_map, divergence, flow_facts, is_kernel, launch_facts, target, with_code,
 };
 use super::graph::{cfg, cycles, postdom_tree};
+use super::{callees, load_classes, memory_kinds, starts_at_launch};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -47,21 +51,66 @@ pub fn invariant_branches(
     Some(barriers::invariant_branches(cfg, postdom, cycles, &blocks, model))
 }
 
-/// As [`divergence()`], where barriers are taken to be used rightly: the terminators of [`invariant_branches`] go one way in each
-/// workgroup. What is assumed is said of terminators only; their conditions are what they are.
+/// Loads that are stable in more than a wave, in order of their numbers, and what is left of [`SourceSet::OPAQUE_WAVE`]; see [`stable`].
 ///
-/// *Reads* [`affect_map`], [`invariant_branches`] and the graph facts. *Changes when* an instruction does. *Cost* as one
-/// [`divergence()`] from scratch.
+/// *Reads* [`load_classes`], [`starts_at_launch`], [`memory_kinds`], `header`, `flow`, `body`, `cfg`. *Changes when* an instruction does. *Cost* that of
+/// [`load_classes`].
+#[salsa::tracked(returns(ref))]
+pub fn stable_loads(
+    db: &dyn Db,
+    function: FunctionInput,
+    assumptions: Assumptions,
+) -> Vec<(InstId, SourceSet)> {
+    stable_loads_without(db, function, assumptions, None)
+}
+
+/// As [`stable_loads`], without one of the rules: for negative controls. Not a query.
+pub fn stable_loads_without(
+    db: &dyn Db,
+    function: FunctionInput,
+    assumptions: Assumptions,
+    omitted: Option<stable::Omitted>,
+) -> Vec<(InstId, SourceSet)> {
+    let Some(classes) = load_classes(db, function) else { return Vec::new() };
+    let is_stable = |load: &&Load| load.classes().next().is_some();
+    let mut all: FxHashMap<InstId, SourceSet> = classes
+        .loads()
+        .iter()
+        .filter(is_stable)
+        .map(|load| (load.inst, SourceSet::EMPTY))
+        .collect();
+    if starts_at_launch(db, function) || omitted == Some(stable::Omitted::Entry) {
+        let facts = cfg(db, function).as_deref().zip(memory_kinds(db, function).as_ref());
+        let found = facts.and_then(|facts| {
+            with_code(db, function, callees(db, function), |code, around| {
+                stable::race_free_loads(code, around, facts, assumptions, omitted)
+            })
+        });
+        for (load, left) in found.unwrap_or_default() {
+            all.entry(load).and_modify(|known| *known &= left).or_insert(left);
+        }
+    }
+    let mut all: Vec<(InstId, SourceSet)> = all.into_iter().collect();
+    all.sort_unstable_by_key(|(load, _)| load.into_raw().into_u32());
+    all
+}
+
+/// As [`divergence()`], for questions about more than a wave: [`stable_loads`] give one value to the threads that they are stable for. Where barriers
+/// are taken to be used rightly, the terminators of [`invariant_branches`] go one way in each workgroup; what is assumed is said of
+/// terminators only, their conditions are what they are.
+///
+/// *Reads* [`affect_map`], [`stable_loads`], [`invariant_branches`] and the graph facts. *Changes when* an instruction does. *Cost* as one
+/// [`divergence()`] from scratch, and what it reads.
 #[salsa::tracked(returns(ref))]
 pub fn assumed_divergence(
     db: &dyn Db,
     function: FunctionInput,
-    model: BarrierModel,
+    assumptions: Assumptions,
 ) -> Option<Divergence> {
-    if invariant_branches(db, function, model).as_ref()?.is_empty() {
+    let table = assumed_map(db, function, assumptions)?;
+    if Some(&table) == affect_map(db, function).as_ref() {
         return divergence(db, function).clone();
     }
-    let table = assumed_map(db, function, model)?;
     Some(solve(flow_facts(db, function)?, &table, Rules::Precise))
 }
 
@@ -69,11 +118,17 @@ pub fn assumed_divergence(
 pub(super) fn assumed_map(
     db: &dyn Db,
     function: FunctionInput,
-    model: BarrierModel,
+    assumptions: Assumptions,
 ) -> Option<ValueTable> {
-    let branches = invariant_branches(db, function, model).as_ref()?;
     let mut table = affect_map(db, function).clone()?;
-    branches.iter().for_each(|&branch| table.assume_uniform_in_group(branch));
+    let numbering = Numbering::new(function.header(db));
+    for &(load, left) in stable_loads(db, function, assumptions) {
+        table.narrow_wave(numbering.inst(load), left);
+    }
+    if let Some(model) = assumptions.barriers {
+        let branches = invariant_branches(db, function, model).as_ref()?;
+        branches.iter().for_each(|&branch| table.assume_uniform_in_group(branch));
+    }
     Some(table)
 }
 
@@ -84,10 +139,10 @@ pub(super) fn assumed_map(
 pub fn assumed_control_divergence(
     db: &dyn Db,
     function: FunctionInput,
-    model: BarrierModel,
+    assumptions: Assumptions,
 ) -> Option<Vec<SourceSet>> {
     let postdom = postdom_tree(db, function).as_deref()?;
-    let answer = assumed_divergence(db, function, model).as_ref()?;
+    let answer = assumed_divergence(db, function, assumptions).as_ref()?;
     Some(control::control_divergence(cfg(db, function).as_deref()?, postdom, answer.terminators()))
 }
 

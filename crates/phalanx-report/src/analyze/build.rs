@@ -6,7 +6,7 @@ use phalanx_analysis::{
     divergence::Divergence,
     lower::{Definition, Numbering},
     shape::access::{Pattern, Within},
-    variance::BarrierModel,
+    stable::Assumptions,
 };
 use phalanx_db::{Database, FunctionEntry, FunctionInput, ModuleInput, queries};
 use phalanx_graph::{CycleId, Cycles, Node};
@@ -74,14 +74,14 @@ pub fn report_module(db: &Database, module: ModuleInput, file: &str, scope: Scop
     }
 }
 
-/// The report of one function; none for a declaration. `source` is the text it was read from, for lines; `barriers` says whether barriers
-/// are taken to be used rightly.
+/// The report of one function; none for a declaration. `source` is the text it was read from, for lines; `assumed` says what programs
+/// are taken for where that is asked, and whether more than waves matter.
 pub fn report_function(
     db: &Database,
     entry: FunctionEntry,
     printer: &ModulePrinter<'_>,
     source: &[u8],
-    (scope, sections, barriers): (Scope, Sections, Option<BarrierModel>),
+    (scope, sections, assumed): (Scope, Sections, Option<Assumptions>),
 ) -> Option<FunctionReport> {
     let input = entry.input;
     let function = input.view(db);
@@ -91,11 +91,11 @@ pub fn report_function(
         function,
         numbering: Numbering::new(function.header),
         cycles: queries::cycles(db, input).as_ref()?,
-        divergence: match barriers {
+        divergence: match assumed {
             None => queries::divergence(db, input).as_ref()?,
-            Some(model) => queries::assumed_divergence(db, input, model).as_ref()?,
+            Some(assumptions) => queries::assumed_divergence(db, input, assumptions).as_ref()?,
         },
-        barriers,
+        assumed,
         varying: varying(scope, queries::launch_facts(db, input)),
         module: printer,
         printer: printer.function(function),
@@ -117,7 +117,7 @@ struct Builder<'a> {
     numbering: Numbering,
     cycles: &'a Cycles,
     divergence: &'a Divergence,
-    barriers: Option<BarrierModel>,
+    assumed: Option<Assumptions>,
     varying: SourceSet,
     module: &'a ModulePrinter<'a>,
     printer: FunctionPrinter<'a>,
@@ -289,9 +289,11 @@ impl Builder<'_> {
     }
 
     fn blocks(&self) -> Vec<BlockReport> {
-        let control = match self.barriers {
+        let control = match self.assumed {
             None => queries::control_divergence(self.db, self.input),
-            Some(model) => queries::assumed_control_divergence(self.db, self.input, model),
+            Some(assumptions) => {
+                queries::assumed_control_divergence(self.db, self.input, assumptions)
+            }
         };
         let Some(control) = control else { return Vec::new() };
         let order = self.function.flow.order().iter();

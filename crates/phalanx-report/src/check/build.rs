@@ -3,6 +3,7 @@
 use phalanx_analysis::{
     check::{Finding, Rule, spaces::Lead},
     explain::{Cause, Link},
+    loads::Refusal,
 };
 use phalanx_db::{
     Database, FunctionInput,
@@ -141,6 +142,9 @@ impl<'a> Checker<'a> {
     }
 
     fn reasons(&self, finding: &Finding) -> Vec<Reason> {
+        if let Some(refusal) = finding.refusal {
+            return self.obstacle(finding, refusal);
+        }
         let mut reasons = Vec::new();
         if let Some(other) = finding.other {
             let message = match finding.leads.is_empty() {
@@ -194,6 +198,27 @@ impl<'a> Checker<'a> {
                 reasons.push(Reason { kind, message: step.sentence, plain: None, location });
             }
         }
+    }
+
+    /// What keeps a load from a cheaper way.
+    fn obstacle(&self, finding: &Finding, refusal: Refusal) -> Vec<Reason> {
+        let place = refusal.culprit().unwrap_or(finding.inst);
+        let because = |message: String, place| Reason {
+            kind: "because",
+            message,
+            plain: None,
+            location: self.location(place),
+        };
+        let mut reasons = vec![because(self.explainer.refusal(refusal), place)];
+        if let (Some(store), Refusal::Aliased(_)) = (finding.other, refusal) {
+            reasons
+                .push(because("this may store there, through another pointer".to_owned(), store));
+        }
+        if matches!(refusal, Refusal::Divergent(_)) {
+            let subject = Subject::Use { user: finding.inst, operand: 0 };
+            reasons.extend(self.chain(subject, finding));
+        }
+        reasons
     }
 
     /// The chain of causes, from a subject to a source of the finding.

@@ -32,6 +32,8 @@ pages! {
     ContradictedCast "PHX031",
     EscapingPrivate "PHX032",
     MixedSpaces "PHX033",
+    CoherentLoad "PHX040",
+    LaneByLaneLoad "PHX041",
 }
 
 /// The page of the rule with a code or a name.

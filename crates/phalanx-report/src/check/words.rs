@@ -2,6 +2,7 @@
 
 use phalanx_analysis::{
     check::{AccessCost, CountFault, Finding, Geometry, Level, Rule, WaveCost, Witness},
+    loads::Refusal,
     spaces::SpaceSet,
 };
 use phalanx_target::{
@@ -109,6 +110,8 @@ pub(super) fn message(finding: &Finding, what: &What) -> String {
             Level::Error => format!("{what} may lead to {}", led(finding, 0)),
             _ => format!("nothing is known of where {what} leads"),
         },
+        Rule::CoherentLoad => "nothing here writes this memory, but it may be written".to_owned(),
+        Rule::LaneByLaneLoad => "each lane loads what is one for the wave".to_owned(),
     }
 }
 
@@ -159,6 +162,8 @@ pub(super) fn label(finding: &Finding, what: &What) -> String {
         },
         Rule::EscapingPrivate => "in the hands of another thread it leads elsewhere",
         Rule::MixedSpaces => "no single space has all of it",
+        Rule::CoherentLoad => "no `ld.global.nc`",
+        Rule::LaneByLaneLoad => "no `s_load`",
     }
     .to_owned()
 }
@@ -244,6 +249,7 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         Rule::MixedSpaces => {
             "make a copy of the code for each space, or let the pointer come from one of them"
         }
+        Rule::CoherentLoad | Rule::LaneByLaneLoad => finding.refusal.map_or("", unblock),
         Rule::DivergentGroupOperation | Rule::UnstatedLaunch | Rule::GroupChanged => "",
     };
     let mut help: Vec<String> = Vec::new();
@@ -260,6 +266,23 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         help.push(format!("{what} {}", safe.join(", or ")));
     }
     help
+}
+
+/// What takes an obstacle away.
+fn unblock(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::Aliased(_) => {
+            "if no other pointer of the launch leads to what is written, declare it `const ... *__restrict__`"
+        }
+        Refusal::Escapes { .. } => "do not store the pointer, or pass it to code that is not known",
+        Refusal::Visible(_) => "make the variable `static`, or `__constant__`",
+        Refusal::Clobbered(_) | Refusal::Acquire(_) => {
+            "load it before that and keep the value, or declare the argument `const ... restrict` if nothing is written there"
+        }
+        Refusal::Misaligned { .. } => "align the address to four bytes",
+        Refusal::Divergent(_) => "compute the address from what all lanes share, or broadcast it",
+        _ => "",
+    }
 }
 
 fn geometry(geometry: &Geometry) -> String {

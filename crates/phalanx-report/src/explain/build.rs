@@ -6,7 +6,7 @@ use phalanx_analysis::{
     explain::{Cause, Fact, Link, Separation},
     loads::{LoadClass, Refusal},
     lower::{Definition, MemoryVersion, Numbering, VersionBy},
-    variance::BarrierModel,
+    stable::Assumptions,
 };
 use phalanx_db::{
     Database, FunctionInput,
@@ -39,7 +39,7 @@ pub struct Explainer<'a> {
     printer: FunctionPrinter<'a>,
     lines: Lines<'a>,
     source: &'a [u8],
-    barriers: Option<BarrierModel>,
+    assumed: Option<Assumptions>,
 }
 
 impl<'a> Explainer<'a> {
@@ -60,14 +60,14 @@ impl<'a> Explainer<'a> {
             printer: printer.function(function),
             lines: Lines::new(db, input, source),
             source,
-            barriers: None,
+            assumed: None,
         }
     }
 
-    /// The same, where barriers are taken to be used rightly: branches that decide about one are uniform in each workgroup.
+    /// The same, of what diverges where programs are taken for something: see [`queries::assumed_divergence`].
     #[must_use]
-    pub fn assuming_barriers(self, barriers: Option<BarrierModel>) -> Self {
-        Explainer { barriers, ..self }
+    pub fn assuming(self, assumed: Option<Assumptions>) -> Self {
+        Explainer { assumed, ..self }
     }
 
     /// For another function of the module.
@@ -169,6 +169,13 @@ impl<'a> Explainer<'a> {
         })
     }
 
+    /// Why a load takes no cheaper way, as a sentence.
+    pub(crate) fn refusal(&self, refusal: Refusal) -> String {
+        let (db, input) = (self.db, self.input);
+        let (module, printer, lines) = (self.module, &self.printer, &self.lines);
+        Words { db, input, module, printer, lines }.sentence(refusal)
+    }
+
     pub(crate) fn name(&self, value: Value) -> String {
         self.operand(value)
     }
@@ -202,7 +209,7 @@ impl<'a> Explainer<'a> {
             self.input,
             subject,
             self.varying(scope),
-            self.barriers,
+            self.assumed,
         );
         let (what, kind) = match subject {
             Subject::Value(value) => (self.operand(value), "value"),
@@ -233,9 +240,11 @@ impl<'a> Explainer<'a> {
     }
 
     fn divergence(&self) -> Option<&'a Divergence> {
-        match self.barriers {
+        match self.assumed {
             None => queries::divergence(self.db, self.input).as_ref(),
-            Some(model) => queries::assumed_divergence(self.db, self.input, model).as_ref(),
+            Some(assumptions) => {
+                queries::assumed_divergence(self.db, self.input, assumptions).as_ref()
+            }
         }
     }
 
@@ -246,10 +255,11 @@ impl<'a> Explainer<'a> {
             Fact::Use(value, user) => facts.at_use(value, user),
             Fact::Terminator(block) => facts.terminator(block),
             Fact::Block(block) => {
-                let control = match self.barriers {
+                let control = match self.assumed {
                     None => queries::control_divergence(self.db, self.input).as_ref(),
-                    Some(model) => {
-                        queries::assumed_control_divergence(self.db, self.input, model).as_ref()
+                    Some(assumptions) => {
+                        queries::assumed_control_divergence(self.db, self.input, assumptions)
+                            .as_ref()
                     }
                 };
                 control.map_or(SourceSet::ALL, |control| control[block.index()])

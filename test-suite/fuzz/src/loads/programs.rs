@@ -18,6 +18,7 @@ pub fn random_text(seed: u64) -> String {
     // What pointers of the kernel look like: generic ones only where the host passes such.
     let pointer = if is_amdgcn || rng.random_bool(0.5) { "ptr addrspace(1)" } else { "ptr" };
     let is_silent = rng.random_bool(0.2);
+    let has_mixed_notes = rng.random_bool(0.3);
     let mut make = Make {
         is_silent,
         rng,
@@ -26,6 +27,9 @@ pub fn random_text(seed: u64) -> String {
         out: String::new(),
         ints: vec!["%n".into(), "%x".into(), "%y".into(), "3".into()],
         pointers: ["%r", "%w", "%q", "%a", "%b"].map(|name| (name.to_owned(), name != "%r")).into(),
+        slots: Vec::new(),
+        entry: String::new(),
+        has_mixed_notes,
         next: 0,
         block: "entry".into(),
     };
@@ -40,6 +44,9 @@ pub fn random_text(seed: u64) -> String {
     make.finish()
 }
 
+/// Functions that read, each with callers of its own.
+const READERS: u32 = 4;
+
 struct Make {
     rng: SmallRng,
     pointer: &'static str,
@@ -51,6 +58,12 @@ struct Make {
     ints: Vec<String>,
     /// Pointers, and whether something may be stored there.
     pointers: Vec<(String, bool)>,
+    /// Private slots with a pointer, and whether something may be stored there.
+    slots: Vec<(String, bool)>,
+    /// What stands at the start of the kernel.
+    entry: String,
+    /// Global memory, too, is passed to the function that otherwise stores in that of the workgroup.
+    has_mixed_notes: bool,
     next: u32,
     /// The block that is being filled.
     block: String,
@@ -108,7 +121,7 @@ impl Make {
 
     fn statement(&mut self, depth: u32, meets: bool) {
         let pointer = self.pointer;
-        match self.rng.random_range(0..22u32) {
+        match self.rng.random_range(0..33u32) {
             7..10 | 12 | 15 if self.is_silent => self.load(),
             0..7 => self.load(),
             7..10 => {
@@ -148,7 +161,8 @@ impl Make {
             }
             14 => {
                 let ((base, _), number) = (self.some_pointer(false), self.fresh());
-                self.line(&format!("%v{number} = call i32 @reads({pointer} {base})"));
+                let which = self.rng.random_range(0..READERS);
+                self.line(&format!("%v{number} = call i32 @reads{which}({pointer} {base})"));
                 self.ints.push(format!("%v{number}"));
             }
             15 => {
@@ -169,8 +183,122 @@ impl Make {
                 ));
                 self.pointers.push((format!("%e{number}"), is_written));
             }
+            22..24 => self.slot(),
+            24..27 if !self.slots.is_empty() => self.use_slot(),
+            27 | 28 => self.note(),
+            29 => self.odd_load(),
+            30 => self.tile(),
             _ => self.load(),
         }
+    }
+
+    /// A private slot, with a pointer in it.
+    fn slot(&mut self) {
+        let ((base, is_written), number) = (self.some_pointer(false), self.fresh());
+        let (pointer, space, slot) = (self.pointer, self.slots(), self.slot_type());
+        let _ = writeln!(self.entry, "  %z{number} = alloca {pointer}{space}");
+        self.line(&format!("store {pointer} {base}, {slot} %z{number}"));
+        self.slots.push((format!("%z{number}"), is_written));
+    }
+
+    fn use_slot(&mut self) {
+        let (name, is_written) = self.slots[self.rng.random_range(0..self.slots.len())].clone();
+        let (pointer, space, slot, number) =
+            (self.pointer, self.slots(), self.slot_type(), self.fresh());
+        match self.rng.random_range(0..10u32) {
+            // Another pointer, which may be treated likewise.
+            0 | 1 => {
+                let (base, _) = self.some_pointer(is_written);
+                self.line(&format!("store {pointer} {base}, {slot} {name}"));
+            }
+            2 => {
+                self.line(&format!("%g{number} = load i64, {slot} {name}"));
+                self.line(&format!("%k{number} = inttoptr i64 %g{number} to {pointer}"));
+                self.pointers.push((format!("%k{number}"), is_written));
+            }
+            3 => {
+                let _ = writeln!(self.entry, "  %z{number} = alloca {pointer}{space}");
+                let p = if self.is_amdgcn { "p5.p5" } else { "p0.p0" };
+                self.line(&format!(
+                    "call void @llvm.memcpy.{p}.i64({slot} %z{number}, {slot} {name}, i64 8, i1 false)"
+                ));
+                self.slots.push((format!("%z{number}"), is_written));
+            }
+            4 | 5 if is_written && !self.is_silent => {
+                let value = self.int();
+                self.line(&format!(
+                    "call void @through({slot} captures(none) {name}, i32 {value})"
+                ));
+            }
+            6 => {
+                self.line(&format!("%k{number} = load volatile {pointer}, {slot} {name}"));
+                self.pointers.push((format!("%k{number}"), is_written));
+            }
+            _ => {
+                self.line(&format!("%k{number} = load {pointer}, {slot} {name}"));
+                self.pointers.push((format!("%k{number}"), is_written));
+            }
+        }
+    }
+
+    /// A store by a generic pointer, as a rule to memory of the workgroup.
+    fn note(&mut self) {
+        const SHARED: &str = "addrspacecast (ptr addrspace(3) @local to ptr)";
+        let value = self.int();
+        if self.has_mixed_notes && !self.is_silent {
+            let ((base, _), number) = (self.some_pointer(true), self.fresh());
+            let cast = match self.pointer {
+                "ptr" => format!("select i1 true, ptr {base}, ptr {base}"),
+                pointer => format!("addrspacecast {pointer} {base} to ptr"),
+            };
+            self.line(&format!("%n{number} = {cast}"));
+            self.line(&format!("call void @notes(ptr %n{number}, i32 {value})"));
+        } else if self.rng.random_bool(0.5) {
+            self.line(&format!("call void @notes(ptr {SHARED}, i32 {value})"));
+        } else {
+            self.line(&format!("store i32 {value}, ptr {SHARED}"));
+        }
+    }
+
+    /// Memory of the workgroup: each thread stores its part, or one part is read.
+    fn tile(&mut self) {
+        let (number, value) = (self.fresh(), self.int());
+        let at = |index: &str| {
+            format!("%p{number} = getelementptr i32, ptr addrspace(3) @local, i32 {index}")
+        };
+        if self.rng.random_bool(0.4) && !self.is_silent {
+            self.line(&at("%x"));
+            self.line(&format!("store i32 {value}, ptr addrspace(3) %p{number}"));
+        } else {
+            let index = self.rng.random_range(0..4u32).to_string();
+            self.line(&at(&index));
+            self.line(&format!("%v{number} = load i32, ptr addrspace(3) %p{number}"));
+            self.ints.push(format!("%v{number}"));
+        }
+    }
+
+    /// A load of another size, or at an address that is aligned to less.
+    fn odd_load(&mut self) {
+        let (base, _) = self.some_pointer(false);
+        let (number, pointer) = (self.fresh(), self.pointer);
+        let (step, align) =
+            [(0, 4), (8, 4), (1, 1), (2, 2), (6, 2), (4, 4)][self.rng.random_range(0..6)];
+        let bytes = [1u32, 2, 4, 8][self.rng.random_range(0..4)];
+        let bits = 8 * bytes;
+        self.line(&format!("%o{number} = getelementptr i8, {pointer} {base}, i32 {step}"));
+        let align = align.min(bytes);
+        self.line(&format!("%w{number} = load i{bits}, {pointer} %o{number}, align {align}"));
+        let cast = match bits.cmp(&32) {
+            std::cmp::Ordering::Less => "zext",
+            std::cmp::Ordering::Equal => "bitcast",
+            std::cmp::Ordering::Greater => "trunc",
+        };
+        self.line(&format!("%v{number} = {cast} i{bits} %w{number} to i32"));
+        self.ints.push(format!("%v{number}"));
+    }
+
+    const fn slot_type(&self) -> &'static str {
+        if self.is_amdgcn { "ptr addrspace(5)" } else { "ptr" }
     }
 
     fn load(&mut self) {
@@ -185,7 +313,7 @@ impl Make {
         let ((base, is_written), number, pointer) =
             (self.some_pointer(true), self.fresh(), self.pointer);
         self.line(&format!("%h{number} = alloca {pointer}{}", self.slots()));
-        let slot = if self.is_amdgcn { "ptr addrspace(5)" } else { "ptr" };
+        let slot = self.slot_type();
         self.line(&format!("store {pointer} {base}, {slot} %h{number}"));
         self.line(&format!("%k{number} = load {pointer}, {slot} %h{number}"));
         self.pointers.push((format!("%k{number}"), is_written));
@@ -207,10 +335,11 @@ impl Make {
         let (then, end) = (format!("then{number}"), format!("end{number}"));
         self.line(&format!("br i1 {condition}, label %{then}, label %{end}"));
         self.label(then);
-        let known = (self.ints.len(), self.pointers.len());
+        let known = (self.ints.len(), self.pointers.len(), self.slots.len());
         self.statements(depth + 1, false);
         self.ints.truncate(known.0);
         self.pointers.truncate(known.1);
+        self.slots.truncate(known.2);
         self.line(&format!("br label %{end}"));
         self.label(end);
     }
@@ -224,7 +353,7 @@ impl Make {
         self.line(&format!("%few{number} = and i32 {rounds}, 3"));
         self.line(&format!("br label %loop{number}"));
         self.label(format!("loop{number}"));
-        let known = (self.ints.len(), self.pointers.len());
+        let known = (self.ints.len(), self.pointers.len(), self.slots.len());
         // The latch is named beforehand: the body ends there.
         self.line(&format!(
             "%i{number} = phi i32 [ 0, %{before} ], [ %j{number}, %latch{number} ]"
@@ -243,6 +372,7 @@ impl Make {
         self.line(&format!("br i1 %d{number}, label %loop{number}, label %out{number}"));
         self.ints.truncate(known.0);
         self.pointers.truncate(known.1);
+        self.slots.truncate(known.2);
         self.label(format!("out{number}"));
     }
 
@@ -271,15 +401,31 @@ impl Make {
             ),
         };
         let words = "[256 x i32]";
+        let slot = self.slot_type();
+        let mut readers = String::new();
+        for which in 0..READERS {
+            let _ = write!(
+                readers,
+                "define internal i32 @reads{which}({pointer} %p) {{\n  %v = load i32, {pointer} %p\n  ret i32 %v\n}}\n"
+            );
+        }
         format!(
             "{head}
 @table = internal addrspace(1) constant {words} zeroinitializer
 @quiet = internal addrspace(1) global {words} zeroinitializer
 @loud = internal addrspace(1) global {words} zeroinitializer
 @seen = addrspace(1) global {words} zeroinitializer
-define internal i32 @reads({pointer} %p) {{
-  %v = load i32, {pointer} %p
-  ret i32 %v
+@local = internal addrspace(3) global {words} undef
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memcpy.p5.p5.i64(ptr addrspace(5), ptr addrspace(5), i64, i1)
+{readers}define internal void @notes(ptr %p, i32 %v) {{
+  store i32 %v, ptr %p
+  ret void
+}}
+define internal void @through({slot} %s, i32 %v) {{
+  %p = load {pointer}, {slot} %s
+  store i32 %v, {pointer} %p
+  ret void
 }}
 define internal void @writes({pointer} %p, i32 %v) {{
   store i32 %v, {pointer} %p
@@ -296,12 +442,12 @@ define internal void @meets() {{
 }}
 define {kernel} void @f({pointer} noalias readonly %r, {pointer} noalias %w, {pointer} noalias %q, {pointer} %a, {pointer} %b, i32 %n) {{
 entry:
-  %x = call i32 {index}
+{}  %x = call i32 {index}
   %y = {group}
 {}  ret void
 }}
 ",
-            self.out
+            self.entry, self.out
         )
     }
 }

@@ -79,6 +79,16 @@ impl Watch {
         let Some(claim) = self.claims.get_mut(&place) else { return };
         claim.executed = true;
         let (scalar, ldu) = (claim.load.is(LoadClass::Scalar), claim.load.is(LoadClass::Ldu));
+        let is_claimed = scalar || ldu || claim.load.is(LoadClass::NonCoherent);
+        if is_claimed && access.region != Region::Global {
+            claim.wrong = Some("it reads no device memory");
+        }
+        if scalar && (access.size < 4 || !access.address.is_multiple_of(4)) {
+            claim.wrong = Some("it reads no whole word");
+        }
+        if ldu && !access.address.is_multiple_of(access.size) {
+            claim.wrong = Some("its address is not aligned to its size");
+        }
         if scalar || ldu {
             let key = (at.function, at.inst, at.key, group(&at, 0));
             if *self.first.entry(key).or_insert(access.address) != access.address {
@@ -124,11 +134,12 @@ impl Observer for Watch {
     }
 
     fn access(&mut self, at: Moment<'_>, access: &Access) {
-        if access.region == Region::Global {
-            match access.kind {
-                AccessKind::Load => self.load(at, access),
-                AccessKind::Store | AccessKind::Modify => self.store(at, access),
+        match access.kind {
+            AccessKind::Load => self.load(at, access),
+            AccessKind::Store | AccessKind::Modify if access.region == Region::Global => {
+                self.store(at, access);
             }
+            AccessKind::Store | AccessKind::Modify => {}
         }
         self.races.access(at, access);
     }

@@ -1,0 +1,88 @@
+//! Which memories a function may write, with all that it calls.
+//!
+//! The union over its stores of what their addresses may lead to ([`MemoryKinds`]), and of what is known of its callees. A barrier and a
+//! fence write nothing themselves; what they make visible is an [`order`](crate::memory::order) of its own. O(instructions).
+
+use phalanx_ir::{
+    GlobalName, InstId, Opcode, Type, TypeKind, attributes::MemoryLocation, constant::ConstKind,
+};
+use phalanx_target::intrinsics::lookup;
+
+use crate::lower::{Code, Surroundings};
+use crate::memory::{effects::call_effects, value_type};
+use crate::spaces::{MemoryKinds, SpaceSet};
+
+/// What a function that is called with a type may write; none if that is not known.
+pub type WrittenBy<'a> = &'a dyn Fn(GlobalName, Type) -> Option<SpaceSet>;
+
+/// The memories that a function may write; none if something that it does is not known.
+#[must_use]
+pub fn written_memories(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    kinds: &MemoryKinds,
+    callee: WrittenBy<'_>,
+) -> Option<SpaceSet> {
+    let mut all = SpaceSet::EMPTY;
+    for &block in code.flow.order() {
+        for inst in code.body.block_insts(block) {
+            let opcode = code.body.inst(inst).opcode;
+            all |= match opcode {
+                Opcode::Store => kinds.at(code.body, inst, 1).memories(),
+                Opcode::AtomicRmw | Opcode::CmpXchg => kinds.at(code.body, inst, 0).memories(),
+                Opcode::VaArg | Opcode::CatchPad | Opcode::CatchRet => return None,
+                opcode if opcode.is_call() => of_call(code, around, kinds, callee, inst)?,
+                _ => SpaceSet::EMPTY,
+            };
+        }
+    }
+    Some(all)
+}
+
+/// What a call may write; none if that is not known.
+pub(super) fn of_call(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    kinds: &MemoryKinds,
+    callee: WrittenBy<'_>,
+    call: InstId,
+) -> Option<SpaceSet> {
+    let Code { context, body, .. } = code;
+    let info = body.call_info(call);
+    let effects = call_effects(code, around, call);
+    if effects.only_reads() {
+        return Some(SpaceSet::EMPTY);
+    }
+    let name = body.const_callee(call).and_then(|callee| match context.const_data(callee).kind {
+        ConstKind::Global(name) => Some(name),
+        _ => None,
+    });
+    let text = name.and_then(GlobalName::symbol).map(|symbol| context.bytes(symbol));
+    let intrinsic = text.and_then(|text| std::str::from_utf8(text).ok()).and_then(lookup);
+    if intrinsic.is_some_and(|intrinsic| intrinsic.info.barrier.is_some()) {
+        return Some(SpaceSet::EMPTY);
+    }
+    if let Some(name) = name
+        && info.bundles.is_empty()
+        && let Some(written) = callee(name, info.function_type)
+    {
+        return Some(written);
+    }
+    let is_through_arguments = MemoryLocation::ALL.iter().all(|&at| {
+        matches!(at, MemoryLocation::ArgMem | MemoryLocation::InaccessibleMem)
+            || !effects.access(at).writes()
+    });
+    if !is_through_arguments || !info.bundles.is_empty() {
+        return None;
+    }
+    let is_address = |position: &usize| {
+        let ty = value_type(code, body.call_args(call)[*position]);
+        ty.is_some_and(|ty| match context.type_kind(ty) {
+            TypeKind::Vector { elem, .. } => context.type_kind(*elem).address_space().is_some(),
+            kind => kind.address_space().is_some(),
+        })
+    };
+    let positions = (0..body.call_args(call).len()).filter(is_address);
+    let of = |position: usize| kinds.at(body, call, position as u32).memories();
+    Some(positions.map(of).fold(SpaceSet::EMPTY, SpaceSet::or))
+}
