@@ -24,7 +24,7 @@
 //! What is not followed: changes of control flow, of private objects and what is done with them, functions that test addresses, the first or
 //! last integer that becomes a pointer. These are found anew.
 //!
-//! **Complexity.** O(changed instructions, and nodes whose sets are others, with their users), each a few hash look-ups and evaluations.
+//! **Complexity.** O(changed instructions, and nodes whose sets are others, with those who read them), each a few hash look-ups and evaluations.
 
 use phalanx_graph::{Cfg, Dfs, DomTree, Node};
 use phalanx_ir::{Const, InstId, Opcode, Value, flow::node_of};
@@ -103,6 +103,7 @@ pub struct RetainedKinds {
     /// Position of each block in reverse postorder.
     rank: Vec<u32>,
     extras: Extras,
+    /// On which ways constant variables are read.
     tables: Tables,
     /// Instructions that make pointers of integers.
     casts: FxHashSet<InstId>,
