@@ -49,9 +49,13 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Fixture {
+        Fixture::of(MODULE)
+    }
+
+    fn of(text: &str) -> Fixture {
         let mut db = Database::with_event_log();
         let context = Arc::new(Context::new());
-        let parsed = phalanx_llvm::parse_module(Arc::clone(&context), MODULE.as_bytes())
+        let parsed = phalanx_llvm::parse_module(Arc::clone(&context), text.as_bytes())
             .unwrap_or_else(|e| panic!("{e:?}"));
         let module = db.load(parsed.module, Some(parsed.source_map), TargetOverrides::default());
         Fixture { db, context, module }
@@ -142,4 +146,70 @@ fn a_comment_checks_nothing() {
             found: nothing
             ran: nothing"#]],
     );
+}
+
+/// Threads that are counted are all threads only if they are as many, and nobody else is counted with them.
+#[test]
+fn barriers_of_some_threads_are_told_from_those_of_all() {
+    let kernel = |name: &str, size: u32, count: u32, besides: &str| {
+        format!(
+            "define ptx_kernel void @{name}() \"nvvm.reqntid\"=\"{size}\" {{
+             entry:
+               %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+               %few = icmp ult i32 %id, 48
+               {besides}
+               br i1 %few, label %then, label %exit
+             then:
+               call void @llvm.nvvm.barrier.cta.sync.count(i32 1, i32 {count})
+               br label %exit
+             exit:
+               ret void
+             }}\n"
+        )
+    };
+    let mut text = String::from(
+        "target triple = \"nvptx64-nvidia-cuda\"
+         declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+         declare void @llvm.nvvm.barrier.cta.sync.count(i32, i32)
+         declare void @may_count()\n",
+    );
+    text.push_str(&kernel("all", 64, 64, ""));
+    text.push_str(&kernel("half", 128, 64, ""));
+    text.push_str(&kernel("with_others", 64, 64, "call void @may_count()"));
+    expect!["PHX003 in all"].assert_eq(&Fixture::of(&text).check());
+}
+
+/// The cluster's is for all of its workgroups, a named one for those that have joined.
+#[test]
+fn amd_barriers_are_told_apart_by_their_numbers() {
+    let kernel = |name: &str, number: i32| {
+        format!(
+            "define amdgpu_kernel void @{name}() {{
+             entry:
+               %group = call i32 @llvm.amdgcn.workgroup.id.x()
+               %first = icmp eq i32 %group, 0
+               br i1 %first, label %then, label %exit
+             then:
+               call void @llvm.amdgcn.s.barrier.signal(i32 {number})
+               br label %exit
+             exit:
+               call void @llvm.amdgcn.s.barrier.wait(i16 {number})
+               ret void
+             }}\n"
+        )
+    };
+    let mut text = String::from(
+        "target triple = \"amdgcn-amd-amdhsa\"
+         declare i32 @llvm.amdgcn.workgroup.id.x()
+         declare void @llvm.amdgcn.s.barrier.signal(i32)
+         declare void @llvm.amdgcn.s.barrier.wait(i16)\n",
+    );
+    for (name, number) in [("workgroup", -1), ("cluster", -3), ("named", 1)] {
+        text.push_str(&kernel(name, number));
+    }
+    expect![[r#"
+        PHX009 in workgroup
+        PHX001 in cluster
+        PHX009 in cluster"#]]
+    .assert_eq(&Fixture::of(&text).check());
 }

@@ -1,9 +1,7 @@
 //! Edits through the database: exactly what may run, runs.
-#![allow(clippy::disallowed_methods, reason = "a test reads the documentation")]
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
     sync::Arc,
 };
 
@@ -13,6 +11,7 @@ use phalanx_ir::{
     inst::InstFlags,
 };
 use phalanx_target::LaunchStatement;
+use phalanx_testing::files::check_table;
 
 /// A small function, a large one and one that nobody edits.
 fn text() -> String {
@@ -217,16 +216,8 @@ fn the_table_in_the_documentation_is_what_happens() {
         assert!(!small.contains("of another") && !large.contains("of another"), "{kind}");
         table.push_str(&format!("| {kind} | {small} | {large} |\n"));
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/queries.md");
-    let page = std::fs::read_to_string(&path).expect("the page is there");
-    let start = page.find("| edit |").expect("the page has the table");
-    let end = page[start..].find("\n\n").map_or(page.len(), |end| start + end + 1);
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        let page = format!("{}{table}{}", &page[..start], &page[end..]);
-        std::fs::write(&path, page).expect("the page can be written");
-    } else {
-        assert_eq!(&page[start..end], table, "run with UPDATE_EXPECT=1 to update docs/queries.md");
-    }
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
+    check_table(page, "| edit |", &table);
 }
 
 #[test]

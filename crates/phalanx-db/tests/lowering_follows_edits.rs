@@ -533,7 +533,6 @@ fn neighbours_are_lowered_again() {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the kernels are files")]
 fn kernels() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../test-suite/ll");
     let mut files: Vec<_> = std::fs::read_dir(folder)
@@ -544,8 +543,7 @@ fn kernels() {
     files.sort();
     let mut repaired = 0;
     for (seed, path) in files.iter().enumerate() {
-        let text = std::fs::read(path).expect("readable");
-        repaired += check_text(&text, seed as u64, 30);
+        repaired += check_text(&phalanx_testing::files::bytes(path), seed as u64, 30);
     }
     assert!(repaired > 1000, "{repaired}");
 }

@@ -1,12 +1,12 @@
 //! Which edit runs which query about memory spaces again, and that a repaired answer is the one from scratch.
-#![allow(clippy::disallowed_methods, reason = "a test reads the documentation")]
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use phalanx_db::{Database, Did, FunctionInput, ModuleInput, TargetOverrides, queries};
 use phalanx_ir::{
     BuildError, Context, InstBuilder, InstId, Opcode, Type, Value, edit::Transaction,
 };
+use phalanx_testing::files::check_table;
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 
 /// A kernel that passes an address to a function, which returns it; `long` instructions between.
@@ -198,16 +198,8 @@ fn the_table_in_the_documentation_is_what_happens() {
         };
         table.push_str(&format!("| {kind} | {} | {} |\n", after(1), after(400)));
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/queries.md");
-    let page = std::fs::read_to_string(&path).expect("the page is there");
-    let start = page.find("| edited in a kernel |").expect("the page has the table");
-    let end = page[start..].find("\n\n").map_or(page.len(), |end| start + end + 1);
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        let page = format!("{}{table}{}", &page[..start], &page[end..]);
-        std::fs::write(&path, page).expect("the page can be written");
-    } else {
-        assert_eq!(&page[start..end], table, "run with UPDATE_EXPECT=1 to update docs/queries.md");
-    }
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
+    check_table(page, "| edited in a kernel |", &table);
 }
 
 #[test]
@@ -224,6 +216,72 @@ fn large_functions_are_repaired() {
     assert_eq!(after.repaired, before.repaired + 3);
     assert_eq!(after.solved, before.solved);
     assert!(after.visited - before.visited < 30, "{after:?}");
+}
+
+/// What is changed is read further down, and no set in between becomes another one.
+#[test]
+fn members_and_tables_are_read_from_afar() {
+    let text = text(400)
+        .replace(
+            "define internal ptr @leaf",
+            "@table = internal addrspace(4) constant [2 x ptr] [
+               ptr addrspacecast (ptr addrspace(3) @lds to ptr),
+               ptr addrspacecast (ptr addrspace(1) @dev to ptr)]
+             define internal ptr @leaf",
+        )
+        .replace("@kernel(ptr %out, i32 %n)", "@kernel(ptr %out, i32 %n, i1 %c)")
+        .replace(
+            "  %v0 = ",
+            "  %row = getelementptr [2 x ptr], ptr addrspace(4) @table, i32 0, i32 0
+               %either = select i1 %c, ptr addrspace(4) %row, ptr addrspace(4) @table
+               %entry.of = getelementptr ptr, ptr addrspace(4) %row, i32 0
+               %loaded = load ptr, ptr addrspace(4) %entry.of
+               %below = getelementptr inbounds i32, ptr %loaded, i32 %n
+               %w = insertvalue { ptr, ptr, ptr } poison, ptr %s, 0
+               %x = insertvalue { ptr, ptr, ptr } %w, ptr %g, 1
+               %y = insertvalue { ptr, ptr, ptr } %x, ptr %s, 2
+               %first = extractvalue { ptr, ptr, ptr } %y, 0
+               %made = getelementptr inbounds i32, ptr %s, i32 %n
+               %p = insertvalue { ptr, ptr, ptr } poison, ptr %made, 0
+               %q = insertvalue { ptr, ptr, ptr } %p, ptr %g, 1
+               %r.of = insertvalue { ptr, ptr, ptr } %q, ptr %s, 2
+               %other = extractvalue { ptr, ptr, ptr } %r.of, 0
+               %v0 = ",
+        );
+    let mut fixture = Fixture::of(&text);
+    let kernel = fixture.function("kernel");
+    let [one, zero] = [1, 0].map(|n| Value::constant(fixture.context.const_i32(n)));
+    let value = |name| Value::inst(fixture.named(name));
+    let ([s, g], [row, either]) = (["s", "g"].map(value), ["row", "either"].map(value));
+    // Twice for it to be kept.
+    for index in [one, zero] {
+        let a = fixture.named("a");
+        fixture.edit(|edit| edit.set_operand(a, 1, index));
+        fixture.ask();
+    }
+    let before = queries::kind_repairs(&fixture.db, kernel);
+    let edits = [
+        ("row", 2, [one, zero], "loaded"),
+        ("entry.of", 1, [one, zero], "loaded"),
+        ("entry.of", 0, [either, row], "loaded"),
+        ("w", 1, [g, s], "first"),
+        ("made", 0, [g, s], "other"),
+    ];
+    for (edited, operand, values, read) in edits {
+        let (edited, read) = (fixture.named(edited), fixture.named(read));
+        for value in values {
+            let of = |fixture: &Fixture| {
+                let kinds = queries::memory_kinds(&fixture.db, kernel).as_ref();
+                kinds.expect("it has a body").of(read.into())
+            };
+            let was = of(&fixture);
+            fixture.edit(|edit| edit.set_operand(edited, operand, value));
+            assert!(fixture.is_as_from_scratch(), "{edited:?}");
+            assert_ne!(of(&fixture), was);
+        }
+    }
+    let after = queries::kind_repairs(&fixture.db, kernel);
+    assert_eq!((after.repaired, after.solved), (before.repaired + 10, before.solved));
 }
 
 /// Blocks in a row, some of them loops in which two pointers change places; each pointer is made from one before.

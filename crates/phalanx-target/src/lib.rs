@@ -40,7 +40,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`sources`] | the lattice of sources, scopes, launch facts |
+//! | [`sources`] | the lattice of sources, scopes |
+//! | [`launch`] | what is known of launches |
 //! | [`transfer`] | rules from operands to results |
 //! | [`intrinsics`] | the tables of all intrinsics of LLVM 22 for our targets |
 //! | [`target`] | triples, processors, wave width |
@@ -53,6 +54,7 @@ pub mod address_space;
 pub mod calling_convention;
 pub mod inline_asm;
 pub mod intrinsics;
+pub mod launch;
 pub mod llvm_rules;
 pub mod sources;
 pub mod target;
@@ -60,6 +62,7 @@ pub mod transfer;
 
 pub use address_space::{AddressSpace, Sharing, SpaceKind};
 pub use intrinsics::{Intrinsic, IntrinsicInfo, LlvmUniformity};
-pub use sources::{Extent, LaunchFacts, LaunchStatement, Scope, SourceSet, varying};
+pub use launch::{Extent, LaunchFacts, LaunchStatement};
+pub use sources::{Scope, SourceSet, varying};
 pub use target::{Architecture, Target};
 pub use transfer::{Transfer, TransferContext};

@@ -30,7 +30,8 @@
 //! Source of the operations' meaning: the ISA documents of the targets (RDNA and CDNA instruction sets; PTX ISA). Where
 //! they leave a doubt the rule is [`SourceSet::OPAQUE_THREAD`].
 
-use crate::sources::{LaunchFacts, Scope, SourceSet, varying};
+use crate::launch::LaunchFacts;
+use crate::sources::{Scope, SourceSet, varying};
 
 /// What evaluation needs to know of the operands of one call.
 pub trait Operands {

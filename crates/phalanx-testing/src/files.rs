@@ -1,7 +1,7 @@
 //! Files that tests read: whatever is wrong with one, the test says which.
 #![allow(clippy::disallowed_methods, reason = "this is where tests read files")]
 
-use std::{fs, path::Path};
+use std::{fs, ops::Range, path::Path};
 
 /// What is in a file.
 ///
@@ -21,4 +21,58 @@ pub fn bytes(path: impl AsRef<Path>) -> Vec<u8> {
 pub fn text(path: impl AsRef<Path>) -> String {
     let path = path.as_ref();
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A page has a table whose first row begins with `start`, and it is this one. With `UPDATE_EXPECT=1` in the environment the page is
+/// written instead.
+///
+/// The table goes to the next empty line, so it is the whole of what stands there.
+///
+/// # Panics
+/// When the page has no such table or another one, or cannot be read or written.
+pub fn check_table(page: impl AsRef<Path>, start: &str, table: &str) {
+    let path = page.as_ref();
+    let page = text(path);
+    let known = table_of(&page, start);
+    let known = known.unwrap_or_else(|| panic!("{}: no table begins with {start}", path.display()));
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        let page = format!("{}{table}{}", &page[..known.start], &page[known.end..]);
+        fs::write(path, page).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    } else {
+        assert_eq!(&page[known], table, "run with UPDATE_EXPECT=1 to update {}", path.display());
+    }
+}
+
+/// Where the table is.
+fn table_of(page: &str, start: &str) -> Option<Range<usize>> {
+    let start = match page.starts_with(start) {
+        true => 0,
+        false => page.find(&format!("\n{start}"))? + 1,
+    };
+    let end = page[start..].find("\n\n").map_or(page.len(), |end| start + end + 1);
+    Some(start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "Text.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nMore: | c |.\n\n| c |\n|---|\n";
+
+    #[test]
+    fn a_table_goes_to_the_next_empty_line() {
+        let of = |start| table_of(PAGE, start).map(|range| &PAGE[range]);
+        assert_eq!(of("| a |"), Some("| a | b |\n|---|---|\n| 1 | 2 |\n"));
+        assert_eq!(of("| c |"), Some("| c |\n|---|\n"));
+        assert_eq!(of("| b |"), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "run with UPDATE_EXPECT=1")]
+    fn another_table_is_noticed() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
+        // Where pages are written, this one is left alone.
+        assert!(std::env::var_os("UPDATE_EXPECT").is_none(), "run with UPDATE_EXPECT=1");
+        check_table(page, "| edit |", "| edit |\n");
+    }
 }

@@ -6,6 +6,7 @@
 //! | table | edit | question |
 //! |---|---|---|
 //! | operand | one operand reads another value | `divergence` |
+//! | kinds | one pointer is made from another one, in a function full of pointers | `memory_kinds` |
 //! | split | one block is split | all flow facts and `divergence` |
 //! | module | one operand in one of 10,000 functions | divergent branches of the module |
 //! | calls | the same, of kernels that call 100 functions, which call one of ten | the same |
@@ -23,6 +24,7 @@
 )]
 
 use std::{
+    fmt::Write as _,
     hint::black_box,
     time::{Duration, Instant},
 };
@@ -38,7 +40,9 @@ use phalanx::{
     },
     db::{Database, FunctionInput, TargetOverrides, queries},
     graph::{Cycles, DomTree, PostDomTree, sync::SyncDependence},
-    ir::{BlockId, BuildError, Function, GlobalName, InstId, Module, Type, Value},
+    ir::{
+        BlockId, BuildError, Function, GlobalName, InstData, InstId, Module, Opcode, Type, Value,
+    },
     target::Target,
 };
 use phalanx_testing::{
@@ -90,20 +94,26 @@ struct Place {
     others: Vec<Value>,
 }
 
-fn places(session: &Session, function: FunctionId) -> Vec<Place> {
+fn is_sum(data: &InstData) -> bool {
+    data.opcode.is_binary() && data.ty == Type::I32
+}
+
+/// First operands of the instructions that are wanted.
+fn places(session: &Session, function: FunctionId, is_wanted: fn(&InstData) -> bool) -> Vec<Place> {
     let code = session.code(function);
     let mut found = Vec::new();
     for &block in code.flow.order() {
         let mut above: Vec<Value> = Vec::new();
         for inst in code.body.block_insts(block) {
             let data = code.body.inst(inst);
-            if data.opcode.is_binary() && data.ty == Type::I32 && !above.is_empty() {
+            if !is_wanted(data) {
+                continue;
+            }
+            if !above.is_empty() && data.opcode != Opcode::Phi {
                 let others = above[above.len().saturating_sub(6)..].to_vec();
                 found.push(Place { inst, index: 0, others });
             }
-            if data.ty == Type::I32 {
-                above.push(inst.into());
-            }
+            above.push(inst.into());
         }
     }
     found
@@ -158,7 +168,7 @@ fn everything(db: &Database, input: FunctionInput) {
 fn operand(size: usize) {
     let (mut session, function) = giant(size);
     let scratch = scratch(&session, function, divergence, true);
-    let places = places(&session, function);
+    let places = places(&session, function, is_sum);
     let mut rng = SmallRng::seed_from_u64(1);
     let mut times = Vec::new();
     let mut edits = Vec::new();
@@ -192,6 +202,92 @@ fn operand(size: usize) {
         against(opt(size, &["domtree", "cycles"], &[UNIFORMITY]), median),
         ways.repaired,
         ways.solved + ways.kept + ways.rebuilt,
+    );
+}
+
+/// A kernel of blocks in a row, each a loop over pointers into device, workgroup and private memory, and a diamond.
+fn pointers(size: usize) -> String {
+    let mut text = String::from(
+        r#"target triple = "nvptx64-nvidia-cuda"
+@lds = internal addrspace(3) global [64 x i32] undef
+define ptx_kernel void @f(ptr %out, i32 %n, i1 %c) {
+entry:
+  %own = alloca [64 x i32]
+  %shared = addrspacecast ptr addrspace(3) @lds to ptr
+  br label %head0
+"#,
+    );
+    let mut rng = SmallRng::seed_from_u64(1);
+    let blocks = size / 14;
+    for at in 0..blocks {
+        let base = ["%out", "%shared", "%own"][rng.random_range(0..3)];
+        let other = ["%out", "%shared", "%own"][rng.random_range(0..3)];
+        let before = if at == 0 { "entry".to_owned() } else { format!("meet{}", at - 1) };
+        let _ = write!(
+            text,
+            "head{at}:\n  %p{at} = phi ptr [ {base}, %{before} ], [ %q{at}, %head{at} ]\n  \
+             %q{at} = getelementptr inbounds i32, ptr %p{at}, i32 1\n  \
+             %r{at} = getelementptr inbounds i32, ptr %q{at}, i32 %n\n  \
+             %a{at} = load i32, ptr %r{at}\n  store i32 %a{at}, ptr %q{at}\n  \
+             br i1 %c, label %head{at}, label %left{at}\n\
+             left{at}:\n  %s{at} = getelementptr inbounds i32, ptr {other}, i32 %n\n  \
+             %t{at} = select i1 %c, ptr %s{at}, ptr %r{at}\n  \
+             %u{at} = getelementptr inbounds i32, ptr %t{at}, i32 %n\n  \
+             br i1 %c, label %right{at}, label %meet{at}\n\
+             right{at}:\n  store i32 %n, ptr %u{at}\n  br label %meet{at}\n\
+             meet{at}:\n  %w{at} = phi ptr [ %t{at}, %left{at} ], [ %s{at}, %right{at} ]\n  \
+             store i32 1, ptr %w{at}\n  br label %head{}\n",
+            at + 1
+        );
+    }
+    let _ = write!(text, "head{blocks}:\n  ret void\n}}\n");
+    text
+}
+
+fn memory_kinds(db: &Database, input: FunctionInput) {
+    black_box(queries::memory_kinds(db, input));
+}
+
+fn kinds(size: usize) {
+    let mut session = Session::new();
+    let module = session.read(pointers(size).as_bytes()).expect("the text is well-formed");
+    let function = session.function(module, "f").expect("it has one function");
+    memory_kinds(session.database(), function.input());
+    let scratch = scratch(&session, function, memory_kinds, true);
+    let places = places(&session, function, |data| {
+        matches!(data.opcode, Opcode::GetElementPtr | Opcode::Phi)
+    });
+    let mut rng = SmallRng::seed_from_u64(1);
+    let (mut times, mut edits) = (Vec::new(), Vec::new());
+    for round in 0..3000 {
+        let place = &places[rng.random_range(0..places.len())];
+        let other = place.others[rng.random_range(0..place.others.len())];
+        if session.code(function).body.operands(place.inst)[0] == other {
+            continue;
+        }
+        let start = Instant::now();
+        let done: Result<(), BuildError> = session.edit(function, |edit| {
+            edit.verifying(false).set_operand(place.inst, place.index, other)
+        });
+        done.expect("the value is there");
+        let edited = start.elapsed();
+        memory_kinds(session.database(), function.input());
+        if round >= 10 {
+            edits.push(edited);
+            times.push(start.elapsed());
+        }
+    }
+    let [edit, ..] = percentiles(&mut edits);
+    let [median, p90, p99] = percentiles(&mut times);
+    let ways = queries::kind_repairs(session.database(), function.input());
+    println!(
+        "kinds   {:>10} {:>12.0} {edit:>8.2} {median:>8.2} {p90:>8.2} {p99:>8.1} {:>10.0} {:>8} {:>9} {:>9}",
+        session.code(function).body.id_count(),
+        us(scratch),
+        us(scratch) / median,
+        "-",
+        ways.repaired,
+        ways.solved,
     );
 }
 
@@ -282,7 +378,7 @@ fn edits_in_module(table: &str, text: &str, count: usize) {
         let edited = functions.len().min(100);
         let at = if round < 2 * edited { round % edited } else { rng.random_range(0..edited) };
         let function = functions[at];
-        let places = places(&session, function);
+        let places = places(&session, function, is_sum);
         let place = &places[rng.random_range(0..places.len())];
         let other = place.others[rng.random_range(0..place.others.len())];
         if session.code(function).body.operands(place.inst)[0] == other {
@@ -414,7 +510,7 @@ fn resident() -> Option<u64> {
 
 fn memory(rounds: usize) {
     let (mut session, function) = giant(1000);
-    let places = places(&session, function);
+    let places = places(&session, function, is_sum);
     let mut rng = SmallRng::seed_from_u64(1);
     let mut at_start = None;
     for round in 0..rounds {
@@ -449,6 +545,9 @@ fn main() {
         if is_quick { &[1000, 10_000] } else { &[1000, 10_000, 100_000, 1_000_000] };
     if is_wanted("operand") {
         sizes.iter().for_each(|&size| operand(size));
+    }
+    if is_wanted("kinds") {
+        sizes.iter().for_each(|&size| kinds(size));
     }
     if is_wanted("split") {
         sizes.iter().filter(|&&size| size < 1_000_000).for_each(|&size| split(size));

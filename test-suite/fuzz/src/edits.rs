@@ -153,7 +153,7 @@ pub fn run(rng: &mut dyn RngCore, blocks: usize) -> Tally {
 }
 
 #[derive(Debug)]
-enum Refused {
+pub(crate) enum Refused {
     Aborted,
     Broken(#[expect(dead_code, reason = "shown when something is wrong")] BuildError),
 }
@@ -179,12 +179,12 @@ pub(crate) fn copy_of(code: FunctionRef<'_>) -> Function {
 }
 
 /// Dominance as it was when the transaction was opened.
-struct Graph {
+pub(crate) struct Graph {
     dom: DomTree,
 }
 
 impl Graph {
-    fn new(flow: &Flow) -> Self {
+    pub(crate) fn new(flow: &Flow) -> Self {
         let cfg: Cfg = flow.cfg().expect("the function has a body");
         Graph { dom: DomTree::new(&cfg) }
     }
@@ -222,7 +222,7 @@ fn arguments(edit: &Transaction<'_>, ty: Type) -> Vec<Value> {
 }
 
 /// One edit of instructions.
-fn instructions(
+pub(crate) fn instructions(
     edit: &mut Transaction<'_>,
     graph: &Graph,
     rng: &mut dyn RngCore,

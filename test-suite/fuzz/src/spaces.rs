@@ -7,6 +7,8 @@
 //!
 //! Every pointer stays at the start of an object or inside of it, so each could be accessed.
 
+mod edited;
+
 use std::fmt::{self, Write as _};
 
 use phalanx::{
@@ -25,6 +27,8 @@ use phalanx_simt::{
     observe::Moment,
 };
 use rand::{Rng as _, RngCore, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
+
+pub use edited::{Edited, chains, edited};
 
 use crate::{
     edits::copy_of,
@@ -131,6 +135,7 @@ struct Writer<'r> {
     block: String,
     kind: Kind,
     outputs: u32,
+    has_tests: bool,
 }
 
 impl Writer<'_> {
@@ -262,7 +267,7 @@ impl Writer<'_> {
     /// Two ways that meet, told apart by data or by a test of a pointer.
     fn diamond(&mut self, depth: u32) {
         let n = self.name();
-        let condition = match self.rng.random_bool(0.5) {
+        let condition = match !self.has_tests || self.rng.random_bool(0.5) {
             true => "%bit".to_owned(),
             false => {
                 let a = self.pointer();
@@ -345,6 +350,11 @@ impl Writer<'_> {
 /// A random kernel `@f` full of pointers.
 #[must_use]
 pub fn program(rng: &mut dyn RngCore) -> String {
+    program_with(rng, 2, true)
+}
+
+/// The same, with regions nested so deep, with tests of addresses or without.
+fn program_with(rng: &mut dyn RngCore, depth: u32, has_tests: bool) -> String {
     let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };
     let mut writer = Writer {
         rng,
@@ -354,6 +364,7 @@ pub fn program(rng: &mut dyn RngCore) -> String {
         block: String::new(),
         kind,
         outputs: 0,
+        has_tests,
     };
     let (head, convention, tid, in_frame) = match kind {
         Kind::Amdgcn => (AMDGCN, "amdgpu_kernel", "@llvm.amdgcn.workitem.id", ", addrspace(5)"),
@@ -402,7 +413,7 @@ pub fn program(rng: &mut dyn RngCore) -> String {
         writer.line(&format!("store ptr {first}, {slot} %slot{at}, align 8"));
     }
     writer.pointers = ["%lds.p", frame, "%gp.p"].map(str::to_owned).to_vec();
-    writer.region(2);
+    writer.region(depth);
     writer.line("ret void");
     writer.text.push_str("}\n");
     writer.text

@@ -9,7 +9,7 @@ use phalanx::{
     transform::{Event, Manager, Options, Pipeline, Registry, code::Code},
 };
 use phalanx_fuzz::{
-    spaces::{Tally, check, program, run, twins},
+    spaces::{Edited, Tally, chains, check, edited, program, run, twins},
     transforms,
 };
 use phalanx_testing::{files as test_files, llvm_tools};
@@ -32,6 +32,23 @@ fn the_solver_gives_what_rounds_give() {
     let rng = &mut SmallRng::seed_from_u64(7);
     let compared: usize = (0..200).map(|_| twins(rng)).sum();
     assert!(compared > 1000, "{compared}");
+}
+
+#[test]
+fn kinds_follow_edits() {
+    let mut all = Edited::default();
+    for seed in 0..40 {
+        all.merge(edited(&mut SmallRng::seed_from_u64(seed), 20));
+    }
+    println!("{all:?}");
+    assert!(all.committed > 200 && all.repaired > 50, "{all:?}");
+}
+
+#[test]
+fn chains_hold_and_none_is_missing() {
+    let rng = &mut SmallRng::seed_from_u64(11);
+    let count: usize = (0..30).map(|_| chains(rng)).sum();
+    assert!(count > 1000, "{count}");
 }
 
 #[test]

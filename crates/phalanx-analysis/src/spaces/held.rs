@@ -12,12 +12,9 @@ use phalanx_ir::{
 use phalanx_target::Architecture;
 
 use super::{
-    rules::{Class, Rules},
+    rules::{Class, Rules, STEPS, is_step},
     set::SpaceSet,
 };
-
-/// How many steps of a chain of addresses or constants are looked at.
-const STEPS: usize = 64;
 
 impl Rules<'_> {
     /// The set of a constant: what its address is made from.
@@ -139,7 +136,7 @@ impl Rules<'_> {
                     let step = self.sizes.gep_offset(code.body, inst);
                     offset = offset.and_then(|at| at.checked_add(step?));
                 }
-                Opcode::AddrSpaceCast | Opcode::BitCast | Opcode::Freeze => {}
+                opcode if is_step(opcode) => {}
                 _ => return None,
             }
             address = code.body.operands(inst)[0];

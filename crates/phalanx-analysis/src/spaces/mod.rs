@@ -43,6 +43,7 @@ mod held;
 mod kinds;
 mod pages;
 mod predicates;
+mod readers;
 mod retained;
 mod rules;
 mod set;

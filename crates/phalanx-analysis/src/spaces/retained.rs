@@ -18,10 +18,13 @@
 //! 2. **More may come round a loop.** When everything else is evaluated, what a visited phi's backward inputs have in addition becomes part of its
 //!    extra, and its readers are evaluated again. From then on sets only grow, so all that was derived stays so.
 //!
+//! The sets that a node is evaluated from are those of its operands, or of what they are made from some steps up; [`readers`](super::readers) finds who
+//! reads what is changed from there.
+//!
 //! What is not followed: changes of control flow, of private objects and what is done with them, functions that test addresses, the first or
 //! last integer that becomes a pointer. These are found anew.
 //!
-//! **Complexity.** O(changed instructions, and nodes whose sets are others, with their users), each a few hash look-ups and evaluations.
+//! **Complexity.** O(changed instructions, and nodes whose sets are others, with those who read them), each a few hash look-ups and evaluations.
 
 use phalanx_graph::{Cfg, Dfs, DomTree, Node};
 use phalanx_ir::{Const, InstId, Opcode, Value, flow::node_of};
@@ -31,6 +34,7 @@ use smallvec::SmallVec;
 use super::{
     MemoryKinds, SpaceFacts,
     predicates::tested,
+    readers::{Tables, takers},
     rules::{Input, Rules},
     set::SpaceSet,
     solve::{Sets, Solver, constant_addresses, inst_of, number},
@@ -50,6 +54,45 @@ enum Place {
     Content(u32),
 }
 
+/// What phis have from backward inputs alone.
+#[derive(Debug, Default)]
+struct Extras {
+    by_phi: FxHashMap<Place, u64>,
+    /// All that any of them has, or had since there last was none: kept as they come, so that an edit does not go through all of them.
+    /// It is only asked which ways could have carried an extra. What has gone by now makes more ways count, so a repair may be given
+    /// up that could have been done, and none is done that could not.
+    any: u64,
+}
+
+impl Extras {
+    fn of(&self, phi: Place) -> u64 {
+        self.by_phi.get(&phi).copied().unwrap_or(0)
+    }
+
+    fn has(&self, phi: Place) -> bool {
+        self.by_phi.contains_key(&phi)
+    }
+
+    fn add(&mut self, phi: Place, more: u64) {
+        if more != 0 {
+            *self.by_phi.entry(phi).or_default() |= more;
+            self.any |= more;
+        }
+    }
+
+    fn remove(&mut self, phi: Place, less: u64) {
+        if let Some(extra) = self.by_phi.get_mut(&phi) {
+            *extra &= !less;
+            if *extra == 0 {
+                self.by_phi.remove(&phi);
+            }
+            if self.by_phi.is_empty() {
+                self.any = 0;
+            }
+        }
+    }
+}
+
 /// The kinds of a function, and what they are repaired from.
 #[derive(Debug)]
 pub struct RetainedKinds {
@@ -59,7 +102,9 @@ pub struct RetainedKinds {
     readers: Vec<SmallVec<[Place; 2]>>,
     /// Position of each block in reverse postorder.
     rank: Vec<u32>,
-    extras: FxHashMap<Place, u64>,
+    extras: Extras,
+    /// On which ways constant variables are read.
+    tables: Tables,
     /// Instructions that make pointers of integers.
     casts: FxHashSet<InstId>,
     /// Constants that instructions ask about, and how many do.
@@ -107,14 +152,16 @@ impl RetainedKinds {
                 readers[from].push(Place::Content((definitions + at) as u32));
             }
         }
+        let mut tables = Tables::default();
         let (mut casts, mut asked) = (FxHashSet::default(), FxHashMap::default());
         let mut counts: FxHashMap<Const, u32> = FxHashMap::default();
-        let mut extras = FxHashMap::default();
+        let mut extras = Extras::default();
         let work = Work { code, dom, rank: &rank };
         for inst in code.flow.order().iter().flat_map(|&block| code.body.block_insts(block)) {
             if code.body.inst(inst).opcode == Opcode::IntToPtr {
                 casts.insert(inst);
             }
+            tables.note(code, inst);
             let constants = work.asked(inst);
             for &constant in &constants {
                 *counts.entry(constant).or_default() += 1;
@@ -137,6 +184,7 @@ impl RetainedKinds {
             readers,
             rank,
             extras,
+            tables,
             casts,
             asked,
             counts,
@@ -184,6 +232,8 @@ impl RetainedKinds {
         if had_casts == self.casts.is_empty() {
             return None;
         }
+        let read = self.tables.with_readers(code, changed, LIMIT)?;
+        read.iter().for_each(|&inst| self.tables.note(code, inst));
         self.sets.values.resize(count, 0);
         self.answer.values.grow(count, SpaceSet::ALL);
         let mut rules = Rules::new(code, around, &self.memory, facts, false);
@@ -194,10 +244,10 @@ impl RetainedKinds {
             work: Work { code, dom, rank: &self.rank },
             readers: &self.readers,
             extras: &mut self.extras,
-            changed: FxHashMap::default(),
+            changed: FxHashSet::default(),
             visited: 0,
         };
-        let visited = repair.run(changed).then_some(repair.visited);
+        let visited = repair.run(&read).then_some(repair.visited);
         let (others, mut solver) = (repair.changed, repair.solver);
         visited?;
         let mut of_constants: Vec<(Const, SpaceSet)> = Vec::new();
@@ -238,7 +288,7 @@ impl RetainedKinds {
             all.dedup();
             self.answer.constants = all.into();
         }
-        for inst in changed.iter().copied().chain(others.into_keys().filter_map(inst_at)) {
+        for inst in changed.iter().copied().chain(others.into_iter().filter_map(inst_at)) {
             let is_told = body.block_of(inst).is_some_and(|b| dom.is_reachable(node_of(b)))
                 && solver.rules.is_tracked(inst);
             let set = match is_told {
@@ -325,16 +375,14 @@ impl Work<'_> {
     }
 
     /// Notes what a phi has from backward inputs alone.
-    fn extra(&self, solver: &mut Solver<'_>, place: Place, extras: &mut FxHashMap<Place, u64>) {
+    fn extra(&self, solver: &mut Solver<'_>, place: Place, extras: &mut Extras) {
         if let Place::Value(inst) = place
             && !self.is_reached(inst)
         {
             return;
         }
         let (forward, backward) = self.parts(solver, place);
-        if backward & !forward != 0 {
-            extras.insert(place, backward & !forward);
-        }
+        extras.add(place, backward & !forward);
     }
 }
 
@@ -343,9 +391,9 @@ struct Repair<'a, 'b> {
     solver: Solver<'a>,
     work: Work<'a>,
     readers: &'b [SmallVec<[Place; 2]>],
-    extras: &'b mut FxHashMap<Place, u64>,
+    extras: &'b mut Extras,
     /// Nodes whose sets are others than before.
-    changed: FxHashMap<Place, ()>,
+    changed: FxHashSet<Place>,
     visited: usize,
 }
 
@@ -373,7 +421,7 @@ impl Repair<'_, '_> {
 
     /// Whether it could be done.
     fn run(&mut self, changed: &[InstId]) -> bool {
-        let all = self.extras.values().fold(0, |all, extra| all | extra);
+        let all = self.extras.any;
         let before: Vec<u64> =
             changed.iter().map(|&inst| self.solver.sets.get(number(inst))).collect();
         let mut work: Vec<Place> = Vec::new();
@@ -381,8 +429,10 @@ impl Repair<'_, '_> {
             if self.is_node(Place::Value(inst)) {
                 work.push(Place::Value(inst));
             } else if self.solver.sets.put(number(inst), 0) != 0 {
-                self.changed.insert(Place::Value(inst), ());
-                self.push_users(Place::Value(inst), &mut work);
+                self.changed.insert(Place::Value(inst));
+                if !self.push_users(Place::Value(inst), &mut work) {
+                    return false;
+                }
             }
         }
         let mut phis: FxHashSet<Place> = FxHashSet::default();
@@ -403,10 +453,10 @@ impl Repair<'_, '_> {
             order.sort_unstable_by_key(|place| self.node(*place));
             for place in order {
                 let (forward, backward) = self.work.parts(&mut self.solver, place);
-                let extra = self.extras.get(&place).copied().unwrap_or(0);
+                let extra = self.extras.of(place);
                 let missing = backward & !(forward | extra);
                 if missing != 0 {
-                    self.extras.insert(place, extra | missing);
+                    self.extras.add(place, missing);
                     work.push(place);
                 }
             }
@@ -420,12 +470,7 @@ impl Repair<'_, '_> {
         // What now comes over forward edges as well is no extra.
         for place in phis {
             let (forward, _) = self.work.parts(&mut self.solver, place);
-            if let Some(extra) = self.extras.get_mut(&place) {
-                *extra &= !forward;
-                if *extra == 0 {
-                    self.extras.remove(&place);
-                }
-            }
+            self.extras.remove(place, forward);
         }
         true
     }
@@ -441,14 +486,16 @@ impl Repair<'_, '_> {
                 return false;
             }
             let (forward, backward) = self.work.parts(&mut self.solver, place);
-            let extra = self.extras.get(&place).copied().unwrap_or(0);
+            let extra = self.extras.of(place);
             if backward | extra != 0 || self.is_phi(place) {
                 phis.insert(place);
             }
             let node = self.node(place);
             if self.solver.sets.put(node, forward | extra) != forward | extra {
-                self.changed.insert(place, ());
-                self.push_users(place, work);
+                self.changed.insert(place);
+                if !self.push_users(place, work) {
+                    return false;
+                }
             }
         }
         true
@@ -461,17 +508,28 @@ impl Repair<'_, '_> {
         }
     }
 
-    fn push_users(&self, place: Place, work: &mut Vec<Place>) {
-        match place {
-            Place::Content(at) => work.extend(self.readers[at as usize].iter().copied()),
-            Place::Value(inst) => {
-                for one in self.work.code.body.uses_of(inst.into()) {
-                    work.push(Place::Value(one.user));
-                    let touches = self.solver.rules.memory.of(one.user);
-                    work.extend(touches.iter().map(|touch| Place::Content(touch.event)));
-                }
+    /// Adds whoever reads the set of a node. Not if there are too many.
+    fn push_users(&self, place: Place, work: &mut Vec<Place>) -> bool {
+        let inst = match place {
+            Place::Value(inst) => inst,
+            Place::Content(at) => {
+                work.extend(self.readers[at as usize].iter().copied());
+                return true;
+            }
+        };
+        let code = self.work.code;
+        let mut is_all = true;
+        for one in code.body.uses_of(inst.into()) {
+            work.push(Place::Value(one.user));
+            let touches = self.solver.rules.memory.of(one.user);
+            work.extend(touches.iter().map(|touch| Place::Content(touch.event)));
+            // What takes it out again reads it, whatever else is in the structure.
+            if code.body.inst(one.user).opcode == Opcode::InsertValue {
+                let mut push = |taker| work.push(Place::Value(taker));
+                is_all &= takers(code, one.user, LIMIT, &mut push);
             }
         }
+        is_all
     }
 
     /// Whether no way along edges, through nodes that share something with an extra, leads from changed instructions to a phi that has
@@ -480,16 +538,18 @@ impl Repair<'_, '_> {
         let mut seen: FxHashSet<Place> = work.iter().copied().collect();
         let mut users = Vec::new();
         while let Some(place) = work.pop() {
-            if self.extras.contains_key(&place) || seen.len() > LIMIT {
+            if self.extras.has(place) || seen.len() > LIMIT {
                 return false;
             }
-            self.push_users(place, &mut users);
+            if !self.push_users(place, &mut users) {
+                return false;
+            }
             for user in users.drain(..) {
                 if seen.contains(&user) || !self.is_node(user) {
                     continue;
                 }
                 let is_shared = self.solver.sets.get(self.node(user)) & all != 0
-                    || self.changed.contains_key(&user);
+                    || self.changed.contains(&user);
                 if is_shared {
                     seen.insert(user);
                     work.push(user);

@@ -58,7 +58,7 @@ pub(super) const MEMORIES: u64 = 0xffff;
 pub(super) const PARAMETERS: u32 = 48;
 
 /// How many steps of a chain of addresses, insertions or constants are looked at.
-const STEPS: usize = 64;
+pub(super) const STEPS: usize = 64;
 
 /// What a value's set is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -525,6 +525,14 @@ impl<'a> Rules<'a> {
             tell(Input::Set(u64::from(SpaceSet::ALL.bits())));
         }
     }
+}
+
+/// Whether an instruction makes an address of another one that leads into the same variable.
+pub(super) fn is_step(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast | Opcode::Freeze
+    )
 }
 
 /// What a set is cut down to by a bound. What parameters lead to is then what is inside the bound.

@@ -120,15 +120,6 @@ impl Outcome {
             }
         }
     }
-
-    /// The sources of the result of a call with these arguments.
-    #[must_use]
-    pub fn apply(&self, arguments: &[SourceSet]) -> SourceSet {
-        let each = self.arguments.iter().zip(arguments);
-        each.fold(self.sources, |all, (dependence, &sources)| {
-            all | dependence.apply(sources, self.wave)
-        })
-    }
 }
 
 /// Passes are bounded: parameters beyond the last are taken as one.

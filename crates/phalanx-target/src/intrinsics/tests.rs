@@ -3,8 +3,8 @@
 use expect_test::expect;
 
 use super::*;
-use crate::sources::{LaunchFacts, SourceSet};
 use crate::transfer::{Operand, TransferContext};
+use crate::{LaunchFacts, SourceSet};
 
 /// One line about an intrinsic: the rule, and what else is remarkable.
 fn describe(name: &str) -> String {

@@ -3,6 +3,7 @@
 use expect_test::expect;
 
 use super::*;
+use crate::launch::Extent;
 
 const COORDINATES: [SourceSet; 5] =
     [SourceSet::X, SourceSet::Y, SourceSet::Z, SourceSet::LANE, SourceSet::WAVE];

@@ -10,13 +10,11 @@
 //! move only where they stand below one that does.
 
 use phalanx_db::{Database, FunctionInput};
-use phalanx_ir::{
-    BlockId, InstId, Opcode, Type, Value, ValueKind, edit::Transaction, flow::node_of,
-};
+use phalanx_ir::{BlockId, InstId, Opcode, Type, Value, ValueKind, edit::Transaction};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::Answers;
+use super::{Answers, carry_out};
 use crate::{
     code::Code,
     convergent::Operation,
@@ -42,11 +40,7 @@ struct Moves {
 
 pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, PassError> {
     let moves = search(db, function);
-    if moves.is_empty() {
-        return Ok(false);
-    }
-    db.edit(function, |edit| moves.iter().try_for_each(|moves| apply(edit, moves)))?;
-    Ok(true)
+    carry_out(db, function, &moves, apply)
 }
 
 fn apply(edit: &mut Transaction<'_>, moves: &Moves) -> Result<(), PassError> {
@@ -223,12 +217,9 @@ impl Sides<'_, '_> {
         pairs: &Pairs,
     ) -> bool {
         let body = self.code.body;
-        if let Some(operation) = self.operation(inst) {
-            let legality = self.answers.at(operation.scope);
-            let merged = legality.map(|l| l.merge(node_of(self.one), node_of(self.other)));
-            if merged.is_none_or(|answer| answer.is_err()) {
-                return false;
-            }
+        let sides = [self.one, self.other];
+        if self.operation(inst).is_some_and(|o| !self.answers.can_merge(o.scope, sides)) {
+            return false;
         }
         let operands = body.operands(inst).iter().zip(body.operands(twin));
         let agree = |(&a, &b): (&Value, &Value)| {

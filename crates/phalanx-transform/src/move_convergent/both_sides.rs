@@ -8,10 +8,10 @@
 //! above it together executed one of the two together.
 
 use phalanx_db::{Database, FunctionInput};
-use phalanx_ir::{BlockId, InstId, Opcode, Value, edit::Transaction, flow::node_of};
+use phalanx_ir::{BlockId, InstId, Opcode, Value, edit::Transaction};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Answers;
+use super::{Answers, carry_out};
 use crate::{
     code::Code,
     convergent::Operation,
@@ -31,11 +31,7 @@ struct Moves {
 
 pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, PassError> {
     let moves = search(db, function);
-    if moves.is_empty() {
-        return Ok(false);
-    }
-    db.edit(function, |edit| moves.iter().try_for_each(|moves| apply(edit, moves)))?;
-    Ok(true)
+    carry_out(db, function, &moves, apply)
 }
 
 fn apply(edit: &mut Transaction<'_>, moves: &Moves) -> Result<(), PassError> {
@@ -116,7 +112,7 @@ impl Sides<'_, '_> {
             partner.insert(inst, found);
             let Some(operation) = operation(inst) else { continue };
             // Of two convergent operations neither passes the other in one side only.
-            if places[&found] < last || !self.is_legal(&operation) {
+            if places[&found] < last || !self.answers.can_merge(operation.scope, [*one, *other]) {
                 continue;
             }
             let Some(needed) = self.needed((found, inst), &partner, &moves) else { continue };
@@ -144,11 +140,6 @@ impl Sides<'_, '_> {
             Some(_) => Some(Key::of_call(&self.code, inst, resolve)),
             None => Key::of_operation(&self.code, inst, resolve),
         }
-    }
-
-    fn is_legal(&self, operation: &Operation) -> bool {
-        let legality = self.answers.at(operation.scope);
-        legality.is_some_and(|l| l.merge(node_of(self.one), node_of(self.other)).is_ok())
     }
 
     /// Pairs that have to move before a pair does, in order; none when something that it reads cannot.

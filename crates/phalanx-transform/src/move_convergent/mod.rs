@@ -23,6 +23,7 @@ mod out_of_loops;
 
 use phalanx_analysis::legality::Legality;
 use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_ir::{BlockId, edit::Transaction, flow::node_of};
 use phalanx_target::Scope;
 
 use crate::{
@@ -69,6 +70,20 @@ fn has_operations(db: &Database, function: FunctionInput) -> bool {
     code.flow.order().len() > 1 && all.any(|inst| Operation::of(&code, inst).is_some())
 }
 
+/// Makes all planned changes in one transaction; whether there were any.
+fn carry_out<M>(
+    db: &mut Database,
+    function: FunctionInput,
+    plan: &[M],
+    make: impl Fn(&mut Transaction<'_>, &M) -> Result<(), PassError>,
+) -> Result<bool, PassError> {
+    if plan.is_empty() {
+        return Ok(false);
+    }
+    db.edit(function, |edit| plan.iter().try_for_each(|one| make(edit, one)))?;
+    Ok(true)
+}
+
 /// Answers about motions, by scope.
 struct Answers<'a> {
     db: &'a Database,
@@ -79,5 +94,12 @@ impl<'a> Answers<'a> {
     /// Those for what communicates within a scope.
     fn at(&self, scope: Scope) -> Option<Legality<'a>> {
         queries::legality(self.db, self.function, scope)
+    }
+
+    /// Whether what both sides of a branch do together, at a scope, may be done above it or behind it: whoever executes the one there
+    /// together executed one of the two together.
+    fn can_merge(&self, scope: Scope, [one, other]: [BlockId; 2]) -> bool {
+        let legality = self.at(scope);
+        legality.is_some_and(|l| l.merge(node_of(one), node_of(other)).is_ok())
     }
 }

@@ -12,16 +12,12 @@ use phalanx_ir::{
 };
 use rustc_hash::FxHashMap;
 
-use super::Answers;
+use super::{Answers, carry_out};
 use crate::{code::Code, convergent::Operation, pass::PassError};
 
 pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, PassError> {
     let moves = search(db, function);
-    if moves.is_empty() {
-        return Ok(false);
-    }
-    db.edit(function, |edit| moves.iter().try_for_each(|&(inst, to)| edit.move_to_end(inst, to)))?;
-    Ok(true)
+    carry_out(db, function, &moves, |edit, &(inst, to)| Ok(edit.move_to_end(inst, to)?))
 }
 
 fn search(db: &Database, function: FunctionInput) -> Vec<(InstId, BlockId)> {

@@ -449,6 +449,83 @@ fn barriers_with_what_stands_behind_them() {
     check_unchanged("move-convergent", &stores_and_votes(UNIFORM, &side("v", 1), &counts));
 }
 
+/// Accesses follow what they read behind the branch, but not past an access of their own side that stays.
+#[test]
+fn accesses_stay_before_what_they_must_not_pass() {
+    // Votes on different things do not meet above the branch.
+    let vote = |id: &str| {
+        format!(
+            "%{id}.c = trunc i32 %{} to i1
+             %{id} = call i64 @llvm.amdgcn.ballot.i64(i1 %{id}.c)",
+            if id == "v" { "x" } else { "a" }
+        )
+    };
+    let load = |id: &str| format!("%{id}.n = load i32, ptr addrspace(1) %p, align 4");
+    let store = "store i32 %a, ptr addrspace(1) %p, align 4";
+    let stored = format!("{}\n{}\nstore i8 0, ptr addrspace(1) %p, align 1", vote("v"), load("v"));
+    let plain = format!("{}\n{}", vote("w"), load("w"));
+    check(
+        "move-convergent",
+        &stores_and_votes(UNIFORM, &stored, &plain),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %c = icmp ult i32 %a, 7
+              br i1 %c, label %one, label %other
+
+            one:                                              ; preds = %entry
+              %v.c = trunc i32 %x to i1
+              %v.n = load i32, ptr addrspace(1) %p, align 4
+              store i8 0, ptr addrspace(1) %p, align 1
+              br label %exit
+
+            other:                                            ; preds = %entry
+              %w.c = trunc i32 %a to i1
+              %w.n = load i32, ptr addrspace(1) %p, align 4
+              br label %exit
+
+            exit:                                             ; preds = %other, %one
+              %0 = phi i1 [ %v.c, %one ], [ %w.c, %other ]
+              %v = call i64 @llvm.amdgcn.ballot.i64(i1 %0)
+              store i64 %v, ptr addrspace(1) %p, align 8
+              ret void
+            }
+        "#]],
+    );
+    let read = format!("{}\n{store}\n%v.b = load i8, ptr addrspace(1) %p, align 1", vote("v"));
+    let plain = format!("{}\n{store}", vote("w"));
+    check(
+        "move-convergent",
+        &stores_and_votes(UNIFORM, &read, &plain),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %c = icmp ult i32 %a, 7
+              br i1 %c, label %one, label %other
+
+            one:                                              ; preds = %entry
+              %v.c = trunc i32 %x to i1
+              store i32 %a, ptr addrspace(1) %p, align 4
+              %v.b = load i8, ptr addrspace(1) %p, align 1
+              br label %exit
+
+            other:                                            ; preds = %entry
+              %w.c = trunc i32 %a to i1
+              store i32 %a, ptr addrspace(1) %p, align 4
+              br label %exit
+
+            exit:                                             ; preds = %other, %one
+              %0 = phi i1 [ %v.c, %one ], [ %w.c, %other ]
+              %v = call i64 @llvm.amdgcn.ballot.i64(i1 %0)
+              store i64 %v, ptr addrspace(1) %p, align 8
+              ret void
+            }
+        "#]],
+    );
+}
+
 /// What is read on its own side stays there.
 #[test]
 fn what_one_side_alone_reads_stays() {

@@ -1,0 +1,140 @@
+//! Who reads an instruction from afar: rules that look through others.
+//!
+//! # What
+//!
+//! The set of a value follows from those of its inputs, which mostly are its operands. Two rules of [`rules`](super::rules) look
+//! further up:
+//!
+//! * a member that is taken out of a structure is looked up where it was put in, through a chain of `insertvalue`;
+//! * a load of a constant variable gives what stands at its offset, which a chain of steps and casts adds up to.
+//!
+//! Who is at the lower end of such a chain has to be evaluated again when an instruction of the chain has changed, even though the sets in
+//! between are as they were: neither a member that is put in elsewhere nor a step to another entry of a table changes any of them.
+//!
+//! # How
+//!
+//! Downwards, by users, as many steps as the rules look up. `insertvalue` is always followed, since few instructions read one. An
+//! address may have very many users, of which few read constant variables; so steps and casts are followed only from those
+//! that stand between a constant and a load, now or at any time since all was found from scratch ([`Tables`]). What was erased had its users
+//! changed, so nothing has to be found from there.
+//!
+//! **Complexity.** O(users of the chains), which are given up when they are more than a limit.
+
+use phalanx_ir::{InstId, Opcode, Value};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use super::rules::{STEPS, is_step};
+use crate::lower::Code;
+
+/// Steps and casts between a constant and a load.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tables(FxHashSet<InstId>);
+
+impl Tables {
+    /// Notes an instruction, if it is a load at an address that is made from a constant.
+    pub(super) fn note(&mut self, code: Code<'_>, inst: InstId) {
+        if code.body.inst(inst).opcode == Opcode::Load
+            && let Some(steps) = steps_to_constant(code, code.body.operands(inst)[0])
+        {
+            self.0.extend(steps);
+        }
+    }
+
+    /// Instructions that were changed, and those that read one of them from afar; none if there are more than the limit.
+    pub(super) fn with_readers(
+        &self,
+        code: Code<'_>,
+        changed: &[InstId],
+        limit: usize,
+    ) -> Option<Vec<InstId>> {
+        let mut all: Vec<InstId> = changed.to_vec();
+        for &inst in changed {
+            let opcode = code.body.inst(inst).opcode;
+            let is_done = match opcode {
+                Opcode::InsertValue => takers(code, inst, limit, &mut |user| all.push(user)),
+                _ if is_step(opcode) && self.is_between(code, inst) => {
+                    let is_load = |opcode| opcode == Opcode::Load;
+                    below(code, inst, limit, (is_step, is_load), &mut |user| all.push(user))
+                }
+                _ => true,
+            };
+            if !is_done || all.len() > limit {
+                return None;
+            }
+        }
+        if all.len() > changed.len() {
+            all.sort_unstable();
+            all.dedup();
+        }
+        Some(all)
+    }
+
+    fn is_between(&self, code: Code<'_>, step: InstId) -> bool {
+        self.0.contains(&step) || steps_to_constant(code, step.into()).is_some()
+    }
+}
+
+/// Tells who takes members out of structures that a value is put into. Whether these were all.
+pub(super) fn takers(
+    code: Code<'_>,
+    value: InstId,
+    limit: usize,
+    tell: &mut dyn FnMut(InstId),
+) -> bool {
+    let is_link = |opcode| opcode == Opcode::InsertValue;
+    below(code, value, limit, (is_link, |opcode| opcode == Opcode::ExtractValue), tell)
+}
+
+/// The steps and casts that make an address of a constant; none if it is made from something else, or by too many.
+fn steps_to_constant(code: Code<'_>, mut address: Value) -> Option<SmallVec<[InstId; 8]>> {
+    let mut steps = SmallVec::new();
+    for _ in 0..=STEPS {
+        if address.as_const().is_some() {
+            return Some(steps);
+        }
+        let inst = address.as_inst().filter(|&inst| is_step(code.body.inst(inst).opcode))?;
+        steps.push(inst);
+        address = code.body.operands(inst)[0];
+    }
+    None
+}
+
+/// Some instructions, by what they do.
+type Choice = fn(Opcode) -> bool;
+
+/// Tells which users of an instruction are ends, and which users of links among its users, and so on. Whether these were all.
+fn below(
+    code: Code<'_>,
+    from: InstId,
+    limit: usize,
+    (is_link, is_end): (Choice, Choice),
+    tell: &mut dyn FnMut(InstId),
+) -> bool {
+    let mut level: SmallVec<[InstId; 8]> = SmallVec::from_slice(&[from]);
+    // Links alone; an end that reads two of them is told twice.
+    let mut seen: FxHashSet<InstId> = FxHashSet::default();
+    let mut looked_at = 0;
+    for _ in 0..=STEPS {
+        let mut next = SmallVec::new();
+        for &inst in &level {
+            for one in code.body.uses_of(inst.into()) {
+                looked_at += 1;
+                if looked_at > limit {
+                    return false;
+                }
+                let opcode = code.body.inst(one.user).opcode;
+                if is_end(opcode) {
+                    tell(one.user);
+                } else if is_link(opcode) && seen.insert(one.user) {
+                    next.push(one.user);
+                }
+            }
+        }
+        if next.is_empty() {
+            break;
+        }
+        level = next;
+    }
+    true
+}

@@ -1,0 +1,161 @@
+//! Kinds that are repaired after random edits of pointers, held against those from scratch; and chains, held against the rules.
+
+use phalanx::{
+    FunctionId, Session,
+    analysis::{
+        memory::PrivateMemory,
+        spaces::{Returned, SpaceFacts, SpaceSet, SpaceSubject, VariableFacts, chain_holds},
+    },
+    db::{Database, FunctionEntry, FunctionInput, TargetOverrides, queries},
+    ir::{GlobalName, Module, Value},
+};
+use rand::{Rng as _, RngCore};
+
+use super::program_with;
+use crate::{
+    edits::{Graph, Refused, copy_of, instructions},
+    oracle::{Right, with_code},
+};
+
+/// What edits became of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Edited {
+    /// Transactions that were kept.
+    pub committed: u64,
+    /// Answers that were repaired.
+    pub repaired: u64,
+    /// Answers from scratch.
+    pub solved: u64,
+}
+
+impl Edited {
+    /// Adds another.
+    pub fn merge(&mut self, other: Edited) {
+        self.committed += other.committed;
+        self.repaired += other.repaired;
+        self.solved += other.solved;
+    }
+}
+
+/// A random program of pointers goes through edits of instructions; after each one the kinds of all functions are those of a new
+/// database.
+///
+/// # Panics
+/// When they are not.
+#[must_use]
+pub fn edited(rng: &mut dyn RngCore, rounds: usize) -> Edited {
+    // Functions that test addresses are found from scratch.
+    let text = program_with(rng, 3, false);
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let kernel = session.function(module, "f").expect("the kernel is called @f");
+    let mut tally = Edited::default();
+    ask(&session, kernel);
+    for _ in 0..rounds {
+        let done = session.edit(kernel, |edit| {
+            edit.verifying(true);
+            let graph = Graph::new(edit.flow());
+            for _ in 0..rng.random_range(1..3) {
+                // Refused operations have changed nothing.
+                let _ = instructions(edit, &graph, rng);
+            }
+            Ok::<(), Refused>(())
+        });
+        tally.committed += u64::from(done.is_ok());
+        let mut fresh: Module = module.input().shell(session.database()).clone();
+        let entries = module.input().functions(session.database());
+        let copies = entries.iter().map(|e| copy_of(e.input.view(session.database())));
+        fresh.functions = copies.collect();
+        let mut db = Database::new();
+        let cold = db.load(fresh, None, TargetOverrides::default());
+        let pairs = entries.iter().zip(cold.functions(&db));
+        for (warm, cold) in pairs.filter(|(warm, _)| warm.is_definition) {
+            let kinds = |db: &Database, entry: &FunctionEntry| {
+                queries::memory_kinds(db, entry.input).clone()
+            };
+            let [known, found] = [kinds(session.database(), warm), kinds(&db, cold)];
+            if known != found {
+                let text = String::from_utf8_lossy(&session.print(module)).into_owned();
+                let body = warm.input.body(session.database());
+                let values = body.all_ids().map(Value::inst);
+                let (known, found) = (known.as_ref(), found.as_ref());
+                let of = |v| (known.map(|kinds| kinds.of(v)), found.map(|kinds| kinds.of(v)));
+                let others = values.map(|v| (v, of(v))).filter(|(_, (a, b))| a != b);
+                let others: Vec<_> = others.collect();
+                panic!("repaired kinds are not those from scratch: {others:?}\n{text}");
+            }
+        }
+    }
+    let repairs = queries::kind_repairs(session.database(), kernel.input());
+    Edited { repaired: repairs.repaired, solved: repairs.solved, ..tally }
+}
+
+fn ask(session: &Session, function: FunctionId) {
+    queries::memory_kinds(session.database(), function.input());
+}
+
+/// What the queries know around a function.
+struct Asked<'a> {
+    db: &'a Database,
+    function: FunctionInput,
+}
+
+impl SpaceFacts for Asked<'_> {
+    fn argument(&self, position: u32) -> Option<SpaceSet> {
+        let known = queries::argument_spaces(self.db, self.function).as_ref();
+        known?.get(position as usize).copied()
+    }
+
+    fn returned(&self, callee: GlobalName) -> Option<Returned> {
+        let module = self.function.module(self.db);
+        *queries::returned_spaces(self.db, *queries::symbols(self.db, module).get(&callee)?)
+    }
+
+    fn variable(&self, name: GlobalName) -> Option<VariableFacts> {
+        queries::variables(self.db, self.function.module(self.db)).get(&name).copied()
+    }
+}
+
+/// Each memory that a pointer of a random program may lead to has a chain, all links of which hold; no other memory has one. How many
+/// chains there were.
+///
+/// # Panics
+/// When one does not hold, or is missing.
+#[must_use]
+pub fn chains(rng: &mut dyn RngCore) -> usize {
+    let text = program_with(rng, 2, true);
+    let mut session = Session::new();
+    let id = session.read(text.as_bytes()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let db = session.database();
+    let mut count = 0;
+    for entry in id.input().functions(db).iter().filter(|entry| entry.is_definition) {
+        let function = entry.input;
+        let (Some(cfg), Some(dom), Some(kinds)) = (
+            queries::cfg(db, function).as_ref(),
+            queries::dom_tree(db, function).as_ref(),
+            queries::memory_kinds(db, function).as_ref(),
+        ) else {
+            continue;
+        };
+        let (right, asked) = (Right { db, function }, Asked { db, function });
+        with_code(db, function, &right, |code, around| {
+            let memory = PrivateMemory::without_origins(code, around, cfg, dom);
+            for inst in code.flow.order().iter().flat_map(|&block| code.body.block_insts(block)) {
+                let is_pointer = code.context.type_kind(code.body.inst(inst).ty).address_space();
+                if is_pointer.is_none() || rng.random_bool(0.4) {
+                    continue;
+                }
+                let subject = SpaceSubject::Value(Value::inst(inst));
+                let chains = queries::explain_spaces(db, function, subject, SpaceSet::ALL);
+                let told = chains.iter().fold(SpaceSet::EMPTY, |all, chain| all | chain.memories);
+                assert!(told == kinds.of(inst.into()), "{inst:?}: {told}\n{text}");
+                for chain in &chains {
+                    count += 1;
+                    let holds = chain_holds(code, around, (cfg, dom), &memory, &asked, chain);
+                    assert!(holds, "{inst:?}: {chain:?}\n{text}");
+                }
+            }
+        });
+    }
+    count
+}
