@@ -5,6 +5,7 @@ declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
 declare void @llvm.amdgcn.s.barrier.signal(i32)
 declare void @llvm.amdgcn.s.barrier.wait(i16)
+declare i1 @llvm.amdgcn.s.barrier.signal.isfirst(i32)
 declare void @llvm.amdgcn.s.barrier.signal.var(ptr addrspace(3), i32)
 declare void @llvm.amdgcn.s.cluster.barrier()
 
@@ -69,5 +70,18 @@ then:
   call void @llvm.amdgcn.s.barrier.wait(i16 1)
   br label %exit
 exit:
+  ret void
+}
+
+; One wave of the workgroup signals for all of it.
+define amdgpu_kernel void @right_one_signals() {
+  %is.first = call i1 @llvm.amdgcn.s.barrier.signal.isfirst(i32 -1)
+  call void @llvm.amdgcn.s.barrier.wait(i16 -1)
+  br i1 %is.first, label %signal, label %wait
+signal:
+  call void @llvm.amdgcn.s.barrier.signal(i32 -3)
+  br label %wait
+wait:
+  call void @llvm.amdgcn.s.barrier.wait(i16 -3)
   ret void
 }

@@ -4,7 +4,8 @@
 //!
 //! - of a *non-coherent* or *LDU* load: no byte that it reads is written in the whole launch, before or after, by any thread;
 //! - of a *scalar* load: no byte that it reads was written by a store that happens before it, by any thread;
-//! - of *scalar* and *LDU* loads: threads of a wave that are converged at the load read one address, in launches without a data race.
+//! - of *scalar* and *LDU* loads: threads of a wave that are converged at the load read one address, in launches without a data race that are in
+//!   lockstep or have no atomic accesses.
 //!
 //! What happens before what is as in [`phalanx_simt::races`]. Launches that fault or run out of fuel count as far as they went.
 
@@ -105,7 +106,7 @@ pub fn check(text: &str, seed: u64, launches: u32, omitted: Option<Omitted>) -> 
         };
         // One that faults or runs out of fuel counts as far as it went.
         let _ = phalanx_simt::run(&program, "f", &launch, &mut memory, &mut watch);
-        watch.end_run();
+        watch.end_run(matches!(launch.order, Order::Lockstep));
     }
     tally.clean = watch.clean;
     watch.judge(&mut tally);

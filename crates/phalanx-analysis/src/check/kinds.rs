@@ -5,6 +5,7 @@
 //! | of the workgroup, the cluster | all threads of it that have not ended | these |
 //! | of some threads, by their number: `barrier.cta.sync.count`; by who has joined: AMD's named ones | they | the threads of a wave if it is *aligned*, nobody else |
 //! | the same, where the number is that of all threads and no other barrier is counted with it | all threads of the workgroup | these |
+//! | AMD's of the cluster, where it is split: one wave of each workgroup signals | who comes | nobody |
 //! | arrival, where a barrier is split (`arrive`, `signal`) | nobody | as for the whole barrier: others wait for those that do not come |
 //! | wait, where it is split | who comes | nobody, or a wave if it is aligned: all have arrived, so whoever waits goes on |
 //!
@@ -61,7 +62,11 @@ pub(super) fn of_call(
         (Family::Amdgcn, "s.barrier.signal" | "s.barrier.signal.isfirst" | "s.barrier.wait") => {
             match arguments.first().and_then(|&value| signed(code, value)) {
                 Some(-1) => {}
-                Some(-3) => barrier.scope = Scope::Cluster,
+                // One wave of each workgroup signals; which, is up to the program.
+                Some(-3) => {
+                    barrier.scope = Scope::Cluster;
+                    barrier.partial = true;
+                }
                 // Those that a program names have members; the others are for debuggers.
                 other => {
                     barrier.partial = true;

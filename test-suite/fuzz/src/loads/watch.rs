@@ -36,6 +36,8 @@ pub(super) struct Watch {
     first: FxHashMap<(usize, InstId, Key, u32), u64>,
     /// Loads of which they were different in this launch.
     different: Vec<(usize, InstId)>,
+    /// Whether a thread has acquired what another one of its wave may have released: an atomic access was executed.
+    is_ordered_otherwise: bool,
     /// Launches without a race.
     pub(super) clean: u64,
 }
@@ -46,16 +48,20 @@ impl Watch {
         self.claims.insert((function, load.inst), claim);
     }
 
-    /// The end of a launch. What a racing load gives may differ between threads, and with it all that is computed from it.
-    pub(super) fn end_run(&mut self) {
+    /// The end of a launch. What a racing load gives may differ between threads, and with it all that is computed from it. So may what a load
+    /// gives that threads of a wave do one after the other, with atomic accesses of theirs in between; on machines it is done at once, which
+    /// is what is taken for granted of loads.
+    pub(super) fn end_run(&mut self, is_lockstep: bool) {
         let is_clean = self.races.found().is_empty();
         self.clean += u64::from(is_clean);
-        for place in self.different.drain(..).filter(|_| is_clean) {
+        let is_at_once = is_lockstep || !self.is_ordered_otherwise;
+        for place in self.different.drain(..).filter(|_| is_clean && is_at_once) {
             if let Some(claim) = self.claims.get_mut(&place) {
                 claim.wrong = Some("the address is not one for the wave");
             }
         }
         self.races = Races::new();
+        self.is_ordered_otherwise = false;
         self.writes.clear();
         self.read.clear();
         self.first.clear();
@@ -134,6 +140,7 @@ impl Observer for Watch {
     }
 
     fn access(&mut self, at: Moment<'_>, access: &Access) {
+        self.is_ordered_otherwise |= access.ordering != Ordering::NotAtomic;
         match access.kind {
             AccessKind::Load => self.load(at, access),
             AccessKind::Store | AccessKind::Modify if access.region == Region::Global => {
