@@ -35,7 +35,7 @@ pub(crate) struct Options {
     /// Levels of optimisation, separated by commas.
     #[arg(long, default_value = "-O0,-O2", value_name = "LEVELS", allow_hyphen_values = true)]
     levels: String,
-    /// Functions are called from within their module only.
+    /// Functions are called from within their module only. Those that nobody calls, copies that are left of what was inlined, do not count.
     #[arg(long)]
     whole_program: bool,
     /// What each family of rules gains: percent that would be divergent without it besides.
@@ -77,13 +77,13 @@ impl Counts {
         100.0 * self.divergent[who][what] as f64 / self.all[what].max(1) as f64
     }
 
-    fn print(&self, name: &str, seen: Option<&Seen>) {
+    fn print(&self, name: &str, seen: Option<Seen>) {
         print!("{name:<28}");
         for what in 0..3 {
             print!("{:>8}", self.all[what]);
             (0..=OURS).for_each(|who| print!("{:>7.1}", self.share(who, what)));
             if let Some(seen) = seen {
-                print!("{:>7.1}", seen.share(what));
+                print!("{:>7.1}", 100.0 * seen[what] as f64 / self.all[what].max(1) as f64);
             }
         }
         println!();
@@ -101,25 +101,8 @@ impl Counts {
     }
 }
 
-/// Values, branches, loads as they were executed: how many there are, and those seen to differ.
-#[derive(Clone, Copy, Default)]
-struct Seen {
-    all: [u64; 3],
-    differ: [u64; 3],
-}
-
-impl Seen {
-    fn add(&mut self, other: &Seen) {
-        for what in 0..3 {
-            self.all[what] += other.all[what];
-            self.differ[what] += other.differ[what];
-        }
-    }
-
-    fn share(&self, what: usize) -> f64 {
-        100.0 * self.differ[what] as f64 / self.all[what].max(1) as f64
-    }
-}
+/// Values, branches and loads that were seen to differ.
+type Seen = [u64; 3];
 
 /// What is seen, by way and family and by way.
 type SeenBy = BTreeMap<(String, Option<String>), Seen>;
@@ -143,11 +126,10 @@ fn seen(levels: &[&str]) -> anyhow::Result<SeenBy> {
         if numbers.len() != 12 || !levels.contains(level) {
             continue;
         }
-        let of = |at: usize| [numbers[at], numbers[at + 1], numbers[at + 2]];
-        let here = Seen { all: of(0), differ: of(9) };
         let family = Path::new(file).file_stem().unwrap_or_default().to_string_lossy();
         for key in [Some(family.into_owned()), None] {
-            found.entry((format!("{target} {level}"), key)).or_default().add(&here);
+            let sum = found.entry((format!("{target} {level}"), key)).or_default();
+            sum.iter_mut().zip(&numbers[9..]).for_each(|(sum, more)| *sum += more);
         }
     }
     Ok(found)
@@ -199,11 +181,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if options.families {
         for ((way, family), counts) in &families {
             let seen = seen_of(way, Some(family));
-            counts.print(&format!("{way} {family}"), seen.as_ref());
+            counts.print(&format!("{way} {family}"), seen);
         }
     }
     for (way, counts) in &ways {
-        counts.print(way, seen_of(way, None).as_ref());
+        counts.print(way, seen_of(way, None));
     }
     if options.by_rule {
         println!("\n{:<28}{:>8}{:>8}{:>8}", "gained, %", "values", "branches", "loads");
@@ -223,7 +205,12 @@ fn count(text: &[u8], options: &Options) -> anyhow::Result<Counts> {
         session.read(text).map_err(|error| anyhow::anyhow!("{}", error.render("kernel", text)))?;
     session.set_whole(module, options.whole_program);
     let mut counts = Counts::default();
-    for function in session.functions(module) {
+    let db = session.database();
+    let is_dead = |function: &FunctionId| {
+        let place = queries::call_place(db, function.input());
+        options.whole_program && place.is_closed && place.callers.is_empty()
+    };
+    for function in session.functions(module).filter(|f| !is_dead(f)) {
         count_function(&session, function, options, &mut counts);
     }
     Ok(counts)

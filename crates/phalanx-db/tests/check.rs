@@ -179,7 +179,7 @@ fn barriers_of_some_threads_are_told_from_those_of_all() {
     expect!["PHX003 in all"].assert_eq(&Fixture::of(&text).check());
 }
 
-/// The cluster's is for all of its workgroups, a named one for those that have joined.
+/// The cluster's is signalled by one wave of each workgroup, a named one by those that have joined: neither is judged.
 #[test]
 fn amd_barriers_are_told_apart_by_their_numbers() {
     let kernel = |name: &str, number: i32| {
@@ -207,9 +207,5 @@ fn amd_barriers_are_told_apart_by_their_numbers() {
     for (name, number) in [("workgroup", -1), ("cluster", -3), ("named", 1)] {
         text.push_str(&kernel(name, number));
     }
-    expect![[r#"
-        PHX009 in workgroup
-        PHX001 in cluster
-        PHX009 in cluster"#]]
-    .assert_eq(&Fixture::of(&text).check());
+    expect!["PHX009 in workgroup"].assert_eq(&Fixture::of(&text).check());
 }
