@@ -72,7 +72,7 @@ fn rule(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<Rul
     } else if let Some(name) = name.strip_prefix("amdgcn.") {
         amdgcn(name)
     } else {
-        generic(context, name, params)
+        generic(context, name, ret, params)
     };
     if found.is_some() {
         return found;
@@ -172,12 +172,13 @@ fn amdgcn(name: &str) -> Option<Rule> {
     Some(Rule::AgentAtomic(found.1))
 }
 
-fn generic(context: &Context, name: &str, params: &[Type]) -> Option<Rule> {
+fn generic(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<Rule> {
     let first = name.split('.').next()?;
     let types: Vec<Type> = params.to_vec();
     let mangled = |base: &str, wanted: &[Type]| remangled(context, base, *wanted.first()?, wanted);
     match (first, params.len()) {
-        ("lifetime", 2) => Some(Rule::Lifetime),
+        // A call that is taken out leaves nothing for those who read it.
+        ("lifetime", 2) if ret == Type::VOID => Some(Rule::Lifetime),
         ("memcpy" | "memmove", 5) => {
             let args = vec![Arg::Aligned(0, 3), Arg::Aligned(1, 3), Arg::Old(2), Arg::Old(4)];
             Some(Rule::Call(mangled(first, &types)?, args))
