@@ -14,8 +14,6 @@
 //! Of motions that are refused it is counted how often a group really changed in some launch: how tight the rules are. And it is counted
 //! for each [reason](Reason): one that never hides a change is no rule.
 
-use std::{collections::BTreeMap, fmt};
-
 use phalanx::{
     Session,
     ir::{
@@ -27,189 +25,15 @@ use phalanx::{
 };
 use phalanx_analysis::legality::{Legality, Refusal, Unroll};
 use phalanx_graph::{Cfg, CycleId, Cycles, DomTree, Node};
-use phalanx_simt::{Observer, Value as Seen, observe::Moment};
 use rand::{Rng as _, RngCore, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
-use rustc_hash::FxHashMap;
 
-use super::{Classes, Company, FUEL, Together, counted, demote, voting_for};
+use super::compare::{Made, Relation, compare, compare_values};
+use super::tally::name_of;
+use super::{counted, demote, voting_for};
 use crate::oracle::programs::Kind;
-use crate::transforms::{launch_watched, module_of};
+use crate::transforms::module_of;
 
-/// A question of [`Legality`].
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Question {
-    /// [`Legality::hoist`] of what may not be executed where it was not.
-    Hoist,
-    /// [`Legality::hoist`] of what may.
-    HoistSpeculatable,
-    /// [`Legality::sink`].
-    Sink,
-    /// [`Legality::cse`].
-    Reuse,
-    /// [`Legality::duplicate`].
-    Duplicate,
-    /// [`Legality::merge`].
-    Merge,
-    /// [`Legality::speculate`].
-    Speculate,
-    /// [`Legality::unswitch`].
-    Unswitch,
-    /// [`Legality::unroll`], exits kept.
-    Unroll,
-    /// [`Legality::peel`].
-    Peel,
-    /// [`Legality::rotate`].
-    Rotate,
-    /// [`Legality::split_header`].
-    SplitHeader,
-}
-
-impl Question {
-    /// All.
-    pub const ALL: [Question; 12] = [
-        Question::Hoist,
-        Question::HoistSpeculatable,
-        Question::Sink,
-        Question::Reuse,
-        Question::Duplicate,
-        Question::Merge,
-        Question::Speculate,
-        Question::Unswitch,
-        Question::Unroll,
-        Question::Peel,
-        Question::Rotate,
-        Question::SplitHeader,
-    ];
-}
-
-/// What became of the motions of one question.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Legal motions whose probe was executed.
-    pub legal: u64,
-    /// Groups that were compared for these.
-    pub groups: u64,
-    /// Refused motions whose probe was executed.
-    pub refused: u64,
-    /// Those of them that changed a group.
-    pub seen: u64,
-}
-
-/// A question, and the name of the [`Refusal`] that answers it.
-pub type Reason = (Question, String);
-
-/// Only the name of the reason.
-fn name_of(refusal: Refusal) -> String {
-    format!("{refusal:?}").split(' ').next().unwrap_or_default().to_owned()
-}
-
-/// What became of all motions.
-#[derive(Clone, Debug, Default)]
-pub struct Tally {
-    /// By place in [`Question::ALL`].
-    pub counts: [Count; Question::ALL.len()],
-    /// Motions that were refused, by reason, and those of them that changed a group.
-    pub reasons: BTreeMap<Reason, (u64, u64)>,
-    /// Motions that were permitted and changed a group, and the reason that was left out of account.
-    pub wrong: Vec<(Option<Reason>, String)>,
-}
-
-impl Tally {
-    /// Adds another.
-    pub fn merge(&mut self, other: Tally) {
-        for (mine, theirs) in self.counts.iter_mut().zip(other.counts) {
-            mine.legal += theirs.legal;
-            mine.groups += theirs.groups;
-            mine.refused += theirs.refused;
-            mine.seen += theirs.seen;
-        }
-        for (reason, (refused, seen)) in other.reasons {
-            let mine = self.reasons.entry(reason).or_default();
-            mine.0 += refused;
-            mine.1 += seen;
-        }
-        self.wrong.extend(other.wrong);
-    }
-
-    /// The motions of a question.
-    #[must_use]
-    pub fn of(&self, question: Question) -> Count {
-        self.counts[question as usize]
-    }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:<20}{:>8}{:>10}{:>10}{:>12}", "", "legal", "groups", "refused", "changed")?;
-        for question in Question::ALL {
-            let count = self.of(question);
-            let share = 100.0 * count.seen as f64 / count.refused.max(1) as f64;
-            let name = format!("{question:?}");
-            let Count { legal, groups, refused, .. } = count;
-            writeln!(f, "{name:<20}{legal:>8}{groups:>10}{refused:>10}{share:>11.1}%")?;
-            for ((of, reason), (refused, seen)) in &self.reasons {
-                if *of == question {
-                    writeln!(f, "  {reason:<36}{refused:>10}{seen:>12}")?;
-                }
-            }
-        }
-        write!(f, "wrong {}", self.wrong.len())
-    }
-}
-
-/// How groups before and after are related.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Relation {
-    Equal,
-    EqualSets,
-    Grows,
-    GrowsSets,
-    Shrinks,
-}
-
-impl Relation {
-    fn holds(self, before: &Company, after: &Company) -> bool {
-        let part = |a: &Company, b: &Company| a.iter().all(|(g, n)| b.get(g) >= Some(n));
-        let subset = |a: &Company, b: &Company| a.keys().all(|g| b.contains_key(g));
-        match self {
-            Relation::Equal => before == after,
-            Relation::EqualSets => subset(before, after) && subset(after, before),
-            Relation::Grows => part(before, after),
-            Relation::GrowsSets => subset(before, after),
-            Relation::Shrinks => part(after, before),
-        }
-    }
-}
-
-/// A motion that was made.
-struct Made {
-    before: Vec<InstId>,
-    after: Vec<InstId>,
-    relation: Relation,
-}
-
-/// Whether each thread gets at the second probe what it got at the first one last.
-struct Again {
-    function: usize,
-    probes: [InstId; 2],
-    last: FxHashMap<u32, Seen>,
-    compared: u64,
-    is_wrong: bool,
-}
-
-impl Observer for Again {
-    fn value(&mut self, at: Moment<'_>, value: &Seen) {
-        if at.function != self.function {
-            return;
-        }
-        if at.inst == self.probes[0] {
-            self.last.insert(at.thread.number, value.clone());
-        } else if at.inst == self.probes[1] {
-            self.compared += 1;
-            self.is_wrong |= self.last.get(&at.thread.number) != Some(value);
-        }
-    }
-}
+pub use super::tally::{Count, Question, Reason, Tally};
 
 /// What is asked, and where.
 #[derive(Copy, Clone, Debug)]
@@ -581,46 +405,6 @@ impl Subject<'_> {
         }
         Ok(Some(Made { before: vec![probe], after: vec![probe], relation: Relation::Equal }))
     }
-}
-
-/// Whether groups of the probes before, and how many, and whether they are related as they have to be in all launches.
-fn compare(before: &Module, after: &Module, made: &Made, scope: usize, seed: u64) -> (u64, bool) {
-    let classes = |probes: &[InstId]| -> Classes {
-        probes.iter().map(|&probe| (probe, (0, scope))).collect()
-    };
-    let run = |module: &Module, probes: &[InstId], seed: u64, fuel: u64| {
-        let classes = classes(probes);
-        let launched = launch_watched(module, seed, fuel, |f| Together::new(f, &classes));
-        launched.map(|(_, watch)| watch.company())
-    };
-    let (mut groups, mut holds) = (0, true);
-    for number in 0..3 {
-        let seed = seed.wrapping_add(number);
-        let Some(old) = run(before, &made.before, seed, FUEL) else { continue };
-        groups += old.values().map(|&count| u64::from(count)).sum::<u64>();
-        holds &= run(after, &made.after, seed, 5 * FUEL)
-            .is_some_and(|new| made.relation.holds(&old, &new));
-    }
-    (groups, holds)
-}
-
-/// As [`compare`], for the value of one probe instead of that of another.
-fn compare_values(module: &Module, probes: [InstId; 2], seed: u64) -> (u64, bool) {
-    let (mut compared, mut holds) = (0, true);
-    for number in 0..3 {
-        let watch = |function| Again {
-            function,
-            probes,
-            last: FxHashMap::default(),
-            compared: 0,
-            is_wrong: false,
-        };
-        if let Some((_, watch)) = launch_watched(module, seed.wrapping_add(number), FUEL, watch) {
-            compared += watch.compared;
-            holds &= !watch.is_wrong;
-        }
-    }
-    (compared, holds)
 }
 
 /// Makes motions in a random program, of some questions. `distort` may turn a refusal into permission: for tests that the comparison can

@@ -10,9 +10,11 @@
 //!   [`Legality`](phalanx_analysis::legality::Legality) promises.
 
 pub mod barriers;
+mod compare;
 pub mod counted;
 mod demote;
 pub mod instances;
+mod tally;
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
