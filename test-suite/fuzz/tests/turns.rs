@@ -1,12 +1,11 @@
 //! Arrivals at barriers and waits for them: who is told to be out of turn breaks something in execution, and others do not.
-#![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use std::sync::Arc;
 
 use phalanx::{Session, analysis::check::Rule};
 use phalanx_fuzz::turns::{Distortion, Tally, check_random};
 use phalanx_simt::{Arg, Failure, Launch, Program, Races, launch::Order};
-use phalanx_testing::llvm_tools::workspace_root;
+use phalanx_testing::{files, llvm_tools::workspace_root};
 
 fn tally(seeds: std::ops::Range<u64>, distortion: Distortion) -> Tally {
     let mut tally = Tally::default();
@@ -84,7 +83,7 @@ fn found(text: &str, kernel: &str) -> Vec<&'static str> {
 #[track_caller]
 fn examples(file: &str, all: &[(&str, Launch, &[&str], &str)]) {
     let path = workspace_root().join("test-suite/check/ll").join(file);
-    let text = std::fs::read_to_string(&path).expect("there are examples");
+    let text = files::text(path);
     for (kernel, launch, rules, seen) in all {
         assert_eq!(found(&text, kernel), *rules, "what is found in {kernel}");
         assert_eq!(outcome(&text, kernel, launch), *seen, "what is seen of {kernel}");
