@@ -1,5 +1,7 @@
 //! Summaries, arguments and the call graph, by small modules.
 
+mod launches;
+
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
@@ -406,54 +408,6 @@ fn all_of_a_program() {
     assert_eq!((facts(&module), returned(&module).as_str()), (None, "{opaque.thread}"));
 }
 
-/// Whoever has the address may call with any launch, and whoever is called from there is executed in it.
-#[test]
-fn launches_of_functions_whose_addresses_are_taken_are_not_known() {
-    let module = Module::new(
-        "define internal i32 @taken(i32 %a) {
-           %r = call i32 @below(i32 %a)
-           ret i32 %r
-         }
-         define internal i32 @below(i32 %a) {
-           ret i32 %a
-         }
-         define internal i32 @round(i32 %a) {
-           %r = call i32 @again(i32 %a)
-           ret i32 %r
-         }
-         define internal i32 @again(i32 %a) {
-           %r = call i32 @round(i32 %a)
-           ret i32 %r
-         }
-         define internal i32 @known(i32 %a) {
-           ret i32 %a
-         }
-         define amdgpu_kernel void @k(ptr addrspace(1) %p, i32 %n) !reqd_work_group_size !0 {
-           store ptr @taken, ptr addrspace(1) %p
-           store ptr @round, ptr addrspace(1) %p
-           %r1 = call i32 @taken(i32 %n)
-           %r2 = call i32 @below(i32 %n)
-           %r3 = call i32 @again(i32 %n)
-           %r4 = call i32 @known(i32 %n)
-           ret void
-         }
-         !0 = !{i32 64, i32 4, i32 1}",
-    );
-    let of = |(name, input): (String, FunctionInput)| {
-        format!("@{name}: {:?}\n", queries::launch_facts(&module.db, input).workgroup_size)
-    };
-    let known: String = module.definitions().into_iter().map(of).collect();
-    expect![[r#"
-        @taken: [Unknown, Unknown, Unknown]
-        @below: [Unknown, Unknown, Unknown]
-        @round: [Unknown, Unknown, Unknown]
-        @again: [Unknown, Unknown, Unknown]
-        @known: [Exactly(64), Exactly(4), Exactly(1)]
-        @k: [Exactly(64), Exactly(4), Exactly(1)]
-    "#]]
-    .assert_eq(&known);
-}
-
 /// A chain of calls that is longer than any stack: what is far away is not known, and nothing overflows.
 #[test]
 fn a_long_chain_of_calls() {
@@ -567,100 +521,6 @@ impl Module {
     }
 }
 
-type Edit = fn(&mut Module);
-
-const KINDS: &[(&str, Edit)] = &[
-    ("`@leaf`: an operand; the same is returned", |m| {
-        let t = m.named("leaf", "t");
-        m.edit("leaf", |edit| edit.set_operand(t, 1, Value::arg(0)));
-    }),
-    ("`@leaf`: an operand; the result depends on the other argument", |m| {
-        let t = m.named("leaf", "t");
-        m.edit("leaf", |edit| edit.set_operand(t, 1, Value::arg(1)));
-    }),
-    ("`@kernel`: an operand; the same is passed", |m| {
-        let u = m.named("kernel", "u");
-        m.edit("kernel", |edit| edit.set_operand(u, 0, Value::arg(1)));
-    }),
-    ("`@kernel`: an operand; an argument differs by thread", |m| {
-        let (s, x) = (m.named("kernel", "s"), m.named("kernel", "x"));
-        m.edit("kernel", |edit| edit.set_operand(s, 0, x));
-    }),
-    ("`@kernel`: another call of `@middle`", |m| {
-        let r = m.named("kernel", "r");
-        m.edit("kernel", |edit| edit.after(r).clone_of(r).map(drop));
-    }),
-    ("`@kernel`: an instruction more", |m| {
-        let r = m.named("kernel", "r");
-        m.edit("kernel", |edit| edit.before(r).xor(Value::arg(1), Value::arg(1)).map(drop));
-    }),
-];
-
-/// A function that is called from kernels only runs in their launches.
-#[test]
-fn launches_of_kernels_reach_the_functions_that_they_call() {
-    let text = "define internal i32 @both(i32 %a) {
-           %r = call i32 @leaf(i32 %a)
-           ret i32 %r
-         }
-         define internal i32 @leaf(i32 %a) {
-           ret i32 %a
-         }
-         define internal i32 @round(i32 %a) {
-           %r = call i32 @round(i32 %a)
-           ret i32 %r
-         }
-         define i32 @anybody(i32 %a) {
-           %r = call i32 @shared(i32 %a)
-           ret i32 %r
-         }
-         define internal i32 @shared(i32 %a) {
-           ret i32 %a
-         }
-         define amdgpu_kernel void @k(i32 %n) \"uniform-work-group-size\"=\"true\" !reqd_work_group_size !0 {
-           %r1 = call i32 @both(i32 %n)
-           %r2 = call i32 @shared(i32 %n)
-           %r3 = call i32 @round(i32 %n)
-           ret void
-         }
-         define amdgpu_kernel void @l(i32 %n) \"uniform-work-group-size\"=\"true\" !reqd_work_group_size !1 {
-           %r1 = call i32 @both(i32 %n)
-           ret void
-         }
-         !0 = !{i32 64, i32 4, i32 1}
-         !1 = !{i32 64, i32 2, i32 1}";
-    let mut module = Module::new(text);
-    let known = |module: &Module| -> String {
-        let of = |(name, input): (String, FunctionInput)| {
-            let facts = queries::launch_facts(&module.db, input);
-            format!("@{name}: {:?} {}\n", facts.workgroup_size, facts.uniform_work_group_size)
-        };
-        module.definitions().into_iter().map(of).collect()
-    };
-    expect![[r#"
-        @both: [Exactly(64), AtMost(4), Exactly(1)] true
-        @leaf: [Exactly(64), AtMost(4), Exactly(1)] true
-        @round: [Exactly(64), Exactly(4), Exactly(1)] true
-        @anybody: [Unknown, Unknown, Unknown] false
-        @shared: [Unknown, Unknown, Unknown] false
-        @k: [Exactly(64), Exactly(4), Exactly(1)] true
-        @l: [Exactly(64), Exactly(2), Exactly(1)] true
-    "#]]
-    .assert_eq(&known(&module));
-    // What is stated of one kernel is not known of a function that another calls as well.
-    let launch =
-        phalanx_target::LaunchStatement { cluster_size: Some([1; 3]), ..Default::default() };
-    let of_clusters =
-        |module: &Module, leaf| queries::launch_facts(&module.db, leaf).max_workgroups();
-    let kernel = module.function("l");
-    module.db.set_launch(kernel, launch).expect("it can be so");
-    let leaf = module.function("leaf");
-    assert_eq!(of_clusters(&module, leaf), None);
-    let kernel = module.function("k");
-    module.db.set_launch(kernel, launch).expect("it can be so");
-    assert_eq!(of_clusters(&module, leaf), Some(1));
-}
-
 /// What is called by a call that may unwind gives what it gives to others.
 #[test]
 fn invoked_functions_have_summaries() {
@@ -690,6 +550,35 @@ fn invoked_functions_have_summaries() {
         "#]],
     );
 }
+
+type Edit = fn(&mut Module);
+
+const KINDS: &[(&str, Edit)] = &[
+    ("`@leaf`: an operand; the same is returned", |m| {
+        let t = m.named("leaf", "t");
+        m.edit("leaf", |edit| edit.set_operand(t, 1, Value::arg(0)));
+    }),
+    ("`@leaf`: an operand; the result depends on the other argument", |m| {
+        let t = m.named("leaf", "t");
+        m.edit("leaf", |edit| edit.set_operand(t, 1, Value::arg(1)));
+    }),
+    ("`@kernel`: an operand; the same is passed", |m| {
+        let u = m.named("kernel", "u");
+        m.edit("kernel", |edit| edit.set_operand(u, 0, Value::arg(1)));
+    }),
+    ("`@kernel`: an operand; an argument differs by thread", |m| {
+        let (s, x) = (m.named("kernel", "s"), m.named("kernel", "x"));
+        m.edit("kernel", |edit| edit.set_operand(s, 0, x));
+    }),
+    ("`@kernel`: another call of `@middle`", |m| {
+        let r = m.named("kernel", "r");
+        m.edit("kernel", |edit| edit.after(r).clone_of(r).map(drop));
+    }),
+    ("`@kernel`: an instruction more", |m| {
+        let r = m.named("kernel", "r");
+        m.edit("kernel", |edit| edit.before(r).xor(Value::arg(1), Value::arg(1)).map(drop));
+    }),
+];
 
 #[test]
 fn the_table_in_the_documentation_is_what_happens() {
