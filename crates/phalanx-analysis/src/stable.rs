@@ -37,7 +37,7 @@
 //!
 //! O(instructions + edges).
 
-use phalanx_graph::{BitSet, Cfg, Node};
+use phalanx_graph::{BitSet, Cfg};
 use phalanx_ir::{
     BlockId, GlobalName, InstId, Opcode,
     constant::ConstKind,
@@ -47,7 +47,10 @@ use phalanx_ir::{
 use phalanx_target::{SourceSet, intrinsics::lookup};
 
 use crate::lower::{Code, Surroundings};
-use crate::memory::{effects::call_effects, order::acquires};
+use crate::memory::{
+    effects::call_effects,
+    order::{acquires, blocks_behind},
+};
 use crate::spaces::{MemoryKinds, SpaceSet};
 use crate::variance::{BarrierModel, is_whole_barrier};
 
@@ -181,17 +184,9 @@ struct Way<F> {
 
 impl<F: Fn(InstId) -> bool> Way<F> {
     fn new(code: Code<'_>, cfg: &Cfg, is: F) -> Self {
-        let mut behind = BitSet::new(cfg.node_count());
         let has_one = |block: &&BlockId| code.body.block_insts(**block).any(&is);
-        let mut work: Vec<Node> =
-            code.flow.order().iter().filter(has_one).map(|&block| node_of(block)).collect();
-        while let Some(block) = work.pop() {
-            for &next in cfg.successors(block) {
-                if behind.insert(next.index()) {
-                    work.push(next);
-                }
-            }
-        }
+        let blocks = code.flow.order().iter().filter(has_one).map(|&block| node_of(block));
+        let behind = blocks_behind(cfg, blocks.collect());
         Self { is, behind, is_passed: false }
     }
 

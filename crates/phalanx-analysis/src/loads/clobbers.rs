@@ -27,8 +27,11 @@ use phalanx_target::address_space::{AddressSpace, SpaceKind};
 use super::{Facts, Objects, Omitted, Root, VariableUse, unchanged::kind_of, writes::of_call};
 use crate::lower::{Code, Surroundings};
 use crate::memory::{
-    Alias, AliasQuery, ClassicMemorySsa, Location, classic::Clobber, effects::call_effects,
-    order::acquires, value_type,
+    Alias, AliasQuery, ClassicMemorySsa, Location,
+    classic::Clobber,
+    effects::call_effects,
+    order::{acquires, blocks_behind},
+    value_type,
 };
 use crate::spaces::{SpaceModel, SpaceSet};
 
@@ -64,24 +67,17 @@ impl Clobbers {
     pub fn new(code: Code<'_>, around: Surroundings<'_>, facts: Facts<'_>) -> Self {
         let cfg = facts.cfg;
         let mut first_of = vec![None; cfg.node_count()];
-        let mut behind = BitSet::new(cfg.node_count());
-        let mut work = Vec::new();
+        let mut blocks = Vec::new();
         let mut first = None;
         for &block in code.flow.order() {
             let found = code.body.block_insts(block).find(|&inst| acquires(code, around, inst));
             if let Some(inst) = found {
                 first = first.or(Some(inst));
                 first_of[node_of(block).index()] = Some(inst);
-                work.push(node_of(block));
+                blocks.push(node_of(block));
             }
         }
-        while let Some(block) = work.pop() {
-            for &next in cfg.successors(block) {
-                if behind.insert(next.index()) {
-                    work.push(next);
-                }
-            }
-        }
+        let behind = blocks_behind(cfg, blocks);
         let never = |_: InstId| false;
         let memory = ClassicMemorySsa::new(code, around, (cfg, facts.dom), never);
         Self { memory, acquires: first_of, behind, first }

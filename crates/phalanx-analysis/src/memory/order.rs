@@ -9,6 +9,7 @@
 //! Everything that is not known not to be one counts as an acquire. Volatile accesses are none: they order nothing (LLVM
 //! Language Reference, *Volatile Memory Accesses*). O(1) per instruction.
 
+use phalanx_graph::{BitSet, Cfg, Node};
 use phalanx_ir::{
     GlobalName, InstId, Opcode, attributes::MemoryEffects, constant::ConstKind, inst::Ordering,
 };
@@ -76,4 +77,17 @@ fn call_acquires(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> bool
         Some(summary) => summary.effects.acquires,
         None => true,
     }
+}
+
+/// Blocks that some of these reach by an edge or more. O(blocks + edges).
+pub(crate) fn blocks_behind(cfg: &Cfg, mut work: Vec<Node>) -> BitSet {
+    let mut behind = BitSet::new(cfg.node_count());
+    while let Some(block) = work.pop() {
+        for &next in cfg.successors(block) {
+            if behind.insert(next.index()) {
+                work.push(next);
+            }
+        }
+    }
+    behind
 }

@@ -112,11 +112,12 @@ impl Origins {
     }
 }
 
-fn number(inst: InstId) -> usize {
+pub(crate) fn number(inst: InstId) -> usize {
     inst.into_raw().into_u32() as usize
 }
 
-fn is_pointer(code: Code<'_>, ty: Type) -> bool {
+/// Whether values of a type are pointers or vectors of them.
+pub(crate) fn is_pointer(code: Code<'_>, ty: Type) -> bool {
     match code.context.type_kind(ty) {
         TypeKind::Ptr(_) => true,
         TypeKind::Vector { elem, .. } => matches!(code.context.type_kind(*elem), TypeKind::Ptr(_)),

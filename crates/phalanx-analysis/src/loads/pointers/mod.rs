@@ -23,13 +23,14 @@
 mod build;
 
 use phalanx_ir::{
-    Const, GlobalName, InstId, Opcode, Type, TypeKind, Value, ValueKind,
-    attributes::CaptureComponents, constant::ConstKind,
+    Const, GlobalName, InstId, Opcode, Type, Value, ValueKind, attributes::CaptureComponents,
+    constant::ConstKind,
 };
 use rustc_hash::FxHashSet;
 
 use crate::lower::Code;
 use crate::memory::PrivateMemory;
+use crate::memory::origins::{is_pointer, number};
 
 use super::Omitted;
 
@@ -141,19 +142,6 @@ pub struct PointerFlow {
     /// By argument.
     arguments: Vec<Objects>,
     sinks: Vec<(InstId, Objects, Sink)>,
-}
-
-fn number(inst: InstId) -> usize {
-    inst.into_raw().into_u32() as usize
-}
-
-/// Whether values of a type are pointers or vectors of them.
-fn is_pointer(code: Code<'_>, ty: Type) -> bool {
-    match code.context.type_kind(ty) {
-        TypeKind::Ptr(_) => true,
-        TypeKind::Vector { elem, .. } => matches!(code.context.type_kind(*elem), TypeKind::Ptr(_)),
-        _ => false,
-    }
 }
 
 /// The operands that a pointer is made from; none when it is made from something else.
