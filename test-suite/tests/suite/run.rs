@@ -189,6 +189,43 @@ fn a_race_has_threads_and_places() {
     );
 }
 
+/// What a barrier in two halves orders, and that it is the wait that does.
+#[test]
+fn halves_of_a_barrier_order_accesses() {
+    for (wait, status, expected) in [
+        (
+            "i1:0",
+            1,
+            expect![[r#"
+        argument 0: 4 x i32
+             0: 9 0 1 4
+        52 instructions, 0 group operations, 1 barriers
+        semantics/race_split.ll:22:3: error: data race at shared address 0x4c: thread 0 reads what thread 3 writes, in no order
+           |
+        22 |   %value = load i32, ptr addrspace(3) %other
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        semantics/race_split.ll:12:3: note: thread 3 writes here; the two instructions race on 16 bytes in all
+           |
+        12 |   store i32 %square, ptr addrspace(3) %mine
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    "#]],
+        ),
+        (
+            "i1:-1",
+            0,
+            expect![[r#"
+        argument 0: 4 x i32
+             0: 9 0 1 4
+        60 instructions, 0 group operations, 1 barriers
+    "#]],
+        ),
+    ] {
+        let arguments = ["semantics/race_split.ll", "@neighbours", "--block", "4", "--races"];
+        let buffers = ["--arg", "buf:i32:zero*4", "--arg", wait];
+        check(&[&arguments[..], &buffers].concat(), status, expected);
+    }
+}
+
 #[test]
 fn a_barrier_that_opens_early() {
     check(
