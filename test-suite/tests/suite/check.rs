@@ -40,11 +40,17 @@ fn findings(folder: &Path, arguments: &[&str]) -> Vec<Value> {
     modules.iter().flat_map(|m| m["diagnostics"].as_array().cloned().unwrap_or_default()).collect()
 }
 
-/// Levels that are looked at, and only with debug information: places are those of the source.
+/// Levels that are looked at, and only with debug information: places are those of the source. What is compared comes by itself.
 fn variants(manifest: &Manifest) -> Vec<Variant> {
+    let (_, single) = looked_at(manifest);
+    single
+}
+
+/// Sources that are compared with what became of them, and others.
+fn looked_at(manifest: &Manifest) -> (Vec<Variant>, Vec<Variant>) {
     let mut variants = manifest.variants();
     variants.retain(|variant| variant.debug && ["-O0", "-O2"].contains(&variant.level.as_str()));
-    variants
+    variants.into_iter().partition(|variant| variant.file.starts_with("against/"))
 }
 
 fn compiled(manifest: &Manifest, compiler: &Program, variant: &Variant) -> PathBuf {
@@ -184,6 +190,29 @@ fn comparisons() {
         assert_eq!(outcome.status, Some(i32::from(name == "peeled")), "a barrier is an error");
         let same = check_in(&folder, &["--against", &after, &after]);
         assert_eq!(text(&same.stdout), "nothing found\n");
+    }
+}
+
+/// As [`mistakes_are_found_and_their_twins_are_silent`], of the rules that compare: a source, and what a transform made of it.
+#[test]
+fn transforms_are_told_from_harmless_ones() {
+    let manifest = Manifest::read_checks().expect("manifest");
+    let Some(compiler) = manifest.compiler() else { return };
+    let (pairs, _) = looked_at(&manifest);
+    for level in ["-O0", "-O2"] {
+        let mut files = pairs
+            .iter()
+            .filter(|variant| variant.level == level)
+            .map(|variant| compiled(&manifest, &compiler, variant).to_string_lossy().into_owned());
+        let (before, after) = (files.next().expect("before"), files.next().expect("after"));
+        let found = findings(manifest.folder(), &["--against", &before, &after]);
+        let told: Vec<[&str; 2]> = found
+            .iter()
+            .map(|finding| ["code", "function"].map(|key| finding[key].as_str().expect("text")))
+            .collect();
+        assert_eq!(told, [["PHX020", "wrong_barrier"], ["PHX021", "wrong_shuffle"]], "{level}");
+        let same = findings(manifest.folder(), &["--against", &after, &after]);
+        assert!(same.is_empty(), "{level}: {same:#?}");
     }
 }
 
