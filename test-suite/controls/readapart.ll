@@ -35,7 +35,7 @@ b0:
   %v0 = add i32 %a0, 0
   %v1 = add i32 %a1, 0
   %v2 = call i32 @llvm.nvvm.read.ptx.sreg.tid.y()
-  %v16 = call i32 @next(ptr %state)
+  %v16 = atomicrmw add ptr addrspace(1) @counter, i32 1 monotonic, align 4
   %v17.s = lshr i32 %v16, 2
   %v17 = trunc i32 %v17.s to i1
   br i1 %v17, label %b1, label %b5
@@ -77,7 +77,7 @@ b5:
 b6:
   %v4 = phi i32 [ %v11, %b5 ]
   %v5 = phi i32 [ 425, %b5 ]
-  %v12 = call i32 @next(ptr %state)
+  %v12 = atomicrmw add ptr addrspace(1) @counter, i32 1 monotonic, align 4
   %v13 = or i32 %v5, %v12
   ret void
 }

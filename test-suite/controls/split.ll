@@ -38,7 +38,7 @@ b0:
   %v7 = add i32 %v0, %v1
   %v8.at = getelementptr i32, ptr addrspace(1) %gp, i32 8
   %v8 = load i32, ptr addrspace(1) %v8.at, align 4
-  %v12 = call i32 @next(ptr %state)
+  %v12 = atomicrmw add ptr addrspace(1) @counter, i32 1 monotonic, align 4
   %v13.s = lshr i32 %v12, 2
   %v13 = trunc i32 %v13.s to i1
   %v18 = xor i32 %v7, %v1

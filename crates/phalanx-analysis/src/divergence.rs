@@ -70,6 +70,7 @@ pub use pages::{SourceSets, TemporalUses};
 #[cfg(any(test, feature = "testing"))]
 pub use precise::Omitted;
 pub use result::{Divergence, TemporalUse};
+pub(crate) use table::differ;
 pub use table::{
     Definition, Incoming, MemoryValues, Phi, PhiKey, Transfer, ValueTable, ValueTableBuilder,
 };

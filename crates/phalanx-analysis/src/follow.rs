@@ -222,8 +222,8 @@ impl Follower {
                 let old = &kept.memory;
                 let is_concerned =
                     old.concerns(code, &insts) || is_other_flow && old.has_candidates();
-                let new =
-                    is_concerned.then(|| PrivateMemory::new(code, around, flow.cfg, flow.dom));
+                let new = is_concerned
+                    .then(|| PrivateMemory::through_calls(code, around, flow.cfg, flow.dom));
                 if let Some(new) = &new {
                     insts.extend(new.other_loads(old));
                     insts.extend(new.origins().users_of_others(code, old.origins()));
@@ -235,9 +235,9 @@ impl Follower {
                 if values > table.room() || has_no_numbers {
                     return None;
                 }
-                let rows = new.is_some().then_some(&mut kept.rows);
-                let memory = (new.as_ref().unwrap_or(old), rows);
-                if !kept.neighbours.update_full_with(code, around, memory, &insts, table) {
+                let rows = Some((&mut kept.rows, new.is_some()));
+                let memory = new.as_ref().unwrap_or(old);
+                if !kept.neighbours.update_full_with(code, around, memory, rows, &insts, table) {
                     return None;
                 }
                 if let Some(new) = new {
@@ -277,7 +277,7 @@ impl Follower {
         let mut memory = PrivateMemory::default();
         let (table, rows, shapes) = match self.sources {
             Sources::Full => {
-                memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+                memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
                 let unused = code.body.id_count() / 4 + 1024;
                 let (table, rows, shapes) = lower::full_and_rows(code, around, &memory, unused);
                 (table, rows, Some(shapes))

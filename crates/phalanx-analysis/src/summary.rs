@@ -8,7 +8,8 @@
 //!   `R ∪ f1(mask of argument 1) ∪ f2(mask of argument 2) ∪ ...`, where `R` is what the function brings in by itself and each `f`
 //!   is a [`Dependence`]; likewise for each member of a structure that is returned;
 //! - whether the result is a function of the arguments and of the thread alone;
-//! - the [`Effects`]: convergent operations, barriers, memory.
+//! - the [`Effects`]: convergent operations, barriers, memory;
+//! - what it does [`through`] pointers to private memory of the caller.
 //!
 //! > Two threads that are converged at an instance of the call, and agree on every source of the outcome, get equal results.
 //!
@@ -41,16 +42,19 @@
 mod effects;
 mod outcome;
 pub mod returns;
+pub mod through;
 
 pub use effects::{Effects, Spaces};
 pub use outcome::{Dependence, Outcome};
+pub(crate) use through::may_be_private_argument;
+pub use through::{Part, Through};
 
 use std::borrow::Cow;
 
 use phalanx_graph::PostDomTree;
 use phalanx_ir::{
     Context, FunctionHeader, GlobalName, InstId, Opcode, Type, TypeKind, attributes::AttrKind,
-    flow::node_of, module::Linkage,
+    constant::ConstKind, flow::node_of, module::Linkage,
 };
 use phalanx_target::{LaunchFacts, Scope, SourceSet, TransferContext, varying};
 
@@ -97,6 +101,8 @@ pub struct Summary {
     pub is_timeless: bool,
     /// What it does besides.
     pub effects: Effects,
+    /// What it does with what its arguments point to, if some are followed.
+    pub through: Option<Box<Through>>,
 }
 
 impl Summary {
@@ -110,6 +116,7 @@ impl Summary {
             members: Box::default(),
             is_timeless: true,
             effects: Effects::NONE,
+            through: None,
         }
     }
 
@@ -136,6 +143,7 @@ impl Summary {
             members: Box::default(),
             is_timeless: false,
             effects: Effects::of_attributes(attributes),
+            through: None,
         }
     }
 
@@ -148,10 +156,14 @@ impl Summary {
 }
 
 /// Whether a function of the module is the one that is executed, as it stands here: others may be put in place of definitions
-/// that are weak, or compiled from the same source in another way.
+/// that are weak, or compiled from the same source in another way. Not where the module is all of the program.
 #[must_use]
-pub fn is_exact(linkage: Linkage) -> bool {
-    matches!(linkage, Linkage::External | Linkage::Internal | Linkage::Private)
+pub fn is_exact(linkage: Linkage, is_whole: bool) -> bool {
+    match linkage {
+        Linkage::External | Linkage::Internal | Linkage::Private => true,
+        Linkage::LinkOnce | Linkage::LinkOnceOdr | Linkage::Weak | Linkage::WeakOdr => is_whole,
+        _ => false,
+    }
 }
 
 /// Whether a pointer parameter is to a copy that the call makes.
@@ -190,7 +202,7 @@ pub fn summarize(
     flow: Flow<'_>,
     postdom: &PostDomTree,
 ) -> Summary {
-    summarize_with(code, around, flow, &Returns::new(code, flow, postdom))
+    summarize_with(code, around, (flow, postdom), &Returns::new(code, flow, postdom), true)
 }
 
 /// As [`summarize`], as if threads that return apart returned the same: wrong, for tests that want to see that.
@@ -203,25 +215,27 @@ pub fn summarize_without_parting(
     postdom: &PostDomTree,
 ) -> Summary {
     let returns = Returns::new(code, flow, postdom).without_parting();
-    summarize_with(code, around, flow, &returns)
+    summarize_with(code, around, (flow, postdom), &returns, false)
 }
 
 fn summarize_with(
     code: Code<'_>,
     around: Surroundings<'_>,
-    flow: Flow<'_>,
+    (flow, postdom): (Flow<'_>, &PostDomTree),
     returns: &Returns,
+    can_part: bool,
 ) -> Summary {
     let effects = Effects::of(code, around, flow.cycles);
     let is_void = code.header.ret == Type::VOID;
-    if is_void && writes_memory(code) {
-        return Summary { effects, is_timeless: false, ..Summary::bottom(code.header) };
-    }
     let facts = WithoutArguments(around.calls, code);
     let around = Surroundings { calls: &facts, ..around };
-    let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+    let through = through::through(code, around, (flow, postdom), can_part).map(Box::new);
+    if is_void && writes_memory(code) {
+        return Summary { effects, is_timeless: false, through, ..Summary::bottom(code.header) };
+    }
+    let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
     let table = lower::full_with(code, around, &memory, 0);
-    let mut summary = Summary { effects, ..Summary::bottom(code.header) };
+    let mut summary = Summary { effects, through, ..Summary::bottom(code.header) };
     summary.is_timeless = is_timeless(code, &table);
     if is_void {
         return summary;
@@ -249,7 +263,8 @@ fn summarize_with(
         !is_copied(code.context, code.header, position)
     };
     for pass in tokens.passes(is_open) {
-        let seeds: Vec<(Value, SourceSet)> = pass.seeds(numbering).collect();
+        let seeds: Vec<(Value, SourceSet)> =
+            pass.seeds(|parameter| numbering.argument(parameter as u32)).collect();
         if seeds.is_empty() {
             continue;
         }
@@ -264,6 +279,18 @@ fn summarize_with(
     summary.result = result;
     summary.members = members.into();
     summary
+}
+
+/// What is known of the function that an instruction calls by its name, with its own type.
+pub(crate) fn of_call<'a>(
+    code: Code<'_>,
+    facts: &'a dyn CallFacts,
+    call: InstId,
+) -> Option<Cow<'a, Summary>> {
+    let callee = code.body.const_callee(call)?;
+    let ConstKind::Global(name) = code.context.const_data(callee).kind else { return None };
+    // Called as something else, a function may do anything.
+    facts.summary(name).filter(|known| known.ty == Some(code.body.call_info(call).function_type))
 }
 
 /// How many members of the result are told apart.

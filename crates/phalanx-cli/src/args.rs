@@ -185,7 +185,7 @@ pub(crate) struct AnalyzeArgs {
     /// address together.
     #[arg(long)]
     pub(crate) assume_race_free: bool,
-    /// The module is all of a program: functions are called from within it only, and kernels launched.
+    /// The module is all of a program: functions are called from within it only, kernels launched, and weak definitions replaced by none.
     #[arg(long)]
     pub(crate) whole_program: bool,
     #[command(flatten)]
@@ -257,7 +257,7 @@ pub(crate) struct ExplainArgs {
     /// Take it that no two threads race for a byte; see `phalanx analyze --help`.
     #[arg(long)]
     pub(crate) assume_race_free: bool,
-    /// The module is all of a program: functions are called from within it only, and kernels launched.
+    /// The module is all of a program: functions are called from within it only, kernels launched, and weak definitions replaced by none.
     #[arg(long)]
     pub(crate) whole_program: bool,
     #[command(flatten)]
@@ -458,7 +458,7 @@ Passes: dce instsimplify simplifycfg early-cse licm loop-unroll jump-threading m
         linearize remove-redundant-barriers infer-address-spaces infer-convergence-attrs infer-convergence-tokens drop-convergence-tokens
         annotate-uniform mark-loads
         print<uniformity> print<cycles> print<domtree> print<postdomtree> print<domfrontier>
-        print<memoryssa>
+        print<memoryssa> print<hssa> print<alias>
         verify require<...> verify<...> invalidate<...> no-op-module no-op-function, function(...), module(...)
 Parameters: simplifycfg<speculate=N;select-uniform;no-select> mark-loads<ldu>
             remove-redundant-barriers<assume-aligned> loop-unroll<full-size=N;count=N> jump-threading<size=N> linearize<max-blocks=N>

@@ -8,6 +8,8 @@ use phalanx::{
     db::{Database, FunctionEntry, ModuleInput, queries},
     ir::flow::node_of,
     llvm::ModulePrinter,
+    report::alias::print_aliases,
+    report::hssa::print_hssa,
     report::llvm::{
         Text, print_cycles, print_dom_frontier, print_dom_tree, print_memory_ssa,
         print_postdom_tree, print_uniformity,
@@ -200,6 +202,8 @@ fn ask(db: &Database, entry: FunctionEntry, passes: &[FunctionPass], exact: bool
             FunctionPass::PostDomTree => drop(queries::postdom_tree(db, input)),
             FunctionPass::DomFrontier => drop(queries::dom_frontier(db, input)),
             FunctionPass::MemorySsa => drop(queries::classic_memory_ssa(db, input)),
+            FunctionPass::Hssa => drop(queries::memory_ssa(db, input)),
+            FunctionPass::Alias => drop(queries::memory_kinds(db, input)),
         }
     }
 }
@@ -252,6 +256,14 @@ pub(crate) fn print_pass(
         FunctionPass::MemorySsa => {
             let memory = queries::classic_memory_ssa(db, input).as_ref()?;
             print_memory_ssa(name, view, memory, &names, out);
+        }
+        FunctionPass::Hssa => {
+            print_hssa(name, view, queries::memory_ssa(db, input).as_ref()?, &names, out);
+        }
+        FunctionPass::Alias => {
+            queries::cfg(db, input).as_ref()?;
+            let relate = |a, b| queries::alias(db, input, a, b);
+            print_aliases(name, view, relate, &names, out);
         }
     }
     Some(())

@@ -20,15 +20,19 @@ pub(crate) enum FunctionPass {
     PostDomTree,
     DomFrontier,
     MemorySsa,
+    Hssa,
+    Alias,
 }
 
-const PRINTING: [(&str, FunctionPass); 6] = [
+const PRINTING: [(&str, FunctionPass); 8] = [
     ("print<uniformity>", FunctionPass::Uniformity),
     ("print<cycles>", FunctionPass::Cycles),
     ("print<domtree>", FunctionPass::DomTree),
     ("print<postdomtree>", FunctionPass::PostDomTree),
     ("print<domfrontier>", FunctionPass::DomFrontier),
     ("print<memoryssa>", FunctionPass::MemorySsa),
+    ("print<hssa>", FunctionPass::Hssa),
+    ("print<alias>", FunctionPass::Alias),
 ];
 
 /// A printing pass as one among others.

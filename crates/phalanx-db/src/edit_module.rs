@@ -174,8 +174,8 @@ impl Database {
         Ok(())
     }
 
-    /// States that no function of a module but its kernels is entered from outside of it, whatever linkage says: it is all of a
-    /// program, or will be linked to nothing that calls it. Nothing happens when that has been stated already.
+    /// States that no function of a module but its kernels is entered from outside of it, whatever linkage says, and that nothing replaces
+    /// its weak definitions: it is all of a program, or will be linked to nothing that knows it. Nothing happens when that has been stated already.
     pub fn set_whole(&mut self, module: ModuleInput, is_whole: bool) {
         if module.is_whole(self) != is_whole {
             module.set_is_whole(self).to(is_whole);

@@ -24,7 +24,7 @@
 //! Memory: [`memory_kinds`] says which memories each pointer may lead to; [`returned_spaces`] and [`argument_spaces`] carry that across
 //! calls.
 //! What is wrong: [`diagnostics`]; [`space_conflicts`] of memory spaces.
-//! Memory: [`memory_ssa`], and [`load_classes`] for loads that may take a cheaper way.
+//! Memory: [`private_memory`], [`memory_ssa`], and [`load_classes`] for loads that may take a cheaper way.
 //!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
@@ -46,6 +46,7 @@ mod passed;
 mod shape;
 mod spaces;
 mod summaries;
+mod walker;
 mod within_group;
 
 pub use calls::*;
@@ -64,4 +65,5 @@ pub use memory::*;
 pub use shape::*;
 pub use spaces::*;
 pub use summaries::*;
+pub use walker::*;
 pub use within_group::*;

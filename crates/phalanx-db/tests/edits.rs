@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use phalanx_analysis::lower::Numbering;
 use phalanx_db::{Database, Did, FunctionInput, ModuleInput, TargetOverrides, queries};
 use phalanx_ir::{
     BuildError, Context, InstBuilder, InstId, Opcode, Type, Value, edit::Transaction,
@@ -303,7 +304,7 @@ fn an_edit_cancels_other_threads_and_answers_stay_right() {
     assert_eq!(quiet(&mut fixture, InstFlags::NUW), before + 1);
 }
 
-/// By LLVM's rules as well, but that these ask who is called.
+/// By LLVM's rules as well, though these look at attributes of whoever is called.
 #[test]
 fn uniformity_is_repaired_too() {
     let mut fixture = Fixture::new();
@@ -314,7 +315,51 @@ fn uniformity_is_repaired_too() {
         fixture.db.take_log();
         queries::uniformity(&fixture.db, function);
     }
-    assert_eq!(fixture.ran(), "`callees`, `uniformity`");
+    assert_eq!(fixture.ran(), "`uniformity`");
+}
+
+/// Attributes of whoever is called decide, in a small function and in a large one, kept or not, and when they change.
+#[test]
+fn uniformity_follows_attributes_of_callees() {
+    for length in [4, 400] {
+        let mut text = String::from(
+            "target triple = \"amdgcn-amd-amdhsa\"
+             declare i32 @plain(i32)
+             declare i32 @promised(i32) nodivergencesource
+             define amdgpu_kernel void @f(i32 %n) {
+               %a = call i32 @plain(i32 %n)
+               %b = call i32 @promised(i32 %n)
+               %v0 = add i32 %n, %n\n",
+        );
+        for at in 1..length {
+            text.push_str(&format!("  %v{at} = add i32 %v{}, %n\n", at - 1));
+        }
+        text.push_str("  ret void\n}\n");
+        let mut db = Database::new();
+        let context = Arc::new(Context::new());
+        let parsed = phalanx_llvm::parse_module(context, text.as_bytes()).expect("it is valid");
+        let module = db.load(parsed.module, None, TargetOverrides::default());
+        let [plain, promised, f] = [0, 1, 2].map(|at| module.functions(&db)[at].input);
+        let calls: Vec<InstId> = f.body(&db).all_ids().take(2).collect();
+        let are_divergent = |db: &Database| {
+            let facts = queries::uniformity(db, f).as_ref().expect("it has a body");
+            let numbering = Numbering::new(f.header(db));
+            [0, 1].map(|at| !facts.value(numbering.inst(calls[at])).is_empty())
+        };
+        let own = plain.header(&db).attributes;
+        for attributes in [own, promised.header(&db).attributes, own] {
+            db.edit_header(plain, |header| header.attributes = attributes).expect("it is valid");
+            for operand in [Value::arg(0), calls[1].into(), Value::arg(0)] {
+                let last = f.body(&db).all_ids().nth(2).expect("the first sum");
+                let done: Result<(), BuildError> =
+                    db.edit(f, |edit| edit.set_operand(last, 1, operand));
+                done.expect("the value is there");
+                assert_eq!(are_divergent(&db), [attributes == own, false], "{length}");
+            }
+        }
+        let is_kept = queries::repairs(&db, f).repaired > 0;
+        assert_eq!(is_kept, length == 400);
+    }
 }
 
 /// A function that grows by edits is repaired once it is large.

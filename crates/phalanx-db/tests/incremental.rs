@@ -327,6 +327,79 @@ fn loads_after(edit: impl Fn(&str) -> String) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// Versions of memory follow what is written through generic pointers and by callees; classes of loads do not read them.
+#[test]
+fn versions_of_memory_follow_kinds() {
+    const TEXT: &str = r#"
+target triple = "nvptx64-nvidia-cuda"
+@lds = internal addrspace(3) global [64 x i32] undef
+@tmp = internal addrspace(3) global [64 x i32] undef
+@dev = internal addrspace(1) global i32 0
+define internal void @put(i32 %n) {
+  store i32 %n, ptr addrspace(3) @lds
+  ret void
+}
+define ptx_kernel void @f(ptr %out, i32 %n) {
+  %s = addrspacecast ptr addrspace(3) @lds to ptr
+  store i32 %n, ptr %s
+  call void @put(i32 %n)
+  %l = load i32, ptr %out
+  ret void
+}
+"#;
+    let after = |from: &str, to: &str| {
+        let mut fixture = Fixture::new(TEXT);
+        let ask = |fixture: &Fixture| {
+            for entry in fixture.module.functions(&fixture.db).iter().filter(|e| e.is_definition) {
+                queries::load_classes(&fixture.db, entry.input);
+                queries::data_flow(&fixture.db, entry.input);
+            }
+        };
+        ask(&fixture);
+        let edited = TEXT.replace(from, to);
+        assert_ne!(edited, TEXT);
+        let parsed = phalanx_llvm::parse_module(Arc::clone(&fixture.context), edited.as_bytes());
+        let parsed = parsed.unwrap_or_else(|e| panic!("{e:?}"));
+        fixture.db.reload(fixture.module, parsed.module, Some(parsed.source_map));
+        fixture.db.take_log();
+        ask(&fixture);
+        let ours = ["private_memory", "memory_", "written_spaces", "data_flow", "load_classes"];
+        let ran = fixture.ran();
+        let lines = ran.lines().filter(|line| ours.iter().any(|one| line.starts_with(one)));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    // Another variable of the same memory.
+    expect![[r#"
+        data_flow(put)
+        load_classes(put)
+        memory_kinds(put)
+        memory_ssa(put)
+        private_memory(put)
+        written_spaces(put)"#]]
+    .assert_eq(&after("(3) @lds\n", "(3) @tmp\n"));
+    // The callee writes other memory.
+    expect![[r#"
+        data_flow(f)
+        data_flow(put)
+        load_classes(f)
+        load_classes(put)
+        memory_kinds(put)
+        memory_ssa(f)
+        memory_ssa(put)
+        private_memory(put)
+        written_spaces(put)"#]]
+    .assert_eq(&after("(3) @lds\n", "(1) @dev\n"));
+    // The generic pointer leads elsewhere.
+    expect![[r#"
+        data_flow(f)
+        load_classes(f)
+        load_classes(put)
+        memory_kinds(f)
+        memory_ssa(f)
+        private_memory(f)"#]]
+    .assert_eq(&after("(3) @lds to", "(1) @dev to"));
+}
+
 #[test]
 fn classes_of_loads_follow_what_is_written() {
     // A name.

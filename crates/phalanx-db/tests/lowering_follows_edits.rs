@@ -492,7 +492,7 @@ fn check_follower(text: &str) {
             let code = code(&context, &function);
             let table = match sources {
                 Sources::Full => {
-                    let memory = PrivateMemory::new(code, around, &graph.cfg, &graph.dom);
+                    let memory = PrivateMemory::through_calls(code, around, &graph.cfg, &graph.dom);
                     looked_into += usize::from(!memory.is_empty());
                     lower::full_with(code, around, &memory, 0)
                 }

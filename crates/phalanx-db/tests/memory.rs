@@ -218,12 +218,98 @@ fn memory_that_is_not_private_falls_into_classes() {
         .collect();
     assert_eq!(
         classes,
-        [vec![MemoryClass::Global], vec![], MemoryClass::ALL.to_vec()],
-        "device memory; a private slot; anything"
+        [vec![MemoryClass::Global], vec![], vec![MemoryClass::Global, MemoryClass::Constant]],
+        "device memory; a private slot; what the host passes to a kernel"
     );
     let global = ssa.of(fixture.loads()[0])[0].before;
     let generic = ssa.of(fixture.loads()[2]);
-    assert_eq!(generic[MemoryClass::Global as usize].before, global, "nothing was stored between");
+    assert_eq!(generic[0].before, global, "nothing was stored between");
+}
+
+/// Whether the last of two loads of device memory may read what these instructions between them wrote.
+fn is_clobbered_by(instructions: &str) -> bool {
+    let text = format!(
+        r#"target triple = "amdgcn-amd-amdhsa"
+@lds = internal addrspace(3) global [64 x i32] poison
+@dev = internal addrspace(1) global i32 0
+declare void @llvm.amdgcn.s.barrier()
+declare ptr @unknown()
+declare void @anything()
+define internal void @puts(ptr %p) {{
+  store i32 1, ptr %p
+  ret void
+}}
+define internal void @puts.of.others(ptr %p) {{
+  store i32 1, ptr %p
+  ret void
+}}
+define internal void @waits() {{
+  call void @llvm.amdgcn.s.barrier()
+  ret void
+}}
+define internal i32 @reads(ptr %p) {{
+  %v = load i32, ptr %p
+  ret i32 %v
+}}
+define amdgpu_kernel void @f(ptr addrspace(1) %g, i32 %n, i1 %c) {{
+  %shared = addrspacecast ptr addrspace(3) @lds to ptr
+  %device = addrspacecast ptr addrspace(1) @dev to ptr
+  %first = load i32, ptr addrspace(1) %g
+  {instructions}
+  %last = load i32, ptr addrspace(1) %g
+  ret void
+}}
+define amdgpu_kernel void @other(ptr %p) {{
+  call void @puts.of.others(ptr %p)
+  ret void
+}}
+"#
+    );
+    let mut db = Database::new();
+    let context = Arc::new(phalanx_ir::Context::new());
+    let parsed = phalanx_llvm::parse_module(Arc::clone(&context), text.as_bytes());
+    let parsed = parsed.unwrap_or_else(|error| panic!("{error:?}")).module;
+    let module = db.load(parsed, None, TargetOverrides::default());
+    let symbol = context.find_symbol(b"f");
+    let entries = module.functions(&db);
+    let function = entries.iter().find(|entry| entry.name.symbol() == symbol).expect("@f").input;
+    let fixture = Fixture { db, function };
+    let ssa = queries::memory_ssa(&fixture.db, fixture.function).as_ref().expect("a body");
+    let loads = fixture.loads();
+    let before = |load: &InstId| {
+        let touch = ssa.of(*load).iter().find(|touch| touch.class == MemoryClass::Global);
+        touch.expect("it reads device memory").before
+    };
+    before(&loads[0]) != before(&loads[loads.len() - 1])
+}
+
+#[test]
+fn a_store_through_a_generic_pointer_clobbers_what_it_may_lead_to() {
+    let store = |pointer: &str| is_clobbered_by(&format!("{pointer}\n  store i32 %n, ptr %p"));
+    assert!(!store("%p = getelementptr i32, ptr %shared, i32 %n"));
+    assert!(store("%p = getelementptr i32, ptr %device, i32 %n"));
+    assert!(store("%p = select i1 %c, ptr %shared, ptr %device"));
+    assert!(store("%p = call ptr @unknown()"), "a pointer of which nothing is known");
+}
+
+#[test]
+fn a_call_clobbers_what_its_code_may_write() {
+    assert!(!is_clobbered_by("call void @puts(ptr %shared)"));
+    assert!(is_clobbered_by("call void @puts(ptr %device)"));
+    // What others pass is nothing to this call.
+    assert!(!is_clobbered_by("call void @puts.of.others(ptr %shared)"));
+    assert!(is_clobbered_by("call void @anything()"));
+    assert!(is_clobbered_by("call void @waits()"), "others may have written it");
+    assert!(!is_clobbered_by("%v = call i32 @reads(ptr %device)"));
+}
+
+#[test]
+fn an_access_of_what_is_known_clobbers_that_alone() {
+    let shared = "%p = getelementptr i32, ptr %shared, i32 %n\n  ";
+    assert!(!is_clobbered_by(&format!("{shared}%o = atomicrmw add ptr %p, i32 1 monotonic")));
+    assert!(is_clobbered_by(&format!("{shared}%o = atomicrmw add ptr %p, i32 1 acquire")));
+    assert!(!is_clobbered_by(&format!("{shared}store volatile i32 1, ptr %p")));
+    assert!(is_clobbered_by("fence acquire"));
 }
 
 #[test]

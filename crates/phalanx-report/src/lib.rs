@@ -3,11 +3,13 @@
 //! It writes into buffers and knows no files and no terminal. Read first: [`llvm`] for what LLVM's tests read,
 //! [`analyze`] for what people read, [`check`] for what is wrong, [`explain`] for why something diverges, [`dot`] for pictures.
 
+pub mod alias;
 pub mod analyze;
 pub mod check;
 pub mod diagnostics;
 pub mod dot;
 pub mod explain;
+pub mod hssa;
 pub mod llvm;
 pub mod loads;
 pub mod spaces;

@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 use phalanx_analysis::spaces::{
     SpaceCause, SpaceChain, SpaceLink, SpaceModel, SpaceOrigin, SpacePlace, SpaceSet, SpaceSubject,
 };
-use phalanx_db::queries;
+use phalanx_db::{FunctionInput, queries};
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, Opcode, Value, ValueKind, constant::ConstKind};
 use serde::Serialize;
@@ -41,6 +41,35 @@ pub struct AddressReport {
     /// The narrowest address space that has all of the memories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub narrowest: Option<u32>,
+}
+
+/// A copy of a function for some of its calls, which would access narrower spaces.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct SpecializationReport {
+    /// The arguments that would be narrower.
+    pub arguments: Vec<NarrowArgument>,
+    /// The calls.
+    pub calls: Vec<CallReport>,
+}
+
+/// An argument of such a copy.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct NarrowArgument {
+    /// `%name`.
+    pub name: String,
+    /// The memories that these calls pass.
+    pub memories: Vec<&'static str>,
+    /// The address space that has them.
+    pub space: u32,
+}
+
+/// A call, and the function that it is in.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct CallReport {
+    /// Where it stands.
+    pub place: Place,
+    /// The function: `@name`.
+    pub caller: String,
 }
 
 /// Why an address may lead to some memories.
@@ -155,6 +184,34 @@ impl Explainer<'_> {
         let is_pointer = |subject: &SpaceSubject| self.space_of(*subject).is_some();
         let pointers = subjects.into_iter().filter(is_pointer);
         pointers.filter_map(|subject| self.address(subject)).collect()
+    }
+
+    /// Copies of the function that would access narrower spaces.
+    pub(crate) fn specializations(&self) -> Vec<SpecializationReport> {
+        let (db, input) = self.function();
+        let found = queries::space_specializations(db, input);
+        let argument = |&(at, memories, space): &(u32, SpaceSet, u32)| NarrowArgument {
+            name: self.name(Value::arg(at)),
+            memories: memories.names(),
+            space,
+        };
+        // Those in one function come one after the other.
+        let mut last: Option<(FunctionInput, Explainer<'_>)> = None;
+        let mut call = |&(caller, inst): &(FunctionInput, InstId)| {
+            if last.as_ref().is_none_or(|(of, _)| *of != caller) {
+                last = Some((caller, self.of(caller)));
+            }
+            let (place, caller) = match &last {
+                Some((_, of)) => (of.place_of(inst), of.function_name()),
+                None => (Place::default(), String::new()),
+            };
+            CallReport { place, caller }
+        };
+        let copies = found.iter().map(|copy| SpecializationReport {
+            arguments: copy.arguments.iter().map(argument).collect(),
+            calls: copy.calls.iter().map(&mut call).collect(),
+        });
+        copies.collect()
     }
 
     /// The name of an address, or of the value that an operand is.
@@ -409,6 +466,37 @@ pub(crate) fn write_addresses(addresses: &[AddressReport], out: &mut dyn Write) 
             out,
             "  {DIM}{:>6}{DIM:#}  {style}{memories:<25}{style:#}  {of}{}",
             address.place.line, address.text
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes which copies would access narrower spaces.
+pub(crate) fn write_specializations(
+    copies: &[SpecializationReport],
+    out: &mut dyn Write,
+) -> fmt::Result {
+    for copy in copies {
+        let one = |argument: &NarrowArgument| {
+            format!(
+                "{} in addrspace({}): {}",
+                argument.name,
+                argument.space,
+                argument.memories.join(", ")
+            )
+        };
+        let arguments: Vec<String> = copy.arguments.iter().map(one).collect();
+        let calls: Vec<String> = copy
+            .calls
+            .iter()
+            .map(|call| format!("{} line {}", call.caller, call.place.line))
+            .collect();
+        let many = if calls.len() == 1 { "call" } else { "calls" };
+        writeln!(
+            out,
+            "  a copy for the {many} in {} would have {}",
+            calls.join(", "),
+            arguments.join("; ")
         )?;
     }
     Ok(())

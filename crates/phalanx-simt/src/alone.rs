@@ -103,6 +103,14 @@ fn coordinate(world: &World<'_>, at: Coordinates, what: Place, args: &[Value]) -
         Place::Block(d) => Value::Bits(at.block[d].into()),
         Place::BlockSize(d) => Value::Bits(at.block_size[d].into()),
         Place::GridSize(d) => Value::Bits(at.grid_size[d].into()),
+        Place::Cluster(d) => Value::Bits((at.block[d] / at.cluster_size[d]).into()),
+        Place::ClusterCount(d) => Value::Bits((at.grid_size[d] / at.cluster_size[d]).into()),
+        Place::InCluster(d) => Value::Bits(at.in_cluster(d).into()),
+        Place::ClusterRank => Value::Bits(at.rank().into()),
+        Place::ClusterSize(d, less) => Value::Bits((at.cluster_size[d] - less).into()),
+        Place::ClusterBlocks(less) => {
+            Value::Bits((at.cluster_size.iter().product::<u32>() - less).into())
+        }
         Place::Lane => Value::Bits(at.lane.into()),
         Place::Wave => Value::Bits(at.wave.into()),
         Place::WaveSize => Value::Bits(at.wave_size.into()),

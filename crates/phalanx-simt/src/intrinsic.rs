@@ -89,6 +89,18 @@ pub(crate) enum Place {
     BlockSize(usize),
     /// Number of workgroups.
     GridSize(usize),
+    /// Position of the cluster.
+    Cluster(usize),
+    /// Number of clusters.
+    ClusterCount(usize),
+    /// Position of the workgroup in its cluster.
+    InCluster(usize),
+    /// Number of the workgroup in its cluster.
+    ClusterRank,
+    /// Workgroups of a cluster, less this number.
+    ClusterSize(usize, u32),
+    /// The same of all dimensions together.
+    ClusterBlocks(u32),
     Lane,
     Wave,
     WaveSize,
@@ -377,6 +389,17 @@ fn amdgcn(name: &str) -> Option<Intrinsic> {
     if let Some(d) = name.strip_prefix("workgroup.id.") {
         return Some(I::Place(Place::Block(dimension(d)?)));
     }
+    if let Some(of_cluster) = name.strip_prefix("cluster.") {
+        let (base, last) = of_cluster.rsplit_once('.')?;
+        return Some(I::Place(match (base, dimension(last)) {
+            ("id", Some(d)) => Place::Cluster(d),
+            ("workgroup.id", Some(d)) => Place::InCluster(d),
+            ("workgroup.max.id", Some(d)) => Place::ClusterSize(d, 1),
+            ("workgroup.max.flat", None) if last == "id" => Place::ClusterBlocks(1),
+            ("workgroup.flat", None) if last == "id" => Place::ClusterRank,
+            _ => return None,
+        }));
+    }
     let unary = |unary| Some(I::Pure(Pure::Unary(unary)));
     Some(match without_types(name) {
         "dispatch.ptr" => I::Place(Place::DispatchPacket),
@@ -445,6 +468,10 @@ fn nvvm(name: &str) -> Option<Intrinsic> {
             ("ctaid", Some(d)) => Place::Block(d),
             ("ntid", Some(d)) => Place::BlockSize(d),
             ("nctaid", Some(d)) => Place::GridSize(d),
+            ("clusterid", Some(d)) => Place::Cluster(d),
+            ("nclusterid", Some(d)) => Place::ClusterCount(d),
+            ("cluster.ctaid", Some(d)) => Place::InCluster(d),
+            ("cluster.nctaid", Some(d)) => Place::ClusterSize(d, 0),
             ("lanemask", None) => match last {
                 "eq" => Place::LanesEqual,
                 "lt" => Place::LanesBelow,
@@ -458,6 +485,8 @@ fn nvvm(name: &str) -> Option<Intrinsic> {
                 "warpid" => Place::Wave,
                 "warpsize" => Place::WaveSize,
                 "nwarpid" => Place::WaveCount,
+                "cluster.ctarank" => Place::ClusterRank,
+                "cluster.nctarank" => Place::ClusterBlocks(0),
                 "clock" | "clock64" | "globaltimer" | "globaltimer.lo" => return Some(I::Clock),
                 "smid" | "gridid" => return Some(I::Number(0)),
                 "nsmid" => return Some(I::Number(1)),

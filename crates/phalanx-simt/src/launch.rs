@@ -155,9 +155,7 @@ impl Geometry {
     /// The cluster of a workgroup.
     #[must_use]
     pub fn cluster_of(&self, block: [u32; 3]) -> u32 {
-        let at = |d: usize| block[d] / self.cluster[d];
-        let extent = |d: usize| self.grid[d] / self.cluster[d];
-        at(0) + extent(0) * (at(1) + extent(1) * at(2))
+        cluster_of(self.grid, self.cluster, block)
     }
 
     /// Workgroups.
@@ -182,11 +180,19 @@ impl Geometry {
             block: split(block, self.grid),
             block_size: self.block,
             grid_size: self.grid,
+            cluster_size: self.cluster,
             wave_size: self.wave,
             lane: index % self.wave,
             wave: index / self.wave,
         }
     }
+}
+
+/// The number of the cluster that a workgroup is in.
+pub(crate) fn cluster_of(grid: [u32; 3], cluster: [u32; 3], block: [u32; 3]) -> u32 {
+    let at = |d: usize| block[d] / cluster[d];
+    let extent = |d: usize| grid[d] / cluster[d];
+    at(0) + extent(0) * (at(1) + extent(1) * at(2))
 }
 
 /// Runs a kernel to its end.

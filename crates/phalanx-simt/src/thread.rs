@@ -13,6 +13,7 @@ use crate::{
     convergence::{Key, Latest},
     fault::{FaultKind, Site},
     intrinsic::{Barrier, Intrinsic, Token},
+    launch::cluster_of,
     memory::{Region, View},
     ops,
     program::{Callee, Program},
@@ -34,12 +35,42 @@ pub struct Coordinates {
     pub block_size: [u32; 3],
     /// Number of workgroups.
     pub grid_size: [u32; 3],
+    /// Workgroups of a cluster.
+    pub cluster_size: [u32; 3],
     /// Lanes of a wave.
     pub wave_size: u32,
     /// Position in the wave.
     pub lane: u32,
     /// Number of the wave in the workgroup.
     pub wave: u32,
+}
+
+impl Coordinates {
+    /// Number of the workgroup in the launch.
+    #[must_use]
+    pub fn workgroup(&self) -> u32 {
+        let ([x, y, z], size) = (self.block, self.grid_size);
+        x + size[0] * (y + size[1] * z)
+    }
+
+    /// Number of the cluster in the launch.
+    #[must_use]
+    pub fn cluster(&self) -> u32 {
+        cluster_of(self.grid_size, self.cluster_size, self.block)
+    }
+
+    /// Position of the workgroup in its cluster.
+    #[must_use]
+    pub fn in_cluster(&self, dim: usize) -> u32 {
+        self.block[dim] % self.cluster_size[dim]
+    }
+
+    /// Number of the workgroup in its cluster.
+    #[must_use]
+    pub fn rank(&self) -> u32 {
+        let [x, y, z] = [0, 1, 2].map(|dim| self.in_cluster(dim));
+        x + self.cluster_size[0] * (y + self.cluster_size[1] * z)
+    }
 }
 
 /// What a thread sees besides itself.

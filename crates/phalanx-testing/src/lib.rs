@@ -13,4 +13,5 @@ pub mod lit;
 pub mod llvm_tools;
 pub mod mutate;
 pub mod opt_timers;
+pub mod pointers;
 pub mod verdict;

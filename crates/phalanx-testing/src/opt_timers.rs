@@ -41,6 +41,31 @@ pub fn recomputation(
     (0..3).map(|_| run()).reduce(least).unwrap_or_default()
 }
 
+/// What one run of passes over a module takes, all together, in user and system time: the least of three; none if it takes too long.
+///
+/// `rows` are the names of the passes in timing reports. The attribute `optnone`, which makes the pass manager step over functions, is taken
+/// out.
+///
+/// # Panics
+/// If `opt` does not run.
+#[must_use]
+pub fn passes(opt: &Program, text: &[u8], passes: &str, rows: &[&str]) -> Option<Duration> {
+    let text = String::from_utf8_lossy(text).replace(" optnone", "");
+    let passes = format!("-passes={passes}");
+    let mut least: Option<Duration> = None;
+    for _ in 0..3 {
+        let arguments = ["-disable-output", "-time-passes", &passes, "-"];
+        let outcome = opt.run(arguments, text.as_bytes()).expect("opt runs");
+        if !outcome.success() {
+            return None;
+        }
+        let report = outcome.errors();
+        let sum = rows.iter().map(|row| timer(&report, row)).sum();
+        least = Some(least.map_or(sum, |least| least.min(sum)));
+    }
+    least
+}
+
 /// User and system time of a row of a timing report.
 fn timer(report: &str, name: &str) -> Duration {
     let row =

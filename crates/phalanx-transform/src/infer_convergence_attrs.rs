@@ -66,7 +66,7 @@ fn inferred(db: &Database, function: FunctionInput) -> Option<AttrSet> {
     let header = function.header(db);
     let context = function.module(db).context(db);
     let known = context.function_attrs(header.attributes);
-    let is_open = is_exact(header.linkage)
+    let is_open = is_exact(header.linkage, false)
         && !known.has(AttrKind::OptimizeNone)
         && !known.has(AttrKind::Naked);
     if !is_open {

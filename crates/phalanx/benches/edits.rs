@@ -6,6 +6,7 @@
 //! | table | edit | question |
 //! |---|---|---|
 //! | operand | one operand reads another value | `divergence` |
+//! | llvm | the same | `uniformity`, by LLVM's rules |
 //! | kinds | one pointer is made from another one, in a function full of pointers | `memory_kinds` |
 //! | split | one block is split | all flow facts and `divergence` |
 //! | module | one operand in one of 10,000 functions | divergent branches of the module |
@@ -24,7 +25,6 @@
 )]
 
 use std::{
-    fmt::Write as _,
     hint::black_box,
     time::{Duration, Instant},
 };
@@ -46,7 +46,11 @@ use phalanx::{
     target::Target,
 };
 use phalanx_testing::{
-    abstract_program::DECLARATIONS, inlined::inlined, llvm_tools, opt_timers::recomputation,
+    abstract_program::DECLARATIONS,
+    inlined::inlined,
+    llvm_tools,
+    opt_timers::recomputation,
+    pointers::{Through, pointers},
 };
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 
@@ -165,9 +169,13 @@ fn everything(db: &Database, input: FunctionInput) {
     black_box(queries::divergence(db, input));
 }
 
-fn operand(size: usize) {
+fn uniformity(db: &Database, input: FunctionInput) {
+    black_box(queries::uniformity(db, input));
+}
+
+fn operand(name: &str, size: usize, ask: fn(&Database, FunctionInput)) {
     let (mut session, function) = giant(size);
-    let scratch = scratch(&session, function, divergence, true);
+    let scratch = scratch(&session, function, ask, true);
     let places = places(&session, function, is_sum);
     let mut rng = SmallRng::seed_from_u64(1);
     let mut times = Vec::new();
@@ -184,7 +192,7 @@ fn operand(size: usize) {
         });
         done.expect("the value is there");
         let edited = start.elapsed();
-        divergence(session.database(), function.input());
+        ask(session.database(), function.input());
         // The first answers decide whether it is worth keeping something.
         if round >= 10 {
             edits.push(edited);
@@ -195,7 +203,7 @@ fn operand(size: usize) {
     let [median, p90, p99] = percentiles(&mut times);
     let ways = queries::repairs(session.database(), function.input());
     println!(
-        "operand {:>10} {:>12.0} {edit:>8.2} {median:>8.2} {p90:>8.2} {p99:>8.1} {:>10.0} {:>8} {:>9} {:>9}",
+        "{name:<8}{:>10} {:>12.0} {edit:>8.2} {median:>8.2} {p90:>8.2} {p99:>8.1} {:>10.0} {:>8} {:>9} {:>9}",
         session.code(function).body.id_count(),
         us(scratch),
         us(scratch) / median,
@@ -205,52 +213,14 @@ fn operand(size: usize) {
     );
 }
 
-/// A kernel of blocks in a row, each a loop over pointers into device, workgroup and private memory, and a diamond.
-fn pointers(size: usize) -> String {
-    let mut text = String::from(
-        r#"target triple = "nvptx64-nvidia-cuda"
-@lds = internal addrspace(3) global [64 x i32] undef
-define ptx_kernel void @f(ptr %out, i32 %n, i1 %c) {
-entry:
-  %own = alloca [64 x i32]
-  %shared = addrspacecast ptr addrspace(3) @lds to ptr
-  br label %head0
-"#,
-    );
-    let mut rng = SmallRng::seed_from_u64(1);
-    let blocks = size / 14;
-    for at in 0..blocks {
-        let base = ["%out", "%shared", "%own"][rng.random_range(0..3)];
-        let other = ["%out", "%shared", "%own"][rng.random_range(0..3)];
-        let before = if at == 0 { "entry".to_owned() } else { format!("meet{}", at - 1) };
-        let _ = write!(
-            text,
-            "head{at}:\n  %p{at} = phi ptr [ {base}, %{before} ], [ %q{at}, %head{at} ]\n  \
-             %q{at} = getelementptr inbounds i32, ptr %p{at}, i32 1\n  \
-             %r{at} = getelementptr inbounds i32, ptr %q{at}, i32 %n\n  \
-             %a{at} = load i32, ptr %r{at}\n  store i32 %a{at}, ptr %q{at}\n  \
-             br i1 %c, label %head{at}, label %left{at}\n\
-             left{at}:\n  %s{at} = getelementptr inbounds i32, ptr {other}, i32 %n\n  \
-             %t{at} = select i1 %c, ptr %s{at}, ptr %r{at}\n  \
-             %u{at} = getelementptr inbounds i32, ptr %t{at}, i32 %n\n  \
-             br i1 %c, label %right{at}, label %meet{at}\n\
-             right{at}:\n  store i32 %n, ptr %u{at}\n  br label %meet{at}\n\
-             meet{at}:\n  %w{at} = phi ptr [ %t{at}, %left{at} ], [ %s{at}, %right{at} ]\n  \
-             store i32 1, ptr %w{at}\n  br label %head{}\n",
-            at + 1
-        );
-    }
-    let _ = write!(text, "head{blocks}:\n  ret void\n}}\n");
-    text
-}
-
 fn memory_kinds(db: &Database, input: FunctionInput) {
     black_box(queries::memory_kinds(db, input));
 }
 
 fn kinds(size: usize) {
     let mut session = Session::new();
-    let module = session.read(pointers(size).as_bytes()).expect("the text is well-formed");
+    let module =
+        session.read(pointers(size, Through::Loops).as_bytes()).expect("the text is well-formed");
     let function = session.function(module, "f").expect("it has one function");
     memory_kinds(session.database(), function.input());
     let scratch = scratch(&session, function, memory_kinds, true);
@@ -376,14 +346,16 @@ fn edits_in_module(table: &str, text: &str, count: usize) {
     for round in 0..800 {
         // Each once first: an edited function has low durability from then on, which all others learn.
         let edited = functions.len().min(100);
-        let at = if round < 2 * edited { round % edited } else { rng.random_range(0..edited) };
+        let at = if round < edited { round } else { rng.random_range(0..edited) };
         let function = functions[at];
         let places = places(&session, function, is_sum);
-        let place = &places[rng.random_range(0..places.len())];
-        let other = place.others[rng.random_range(0..place.others.len())];
-        if session.code(function).body.operands(place.inst)[0] == other {
-            continue;
-        }
+        let body = session.code(function).body;
+        let changes: Vec<(&Place, Value)> = places
+            .iter()
+            .flat_map(|place| place.others.iter().map(move |&other| (place, other)))
+            .filter(|(place, other)| body.operands(place.inst)[0] != *other)
+            .collect();
+        let (place, other) = changes[rng.random_range(0..changes.len())];
         let start = Instant::now();
         let done: Result<(), BuildError> = session.edit(function, |edit| {
             edit.verifying(false).set_operand(place.inst, place.index, other)
@@ -541,16 +513,18 @@ fn main() {
     println!(
         "table        insts   scratch us  edit us   median      p90      p99      times   opt-22  repaired    solved"
     );
-    let sizes: &[usize] =
-        if is_quick { &[1000, 10_000] } else { &[1000, 10_000, 100_000, 1_000_000] };
+    let sizes: &[usize] = if is_quick { &[750, 7500] } else { &[750, 7500, 75_000, 750_000] };
     if is_wanted("operand") {
-        sizes.iter().for_each(|&size| operand(size));
+        sizes.iter().for_each(|&size| operand("operand", size, divergence));
+    }
+    if is_wanted("llvm") {
+        sizes.iter().for_each(|&size| operand("llvm", size, uniformity));
     }
     if is_wanted("kinds") {
         sizes.iter().for_each(|&size| kinds(size));
     }
     if is_wanted("split") {
-        sizes.iter().filter(|&&size| size < 1_000_000).for_each(|&size| split(size));
+        sizes.iter().filter(|&&size| size < 750_000).for_each(|&size| split(size));
     }
     if is_wanted("module") {
         module(if is_quick { 1000 } else { 10_000 });

@@ -3,13 +3,13 @@
 //! | row | question |
 //! |---|---|
 //! | `divergence` | what these are found from, kept up to date: for comparison |
-//! | `variance` | along which dimensions values differ |
-//! | `truly_uniform` | values that are equal over inactive lanes |
+//! | `variance` | along which dimensions a statement differs, and whether it is executed |
+//! | `is_truly_uniform` | whether a value is equal over inactive lanes |
 //! | `assumed_divergence` | what barriers and stable loads show, if programs are right |
 //! | `explain` | why a value differs: the first question after the edit, and another |
 //!
-//! The function is made of random kernels in a row. Each round edits one operand, asks for divergence, and is then timed. They are found
-//! from scratch: nothing of them is kept between edits. `--quick` leaves out the largest size.
+//! The function is made of random kernels in a row. Each round edits one operand, asks for divergence, and is then timed. The first two are
+//! answered for single statements and values from what divergence keeps; the others are found from scratch. `--quick` leaves out the largest size.
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 
 use std::{
@@ -36,11 +36,12 @@ const ASSUMED: Assumptions = Assumptions { barriers: Some(BarrierModel::Lenient)
 type Question = (&'static str, fn(&Database, FunctionInput, InstId));
 
 const QUESTIONS: &[Question] = &[
-    ("variance", |db, f, _| {
-        black_box(queries::variance(db, f));
+    ("variance", |db, f, inst| {
+        black_box(queries::variance(db, f).is_some());
+        black_box(queries::statement_variance(db, f, inst));
     }),
-    ("truly_uniform", |db, f, _| {
-        black_box(queries::truly_uniform(db, f));
+    ("is_truly_uniform", |db, f, inst| {
+        black_box(queries::is_truly_uniform(db, f, Value::inst(inst)));
     }),
     ("assumed_divergence", |db, f, _| {
         black_box(queries::assumed_divergence(db, f, ASSUMED));

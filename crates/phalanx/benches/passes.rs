@@ -13,7 +13,8 @@
 //! | ratio | facts and what passes ask for, against cold |
 //! | changed | functions that a pass changed, of all functions that passes looked at |
 //!
-//! Arguments are parts of names of rows; `--runs=N` says how often each is measured.
+//! Arguments are parts of names of rows; `--runs=N` says how often each is measured, `--by-pass` divides the ratio
+//! among the passes and says how divergence of large functions was found.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -39,10 +40,12 @@ const PASSES: [&str; 5] = ["instsimplify", "simplifycfg", "early-cse", "licm", "
 
 fn main() {
     let mut runs = 3;
+    let mut by_pass = false;
     let mut filters = Vec::new();
     for argument in env::args().skip(1) {
         match argument.strip_prefix("--runs=") {
             Some(number) => runs = number.parse().expect("--runs takes a number"),
+            None if argument == "--by-pass" => by_pass = true,
             None if argument.starts_with('-') => {}
             None => filters.push(argument),
         }
@@ -75,6 +78,19 @@ fn main() {
             row.changed,
             row.functions * PASSES.len(),
         );
+        if by_pass {
+            for (number, pass) in PASSES.iter().enumerate() {
+                let facts = all.iter().map(|r| r.by_pass[number].facts).min().unwrap_or_default();
+                let own = &row.by_pass[number];
+                let [solved, kept, repaired] = own.ways;
+                println!(
+                    "  {pass:<14}{:>56.2}{:>9} of {:>4}   solved {solved}, kept {kept}, repaired {repaired}",
+                    us(facts) / us(cold),
+                    own.changed,
+                    row.functions
+                );
+            }
+        }
     }
 }
 
@@ -112,6 +128,15 @@ fn inputs() -> Vec<(String, Vec<Vec<u8>>)> {
     inputs
 }
 
+/// What one pass has of a row.
+#[derive(Clone, Copy, Default)]
+struct ByPass {
+    facts: Duration,
+    changed: u64,
+    /// How often divergence of a large function was found from scratch, from scratch and kept, and by repair, until now.
+    ways: [u64; 3],
+}
+
 #[derive(Default)]
 struct Row {
     functions: usize,
@@ -121,6 +146,7 @@ struct Row {
     facts: Duration,
     passes: Duration,
     again: Duration,
+    by_pass: [ByPass; PASSES.len()],
 }
 
 fn ask(session: &Session, functions: &[FunctionId]) -> Duration {
@@ -162,7 +188,7 @@ fn measure(texts: &[Vec<u8>]) -> Row {
         modules.push((module, functions));
     }
     let registry = Registry::standard();
-    for pass in PASSES {
+    for (number, pass) in PASSES.iter().enumerate() {
         let pipeline = Pipeline::parse(pass, &registry).unwrap_or_else(|error| panic!("{error}"));
         let mut manager = Manager::new(Options::default());
         for (module, functions) in &modules {
@@ -173,9 +199,18 @@ fn measure(texts: &[Vec<u8>]) -> Row {
                     .unwrap_or_else(|error| panic!("{error}"));
             }
             row.passes += start.elapsed();
-            row.facts += ask(&session, functions);
+            let own = &mut row.by_pass[number];
+            own.facts += ask(&session, functions);
+            for function in functions {
+                let ways = queries::repairs(session.database(), function.input());
+                let ways = [ways.solved, ways.kept, ways.repaired];
+                own.ways.iter_mut().zip(ways).for_each(|(sum, more)| *sum += more);
+            }
         }
-        row.changed += manager.statistics().steps.iter().map(|s| s.changed_functions).sum::<u64>();
+        let own = &mut row.by_pass[number];
+        own.changed = manager.statistics().steps.iter().map(|s| s.changed_functions).sum();
+        row.facts += own.facts;
+        row.changed += own.changed;
         for (module, _) in &modules {
             let text = session.print(*module);
             let mut fresh = Session::new();

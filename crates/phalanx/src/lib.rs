@@ -40,6 +40,7 @@
 //! | walk a function | [`Session::code`]: [`ir::Flow`], [`ir::Body`] |
 //! | ask the graph | [`Session::cfg`], [`Session::dom_tree`], [`Session::postdom_tree`], [`Session::cycles`] ... |
 //! | ask what diverges | [`Session::divergence`], a [`DivergenceView`] |
+//! | ask along which dimensions | [`Session::variance`], a [`VarianceView`] |
 //! | ask why it diverges | [`Session::explain`], [`report::explain`] |
 //! | change a function | [`Session::edit`], a [`Transaction`](ir::edit::Transaction) |
 //! | run transforms | [`transform::Pipeline`], [`transform::Manager`] |
@@ -49,6 +50,7 @@
 //! The crates below are re-exported whole, for drivers that want a part by itself.
 
 mod session;
+mod view;
 
 pub use phalanx_analysis as analysis;
 pub use phalanx_db as db;
@@ -59,7 +61,8 @@ pub use phalanx_report as report;
 pub use phalanx_simt as simt;
 pub use phalanx_target as target;
 pub use phalanx_transform as transform;
-pub use session::{DivergenceView, FunctionId, Invalid, ModuleId, ReadError, Session};
+pub use session::{FunctionId, Invalid, ModuleId, ReadError, Session};
+pub use view::{DivergenceView, VarianceView};
 
 /// What most drivers need.
 pub mod prelude {

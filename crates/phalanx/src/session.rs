@@ -4,25 +4,22 @@ use std::{fmt, sync::Arc};
 
 use phalanx_analysis::{
     Convergence,
-    affect::UserKind,
     check::Finding,
     data_flow::DataFlow,
     divergence::{Divergence, ValueTable},
     explain::Link,
     legality::Legality,
     loads::{LoadClasses, Root, RootUse},
-    lower::Numbering,
-    spaces::{MemoryKinds, SpaceChain, SpaceSet, SpaceSubject},
+    memory::MemorySsa,
+    spaces::{MemoryKinds, SpaceChain, SpaceSet, SpaceSubject, Specialization},
     stable::Assumptions,
-    variance::{BarrierModel, Variance},
+    variance::BarrierModel,
 };
 use phalanx_db::{
     Database, FunctionInput, ModuleEditError, ModuleInput, ReloadReport, TargetOverrides,
     queries::{self, CallLink, Subject},
 };
-use phalanx_graph::{
-    Cfg, ControlDependence, CycleId, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree,
-};
+use phalanx_graph::{Cfg, ControlDependence, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree};
 use phalanx_ir::{
     BlockId, BuildError, Context, InstId, Module, Value,
     edit::Transaction,
@@ -32,7 +29,9 @@ use phalanx_ir::{
 };
 use phalanx_llvm::{ModulePrinter, ParseError, SourceMap};
 use phalanx_report::diagnostics::{SourceText, render_parse_error, render_verify_errors};
-use phalanx_target::{LaunchStatement, Scope, SourceSet, Target, varying};
+use phalanx_target::{LaunchStatement, Scope, SourceSet, Target};
+
+use crate::view::{DivergenceView, VarianceView};
 
 /// Why a module was not accepted.
 #[derive(Clone, Debug)]
@@ -361,6 +360,24 @@ impl Session {
         queries::explain_spaces(&self.db, function.0, subject, memories)
     }
 
+    /// Memory in HSSA form: versions of private slots and of classes of memory. None for a declaration.
+    pub fn memory_ssa(&self, function: FunctionId) -> Option<&MemorySsa> {
+        queries::memory_ssa(&self.db, function.0).as_ref()
+    }
+
+    /// Copies of a function, each for some of its calls, which would access narrower spaces. Costs a look at all calls in its callers.
+    pub fn space_specializations(
+        &self,
+        function: FunctionId,
+    ) -> Vec<Specialization<(FunctionId, InstId)>> {
+        let found = queries::space_specializations(&self.db, function.0);
+        let id = |Specialization { arguments, calls }: Specialization<_>| Specialization {
+            arguments,
+            calls: calls.into_iter().map(|(of, call)| (FunctionId(of), call)).collect(),
+        };
+        found.into_iter().map(id).collect()
+    }
+
     /// Accesses and casts that cannot be right where their addresses lead: see [`phalanx_analysis::check::spaces`].
     pub fn space_conflicts(&self, function: FunctionId) -> &[Finding] {
         queries::space_conflicts(&self.db, function.0).as_deref().unwrap_or_default()
@@ -373,7 +390,8 @@ impl Session {
 
     /// What diverges, by everything we know.
     pub fn divergence(&self, function: FunctionId) -> Option<DivergenceView<'_>> {
-        self.view(function, queries::divergence(&self.db, function.0).as_ref()?)
+        let facts = queries::divergence(&self.db, function.0).as_ref()?;
+        Some(DivergenceView::new(&self.db, function.0, facts, None))
     }
 
     /// Why something differs between threads of a scope: the shortest chain of causes from it to a source, itself first. Empty
@@ -425,7 +443,7 @@ impl Session {
     }
 
     /// What diverges, from the sources that LLVM 22 assumes, with its unsound control rules repaired: what
-    /// `print<uniformity>` shows. In the dense form of the analysis; [`Numbering`] names its values.
+    /// `print<uniformity>` shows. In the dense form of the analysis; [`Numbering`](phalanx_analysis::lower::Numbering) names its values.
     pub fn uniformity(&self, function: FunctionId) -> Option<&Divergence> {
         queries::uniformity(&self.db, function.0).as_ref()
     }
@@ -442,18 +460,15 @@ impl Session {
     }
 
     /// Along which dimensions of the thread index values, statements, branches and blocks differ within a workgroup: the interface of
-    /// Kong's variance analysis. [`Numbering`] names its values.
-    pub fn variance(&self, function: FunctionId) -> Option<&Variance> {
-        queries::variance(&self.db, function.0).as_ref()
+    /// Kong's variance analysis. After an edit it costs what [`Session::divergence`] costs.
+    pub fn variance(&self, function: FunctionId) -> Option<VarianceView<'_>> {
+        VarianceView::new(&self.db, function.0)
     }
 
     /// Whether a value is equal over all lanes of a wave, active or not, whenever they compute it: what a computation may be moved on to
-    /// where other threads are active. See [`true_uniformity`](phalanx_analysis::true_uniformity).
+    /// where other threads are active. See [`true_uniformity`](phalanx_analysis::true_uniformity). O(what the value is computed from).
     pub fn is_truly_uniform(&self, function: FunctionId, value: Value) -> bool {
-        let numbering = Numbering::new(function.0.header(&self.db));
-        let Some(value) = numbering.operand(value) else { return true };
-        let members = queries::truly_uniform(&self.db, function.0).as_ref();
-        members.is_some_and(|members| members.contains(value.index()))
+        queries::is_truly_uniform(&self.db, function.0, value)
     }
 
     /// Blocks whose terminators are uniform in each workgroup if aligned barriers are used rightly.
@@ -471,7 +486,7 @@ impl Session {
         assumptions: Assumptions,
     ) -> Option<DivergenceView<'_>> {
         let facts = queries::assumed_divergence(&self.db, function.0, assumptions).as_ref()?;
-        Some(DivergenceView { assumed: Some(assumptions), ..self.view(function, facts)? })
+        Some(DivergenceView::new(&self.db, function.0, facts, Some(assumptions)))
     }
 
     /// Loads that give one value to more threads than those of a wave that read one address together, and what of
@@ -498,22 +513,6 @@ impl Session {
     pub fn written_by_kernel(&self, kernel: FunctionId, root: Root) -> RootUse {
         queries::written_by_kernel(&self.db, kernel.0, root)
     }
-
-    fn view<'s>(
-        &'s self,
-        function: FunctionId,
-        facts: &'s Divergence,
-    ) -> Option<DivergenceView<'s>> {
-        Some(DivergenceView {
-            facts,
-            numbering: Numbering::new(function.0.header(&self.db)),
-            db: &self.db,
-            function: function.0,
-            assumed: None,
-            varying: Scope::ALL
-                .map(|scope| varying(scope, queries::launch_facts(&self.db, function.0))),
-        })
-    }
 }
 
 /// Gives a module the driver's triple, and with it the data layout of that target unless the text states one.
@@ -539,108 +538,5 @@ fn verified(
     match errors.is_empty() {
         true => Ok((module, source_map)),
         false => Err(ReadError::Verify(Box::new(Invalid { module, source_map, errors }))),
-    }
-}
-
-/// Divergence of one function, in terms of its IR.
-///
-/// A *mask* is the set of sources something depends on; it is divergent at a scope when the mask holds a source that varies
-/// within it. All questions are O(1) but where stated.
-#[derive(Copy, Clone, Debug)]
-pub struct DivergenceView<'s> {
-    facts: &'s Divergence,
-    numbering: Numbering,
-    db: &'s Database,
-    function: FunctionInput,
-    /// What is assumed, if it is looked beyond waves.
-    assumed: Option<Assumptions>,
-    varying: [SourceSet; Scope::ALL.len()],
-}
-
-impl<'s> DivergenceView<'s> {
-    /// The sources that vary within a scope, for launches of this function.
-    pub fn varying(&self, scope: Scope) -> SourceSet {
-        let at = Scope::ALL.iter().position(|&s| s == scope).unwrap_or(Scope::ALL.len() - 1);
-        self.varying[at]
-    }
-
-    /// Mask of a value where it is computed; empty for constants.
-    pub fn mask(&self, value: Value) -> SourceSet {
-        self.numbering.operand(value).map_or(SourceSet::EMPTY, |value| self.facts.value(value))
-    }
-
-    /// Whether a value is divergent where it is computed.
-    pub fn is_divergent(&self, value: Value, scope: Scope) -> bool {
-        self.mask(value).intersects(self.varying(scope))
-    }
-
-    /// Whether a value is uniform where it is computed.
-    pub fn is_uniform(&self, value: Value, scope: Scope) -> bool {
-        !self.is_divergent(value, scope)
-    }
-
-    /// Mask of a value where an instruction that is no terminator reads it: temporal divergence included. O(log uses).
-    pub fn mask_at(&self, value: Value, user: InstId) -> SourceSet {
-        self.numbering.operand(value).map_or(SourceSet::EMPTY, |value| {
-            self.facts.at_use(value, phalanx_analysis::User::value(self.numbering.inst(user)))
-        })
-    }
-
-    /// Mask of the direction that the terminator of a block takes.
-    pub fn branch_mask(&self, block: BlockId) -> SourceSet {
-        self.facts.terminator(flow::node_of(block))
-    }
-
-    /// Whether threads that end a block together can go on to different blocks.
-    pub fn is_divergent_branch(&self, block: BlockId, scope: Scope) -> bool {
-        self.branch_mask(block).intersects(self.varying(scope))
-    }
-
-    /// Mask of whether a block is executed: of the branches that it is control dependent on, directly or not. Near-linear in
-    /// the blocks the first time after branches have changed.
-    pub fn control_mask(&self, block: BlockId) -> SourceSet {
-        let control = match self.assumed {
-            None => queries::control_divergence(self.db, self.function).as_deref(),
-            Some(assumptions) => {
-                queries::assumed_control_divergence(self.db, self.function, assumptions).as_deref()
-            }
-        };
-        control.map_or(SourceSet::EMPTY, |control| control[flow::node_of(block).index()])
-    }
-
-    /// Whether some threads of a group may execute a block and others not.
-    pub fn is_divergent_control(&self, block: BlockId, scope: Scope) -> bool {
-        self.control_mask(block).intersects(self.varying(scope))
-    }
-
-    /// Cycles that threads can leave in different iterations, with the reasons.
-    pub fn divergent_exits(&self) -> &'s [(CycleId, SourceSet)] {
-        self.facts.cycles_with_divergent_exit()
-    }
-
-    /// Irreducible cycles in which nothing is known about convergence, with the reasons.
-    pub fn assumed_divergent(&self) -> &'s [(CycleId, SourceSet)] {
-        self.facts.assumed_divergent_cycles()
-    }
-
-    /// Uses that are divergent because threads left a cycle in different iterations, among instructions that are no
-    /// terminators: the value, its user, the sources.
-    pub fn temporal_uses(&self) -> impl Iterator<Item = (Value, InstId, SourceSet)> + 's {
-        let numbering = self.numbering;
-        let value = move |value| match numbering.definition(value) {
-            phalanx_analysis::lower::Definition::Argument(position) => Value::arg(position),
-            phalanx_analysis::lower::Definition::Inst(inst) => Value::inst(inst),
-        };
-        self.facts.temporal_uses().iter().filter_map(move |entry| match entry.user.kind() {
-            UserKind::Value(user) => {
-                value(user).as_inst().map(|user| (value(entry.value), user, entry.sources))
-            }
-            UserKind::Terminator(_) => None,
-        })
-    }
-
-    /// The facts in the dense form of the analysis.
-    pub fn facts(&self) -> &'s Divergence {
-        self.facts
     }
 }

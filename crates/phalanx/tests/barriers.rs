@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use phalanx::{
     Session,
-    analysis::{lower::Numbering, stable::Assumptions, variance::BarrierModel},
+    analysis::{stable::Assumptions, variance::BarrierModel},
     ir::BlockId,
     prelude::*,
     simt::{
@@ -63,8 +63,8 @@ fn iterated_control_dependence_on_a_barrier_shows_nothing() {
     let (entry, low, meet) = (blocks[0], blocks[1], blocks[2]);
 
     let control = session.control_dependence(kernel).expect("it has a body");
-    let node = phalanx::ir::flow::node_of;
     let postdom = session.postdom_tree(kernel).expect("it has a body");
+    let node = phalanx::ir::flow::node_of;
     assert_eq!(control.controllers(postdom, node(meet)), [node(low)]);
     assert_eq!(control.controllers(postdom, node(low)), [node(entry)]);
 
@@ -123,10 +123,9 @@ exit:
     let kernel = session.function(module, "f").expect("it is defined");
     let code = session.code(kernel);
     let variance = session.variance(kernel).expect("it has a body");
-    let numbering = Numbering::new(code.header);
     let back = code.body.block_insts(code.flow.order()[2]).next().expect("the load");
-    assert_eq!(variance.value(numbering.inst(back)), SourceSet::X | SourceSet::Y);
-    assert_eq!(variance.statement(numbering.inst(back)), SourceSet::X | SourceSet::Y);
+    assert_eq!(variance.value(back.into()), SourceSet::X | SourceSet::Y);
+    assert_eq!(variance.statement(back), SourceSet::X | SourceSet::Y);
 }
 
 /// States are subsets of {x, y, z}; a store has those of what it reads and of whether it is executed.
@@ -137,16 +136,14 @@ fn variance_of_values_statements_and_blocks() {
     let kernel = session.function(module, "nested").expect("it is defined");
     let code = session.code(kernel);
     let variance = session.variance(kernel).expect("it has a body");
-    let numbering = Numbering::new(code.header);
     let blocks: Vec<BlockId> = code.flow.order().to_vec();
-    let node = phalanx::ir::flow::node_of;
     let insts: Vec<InstId> = code.body.block_insts(blocks[1]).collect();
-    assert_eq!(variance.value(numbering.inst(insts[1])), SourceSet::Y);
-    assert_eq!(variance.statement(numbering.inst(insts[1])), SourceSet::X | SourceSet::Y);
-    assert_eq!(variance.terminator(node(blocks[0])), SourceSet::X);
-    assert_eq!(variance.block(node(blocks[1])), SourceSet::X);
-    assert_eq!(variance.block(node(blocks[2])), SourceSet::X | SourceSet::Y);
-    assert_eq!(variance.block(node(blocks[3])), SourceSet::EMPTY);
+    assert_eq!(variance.value(insts[1].into()), SourceSet::Y);
+    assert_eq!(variance.statement(insts[1]), SourceSet::X | SourceSet::Y);
+    assert_eq!(variance.terminator(blocks[0]), SourceSet::X);
+    assert_eq!(variance.block(blocks[1]), SourceSet::X);
+    assert_eq!(variance.block(blocks[2]), SourceSet::X | SourceSet::Y);
+    assert_eq!(variance.block(blocks[3]), SourceSet::EMPTY);
     let store = code.body.block_insts(blocks[2]).next().expect("the store");
-    assert_eq!(variance.statement(numbering.inst(store)), SourceSet::X | SourceSet::Y);
+    assert_eq!(variance.statement(store), SourceSet::X | SourceSet::Y);
 }

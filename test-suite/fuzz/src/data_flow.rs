@@ -3,15 +3,21 @@
 //! A random program runs twice, with one argument different. Where every thread took the same way both times, whatever
 //! else differs was brought there by data flow, through memory and other threads too: each instruction that gave another value must be
 //! reached from the argument.
+//!
+//! [`pointers`] has programs that write and read memory through generic pointers.
+
+pub mod pointers;
 
 use phalanx::ir::{BlockId, InstId};
-use phalanx::{Session, db::queries};
+use phalanx::{FunctionId, Session};
 use phalanx_analysis::{
     Value,
     data_flow::{DataFlow, Edges, Entity},
     lower::Numbering,
 };
-use phalanx_simt::{Arg, Launch, Observer, Program, Value as Computed, observe::Moment};
+use phalanx_simt::{
+    Arg, Launch, Observer, Program, Value as Computed, memory::Memory, observe::Moment,
+};
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::hash::Hasher as _;
@@ -74,10 +80,21 @@ impl Observer for Seen {
 pub fn check_random(seed: u64, pairs: u32, edges: Edges) -> Tally {
     let (program, kind) = random_program(seed);
     let text = runnable_alone(&program, kind, seed);
-    check(&text, seed, pairs, edges).unwrap_or_default()
+    let flow = |session: &Session, of: FunctionId| session.data_flow(of).cloned();
+    let launch = |rng: &mut SmallRng, memory: &mut Memory| oracle::launch(rng, memory, 8_000);
+    check(&text, (seed, pairs), (&flow, edges), &launch).unwrap_or_default()
 }
 
-fn check(text: &str, seed: u64, pairs: u32, edges: Edges) -> Option<Tally> {
+type FlowOf<'a> = &'a dyn Fn(&Session, FunctionId) -> Option<DataFlow>;
+type LaunchOf<'a> = &'a dyn Fn(&mut SmallRng, &mut Memory) -> Option<Launch>;
+
+/// Holds the data flow of `@f` against pairs of launches in which its second or third argument differs.
+fn check(
+    text: &str,
+    (seed, pairs): (u64, u32),
+    (flow_of, edges): (FlowOf<'_>, Edges),
+    launch_of: LaunchOf<'_>,
+) -> Option<Tally> {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
     let function = session.function(module, "f")?;
@@ -87,7 +104,7 @@ fn check(text: &str, seed: u64, pairs: u32, edges: Edges) -> Option<Tally> {
     copy.functions = functions.map(|entry| crate::edits::copy_of(entry.input.view(db))).collect();
     let program = Program::new(&copy, session.target(module)).ok()?;
     let number = program.function("f")?;
-    let flow: &DataFlow = queries::data_flow(db, input).as_ref()?;
+    let flow = flow_of(&session, function)?;
     let numbering = Numbering::new(input.header(db));
     let rng = &mut SmallRng::seed_from_u64(seed);
     let mut tally = Tally::default();
@@ -100,7 +117,7 @@ fn check(text: &str, seed: u64, pairs: u32, edges: Edges) -> Option<Tally> {
             let run = |other: Option<u128>| {
                 let mut memory = program.memory(contents).ok()?;
                 let choices = &mut SmallRng::seed_from_u64(choices);
-                let mut launch: Launch = oracle::launch(choices, &mut memory, 8_000)?;
+                let mut launch: Launch = launch_of(choices, &mut memory)?;
                 if let Some(other) = other {
                     launch.args[argument] = Arg::bits(other);
                 }

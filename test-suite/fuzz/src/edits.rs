@@ -11,7 +11,7 @@ use std::fmt;
 
 use phalanx::{
     FunctionId, ModuleId, Session,
-    analysis::explain::Link,
+    analysis::{explain::Link, stable::Assumptions, variance::BarrierModel},
     db::{Database, FunctionInput, TargetOverrides, queries},
     ir::{
         BlockId, Body, BuildError, Flow, Function, GlobalName, InstBuilder, InstId, Module, Opcode,
@@ -27,9 +27,12 @@ use phalanx_testing::generate::{Options, program_from};
 use rand::{Rng, RngCore, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 
 use crate::{
-    Entropy,
+    Entropy, on_demand,
     oracle::programs::{Kind, runnable},
 };
+
+/// Functions that kernels call, if they are there: some return something, some write what they are given a pointer to.
+const CALLED: [&str; 6] = ["h0", "h1", "next", "o.some", "o.bump", "o.nested"];
 
 /// How many transactions a function goes through.
 const ROUNDS: usize = 24;
@@ -96,7 +99,7 @@ pub fn run(rng: &mut dyn RngCore, blocks: usize) -> Tally {
     let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
     let kernel = session.function(module, "f").expect("the kernel is called @f");
     let called: Vec<FunctionId> =
-        ["h0", "h1"].iter().filter_map(|name| session.function(module, name)).collect();
+        CALLED.iter().filter_map(|name| session.function(module, name)).collect();
     let mut tally = Tally::default();
     ask(&session, kernel);
     for _ in 0..ROUNDS {
@@ -416,6 +419,10 @@ fn lists_are_right(body: &Body, flow: &Flow) {
     }
 }
 
+/// What loads and barriers can be taken to show.
+const ASSUMPTIONS: [Assumptions; 2] =
+    [Assumptions::NONE, Assumptions { barriers: Some(BarrierModel::Lenient), race_free: true }];
+
 /// Facts of the edited function are those that a new database finds.
 pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: FunctionId) {
     let mut fresh: Module = module.input().shell(session.database()).clone();
@@ -450,6 +457,11 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
     same!(launch_suggestions slow_accesses convergence memory_kinds load_classes launch_facts);
     same!(space_conflicts mixed_spaces);
     same!(slow_loads parameter_uses unchanged_arguments written_spaces starts_at_launch);
+    for assumptions in ASSUMPTIONS {
+        let of = |db, function| queries::assumed_divergence(db, function, assumptions).as_ref();
+        assert!(of(warm_db, warm) == of(&db, cold), "divergence assuming {assumptions:?}");
+    }
+    on_demand::agree((warm_db, warm), (&db, cold));
     let chains = [(warm_db, warm), (&db, cold)].map(|(db, function)| chains(db, function));
     assert!(chains[0] == chains[1], "reasons through calls are not what they are from scratch");
 }

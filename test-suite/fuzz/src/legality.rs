@@ -101,7 +101,7 @@ impl Observer for Walks {
             self.threads.resize(number + 1, Walk::default());
         }
         let walk = &mut self.threads[number];
-        walk.group = [0, 1].map(|scope| oracle::group(&at, scope));
+        walk.group = SCOPES.map(|scope| oracle::group(&at, scope));
         walk.steps.push((block, at.key, from));
     }
 }

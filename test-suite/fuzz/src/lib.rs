@@ -18,6 +18,7 @@ pub mod legality;
 pub mod linear;
 pub mod loads;
 pub mod motions;
+mod on_demand;
 pub mod oracle;
 pub mod reference;
 pub mod spaces;

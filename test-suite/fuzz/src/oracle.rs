@@ -1,7 +1,7 @@
 //! Claims of uniformity held against execution.
 //!
 //! A module is run by the interpreter; for each value, use and branch the oracle notes whether threads that were converged
-//! there, within a wave, a workgroup or the grid, ever had different ones. Whatever was called uniform at a scope and was
+//! there, within a wave, a workgroup, a cluster or the grid, ever had different ones. Whatever was called uniform at a scope and was
 //! seen to differ is *unsound*. Runs that are out of fuel, hang or fault count as far as they went: what converged
 //! before is converged. Poison may be any value, so it differs from nothing.
 //!
@@ -22,7 +22,7 @@ use phalanx::{
     },
     db::{Database, FunctionInput, queries},
     ir,
-    target::{Extent, LaunchFacts},
+    target::{Extent, LaunchFacts, Scope, SourceSet, varying},
 };
 use phalanx_simt::{Arg, Launch, Memory, Program, launch::Order};
 use phalanx_testing::{
@@ -31,6 +31,7 @@ use phalanx_testing::{
 };
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
 
+use claims::Varies;
 use claims::definitions;
 pub(crate) use claims::group;
 pub use claims::{Claims, Shares};
@@ -127,6 +128,8 @@ const GEOMETRIES: &[([u32; 3], [u32; 3])] = &[
     ([16, 2, 1], [2, 1, 1]),
     ([33, 2, 1], [1, 1, 1]),
     ([4, 1, 1], [3, 1, 1]),
+    ([4, 1, 1], [4, 1, 1]),
+    ([8, 2, 1], [2, 2, 1]),
 ];
 
 /// Checks all claims about one kernel of a text; `seed` chooses launches.
@@ -136,7 +139,23 @@ const GEOMETRIES: &[([u32; 3], [u32; 3])] = &[
 /// None if the text is refused or has no such kernel.
 #[must_use]
 pub fn check(text: &str, name: &str, seed: u64, effort: Effort) -> Option<Tally> {
-    check_others(text, name, seed, effort, &|_, _, _| None)
+    check_others(text, name, seed, effort, &|_, _, _| None, &varying)
+}
+
+/// As [`check`], of a geometry in which these sources do not vary within a cluster: a negative control.
+#[must_use]
+pub fn check_cluster_without(
+    text: &str,
+    name: &str,
+    seed: u64,
+    effort: Effort,
+    omitted: SourceSet,
+) -> Option<Tally> {
+    let varies = |scope: Scope, facts: &LaunchFacts| match scope {
+        Scope::Cluster => varying(scope, facts) - omitted,
+        _ => varying(scope, facts),
+    };
+    check_others(text, name, seed, effort, &|_, _, _| None, &varies)
 }
 
 /// What an answer is found without.
@@ -159,7 +178,7 @@ pub fn check_without(
     effort: Effort,
     without: Without,
 ) -> Option<Tally> {
-    check_others(text, name, seed, effort, &|session, function, is_checked| {
+    let answer = |session: &Session, function: FunctionId, is_checked: bool| {
         let (database, input) = (session.database(), function.input());
         let table = queries::affect_map(database, input).as_ref().filter(|_| is_checked)?;
         match without {
@@ -167,7 +186,8 @@ pub fn check_without(
             Without::Read(omitted) => wrong::without_read(database, input, omitted),
             Without::Part(omitted) => wrong::without_part(database, input, omitted),
         }
-    })
+    };
+    check_others(text, name, seed, effort, &answer, &varying)
 }
 
 /// As [`check`], of answers that were found with wrong facts about calls: a negative control.
@@ -179,17 +199,19 @@ pub fn check_calls(
     effort: Effort,
     wrong: Wrong,
 ) -> Option<Tally> {
-    check_others(text, name, seed, effort, &|session, function, _| {
+    let answer = |session: &Session, function: FunctionId, _: bool| {
         wrong::divergence(session.database(), function.input(), wrong)
-    })
+    };
+    check_others(text, name, seed, effort, &answer, &varying)
 }
 
 /// As [`check`], of answers that were found without a look at tokens: a negative control.
 #[must_use]
 pub fn check_without_tokens(text: &str, name: &str, seed: u64, effort: Effort) -> Option<Tally> {
-    check_others(text, name, seed, effort, &|session, function, is_checked| {
+    let answer = |session: &Session, function: FunctionId, is_checked: bool| {
         wrong::without_tokens(session.database(), function.input()).filter(|_| is_checked)
-    })
+    };
+    check_others(text, name, seed, effort, &answer, &varying)
 }
 
 /// What the solver needs to know of the control flow.
@@ -212,6 +234,7 @@ fn check_others(
     seed: u64,
     effort: Effort,
     answer: Others<'_>,
+    varies: Varies<'_>,
 ) -> Option<Tally> {
     let mut session = Session::new();
     let module_id = session.read(text.as_bytes()).ok()?;
@@ -233,7 +256,7 @@ fn check_others(
         return Some(Tally { functions: 1, ..Tally::default() });
     }
     let stated = queries::launch_facts(session.database(), function.input()).clone();
-    let mut claims = Claims::new(session, functions, &given, &program)?;
+    let mut claims = Claims::new(session, functions, &given, &program, varies)?;
     let hierarchies = claims.hierarchies(&program, seed, effort.hierarchies as usize);
     let (_, own) = program.graph(number)?;
     let irreducible = u64::from(!own.all_reducible());
@@ -247,6 +270,7 @@ fn check_others(
             claims.next_run();
             let mut memory = program.memory(rng.random()).ok()?;
             let mut launch = launch(&mut rng, &mut memory, effort.fuel)?;
+            launch.cluster = cluster(&mut rng, launch.grid, &stated);
             as_stated(&mut launch, &stated);
             let ran = phalanx_simt::run(&program, name, &launch, &mut memory, &mut claims);
             steps += ran.map_or(effort.fuel / 2, |report| report.steps);
@@ -255,11 +279,29 @@ fn check_others(
     Some(Tally { functions: 1, irreducible, steps, ..claims.tally() })
 }
 
+/// Clusters of a grid: any that fit, but not more workgroups than a program allows.
+fn cluster(rng: &mut SmallRng, grid: [u32; 3], facts: &LaunchFacts) -> [u32; 3] {
+    let cluster = grid.map(|extent| {
+        let whole: Vec<u32> = (1..=extent).filter(|n| extent.is_multiple_of(*n)).collect();
+        whole.choose(rng).copied().unwrap_or(1)
+    });
+    match facts.max_workgroups() {
+        Some(most) if cluster.iter().product::<u32>() > most => [1; 3],
+        _ => cluster,
+    }
+}
+
 /// Makes a launch one that a program allows.
 pub(crate) fn as_stated(launch: &mut Launch, facts: &LaunchFacts) {
     for (extent, stated) in launch.block.iter_mut().zip(facts.workgroup_size) {
         if let Extent::Exactly(n) = stated {
             *extent = n;
+        }
+    }
+    for (dim, stated) in facts.cluster_size.iter().enumerate() {
+        if let Extent::Exactly(n) = *stated {
+            launch.cluster[dim] = n;
+            launch.grid[dim] = launch.grid[dim].next_multiple_of(n);
         }
     }
     launch.wave = facts.wave_width.unwrap_or(launch.wave);

@@ -12,7 +12,7 @@ use phalanx::{
     },
     db::queries,
     ir::{self, InstId, inst::Ordering},
-    target::SourceSet,
+    target::{Scope, SourceSet},
 };
 use phalanx_simt::{
     Arg, Launch, Observer, Program, Races,
@@ -121,7 +121,13 @@ impl Observer for Watch {
         if value.has_poison() {
             return;
         }
-        let instance = (at.function, at.inst, at.key, group(&at, scope), address);
+        let instance = (
+            at.function,
+            at.inst,
+            at.key,
+            group(&at, [Scope::Wave, Scope::Workgroup, Scope::Grid][scope]),
+            address,
+        );
         if *self.first.entry(instance).or_insert_with(|| value.clone()) != *value {
             self.different.push(place);
         }

@@ -1,7 +1,11 @@
 //! Data flow held against execution, on random programs.
 
 use phalanx_analysis::data_flow::Edges;
-use phalanx_fuzz::data_flow::{Tally, check_random};
+use phalanx_analysis::spaces::SpaceSet;
+use phalanx_fuzz::data_flow::{
+    Tally, check_random,
+    pointers::{self, Spoilt},
+};
 
 #[test]
 fn random_programs() {
@@ -24,4 +28,31 @@ fn content_is_needed() {
         !tally.wrong.is_empty()
     });
     assert!(wrong);
+}
+
+#[test]
+fn random_pointers() {
+    let mut tally = Tally::default();
+    for seed in 0..300 {
+        let (found, text) = pointers::check_random(seed, 2, None);
+        assert!(found.wrong.is_empty(), "seed {seed}: {}\n{text}", found.wrong.join("\n"));
+        tally.merge(found);
+    }
+    println!("{} pairs, {} changed, {} reached", tally.pairs, tally.changed, tally.reached);
+    assert!(tally.pairs > 800 && tally.changed > 1_000, "{tally:?}");
+    // What is known beside types is not for nothing.
+    let all = |spoilt| (0..100).map(move |seed| pointers::check_random(seed, 1, spoilt).0.reached);
+    let (known, types) = (all(None).sum::<u64>(), all(Some(Spoilt::Everything)).sum::<u64>());
+    println!("{known} reached, by types alone {types}");
+    assert!(known * 10 < types * 9, "{known} {types}");
+}
+
+/// A class that is left out where a pointer may lead there, and functions that are said to write nothing: each is noticed.
+#[test]
+fn every_class_is_needed() {
+    let memories = [SpaceSet::GLOBAL, SpaceSet::SHARED, SpaceSet::PRIVATE].map(Spoilt::Memory);
+    for spoilt in memories.into_iter().chain([Spoilt::Calls]) {
+        let is_wrong = |seed| !pointers::check_random(seed, 2, Some(spoilt)).0.wrong.is_empty();
+        assert!((0..200).any(is_wrong), "{spoilt:?}");
+    }
 }

@@ -7,9 +7,10 @@ use phalanx_analysis::{
     lower::{OmittedPart, OmittedRead},
 };
 use phalanx_fuzz::oracle::{
-    Effort, Tally, Without, Wrong, check, check_calls, check_random, check_without, random_program,
-    runnable, runnable_alone,
+    Effort, Tally, Without, Wrong, check, check_calls, check_cluster_without, check_random,
+    check_without, random_program, runnable, runnable_alone,
 };
+use phalanx_target::SourceSet;
 use phalanx_testing::{
     files,
     llvm_tools::{require, workspace_root},
@@ -121,12 +122,28 @@ fn with_wrong_facts_about_calls_the_oracle_finds_the_answer_wrong() {
         Wrong::Members,
         Wrong::Passed,
         Wrong::Launches,
+        Wrong::Left,
+        Wrong::Content,
+        Wrong::Loaded,
     ] {
         let name = format!("calls_{wrong:?}").to_lowercase();
         let wrongly = |text: &str, seed| check_calls(text, "f", seed, Effort::default(), wrong);
         assert!(is_refuted(&name, wrongly), "{name} does not show that it is wrong");
         let right = |text: &str, seed| check(text, "f", seed, Effort::default());
         assert!(!is_refuted(&name, right), "{name} refutes the whole analysis");
+    }
+}
+
+#[test]
+fn in_a_wrong_cluster_the_oracle_finds_the_answer_wrong() {
+    let of_rank = SourceSet::CLUSTER | SourceSet::OPAQUE_GROUP;
+    for (name, omitted) in [("rank", of_rank), ("block", SourceSet::BLOCK_X)] {
+        let name = format!("cluster_{name}");
+        let without =
+            |text: &str, seed| check_cluster_without(text, "f", seed, Effort::default(), omitted);
+        assert!(is_refuted(&name, without), "{name} does not show that {omitted} varies");
+        let whole = |text: &str, seed| check(text, "f", seed, Effort::default());
+        assert!(!is_refuted(&name, whole), "{name} refutes the whole analysis");
     }
 }
 

@@ -37,11 +37,12 @@ fn the_solver_gives_what_rounds_give() {
 #[test]
 fn kinds_follow_edits() {
     let mut all = Edited::default();
-    for seed in 0..40 {
+    for seed in 0..150 {
         all.merge(edited(&mut SmallRng::seed_from_u64(seed), 20));
     }
     println!("{all:?}");
     assert!(all.committed > 200 && all.repaired > 50, "{all:?}");
+    assert!(all.left > 20 && all.other > 20, "{all:?}");
 }
 
 #[test]

@@ -591,3 +591,53 @@ fn json() {
     "#]],
     );
 }
+
+#[test]
+fn what_a_call_leaves_in_memory_of_its_caller() {
+    check(
+        &["out_parameter.ll", "kernel", "%more"],
+        expect![[r#"
+        out_parameter.ll:34:3: note: %more is divergent: it can differ between threads of a wave; 3 links to %id
+        out_parameter.ll:34:3: because: 1. %more is read from private memory: the content of %pair
+           |
+        34 |   %more = load i32, ptr addrspace(5) %second, align 4 ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
+        out_parameter.ll:33:3: because: 2. the content of %pair is what the call of @bump makes of the content of %pair
+           |
+        33 |   %found = call i32 @bump(ptr addrspace(5) %second) ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
+        out_parameter.ll:30:3: because: 3. the content of %pair is written by the call of @next, where it depends on argument 0, which is %id
+           |
+        30 |   call void @next(i32 %id, ptr addrspace(5) %second)
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
+        out_parameter.ll:28:3: because: 4. %id is the result of a call: the thread's index x
+           |
+        28 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+    "#]],
+    );
+    check_first(
+        &["out_parameter.ll", "kernel", "%found"],
+        expect![[r#"
+        out_parameter.ll:33:3: note: %found is divergent: it can differ between threads of a wave; 2 links to %id
+        out_parameter.ll:33:3: because: 1. %found is what @bump returns, which reads the content of %pair
+           |
+        33 |   %found = call i32 @bump(ptr addrspace(5) %second) ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
+    "#]],
+    );
+    check(
+        &["out_parameter.ll", "kernel", "%numbered"],
+        expect![[r#"
+        out_parameter.ll:36:3: note: %numbered is divergent: it can differ between threads of a wave; 1 link to the content of %own
+        out_parameter.ll:36:3: because: 1. %numbered is read from private memory: the content of %own
+           |
+        36 |   %numbered = load i32, ptr addrspace(5) %own, align 4 ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
+        out_parameter.ll:35:3: because: 2. the content of %own is what the call of @number leaves there: the thread's index x
+           |
+        35 |   call void @number(ptr addrspace(5) %own)
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+    "#]],
+    );
+}

@@ -229,6 +229,26 @@ fn lists() {
     );
 }
 
+/// A function that accesses generically what its calls know, and which copies would not.
+#[test]
+fn copies_that_would_know_more() {
+    check(
+        &["analyze", "--print", "spaces", "--function", "put", "specialize.ll"],
+        expect![[r#"
+        specialize.ll: nvptx64-nvidia-cuda, wave scope
+
+        function @put line 5
+          0 of 0 values divergent, 0 of 0 branches, 0 of 0 cycles
+
+          spaces
+               5  global, shared, null       %p
+               5  global, null               %q
+          a copy for the calls in @first line 13, @second line 22 would have %p in addrspace(3): shared
+          a copy for the call in @first line 14 would have %p in addrspace(1): global
+    "#]],
+    );
+}
+
 /// The same as data.
 #[test]
 fn lists_as_json() {

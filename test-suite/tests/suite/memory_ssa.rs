@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use expect_test::expect;
 use phalanx_test_suite::kernels::Manifest;
 use phalanx_testing::llvm_tools::{self, Program};
 use rayon::prelude::*;
@@ -164,4 +165,103 @@ fn memory_ssa_of_llvms_tests_is_llvms() {
     let is_known = |entry: &String| entry.ends_with(": test_loop_uniform");
     let unknown: Vec<String> = tally.different.into_iter().filter(|e| !is_known(e)).collect();
     assert_eq!(unknown, Vec::<String>::new());
+}
+
+/// What a printing pass says of a file in `ll/`.
+fn printed(pass: &str, file: &str) -> String {
+    let folder = phalanx_test_suite::folder().join("ll");
+    let pass = format!("-passes={pass}");
+    let arguments = ["opt", pass.as_str(), "-disable-output", file];
+    let limit = llvm_tools::TIME_LIMIT;
+    let outcome = crate::phalanx().run_in(Some(&folder), arguments, &[], limit).expect("it starts");
+    outcome.errors()
+}
+
+/// Accesses of one file, pair by pair: of different memories, of one address, of anything.
+#[test]
+fn aliases() {
+    expect![[r#"
+        Aliases of function: put
+          may      store i32 %v, ptr %p, align 4 | store i32 %v, ptr %q, align 4
+        Aliases of function: first
+        Aliases of function: second
+    "#]]
+    .assert_eq(&printed("print<alias>", "specialize.ll"));
+    let all = printed("print<alias>", "hssa.ll");
+    let store = "store i32 %first, ptr %tile, align 4 | ";
+    let of_store: Vec<&str> =
+        all.lines().filter(|line| line.contains(store)).map(str::trim).collect();
+    expect![[r#"
+          no       store i32 %first, ptr %tile, align 4 | %second = load i32, ptr addrspace(1) %g, align 4
+          no       store i32 %first, ptr %tile, align 4 | %k = load i32, ptr %slot, align 4
+          no       store i32 %first, ptr %tile, align 4 | store i32 %k, ptr %out, align 4
+          no       store i32 %first, ptr %tile, align 4 | %third = load i32, ptr addrspace(1) %g, align 4
+          must     store i32 %first, ptr %tile, align 4 | %seen = load i32, ptr %tile, align 4
+          may      store i32 %first, ptr %tile, align 4 | store i32 %seen, ptr %p, align 4
+          no       store i32 %first, ptr %tile, align 4 | %last = load i32, ptr addrspace(1) %g, align 4"#]].assert_eq(&of_store.join("\n"));
+}
+
+/// A store through a pointer that leads to the workgroup's memory does not touch what two loads of device memory read; one through an unknown
+/// pointer does. A barrier makes visible what others wrote.
+#[test]
+fn classes_and_slots() {
+    expect![[r#"
+        HSSA for function: put
+        define internal void @put(ptr %p, i32 %v) {
+        ; workgroup.1 = chi(workgroup.0)
+          store i32 %v, ptr %p, align 4
+          ret void
+        }
+        HSSA for function: f
+        define ptx_kernel void @f(ptr addrspace(1) %g, ptr %out, i32 %n, i1 %c) {
+        entry:
+          %slot = alloca i32, align 4
+        ; %slot.1 = def
+          store i32 %n, ptr %slot, align 4
+          %tile = addrspacecast ptr addrspace(3) @lds to ptr
+        ; mu(global.0)
+          %first = load i32, ptr addrspace(1) %g, align 4
+        ; workgroup.1 = chi(workgroup.0)
+          store i32 %first, ptr %tile, align 4
+        ; workgroup.2 = chi(workgroup.1)
+          call void @put(ptr %tile, i32 %n)
+        ; mu(global.0)
+          %second = load i32, ptr addrspace(1) %g, align 4
+          br i1 %c, label %then, label %end
+
+        then:                                             ; preds = %entry
+        ; mu(%slot.1)
+          %k = load i32, ptr %slot, align 4
+        ; global.1 = chi(global.0)
+          store i32 %k, ptr %out, align 4
+          br label %end
+
+        end:                                              ; preds = %then, %entry
+        ; global.2 = phi({entry,global.0},{then,global.1})
+        ; mu(global.2)
+          %third = load i32, ptr addrspace(1) %g, align 4
+        ; mu(private.0, workgroup.2, global.2, constant.0, other.0)
+        ; workgroup.3 = chi(workgroup.2)
+        ; global.3 = chi(global.2)
+        ; other.1 = chi(other.0)
+          call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+        ; mu(workgroup.3)
+          %seen = load i32, ptr %tile, align 4
+        ; mu(private.0, workgroup.3, global.3, constant.0, other.1)
+        ; private.1 = chi(private.0)
+        ; workgroup.4 = chi(workgroup.3)
+        ; global.4 = chi(global.3)
+        ; other.2 = chi(other.1)
+          %p = call ptr @unknown()
+        ; private.2 = chi(private.1)
+        ; workgroup.5 = chi(workgroup.4)
+        ; global.5 = chi(global.4)
+        ; other.3 = chi(other.2)
+          store i32 %seen, ptr %p, align 4
+        ; mu(global.5)
+          %last = load i32, ptr addrspace(1) %g, align 4
+          ret void
+        }
+    "#]]
+    .assert_eq(&printed("print<hssa>", "hssa.ll"));
 }

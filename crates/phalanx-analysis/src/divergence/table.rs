@@ -178,6 +178,11 @@ impl ValueTable {
         self.memory
     }
 
+    /// The same, where answers tell of versions of memory as of other values.
+    pub(crate) fn with_memory_reported(self) -> ValueTable {
+        ValueTable { memory: None, ..self }
+    }
+
     /// How many values an answer tells of: all but those that stand for versions of memory.
     #[must_use]
     pub fn reported(&self) -> usize {

@@ -40,7 +40,7 @@ pub fn returned(
 ) -> Vec<Link> {
     let facts = WithoutArguments(around.calls, code);
     let around = Surroundings { calls: &facts, ..around };
-    let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+    let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
     let mut table = lower::full_with(code, around, &memory, 0);
     let numbering = Numbering::new(code.header);
     if let Given::Argument(position, sources) = given {

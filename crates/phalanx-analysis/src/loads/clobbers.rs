@@ -24,7 +24,9 @@ use phalanx_ir::{
 };
 use phalanx_target::address_space::{AddressSpace, SpaceKind};
 
-use super::{Facts, Objects, Omitted, Root, VariableUse, unchanged::kind_of, writes::of_call};
+use super::{
+    Facts, Objects, Omitted, Root, VariableUse, unchanged::kind_of, writes::written_by_call,
+};
 use crate::lower::{Code, Surroundings};
 use crate::memory::{
     Alias, AliasQuery, ClassicMemorySsa, Location,
@@ -186,7 +188,7 @@ impl Walk<'_> {
             Opcode::AtomicRmw | Opcode::CmpXchg => is_device(self.facts.kinds.at(body, inst, 0)),
             opcode if opcode.is_call() => {
                 let called = |name, ty| (self.facts.written_by)(name, ty);
-                of_call(self.code, self.around, self.facts.kinds, &called, inst)
+                written_by_call(self.code, self.around, self.facts.kinds, &called, inst)
                     .is_none_or(is_device)
             }
             _ => true,

@@ -69,7 +69,7 @@ use clobbers::{Clobbers, Found};
 pub use pointers::{Objects, PassedUse, PointerFlow, Root, RootUse};
 pub use refusal::Refusal;
 pub use unchanged::{Unchanged, Writers};
-pub use writes::written_memories;
+pub use writes::{written_by_call, written_memories};
 
 /// A cheaper way to load. See the [module documentation](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

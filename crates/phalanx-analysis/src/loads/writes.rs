@@ -31,7 +31,7 @@ pub fn written_memories(
                 Opcode::Store => kinds.at(code.body, inst, 1).memories(),
                 Opcode::AtomicRmw | Opcode::CmpXchg => kinds.at(code.body, inst, 0).memories(),
                 Opcode::VaArg | Opcode::CatchPad | Opcode::CatchRet => return None,
-                opcode if opcode.is_call() => of_call(code, around, kinds, callee, inst)?,
+                opcode if opcode.is_call() => written_by_call(code, around, kinds, callee, inst)?,
                 _ => SpaceSet::EMPTY,
             };
         }
@@ -40,7 +40,8 @@ pub fn written_memories(
 }
 
 /// What a call may write; none if that is not known.
-pub(super) fn of_call(
+#[must_use]
+pub fn written_by_call(
     code: Code<'_>,
     around: Surroundings<'_>,
     kinds: &MemoryKinds,

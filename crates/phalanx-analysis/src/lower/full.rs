@@ -35,6 +35,7 @@ use crate::{
     convergence::{escape, tokens::Tokens},
     divergence::{self, Definition},
     shape::{self, Dependence, Place, Shapes, Trust},
+    summary::CallFacts,
 };
 
 /// The rules of a function.
@@ -85,7 +86,7 @@ impl<'a> FullRules<'a> {
     }
 
     /// Whether a call has a token from a cycle that it is outside of.
-    fn escapes(&self, call: InstId) -> bool {
+    pub(super) fn escapes(&self, call: InstId) -> bool {
         !self.tokens.is_unused()
             && self.tokens.used(self.code.body, call).is_some()
             && self.escaping.get_or_init(|| escape::escaping(self.code)).contains(&call)
@@ -110,6 +111,11 @@ impl<'a> FullRules<'a> {
         };
         let shapes = Shapes::new(self.code, self.around, trust);
         FullRules { shapes, without_part: Some(part), ..self }
+    }
+
+    /// What is known of functions that are called.
+    pub(super) fn calls(&self) -> &'a dyn CallFacts {
+        self.around.calls
     }
 
     /// The shapes that were found.
@@ -228,7 +234,8 @@ impl<'a> FullRules<'a> {
             return self.inline_asm(asm, result);
         }
         let Some(intrinsic) = self.intrinsic(callee) else {
-            return calls::rule(self.code, self.around.calls, call, result).unwrap_or(unknown);
+            return calls::rule(self.code, self.around.calls, self.memory, call, result)
+                .unwrap_or(unknown);
         };
         let info = intrinsic.info;
         if self.without == Some(Family::Subgroups)
@@ -265,7 +272,7 @@ impl<'a> FullRules<'a> {
             _ => rule,
         };
         match result {
-            None => calls::with_uses(self.code, call, rule),
+            None => calls::with_uses(self.code, call, rule, false),
             Some(_) => rule,
         }
     }
@@ -275,7 +282,7 @@ impl<'a> FullRules<'a> {
         let unknown = Rule::new(Definition::source(SourceSet::OPAQUE_THREAD));
         match self.code.body.const_callee(invoke) {
             Some(callee) if !self.escapes(invoke) && self.intrinsic(callee).is_none() => {
-                calls::rule(self.code, self.around.calls, invoke, None).unwrap_or(unknown)
+                calls::rule(self.code, self.around.calls, None, invoke, None).unwrap_or(unknown)
             }
             _ => unknown,
         }

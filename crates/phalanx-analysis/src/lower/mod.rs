@@ -13,6 +13,7 @@ mod llvm;
 mod numbering;
 mod private;
 mod results;
+mod single;
 mod update;
 
 use phalanx_graph::Node;
@@ -32,6 +33,7 @@ pub use numbering::{Definition, Numbering};
 use private::MemoryRows;
 pub(crate) use private::RowNumbers;
 pub use private::{MemoryVersion, OmittedRead, VersionBy};
+pub(crate) use single::Single;
 pub use update::Neighbours;
 
 use crate::{
@@ -181,6 +183,29 @@ pub(crate) fn full_and_rows(
     let first = table.memory().map_or(0, |memory| memory.first as usize);
     let numbers = RowNumbers::new(&rows, Value::new(first));
     (table, numbers, rules.into_shapes())
+}
+
+/// Values of a table made by [`full_through`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PointeeValues {
+    /// Slot of what an argument points to, and what it holds when the function is entered.
+    pub(crate) entries: Vec<(u32, Value)>,
+    /// Argument, and a value that everything depends on that is loaded through it.
+    pub(crate) loaded: Vec<(u32, Value)>,
+    /// Slot, block that returns, and what the slot holds there.
+    pub(crate) exits: Vec<(u32, Node, Value)>,
+}
+
+/// As [`full_with`], of memory [with pointees](PrivateMemory::with_pointees). Answers tell of versions of memory as of other values.
+pub(crate) fn full_through(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+) -> (ValueTable, PointeeValues) {
+    let mut rules = FullRules::new(code, around).with_memory(memory);
+    let (table, rows) = with_rules(code, &mut rules, (memory, None), 0);
+    let first = table.memory().map_or(0, |memory| memory.first as usize);
+    (table.with_memory_reported(), rows.pointees(first))
 }
 
 /// What the values are, in the order of their numbers, that stand for versions of memory in a table made by [`full_with`] with no unused

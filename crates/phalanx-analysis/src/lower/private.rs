@@ -16,7 +16,14 @@
 //! A row is made for each of the last two kinds. Rows are named by what they stand for ([`RowKey`]), so that those of an edited
 //! function can be matched with what they were.
 //!
+//! What is done by functions that are called is in [`calls`].
+//!
 //! **Complexity.** O(touches + entries of memory phis + steps of address chains, at most [`CHAIN`] per touch).
+
+mod calls;
+mod numbers;
+
+pub(crate) use self::numbers::RowNumbers;
 
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, Opcode, Value as IrValue, flow::node_of};
@@ -24,15 +31,13 @@ use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{Code, FullRules, Numbering, constant_key};
+use super::{Code, FullRules, Numbering, PointeeValues, constant_key};
 use crate::{
     affect::Value,
-    divergence::{
-        Definition, Incoming, PhiKey, Transfer, ValueTableBuilder, repair::EditableTable,
-    },
+    divergence::{Definition, Incoming, PhiKey, Transfer, ValueTableBuilder},
     memory::{
         PrivateMemory,
-        private::{Effect, Touch},
+        private::{Effect, Touch, pointee_of},
         ssa::{EventKind, Version},
     },
 };
@@ -98,6 +103,8 @@ struct Entry {
 #[derive(Clone, Debug)]
 enum What {
     Definition(Definition, SmallVec<[Read; 4]>),
+    /// As `Definition`, where sources of what is read become others.
+    Image(Definition, SmallVec<[Read; 4]>, Box<[SourceSet; SourceSet::COUNT]>),
     Phi(std::ops::Range<usize>),
 }
 
@@ -113,10 +120,34 @@ struct Row {
 pub(super) struct MemoryRows {
     rows: Vec<Row>,
     entries: Vec<Entry>,
+    /// Also calls of functions that read private memory.
     loads: Vec<(InstId, SmallVec<[Read; 4]>)>,
+    pointees: PointeeRows,
+}
+
+/// Rows about what arguments point to, by number; see [`full_through`](super::full_through).
+#[derive(Debug, Default)]
+pub(super) struct PointeeRows {
+    /// Slot, and the row of what it holds when the function is entered.
+    entries: Vec<(u32, u32)>,
+    /// Argument, and a row that whoever loads through it reads.
+    loaded: Vec<(u32, u32)>,
+    /// Slot, block that returns, and the row of what the slot holds there.
+    exits: Vec<(u32, Node, u32)>,
 }
 
 impl MemoryRows {
+    /// Those about what arguments point to, as values numbered from `first` on.
+    pub(super) fn pointees(&self, first: usize) -> PointeeValues {
+        let value = |row: u32| Value::new(first + row as usize);
+        let PointeeRows { entries, loaded, exits } = &self.pointees;
+        PointeeValues {
+            entries: entries.iter().map(|&(slot, row)| (slot, value(row))).collect(),
+            loaded: loaded.iter().map(|&(position, row)| (position, value(row))).collect(),
+            exits: exits.iter().map(|&(slot, at, row)| (slot, at, value(row))).collect(),
+        }
+    }
+
     /// What the rows are, numbered from `first` on.
     pub(super) fn versions(&self, first: usize) -> Vec<MemoryVersion> {
         let version = |(number, row): (usize, &Row)| MemoryVersion {
@@ -146,6 +177,7 @@ impl MemoryRows {
             omitted,
             row_of: vec![u32::MAX; memory.events().len()],
             definitions: 0,
+            pointees: Pointees::default(),
         };
         for touch in memory.touches() {
             let is_row = make.is_definition(touch) && make.stored(touch).is_none();
@@ -154,6 +186,7 @@ impl MemoryRows {
                 make.definitions += 1;
             }
         }
+        make.pointees = Pointees::new(code, memory, make.definitions);
         make.all()
     }
 
@@ -172,6 +205,13 @@ impl MemoryRows {
             match &row.what {
                 What::Definition(definition, reads) => {
                     table.define(value, row.block, *definition);
+                    for read in reads {
+                        table.operand(resolve(*read, value_of), value);
+                    }
+                }
+                What::Image(definition, reads, image) => {
+                    let transfer = table.image(**image);
+                    table.define(value, row.block, Definition { transfer, ..*definition });
                     for read in reads {
                         table.operand(resolve(*read, value_of), value);
                     }
@@ -205,85 +245,6 @@ fn incoming(entry: &Entry, value_of: impl Fn(u32) -> Value) -> Incoming {
     Incoming { pred: entry.pred, value, key }
 }
 
-/// Which values the rows of an editable table are.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RowNumbers {
-    known: FxHashMap<RowKey, Value>,
-    free: Vec<Value>,
-}
-
-impl RowNumbers {
-    /// The numbers that [`MemoryRows::add_to`] gave.
-    pub(super) fn new(rows: &MemoryRows, first: Value) -> Self {
-        let numbered = rows.rows.iter().enumerate();
-        let known = numbered.map(|(i, row)| (row.key, Value::new(first.index() + i))).collect();
-        Self { known, free: Vec::new() }
-    }
-
-    /// Brings the rows of a table, and what loads read, up to date.
-    pub(super) fn update(
-        &mut self,
-        rows: &MemoryRows,
-        numbering: Numbering,
-        code: Code<'_>,
-        table: &mut EditableTable,
-    ) {
-        let mut left = std::mem::take(&mut self.known);
-        let mut values: Vec<Option<Value>> = Vec::with_capacity(rows.rows.len());
-        for row in &rows.rows {
-            values.push(left.remove(&row.key));
-        }
-        let mut gone: Vec<Value> = left.into_values().collect();
-        gone.sort_unstable();
-        let entry = code.flow.entry().map_or_else(Node::default, node_of);
-        for value in gone {
-            table.set_value(value, entry, Definition::IMPURE, None, &[]);
-            self.free.push(value);
-        }
-        let mut end = table.len();
-        let values: Vec<Value> = values
-            .into_iter()
-            .map(|known| {
-                known.or_else(|| self.free.pop()).unwrap_or_else(|| {
-                    end += 1;
-                    Value::new(end - 1)
-                })
-            })
-            .collect();
-        table.grow(end, 0);
-        let value_of = |row: u32| values[row as usize];
-        for (number, row) in rows.rows.iter().enumerate() {
-            let value = values[number];
-            self.known.insert(row.key, value);
-            match &row.what {
-                What::Definition(definition, reads) => {
-                    let reads: SmallVec<[Value; 4]> =
-                        reads.iter().map(|read| resolve(*read, value_of)).collect();
-                    table.set_value(value, row.block, *definition, None, &reads);
-                }
-                What::Phi(entries) => {
-                    let entries: Vec<Incoming> = self::entries(rows, entries.clone(), value_of);
-                    table.set_phi(value, row.block, Definition::PURE, &entries);
-                }
-            }
-        }
-        for (load, reads) in &rows.loads {
-            let Some(block) = code.body.block_of(*load).map(node_of) else { continue };
-            let reads: SmallVec<[Value; 4]> =
-                reads.iter().map(|read| resolve(*read, value_of)).collect();
-            table.set_value(numbering.inst(*load), block, Definition::PURE, None, &reads);
-        }
-    }
-}
-
-fn entries(
-    rows: &MemoryRows,
-    range: std::ops::Range<usize>,
-    value_of: impl Fn(u32) -> Value,
-) -> Vec<Incoming> {
-    rows.entries[range].iter().map(|entry| incoming(entry, &value_of)).collect()
-}
-
 struct Make<'a, 'b> {
     code: Code<'a>,
     numbering: Numbering,
@@ -294,6 +255,45 @@ struct Make<'a, 'b> {
     row_of: Vec<u32>,
     /// How many rows are definitions; those of phis follow.
     definitions: u32,
+    pointees: Pointees,
+}
+
+/// Numbers of the rows about what arguments point to; those of phis and definitions come before.
+#[derive(Debug, Default)]
+struct Pointees {
+    /// By argument, for those whose pointees are objects.
+    loaded: Vec<(u32, u32)>,
+    /// By slot: of what it holds when the function is entered.
+    entry: FxHashMap<u32, u32>,
+    end: u32,
+}
+
+impl Pointees {
+    fn new(code: Code<'_>, memory: &PrivateMemory, definitions: u32) -> Self {
+        let mut next = definitions + memory.ssa().phis().len() as u32;
+        let mut number = || {
+            next += 1;
+            next - 1
+        };
+        let mut found = Pointees::default();
+        for position in 0..code.header.params.len() as u32 {
+            let object = pointee_of(code.body, position);
+            if !memory.is_object(object) {
+                continue;
+            }
+            found.loaded.push((position, number()));
+            let slots = memory.slots().iter().zip(0..).filter(|(slot, _)| slot.alloca == object);
+            found.entry.extend(slots.map(|(_, slot)| (slot, number())));
+        }
+        found.end = next;
+        found
+    }
+
+    /// The row that whoever loads from an object reads.
+    fn loaded(&self, code: Code<'_>, object: InstId) -> Option<Read> {
+        let of = |&&(position, _): &&(u32, u32)| pointee_of(code.body, position) == object;
+        self.loaded.iter().find(of).map(|&(_, row)| Read::Row(row))
+    }
 }
 
 impl Make<'_, '_> {
@@ -312,6 +312,7 @@ impl Make<'_, '_> {
     }
 
     fn all(&self) -> MemoryRows {
+        let body = self.code.body;
         let mut made = MemoryRows::default();
         for touch in self.memory.touches() {
             if self.row_of[touch.event as usize] != u32::MAX {
@@ -326,26 +327,66 @@ impl Make<'_, '_> {
                 Some(OmittedRead::OtherWays) => 1,
                 _ => usize::MAX,
             };
-            made.entries
-                .extend(incoming.take(ways).map(|&(pred, version)| self.entry(pred, version)));
+            let slot = phi.variable;
+            let entries = incoming.take(ways);
+            made.entries.extend(entries.map(|&(pred, version)| self.entry(slot, pred, version)));
             made.rows.push(Row {
                 key: self.key(phi.variable, phi.block.raw(), true),
                 block: phi.block,
                 what: What::Phi(first..made.entries.len()),
             });
         }
-        let loads = self.memory.touches().iter().filter(|touch| touch.effect == Effect::Load);
-        for touch in loads {
+        let is_reader = |effect| matches!(effect, Effect::Load | Effect::ReadByCall);
+        let readers = self.memory.touches().iter().filter(|touch| is_reader(touch.effect));
+        for touch in readers {
             if made.loads.last().is_none_or(|(last, _)| *last != touch.inst) {
                 let mut reads = SmallVec::new();
-                self.place(touch, self.code.body.operands(touch.inst)[0], &mut reads);
+                match touch.effect {
+                    Effect::Load => self.place(touch, body.operands(touch.inst)[0], &mut reads),
+                    // All that it reads of all slots.
+                    _ => calls::result(self, touch.inst, &mut reads),
+                }
                 made.loads.push((touch.inst, reads));
             }
-            if let Some((_, reads)) = made.loads.last_mut() {
-                reads.extend(self.version(self.memory.reaching(touch)));
+            if let (Effect::Load, Some((_, reads))) = (touch.effect, made.loads.last_mut()) {
+                self.content(touch, reads);
             }
         }
+        self.add_pointees(&mut made);
         made
+    }
+
+    /// What a slot holds before something reads it.
+    fn content(&self, touch: &Touch, reads: &mut SmallVec<[Read; 4]>) {
+        reads.extend(self.version(touch.slot, self.memory.reaching(touch)));
+        reads.extend(self.pointees.loaded(self.code, self.memory.object(touch)));
+    }
+
+    /// Rows about what arguments point to: what is there at the entry, what stands for it wherever it is loaded, what is there at the
+    /// returns.
+    fn add_pointees(&self, made: &mut MemoryRows) {
+        let Some(entry) = self.code.flow.entry().map(node_of) else { return };
+        let body = self.code.body;
+        let mut known: Vec<(u32, u32)> =
+            self.pointees.entry.iter().map(|(&slot, &row)| (slot, row)).collect();
+        known.sort_unstable();
+        for row in made.rows.len() as u32..self.pointees.end {
+            // They read nothing, and no two are made of the same.
+            let key = RowKey { at: row, is_phi: true, alloca: u32::MAX, offset: 0 };
+            let what = What::Definition(Definition::PURE, SmallVec::new());
+            made.rows.push(Row { key, block: entry, what });
+        }
+        made.pointees.entries = known;
+        made.pointees.loaded.clone_from(&self.pointees.loaded);
+        let exits = self.memory.touches().iter().filter(|touch| touch.effect == Effect::Return);
+        for touch in exits {
+            let Some(block) = body.block_of(touch.inst).map(node_of) else { continue };
+            let key = self.key(touch.slot, touch.inst.into_raw().into_u32(), false);
+            let reads = self.version(touch.slot, self.memory.reaching(touch));
+            let what = What::Definition(Definition::PURE, reads.into_iter().collect());
+            made.pointees.exits.push((touch.slot, block, made.rows.len() as u32));
+            made.rows.push(Row { key, block, what });
+        }
     }
 
     fn key(&self, slot: u32, at: u32, is_phi: bool) -> RowKey {
@@ -355,9 +396,9 @@ impl Make<'_, '_> {
     }
 
     /// What is read where a version is; nothing for undef and constants.
-    fn version(&self, version: Version) -> Option<Read> {
+    fn version(&self, slot: u32, version: Version) -> Option<Read> {
         match version {
-            Version::Entry => None,
+            Version::Entry => self.pointees.entry.get(&slot).map(|&row| Read::Row(row)),
             Version::Phi(phi) => Some(Read::Row(self.definitions + phi)),
             Version::Def(event) => match self.row_of[event as usize] {
                 u32::MAX => {
@@ -369,8 +410,8 @@ impl Make<'_, '_> {
         }
     }
 
-    fn entry(&self, pred: Node, version: Version) -> Entry {
-        let read = self.version(version);
+    fn entry(&self, slot: u32, pred: Node, version: Version) -> Entry {
+        let read = self.version(slot, version);
         let mut key = PhiKey::UNDEF;
         if let (None, Version::Def(event)) = (read, version)
             && let Some(stored) = self.stored(self.memory.touch_of(event))
@@ -386,16 +427,30 @@ impl Make<'_, '_> {
 
     /// What decides which part of an object is accessed.
     fn place(&self, touch: &Touch, address: IrValue, reads: &mut SmallVec<[Read; 4]>) {
-        if !touch.is_at_variable_offset || self.omitted == Some(OmittedRead::Place) {
+        if touch.is_at_variable_offset {
+            self.indices(address, reads);
+        }
+    }
+
+    /// What decides which part of an object an address is of.
+    fn indices(&self, address: IrValue, reads: &mut SmallVec<[Read; 4]>) {
+        if self.omitted == Some(OmittedRead::Place) {
             return;
         }
         let body = self.code.body;
         let before = reads.len();
         let mut at = address;
         for _ in 0..CHAIN {
-            let Some(inst) = at.as_inst() else { break };
+            let Some(inst) = at.as_inst() else {
+                let position = at.as_arg().unwrap_or(u32::MAX);
+                match self.pointees.loaded.iter().any(|(known, _)| *known == position) {
+                    true => return,
+                    false => break,
+                }
+            };
             match body.inst(inst).opcode {
                 Opcode::Alloca => return,
+                Opcode::Load if self.memory.held(inst) == Some(true) => return,
                 Opcode::GetElementPtr => {
                     let indices = &body.operands(inst)[1..];
                     let values = indices.iter().filter_map(|&index| self.numbering.operand(index));
@@ -412,6 +467,9 @@ impl Make<'_, '_> {
 
     /// The row of a definition.
     fn definition(&self, touch: &Touch) -> Option<Row> {
+        if touch.effect == Effect::WriteByCall {
+            return calls::written(self, touch);
+        }
         let body = self.code.body;
         let block = body.block_of(touch.inst).map(node_of)?;
         let operands = body.operands(touch.inst);
@@ -435,12 +493,18 @@ impl Make<'_, '_> {
                 self.place(touch, operands[0], &mut reads);
                 definition = self.copied(touch, &mut reads);
             }
-            Effect::Clobber | Effect::Load | Effect::Read | Effect::CopyFrom => {
+            Effect::Clobber
+            | Effect::Load
+            | Effect::Read
+            | Effect::CopyFrom
+            | Effect::ReadByCall
+            | Effect::WriteByCall
+            | Effect::Return => {
                 definition = Definition::source(SourceSet::OPAQUE_THREAD);
             }
         }
         if !self.is_must(touch) && self.omitted != Some(OmittedRead::OldContent) {
-            reads.extend(self.version(self.memory.reaching(touch)));
+            reads.extend(self.version(touch.slot, self.memory.reaching(touch)));
         }
         let key = self.key(touch.slot, touch.inst.into_raw().into_u32(), false);
         Some(Row { key, block, what: What::Definition(definition, reads) })
@@ -455,7 +519,7 @@ impl Make<'_, '_> {
             self.place(first, operands[1], reads);
             for from in sources() {
                 if self.meets(to, from) {
-                    reads.extend(self.version(self.memory.reaching(from)));
+                    self.content(from, reads);
                 }
             }
             return Definition::PURE;

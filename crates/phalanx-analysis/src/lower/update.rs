@@ -108,27 +108,32 @@ impl Neighbours {
         changed: &[InstId],
         table: &mut EditableTable,
     ) -> bool {
-        self.update_full_with(code, around, (&PrivateMemory::default(), None), changed, table)
+        self.update_full_with(code, around, &PrivateMemory::default(), None, changed, table)
     }
 
-    /// Brings tables made by [`full_with`](super::full_with) up to date with what changed. `memory` is that of the code as it is now, and
-    /// `rows` says which values its versions are, if it is another than before. Whether that was done.
+    /// Brings tables made by [`full_with`](super::full_with) up to date with what changed. `memory` is that of the code as it is now,
+    /// and `rows` says which values its versions are, and whether it is another than before. Whether that was done.
     #[must_use]
     pub(crate) fn update_full_with(
         &mut self,
         code: Code<'_>,
         around: Surroundings<'_>,
-        (memory, rows): (&PrivateMemory, Option<&mut RowNumbers>),
+        memory: &PrivateMemory,
+        rows: Option<(&mut RowNumbers, bool)>,
         changed: &[InstId],
         table: &mut EditableTable,
     ) -> bool {
         let Some(mut shapes) = self.shapes.take() else { return false };
         let Some(changed) = shapes.follow(Place::new(code, around), changed) else { return false };
         let mut rules = FullRules::with_shapes(code, around, *shapes).with_memory(memory);
-        self.update(code, &mut rules, &changed, table);
-        if let Some(numbers) = rows {
+        let lowered = self.update(code, &mut rules, &changed, table);
+        // Calls that read private memory have operands that are stated with its versions, and what they leave depends on the rules.
+        let is_reader = |inst: &InstId| !memory.passed(*inst).is_empty();
+        if let Some((numbers, is_other)) = rows
+            && (is_other || lowered.iter().any(is_reader))
+        {
             let rows = MemoryRows::new(code, &rules, memory, None);
-            numbers.update(&rows, Numbering::new(code.header), code, table);
+            numbers.update(&rows, &mut rules, code, table);
         }
         self.shapes = Some(Box::new(rules.into_shapes()));
         true
@@ -145,19 +150,21 @@ impl Neighbours {
         self.update(code, &mut LlvmRules::new(code, around, false), changed, table);
     }
 
+    /// The instructions that were lowered.
     fn update(
         &mut self,
         code: Code<'_>,
         rules: &mut dyn Rules,
         changed: &[InstId],
         table: &mut EditableTable,
-    ) {
+    ) -> Vec<InstId> {
         let Code { header, flow, body, .. } = code;
-        let Some(entry) = flow.entry().map(node_of) else { return };
+        let Some(entry) = flow.entry().map(node_of) else { return Vec::new() };
         let numbering = Numbering::new(header);
         table.grow(header.params.len() + body.id_count(), flow.id_count());
         let mut read: Vec<Value> = Vec::new();
-        for inst in self.all(body, changed) {
+        let all = self.all(body, changed);
+        for &inst in &all {
             let value = numbering.inst(inst);
             let Some(block) = body.block_of(inst).map(node_of) else {
                 table.set_value(value, entry, divergence::Definition::IMPURE, None, &[]);
@@ -180,6 +187,7 @@ impl Neighbours {
                 terminator(body, numbering, (inst, block), rules, table);
             }
         }
+        all
     }
 
     /// Instructions that are in another block than a table says, and phis that may have other entries, in order: after blocks

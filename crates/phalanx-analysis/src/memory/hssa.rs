@@ -2,30 +2,40 @@
 //!
 //! # What
 //!
-//! What [`private`](super::private) cannot take apart falls into classes by who shares it ([`MemoryClass`]). An access through a
-//! generic pointer touches every class that the pointer may lead to; a call, every class that its promises leave open. A fence or barrier
+//! What [`private`](super::private) cannot take apart falls into classes by who shares it ([`MemoryClass`]). An access
+//! touches every class that its address may lead to, by the type of the address and by what is known of where it leads ([`Reach`], for which
+//! [`MemoryKinds`](crate::spaces::MemoryKinds) are made): a generic pointer to memory of the workgroup touches that class alone. A call touches
+//! every class that its promises and what is known of its code leave open. A fence or barrier
 //! defines the classes that other threads write: what is read after it may be another.
 //!
 //! Each touch of a class is a mu (a use) or a chi (a may-definition) of its variable; no class is ever defined as a whole.
 //! Constant memory has no definitions. Instructions that access private slots alone touch no class.
 //!
+//! **Why that is sound.** Two accesses that touch a common byte have a class in common, unless it is of memory that nobody writes: the
+//! class of the memory that the byte is in is among those of each address, whichever of type and kinds says so.
+//!
 //! # How
 //!
 //! [`ssa`](super::ssa) in pruned form, over five variables. O(instructions + blocks + edges).
 
+use std::sync::Arc;
+
 use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{
     InstId, Opcode, TypeKind, Value,
-    attributes::{MemoryEffects, MemoryLocation},
+    attributes::{Access, AttrKind, MemoryEffects, MemoryLocation},
     constant::ConstKind,
     inst::{InstFlags, Ordering},
 };
 use phalanx_target::address_space::{AddressSpace, SpaceKind};
 
 use super::effects::{MemoryAccess, call_effects, memory_access};
+use super::order::acquires;
 use super::private::{PrivateMemory, value_type};
 use super::ssa::{Event, EventKind, Events, Pruning, Ssa, Version};
 use crate::lower::{Code, Surroundings};
+use crate::spaces::SpaceSet;
+use crate::summary::{Effects, Spaces};
 
 /// Memory that is told apart, besides private slots. The number is that of its variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +57,27 @@ impl MemoryClass {
     /// All classes by number.
     pub const ALL: [MemoryClass; 5] =
         [Self::Private, Self::Workgroup, Self::Global, Self::Constant, Self::Other];
+
+    /// Its name in texts.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Private => "private",
+            Self::Workgroup => "workgroup",
+            Self::Global => "global",
+            Self::Constant => "constant",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// What is known of where memory is accessed, besides the types of addresses.
+#[derive(Clone, Copy)]
+pub struct Reach<'a> {
+    /// Where an operand of an instruction may lead.
+    pub leads_to: &'a dyn Fn(InstId, u32) -> SpaceSet,
+    /// What a call itself, or what it calls, may write; none if that is not known.
+    pub written_by: &'a dyn Fn(InstId) -> Option<SpaceSet>,
 }
 
 /// A set of classes.
@@ -68,7 +99,11 @@ impl Classes {
     /// The classes that an address of a space may lead to.
     #[must_use]
     pub fn of(space: AddressSpace) -> Self {
-        match space.kind() {
+        Self::of_kind(space.kind())
+    }
+
+    const fn of_kind(kind: SpaceKind) -> Self {
+        match kind {
             SpaceKind::Private => Self::one(MemoryClass::Private),
             SpaceKind::Workgroup | SpaceKind::Cluster => Self::one(MemoryClass::Workgroup),
             SpaceKind::Global | SpaceKind::Buffer => Self::one(MemoryClass::Global),
@@ -80,6 +115,44 @@ impl Classes {
         }
     }
 
+    /// The classes of some memories.
+    #[must_use]
+    pub fn of_memories(memories: SpaceSet) -> Self {
+        const DEVICE: SpaceSet =
+            SpaceSet::GLOBAL.or(SpaceSet::BUFFER).or(SpaceSet::RESOURCE).or(SpaceSet::STRIDED);
+        const OTHER: SpaceSet = SpaceSet::PARAMETER.or(SpaceSet::REGION).or(SpaceSet::INPUT);
+        // A space without a meaning may have addresses of anything.
+        if memories.contains(SpaceSet::OTHER) {
+            return Self::ALL;
+        }
+        let parts = [
+            (SpaceSet::PRIVATE, MemoryClass::Private),
+            (SpaceSet::SHARED.or(SpaceSet::PEERS), MemoryClass::Workgroup),
+            (DEVICE, MemoryClass::Global),
+            (SpaceSet::CONSTANT, MemoryClass::Constant),
+            (OTHER, MemoryClass::Other),
+        ];
+        let parts = parts.iter().filter(|(part, _)| memories.meets(*part));
+        parts.fold(Self::NONE, |all, (_, class)| all.union(Self::one(*class)))
+    }
+
+    /// The classes that addresses of some kinds of spaces may lead to.
+    fn of_kinds(kinds: Spaces) -> Self {
+        const KINDS: [SpaceKind; 9] = [
+            SpaceKind::Private,
+            SpaceKind::Workgroup,
+            SpaceKind::Cluster,
+            SpaceKind::Global,
+            SpaceKind::Buffer,
+            SpaceKind::Constant,
+            SpaceKind::Region,
+            SpaceKind::Parameter,
+            SpaceKind::Input,
+        ];
+        let kinds = KINDS.into_iter().filter(|&kind| kinds.has(kind));
+        kinds.fold(Self::NONE, |all, kind| all.union(Self::of_kind(kind)))
+    }
+
     /// Whether a class is among them.
     #[must_use]
     pub const fn contains(self, class: MemoryClass) -> bool {
@@ -88,6 +161,10 @@ impl Classes {
 
     const fn union(self, other: Self) -> Self {
         Classes(self.0 | other.0)
+    }
+
+    const fn and(self, other: Self) -> Self {
+        Classes(self.0 & other.0)
     }
 
     const fn minus(self, class: MemoryClass) -> Self {
@@ -117,7 +194,7 @@ pub struct ClassTouch {
 /// The memory of a function in HSSA form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemorySsa {
-    private: PrivateMemory,
+    private: Arc<PrivateMemory>,
     touches: Vec<ClassTouch>,
     /// First touch by instruction, plus one.
     first: Vec<u32>,
@@ -125,19 +202,25 @@ pub struct MemorySsa {
 }
 
 impl MemorySsa {
-    /// That of a function.
+    /// That of a function with these private slots.
     #[must_use]
-    pub fn new(code: Code<'_>, around: Surroundings<'_>, cfg: &Cfg, dom: &DomTree) -> Self {
-        let private = PrivateMemory::new(code, around, cfg, dom);
+    pub fn new(
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        (cfg, dom): (&Cfg, &DomTree),
+        private: Arc<PrivateMemory>,
+        reach: Reach<'_>,
+    ) -> Self {
         let mut by_block: Vec<(Node, Event)> = Vec::new();
         let mut touches: Vec<ClassTouch> = Vec::new();
+        let scan = Scan { code, around, private: &private, reach };
         for &node in dom.preorder() {
             for inst in code.body.block_insts(phalanx_ir::flow::block_of(node)) {
                 let access = memory_access(code, around, inst);
                 if access == MemoryAccess::None {
                     continue;
                 }
-                let (reads, writes) = classes(code, around, &private, inst, access);
+                let (reads, writes) = scan.classes(inst, access);
                 let mus = reads.iter().map(|class| (class, false));
                 // Nothing defines constant memory.
                 let chis = writes.minus(MemoryClass::Constant).iter().map(|class| (class, true));
@@ -194,102 +277,165 @@ impl MemorySsa {
     }
 }
 
-/// The classes that an instruction may read, and may write.
-fn classes(
-    code: Code<'_>,
-    around: Surroundings<'_>,
-    private: &PrivateMemory,
-    inst: InstId,
-    access: MemoryAccess,
-) -> (Classes, Classes) {
-    let body = code.body;
-    let data = body.inst(inst);
-    let operands = body.operands(inst);
-    let is_ordered = || data.mem().ordering() > Ordering::Monotonic;
-    let at = |address: Value| match of_address(code, around, address) {
-        Some(classes) => classes,
-        None => Classes::ALL,
-    };
-    // What is ordered makes writes of others visible.
-    let ordered = |classes: Classes, is_ordered: bool| match is_ordered {
-        true => classes.union(Classes::SHARED),
-        false => classes,
-    };
-    let is_private = || private.of(inst).iter().any(|touch| touch.inst == inst);
-    match data.opcode {
-        Opcode::Load | Opcode::Store if is_private() => (Classes::NONE, Classes::NONE),
-        Opcode::Load => {
-            let read = at(operands[0]);
-            let is_volatile = data.flags.contains(InstFlags::VOLATILE);
-            let written = if is_volatile { read } else { Classes::NONE };
-            (read, ordered(written, is_ordered()))
-        }
-        Opcode::Store => (Classes::NONE, ordered(at(operands[1]), is_ordered())),
-        Opcode::AtomicRmw | Opcode::CmpXchg => {
-            let touched = if is_private() { Classes::NONE } else { at(operands[0]) };
-            (touched, ordered(touched, is_ordered()))
-        }
-        Opcode::Fence => (Classes::NONE, Classes::SHARED),
-        opcode if opcode.is_call() => call_classes(code, around, private, inst),
-        _ => {
-            let writes = if access == MemoryAccess::Write { Classes::ALL } else { Classes::NONE };
-            (Classes::ALL, writes)
-        }
-    }
+struct Scan<'a> {
+    code: Code<'a>,
+    around: Surroundings<'a>,
+    private: &'a PrivateMemory,
+    reach: Reach<'a>,
 }
 
-fn call_classes(
-    code: Code<'_>,
-    around: Surroundings<'_>,
-    private: &PrivateMemory,
-    call: InstId,
-) -> (Classes, Classes) {
-    let effects: MemoryEffects = call_effects(code, around, call);
-    let body = code.body;
-    let elsewhere = |wanted: fn(phalanx_ir::attributes::Access) -> bool| {
-        MemoryLocation::ALL.iter().any(|&location| {
-            !matches!(location, MemoryLocation::ArgMem | MemoryLocation::InaccessibleMem)
-                && wanted(effects.access(location))
-        })
-    };
-    let mut by_argument = Classes::NONE;
-    let touched = private.of(call);
-    for &argument in body.call_args(call) {
-        let Some(ty) = value_type(code, argument) else { continue };
-        if !matches!(code.context.type_kind(ty), TypeKind::Ptr(_) | TypeKind::Vector { .. }) {
-            continue;
-        }
-        // Private slots that a call takes are touches of their own.
-        let is_private = private
-            .object_of(body, argument)
-            .is_some_and(|object| touched.iter().any(|touch| private.object(touch) == object));
-        if !is_private {
-            let classes = of_address(code, around, argument).unwrap_or(Classes::ALL);
-            by_argument = by_argument.union(classes);
+impl Scan<'_> {
+    /// The classes that an instruction may read, and may write.
+    fn classes(&self, inst: InstId, access: MemoryAccess) -> (Classes, Classes) {
+        let data = self.code.body.inst(inst);
+        let is_ordered = || data.mem().ordering() > Ordering::Monotonic;
+        // What is ordered makes writes of others visible.
+        let ordered = |classes: Classes, is_ordered: bool| match is_ordered {
+            true => classes.union(Classes::SHARED),
+            false => classes,
+        };
+        let is_private = || !self.private.of(inst).is_empty();
+        match data.opcode {
+            Opcode::Load | Opcode::Store if is_private() => (Classes::NONE, Classes::NONE),
+            Opcode::Load => {
+                let read = self.at(inst, 0);
+                let is_volatile = data.flags.contains(InstFlags::VOLATILE);
+                let written = if is_volatile { read } else { Classes::NONE };
+                (read, ordered(written, is_ordered()))
+            }
+            Opcode::Store => (Classes::NONE, ordered(self.at(inst, 1), is_ordered())),
+            Opcode::AtomicRmw | Opcode::CmpXchg => {
+                let touched = if is_private() { Classes::NONE } else { self.at(inst, 0) };
+                (touched, ordered(touched, is_ordered()))
+            }
+            Opcode::Fence => (Classes::NONE, Classes::SHARED),
+            opcode if opcode.is_call() => self.of_call(inst),
+            _ => {
+                let writes =
+                    if access == MemoryAccess::Write { Classes::ALL } else { Classes::NONE };
+                (Classes::ALL, writes)
+            }
         }
     }
-    let arguments = effects.access(MemoryLocation::ArgMem);
-    let choose = |all: bool, argument: bool| match (all, argument) {
-        (true, _) => Classes::ALL,
-        (false, true) => by_argument,
-        (false, false) => Classes::NONE,
-    };
-    (
-        choose(elsewhere(phalanx_ir::attributes::Access::reads), arguments.reads()),
-        choose(elsewhere(phalanx_ir::attributes::Access::writes), arguments.writes()),
-    )
-}
 
-fn of_address(code: Code<'_>, around: Surroundings<'_>, address: Value) -> Option<Classes> {
-    let mut ty = value_type(code, address)?;
-    if let TypeKind::Vector { elem, .. } = code.context.type_kind(ty) {
-        ty = *elem;
+    fn of_call(&self, call: InstId) -> (Classes, Classes) {
+        let effects = call_effects(self.code, self.around, call);
+        let (reads, writes) = self.of_effects(call, effects);
+        // A copy is made of what it points to, whatever the callee does.
+        let copied = self.pointers(call).filter(|&at| self.is_copied(call, at));
+        let copied = copied.fold(Classes::NONE, |all, at| all.union(self.at(call, at as u32)));
+        let Some(known) = self.summary(call) else { return (reads.union(copied), writes) };
+        let narrow = self.of_effects(call, effects.intersect(known.memory));
+        let visible = match acquires(self.code, self.around, call) {
+            true => writes.and(Classes::SHARED),
+            false => Classes::NONE,
+        };
+        (
+            narrow.0.and(Classes::of_kinds(known.reads)).union(copied),
+            narrow.1.and(Classes::of_kinds(known.writes)).union(visible),
+        )
     }
-    if let Some(constant) = address.as_const()
-        && let ConstKind::Undef | ConstKind::Poison = code.context.const_data(constant).kind
-    {
-        return Some(Classes::NONE);
+
+    /// What is known of the code that a call runs, with what it calls.
+    fn summary(&self, call: InstId) -> Option<Effects> {
+        let Code { context, body, .. } = self.code;
+        let info = body.call_info(call);
+        let ConstKind::Global(name) = context.const_data(body.const_callee(call)?).kind else {
+            return None;
+        };
+        let control = context.find_symbol(b"convergencectrl");
+        if info.bundles.iter().any(|&(tag, _)| Some(tag) != control) {
+            return None;
+        }
+        let found = self.around.calls.summary(name)?;
+        (found.ty == Some(info.function_type)).then_some(found.effects)
     }
-    let number = code.context.type_kind(ty).address_space()?;
-    Some(Classes::of(AddressSpace::of(around.target.architecture(), number)))
+
+    fn is_copied(&self, call: InstId, position: usize) -> bool {
+        let attributes = self.code.body.call_info(call).attributes;
+        self.code.context.param_attrs(attributes, position).has(AttrKind::ByVal)
+    }
+
+    /// Positions of the arguments of a call that are addresses, but for private slots: these are touches of their own.
+    fn pointers(&self, call: InstId) -> impl Iterator<Item = usize> {
+        let Code { context, body, .. } = self.code;
+        let touched = self.private.of(call);
+        let is_wanted = move |position: &usize| {
+            let argument = body.call_args(call)[*position];
+            let is_address = value_type(self.code, argument).is_some_and(|ty| {
+                matches!(context.type_kind(ty), TypeKind::Ptr(_) | TypeKind::Vector { .. })
+            });
+            let is_slot = || {
+                let object = self.private.object_of(body, argument);
+                let mut objects = touched.iter().map(|touch| self.private.object(touch));
+                object.is_some_and(|object| objects.any(|of| of == object))
+            };
+            is_address && !is_slot()
+        };
+        (0..body.call_args(call).len()).filter(is_wanted)
+    }
+
+    /// The classes that a call reads and writes that does such things to memory.
+    fn of_effects(&self, call: InstId, effects: MemoryEffects) -> (Classes, Classes) {
+        let elsewhere = |wanted: fn(Access) -> bool| {
+            MemoryLocation::ALL.iter().any(|&location| {
+                !matches!(location, MemoryLocation::ArgMem | MemoryLocation::InaccessibleMem)
+                    && wanted(effects.access(location))
+            })
+        };
+        let arguments = effects.access(MemoryLocation::ArgMem);
+        let choose = |all: bool, argument: bool| match (all, argument) {
+            (true, _) => Classes::ALL,
+            (false, true) => self
+                .pointers(call)
+                .fold(Classes::NONE, |all, at| all.union(self.at(call, at as u32))),
+            (false, false) => Classes::NONE,
+        };
+        let reads = choose(elsewhere(Access::reads), arguments.reads());
+        let mut writes = choose(elsewhere(Access::writes), arguments.writes());
+        if writes != Classes::NONE
+            && let Some(written) = (self.reach.written_by)(call)
+        {
+            let visible = match acquires(self.code, self.around, call) {
+                true => Classes::SHARED,
+                false => Classes::NONE,
+            };
+            writes = writes.and(Classes::of_memories(written).union(visible));
+        }
+        (reads, writes)
+    }
+
+    /// The classes that an address may lead to: by its type, and by what is known of the operand. Both are right, so what one leaves out is
+    /// not touched; where they have nothing in common, the kinds know that global memory is constant.
+    fn at(&self, inst: InstId, position: u32) -> Classes {
+        let by_type = match self.code.body.operands(inst).get(position as usize) {
+            Some(&address) => self.of_type(address).unwrap_or(Classes::ALL),
+            None => Classes::ALL,
+        };
+        if by_type == Classes::NONE {
+            return by_type;
+        }
+        let known = Classes::of_memories((self.reach.leads_to)(inst, position).memories());
+        match (by_type.and(known), known) {
+            // Nothing is there, or nobody comes here: nothing is made of that.
+            (_, Classes::NONE) => by_type,
+            (Classes::NONE, known) => known,
+            (both, _) => both,
+        }
+    }
+
+    fn of_type(&self, address: Value) -> Option<Classes> {
+        let context = self.code.context;
+        let mut ty = value_type(self.code, address)?;
+        if let TypeKind::Vector { elem, .. } = context.type_kind(ty) {
+            ty = *elem;
+        }
+        if let Some(constant) = address.as_const()
+            && let ConstKind::Undef | ConstKind::Poison = context.const_data(constant).kind
+        {
+            return Some(Classes::NONE);
+        }
+        let number = context.type_kind(ty).address_space()?;
+        Some(Classes::of(AddressSpace::of(self.around.target.architecture(), number)))
+    }
 }

@@ -26,7 +26,7 @@ pub mod tbaa;
 
 pub use alias::{Alias, AliasQuery, Location};
 pub use classic::ClassicMemorySsa;
-pub use hssa::{MemoryClass, MemorySsa};
+pub use hssa::{MemoryClass, MemorySsa, Reach};
 pub use origins::Origins;
 pub use private::PrivateMemory;
 pub(crate) use private::value_type;

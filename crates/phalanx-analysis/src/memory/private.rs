@@ -17,17 +17,29 @@
 //!    join slots but touch several, and what only they touch is a slot of its own.
 //! 3. A store *must define* its slot when it writes all of it; then the old content does not count.
 //!
+//! [`PrivateMemory::through_calls`] follows addresses further: into functions whose [summary](crate::summary) says what they do with what an
+//! argument points to, and through slots that hold one address ([`holders`]). For the summary itself
+//! [`PrivateMemory::with_pointees`] takes what arguments point to for objects.
+//!
 //! **What is taken for granted.** Content that was never written is undef, one value for all threads (see docs/divergence.md). An
 //! access whose address was made from an object is inside that object; otherwise the program has no defined meaning.
 //!
 //! **Complexity.** O(instructions + operands), sorting accesses per object, and [`ssa`](super::ssa).
 
+mod concern;
+mod holders;
+mod passed;
 mod scan;
 mod slots;
 
 use phalanx_graph::{Cfg, DomTree};
-use phalanx_ir::{Body, InstId, Opcode, Type, Value, flow::block_of, inst::InstFlags};
+use phalanx_ir::{
+    Body, Context, GlobalName, InstId, Opcode, Type, Value, constant::ConstKind, flow::block_of,
+    inst::InstFlags,
+};
 
+use self::concern::{Concern, Wanted};
+pub use self::passed::Passed;
 use self::scan::Scan;
 use super::origins::Origins;
 use super::ssa::{Events, Ssa, Version};
@@ -51,6 +63,31 @@ pub enum Effect {
     /// It leaves anything in the slot. What may also read it is a [`Read`](Self::Read) before: the version before a definition that nobody reads
     /// is not always known.
     Clobber,
+    /// A function that is called may read it, through something that it was [`Passed`].
+    ReadByCall,
+    /// A function that is called may write it, through something that it was [`Passed`].
+    WriteByCall,
+    /// The function returns, and what is there is its caller's: a part of what an argument points to.
+    Return,
+}
+
+impl Effect {
+    /// Whether it is what a function that is called does, as its summary says.
+    #[must_use]
+    pub const fn is_by_call(self) -> bool {
+        matches!(self, Effect::ReadByCall | Effect::WriteByCall)
+    }
+}
+
+/// How far objects are followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Reach {
+    /// Into functions that are called and of which a summary is known, and through slots that hold one address.
+    follows_calls: bool,
+    /// What arguments point to is taken for objects.
+    has_pointees: bool,
+    /// Which of them are put into SSA form.
+    wanted: Wanted,
 }
 
 /// One instruction and one slot.
@@ -68,6 +105,8 @@ pub struct Touch {
     pub is_at_variable_offset: bool,
     /// The first byte of the object that the instruction touches, if it is known.
     pub at: Option<i64>,
+    /// The first of what the instruction does to private objects.
+    access: u32,
 }
 
 /// A part of an object that is one variable.
@@ -93,9 +132,15 @@ pub struct PrivateMemory {
     ssa: Ssa,
     /// Instructions whose change may change any of this: allocas, addresses made from them, and whatever has one for an operand.
     concerned: Concerned,
+    /// The same more closely, where calls are not followed.
+    concern: Concern,
     origins: Origins,
     /// All private objects, accessed or not, in order of their numbers.
     objects: Vec<InstId>,
+    /// What calls are given of them and do as their summaries say, by call and position.
+    passed: Vec<Passed>,
+    /// Loads that give the address of an object, by number, and whether that is at a constant offset.
+    held: Vec<(InstId, bool)>,
 }
 
 /// Instructions that matter, by number. Equal if they hold the same, however long they are.
@@ -131,10 +176,37 @@ impl PrivateMemory {
     /// That of a function.
     #[must_use]
     pub fn new(code: Code<'_>, around: Surroundings<'_>, cfg: &Cfg, dom: &DomTree) -> Self {
-        let objects = Self::without_origins(code, around, cfg, dom);
+        Self::without_origins(code, around, cfg, dom).with_origins(code, around)
+    }
+
+    /// That of a function, with what is done to it in functions that are called, as far as their summaries tell.
+    #[must_use]
+    pub fn through_calls(
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        cfg: &Cfg,
+        dom: &DomTree,
+    ) -> Self {
+        let reach = Reach { follows_calls: true, ..Reach::default() };
+        Self::reaching_to(code, around, (cfg, dom), reach).with_origins(code, around)
+    }
+
+    /// As [`PrivateMemory::through_calls`], where what arguments point to is private to the thread, and nobody has another pointer to it.
+    #[must_use]
+    pub fn with_pointees(
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        cfg: &Cfg,
+        dom: &DomTree,
+    ) -> Self {
+        let reach = Reach { follows_calls: true, has_pointees: true, ..Reach::default() };
+        Self::reaching_to(code, around, (cfg, dom), reach).with_origins(code, around)
+    }
+
+    fn with_origins(self, code: Code<'_>, around: Surroundings<'_>) -> Self {
         match code.flow.entry() {
-            Some(_) => PrivateMemory { origins: Origins::new(code, around), ..objects },
-            None => objects,
+            Some(_) => PrivateMemory { origins: Origins::new(code, around), ..self },
+            None => self,
         }
     }
 
@@ -146,14 +218,39 @@ impl PrivateMemory {
         cfg: &Cfg,
         dom: &DomTree,
     ) -> Self {
+        Self::reaching_to(code, around, (cfg, dom), Reach::default())
+    }
+
+    /// The same of objects alone from which addresses may be loaded: what is known of pointers follows from these. Others have no slots.
+    #[must_use]
+    pub fn of_addresses(
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        cfg: &Cfg,
+        dom: &DomTree,
+    ) -> Self {
+        let body = code.body;
+        let is_made = |inst: InstId| {
+            body.inst(inst).opcode == Opcode::IntToPtr && body.block_of(inst).is_some()
+        };
+        let wanted = Wanted::Addresses { has_integers: body.all_ids().any(is_made) };
+        Self::reaching_to(code, around, (cfg, dom), Reach { wanted, ..Reach::default() })
+    }
+
+    fn reaching_to(
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        (cfg, dom): (&Cfg, &DomTree),
+        reach: Reach,
+    ) -> Self {
         let Some(entry) = code.flow.entry() else { return Self::default() };
         let body = code.body;
         let is_object =
             |inst: InstId| body.inst(inst).opcode == Opcode::Alloca && is_trackable(body, inst);
-        if !body.block_insts(entry).any(is_object) {
+        if !reach.has_pointees && !body.block_insts(entry).any(is_object) {
             return Self::default();
         }
-        let mut scan = Scan::new(code, around);
+        let mut scan = Scan::new(code, around, reach);
         for &node in dom.preorder() {
             let block = block_of(node);
             for inst in body.block_insts(block) {
@@ -225,6 +322,22 @@ impl PrivateMemory {
         self.of(inst).first().is_some_and(|touch| touch.effect == Effect::Load)
     }
 
+    /// What a call is given of private objects and does as its summary says, by position.
+    #[must_use]
+    pub fn passed(&self, call: InstId) -> &[Passed] {
+        let of = |passed: &Passed| number(passed.call);
+        let first = self.passed.partition_point(|passed| of(passed) < number(call));
+        let rest = &self.passed[first..];
+        &rest[..rest.iter().take_while(|passed| passed.call == call).count()]
+    }
+
+    /// Whether a load gives the address of an object, from a slot that holds one address; and if so whether it is at a constant offset.
+    #[must_use]
+    pub fn held(&self, load: InstId) -> Option<bool> {
+        let at = self.held.binary_search_by_key(&number(load), |(load, _)| number(*load)).ok()?;
+        Some(self.held[at].1)
+    }
+
     /// The stack slot that an address is made from, a few steps up.
     #[must_use]
     pub fn object_of(&self, body: &Body, mut address: Value) -> Option<InstId> {
@@ -260,31 +373,34 @@ impl PrivateMemory {
     /// the same.
     #[must_use]
     pub fn concerns(&self, code: Code<'_>, changed: &[InstId]) -> bool {
-        Origins::concerns(code, changed) || self.concerns_objects(code, changed)
+        Origins::concerns(code, changed)
+            || changed.iter().any(|&inst| self.concerns_at_all(code, inst))
     }
 
-    /// The same of what [`PrivateMemory::without_origins`] says.
-    #[must_use]
-    pub fn concerns_objects(&self, code: Code<'_>, changed: &[InstId]) -> bool {
+    /// Whether an instruction has to do with addresses of objects, private or not.
+    fn concerns_at_all(&self, code: Code<'_>, inst: InstId) -> bool {
         let body = code.body;
-        changed.iter().any(|&inst| {
-            self.concerned.contains(inst)
-                || body.inst(inst).opcode == Opcode::Alloca
-                || body
-                    .operands(inst)
-                    .iter()
-                    .filter_map(|operand| operand.as_inst())
-                    .any(|operand| self.concerned.contains(operand) && is_address(body, operand))
-        })
+        let matters = |operand: InstId| {
+            self.concerned.contains(operand) && is_address(body, operand)
+                || self.held(operand).is_some()
+        };
+        self.concerned.contains(inst)
+            || body.inst(inst).opcode == Opcode::Alloca
+            || body.operands(inst).iter().filter_map(|operand| operand.as_inst()).any(matters)
     }
 
-    /// Loads that read private memory here or in `old` but not in both, in order.
+    /// Loads that read private memory here or in `old` but not in both, in order; then calls that are given other addresses of it.
     pub fn other_loads<'a>(&'a self, old: &'a Self) -> impl Iterator<Item = InstId> + 'a {
         let loads = |memory: &'a Self, other: &'a Self| {
             let loads = memory.touches.iter().filter(|touch| touch.effect == Effect::Load);
             loads.map(|touch| touch.inst).filter(move |load| !other.is_load(*load))
         };
-        loads(self, old).chain(loads(old, self))
+        let calls = |memory: &'a Self, other: &'a Self| {
+            let calls = memory.passed.chunk_by(|a, b| a.call == b.call);
+            calls.filter(move |of_call| other.passed(of_call[0].call) != *of_call)
+        };
+        let calls = calls(self, old).chain(calls(old, self)).map(|of_call| of_call[0].call);
+        loads(self, old).chain(loads(old, self)).chain(calls)
     }
 
     /// Whether there is any stack slot in the entry block, private or not: whether edits of the graph can matter.
@@ -292,6 +408,11 @@ impl PrivateMemory {
     pub fn has_candidates(&self) -> bool {
         !self.concerned.0.is_empty()
     }
+}
+
+/// The number of the object that an argument points to: one that no instruction has.
+pub(crate) fn pointee_of(body: &Body, position: u32) -> InstId {
+    InstId::from_raw((body.id_count() as u32 + position).into())
 }
 
 /// Whether an instruction can make an address of an object.
@@ -320,6 +441,17 @@ pub(crate) fn value_type(code: Code<'_>, value: Value) -> Option<Type> {
         phalanx_ir::ValueKind::Inst(inst) => Some(code.body.inst(inst).ty),
         phalanx_ir::ValueKind::Arg(position) => code.header.params.get(position as usize).copied(),
         phalanx_ir::ValueKind::Const(constant) => Some(code.context.const_data(constant).ty),
+        _ => None,
+    }
+}
+
+/// The name of the intrinsic that is called.
+fn intrinsic_name<'a>(context: &'a Context, body: &Body, call: InstId) -> Option<&'a [u8]> {
+    let callee = body.const_callee(call)?;
+    match context.const_data(callee).kind {
+        ConstKind::Global(GlobalName::Named(symbol)) => {
+            Some(context.bytes(symbol)).filter(|name| name.starts_with(b"llvm."))
+        }
         _ => None,
     }
 }

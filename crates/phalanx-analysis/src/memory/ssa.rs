@@ -222,7 +222,7 @@ impl Ssa {
         if definitions.is_empty() {
             return;
         }
-        definitions.sort_unstable();
+        let definitions = by_variable(&definitions, count);
         let frontier = DominanceFrontier::new(cfg, dom);
         let mut search = Search::new(cfg.node_count());
         let mut places: Vec<(Node, u32)> = Vec::new();
@@ -351,6 +351,24 @@ impl Ssa {
         self.phis = phis;
         self.incoming = incoming;
     }
+}
+
+/// Definitions of each variable together, in the order in which they come.
+fn by_variable(definitions: &[(u32, Node)], variables: usize) -> Vec<(u32, Node)> {
+    let mut next = vec![0u32; variables + 1];
+    for (variable, _) in definitions {
+        next[*variable as usize + 1] += 1;
+    }
+    for i in 0..variables {
+        next[i + 1] += next[i];
+    }
+    let mut sorted = definitions.to_vec();
+    for definition in definitions {
+        let at = &mut next[definition.0 as usize];
+        sorted[*at as usize] = *definition;
+        *at += 1;
+    }
+    sorted
 }
 
 /// Iterated frontiers, one after another.

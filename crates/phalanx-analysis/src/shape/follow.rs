@@ -9,7 +9,7 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use phalanx_ir::{InstId, Opcode, Value as Operand};
-use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 use super::{Place, Shapes, asks};
 
@@ -23,19 +23,23 @@ impl Shapes {
         self.grow(place);
         let body = place.code.body;
         let mut out = changed.to_vec();
+        let number = |inst: InstId| inst.into_raw().into_u32();
+        let mut edited: SmallVec<[u32; 8]> = changed.iter().map(|&inst| number(inst)).collect();
+        edited.sort_unstable();
         // Numbers are near the order of the program, in which everything is found again once.
-        let number = |inst: InstId| Reverse(inst.into_raw().into_u32());
-        let mut queue: BinaryHeap<_> = changed.iter().map(|&inst| (number(inst), inst)).collect();
-        let mut waiting: FxHashSet<InstId> = changed.iter().copied().collect();
-        let mut edited = waiting.clone();
+        let mut queue: BinaryHeap<Reverse<(u32, InstId)>> =
+            changed.iter().map(|&inst| Reverse((number(inst), inst))).collect();
         let mut left = body.id_count() + 64;
-        while let Some((_, inst)) = queue.pop() {
-            waiting.remove(&inst);
+        while let Some(Reverse((_, inst))) = queue.pop() {
+            // It may wait for several operands.
+            while queue.peek().is_some_and(|Reverse((_, next))| *next == inst) {
+                queue.pop();
+            }
             left = left.checked_sub(1)?;
             let is_found = self.fact(place.numbering.inst(inst)).is_known();
             let is_other = is_found && self.renew(place, inst);
             // Who looks at the instruction itself and not at its shape only.
-            let is_edited = edited.remove(&inst);
+            let is_edited = edited.binary_search(&number(inst)).is_ok();
             if !is_other && !is_edited {
                 continue;
             }
@@ -46,8 +50,8 @@ impl Shapes {
                 }
                 let is_to_find = is_other && opcode != Opcode::Phi || opcode == Opcode::Select;
                 let is_found = || self.fact(place.numbering.inst(user)).is_known();
-                if is_to_find && is_found() && waiting.insert(user) {
-                    queue.push((number(user), user));
+                if is_to_find && is_found() {
+                    queue.push(Reverse((number(user), user)));
                 }
             }
         }

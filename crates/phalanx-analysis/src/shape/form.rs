@@ -9,15 +9,22 @@ use crate::affect::Value;
 pub(crate) const ATOMS: usize = 4;
 
 /// A function of values that are not looked into, its *atoms*.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Rest {
     /// The atoms in order, each with the number that it is multiplied with where the sum of these products is what the
     /// function is. Empty: there is no function, that is, zero.
-    pub(crate) atoms: SmallVec<[(Value, u64); 2]>,
+    pub(crate) atoms: SmallVec<[(Value, u64); ATOMS]>,
     /// Whether it is that sum; else some function of the atoms.
     pub(crate) is_sum: bool,
     /// How many low bits are zero.
     pub(crate) zeros: u8,
+}
+
+impl Clone for Rest {
+    fn clone(&self) -> Rest {
+        // The derived one goes through an iterator.
+        Rest { atoms: SmallVec::from_slice(&self.atoms), ..*self }
+    }
 }
 
 impl Rest {

@@ -20,6 +20,7 @@
 //! | [`kinds`] | the answer |
 //! | [`summary`] | what a function returns, by what it is passed; what it passes on |
 //! | [`retained`] | repair of the answer after edits |
+//! | [`specialize`] | copies of functions that would know more |
 //! | [`why`] | chains of rules from an address to where a memory comes in |
 //!
 //! # Across calls
@@ -48,6 +49,7 @@ mod retained;
 mod rules;
 mod set;
 mod solve;
+mod specialize;
 mod summary;
 mod why;
 
@@ -58,6 +60,7 @@ pub use kinds::MemoryKinds;
 pub use predicates::tested;
 pub use retained::RetainedKinds;
 pub use set::{SpaceModel, SpaceSet};
+pub use specialize::{Specialization, specializations};
 pub use summary::{Returned, passed, returned};
 #[cfg(any(test, feature = "testing"))]
 pub use why::chain_holds;

@@ -21,8 +21,9 @@
 //! The sets that a node is evaluated from are those of its operands, or of what they are made from some steps up; [`readers`](super::readers) finds who
 //! reads what is changed from there.
 //!
-//! What is not followed: changes of control flow, of private objects and what is done with them, functions that test addresses, the first or
-//! last integer that becomes a pointer. These are found anew.
+//! What a private object holds is a node as well, so another value may be stored there. What is not followed: changes of control flow, of
+//! which private object is accessed where ([`PrivateMemory::concerns_objects`]), functions that test addresses, the first or last integer
+//! that becomes a pointer. These are found anew.
 //!
 //! **Complexity.** O(changed instructions, and nodes whose sets are others, with those who read them), each a few hash look-ups and evaluations.
 
@@ -214,7 +215,7 @@ impl RetainedKinds {
         if self.has_tests
             || count < self.sets.values.len()
             || changed.len() > LIMIT
-            || self.memory.concerns_objects(code, changed)
+            || self.memory.concerns_objects(code, around, changed)
         {
             return None;
         }
@@ -422,9 +423,17 @@ impl Repair<'_, '_> {
     /// Whether it could be done.
     fn run(&mut self, changed: &[InstId]) -> bool {
         let all = self.extras.any;
+        // What is stored where is what an instruction gives, too.
+        let memory = self.solver.rules.memory;
+        let stored: Vec<Place> = changed
+            .iter()
+            .flat_map(|&inst| memory.of(inst).iter().map(|touch| Place::Content(touch.event)))
+            .collect();
+        let seeds: Vec<Place> =
+            changed.iter().map(|&inst| Place::Value(inst)).chain(stored.iter().copied()).collect();
         let before: Vec<u64> =
-            changed.iter().map(|&inst| self.solver.sets.get(number(inst))).collect();
-        let mut work: Vec<Place> = Vec::new();
+            seeds.iter().map(|&place| self.solver.sets.get(self.node(place))).collect();
+        let mut work: Vec<Place> = stored;
         for &inst in changed {
             if self.is_node(Place::Value(inst)) {
                 work.push(Place::Value(inst));
@@ -440,10 +449,10 @@ impl Repair<'_, '_> {
             return false;
         }
         if all != 0 {
-            let seeds = changed.iter().zip(before).filter(|(inst, before)| {
-                (before | self.solver.sets.get(number(**inst))) & all != 0
+            let seeds = seeds.into_iter().zip(before).filter(|(place, before)| {
+                (before | self.solver.sets.get(self.node(*place))) & all != 0
             });
-            let seeds: Vec<Place> = seeds.map(|(inst, _)| Place::Value(*inst)).collect();
+            let seeds: Vec<Place> = seeds.map(|(place, _)| place).collect();
             if !self.extras_hold(seeds, all) {
                 return false;
             }

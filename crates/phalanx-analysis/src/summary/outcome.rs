@@ -4,7 +4,6 @@ use phalanx_target::SourceSet;
 
 use crate::affect::Value;
 use crate::divergence::ValueTable;
-use crate::lower::Numbering;
 
 /// What becomes of the sources of one argument: a set of the four things below.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -230,12 +229,15 @@ impl Pass {
     }
 
     /// The parameters of the pass, with their bits.
-    pub(super) fn seeds(&self, numbering: Numbering) -> impl Iterator<Item = (Value, SourceSet)> {
+    pub(super) fn seeds(
+        &self,
+        value_of: impl Fn(usize) -> Value,
+    ) -> impl Iterator<Item = (Value, SourceSet)> {
         let open = self.parameters.clone().zip(&self.is_open).filter(|(_, open)| **open);
         open.map(move |(parameter, _)| {
             let bits = if self.width == 1 { 1 } else { Dependence::PLAIN.0 };
             let bits = u16::from(bits) << (self.slot(parameter) * self.width);
-            (numbering.argument(parameter as u32), SourceSet::from_bits(bits))
+            (value_of(parameter), SourceSet::from_bits(bits))
         })
     }
 

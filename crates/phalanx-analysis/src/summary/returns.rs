@@ -170,6 +170,30 @@ fn is_once(code: Code<'_>, cycles: &Cycles, value: Value) -> bool {
     }
 }
 
+/// The branches at which threads part for blocks that give different things, as [`Returns`] has them for what is returned. `given` has the blocks
+/// and what they give, and whether that is one thing per call.
+pub(super) fn parting_for<T: PartialEq + Copy>(
+    flow: Flow<'_>,
+    postdom: &PostDomTree,
+    blocks: usize,
+    given: &[(Node, T, bool)],
+) -> Vec<Node> {
+    let mut reached = vec![Reached::Nothing; blocks];
+    let mut known: Vec<T> = Vec::new();
+    for &(node, what, is_once) in given {
+        let same = known.iter().position(|k| *k == what).filter(|_| is_once);
+        let number = same.unwrap_or(known.len());
+        if number == known.len() {
+            known.push(what);
+        }
+        reached[node.index()] = Reached::One(number as u32);
+    }
+    match known.len() {
+        0 | 1 => Vec::new(),
+        _ => parting(flow.cfg, flow.cycles, postdom, reached),
+    }
+}
+
 /// The parting branches; `reached` says what the block itself returns.
 fn parting(
     cfg: &Cfg,

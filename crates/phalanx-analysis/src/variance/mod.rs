@@ -17,89 +17,75 @@
 //!
 //! A state is the projection of a set of sources: x, y, z stand for themselves; what depends on the lane, the wave, or anything
 //! unknown that can differ between threads of a workgroup, can differ along every dimension; what is equal in a workgroup has none. A
-//! dimension along which every launch has one thread is left out. O(values + uses + blocks).
+//! dimension along which every launch has one thread is left out. Nothing is kept but what divergence and control divergence keep; each
+//! answer is projected when it is asked for.
 
 pub mod barriers;
 mod lower;
 
 use phalanx_graph::Node;
+use phalanx_ir::{InstId, Opcode, flow::node_of};
 use phalanx_target::{LaunchFacts, SourceSet};
 
-use crate::affect::{User, UserKind, Value};
-use crate::control::control_divergence;
-use crate::divergence::{Divergence, Flow, ValueTable};
+use crate::affect::{User, Value};
+use crate::divergence::Divergence;
+use crate::lower::{Code, Numbering, Single, Surroundings};
 
 pub use barriers::BarrierModel;
 pub use lower::{barrier_blocks, is_whole_barrier};
 
 /// States of everything in a function: subsets of {x, y, z}.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variance {
-    values: Vec<SourceSet>,
-    statements: Vec<SourceSet>,
-    terminators: Vec<SourceSet>,
-    blocks: Vec<SourceSet>,
+#[derive(Clone, Copy, Debug)]
+pub struct Variance<'a> {
+    /// What values and terminators depend on.
+    pub divergence: &'a Divergence,
+    /// What the execution of each block depends on, by number.
+    pub control: &'a [SourceSet],
+    /// Which dimensions can have more than one thread.
+    pub launch: &'a LaunchFacts,
 }
 
-impl Variance {
-    /// The projection of what is known.
-    #[must_use]
-    pub fn new(
-        flow: Flow<'_>,
-        postdom: &phalanx_graph::PostDomTree,
-        table: &ValueTable,
-        divergence: &Divergence,
-        launch: &LaunchFacts,
-    ) -> Self {
-        let state = |sources| state_of(sources, launch);
-        let control = control_divergence(flow.cfg, postdom, divergence.terminators());
-        let mut statements: Vec<SourceSet> = table
-            .values()
-            .take(table.reported())
-            .map(|value| divergence.value(value) | control[table.block(value).index()])
-            .collect();
-        for value in table.values().take(table.reported()) {
-            for &user in table.affects().users(value) {
-                if let UserKind::Value(statement) = user.kind()
-                    && table.is_reported(statement)
-                {
-                    // What it reads decides what it does, even where its result is always uniform.
-                    let read = divergence.at_use(value, User::value(statement));
-                    statements[statement.index()] |= read;
-                }
-            }
-        }
-        Self {
-            values: divergence.values().iter().map(|&sources| state(sources)).collect(),
-            statements: statements.into_iter().map(state).collect(),
-            terminators: divergence.terminators().iter().map(|&sources| state(sources)).collect(),
-            blocks: control.into_iter().map(state).collect(),
-        }
-    }
-
+impl Variance<'_> {
     /// Along which dimensions a value differs between threads that compute it together.
     #[must_use]
     pub fn value(&self, value: Value) -> SourceSet {
-        self.values[value.index()]
+        state_of(self.divergence.value(value), self.launch)
     }
 
     /// Along which dimensions threads differ in what an instruction that is no terminator does: what it reads, and whether it is
-    /// executed.
+    /// executed. Of a call that is given private memory this is what it may read, whatever is in there. O(operands).
     #[must_use]
-    pub fn statement(&self, statement: Value) -> SourceSet {
-        self.statements[statement.index()]
+    pub fn statement(
+        &self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        statement: InstId,
+    ) -> SourceSet {
+        let value = Numbering::new(code.header).inst(statement);
+        let mut sources = self.divergence.value(value);
+        if let Some(block) = code.body.block_of(statement) {
+            sources |= self.control[node_of(block).index()];
+        }
+        // What it reads decides what it does, even where its result is always uniform. The result of a load has what its address has, where that
+        // matters.
+        if code.body.inst(statement).opcode != Opcode::Load {
+            Single::new(code, around).reads(statement, |read| {
+                sources |= self.divergence.at_use(read, User::value(value));
+            });
+        }
+        state_of(sources, self.launch)
     }
 
     /// Along which dimensions threads differ in where they go at the end of a block.
     #[must_use]
     pub fn terminator(&self, block: Node) -> SourceSet {
-        self.terminators[block.index()]
+        state_of(self.divergence.terminator(block), self.launch)
     }
 
     /// Along which dimensions threads differ in whether they execute a block.
     #[must_use]
     pub fn block(&self, block: Node) -> SourceSet {
-        self.blocks[block.index()]
+        state_of(self.control[block.index()], self.launch)
     }
 }
 

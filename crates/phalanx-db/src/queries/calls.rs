@@ -204,5 +204,5 @@ pub(super) fn closed_calls(db: &dyn Db, function: FunctionInput) -> Vec<(InstId,
 pub(super) fn is_local(db: &dyn Db, function: FunctionInput) -> bool {
     let linkage = function.header(db).linkage;
     matches!(linkage, Linkage::Internal | Linkage::Private)
-        || is_exact(linkage) && function.module(db).is_whole(db)
+        || function.module(db).is_whole(db) && is_exact(linkage, true)
 }

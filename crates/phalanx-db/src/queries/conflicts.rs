@@ -2,13 +2,14 @@
 
 use phalanx_analysis::{
     check::{Finding, spaces as conflicts},
-    spaces::{self as analysis, SpaceChain, SpaceSet, SpaceSubject},
+    spaces::{self as analysis, SpaceChain, SpaceModel, SpaceSet, SpaceSubject, Specialization},
 };
-use phalanx_ir::module::GlobalIndex;
+use phalanx_ir::{InstId, module::GlobalIndex};
 
+use super::calls::closed_calls;
 use super::facts::{NO_CALLEES, is_kernel, with_code};
 use super::spaces::{Known, with_memory};
-use super::{call_place, cfg, dom_tree, memory_kinds, module_index};
+use super::{call_place, cfg, dom_tree, memory_kinds, module_index, target};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -76,4 +77,40 @@ pub fn explain_spaces(
         analysis::space_chains(code, around, (cfg, dom), memory, &known, (subject, memories))
     });
     chains.unwrap_or_default()
+}
+
+/// Copies of a function that cannot be named from outside of its module, each for some of its calls, through whose arguments it would access narrower
+/// spaces. Not a query.
+///
+/// *Reads* `header`, `call_place`, `mentions` and [`memory_kinds`] of the callers. *Cost* O(calls in the callers).
+pub fn space_specializations(
+    db: &dyn Db,
+    function: FunctionInput,
+) -> Vec<Specialization<(FunctionInput, InstId)>> {
+    let place = call_place(db, function);
+    if !place.is_closed {
+        return Vec::new();
+    }
+    let header = function.header(db);
+    let module = function.module(db);
+    let mut calls: Vec<((FunctionInput, InstId), Vec<SpaceSet>)> = Vec::new();
+    for &caller in &place.callers {
+        let Some(kinds) = memory_kinds(db, caller) else { return Vec::new() };
+        let body = caller.body(db);
+        for (call, _) in closed_calls(db, caller).into_iter().filter(|(_, to)| *to == function) {
+            if body.call_info(call).function_type != header.ty {
+                return Vec::new();
+            }
+            let positions = 0..header.params.len() as u32;
+            let sets = positions.map(|at| kinds.at(body, call, at)).collect();
+            calls.push(((caller, call), sets));
+        }
+    }
+    let model = SpaceModel::new(target(db, module).architecture());
+    let is_generic = |at: u32| {
+        let ty = header.params.get(at as usize);
+        let space = ty.and_then(|ty| module.context(db).type_kind(*ty).address_space());
+        space.is_some() && space == model.generic()
+    };
+    analysis::specializations(model, is_generic, &calls)
 }

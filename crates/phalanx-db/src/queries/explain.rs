@@ -54,7 +54,7 @@ pub fn memory_versions(db: &dyn Db, function: FunctionInput) -> Vec<MemoryVersio
     let graphs = (cfg(db, function).as_ref(), dom_tree(db, function).as_ref());
     let (Some(cfg), Some(dom)) = graphs else { return Vec::new() };
     let versions = with_code(db, function, NO_CALLEES, |code, around| {
-        let memory = PrivateMemory::new(code, around, cfg, dom);
+        let memory = PrivateMemory::through_calls(code, around, cfg, dom);
         lower::memory_versions(code, around, &memory)
     });
     versions.unwrap_or_default()

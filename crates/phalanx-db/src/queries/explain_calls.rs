@@ -295,7 +295,8 @@ impl Walk<'_> {
                 continue;
             }
             let at = found.iter().position(|(of, _)| *of == function).unwrap_or_else(|| {
-                found.push((function, summary(self.db, function).clone()));
+                let known = Summary { through: None, ..summary(self.db, function).clone() };
+                found.push((function, known));
                 found.len() - 1
             });
             let known = &mut found[at].1;

@@ -84,6 +84,47 @@ pub fn callees(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, AttrLis
         .collect()
 }
 
+/// Attributes of the functions of a module, by name.
+///
+/// *Reads* `functions`, headers. *Changes when* a function is added or removed, or changes its attributes. *Cost* O(functions).
+#[salsa::tracked(returns(ref))]
+pub fn function_attributes(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, AttrList> {
+    let entries = module.functions(db).iter();
+    entries.map(|entry| (entry.name, entry.input.header(db).attributes)).collect()
+}
+
+/// Attributes of functions, by name.
+#[derive(Clone, Copy)]
+pub(super) enum Attributes<'a> {
+    /// Of these, sorted.
+    Of(&'a [(GlobalName, AttrList)]),
+    /// Of all of the module.
+    All(&'a FxHashMap<GlobalName, AttrList>),
+}
+
+impl Attributes<'_> {
+    fn of(self, name: GlobalName) -> Option<AttrList> {
+        match self {
+            Attributes::Of(list) => {
+                let found = list.binary_search_by_key(&name, |&(name, _)| name).ok()?;
+                Some(list[found].1)
+            }
+            Attributes::All(map) => map.get(&name).copied(),
+        }
+    }
+}
+
+/// Attributes of the functions that a function calls. Who they are cannot be told from an edit, and to look through a large function for
+/// them would cost more than the repair of what is asked: there they are those of the module. Not a query.
+///
+/// *Reads* [`callees`] or [`function_attributes`].
+pub(super) fn attributes_of_callees(db: &dyn Db, function: FunctionInput) -> Attributes<'_> {
+    match function.is_large(db) {
+        true => Attributes::All(function_attributes(db, function.module(db))),
+        false => Attributes::Of(callees(db, function)),
+    }
+}
+
 /// What is known of the launches of a function: what the module says, what the driver states ([`Database::set_launch`]), and for a function
 /// that is no kernel and cannot be named from outside of the module what is known of all kernels that it is called from.
 ///
@@ -184,6 +225,26 @@ pub(super) fn with_code_and<R>(
     calls: &dyn CallFacts,
     run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
 ) -> Option<R> {
+    with_surroundings(db, function, Attributes::Of(callees), calls, run)
+}
+
+/// As [`with_code`], with attributes that may be those of the module.
+pub(super) fn with_attributes<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    callees: Attributes<'_>,
+    run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+) -> Option<R> {
+    with_surroundings(db, function, callees, &KnownCalls::new(db, function), run)
+}
+
+fn with_surroundings<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    callees: Attributes<'_>,
+    calls: &dyn CallFacts,
+    run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+) -> Option<R> {
     cfg(db, function).as_ref()?;
     let module = function.module(db);
     let (context, header) = (module.context(db), function.header(db));
@@ -191,10 +252,7 @@ pub(super) fn with_code_and<R>(
     let target = target(db, module);
     let processor = context.function_attr_text(header.attributes, "target-cpu").unwrap_or_default();
     let processor = std::str::from_utf8(processor).unwrap_or_default();
-    let callee = |name: GlobalName| {
-        let found = callees.binary_search_by_key(&name, |&(name, _)| name).ok()?;
-        Some(callees[found].1)
-    };
+    let callee = |name: GlobalName| callees.of(name);
     // Read on demand, so that a function that names no register does not depend on the module's metadata.
     let node_string = |node| {
         let metadata = &module.shell(db).metadata;
@@ -226,14 +284,14 @@ pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
 pub(super) fn new_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
     with_code(db, function, NO_CALLEES, |code, around| {
-        let memory = PrivateMemory::new(code, around, cfg, dom);
+        let memory = PrivateMemory::through_calls(code, around, cfg, dom);
         lower::full_with(code, around, &memory, 0)
     })
 }
 
 /// As [`affect_map`], with LLVM 22's sources and always-uniform values.
 ///
-/// *Reads*, *changes*, *costs* as [`affect_map`]; reads [`callees`] as well.
+/// *Reads*, *changes*, *costs* as [`affect_map`]; reads [`callees`] as well, or [`function_attributes`].
 #[salsa::tracked(returns(ref))]
 pub fn llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     new_llvm_affect_map(db, function)
@@ -241,7 +299,7 @@ pub fn llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTabl
 
 /// As [`llvm_affect_map`], made anew. Not a query.
 pub(super) fn new_llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
-    with_code(db, function, callees(db, function), lower::as_llvm)
+    with_attributes(db, function, attributes_of_callees(db, function), lower::as_llvm)
 }
 
 /// Sources of divergence of every value, terminator, use and cycle.
@@ -275,7 +333,7 @@ pub fn divergence_without(
 ) -> Option<Divergence> {
     let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
     let table = with_code(db, function, NO_CALLEES, |code, around| {
-        let memory = PrivateMemory::new(code, around, cfg, dom);
+        let memory = PrivateMemory::through_calls(code, around, cfg, dom);
         lower::full_without_family(code, around, &memory, family)
     })?;
     solve(db, function, &table, Rules::Precise)

@@ -15,13 +15,16 @@ use phalanx_analysis::{
 };
 
 use super::calls::is_local;
-use super::facts::{NO_CALLEES, flow_facts, new_affect_map, new_llvm_affect_map, with_code};
+use super::facts::{
+    Attributes, NO_CALLEES, attributes_of_callees, flow_facts, new_affect_map, new_llvm_affect_map,
+    with_attributes,
+};
 use super::graph_slot::GraphSlot;
 use super::kinds_slot::KindsSlot;
 use super::summaries::callee_summaries;
 use super::{
-    affect_map, argument_facts, callees, cfg, cycles, dom_tree, launch_facts, llvm_affect_map,
-    sync_dependence, target, type_layout,
+    affect_map, argument_facts, cfg, cycles, dom_tree, function_attributes, launch_facts,
+    llvm_affect_map, sync_dependence, target, type_layout,
 };
 use crate::FunctionInput;
 
@@ -63,10 +66,11 @@ pub fn full_version(db: &dyn Db, function: FunctionInput) -> u64 {
 
 /// Identity of what [`llvm_affect_map`] reads besides flow and body.
 ///
-/// *Reads* [`full_version`], `shell`, [`callees`]. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* [`full_version`], `shell`, [`function_attributes`]. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn llvm_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = (full_version(db, function), function.module(db).shell(db), callees(db, function));
+    let module = function.module(db);
+    let _ = (full_version(db, function), module.shell(db), function_attributes(db, module));
     fresh()
 }
 
@@ -231,11 +235,11 @@ fn follow<'h>(
         return Some(scratch());
     };
     let (around, callees) = match sources {
-        Sources::Full => (full_version(db, function), NO_CALLEES),
-        Sources::Llvm => (llvm_version(db, function), callees(db, function).as_slice()),
+        Sources::Full => (full_version(db, function), Attributes::Of(NO_CALLEES)),
+        Sources::Llvm => (llvm_version(db, function), attributes_of_callees(db, function)),
     };
     let stamp = Stamp { position, flow: flow_version(db, function), around };
-    let (answer, found) = with_code(db, function, callees, |code, around| {
+    let (answer, found) = with_attributes(db, function, callees, |code, around| {
         follower.answer(Subject { code, around, flow, stamp }, since, scratch)
     })?;
     slot.put(sources, follower);

@@ -154,7 +154,7 @@ pub(super) fn followed(
     }
     slot.count(None);
     with_code(db, function, NO_CALLEES, |code, surroundings| {
-        let memory = PrivateMemory::without_origins(code, surroundings, cfg, dom);
+        let memory = PrivateMemory::of_addresses(code, surroundings, cfg, dom);
         if !keeps {
             let graph = (cfg, dom);
             let kinds =

@@ -27,8 +27,8 @@ use super::facts::with_code;
 use super::spaces::with_memory;
 use super::summaries::known_body;
 use super::{
-    call_place, callees, cfg, cycles, divergence, dom_tree, memory_kinds, memory_ssa, module_index,
-    symbols, target,
+    call_place, callees, cfg, cycles, divergence, dom_tree, memory_kinds, module_index,
+    private_memory, symbols, target,
 };
 use crate::{FunctionInput, ModuleInput};
 
@@ -64,7 +64,7 @@ fn pointer_flow_without(
 pub fn parameter_uses(db: &dyn Db, function: FunctionInput) -> Vec<PassedUse> {
     let header = function.header(db);
     let context = function.module(db).context(db);
-    let has_code = is_exact(header.linkage)
+    let has_code = is_exact(header.linkage, function.module(db).is_whole(db))
         && function.flow(db).entry().is_some()
         && !context.function_attrs(header.attributes).has(AttrKind::Naked)
         && {
@@ -193,7 +193,13 @@ pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> 
     })?
 }
 
-fn written_by(db: &dyn Db, caller: FunctionInput, name: GlobalName, ty: Type) -> Option<SpaceSet> {
+/// What a function that is called with a type may write. Not a query.
+pub(super) fn written_by(
+    db: &dyn Db,
+    caller: FunctionInput,
+    name: GlobalName,
+    ty: Type,
+) -> Option<SpaceSet> {
     let &callee = symbols(db, caller.module(db)).get(&name)?;
     written_spaces(db, callee).filter(|_| callee.header(db).ty == ty)
 }
@@ -318,7 +324,7 @@ pub fn promised_loads(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
 
 /// Which loads of a function may take a cheaper way, and why the others may not; see [`phalanx_analysis::loads`]. None for a declaration.
 ///
-/// *Reads* [`divergence()`], [`memory_ssa`], [`memory_kinds`], [`pointer_flow`], [`promised_loads`], `header`, `flow`, `body`, graph facts, and of
+/// *Reads* [`divergence()`], [`private_memory`], [`memory_kinds`], [`pointer_flow`], [`promised_loads`], `header`, `flow`, `body`, graph facts, and of
 /// callees `summary`, [`parameter_uses`] and [`written_spaces`]; [`written_variables`] where a load of a variable is met that is not constant,
 /// [`unchanged_arguments`] where one of an argument of a function that is no kernel is, [`starts_at_launch`]. *Changes when* a class or a reason does. *Cost* see there.
 #[salsa::tracked(returns(ref))]
@@ -346,7 +352,7 @@ fn with_facts<R>(
     let (cfg, dom) = (cfg(db, function).as_deref()?, dom_tree(db, function).as_deref()?);
     let cycles = cycles(db, function).as_deref()?;
     let divergence = divergence(db, function).as_ref()?;
-    let private = memory_ssa(db, function).as_ref()?.private();
+    let private = private_memory(db, function).as_ref()?;
     let promised = promised_loads(db, function);
     let by_number = |inst: &InstId| inst.into_raw().into_u32();
     let is_promised =

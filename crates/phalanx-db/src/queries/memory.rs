@@ -1,9 +1,14 @@
 //! Queries on memory.
 
+use std::sync::Arc;
+
 use phalanx_analysis::{
     data_flow::DataFlow,
+    loads::written_by_call,
     lower::{Code, Surroundings},
-    memory::{Alias, AliasQuery, ClassicMemorySsa, MemorySsa, Tbaa, TypeLayout},
+    memory::{
+        Alias, AliasQuery, ClassicMemorySsa, MemorySsa, PrivateMemory, Reach, Tbaa, TypeLayout,
+    },
 };
 use phalanx_ir::attributes::AttrKind;
 use phalanx_ir::{
@@ -14,6 +19,7 @@ use phalanx_ir::{
 use phalanx_target::AddressSpace;
 
 use super::facts::{NO_CALLEES, with_code};
+use super::loads::written_by;
 use super::{callees, cfg, dom_tree, memory_kinds, module_index};
 use crate::{FunctionInput, ModuleInput};
 
@@ -27,15 +33,33 @@ pub fn type_layout(db: &dyn Db, module: ModuleInput) -> TypeLayout {
     TypeLayout::of(module.shell(db))
 }
 
-/// The memory of a function in HSSA form: a variable per private slot and per class of memory. None for a declaration.
+/// Private objects of a function, in SSA form, and which addresses may be private at all. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`callees`], [`type_layout`], `target`. *Changes when* an instruction that touches
-/// memory does. *Cost* O(instructions + phis).
+/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`callees`], [`type_layout`], `target`. *Changes when* an access of a slot does, or where a
+/// pointer comes from. *Cost* O(instructions + phis).
 #[salsa::tracked(returns(ref))]
-pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<MemorySsa> {
+pub fn private_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<PrivateMemory>> {
     let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
     with_code(db, function, callees(db, function), |code, around| {
-        MemorySsa::new(code, around, cfg, dom)
+        Arc::new(PrivateMemory::new(code, around, cfg, dom))
+    })
+}
+
+/// The memory of a function in HSSA form: a variable per private slot and per class of memory. None for a declaration.
+///
+/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`private_memory`], [`memory_kinds`], [`callees`], `target`; of callees
+/// [`written_spaces`](super::written_spaces) and `summary`. *Changes when* an instruction that touches memory does, or what it touches. *Cost* O(instructions + phis).
+#[salsa::tracked(returns(ref))]
+pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<MemorySsa> {
+    let graph = (&**cfg(db, function).as_ref()?, &**dom_tree(db, function).as_ref()?);
+    let private = private_memory(db, function).as_ref()?;
+    let kinds = memory_kinds(db, function).as_ref()?;
+    with_code(db, function, callees(db, function), |code, around| {
+        let leads_to = |inst, position| kinds.at(code.body, inst, position);
+        let called = |name, ty| written_by(db, function, name, ty);
+        let written_by = |call| written_by_call(code, around, kinds, &called, call);
+        let reach = Reach { leads_to: &leads_to, written_by: &written_by };
+        MemorySsa::new(code, around, graph, Arc::clone(private), reach)
     })
 }
 
@@ -50,7 +74,7 @@ pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow> {
 
 /// MemorySSA of a function with one variable for all of memory, as LLVM has it. None for a declaration.
 ///
-/// *Reads* what [`memory_ssa`] does, `extras` and the constant variables of the module. *Costs* as that.
+/// *Reads* `header`, `flow`, `body`, `extras`, `dom_tree`, [`callees`] and the constant variables of the module. *Costs* as [`memory_ssa`].
 #[salsa::tracked(returns(ref))]
 pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<ClassicMemorySsa> {
     let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
@@ -90,18 +114,18 @@ pub fn may_alias_by_type(db: &dyn Db, function: FunctionInput, a: InstId, b: Ins
 
 /// Answers questions about what aliases in a function. Not a query.
 ///
-/// *Reads* what [`memory_ssa`] does, [`module_index`], [`memory_kinds`].
+/// *Reads* [`private_memory`], [`module_index`], [`memory_kinds`].
 pub fn with_aliases<R>(
     db: &dyn Db,
     function: FunctionInput,
     ask: impl FnOnce(&mut AliasQuery<'_>) -> R,
 ) -> Option<R> {
-    let memory = memory_ssa(db, function).as_ref()?;
+    let private = private_memory(db, function).as_ref()?;
     let index = module_index(db, function.module(db));
     let is_variable = |name| matches!(index.find(name), Some(GlobalIndex::Variable(_)));
     with_code(db, function, callees(db, function), |code, around| {
         let kinds = memory_kinds(db, function).as_ref();
-        ask(&mut AliasQuery::new(code, around, memory.private(), &is_variable).with_kinds(kinds))
+        ask(&mut AliasQuery::new(code, around, private, &is_variable).with_kinds(kinds))
     })
 }
 

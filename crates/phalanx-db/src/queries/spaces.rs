@@ -10,6 +10,7 @@ use phalanx_analysis::{
     spaces::{self as analysis, MemoryKinds, Returned, SpaceFacts, SpaceSet, VariableFacts},
     summary::is_exact,
 };
+use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{GlobalName, GlobalVariable};
 use rustc_hash::FxHashMap;
 
@@ -68,8 +69,9 @@ impl SpaceFacts for Known<'_> {
 /// *Reads* `shell`. *Changes when* a variable comes, goes, or holds something else. *Cost* O(variables).
 #[salsa::tracked(returns(ref))]
 pub fn variables(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, VariableFacts> {
+    let is_whole = module.is_whole(db);
     let facts = |variable: &GlobalVariable| {
-        let holds = variable.is_constant && is_exact(variable.linkage);
+        let holds = variable.is_constant && is_exact(variable.linkage, is_whole);
         let initializer =
             variable.initializer.filter(|_| holds && !variable.externally_initialized);
         VariableFacts { is_defined: variable.initializer.is_some(), initializer }
@@ -78,21 +80,33 @@ pub fn variables(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, Vari
     all.map(|variable| (variable.name, facts(variable))).collect()
 }
 
+type Make = fn(Code<'_>, Surroundings<'_>, &Cfg, &DomTree) -> PrivateMemory;
+
+/// Gives the code of a function and its private objects.
 pub(super) fn with_memory<R>(
     db: &dyn Db,
     function: FunctionInput,
     run: impl FnOnce(Code<'_>, Surroundings<'_>, &PrivateMemory) -> R,
 ) -> Option<R> {
+    with_objects(db, function, PrivateMemory::without_origins, run)
+}
+
+/// As [`with_memory`], with private objects that are found so.
+fn with_objects<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    make: Make,
+    run: impl FnOnce(Code<'_>, Surroundings<'_>, &PrivateMemory) -> R,
+) -> Option<R> {
     let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
     with_code(db, function, NO_CALLEES, |code, around| {
-        let memory = PrivateMemory::without_origins(code, around, cfg, dom);
-        run(code, around, &memory)
+        run(code, around, &make(code, around, cfg, dom))
     })
 }
 
 fn kinds(db: &dyn Db, function: FunctionInput, known: &Known<'_>) -> Option<MemoryKinds> {
     let graph = (&**cfg(db, function).as_ref()?, &**dom_tree(db, function).as_ref()?);
-    with_memory(db, function, |code, around, memory| {
+    with_objects(db, function, PrivateMemory::of_addresses, |code, around, memory| {
         analysis::memory_kinds(code, around, graph, memory, known)
     })
 }
@@ -135,7 +149,7 @@ fn returned(
 ) -> Option<Returned> {
     let graph = (&**cfg(db, function).as_ref()?, &**dom_tree(db, function).as_ref()?);
     let known = Known { db, function, found, arguments: None };
-    with_memory(db, function, |code, around, memory| {
+    with_objects(db, function, PrivateMemory::of_addresses, |code, around, memory| {
         // Nothing else can be passed on.
         let (ret, ..) = phalanx_ir::Function::split_type(code.context, code.header.ty)?;
         if !analysis::may_hold_address(code, ret) {

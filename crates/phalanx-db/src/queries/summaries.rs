@@ -78,8 +78,8 @@ impl CallFacts for KnownCalls<'_> {
 /// What a call of a function does.
 ///
 /// *Reads* what [`affect_map`](super::affect_map) reads but for arguments, the graph facts, [`call_place`], and this of the callees.
-/// *Changes when* a source reaches the result, or an effect is new. *Cost* that of solving the function two to six times; see
-/// [`phalanx_analysis::summary`].
+/// *Changes when* a source reaches the result or memory of a caller, or an effect is new. *Cost* that of solving the function two to six
+/// times, twice that if it is given pointers; see [`phalanx_analysis::summary`].
 #[salsa::tracked(returns(ref))]
 pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
     let Some(place) = known_body(db, function) else { return by_attributes(db, function) };
@@ -95,8 +95,9 @@ pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
 /// The place of a function whose code says what its calls do.
 pub(super) fn known_body(db: &dyn Db, function: FunctionInput) -> Option<&super::CallPlace> {
     let header = function.header(db);
-    let attributes = function.module(db).context(db).function_attrs(header.attributes);
-    if !analysis::is_exact(header.linkage) || attributes.has(AttrKind::Naked) {
+    let module = function.module(db);
+    let attributes = module.context(db).function_attrs(header.attributes);
+    if !analysis::is_exact(header.linkage, module.is_whole(db)) || attributes.has(AttrKind::Naked) {
         return None;
     }
     function.flow(db).entry()?;
@@ -142,16 +143,34 @@ fn component_summaries(db: &dyn Db, first: FunctionInput) -> Vec<(FunctionInput,
             }
             let Some(mut new) = summarize(db, member, &found) else { continue };
             new.effects.may_not_return = true;
+            // What they do through pointers is not followed among themselves: it does not only grow.
+            new.through = None;
             if new != found[at].1 {
                 found[at].1 = new;
                 is_stable = false;
             }
         }
         if is_stable {
-            return found;
+            return with_pointers(db, found);
         }
     }
     members.iter().map(|&member| (member, by_attributes(db, member))).collect()
+}
+
+/// The summaries of a component, with what its functions do through pointers that they do not pass on to each other.
+fn with_pointers(
+    db: &dyn Db,
+    mut found: Vec<(FunctionInput, Summary)>,
+) -> Vec<(FunctionInput, Summary)> {
+    let known = found.iter().map(|(member, _)| match known_body(db, *member) {
+        Some(_) => summarize(db, *member, &found).and_then(|summary| summary.through),
+        None => None,
+    });
+    let known: Vec<_> = known.collect();
+    for ((_, summary), through) in found.iter_mut().zip(known) {
+        summary.through = through;
+    }
+    found
 }
 
 /// Summaries of the functions that a function calls, in the order of their names' numbers: what its divergence reads of them.
@@ -288,7 +307,7 @@ pub(super) fn table_with(
     let calls = KnownCalls { arguments: Some(arguments), ..KnownCalls::new(db, function) };
     let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
     with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
-        let memory = PrivateMemory::new(code, around, cfg, dom);
+        let memory = PrivateMemory::through_calls(code, around, cfg, dom);
         lower::full_with(code, around, &memory, 0)
     })
 }

@@ -1,21 +1,22 @@
-//! Queries on variance within a workgroup, on what stable loads and barriers show, and on inactive lanes. Nothing else reads them.
+//! Variance within a workgroup, what stable loads and barriers show, and inactive lanes. Nothing else reads it.
 
 use phalanx_analysis::{
     control,
     divergence::{Divergence, Rules, ValueTable, solve},
     loads::Load,
-    lower::{Definition, Numbering},
+    lower::Numbering,
     stable::{self, Assumptions},
     true_uniformity::{self, Known},
     variance::{BarrierModel, Variance, barrier_blocks, barriers},
 };
-use phalanx_graph::{BitSet, Node};
-use phalanx_ir::{InstId, Opcode, ValueKind};
-use phalanx_target::{AddressSpace, Scope, SourceSet, varying};
+use phalanx_graph::Node;
+use phalanx_ir::{InstId, Value};
+use phalanx_target::{Scope, SourceSet, varying};
 use rustc_hash::FxHashMap;
 
 use super::facts::{
-    NO_CALLEES, affect_map, divergence, flow_facts, is_kernel, launch_facts, target, with_code,
+    NO_CALLEES, affect_map, control_divergence, divergence, flow_facts, is_kernel, launch_facts,
+    with_code,
 };
 use super::graph::{cfg, cycles, postdom_tree};
 use super::{callees, load_classes, memory_kinds, starts_at_launch};
@@ -23,16 +24,27 @@ use crate::FunctionInput;
 
 use salsa::Database as Db;
 
-/// Along which dimensions values, statements, terminators and blocks differ within a workgroup.
+/// Along which dimensions values, terminators and blocks differ within a workgroup. None for a declaration. Not a query.
 ///
-/// *Reads* [`affect_map`], [`divergence()`], [`launch_facts`] and the graph facts. *Changes when* one of these does. *Cost* near-linear.
-#[salsa::tracked(returns(ref))]
-pub fn variance(db: &dyn Db, function: FunctionInput) -> Option<Variance> {
-    let table = affect_map(db, function).as_ref()?;
-    let postdom = postdom_tree(db, function).as_deref()?;
-    let answer = divergence(db, function).as_ref()?;
-    let launch = launch_facts(db, function);
-    Some(Variance::new(flow_facts(db, function)?, postdom, table, answer, launch))
+/// *Reads* [`divergence()`], [`control_divergence`], [`launch_facts`].
+pub fn variance(db: &dyn Db, function: FunctionInput) -> Option<Variance<'_>> {
+    Some(Variance {
+        divergence: divergence(db, function).as_ref()?,
+        control: control_divergence(db, function).as_deref()?,
+        launch: launch_facts(db, function),
+    })
+}
+
+/// Along which dimensions threads differ in what an instruction that is no terminator does. Not a query.
+///
+/// *Reads* `header`, `flow`, `body` and what [`variance`] reads. *Cost* O(operands).
+pub fn statement_variance(db: &dyn Db, function: FunctionInput, statement: InstId) -> SourceSet {
+    let of = |variance: Variance<'_>| {
+        with_code(db, function, NO_CALLEES, |code, around| {
+            variance.statement(code, around, statement)
+        })
+    };
+    variance(db, function).and_then(of).unwrap_or_default()
 }
 
 /// Blocks whose terminators are uniform in each workgroup if barriers are used rightly.
@@ -146,43 +158,27 @@ pub fn assumed_control_divergence(
     Some(control::control_divergence(cfg(db, function).as_deref()?, postdom, answer.terminators()))
 }
 
-/// The values that are equal over all lanes of a wave, active or not, by number.
+/// Whether a value is equal over all lanes of a wave, active or not. Not a query: it is asked of single values, and is as fast after an edit as
+/// before.
 ///
-/// *Reads* `header`, [`affect_map`], [`divergence()`], [`launch_facts`] and the graph facts. *Changes when* one of these does. *Cost* near-linear.
-#[salsa::tracked(returns(ref))]
-pub fn truly_uniform(db: &dyn Db, function: FunctionInput) -> Option<BitSet> {
-    let (body, numbering) = (function.body(db), Numbering::new(function.header(db)));
-    // Loads of memory that is the same for all are told apart by their address where it matters; this leaves out a little more.
-    let is_read_from_private = |value| match numbering.definition(value) {
-        Definition::Inst(inst) => {
-            body.inst(inst).opcode == Opcode::Load && !is_constant_load(db, function, inst)
-        }
-        Definition::Argument(_) => false,
+/// *Reads* `header`, `flow`, `body`, [`divergence()`], [`control_divergence`], [`launch_facts`] and the graph facts. *Cost* O(what the value is
+/// computed from).
+pub fn is_truly_uniform(db: &dyn Db, function: FunctionInput, value: Value) -> bool {
+    let is_member = |known| {
+        with_code(db, function, NO_CALLEES, |code, around| {
+            true_uniformity::is_truly_uniform(code, around, known, value)
+        })
     };
-    Some(true_uniformity::truly_uniform(Known {
-        flow: flow_facts(db, function)?,
-        postdom: postdom_tree(db, function).as_deref()?,
-        table: affect_map(db, function).as_ref()?,
-        divergence: divergence(db, function).as_ref()?,
-        varying: varying(Scope::Wave, launch_facts(db, function)),
-        arguments: function.header(db).params.len(),
-        is_kernel: is_kernel(db, function),
-        is_read_from_private: &is_read_from_private,
-    }))
+    what_is_known(db, function).and_then(is_member).unwrap_or(false)
 }
 
-/// Whether a load reads constant memory by its type.
-fn is_constant_load(db: &dyn Db, function: FunctionInput, load: InstId) -> bool {
-    let module = function.module(db);
-    let (context, body) = (module.context(db), function.body(db));
-    let address = body.operands(load)[0];
-    let ty = match address.kind() {
-        ValueKind::Inst(inst) => body.inst(inst).ty,
-        ValueKind::Arg(position) => function.header(db).params[position as usize],
-        ValueKind::Const(constant) => context.const_data(constant).ty,
-        _ => return false,
-    };
-    let architecture = target(db, module).architecture();
-    let space = context.type_kind(ty).address_space();
-    space.is_some_and(|space| AddressSpace::of(architecture, space).is_constant())
+/// What true uniformity is found from. None for a declaration. Not a query.
+pub fn what_is_known(db: &dyn Db, function: FunctionInput) -> Option<Known<'_>> {
+    Some(Known {
+        flow: flow_facts(db, function)?,
+        divergence: divergence(db, function).as_ref()?,
+        control: control_divergence(db, function).as_deref()?,
+        varying: varying(Scope::Wave, launch_facts(db, function)),
+        is_kernel: is_kernel(db, function),
+    })
 }

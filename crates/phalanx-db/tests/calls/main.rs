@@ -1,6 +1,7 @@
 //! Summaries, arguments and the call graph, by small modules.
 
 mod launches;
+mod through;
 
 use std::sync::Arc;
 
@@ -406,6 +407,29 @@ fn all_of_a_program() {
     assert_eq!(returned(&module), "{}");
     module.db.set_whole(module.module, false);
     assert_eq!((facts(&module), returned(&module).as_str()), (None, "{opaque.thread}"));
+}
+
+/// Another definition may come from elsewhere, compiled from the same source in another way, unless there is no elsewhere.
+#[test]
+fn definitions_in_all_of_a_program() {
+    for linkage in ["linkonce_odr", "weak_odr", "linkonce", "weak"] {
+        let mut module = Module::new(&format!(
+            "define {linkage} i32 @returns(i32 %a) {{
+               ret i32 %a
+             }}
+             define amdgpu_kernel void @k(i32 %n) {{
+               %r = call i32 @returns(i32 %n)
+               ret void
+             }}"
+        ));
+        let result = |m: &Module| {
+            let answer = queries::divergence(&m.db, m.function("k")).as_ref();
+            answer.expect("it has a body").value(phalanx_analysis::Value::from_raw(1)).to_string()
+        };
+        assert_eq!(result(&module), "{opaque.thread}", "{linkage}");
+        module.db.set_whole(module.module, true);
+        assert_eq!(result(&module), "{}", "{linkage}");
+    }
 }
 
 /// A chain of calls that is longer than any stack: what is far away is not known, and nothing overflows.

@@ -160,6 +160,12 @@ impl Builder<'_> {
             spaces: sections
                 .spaces
                 .then(|| Explainer::new(self.db, self.input, self.module, self.source).addresses()),
+            specializations: match sections.spaces {
+                true => {
+                    Explainer::new(self.db, self.input, self.module, self.source).specializations()
+                }
+                false => Vec::new(),
+            },
             trees: sections.trees.then(|| self.trees()),
             convergence: sections.convergence.then(|| self.convergence()).flatten(),
         }

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use crate::loads::LoadReport;
-use crate::spaces::AddressReport;
+use crate::spaces::{AddressReport, SpecializationReport};
 
 /// A module.
 #[derive(Clone, Debug, Serialize)]
@@ -58,6 +58,9 @@ pub struct FunctionReport {
     /// Addresses, and the memories that they may lead to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spaces: Option<Vec<AddressReport>>,
+    /// Copies of the function that would know more of where its arguments lead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub specializations: Vec<SpecializationReport>,
     /// Dominator and post-dominator trees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trees: Option<Trees>,

@@ -10,7 +10,7 @@ use super::model::{
     ConvergenceReport, FunctionReport, ModuleReport, OperationReport, Place, Trees,
 };
 use crate::loads::write_loads;
-use crate::spaces::write_addresses;
+use crate::spaces::{write_addresses, write_specializations};
 
 const TITLE: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -152,6 +152,7 @@ fn write_function(function: &FunctionReport, all: bool, out: &mut String) -> fmt
     if let Some(spaces) = function.spaces.as_ref().filter(|spaces| !spaces.is_empty()) {
         heading("spaces", out)?;
         write_addresses(spaces, out)?;
+        write_specializations(&function.specializations, out)?;
     }
     if let Some(loads) = function.loads.as_ref().filter(|loads| !loads.is_empty()) {
         heading("loads", out)?;

@@ -71,11 +71,11 @@ impl<'a> Explainer<'a> {
     }
 
     /// For another function of the module.
-    pub(super) fn of(&self, input: FunctionInput) -> Explainer<'a> {
+    pub(crate) fn of(&self, input: FunctionInput) -> Explainer<'a> {
         Explainer::new(self.db, input, self.module, self.source)
     }
 
-    pub(super) fn function_name(&self) -> String {
+    pub(crate) fn function_name(&self) -> String {
         text(|out| self.module.global(self.function.header.name, out))
     }
 

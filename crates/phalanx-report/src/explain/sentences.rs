@@ -6,7 +6,7 @@ use phalanx_analysis::{
     lower::{Definition, MemoryVersion, VersionBy},
 };
 use phalanx_graph::CycleId;
-use phalanx_ir::{Opcode, Value, flow};
+use phalanx_ir::{InstId, Opcode, Value, flow};
 
 use super::{Explainer, words};
 
@@ -57,6 +57,9 @@ impl Explainer<'_> {
             (_, None) => {
                 format!("the argument {what} can be {source}: nothing is known of callers")
             }
+            (Fact::Value(value), _) if let Some(callee) = self.writer(value) => {
+                format!("{what} is what the call of {callee} leaves there: {source}")
+            }
             (_, Some(Opcode::Call | Opcode::Invoke)) => {
                 format!("{what} is the result of a call: {source}")
             }
@@ -92,7 +95,11 @@ impl Explainer<'_> {
         };
         let body = self.function.body;
         if self.version(operand).is_some() {
-            return ("memory", format!("{what} is read from private memory: {value}"));
+            let sentence = match self.called(inst) {
+                Some(callee) => format!("{what} is what {callee} returns, which reads {value}"),
+                None => format!("{what} is read from private memory: {value}"),
+            };
+            return ("memory", sentence);
         }
         let ir_value = match self.numbering.definition(operand) {
             Definition::Argument(position) => Value::arg(position),
@@ -139,6 +146,16 @@ impl Explainer<'_> {
         what: &str,
     ) -> String {
         let value = self.value_name(operand);
+        if let (VersionBy::Write(call), Some(callee)) = (version.by, self.writer(version.value)) {
+            let body = self.function.body;
+            let is_it = |argument: &Value| self.numbering.operand(*argument) == Some(operand);
+            return match body.call_args(call).iter().position(is_it) {
+                Some(at) => format!(
+                    "{what} is written by the call of {callee}, where it depends on argument {at}, which is {value}"
+                ),
+                None => format!("{what} is what the call of {callee} makes of {value}"),
+            };
+        }
         match (version.by, self.version(operand).is_some()) {
             (VersionBy::Write(_), true) => format!("{what} is in part what it was before"),
             (VersionBy::Write(_), false) => format!("{what} is changed here, with {value}"),
@@ -146,6 +163,24 @@ impl Explainer<'_> {
                 format!("{what} at the start of {} can be {value}", self.block_name(block))
             }
         }
+    }
+
+    /// The function whose call a version of private memory comes from.
+    fn writer(&self, value: phalanx_analysis::Value) -> Option<String> {
+        match self.version(value)?.by {
+            VersionBy::Write(inst) => self.called(inst),
+            VersionBy::Phi(_) => None,
+        }
+    }
+
+    /// The function that an instruction calls by its name, if it is none of LLVM's own.
+    fn called(&self, inst: InstId) -> Option<String> {
+        let body = self.function.body;
+        if !body.inst(inst).opcode.is_call() {
+            return None;
+        }
+        let name = self.operand(Value::constant(body.const_callee(inst)?));
+        (!name.starts_with("@llvm.")).then_some(name)
     }
 
     fn user_name(&self, user: User) -> String {

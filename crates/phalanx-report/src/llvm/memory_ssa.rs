@@ -5,7 +5,7 @@ use phalanx_analysis::memory::{
     classic::{ClassicAccess, Name},
 };
 use phalanx_graph::Node;
-use phalanx_ir::{flow::node_of, function::FunctionRef};
+use phalanx_ir::{BlockId, InstId, flow::node_of, function::FunctionRef};
 use phalanx_llvm::FunctionPrinter;
 
 use super::{BlockNames, Text};
@@ -22,9 +22,40 @@ pub fn print_memory_ssa(
     out.extend_from_slice(b"MemorySSA for function: ");
     out.extend_from_slice(name);
     out.push(b'\n');
+    let at_block = |block: BlockId, out: &mut Vec<u8>| {
+        if let Some((phi, entries)) = memory.phi(node_of(block)) {
+            phi_line(phi, &entries, printer, out);
+        }
+    };
+    let before = |inst: InstId, out: &mut Vec<u8>| match memory.access(inst) {
+        Some(ClassicAccess::Def(number, before)) => {
+            out.extend_from_slice(format!("; {number} = MemoryDef(").as_bytes());
+            access(before, out);
+            out.extend_from_slice(b")\n");
+        }
+        Some(ClassicAccess::Use(before)) => {
+            out.extend_from_slice(b"; MemoryUse(");
+            access(before, out);
+            out.extend_from_slice(b")\n");
+        }
+        None => {}
+    };
+    annotate(function, printer, (&at_block, &before), out);
+}
+
+/// Writes lines about a block, or an instruction.
+type Lines<'a, T> = &'a dyn Fn(T, &mut Vec<u8>);
+
+/// A function as text, with lines after the labels of blocks and before instructions. O(text).
+pub(crate) fn annotate(
+    function: FunctionRef<'_>,
+    printer: &FunctionPrinter<'_>,
+    (at_block, before_inst): (Lines<'_, BlockId>, Lines<'_, InstId>),
+    out: &mut Text<'_>,
+) {
     let mut text = Vec::new();
     printer.text(&mut text);
-    let (mut at, mut line) = (0, Vec::new());
+    let (mut at, mut line, mut lines) = (0, Vec::new(), Vec::new());
     for &block in function.flow.order() {
         let mut is_first = true;
         for inst in function.body.block_insts(block) {
@@ -35,32 +66,25 @@ pub fn print_memory_ssa(
             // What stands before the instruction: the header, a label, debug records.
             let Some(found) = position(&text[at..], &line) else { continue };
             let before = &text[at..at + found + 1];
-            match (is_first, memory.phi(node_of(block))) {
-                (true, Some((phi, entries))) => {
-                    // The label is the first line that is not empty.
-                    let start = before.iter().take_while(|byte| **byte == b'\n').count();
-                    let end = before[start..].iter().position(|byte| *byte == b'\n');
-                    let end = end.map_or(before.len(), |end| start + end + 1);
-                    out.extend_from_slice(&before[..end]);
-                    phi_line(phi, &entries, printer, out);
-                    out.extend_from_slice(&before[end..]);
-                }
-                _ => out.extend_from_slice(before),
+            lines.clear();
+            if is_first {
+                at_block(block, &mut lines);
+            }
+            if lines.is_empty() {
+                out.extend_from_slice(before);
+            } else {
+                // The label is the first line that is not empty.
+                let start = before.iter().take_while(|byte| **byte == b'\n').count();
+                let end = before[start..].iter().position(|byte| *byte == b'\n');
+                let end = end.map_or(before.len(), |end| start + end + 1);
+                out.extend_from_slice(&before[..end]);
+                out.extend_from_slice(&lines);
+                out.extend_from_slice(&before[end..]);
             }
             is_first = false;
-            match memory.access(inst) {
-                Some(ClassicAccess::Def(number, before)) => {
-                    out.extend_from_slice(format!("; {number} = MemoryDef(").as_bytes());
-                    access(before, out);
-                    out.extend_from_slice(b")\n");
-                }
-                Some(ClassicAccess::Use(before)) => {
-                    out.extend_from_slice(b"; MemoryUse(");
-                    access(before, out);
-                    out.extend_from_slice(b")\n");
-                }
-                None => {}
-            }
+            lines.clear();
+            before_inst(inst, &mut lines);
+            out.extend_from_slice(&lines);
             // The line break at the end of it may be that before the next one.
             out.extend_from_slice(&line[1..line.len() - 1]);
             at += found + line.len() - 1;
@@ -91,7 +115,7 @@ fn access(name: Name, out: &mut Vec<u8>) {
 }
 
 /// As LLVM calls blocks here: without quotes, and with `%` if it is a number.
-fn block_name(block: Node, names: &FunctionPrinter<'_>, out: &mut Vec<u8>) {
+pub(crate) fn block_name(block: Node, names: &FunctionPrinter<'_>, out: &mut Vec<u8>) {
     let mut name = Vec::new();
     names.write_name(block, &mut name);
     if name.iter().all(u8::is_ascii_digit) {

@@ -12,6 +12,7 @@ mod uniformity;
 pub use cycles::{print_cycle, print_cycles};
 pub use dominators::{print_dom_frontier, print_dom_tree, print_postdom_tree};
 pub use memory_ssa::print_memory_ssa;
+pub(crate) use memory_ssa::{annotate, block_name};
 pub use text::Text;
 pub use uniformity::print_uniformity;
 

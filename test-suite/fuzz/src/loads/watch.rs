@@ -3,6 +3,7 @@
 use phalanx::{
     analysis::loads::{Load, LoadClass},
     ir::{InstId, inst::Ordering},
+    target::Scope,
 };
 use phalanx_simt::{
     Observer, Races,
@@ -96,7 +97,7 @@ impl Watch {
             claim.wrong = Some("its address is not aligned to its size");
         }
         if scalar || ldu {
-            let key = (at.function, at.inst, at.key, group(&at, 0));
+            let key = (at.function, at.inst, at.key, group(&at, Scope::Wave));
             if *self.first.entry(key).or_insert(access.address) != access.address {
                 self.different.push(place);
             }

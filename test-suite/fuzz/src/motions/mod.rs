@@ -82,7 +82,7 @@ impl Observer for Together<'_> {
             return;
         }
         let Some(&(_, scope)) = self.classes.get(&at.inst) else { return };
-        let group = oracle::group(&at, scope);
+        let group = oracle::group(&at, [Scope::Wave, Scope::Workgroup][scope]);
         self.groups.entry((at.inst, at.key, group)).or_default().push(at.thread.number);
     }
 }

@@ -8,7 +8,7 @@ use phalanx::{
     analysis::{affect::User, divergence::Divergence, lower::Numbering},
     db::queries,
     ir::{self, BlockId, InstId, flow::node_of},
-    target::{Scope, SourceSet, varying},
+    target::{LaunchFacts, Scope, SourceSet, varying},
 };
 use phalanx_graph::Cycles;
 use phalanx_simt::{Observer, Program, Value, convergence::Key, observe::Moment};
@@ -18,14 +18,13 @@ use rustc_hash::FxHashMap;
 use super::Tally;
 
 /// The scopes at which claims are checked.
-const SCOPES: [Scope; 3] = [Scope::Wave, Scope::Workgroup, Scope::Grid];
+const SCOPES: [Scope; 4] = Scope::ALL;
 
 /// One thing that is watched: at the largest scope at which it is called uniform, since a difference within a smaller
 /// one is a difference within that; in the wave if at none, to know how often a divergent value is seen to differ.
 #[derive(Copy, Clone, Debug)]
 struct Watched {
-    /// Number of the scope in [`SCOPES`].
-    scope: usize,
+    scope: Scope,
     /// At how many scopes it is called uniform.
     claims: u64,
     differs: bool,
@@ -65,7 +64,7 @@ impl Watch {
             let uniform = |&&scope: &&Scope| !mask.intersects(varying(scope));
             // Scopes grow, and what varies within them does.
             let claims = SCOPES.iter().take_while(|scope| uniform(scope)).count();
-            let scope = claims.saturating_sub(1);
+            let scope = SCOPES[claims.saturating_sub(1)];
             Watched { scope, claims: claims as u64, differs: false, executed: false }
         };
         let count = code.body.id_count();
@@ -118,7 +117,7 @@ impl Watch {
         function: FunctionId,
         code: ir::function::FunctionRef<'_>,
     ) {
-        let nothing = Watched { scope: 0, claims: 1, differs: false, executed: false };
+        let nothing = Watched { scope: Scope::Wave, claims: 1, differs: false, executed: false };
         for inst in code.flow.order().iter().flat_map(|&block| code.body.block_insts(block)) {
             if session.is_truly_uniform(function, ir::Value::inst(inst)) {
                 self.truly[number(inst)] = Some(nothing);
@@ -143,7 +142,7 @@ impl Watch {
                 }
                 tally.claims += watched.claims;
                 if watched.differs && watched.claims > 0 {
-                    let scope = SCOPES[watched.scope];
+                    let scope = watched.scope;
                     tally.unsound.push(format!(
                         "the {what} is called uniform in the {scope:?}: {}",
                         print(inst).trim()
@@ -162,7 +161,7 @@ impl Watch {
             if value.executed {
                 tally.values += 1;
                 // A value that is uniform in more than the wave is watched there: what differs then is unsound.
-                let differs = value.differs && value.scope == 0;
+                let differs = value.differs && value.scope == Scope::Wave;
                 match llvm.value(numbering.inst(inst)).is_empty() {
                     true => tally.llvm_unsound += u64::from(differs),
                     false => {
@@ -180,14 +179,13 @@ impl Watch {
 }
 
 /// The group of a scope that a thread belongs to.
-pub(crate) fn group(at: &Moment<'_>, scope: usize) -> u32 {
+pub(crate) fn group(at: &Moment<'_>, scope: Scope) -> u32 {
     let place = at.thread;
-    let [x, y, z] = place.block;
-    let workgroup = x + place.grid_size[0] * (y + place.grid_size[1] * z);
     match scope {
-        0 => workgroup << 10 | place.wave,
-        1 => workgroup,
-        _ => 0,
+        Scope::Wave => place.workgroup() << 10 | place.wave,
+        Scope::Workgroup => place.workgroup(),
+        Scope::Cluster => place.cluster(),
+        Scope::Grid => 0,
     }
 }
 
@@ -200,7 +198,7 @@ impl Watch {
             && !value.has_poison()
         {
             truly.executed = true;
-            let first = self.first_ever.entry((at.inst, group(&at, 0)));
+            let first = self.first_ever.entry((at.inst, group(&at, Scope::Wave)));
             truly.differs |= *first.or_insert_with(|| value.clone()) != *value;
         }
         let watched = &mut self.values[number(at.inst)];
@@ -295,6 +293,9 @@ impl Watch {
     }
 }
 
+/// Which sources vary within a scope, in launches of which that is known.
+pub(super) type Varies<'a> = &'a dyn Fn(Scope, &LaunchFacts) -> SourceSet;
+
 /// The claims about all functions of a module.
 pub struct Claims {
     session: Session,
@@ -311,7 +312,7 @@ impl Claims {
         let module = session.read(text.as_bytes()).ok()?;
         let functions = definitions(&session, module);
         let given = vec![None; functions.len()];
-        Self::new(session, functions, &given, program)
+        Self::new(session, functions, &given, program, &varying)
     }
 
     /// What is claimed of functions, or what is given in its place.
@@ -320,6 +321,7 @@ impl Claims {
         functions: Vec<(FunctionId, String)>,
         given: &[Option<Divergence>],
         program: &Program<'_>,
+        varies: Varies<'_>,
     ) -> Option<Self> {
         let mut watches = Vec::new();
         for ((each, name), given) in functions.into_iter().zip(given) {
@@ -329,7 +331,7 @@ impl Claims {
                 None => queries::divergence(db, input).as_ref()?,
             };
             let launch_facts = queries::launch_facts(db, input);
-            let varying = |scope| varying(scope, launch_facts);
+            let varying = |scope| varies(scope, launch_facts);
             let of = program.function(&name)?;
             let mut watch = Watch::new(session.code(each), facts, varying, of);
             if given.is_none() {

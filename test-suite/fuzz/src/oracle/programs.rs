@@ -4,13 +4,14 @@
 //! generator of numbers in private memory, an atomic counter, a shuffle, a ballot, a vote. Pure functions become
 //! arithmetic, selections, and ways through private and workgroup memory, chosen by the value's number. Private memory holds
 //! numbers, structures and an array, which are written in one place and read in another, by the thread itself and by a
-//! function that it calls. Some blocks have
+//! function that it calls; functions of [`out`] write and read it through pointers. Some blocks have
 //! barriers; a launch that hangs there counts as far as it came. There are no data races between threads of a workgroup
 //! that a uniform address could show, since answers at that scope assume none.
 //!
 //! Two of three kernels call functions, which are toy programs as well: they return what is there where they
 //! return, one of them a pair, call each other, and come back to themselves as often as an argument says.
 
+mod out;
 mod preamble;
 
 use std::fmt::Write as _;
@@ -71,7 +72,7 @@ fn module_text(
     (facts, tail): &(String, String),
 ) -> String {
     let amd = kind == Kind::Amdgcn;
-    let mut text = String::from(if amd { AMDGCN } else { NVPTX });
+    let mut text = String::new();
     // Either only functions before it, or any.
     let is_recursive = (seed / 3).is_multiple_of(2);
     for number in 0..helpers {
@@ -91,16 +92,19 @@ fn module_text(
         let _ = writeln!(text, "  ret void");
     });
     text.push_str("}\n");
-    text.push_str(tail);
-    text
+    let preamble = if amd { AMDGCN } else { NVPTX };
+    let functions = if text.contains("@o.") { out::functions(amd) } else { String::new() };
+    format!("{preamble}{functions}{text}{tail}")
 }
 
 /// What some programs say of their launches: on the function, and behind it.
 fn stated(kind: Kind, seed: u64) -> (String, String) {
     let sizes = [[32, 1, 1], [64, 1, 1], [8, 4, 2], [16, 4, 1], [33, 2, 1], [64, 2, 1], [4, 1, 1]];
     let Some([x, y, z]) = sizes.get((seed >> 17) as usize % 10) else { return Default::default() };
+    let cluster = ["", "", " \"nvvm.cluster_dim\"=\"2,1,1\"", " \"nvvm.cluster_dim\"=\"1,2,1\""];
+    let cluster = cluster[(seed >> 23) as usize % cluster.len()];
     match kind {
-        Kind::Nvptx => (format!("\"nvvm.reqntid\"=\"{x},{y},{z}\""), String::new()),
+        Kind::Nvptx => (format!("\"nvvm.reqntid\"=\"{x},{y},{z}\"{cluster}"), String::new()),
         Kind::Amdgcn => (
             "\"uniform-work-group-size\"=\"true\" !reqd_work_group_size !0".to_owned(),
             format!("!0 = !{{i32 {x}, i32 {y}, i32 {z}}}\n"),
@@ -349,13 +353,19 @@ fn operation_text(out: &mut String, place: Place, value: u32, operation: &Operat
         Operation::Phi(_) => Ok(()),
         Operation::Argument(number) => writeln!(out, "  {v} = add i32 %a{number}, 0"),
         Operation::ThreadId => {
-            let call = match (pick(4), amd) {
+            let call = match (pick(9), amd) {
                 (0, true) => "@llvm.amdgcn.workitem.id.y()",
                 (0, false) => "@llvm.nvvm.read.ptx.sreg.tid.y()",
                 (1, true) => "@llvm.amdgcn.workgroup.id.x()",
                 (1, false) => "@llvm.nvvm.read.ptx.sreg.ctaid.x()",
                 (2, true) => "@llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)",
                 (2, false) => "@llvm.nvvm.read.ptx.sreg.laneid()",
+                (3, true) => "@llvm.amdgcn.cluster.workgroup.id.x()",
+                (3, false) => "@llvm.nvvm.read.ptx.sreg.cluster.ctarank()",
+                (4, true) => "@llvm.amdgcn.cluster.id.x()",
+                (4, false) => "@llvm.nvvm.read.ptx.sreg.clusterid.x()",
+                (5, true) => "@llvm.amdgcn.cluster.workgroup.max.id.x()",
+                (5, false) => "@llvm.nvvm.read.ptx.sreg.cluster.nctaid.x()",
                 (_, true) => "@llvm.amdgcn.workitem.id.x()",
                 (_, false) => "@llvm.nvvm.read.ptx.sreg.tid.x()",
             };
@@ -533,6 +543,9 @@ fn private(
     let (p, n) = if amd { ("ptr addrspace(5)", "p5") } else { ("ptr", "p0") };
     let place = |choice: u64| ["m", "k", "one", "one.1", "one.2", "two", "two.1"][choice as usize];
     let to = place(pick(77) % 7);
+    if pick(31) < 15 {
+        out::call_text(out, amd, v, (a, b), &pick)?;
+    }
     match pick(13) {
         // A part, so that the old content counts.
         0 => {

@@ -8,7 +8,8 @@ use phalanx::{
         lower::{self, Code, OmittedPart, OmittedRead, Surroundings},
         memory::PrivateMemory,
         summary::{
-            CallFacts, Dependence, NoCallFacts, Outcome, Summary, summarize_without_parting,
+            CallFacts, Dependence, NoCallFacts, Outcome, Summary, Through,
+            summarize_without_parting, through::Input,
         },
     },
     db::{Database, FunctionInput, queries},
@@ -35,6 +36,12 @@ pub enum Wrong {
     Passed,
     /// Functions that are called are called from the last kernel only.
     Launches,
+    /// What functions leave in private memory depends on nothing.
+    Left,
+    /// What functions find in private memory does not matter.
+    Content,
+    /// What functions load through pointers to other memory does not matter.
+    Loaded,
 }
 
 struct WrongFacts<'a> {
@@ -55,7 +62,31 @@ impl WrongFacts<'_> {
                     }
                 }
             }
-            Wrong::Parting | Wrong::Members | Wrong::Passed | Wrong::Launches => {}
+            _ => {}
+        }
+    }
+
+    /// What is done through pointers.
+    fn through(&self, through: &mut Through) {
+        let result = through.result.iter_mut();
+        let contents = through.parts.iter_mut().filter_map(|part| part.content.as_mut());
+        for outcome in result.chain(contents) {
+            self.outcome(outcome);
+            for (input, dependence) in through.inputs.iter().zip(&mut outcome.arguments) {
+                let is_wrong = match input {
+                    Input::Content(_) => self.wrong == Wrong::Content,
+                    Input::Loaded(_) => self.wrong == Wrong::Loaded,
+                    Input::Argument(_) => false,
+                };
+                if is_wrong {
+                    *dependence = Dependence::NONE;
+                }
+            }
+        }
+        for part in &mut through.parts {
+            if let (Some(content), Wrong::Left) = (&mut part.content, self.wrong) {
+                *content = Outcome::default();
+            }
         }
     }
 }
@@ -76,6 +107,7 @@ impl CallFacts for WrongFacts<'_> {
             });
         }
         self.outcome(&mut summary.result);
+        summary.through.iter_mut().for_each(|through| self.through(through));
         for member in &mut summary.members {
             self.outcome(member);
             if self.wrong == Wrong::Members {
@@ -155,7 +187,7 @@ pub(super) fn divergence(
     }
     let table = with_code(db, function, &facts, |code, around| {
         let around = Surroundings { launch, ..around };
-        let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+        let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
         lower::full_with(code, around, &memory, 0)
     });
     Some(solve(flow, &table, Rules::Precise))
@@ -169,7 +201,7 @@ pub(super) fn without_part(
 ) -> Option<Divergence> {
     let flow = flow(db, function)?;
     let table = with_code(db, function, &NoCallFacts, |code, around| {
-        let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+        let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
         lower::full_without_part(code, around, &memory, omitted)
     });
     Some(solve(flow, &table, Rules::Precise))
@@ -185,7 +217,7 @@ pub(super) fn without_tokens(db: &Database, function: FunctionInput) -> Option<D
     let facts = Right { db, function };
     let table = with_code(db, function, &facts, |code, around| {
         let code = Code { body: &body, ..code };
-        let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+        let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
         lower::full_with(code, around, &memory, 0)
     });
     Some(solve(flow, &table, Rules::Precise))
@@ -199,7 +231,7 @@ pub(super) fn without_read(
 ) -> Option<Divergence> {
     let flow = flow(db, function)?;
     let table = with_code(db, function, &NoCallFacts, |code, around| {
-        let memory = PrivateMemory::new(code, around, flow.cfg, flow.dom);
+        let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
         lower::full_without(code, around, &memory, omitted)
     });
     Some(solve(flow, &table, Rules::Precise))

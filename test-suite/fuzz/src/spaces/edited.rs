@@ -26,6 +26,10 @@ pub struct Edited {
     pub repaired: u64,
     /// Answers from scratch.
     pub solved: u64,
+    /// Edits that are said to leave private memory as it is although they change what touches it.
+    pub left: u64,
+    /// Edits that changed it.
+    pub other: u64,
 }
 
 impl Edited {
@@ -34,6 +38,8 @@ impl Edited {
         self.committed += other.committed;
         self.repaired += other.repaired;
         self.solved += other.solved;
+        self.left += other.left;
+        self.other += other.other;
     }
 }
 
@@ -51,7 +57,10 @@ pub fn edited(rng: &mut dyn RngCore, rounds: usize) -> Edited {
     let kernel = session.function(module, "f").expect("the kernel is called @f");
     let mut tally = Edited::default();
     ask(&session, kernel);
+    // As whoever keeps it: found again only when an edit is said to concern it.
+    let mut kept = private(&session, kernel);
     for _ in 0..rounds {
+        let position = kernel.input().body(session.database()).journal().position();
         let done = session.edit(kernel, |edit| {
             edit.verifying(true);
             let graph = Graph::new(edit.flow());
@@ -62,6 +71,11 @@ pub fn edited(rng: &mut dyn RngCore, rounds: usize) -> Edited {
             Ok::<(), Refused>(())
         });
         tally.committed += u64::from(done.is_ok());
+        for (kept, now) in kept.iter_mut().zip(private(&session, kernel)) {
+            if !is_left(&session, kernel, position, (kept, &now), &mut tally) {
+                *kept = now;
+            }
+        }
         let mut fresh: Module = module.input().shell(session.database()).clone();
         let entries = module.input().functions(session.database());
         let copies = entries.iter().map(|e| copy_of(e.input.view(session.database())));
@@ -88,6 +102,46 @@ pub fn edited(rng: &mut dyn RngCore, rounds: usize) -> Edited {
     }
     let repairs = queries::kind_repairs(session.database(), kernel.input());
     Edited { repaired: repairs.repaired, solved: repairs.solved, ..tally }
+}
+
+/// Private objects of a function: all, and those in which addresses are kept.
+fn private(session: &Session, function: FunctionId) -> Vec<PrivateMemory> {
+    let (db, function) = (session.database(), function.input());
+    let (Some(cfg), Some(dom)) =
+        (queries::cfg(db, function).as_ref(), queries::dom_tree(db, function).as_ref())
+    else {
+        return Vec::new();
+    };
+    with_code(db, function, &Right { db, function }, |code, around| {
+        [PrivateMemory::without_origins, PrivateMemory::of_addresses]
+            .map(|of| of(code, around, cfg, dom))
+            .into()
+    })
+}
+
+/// Whether an edit is said to leave private memory as it is; then it has the same slots, touches and versions.
+fn is_left(
+    session: &Session,
+    function: FunctionId,
+    position: u64,
+    (before, now): (&PrivateMemory, &PrivateMemory),
+    tally: &mut Edited,
+) -> bool {
+    let (db, function) = (session.database(), function.input());
+    let body = function.body(db);
+    let Some(changes) = body.journal().since(position).filter(|changes| !changes.flow) else {
+        return false;
+    };
+    let is_concerned = with_code(db, function, &Right { db, function }, |code, around| {
+        before.concerns_objects(code, around, &changes.insts)
+    });
+    let is_same = (before.slots(), before.touches(), before.ssa(), before.events())
+        == (now.slots(), now.touches(), now.ssa(), now.events());
+    let touches = |inst: &phalanx::ir::InstId| !before.of(*inst).is_empty();
+    assert!(is_concerned || is_same, "{:?}", changes.insts);
+    tally.left += u64::from(!is_concerned && changes.insts.iter().any(touches));
+    tally.other += u64::from(!is_same);
+    !is_concerned
 }
 
 fn ask(session: &Session, function: FunctionId) {

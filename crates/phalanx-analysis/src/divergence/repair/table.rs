@@ -10,6 +10,7 @@
 use phalanx_graph::{BitSet, Node};
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::rows::Rows;
 use crate::affect::{AffectMap, User, UserKind, Value};
@@ -21,12 +22,15 @@ use crate::divergence::{Definition, Incoming, MemoryValues, Phi, Transfer, Value
 /// What each source of an operand becomes, by bit number.
 pub type Image = [SourceSet; SourceSet::COUNT];
 
+/// Operands of one user.
+pub(super) type Few = SmallVec<[Value; 4]>;
+
 /// What a value or terminator was before it was edited.
 #[derive(Clone, Debug)]
 pub(super) struct Edited {
     pub(super) user: User,
     /// The operands that it had, or `None` if they are the same.
-    pub(super) old: Option<Vec<Value>>,
+    pub(super) old: Option<Few>,
     /// Whether it is in another block now.
     pub(super) is_moved: bool,
 }
@@ -430,17 +434,17 @@ impl EditableTable {
     }
 
     /// Replaces operands and keeps users in step. The old operands, if they were others.
-    fn set_operands(&mut self, user: User, operands: &[Value]) -> Option<Vec<Value>> {
-        let mut new = operands.to_vec();
+    fn set_operands(&mut self, user: User, operands: &[Value]) -> Option<Few> {
+        let mut new = Few::from_slice(operands);
         new.sort_unstable();
         new.dedup();
-        if self.operands(user) == new {
+        if self.operands(user) == new.as_slice() {
             return None;
         }
         if let Some(last) = new.last() {
             self.grow(last.index() + 1, 0);
         }
-        let old = self.operands(user).to_vec();
+        let old = Few::from_slice(self.operands(user));
         for &value in &new {
             if old.binary_search(&value).is_err() {
                 self.touch(value);

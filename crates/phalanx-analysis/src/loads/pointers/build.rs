@@ -236,8 +236,12 @@ impl Build<'_> {
             let is_followed = match touch.effect {
                 Effect::Load => is_pointer,
                 Effect::CopyFrom => is_copied,
-                Effect::Store | Effect::Fill | Effect::CopyTo | Effect::Clobber => true,
-                Effect::Read => false,
+                Effect::Store
+                | Effect::Fill
+                | Effect::CopyTo
+                | Effect::Clobber
+                | Effect::WriteByCall => true,
+                Effect::Read | Effect::ReadByCall | Effect::Return => false,
             };
             if !is_followed {
                 let objects = self.held(private.reaching(touch));

@@ -1,32 +1,33 @@
 //! The pass over a function that finds its private objects and what is done to them: steps 1 and 3 of [`super`].
 
-use phalanx_graph::{Cfg, DomTree, Node};
+mod calls;
+mod finish;
+
+use phalanx_graph::Node;
 use phalanx_ir::{
-    Body, Context, GlobalName, InstId, Opcode, Type, TypeKind, Value,
-    attributes::{AttrKind, AttrSetData, Captures, MemoryEffects, MemoryLocation},
-    constant::ConstKind,
+    InstId, Opcode, Type, TypeKind, Value, ValueKind,
     inst::{InstFlags, Ordering},
 };
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
-use super::slots::{divide, event_kind, writes};
-use super::{Concerned, Effect, PrivateMemory, Slot, Touch, is_trackable, number, value_type};
+use super::holders::{Held, holders, slot_of};
+use super::passed::Passed;
+use super::{Concerned, Effect, Reach, STEPS, is_address, is_trackable, pointee_of, value_type};
 use crate::lower::{Code, Surroundings};
-use crate::memory::{
-    origins::Origins,
-    sizes::TypeSizes,
-    ssa::{Event, Events, Pruning, Ssa},
-};
+use crate::memory::sizes::TypeSizes;
+use crate::summary;
 
 /// An address made from an object.
 #[derive(Clone, Copy, Debug)]
-struct Address {
+pub(super) struct Address {
     object: u32,
     /// Where in the object, if it is a constant.
     offset: Option<i64>,
 }
 
 /// A use of an address.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Access {
     pub(super) inst: InstId,
     pub(super) block: Node,
@@ -40,49 +41,174 @@ pub(super) struct Access {
     pub(super) is_wide: bool,
     /// Whether it writes every bit of its range with what it is given.
     pub(super) is_full: bool,
+    /// Whether it may give an address that was stored: a load of a type that can hold one, or the source of a copy.
+    pub(super) gives_address: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Object {
     pub(super) alloca: InstId,
     pub(super) is_private: bool,
+    /// Who lets the address escape, and the address.
+    witness: Option<(InstId, Value)>,
+}
+
+impl Object {
+    fn new(alloca: InstId) -> Self {
+        Object { alloca, is_private: true, witness: None }
+    }
 }
 
 const NO_ADDRESS: u32 = u32::MAX;
 
+/// How many bytes a part of an object may have that counts as one scalar when a function that is called touches it.
+const SCALAR: i64 = 16;
+
 pub(super) struct Scan<'a> {
     code: Code<'a>,
+    around: Surroundings<'a>,
+    reach: Reach,
     sizes: TypeSizes<'a>,
-    /// By instruction: the entry in `addresses`.
+    /// By instruction: the entry in `addresses`. Empty when one instruction alone is looked at.
     address: Vec<u32>,
     addresses: Vec<Address>,
     objects: Vec<Object>,
     accesses: Vec<Access>,
     concerned: Concerned,
+    /// Instructions with an address for an operand, and its object.
+    users: Vec<(InstId, u32)>,
+    /// The one that is looked at, with the operand.
+    current: Option<(InstId, Value)>,
+    /// By argument that is a pointer: the entry in `addresses`. Empty where arguments are not followed.
+    arguments: Vec<u32>,
+    /// Slots that hold one address.
+    holders: FxHashMap<InstId, Held>,
+    /// Loads of these, with the address.
+    held: Vec<(InstId, Address)>,
+    /// What calls are given, with the number of the object.
+    passed: Vec<(u32, Passed)>,
 }
 
 impl<'a> Scan<'a> {
     /// Nothing seen yet.
-    pub(super) fn new(code: Code<'a>, around: Surroundings<'a>) -> Self {
+    pub(super) fn new(code: Code<'a>, around: Surroundings<'a>, reach: Reach) -> Self {
+        let address = vec![NO_ADDRESS; code.body.id_count()];
+        let mut scan = Scan { address, ..Scan::of_one(code, around, reach) };
+        if reach.follows_calls {
+            scan.holders = holders(code);
+        }
+        if reach.has_pointees {
+            scan.pointees();
+        }
+        scan
+    }
+
+    /// Nothing seen yet, to look at one instruction.
+    pub(super) fn of_one(code: Code<'a>, around: Surroundings<'a>, reach: Reach) -> Self {
         Scan {
             code,
+            around,
+            reach,
             sizes: TypeSizes::new(code.context, around.layout),
-            address: vec![NO_ADDRESS; code.body.id_count()],
+            address: Vec::new(),
             addresses: Vec::new(),
             objects: Vec::new(),
             accesses: Vec::new(),
             concerned: Concerned::default(),
+            users: Vec::new(),
+            current: None,
+            arguments: Vec::new(),
+            holders: FxHashMap::default(),
+            held: Vec::new(),
+            passed: Vec::new(),
+        }
+    }
+
+    /// What an instruction does with an operand that is the address of an object. Whether it is understood, and nothing but access.
+    pub(super) fn look_at(
+        &mut self,
+        inst: InstId,
+        block: Node,
+        position: usize,
+        operand: Value,
+    ) -> bool {
+        let Some(address) = self.follow(operand) else { return false };
+        let count = self.addresses.len();
+        self.operand(inst, block, position, address);
+        self.addresses.len() == count && self.objects.iter().all(|object| object.is_private)
+    }
+
+    /// An address, taken apart from its object on.
+    fn follow(&mut self, operand: Value) -> Option<Address> {
+        let body = self.code.body;
+        let mut steps: SmallVec<[InstId; 8]> = SmallVec::new();
+        let mut at = operand.as_inst()?;
+        while body.inst(at).opcode != Opcode::Alloca {
+            if !is_address(body, at) || steps.len() == STEPS {
+                return None;
+            }
+            steps.push(at);
+            at = body.operands(at)[0].as_inst()?;
+        }
+        let known = self.objects.iter().position(|object| object.alloca == at);
+        let object = known.unwrap_or_else(|| {
+            self.objects.push(Object::new(at));
+            self.objects.len() - 1
+        });
+        let mut steps = steps.into_iter().rev();
+        let offset = steps.try_fold(0, |offset, step| self.stepped(Some(offset), step));
+        Some(Address { object: object as u32, offset })
+    }
+
+    /// Accesses that were seen.
+    pub(super) fn accesses(&self) -> &[Access] {
+        &self.accesses
+    }
+
+    /// The object of one.
+    pub(super) fn alloca(&self, access: &Access) -> InstId {
+        self.objects[access.object as usize].alloca
+    }
+
+    /// Where an address is that is made from another.
+    fn stepped(&mut self, from: Option<i64>, by: InstId) -> Option<i64> {
+        match self.code.body.inst(by).opcode {
+            Opcode::GetElementPtr => {
+                let step = self.sizes.gep_offset(self.code.body, by);
+                from.and_then(|at| at.checked_add(step?))
+            }
+            _ => from,
+        }
+    }
+
+    /// Takes what arguments point to for objects.
+    fn pointees(&mut self) {
+        for position in 0..self.code.header.params.len() as u32 {
+            let mut entry = NO_ADDRESS;
+            if summary::may_be_private_argument(self.code, self.around, position) {
+                entry = self.addresses.len() as u32;
+                let object = self.objects.len() as u32;
+                let alloca = pointee_of(self.code.body, position);
+                self.objects.push(Object::new(alloca));
+                self.addresses.push(Address { object, offset: Some(0) });
+            }
+            self.arguments.push(entry);
         }
     }
 
     fn address_of(&self, operand: Value) -> Option<Address> {
-        let inst = operand.as_inst()?;
-        let number = self.address[inst.into_raw().into_u32() as usize];
+        let number = match operand.kind() {
+            ValueKind::Inst(inst) => self.address[inst.into_raw().into_u32() as usize],
+            ValueKind::Arg(position) => *self.arguments.get(position as usize)?,
+            _ => return None,
+        };
         self.addresses.get(number as usize).copied()
     }
 
     fn define(&mut self, inst: InstId, address: Address) {
-        self.address[inst.into_raw().into_u32() as usize] = self.addresses.len() as u32;
+        if let Some(entry) = self.address.get_mut(inst.into_raw().into_u32() as usize) {
+            *entry = self.addresses.len() as u32;
+        }
         self.addresses.push(address);
     }
 
@@ -94,17 +220,29 @@ impl<'a> Scan<'a> {
             self.concerned.insert(inst);
             if is_entry && is_trackable(body, inst) {
                 let object = self.objects.len() as u32;
-                self.objects.push(Object { alloca: inst, is_private: true });
+                self.objects.push(Object::new(inst));
                 self.define(inst, Address { object, offset: Some(0) });
             }
             return;
         }
         let operands = body.operands(inst);
         let mut is_concerned = false;
+        let passed = self.passed.len();
         for (position, &operand) in operands.iter().enumerate() {
             let Some(address) = self.address_of(operand) else { continue };
             is_concerned = true;
+            self.users.push((inst, address.object));
+            self.current = Some((inst, operand));
             self.operand(inst, block, position, address);
+        }
+        if self.passed.len() > passed {
+            self.followed(inst, block, passed);
+        }
+        if data.opcode == Opcode::Load && !self.holders.is_empty() {
+            self.load_of_holder(inst);
+        }
+        if self.reach.has_pointees && data.opcode == Opcode::Ret {
+            self.returned(inst, block);
         }
         if is_concerned {
             self.concerned.insert(inst);
@@ -121,7 +259,9 @@ impl<'a> Scan<'a> {
     }
 
     fn escape(&mut self, address: Address) {
-        self.objects[address.object as usize].is_private = false;
+        let object = &mut self.objects[address.object as usize];
+        object.is_private = false;
+        object.witness = object.witness.or(self.current);
     }
 
     fn operand(&mut self, inst: InstId, block: Node, position: usize, address: Address) {
@@ -141,6 +281,7 @@ impl<'a> Scan<'a> {
                     None => self.escape(address),
                 }
             }
+            (Opcode::Store, 0) if self.hold(inst, address) => {}
             (Opcode::AtomicRmw | Opcode::CmpXchg, 0) => {
                 match value_type(self.code, body.operands(inst)[1]) {
                     Some(ty) => {
@@ -154,11 +295,7 @@ impl<'a> Scan<'a> {
                 if !self.is_scalar_pointer(data.ty) {
                     return self.escape(address);
                 }
-                let step = self.sizes.gep_offset(body, inst);
-                let offset = match (address.offset, step) {
-                    (Some(at), Some(step)) => at.checked_add(step),
-                    _ => None,
-                };
+                let offset = self.stepped(address.offset, inst);
                 self.define(inst, Address { offset, ..address });
             }
             (Opcode::AddrSpaceCast | Opcode::BitCast, 0) => {
@@ -173,6 +310,44 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// Whether a store puts an address where it stays the same.
+    fn hold(&mut self, store: InstId, address: Address) -> bool {
+        let body = self.code.body;
+        let slot = body.operands(store)[1].as_inst().and_then(|to| slot_of(body, to));
+        match slot.and_then(|slot| self.holders.get_mut(&slot)) {
+            Some(held @ Held::Nothing) => {
+                *held = Held::Address(address);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes a load from a slot that holds an address for that address.
+    fn load_of_holder(&mut self, load: InstId) {
+        let body = self.code.body;
+        let from = body.operands(load)[0].as_inst().and_then(|from| slot_of(body, from));
+        let Some(held) = from.and_then(|slot| self.holders.get_mut(&slot)) else { return };
+        match *held {
+            Held::Address(address) => {
+                self.define(load, address);
+                self.held.push((load, address));
+            }
+            // What is stored later, and seen here in another round, is not followed.
+            Held::Nothing | Held::Other => *held = Held::Other,
+        }
+    }
+
+    /// What a function returns with is the caller's.
+    fn returned(&mut self, ret: InstId, block: Node) {
+        let pointees = self.arguments.iter().filter_map(|&at| self.addresses.get(at as usize));
+        let pointees: Vec<Address> = pointees.copied().collect();
+        for address in pointees {
+            let anywhere = Address { offset: None, ..address };
+            self.range(ret, block, anywhere, Effect::Return, (None, false));
+        }
+    }
+
     fn is_scalar_pointer(&self, ty: Type) -> bool {
         matches!(self.code.context.type_kind(ty), TypeKind::Ptr(_))
     }
@@ -180,7 +355,12 @@ impl<'a> Scan<'a> {
     fn access(&mut self, inst: InstId, block: Node, address: Address, effect: Effect, ty: Type) {
         let size = self.sizes.store_size(ty);
         let is_full = self.sizes.is_scalar(ty);
+        let known = self.accesses.len();
         self.range(inst, block, address, effect, (size, is_full));
+        if let Some(access) = self.accesses[known..].first_mut() {
+            access.gives_address =
+                effect == Effect::Load && self.reach.wanted.is_among(self.code, ty);
+        }
     }
 
     /// Records an access of so many bytes, if that is known; of a scalar or of a block of memory.
@@ -211,151 +391,7 @@ impl<'a> Scan<'a> {
             is_fixed: range.is_some(),
             is_wide: !is_scalar,
             is_full,
+            gives_address: effect == Effect::CopyFrom,
         });
-    }
-
-    fn call(&mut self, inst: InstId, block: Node, position: usize, address: Address) {
-        let body = self.code.body;
-        let arguments = body.call_args(inst);
-        if position >= arguments.len() {
-            // A bundle's operand, or the callee.
-            return self.escape(address);
-        }
-        if let Some(name) = intrinsic_name(self.code.context, body, inst) {
-            let starts = |prefix: &[u8]| name.starts_with(prefix);
-            if starts(b"llvm.lifetime.") || starts(b"llvm.prefetch") {
-                return;
-            }
-            let is_copy = starts(b"llvm.memcpy.") || starts(b"llvm.memmove.");
-            let is_plain = !starts(b"llvm.memcpy.element")
-                && !starts(b"llvm.memmove.element")
-                && !starts(b"llvm.memset.element");
-            if is_plain && (is_copy || starts(b"llvm.memset.")) && arguments.len() >= 3 {
-                let size = self.sizes.integer_operand(arguments[2]);
-                let size = size.and_then(|size| u64::try_from(size).ok());
-                let effect = match (position, is_copy) {
-                    (0, true) => Effect::CopyTo,
-                    (0, false) => Effect::Fill,
-                    (1, true) => Effect::CopyFrom,
-                    _ => return self.escape(address),
-                };
-                return self.range(inst, block, address, effect, (size, false));
-            }
-        }
-        let context = self.code.context;
-        let info = body.call_info(inst);
-        let attributes = context.param_attrs(info.attributes, position);
-        let of_call = context.function_attrs(info.attributes);
-        let memory = of_call.memory().unwrap_or(MemoryEffects::UNKNOWN);
-        if attributes.has(AttrKind::ByVal) {
-            // The callee gets a copy.
-            let size = attributes.type_of(AttrKind::ByVal);
-            let size = size.and_then(|ty| self.sizes.store_size(ty));
-            return self.range(inst, block, address, Effect::Read, (size, false));
-        }
-        if !is_not_captured(attributes) {
-            return self.escape(address);
-        }
-        let access = memory.access(MemoryLocation::ArgMem);
-        let may_write = access.writes() && !attributes.has(AttrKind::ReadOnly);
-        let may_read = access.reads() && !attributes.has(AttrKind::WriteOnly);
-        if attributes.has(AttrKind::ReadNone) {
-            return;
-        }
-        // Which bytes the callee touches is not known: any of the object.
-        let anywhere = Address { offset: None, ..address };
-        if may_read {
-            self.range(inst, block, anywhere, Effect::Read, (None, false));
-        }
-        if may_write {
-            self.range(inst, block, anywhere, Effect::Clobber, (None, false));
-        }
-    }
-
-    /// Slots and their SSA form, when all blocks were visited.
-    pub(super) fn finish(mut self, cfg: &Cfg, dom: &DomTree) -> PrivateMemory {
-        self.escape_over_phis();
-        let objects = std::mem::take(&mut self.objects);
-        let mut accesses = std::mem::take(&mut self.accesses);
-        accesses.retain(|access| objects[access.object as usize].is_private);
-        let mut slots: Vec<Slot> = Vec::new();
-        let divided = divide(&objects, &accesses, &mut slots);
-        let mut touches: Vec<Touch> = Vec::with_capacity(accesses.len());
-        let mut by_block: Vec<(Node, Event)> = Vec::with_capacity(accesses.len());
-        // Accesses are in program order; a copy inside the frame reads before it writes.
-        for group in accesses.chunk_by(|a, b| a.inst == b.inst) {
-            let reads = group.iter().filter(|access| !writes(access.effect));
-            let writes = group.iter().filter(|access| writes(access.effect));
-            for access in reads.chain(writes) {
-                for slot in divided.touched(&slots, access) {
-                    let kind = event_kind(access, &slots[slot as usize]);
-                    touches.push(Touch {
-                        inst: access.inst,
-                        slot,
-                        effect: access.effect,
-                        event: 0,
-                        is_at_variable_offset: !access.is_fixed,
-                        at: access.range.map(|(at, _)| at),
-                    });
-                    by_block.push((access.block, Event { variable: slot, kind }));
-                }
-            }
-        }
-        let (events, place) = Events::new(cfg.node_count(), &by_block);
-        let mut touch_of = vec![0; touches.len()];
-        let mut first = Vec::new();
-        if !touches.is_empty() {
-            first = vec![0u32; self.address.len()];
-        }
-        for (i, touch) in touches.iter_mut().enumerate() {
-            touch.event = place[i];
-            touch_of[place[i] as usize] = i as u32;
-            let entry = &mut first[touch.inst.into_raw().into_u32() as usize];
-            if *entry == 0 {
-                *entry = i as u32 + 1;
-            }
-        }
-        let ssa = Ssa::new(cfg, dom, &events, slots.len() as u32, Pruning::Live);
-        let concerned = self.concerned;
-        let origins = Origins::default();
-        let private = objects.iter().filter(|object| object.is_private);
-        let mut objects: Vec<InstId> = private.map(|object| object.alloca).collect();
-        objects.sort_unstable_by_key(|object| number(*object));
-        PrivateMemory { objects, slots, touches, first, touch_of, events, ssa, concerned, origins }
-    }
-
-    /// Gives up objects whose address a phi takes over an edge that was not visited when the phi was.
-    fn escape_over_phis(&mut self) {
-        let body = self.code.body;
-        for &block in self.code.flow.order() {
-            for phi in body.phis(block) {
-                for &value in body.phi_values(phi) {
-                    if let Some(address) = self.address_of(value) {
-                        self.concerned.insert(phi);
-                        self.escape(address);
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn is_not_captured(attributes: &AttrSetData) -> bool {
-    let address_at_most = |captures: Captures| {
-        let components = captures.other.union(captures.ret);
-        components.union(phalanx_ir::attributes::CaptureComponents::ADDRESS)
-            == phalanx_ir::attributes::CaptureComponents::ADDRESS
-    };
-    attributes.captures().is_some_and(address_at_most)
-}
-
-/// The name of the intrinsic that is called.
-fn intrinsic_name<'a>(context: &'a Context, body: &Body, call: InstId) -> Option<&'a [u8]> {
-    let callee = body.const_callee(call)?;
-    match context.const_data(callee).kind {
-        ConstKind::Global(GlobalName::Named(symbol)) => {
-            Some(context.bytes(symbol)).filter(|name| name.starts_with(b"llvm."))
-        }
-        _ => None,
     }
 }

@@ -29,18 +29,32 @@ impl Divided {
 
 /// Divides objects into slots.
 pub(super) fn divide(objects: &[Object], accesses: &[Access], slots: &mut Vec<Slot>) -> Divided {
-    let mut of_object: Vec<(u32, (i64, i64))> = Vec::with_capacity(accesses.len());
+    let mut of_object: Vec<(u32, (i64, i64))> = Vec::with_capacity(objects.len());
     let mut is_whole = BitSet::new(objects.len());
     let mut is_touched = BitSet::new(objects.len());
+    // Most objects are accessed in one way.
+    let mut last = vec![(0, 0); objects.len()];
     for access in accesses {
         is_touched.insert(access.object as usize);
         match access.range {
             // A callee that reads or writes anywhere touches whatever slots there are.
-            None if access.is_wide && matches!(access.effect, Effect::Read | Effect::Clobber) => {}
+            None if access.is_wide
+                && matches!(
+                    access.effect,
+                    Effect::Read
+                        | Effect::Clobber
+                        | Effect::ReadByCall
+                        | Effect::WriteByCall
+                        | Effect::Return
+                ) => {}
             None => {
                 is_whole.insert(access.object as usize);
             }
-            Some(range) if !access.is_wide => of_object.push((access.object, range)),
+            Some(range) if !access.is_wide => {
+                if std::mem::replace(&mut last[access.object as usize], range) != range {
+                    of_object.push((access.object, range));
+                }
+            }
             Some(_) => {}
         }
     }
@@ -114,7 +128,10 @@ fn gaps(slots: &[(u32, (i64, i64))], accesses: &[Access]) -> Vec<(u32, (i64, i64
 
 /// Whether the content of a slot may be another afterwards.
 pub(super) fn writes(effect: Effect) -> bool {
-    matches!(effect, Effect::Store | Effect::Fill | Effect::CopyTo | Effect::Clobber)
+    matches!(
+        effect,
+        Effect::Store | Effect::Fill | Effect::CopyTo | Effect::Clobber | Effect::WriteByCall
+    )
 }
 
 /// What an access is for the SSA form of a slot.

@@ -1,0 +1,101 @@
+//! Rows of an editable table: matched by their names with those of the code as it has become.
+
+use phalanx_graph::Node;
+use phalanx_ir::flow::node_of;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::{MemoryRows, RowKey, What, incoming, resolve};
+use crate::{
+    affect::Value,
+    divergence::{Definition, Incoming, repair::EditableTable},
+    lower::{Code, FullRules, Numbering, operands, rule_of},
+};
+
+/// Which values the rows of an editable table are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RowNumbers {
+    known: FxHashMap<RowKey, Value>,
+    free: Vec<Value>,
+}
+
+impl RowNumbers {
+    /// The numbers that [`MemoryRows::add_to`] gave.
+    pub(in crate::lower) fn new(rows: &MemoryRows, first: Value) -> Self {
+        let numbered = rows.rows.iter().enumerate();
+        let known = numbered.map(|(i, row)| (row.key, Value::new(first.index() + i))).collect();
+        Self { known, free: Vec::new() }
+    }
+
+    /// Brings the rows of a table, and what loads read, up to date.
+    pub(in crate::lower) fn update(
+        &mut self,
+        rows: &MemoryRows,
+        rules: &mut FullRules<'_>,
+        code: Code<'_>,
+        table: &mut EditableTable,
+    ) {
+        let numbering = Numbering::new(code.header);
+        let mut left = std::mem::take(&mut self.known);
+        let mut values: Vec<Option<Value>> = Vec::with_capacity(rows.rows.len());
+        for row in &rows.rows {
+            values.push(left.remove(&row.key));
+        }
+        let mut gone: Vec<Value> = left.into_values().collect();
+        gone.sort_unstable();
+        let entry = code.flow.entry().map_or_else(Node::default, node_of);
+        for value in gone {
+            table.set_value(value, entry, Definition::IMPURE, None, &[]);
+            self.free.push(value);
+        }
+        let mut end = table.len();
+        let values: Vec<Value> = values
+            .into_iter()
+            .map(|known| {
+                known.or_else(|| self.free.pop()).unwrap_or_else(|| {
+                    end += 1;
+                    Value::new(end - 1)
+                })
+            })
+            .collect();
+        table.grow(end, 0);
+        let value_of = |row: u32| values[row as usize];
+        for (number, row) in rows.rows.iter().enumerate() {
+            let value = values[number];
+            self.known.insert(row.key, value);
+            match &row.what {
+                What::Definition(definition, reads) => {
+                    let reads: SmallVec<[Value; 4]> =
+                        reads.iter().map(|read| resolve(*read, value_of)).collect();
+                    table.set_value(value, row.block, *definition, None, &reads);
+                }
+                What::Image(definition, reads, image) => {
+                    let reads: SmallVec<[Value; 4]> =
+                        reads.iter().map(|read| resolve(*read, value_of)).collect();
+                    table.set_value(value, row.block, *definition, Some(image), &reads);
+                }
+                What::Phi(entries) => {
+                    let entries: Vec<Incoming> = self::entries(rows, entries.clone(), value_of);
+                    table.set_phi(value, row.block, Definition::PURE, &entries);
+                }
+            }
+        }
+        for (load, reads) in &rows.loads {
+            let Some(block) = code.body.block_of(*load).map(node_of) else { continue };
+            let mut reads: SmallVec<[Value; 4]> =
+                reads.iter().map(|read| resolve(*read, value_of)).collect();
+            let rule = rule_of(code.body, rules, *load);
+            operands(code.body, numbering, *load, rule.reads, |operand| reads.push(operand));
+            let image = rule.image.as_ref();
+            table.set_value(numbering.inst(*load), block, rule.definition, image, &reads);
+        }
+    }
+}
+
+fn entries(
+    rows: &MemoryRows,
+    range: std::ops::Range<usize>,
+    value_of: impl Fn(u32) -> Value,
+) -> Vec<Incoming> {
+    rows.entries[range].iter().map(|entry| incoming(entry, &value_of)).collect()
+}

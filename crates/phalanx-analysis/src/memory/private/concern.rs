@@ -1,0 +1,189 @@
+//! Which changes of instructions leave private memory as it is.
+//!
+//! # What
+//!
+//! What [`PrivateMemory`] says follows from the allocas, from who lets the address of which escape, and from what is done with the others. So
+//! it stays as it is unless a changed instruction
+//!
+//! - is an alloca, or the address of a private object;
+//! - is the *witness* of an object that is not private: one instruction that lets its address escape, or one of the steps from the object to
+//!   there. While that stands, whatever else is done with the object is nothing to private memory;
+//! - has, or had, the address of a private object for an operand, and does not do with it what it did, or not where. A store of another
+//!   value does, and a load of another type of that size.
+//!
+//! Where functions that are called are followed, every instruction that has to do with an object counts.
+//!
+//! # How
+//!
+//! Three sets of instructions, and the accesses of each instruction, which are found again from its operands. An instruction is where it was
+//! among those that touch private memory if the next ones before and behind it are the same as before: of all instructions that were not changed the order
+//! is what it was. Instructions that touch nothing are stepped over, a bounded number of them.
+//!
+//! **Complexity.** O(operands of changed instructions), times the steps of an address.
+
+use phalanx_ir::{Body, InstId, Opcode, Type, TypeKind, Value, flow::node_of};
+
+use smallvec::SmallVec;
+
+use super::scan::{Access, Scan};
+use super::{Concerned, PrivateMemory, Reach, is_address};
+use crate::lower::{Code, Surroundings};
+
+/// Which objects are put into SSA form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// All.
+    #[default]
+    All,
+    /// Those from which something is loaded that can hold an address, or copied. In integers they matter if some are made pointers.
+    Addresses { has_integers: bool },
+}
+
+impl Wanted {
+    /// Whether a load of a type is of what is wanted.
+    pub(super) fn is_among(self, code: Code<'_>, ty: Type) -> bool {
+        match (self, code.context.type_kind(ty)) {
+            (Wanted::All, _) => true,
+            (Wanted::Addresses { has_integers }, TypeKind::Int(bits)) => {
+                has_integers && *bits >= 32
+            }
+            (_, TypeKind::Half | TypeKind::BFloat | TypeKind::Float | TypeKind::Double) => false,
+            (_, TypeKind::Vector { elem, .. }) => {
+                matches!(code.context.type_kind(*elem), TypeKind::Ptr(_))
+            }
+            _ => true,
+        }
+    }
+}
+
+/// What the answer hangs on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Concern {
+    /// Private objects, and addresses that are made from them.
+    pub(super) addresses: Concerned,
+    /// Other instructions that have one for an operand.
+    pub(super) users: Concerned,
+    /// Objects that are not private, and why.
+    pub(super) witnesses: Concerned,
+    /// What is done with private objects, in the order of [`PrivateMemory::touches`].
+    pub(super) accesses: Vec<Access>,
+    /// By the number of an object in these.
+    pub(super) allocas: Vec<InstId>,
+    /// Objects that are not put into SSA form, because nothing that is wanted is read from them.
+    pub(super) unwanted: Concerned,
+    /// How all of it was found; none if nothing is known here.
+    reach: Option<Reach>,
+}
+
+impl Concern {
+    pub(super) fn new(reach: Reach) -> Self {
+        Concern { reach: Some(reach), ..Concern::default() }
+    }
+
+    pub(super) fn is_known(&self) -> bool {
+        self.reach.is_some()
+    }
+}
+
+/// How many instructions that touch nothing are stepped over.
+const NEIGHBOURS: usize = 256;
+
+impl PrivateMemory {
+    /// Whether anything here may be otherwise after these instructions were inserted, removed, moved or changed, but for where pointers
+    /// come from. The graph is the same.
+    #[must_use]
+    pub fn concerns_objects(
+        &self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        changed: &[InstId],
+    ) -> bool {
+        let concern = &self.concern;
+        let followed = changed.iter().filter(|&&inst| self.concerns_at_all(code, inst));
+        let mut followed = followed.copied();
+        let Some(reach) = concern.reach else { return followed.next().is_some() };
+        followed.any(|inst| {
+            let has_address = self.addresses_of(code.body, inst).next().is_some();
+            code.body.inst(inst).opcode == Opcode::Alloca
+                || concern.witnesses.contains(inst)
+                || concern.addresses.contains(inst)
+                || (has_address || concern.users.contains(inst))
+                    && !self.is_as_before(code, around, reach, inst)
+        })
+    }
+
+    /// The operands of an instruction that are addresses of private objects, with their positions.
+    fn addresses_of<'b>(
+        &'b self,
+        body: &'b Body,
+        inst: InstId,
+    ) -> impl Iterator<Item = (usize, InstId)> + 'b {
+        let operands = body.operands(inst).iter().enumerate();
+        let insts = operands.filter_map(|(at, operand)| Some((at, operand.as_inst()?)));
+        insts.filter(|(_, operand)| {
+            self.concern.addresses.contains(*operand) && is_address(body, *operand)
+        })
+    }
+
+    /// Whether an instruction does with private objects what it did, at the same place among those that do anything.
+    fn is_as_before(
+        &self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        reach: Reach,
+        inst: InstId,
+    ) -> bool {
+        let Some(block) = code.body.block_of(inst) else { return false };
+        let mut again = Scan::of_one(code, around, reach);
+        for (position, operand) in self.addresses_of(code.body, inst) {
+            if !again.look_at(inst, node_of(block), position, Value::inst(operand)) {
+                return false;
+            }
+        }
+        let before = self.accesses_of(inst);
+        let is_wanted = |access: &&Access| {
+            access.gives_address || !self.concern.unwanted.contains(again.alloca(access))
+        };
+        let now: SmallVec<[&Access; 4]> = again.accesses().iter().filter(is_wanted).collect();
+        let is_equal = |(a, b): (&Access, &&Access)| {
+            let is_same = again.alloca(b) == self.concern.allocas[a.object as usize];
+            is_same && *a == Access { object: a.object, ..**b }
+        };
+        before.len() == now.len()
+            && before.iter().zip(&now).all(is_equal)
+            && (self.of(inst).is_empty() || self.is_in_place(code.body, inst).unwrap_or(false))
+    }
+
+    /// What an instruction did.
+    fn accesses_of(&self, inst: InstId) -> &[Access] {
+        let Some(first) = self.of(inst).first() else { return &[] };
+        let rest = &self.concern.accesses[first.access as usize..];
+        let count = rest.iter().take_while(|access| access.inst == inst).count();
+        &rest[..count]
+    }
+
+    /// Whether the instructions that touch private memory before and behind one are those that they were.
+    fn is_in_place(&self, body: &Body, inst: InstId) -> Option<bool> {
+        let touches = self.of(inst);
+        let (first, last) = (touches.first()?.event, touches.last()?.event);
+        let events = self.events.of(node_of(body.block_of(inst)?));
+        if !events.contains(&first) {
+            return Some(false);
+        }
+        let at = |event: Option<u32>| event.map(|event| self.touch_of(event).inst);
+        let was_before = at(first.checked_sub(1).filter(|event| events.contains(event)));
+        let was_behind = at(Some(last + 1).filter(|event| events.contains(event)));
+        let touching = |mut at: Option<InstId>, step: &dyn Fn(InstId) -> Option<InstId>| {
+            for _ in 0..NEIGHBOURS {
+                match at {
+                    Some(inst) if self.of(inst).is_empty() => at = step(inst),
+                    found => return Some(found),
+                }
+            }
+            None
+        };
+        let is_before = touching(body.prev(inst), &|inst| body.prev(inst))?;
+        let is_behind = touching(body.next(inst), &|inst| body.next(inst))?;
+        Some(is_before == was_before && is_behind == was_behind)
+    }
+}

@@ -1,0 +1,79 @@
+//! What is done to slots in functions that are called.
+
+use phalanx_ir::InstId;
+
+use super::scan::Access;
+use super::slots::Divided;
+use super::{Effect, Slot};
+use crate::memory::ssa::EventKind;
+
+/// An address of a private object that is an argument of a call whose [summary](crate::summary) says what becomes of the object. No other
+/// argument of the call is an address of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// The call.
+    pub call: InstId,
+    /// Which argument.
+    pub position: u32,
+    /// The object.
+    pub object: InstId,
+    /// Where in the object it points to, if that is a constant.
+    pub offset: Option<i64>,
+}
+
+impl Passed {
+    /// The bytes of the object that a part is of what the argument points to.
+    #[must_use]
+    pub fn shift(&self, range: Option<(i64, i64)>) -> Option<(i64, i64)> {
+        let ((at, end), offset) = (range?, self.offset?);
+        Some((at.checked_add(offset)?, end.checked_add(offset)?))
+    }
+}
+
+/// What the calls among the accesses of one instruction do to each slot: reads first, each slot once. A slot is
+/// defined for certain where parts that are surely written cover it together.
+pub(super) fn calls_of(
+    accesses: &[Access],
+    slots: &[Slot],
+    divided: &Divided,
+) -> Vec<(u32, Effect, EventKind)> {
+    let mut found = Vec::new();
+    if !accesses.iter().any(|access| access.effect.is_by_call()) {
+        return found;
+    }
+    let touched = |effect: Effect| {
+        let of = accesses.iter().filter(|access| access.effect == effect);
+        let mut all: Vec<(u32, u32)> = of
+            .flat_map(|access| divided.touched(slots, access).map(|slot| (slot, access.object)))
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    for (slot, _) in touched(Effect::ReadByCall) {
+        found.push((slot, Effect::ReadByCall, EventKind::Use));
+    }
+    for (slot, object) in touched(Effect::WriteByCall) {
+        let certain = accesses.iter().filter(|access| {
+            access.effect == Effect::WriteByCall && access.is_full && access.object == object
+        });
+        let kind = match is_covered(slots[slot as usize].range, certain) {
+            true => EventKind::MustDef,
+            false => EventKind::MayDef,
+        };
+        found.push((slot, Effect::WriteByCall, kind));
+    }
+    found
+}
+
+fn is_covered<'a>(slot: Option<(i64, i64)>, certain: impl Iterator<Item = &'a Access>) -> bool {
+    let Some((mut at, end)) = slot else { return false };
+    let mut ranges: Vec<(i64, i64)> = certain.filter_map(|access| access.range).collect();
+    ranges.sort_unstable();
+    for (first, last) in ranges {
+        if first <= at {
+            at = at.max(last);
+        }
+    }
+    at >= end
+}

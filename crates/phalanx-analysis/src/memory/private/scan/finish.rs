@@ -1,0 +1,182 @@
+//! What was seen becomes slots and their SSA form.
+
+use phalanx_graph::{Cfg, DomTree, Node};
+use phalanx_ir::InstId;
+
+use super::{Address, Scan};
+use crate::memory::private::concern::{Concern, Wanted};
+use crate::memory::private::passed::{Passed, calls_of};
+use crate::memory::private::slots::{divide, event_kind, writes};
+use crate::memory::private::{Effect, PrivateMemory, Slot, Touch, is_address, number};
+use crate::memory::{
+    origins::Origins,
+    ssa::{Event, Events, Pruning, Ssa},
+};
+
+impl Scan<'_> {
+    /// Slots and their SSA form, when all blocks were visited.
+    pub(in crate::memory::private) fn finish(mut self, cfg: &Cfg, dom: &DomTree) -> PrivateMemory {
+        self.escape_over_phis();
+        let mut concern = self.concern();
+        let objects = std::mem::take(&mut self.objects);
+        let mut accesses = std::mem::take(&mut self.accesses);
+        let mut is_wanted = vec![self.reach.wanted == Wanted::All; objects.len()];
+        for access in accesses.iter().filter(|access| access.gives_address) {
+            is_wanted[access.object as usize] = true;
+        }
+        accesses.retain(|access| {
+            let object = access.object as usize;
+            is_wanted[object] && objects[object].is_private
+        });
+        for (object, _) in objects.iter().zip(is_wanted).filter(|(_, is_wanted)| !is_wanted) {
+            concern.unwanted.insert(object.alloca);
+        }
+        if self.reach.has_pointees {
+            // What is not accessed is returned with as it was.
+            let mut is_accessed = vec![false; objects.len()];
+            for access in accesses.iter().filter(|access| access.effect != Effect::Return) {
+                is_accessed[access.object as usize] = true;
+            }
+            accesses.retain(|access| is_accessed[access.object as usize]);
+        }
+        let mut slots: Vec<Slot> = Vec::new();
+        let divided = divide(&objects, &accesses, &mut slots);
+        let mut touches: Vec<Touch> = Vec::with_capacity(accesses.len());
+        let mut by_block: Vec<(Node, Event)> = Vec::with_capacity(accesses.len());
+        let mut counted = 0;
+        // Accesses are in program order; a copy inside the frame reads before it writes.
+        for group in accesses.chunk_by(|a, b| a.inst == b.inst) {
+            let reads = group.iter().filter(|access| !writes(access.effect));
+            let writes = group.iter().filter(|access| writes(access.effect));
+            let calls = calls_of(group, &slots, &divided);
+            let first_access = counted;
+            counted += group.len() as u32;
+            for access in reads.chain(writes).filter(|access| !access.effect.is_by_call()) {
+                for slot in divided.touched(&slots, access) {
+                    let kind = event_kind(access, &slots[slot as usize]);
+                    touches.push(Touch {
+                        inst: access.inst,
+                        slot,
+                        effect: access.effect,
+                        event: 0,
+                        is_at_variable_offset: !access.is_fixed,
+                        at: access.range.map(|(at, _)| at),
+                        access: first_access,
+                    });
+                    by_block.push((access.block, Event { variable: slot, kind }));
+                }
+            }
+            for (slot, effect, kind) in calls {
+                touches.push(Touch {
+                    inst: group[0].inst,
+                    slot,
+                    effect,
+                    event: 0,
+                    is_at_variable_offset: false,
+                    at: None,
+                    access: first_access,
+                });
+                by_block.push((group[0].block, Event { variable: slot, kind }));
+            }
+        }
+        let (events, place) = Events::new(cfg.node_count(), &by_block);
+        let mut touch_of = vec![0; touches.len()];
+        let mut first = Vec::new();
+        if !touches.is_empty() {
+            first = vec![0u32; self.address.len()];
+        }
+        for (i, touch) in touches.iter_mut().enumerate() {
+            touch.event = place[i];
+            touch_of[place[i] as usize] = i as u32;
+            let entry = &mut first[touch.inst.into_raw().into_u32() as usize];
+            if *entry == 0 {
+                *entry = i as u32 + 1;
+            }
+        }
+        let ssa = Ssa::new(cfg, dom, &events, slots.len() as u32, Pruning::Live);
+        if concern.is_known() {
+            concern.accesses = accesses;
+        }
+        let concerned = self.concerned;
+        let origins = Origins::default();
+        let mut passed: Vec<Passed> = self
+            .passed
+            .iter()
+            .filter(|(object, _)| objects[*object as usize].is_private)
+            .map(|(_, passed)| *passed)
+            .collect();
+        passed.sort_by_key(|passed| (number(passed.call), passed.position));
+        let is_private = |(_, held): &&(InstId, Address)| objects[held.object as usize].is_private;
+        let held = self.held.iter().filter(is_private);
+        let mut held: Vec<(InstId, bool)> =
+            held.map(|(load, held)| (*load, held.offset.is_some())).collect();
+        held.sort_unstable_by_key(|(load, _)| number(*load));
+        let private = objects.iter().filter(|object| object.is_private);
+        let mut objects: Vec<InstId> = private.map(|object| object.alloca).collect();
+        objects.sort_unstable_by_key(|object| number(*object));
+        PrivateMemory {
+            objects,
+            slots,
+            touches,
+            first,
+            touch_of,
+            events,
+            ssa,
+            concerned,
+            concern,
+            origins,
+            passed,
+            held,
+        }
+    }
+
+    /// Instructions that the answer hangs on; without the accesses.
+    fn concern(&self) -> Concern {
+        // What is done in functions that are called follows from more than this.
+        if self.reach.follows_calls || self.reach.has_pointees {
+            return Concern::default();
+        }
+        let mut concern = Concern::new(self.reach);
+        let body = self.code.body;
+        concern.allocas = self.objects.iter().map(|object| object.alloca).collect();
+        let is_private = |object: u32| self.objects[object as usize].is_private;
+        for &(user, _) in self.users.iter().filter(|(_, object)| is_private(*object)) {
+            match self.address_of(user.into()).is_some() {
+                true => concern.addresses.insert(user),
+                false => concern.users.insert(user),
+            }
+        }
+        for object in &self.objects {
+            match object.witness {
+                None => concern.addresses.insert(object.alloca),
+                Some((by, operand)) => {
+                    concern.witnesses.insert(by);
+                    // From the address that escapes up to the object: each address is made from one other.
+                    let mut at = operand.as_inst();
+                    while let Some(step) = at {
+                        concern.witnesses.insert(step);
+                        let is_step = is_address(body, step) && step != object.alloca;
+                        at = is_step.then(|| body.operands(step)[0].as_inst()).flatten();
+                    }
+                }
+            }
+        }
+        concern
+    }
+
+    /// Gives up objects whose address a phi takes over an edge that was not visited when the phi was.
+    pub(super) fn escape_over_phis(&mut self) {
+        let body = self.code.body;
+        for &block in self.code.flow.order() {
+            for phi in body.phis(block) {
+                for &value in body.phi_values(phi) {
+                    if let Some(address) = self.address_of(value) {
+                        self.concerned.insert(phi);
+                        self.current = Some((phi, value));
+                        self.escape(address);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! True uniformity: values that are equal over the inactive lanes of a wave as well.
+//!
+//! # What
+//!
+//! A uniform value is equal for the threads that compute it together. Whoever moves a computation to a place where other threads are
+//! active asks for more: would those get the same?
+//!
+//! # Definition
+//!
+//! A value is *truly uniform* when there is one value of it for each wave of a launch: whichever of the wave's threads computes it, whenever and
+//! however often, gets that value; and so would any other thread from operands that it holds. It is the largest set such that each member is
+//!
+//! 1. an argument of a kernel that is a launch constant; or
+//! 2. computed in a kernel, outside of all cycles, in a block that all threads of a wave execute or none, and uniform in the wave: a load
+//!    in the entry block; or
+//! 3. a pure function of members, or of nothing, whose own sources are known and do not vary in a wave: the workgroup's index, a sum of
+//!    members; or a phi that selects nothing, of a member. Not a load from private memory: other threads have other memory there.
+//!
+//! In a function that is not a kernel the threads that were active at the call are all that there are, so only 3 applies there, and to things that
+//! are no arguments.
+//!
+//! Largest or least makes no difference but for phis that select themselves.
+//!
+//! # Algorithm
+//!
+//! Whoever asks has one value in mind, so nothing is found for the others: from the value back through what it is a function of, until
+//! all of that rests on 1 and 2, or something is none. O(instructions behind the value up to those), after divergence and control
+//! divergence, which are kept up to date.
+
+#[cfg(any(test, feature = "testing"))]
+pub mod twin;
+
+use phalanx_ir::{InstId, Value as Operand, flow::node_of};
+use phalanx_target::SourceSet;
+use rustc_hash::FxHashSet;
+
+use crate::affect::Value;
+use crate::divergence::{Divergence, Flow};
+use crate::lower::{Code, Definition, Numbering, Single, Surroundings};
+
+/// Sources that any thread can name by itself; the others are unknown but equal among those who are there.
+const NAMED: SourceSet = SourceSet::BLOCK_XYZ
+    .union(SourceSet::CLUSTER)
+    .union(SourceSet::THREAD_XYZ)
+    .union(SourceSet::LANE)
+    .union(SourceSet::WAVE);
+
+/// What is known, and of what kind of function.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// Its control flow.
+    pub flow: Flow<'a>,
+    /// What values and terminators depend on.
+    pub divergence: &'a Divergence,
+    /// What the execution of each block depends on, by number.
+    pub control: &'a [SourceSet],
+    /// What varies in a wave.
+    pub varying: SourceSet,
+    /// Whether all threads of a wave enter the function together.
+    pub is_kernel: bool,
+}
+
+/// Whether a value is equal over all lanes of a wave, active or not. A constant is.
+#[must_use]
+pub fn is_truly_uniform(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    known: Known<'_>,
+    value: Operand,
+) -> bool {
+    let numbering = Numbering::new(code.header);
+    let Some(value) = numbering.operand(value) else { return true };
+    let single = Single::new(code, around);
+    let mut search = Search { code, numbering, known, single };
+    let mut seen: FxHashSet<Value> = FxHashSet::default();
+    let mut work = vec![value];
+    while let Some(value) = work.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        let inst = match numbering.definition(value) {
+            Definition::Argument(position) => {
+                let is_constant = search.single.argument(position).is_empty();
+                if known.is_kernel && is_constant {
+                    continue;
+                }
+                return false;
+            }
+            Definition::Inst(inst) => inst,
+        };
+        match search.of(inst) {
+            Membership::Always => {}
+            Membership::AsOperands => search.single.reads(inst, |operand| work.push(operand)),
+            Membership::Never => return false,
+        }
+    }
+    true
+}
+
+/// Whether something is a member.
+enum Membership {
+    Always,
+    /// If all that it reads is.
+    AsOperands,
+    Never,
+}
+
+struct Search<'a> {
+    code: Code<'a>,
+    numbering: Numbering,
+    known: Known<'a>,
+    single: Single<'a>,
+}
+
+impl Search<'_> {
+    fn of(&mut self, inst: InstId) -> Membership {
+        if self.is_computed_once(inst) {
+            return Membership::Always;
+        }
+        let own = self.single.contribution(inst);
+        let is_known = NAMED.contains(own.seed) && !own.seed.intersects(self.known.varying);
+        // What is loaded has unknown sources of its own, but from constant memory.
+        if !own.is_pure || !is_known {
+            return Membership::Never;
+        }
+        match own.is_fixed {
+            true => Membership::Always,
+            false => Membership::AsOperands,
+        }
+    }
+
+    /// Whether a wave computes it once, if at all, and gets one value.
+    fn is_computed_once(&self, inst: InstId) -> bool {
+        let Known { flow, divergence, control, varying, is_kernel } = self.known;
+        let Some(block) = self.code.body.block_of(inst).map(node_of) else { return false };
+        is_kernel
+            && flow.dom.is_reachable(block)
+            && flow.cycles.innermost(block).is_none()
+            && !control[block.index()].intersects(varying)
+            && !divergence.value(self.numbering.inst(inst)).intersects(varying)
+    }
+}

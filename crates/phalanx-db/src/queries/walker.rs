@@ -1,0 +1,142 @@
+//! The walker of MemorySSA: which definition of memory a load may read from.
+//!
+//! [`ClassicMemorySsa::clobber`](phalanx_analysis::memory::ClassicMemorySsa::clobber) goes up over definitions that do not write what is asked
+//! about. Which do is known from private memory, for loads of slots that nobody else reaches; else from the [alias query](with_aliases) and
+//! from types. A walk may go round a cycle, so a definition may have been executed in another iteration than the load: addresses are
+//! compared only where both are made from something that is the same throughout a run of the function.
+//!
+//! Fences and ordered accesses define all memory that others reach, since what others wrote may be seen behind them.
+//! Not a query: O(definitions that are passed) for each question.
+
+use phalanx_analysis::{
+    loads::clobbers::LIMIT,
+    memory::{
+        Alias, AliasQuery, Location,
+        classic::Clobber,
+        effects::call_effects,
+        private::{Effect, PrivateMemory},
+    },
+};
+use phalanx_graph::Cycles;
+use phalanx_ir::{
+    Body, InstId, Opcode, ValueKind,
+    attributes::MemoryLocation,
+    flow::node_of,
+    inst::{InstFlags, Ordering},
+};
+
+use super::facts::with_code;
+use super::{callees, classic_memory_ssa, cycles, may_alias_by_type, private_memory, with_aliases};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// The nearest definition of memory before a load that may have written what it reads. None for what is no load that touches memory.
+///
+/// *Reads* [`classic_memory_ssa`], [`private_memory`], `cycles`, what [`with_aliases`] does, `extras`.
+pub fn nearest_clobber(db: &dyn Db, function: FunctionInput, load: InstId) -> Option<Clobber> {
+    let body = function.body(db);
+    if body.inst(load).opcode != Opcode::Load {
+        return None;
+    }
+    let classic = classic_memory_ssa(db, function).as_ref()?;
+    let private = private_memory(db, function).as_ref()?;
+    let cycles = cycles(db, function).as_deref()?;
+    with_aliases(db, function, |query| {
+        let read = query.location(load)?;
+        classic.clobber(load, LIMIT, |definition| {
+            if private.is_load(load) {
+                return writes_slot_of(private, definition, load);
+            }
+            // Private memory that nobody else reaches, and the load is of other memory.
+            if private.of(load).is_empty()
+                && body.inst(definition).opcode == Opcode::Store
+                && !private.of(definition).is_empty()
+            {
+                return false;
+            }
+            may_write(db, function, (query, cycles), definition, (load, read))
+        })
+    })?
+}
+
+/// Whether a definition writes a private slot that a load reads.
+fn writes_slot_of(private: &PrivateMemory, definition: InstId, load: InstId) -> bool {
+    let is_read = |slot| private.of(load).iter().any(|touch| touch.slot == slot);
+    private.of(definition).iter().any(|touch| {
+        !matches!(touch.effect, Effect::Load | Effect::Read | Effect::CopyFrom)
+            && is_read(touch.slot)
+    })
+}
+
+fn may_write(
+    db: &dyn Db,
+    function: FunctionInput,
+    (query, cycles): (&mut AliasQuery<'_>, &Cycles),
+    definition: InstId,
+    (load, read): (InstId, Location),
+) -> bool {
+    let body = function.body(db);
+    let data = body.inst(definition);
+    match data.opcode {
+        Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg => {
+            let is_ordered = !matches!(
+                data.mem().ordering(),
+                Ordering::NotAtomic | Ordering::Unordered | Ordering::Monotonic
+            );
+            let both_volatile = data.flags.contains(InstFlags::VOLATILE)
+                && body.inst(load).flags.contains(InstFlags::VOLATILE);
+            if is_ordered || both_volatile {
+                return true;
+            }
+            let Some(written) = query.location(definition) else { return true };
+            may_alias(body, (query, cycles), read, written)
+                && may_alias_by_type(db, function, load, definition)
+        }
+        opcode if opcode.is_call() => {
+            let effects = with_code(db, function, callees(db, function), |code, around| {
+                call_effects(code, around, definition)
+            });
+            let Some(effects) = effects else { return true };
+            let mut written = MemoryLocation::ALL
+                .iter()
+                .filter(|&&location| location != MemoryLocation::InaccessibleMem)
+                .filter(|&&location| effects.access(location).writes());
+            match (written.next(), written.next()) {
+                (None, _) => false,
+                (Some(MemoryLocation::ArgMem), None) => {
+                    body.call_args(definition).iter().any(|&address| {
+                        let written = Location { address, size: None };
+                        may_alias(body, (query, cycles), read, written)
+                    })
+                }
+                _ => true,
+            }
+        }
+        // A fence, or a load that is ordered: it says which writes of others are seen.
+        _ => true,
+    }
+}
+
+/// Whether two accesses may touch one byte, in whatever iterations.
+fn may_alias(
+    body: &Body,
+    (query, cycles): (&mut AliasQuery<'_>, &Cycles),
+    read: Location,
+    written: Location,
+) -> bool {
+    let bases = [query.address(read.address).base, query.address(written.address).base];
+    let is_known = bases.into_iter().all(|base| is_fixed(body, cycles, base.kind()));
+    !is_known || query.alias(read, written) != Alias::No
+}
+
+/// Whether a value is the same throughout a run of a function.
+fn is_fixed(body: &Body, cycles: &Cycles, value: ValueKind) -> bool {
+    match value {
+        ValueKind::Inst(inst) => {
+            let block = body.block_of(inst).map(node_of);
+            block.is_some_and(|block| cycles.innermost(block).is_none())
+        }
+        _ => true,
+    }
+}

@@ -1,0 +1,169 @@
+//! What is known of one function, in terms of its IR.
+
+use phalanx_analysis::{
+    affect::UserKind, divergence::Divergence, lower::Numbering, stable::Assumptions,
+    variance::Variance,
+};
+use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_graph::CycleId;
+use phalanx_ir::{BlockId, InstId, Value, flow};
+use phalanx_target::{Scope, SourceSet, varying};
+
+/// Divergence of one function, in terms of its IR.
+///
+/// A *mask* is the set of sources something depends on; it is divergent at a scope when the mask holds a source that varies
+/// within it. All questions are O(1) but where stated.
+#[derive(Copy, Clone, Debug)]
+pub struct DivergenceView<'s> {
+    facts: &'s Divergence,
+    numbering: Numbering,
+    db: &'s Database,
+    function: FunctionInput,
+    /// What is assumed, if it is looked beyond waves.
+    assumed: Option<Assumptions>,
+    varying: [SourceSet; Scope::ALL.len()],
+}
+
+impl<'s> DivergenceView<'s> {
+    pub(crate) fn new(
+        db: &'s Database,
+        function: FunctionInput,
+        facts: &'s Divergence,
+        assumed: Option<Assumptions>,
+    ) -> Self {
+        let launch = queries::launch_facts(db, function);
+        DivergenceView {
+            facts,
+            numbering: Numbering::new(function.header(db)),
+            db,
+            function,
+            assumed,
+            varying: Scope::ALL.map(|scope| varying(scope, launch)),
+        }
+    }
+
+    /// The sources that vary within a scope, for launches of this function.
+    pub fn varying(&self, scope: Scope) -> SourceSet {
+        let at = Scope::ALL.iter().position(|&s| s == scope).unwrap_or(Scope::ALL.len() - 1);
+        self.varying[at]
+    }
+
+    /// Mask of a value where it is computed; empty for constants.
+    pub fn mask(&self, value: Value) -> SourceSet {
+        self.numbering.operand(value).map_or(SourceSet::EMPTY, |value| self.facts.value(value))
+    }
+
+    /// Whether a value is divergent where it is computed.
+    pub fn is_divergent(&self, value: Value, scope: Scope) -> bool {
+        self.mask(value).intersects(self.varying(scope))
+    }
+
+    /// Whether a value is uniform where it is computed.
+    pub fn is_uniform(&self, value: Value, scope: Scope) -> bool {
+        !self.is_divergent(value, scope)
+    }
+
+    /// Mask of a value where an instruction that is no terminator reads it: temporal divergence included. O(log uses).
+    pub fn mask_at(&self, value: Value, user: InstId) -> SourceSet {
+        self.numbering.operand(value).map_or(SourceSet::EMPTY, |value| {
+            self.facts.at_use(value, phalanx_analysis::User::value(self.numbering.inst(user)))
+        })
+    }
+
+    /// Mask of the direction that the terminator of a block takes.
+    pub fn branch_mask(&self, block: BlockId) -> SourceSet {
+        self.facts.terminator(flow::node_of(block))
+    }
+
+    /// Whether threads that end a block together can go on to different blocks.
+    pub fn is_divergent_branch(&self, block: BlockId, scope: Scope) -> bool {
+        self.branch_mask(block).intersects(self.varying(scope))
+    }
+
+    /// Mask of whether a block is executed: of the branches that it is control dependent on, directly or not. Near-linear in
+    /// the blocks the first time after branches have changed.
+    pub fn control_mask(&self, block: BlockId) -> SourceSet {
+        let control = match self.assumed {
+            None => queries::control_divergence(self.db, self.function).as_deref(),
+            Some(assumptions) => {
+                queries::assumed_control_divergence(self.db, self.function, assumptions).as_deref()
+            }
+        };
+        control.map_or(SourceSet::EMPTY, |control| control[flow::node_of(block).index()])
+    }
+
+    /// Whether some threads of a group may execute a block and others not.
+    pub fn is_divergent_control(&self, block: BlockId, scope: Scope) -> bool {
+        self.control_mask(block).intersects(self.varying(scope))
+    }
+
+    /// Cycles that threads can leave in different iterations, with the reasons.
+    pub fn divergent_exits(&self) -> &'s [(CycleId, SourceSet)] {
+        self.facts.cycles_with_divergent_exit()
+    }
+
+    /// Irreducible cycles in which nothing is known about convergence, with the reasons.
+    pub fn assumed_divergent(&self) -> &'s [(CycleId, SourceSet)] {
+        self.facts.assumed_divergent_cycles()
+    }
+
+    /// Uses that are divergent because threads left a cycle in different iterations, among instructions that are no
+    /// terminators: the value, its user, the sources.
+    pub fn temporal_uses(&self) -> impl Iterator<Item = (Value, InstId, SourceSet)> + 's {
+        let numbering = self.numbering;
+        let value = move |value| match numbering.definition(value) {
+            phalanx_analysis::lower::Definition::Argument(position) => Value::arg(position),
+            phalanx_analysis::lower::Definition::Inst(inst) => Value::inst(inst),
+        };
+        self.facts.temporal_uses().iter().filter_map(move |entry| match entry.user.kind() {
+            UserKind::Value(user) => {
+                value(user).as_inst().map(|user| (value(entry.value), user, entry.sources))
+            }
+            UserKind::Terminator(_) => None,
+        })
+    }
+
+    /// The facts in the dense form of the analysis.
+    pub fn facts(&self) -> &'s Divergence {
+        self.facts
+    }
+}
+
+/// The variance of one function within a workgroup, in terms of its IR: subsets of {x, y, z}; see [`phalanx_analysis::variance`].
+///
+/// All questions are O(1) but where stated.
+#[derive(Copy, Clone, Debug)]
+pub struct VarianceView<'s> {
+    facts: Variance<'s>,
+    numbering: Numbering,
+    db: &'s Database,
+    function: FunctionInput,
+}
+
+impl<'s> VarianceView<'s> {
+    pub(crate) fn new(db: &'s Database, function: FunctionInput) -> Option<Self> {
+        let facts = queries::variance(db, function)?;
+        Some(VarianceView { facts, numbering: Numbering::new(function.header(db)), db, function })
+    }
+
+    /// Along which dimensions a value differs between threads that compute it together; none for a constant.
+    pub fn value(&self, value: Value) -> SourceSet {
+        self.numbering.operand(value).map_or(SourceSet::EMPTY, |value| self.facts.value(value))
+    }
+
+    /// Along which dimensions threads differ in what an instruction that is no terminator does: what it reads, and whether it is
+    /// executed. O(operands).
+    pub fn statement(&self, statement: InstId) -> SourceSet {
+        queries::statement_variance(self.db, self.function, statement)
+    }
+
+    /// Along which dimensions threads differ in where they go at the end of a block.
+    pub fn terminator(&self, block: BlockId) -> SourceSet {
+        self.facts.terminator(flow::node_of(block))
+    }
+
+    /// Along which dimensions threads differ in whether they execute a block.
+    pub fn block(&self, block: BlockId) -> SourceSet {
+        self.facts.block(flow::node_of(block))
+    }
+}
