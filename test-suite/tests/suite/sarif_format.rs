@@ -10,7 +10,8 @@ use serde_json::Value;
 static SCHEMA: LazyLock<Validator> = LazyLock::new(|| {
     let mut command = MetadataCommand::new();
     command.manifest_path(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
-    let options = ["--offline", "--locked"].map(str::to_owned);
+    // A fresh machine has fetched the packages of its own platform only.
+    let options = ["--offline", "--locked", "--filter-platform", "host-tuple"].map(str::to_owned);
     let metadata = command.other_options(options).exec().expect("cargo says what is built");
     let mut packages = metadata.packages.iter();
     let package = packages.find(|package| *package.name == "serde-sarif").expect("a dependency");
