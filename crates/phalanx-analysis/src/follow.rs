@@ -292,8 +292,8 @@ impl Follower {
         match Retained::new(flow, table) {
             Ok(retained) => {
                 let neighbours = match shapes {
-                    Some(shapes) => Neighbours::with_shapes(code.body, shapes),
-                    None => Neighbours::new(code.body),
+                    Some(shapes) => Neighbours::with_shapes(shapes),
+                    None => Neighbours::of_llvm(),
                 };
                 let answer = retained.answer().clone();
                 self.state =

@@ -12,7 +12,9 @@ use phalanx_target::LaunchStatement;
 use rustc_hash::FxHashSet;
 use salsa::{Durability, Setter};
 
-use crate::{Database, FunctionInput, Mentions, ModuleInput, inputs::FunctionEntry, queries};
+use crate::{
+    Database, FunctionInput, Mentions, ModuleInput, held::Held, inputs::FunctionEntry, queries,
+};
 
 /// Why a module cannot be changed so. Nothing was changed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -202,10 +204,10 @@ impl Database {
         for &function in functions {
             queries::drop_kept(self, function);
             self.set_mentions(function, Mentions::default());
-            function.set_flow(self).to(Default::default());
-            function.set_body(self).to(Default::default());
+            function.set_held_flow(self).to(Held::new(Default::default()));
+            function.set_held_body(self).to(Held::new(Default::default()));
             self.set_size(function);
-            function.set_extras(self).to(Default::default());
+            function.set_held_extras(self).to(Held::new(Default::default()));
             function.set_use_list_orders(self).to(Vec::new());
         }
         self.free().extend_from_slice(functions);
@@ -227,10 +229,10 @@ impl Database {
                 self.set_mentions(input, Mentions::of(module.context(self), &body));
                 input.set_module(self).with_durability(high).to(module);
                 input.set_header(self).with_durability(high).to(header);
-                input.set_flow(self).with_durability(high).to(flow);
-                input.set_body(self).with_durability(high).to(body);
+                input.set_held_flow(self).with_durability(high).to(Held::new(flow));
+                input.set_held_body(self).with_durability(high).to(Held::new(body));
                 self.set_size(input);
-                input.set_extras(self).with_durability(high).to(extras);
+                input.set_held_extras(self).with_durability(high).to(Held::new(extras));
                 input.set_use_list_orders(self).with_durability(high).to(use_list_orders);
                 input.set_launch(self).with_durability(high).to(LaunchStatement::default());
                 input

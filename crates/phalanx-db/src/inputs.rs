@@ -20,7 +20,7 @@ use phalanx_target::LaunchStatement;
 
 use salsa::{Durability, Setter};
 
-use crate::{Database, Mentions, queries::Slots};
+use crate::{Database, Mentions, held::Held, queries::Slots};
 
 /// A module: its functions, and a shell with everything else.
 #[salsa::input(debug)]
@@ -74,15 +74,15 @@ pub struct FunctionInput {
     /// Type, convention, attributes ...
     #[returns(ref)]
     pub header: FunctionHeader,
-    /// Blocks and successors.
+    /// Blocks and successors: [`FunctionInput::flow`].
     #[returns(ref)]
-    pub flow: Flow,
-    /// Instructions.
+    pub(crate) held_flow: Held<Flow>,
+    /// Instructions: [`FunctionInput::body`].
     #[returns(ref)]
-    pub body: Body,
-    /// Names, metadata, debug records. No analysis reads it.
+    pub(crate) held_body: Held<Body>,
+    /// Names, metadata, debug records: [`FunctionInput::extras`].
     #[returns(ref)]
-    pub extras: Extras,
+    pub(crate) held_extras: Held<Extras>,
     /// Use-list orders, carried.
     #[returns(ref)]
     pub use_list_orders: Vec<UseListOrder>,
@@ -116,7 +116,34 @@ impl Database {
     }
 }
 
+macro_rules! part {
+    ($(#[doc = $doc:literal])* $part:ident, $held:ident, $ty:ty) => {
+        $(#[doc = $doc])*
+        ///
+        /// # Panics
+        /// While a transaction is changing it, which nobody can see from outside.
+        pub fn $part<Db: ?Sized + salsa::Database>(self, db: &Db) -> &$ty {
+            self.$held(db).get()
+        }
+    };
+}
+
 impl FunctionInput {
+    part! {
+        /// Blocks and successors.
+        flow, held_flow, Flow
+    }
+
+    part! {
+        /// Instructions.
+        body, held_body, Body
+    }
+
+    part! {
+        /// Names, metadata, debug records. No analysis reads it.
+        extras, held_extras, Extras
+    }
+
     /// The number by which the event log names this.
     pub fn id(self) -> salsa::Id {
         salsa::plumbing::AsId::as_id(&self)
@@ -139,7 +166,16 @@ impl FunctionInput {
         let mentions = Mentions::of(module.context(db), &body);
         let (orders, is_large, slots) = (use_list_orders, is_large(&body), Arc::default());
         FunctionInput::builder(
-            module, header, flow, body, extras, orders, launch, mentions, is_large, slots,
+            module,
+            header,
+            Held::new(flow),
+            Held::new(body),
+            Held::new(extras),
+            orders,
+            launch,
+            mentions,
+            is_large,
+            slots,
         )
         .durability(Durability::HIGH)
         .slots_durability(Durability::NEVER_CHANGE)

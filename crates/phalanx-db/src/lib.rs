@@ -8,6 +8,7 @@
 mod database;
 mod edit;
 mod edit_module;
+mod held;
 mod inputs;
 mod load;
 mod mentions;

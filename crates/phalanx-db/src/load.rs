@@ -9,6 +9,7 @@ use salsa::{Durability, Setter};
 
 use crate::{
     Database, FunctionInput, Mentions, ModuleInput,
+    held::Held,
     inputs::{FunctionEntry, TargetOverrides},
 };
 
@@ -99,9 +100,9 @@ impl Database {
     fn update_function(&mut self, input: FunctionInput, new: Function) -> bool {
         let mut changed = false;
         macro_rules! update {
-            ($part:ident, $set:ident) => {
+            ($part:ident, $set:ident $(, $held:path)?) => {
                 if *input.$part(self) != new.$part {
-                    input.$set(self).to(new.$part);
+                    input.$set(self).to($($held)?(new.$part));
                     changed = true;
                 }
             };
@@ -111,10 +112,10 @@ impl Database {
             self.set_mentions(input, mentions);
         }
         update!(header, set_header);
-        update!(flow, set_flow);
-        update!(body, set_body);
+        update!(flow, set_held_flow, Held::new);
+        update!(body, set_held_body, Held::new);
         self.set_size(input);
-        update!(extras, set_extras);
+        update!(extras, set_held_extras, Held::new);
         update!(use_list_orders, set_use_list_orders);
         changed
     }

@@ -275,7 +275,7 @@ fn check(context: &Context, function: &Function, rng: &mut SmallRng, rounds: usi
         };
         let mut neighbours = match as_llvm {
             false => Neighbours::of_full(code(context, &function), around),
-            true => Neighbours::new(&function.body),
+            true => Neighbours::of_llvm(),
         };
         let Ok(mut retained) = Retained::new(graph.flow(), lower(&function)) else { continue };
         for _ in 0..rounds {

@@ -18,7 +18,7 @@ use crate::divergence::result::TemporalUse;
 /// Entries of a page.
 const PAGE: usize = 1024;
 /// Pages of a group.
-const GROUP: usize = 64;
+const GROUP: usize = 16;
 
 /// Some pages.
 type Group<T> = Arc<Vec<Arc<Vec<T>>>>;

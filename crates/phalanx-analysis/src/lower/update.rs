@@ -2,8 +2,9 @@
 //!
 //! Most rules look at an instruction and at the types of its operands, which never change. A few look at what an
 //! operand is: a member of a call's result at the call, LLVM's rule for shifts and masks at whether they drop the lane's part of the
-//! thread index, ours at [shapes](crate::shape), a call at the blocks its arguments come from. [`Neighbours`] knows who looks at whom, so
-//! that whoever looks at a changed instruction, or at one whose shape has become another, is lowered again too.
+//! thread index, ours at [shapes](crate::shape), a call at the blocks its arguments come from. So whoever looks at a changed instruction,
+//! or at one whose shape has become another, is lowered again too; def-use lists tell who that is. Whoever looked at it and does so no longer has
+//! changed itself.
 //!
 //! O(changed instructions, their operands, and who looks at them).
 
@@ -13,7 +14,6 @@ use phalanx_ir::{
     flow::{block_of, node_of},
 };
 use phalanx_target::SourceSet;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Code, FullRules, LlvmRules, MemoryRows, Numbering, RowNumbers, Rules, Surroundings,
@@ -26,27 +26,43 @@ use crate::{
     shape::{Place, Shapes},
 };
 
-/// Who looks at the definitions of whose operands.
+/// What is kept of a lowering to bring its tables up to date.
 #[derive(Clone, Debug, Default)]
 pub struct Neighbours {
-    /// By instruction that is looked at. May list those that do no longer.
-    watchers: FxHashMap<InstId, FxHashSet<InstId>>,
-    /// How many have been added since the lists were made.
-    added: usize,
     /// The shapes that rules have looked at, if they do.
     shapes: Option<Box<Shapes>>,
 }
 
+/// Whether rules for such an instruction look at what its operands are.
+fn looks(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::ExtractValue
+            | Opcode::LShr
+            | Opcode::AShr
+            | Opcode::UDiv
+            | Opcode::And
+            | Opcode::Call
+    )
+}
+
+/// The changed instructions and those that look at them, in order.
+fn with_lookers(body: &Body, changed: &[InstId]) -> Vec<InstId> {
+    let mut all = changed.to_vec();
+    for &inst in changed {
+        let users = body.uses_of(inst.into()).map(|of| of.user);
+        all.extend(users.filter(|&user| looks(body.inst(user).opcode)));
+    }
+    all.sort_unstable_by_key(|inst| inst.into_raw().into_u32());
+    all.dedup();
+    all
+}
+
 impl Neighbours {
-    /// Those of a function. O(instructions).
+    /// Those of a function whose tables were made by [`as_llvm`](super::as_llvm), whose rules look at nothing else.
     #[must_use]
-    pub fn new(body: &Body) -> Self {
-        let mut neighbours = Self::default();
-        for inst in body.all_ids().filter(|&inst| body.block_of(inst).is_some()) {
-            neighbours.watch(body, inst);
-        }
-        neighbours.added = 0;
-        neighbours
+    pub fn of_llvm() -> Self {
+        Self::default()
     }
 
     /// Those of a function whose tables were made by [`full`](super::full). O(one lowering).
@@ -54,48 +70,13 @@ impl Neighbours {
     pub fn of_full(code: Code<'_>, around: Surroundings<'_>) -> Self {
         let mut rules = FullRules::new(code, around);
         super::lower(code, &mut rules);
-        Self::with_shapes(code.body, rules.into_shapes())
+        Self::with_shapes(rules.into_shapes())
     }
 
     /// Those of a function whose tables were made from these shapes.
-    pub(crate) fn with_shapes(body: &Body, mut shapes: Shapes) -> Self {
+    pub(crate) fn with_shapes(mut shapes: Shapes) -> Self {
         shapes.settle();
-        Self { shapes: Some(Box::new(shapes)), ..Self::new(body) }
-    }
-
-    fn watch(&mut self, body: &Body, inst: InstId) {
-        let looks = matches!(
-            body.inst(inst).opcode,
-            Opcode::ExtractValue
-                | Opcode::LShr
-                | Opcode::AShr
-                | Opcode::UDiv
-                | Opcode::And
-                | Opcode::Call
-        );
-        if !looks {
-            return;
-        }
-        for operand in body.operands(inst).iter().filter_map(|operand| operand.as_inst()) {
-            let is_new = self.watchers.entry(operand).or_default().insert(inst);
-            self.added += usize::from(is_new);
-        }
-    }
-
-    /// The changed instructions and those that look at them, in order.
-    fn all(&mut self, body: &Body, changed: &[InstId]) -> Vec<InstId> {
-        let mut all = changed.to_vec();
-        for inst in changed {
-            self.watch(body, *inst);
-            all.extend(self.watchers.get(inst).into_iter().flatten());
-        }
-        // So that those who look no longer do not pile up.
-        if self.added > body.id_count() / 8 + 64 {
-            *self = Self { shapes: self.shapes.take(), ..Self::new(body) };
-        }
-        all.sort_unstable_by_key(|inst| inst.into_raw().into_u32());
-        all.dedup();
-        all
+        Self { shapes: Some(Box::new(shapes)) }
     }
 
     /// Brings tables made by [`full`](super::full) up to date with what changed. Whether that was done: if not, they are to be
@@ -126,7 +107,7 @@ impl Neighbours {
         let Some(mut shapes) = self.shapes.take() else { return false };
         let Some(changed) = shapes.follow(Place::new(code, around), changed) else { return false };
         let mut rules = FullRules::with_shapes(code, around, *shapes).with_memory(memory);
-        let lowered = self.update(code, &mut rules, &changed, table);
+        let lowered = Self::update(code, &mut rules, &changed, table);
         // Calls that read private memory have operands that are stated with its versions, and what they leave depends on the rules.
         let is_reader = |inst: &InstId| !memory.passed(*inst).is_empty();
         if let Some((numbers, is_other)) = rows
@@ -141,18 +122,17 @@ impl Neighbours {
 
     /// Brings tables made by [`as_llvm`](super::as_llvm) up to date with what changed.
     pub fn update_as_llvm(
-        &mut self,
+        &self,
         code: Code<'_>,
         around: Surroundings<'_>,
         changed: &[InstId],
         table: &mut EditableTable,
     ) {
-        self.update(code, &mut LlvmRules::new(code, around, false), changed, table);
+        Self::update(code, &mut LlvmRules::new(code, around, false), changed, table);
     }
 
     /// The instructions that were lowered.
     fn update(
-        &mut self,
         code: Code<'_>,
         rules: &mut dyn Rules,
         changed: &[InstId],
@@ -163,7 +143,7 @@ impl Neighbours {
         let numbering = Numbering::new(header);
         table.grow(header.params.len() + body.id_count(), flow.id_count());
         let mut read: Vec<Value> = Vec::new();
-        let all = self.all(body, changed);
+        let all = with_lookers(body, changed);
         for &inst in &all {
             let value = numbering.inst(inst);
             let Some(block) = body.block_of(inst).map(node_of) else {

@@ -372,7 +372,7 @@ impl<'a> Finder<'a> {
             return Some(sum);
         }
         let base = Rest::atom(self.place.numbering.operand(pointer)?, 0);
-        let rest = sum.rest.plus(&base, 1, u64::MAX, 64)?;
+        let rest = sum.rest.plus(&base, 1, u64::MAX)?;
         Some(Form { rest, ..sum })
     }
 

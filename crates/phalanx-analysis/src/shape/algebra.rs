@@ -124,7 +124,7 @@ pub(super) fn sum(
     };
     // A function that is no sum is only itself as a value of its own.
     let thread = shapes.exprs.binary(opcode, a.thread, b.thread)?;
-    let rest = a.rest.plus(&b.rest, factor, mask(width), width)?;
+    let rest = a.rest.plus(&b.rest, factor, mask(width))?;
     Some(exact(shapes, Form { thread, rest, is_signed: false, is_unsigned: false }, width))
 }
 

@@ -15,6 +15,9 @@ use super::geometry::{Geometry, SOURCES, Thread, Variation};
 /// A larger tree is no expression.
 const LARGEST: u8 = 12;
 
+/// Wider values are not looked into.
+const WIDEST: u8 = 64;
+
 /// An interned expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Expr(u32);
@@ -57,6 +60,8 @@ pub(crate) struct Exprs {
     geometry: Geometry,
     infos: Vec<Info>,
     numbers: FxHashMap<(Node, u8), Expr>,
+    /// Zero by width, where it was met: the one that is asked for most.
+    zeros: Vec<Option<Expr>>,
 }
 
 pub(crate) fn mask(width: u8) -> u64 {
@@ -79,7 +84,12 @@ pub(crate) fn signed(value: u64, width: u8) -> i64 {
 impl Exprs {
     /// None yet.
     pub(crate) fn new(geometry: Geometry) -> Self {
-        Exprs { geometry, infos: Vec::new(), numbers: FxHashMap::default() }
+        Exprs {
+            geometry,
+            infos: Vec::new(),
+            numbers: FxHashMap::default(),
+            zeros: vec![None; usize::from(WIDEST) + 1],
+        }
     }
 
     pub(crate) fn geometry(&self) -> &Geometry {
@@ -185,7 +195,25 @@ impl Exprs {
 
     /// A constant.
     pub(crate) fn constant(&mut self, value: u64, width: u8) -> Expr {
-        self.of_linear([0; 4], value, width)
+        match value {
+            0 => self.zero(width),
+            _ => self.of_linear([0; 4], value, width),
+        }
+    }
+
+    fn zero(&mut self, width: u8) -> Expr {
+        match self.zeros[usize::from(width)] {
+            Some(known) => known,
+            None => {
+                let zero = self.of_linear([0; 4], 0, width);
+                self.zeros[usize::from(width)] = Some(zero);
+                zero
+            }
+        }
+    }
+
+    fn is_zero(&self, expr: Expr) -> bool {
+        self.zeros[usize::from(self.width(expr))] == Some(expr)
     }
 
     /// The index along x, y, z, or the lane.
@@ -216,6 +244,12 @@ impl Exprs {
             _ => None,
         };
         let ((ca, oa), (cb, ob)) = (parts(a)?, parts(b)?);
+        // Most sums are of atoms, whose thread's part is zero.
+        match opcode {
+            Opcode::Add | Opcode::Sub if self.is_zero(b) => return Some(a),
+            Opcode::Add if self.is_zero(a) => return Some(b),
+            _ => {}
+        }
         let is_constant = |c: [u64; 4]| c == [0; 4];
         let scaled =
             |c: [u64; 4], o: u64, by: u64| (c.map(|c| c.wrapping_mul(by)), o.wrapping_mul(by));

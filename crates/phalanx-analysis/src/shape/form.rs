@@ -38,31 +38,52 @@ impl Rest {
     }
 
     /// The sum, the second one times `factor`. None if there are too many atoms.
-    pub(crate) fn plus(&self, other: &Rest, factor: u64, mask: u64, width: u8) -> Option<Rest> {
+    pub(crate) fn plus(&self, other: &Rest, factor: u64, mask: u64) -> Option<Rest> {
         if other.is_none() {
             return Some(self.clone());
+        }
+        if self.is_none() && factor == 1 {
+            return Some(other.clone());
         }
         let is_sum = (self.is_none() || self.is_sum) && other.is_sum;
         let zeros = match self.is_none() {
             true => other.zeros,
             false => self.zeros.min(other.zeros),
         };
-        let mut atoms = self.atoms.clone();
-        for &(value, by) in &other.atoms {
-            let by = by.wrapping_mul(factor) & mask;
-            match atoms.binary_search_by_key(&value, |atom| atom.0) {
-                Ok(at) => atoms[at].1 = atoms[at].1.wrapping_add(by) & mask,
-                Err(at) => atoms.insert(at, (value, by)),
+        let mut atoms: SmallVec<[(Value, u64); ATOMS]> = SmallVec::new();
+        // Both are in order.
+        let (mut left, mut right) = (&self.atoms[..], &other.atoms[..]);
+        loop {
+            let (value, by) = match (left, right) {
+                ([], []) => break,
+                ([first, rest @ ..], []) => {
+                    left = rest;
+                    *first
+                }
+                ([first, rest @ ..], [second, ..]) if first.0 < second.0 => {
+                    left = rest;
+                    *first
+                }
+                ([first, rest @ ..], [second, others @ ..]) if first.0 == second.0 => {
+                    (left, right) = (rest, others);
+                    (first.0, first.1.wrapping_add(second.1.wrapping_mul(factor)) & mask)
+                }
+                (_, [second, others @ ..]) => {
+                    right = others;
+                    (second.0, second.1.wrapping_mul(factor) & mask)
+                }
+            };
+            match is_sum {
+                true if by == 0 => {}
+                _ if atoms.len() == ATOMS => return None,
+                true => atoms.push((value, by)),
+                false => atoms.push((value, 0)),
             }
         }
-        if is_sum {
-            atoms.retain(|atom| atom.1 != 0);
+        if atoms.is_empty() {
+            return Some(Rest::default());
         }
-        if atoms.len() > ATOMS {
-            return None;
-        }
-        let zeros = if atoms.is_empty() { width } else { zeros };
-        Some(Rest { atoms, is_sum, zeros }.normal())
+        Some(Rest { atoms, is_sum, zeros })
     }
 
     /// The product with a number.

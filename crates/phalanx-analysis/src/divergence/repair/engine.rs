@@ -15,8 +15,6 @@
 //! **Complexity.** What is retracted or new, times the rules around it. Ranks matter: without them the whole forward
 //! cone of a changed fact that lies on a cycle would go.
 
-use rustc_hash::FxHashMap;
-
 use super::agenda::Agenda;
 use super::facts::{Facts, LAST_RANK, Subject};
 
@@ -49,8 +47,9 @@ pub(super) struct Engine {
     stack: Vec<(Subject, u16)>,
     lost: Vec<Subject>,
     buffer: Vec<(Subject, u16)>,
-    /// What the subjects that changed had before; not kept when everything is new.
-    pub(super) before: Option<FxHashMap<Subject, u16>>,
+    /// What the subjects that changed had before, possibly several times, the oldest first; not kept when everything is new.
+    before: Vec<(Subject, u16)>,
+    keeps_before: bool,
     /// Subjects whose consequences were drawn or withdrawn, since this was last set to zero.
     pub(super) visited: usize,
     /// Bounds on `visited` and on [`Rules::work`].
@@ -138,9 +137,23 @@ impl Engine {
     }
 
     fn note(&mut self, rules: &impl Rules, subject: Subject) {
-        if let Some(before) = &mut self.before {
-            before.entry(subject).or_insert_with(|| rules.facts().get(subject));
+        if self.keeps_before {
+            self.before.push((subject, rules.facts().get(subject)));
         }
+    }
+
+    /// From now on what subjects had before is kept, or nothing is.
+    pub(super) fn keep_before(&mut self, keeps: bool) {
+        self.before.clear();
+        self.keeps_before = keeps;
+    }
+
+    /// What the subjects that changed had when it was begun to keep that, each once, in order.
+    pub(super) fn before(&mut self) -> &[(Subject, u16)] {
+        // What was kept first is the oldest: the order of equal ones must stay.
+        self.before.sort_by_key(|(subject, _)| *subject);
+        self.before.dedup_by_key(|(subject, _)| *subject);
+        &self.before
     }
 
     fn derive(&mut self, rules: &mut impl Rules, changed: &[Subject]) -> Result<(), GivenUp> {

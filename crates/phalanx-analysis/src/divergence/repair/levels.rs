@@ -139,12 +139,12 @@ impl Band {
         found: &mut Vec<Value>,
     ) -> Result<usize, GivenUp> {
         self.engine.grow(&mut self.facts, table.len(), 0);
-        self.engine.before = Some(rustc_hash::FxHashMap::default());
+        self.engine.keep_before(true);
         self.engine.bounds = bounds;
         let facts = &mut self.facts;
         let mut rules = LevelRules { above: self.above, cycles, table, facts, work: 0 };
         self.engine.repair(&mut rules, changed)?;
-        for (subject, bits) in self.engine.before.take().unwrap_or_default() {
+        for &(subject, bits) in self.engine.before() {
             if let Subject::Value(value) = subject
                 && self.facts.get(subject) != bits
             {

@@ -245,7 +245,7 @@ impl State {
             state.outside = Outside::new(&scene);
         }
         let mut engine = std::mem::take(&mut state.engine);
-        engine.before = None;
+        engine.keep_before(false);
         // Far more than what ordinary functions need.
         engine.bounds = (usize::MAX, 64 * (table.len() + state.room));
         let mut rules = state.rules(flow, table);
@@ -362,17 +362,16 @@ impl State {
         changed.dedup();
         let mut engine = std::mem::take(&mut self.engine);
         engine.bounds = bounds;
-        engine.before = Some(FxHashMap::default());
+        engine.keep_before(true);
         let mut rules = self.rules(flow, table);
         let result = engine.repair(&mut rules, &changed);
         visited += engine.visited;
-        let before = engine.before.take().unwrap_or_default();
         let result = match rules.graph.is_irregular {
             true => Err(GivenUp),
             false => result,
         };
         if result.is_ok() {
-            update(&mut rules, before, uses, answer);
+            update(&mut rules, engine.before(), uses, answer);
         }
         self.engine = engine;
         result.map(|()| visited)
@@ -433,11 +432,11 @@ fn subject(user: User) -> Subject {
 /// Brings an answer up to date with what has changed since `before`, and with these uses.
 fn update(
     rules: &mut DivergenceRules<'_, '_>,
-    before: FxHashMap<Subject, u16>,
+    before: &[(Subject, u16)],
     mut uses: Vec<(Value, User)>,
     answer: &mut Divergence,
 ) {
-    for (subject, old) in before {
+    for &(subject, old) in before {
         let bits = rules.facts.get(subject);
         if bits == old {
             continue;

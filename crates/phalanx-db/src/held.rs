@@ -1,0 +1,47 @@
+//! A part of a function that a transaction takes out of its input and puts back, in one revision.
+//!
+//! salsa has a new revision whenever an input is set, and a part that is worked on in place would have to be set twice: to
+//! nothing while it is out, and to what it has become. Here it is set once, when it is taken out: from then on whatever was
+//! read of it is out of date. The end of the transaction fills the place that was left empty, which nobody can have looked at: a transaction
+//! has the database for itself, and asks no query that reads a part of a function. One that did would panic instead of
+//! seeing something else than those who ask later in the same revision.
+
+use std::sync::OnceLock;
+
+/// A part, or the place of one that a transaction is changing.
+#[derive(Debug)]
+pub struct Held<T>(OnceLock<T>);
+
+impl<T> Held<T> {
+    /// Holds a part.
+    pub(crate) fn new(part: T) -> Self {
+        Held(OnceLock::from(part))
+    }
+
+    /// The place of a part that is taken out.
+    pub(crate) fn taken() -> Self {
+        Held(OnceLock::new())
+    }
+
+    /// The part.
+    ///
+    /// # Panics
+    /// When it is taken out.
+    pub(crate) fn get(&self) -> &T {
+        self.0.get().expect("nobody reads a part while a transaction changes it")
+    }
+
+    /// The part, to be changed.
+    ///
+    /// # Panics
+    /// When it is taken out.
+    pub(crate) fn into_inner(self) -> T {
+        self.0.into_inner().expect("a part is taken out once")
+    }
+
+    /// Fills the place of a part that was taken out.
+    pub(crate) fn put_back(&self, part: T) {
+        let filled = self.0.set(part);
+        debug_assert!(filled.is_ok(), "a part is put back where it was taken from");
+    }
+}
