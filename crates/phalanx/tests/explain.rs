@@ -64,7 +64,7 @@ fn everything_in_the_test_suite() {
     let mut files: Vec<_> =
         std::fs::read_dir(folder).expect("it is there").flatten().map(|e| e.path()).collect();
     files.sort();
-    let (mut chains, mut links, mut calls) = (0, 0, 0);
+    let (mut chains, mut links, mut calls, mut behind) = (0, 0, 0, 0);
     for path in files.iter().filter(|path| path.extension().is_some_and(|e| e == "ll")) {
         let text = std::fs::read(path).expect("it can be read");
         let name = path.display().to_string();
@@ -85,6 +85,9 @@ fn everything_in_the_test_suite() {
                     assert_eq!(own.is_empty(), chain.is_empty());
                     assert!(own.len() <= chain.len());
                     calls += chain.iter().filter(|link| link.passage != Passage::No).count();
+                    let is_behind =
+                        |link: &&CallLink| matches!(link.passage, Passage::Behind { .. });
+                    behind += chain.iter().filter(is_behind).count();
                     let expected = is_divergent(&session, function, subject, scope);
                     assert_eq!(!chain.is_empty(), expected, "{name}: {subject:?} in the {scope:?}");
                     let Some(explanation) = explainer.explain(subject, scope) else { continue };
@@ -105,6 +108,7 @@ fn everything_in_the_test_suite() {
     }
     assert!(chains > 500 && links > 2 * chains, "{chains} chains, {links} links");
     assert!(calls > 40, "{calls} calls are passed");
+    assert!(behind > 8, "{behind} times it is in memory that a call leaves something");
 }
 
 fn views_varying(session: &Session, function: FunctionId, scope: Scope) -> SourceSet {
@@ -127,7 +131,7 @@ fn hangs_together(session: &Session, function: FunctionId, chain: &[CallLink]) {
                 let antecedent = this.link.cause.antecedent();
                 assert_eq!(antecedent, Some(next.link.fact), "{this:?} {next:?}");
             }
-            Passage::Into(callee) => {
+            Passage::Into(callee) | Passage::Behind { callee, .. } => {
                 assert_eq!(next.function, callee);
                 left.push((this.function, this.link.cause.antecedent()));
             }

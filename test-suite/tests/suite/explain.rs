@@ -593,51 +593,151 @@ fn json() {
 }
 
 #[test]
+fn what_functions_leave_through_others_and_where_threads_part() {
+    check(
+        &["out_nested.ll", "kernel", "%nested"],
+        expect![[r#"
+        out_nested.ll:35:3: note: %nested is divergent: it can differ between threads of a wave; 9 links to %id
+        out_nested.ll:35:3: because: 1. %nested is read from private memory: the content of %first
+           |
+        35 |   %nested = load i32, ptr addrspace(5) %first, align 4 ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
+        out_nested.ll:33:3: because: 2. the content of %first is written by the call of @outer, where it depends on argument 0, which is %id
+           |
+        33 |   call void @outer(i32 %id, ptr addrspace(5) %first)
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ call
+        out_nested.ll:14:3: because: 3. in @outer: what %there points to is as it was last written when @outer returns
+           |
+        14 |   ret void
+           |   ^^^^^^^^ memory
+        out_nested.ll:13:3: because: 4. in @outer: what %there points to is written by the call of @set, where it depends on argument 0, which is %more
+           |
+        13 |   call void @set(i32 %more, ptr addrspace(5) %there)
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ call
+        out_nested.ll:8:3: because: 5. in @set: what %to points to is %twice when @set returns
+          |
+        8 |   ret void
+          |   ^^^^^^^^ memory
+        out_nested.ll:6:3: because: 6. in @set: %twice is computed from %a
+          |
+        6 |   %twice = shl i32 %a, 1 ; => divergent
+          |   ^^^^^^^^^^^^^^^^^^^^^^ operand
+        out_nested.ll:5:31: because: 7. in @set: the argument %a is what the call in @outer passes: %more
+          |
+        5 | define internal void @set(i32 %a, ptr addrspace(5) %to) {
+          |                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^ passed
+        out_nested.ll:12:3: because: 8. in @outer: %more is computed from %b
+           |
+        12 |   %more = add i32 %b, 3 ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^ operand
+        out_nested.ll:11:33: because: 9. in @outer: the argument %b is what the call in @kernel passes: %id
+           |
+        11 | define internal void @outer(i32 %b, ptr addrspace(5) %there) {
+           |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ passed
+        out_nested.ll:32:3: because: 10. %id is the result of a call: the thread's index x
+           |
+        32 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+    "#]],
+    );
+    check(
+        &["out_nested.ll", "kernel", "%chosen"],
+        expect![[r#"
+        out_nested.ll:36:3: note: %chosen is divergent: it can differ between threads of a wave; 5 links to %id
+        out_nested.ll:36:3: because: 1. %chosen is read from private memory: the content of %second
+           |
+        36 |   %chosen = load i32, ptr addrspace(5) %second, align 4 ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
+        out_nested.ll:34:3: because: 2. the content of %second is written by the call of @choose, where it depends on argument 0, which is %id
+           |
+        34 |   call void @choose(i32 %id, ptr addrspace(5) %second)
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ call
+        out_nested.ll:20:3: because: 3. in @choose: threads that separate at the end of %entry leave different values in what %at points to; the branch of %entry is decided by %is_small
+           |
+        20 |   br i1 %is_small, label %small, label %large ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+        out_nested.ll:19:3: because: 4. in @choose: %is_small is computed from %c
+           |
+        19 |   %is_small = icmp ult i32 %c, 7 ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ operand
+        out_nested.ll:17:34: because: 5. in @choose: the argument %c is what the call in @kernel passes: %id
+           |
+        17 | define internal void @choose(i32 %c, ptr addrspace(5) %at) {
+           |                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^ passed
+        out_nested.ll:32:3: because: 6. %id is the result of a call: the thread's index x
+           |
+        32 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+    "#]],
+    );
+}
+
+#[test]
 fn what_a_call_leaves_in_memory_of_its_caller() {
     check(
         &["out_parameter.ll", "kernel", "%more"],
         expect![[r#"
-        out_parameter.ll:34:3: note: %more is divergent: it can differ between threads of a wave; 3 links to %id
-        out_parameter.ll:34:3: because: 1. %more is read from private memory: the content of %pair
-           |
-        34 |   %more = load i32, ptr addrspace(5) %second, align 4 ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
-        out_parameter.ll:33:3: because: 2. the content of %pair is what the call of @bump makes of the content of %pair
-           |
-        33 |   %found = call i32 @bump(ptr addrspace(5) %second) ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
-        out_parameter.ll:30:3: because: 3. the content of %pair is written by the call of @next, where it depends on argument 0, which is %id
-           |
-        30 |   call void @next(i32 %id, ptr addrspace(5) %second)
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
-        out_parameter.ll:28:3: because: 4. %id is the result of a call: the thread's index x
-           |
-        28 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
-    "#]],
+            out_parameter.ll:34:3: note: %more is divergent: it can differ between threads of a wave; 6 links to %id
+            out_parameter.ll:34:3: because: 1. %more is read from private memory: the content of %pair
+               |
+            34 |   %more = load i32, ptr addrspace(5) %second, align 4 ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
+            out_parameter.ll:33:3: because: 2. the content of %pair is what the call of @bump makes of the content of %pair
+               |
+            33 |   %found = call i32 @bump(ptr addrspace(5) %second) ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
+            out_parameter.ll:30:3: because: 3. the content of %pair is written by the call of @next, where it depends on argument 0, which is %id
+               |
+            30 |   call void @next(i32 %id, ptr addrspace(5) %second)
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ call
+            out_parameter.ll:8:3: because: 4. in @next: what %out points to is %sum when @next returns
+              |
+            8 |   ret void
+              |   ^^^^^^^^ memory
+            out_parameter.ll:6:3: because: 5. in @next: %sum is computed from %a
+              |
+            6 |   %sum = add i32 %a, 1 ; => divergent
+              |   ^^^^^^^^^^^^^^^^^^^^ operand
+            out_parameter.ll:5:32: because: 6. in @next: the argument %a is what the call in @kernel passes: %id
+              |
+            5 | define internal void @next(i32 %a, ptr addrspace(5) %out) {
+              |                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ passed
+            out_parameter.ll:28:3: because: 7. %id is the result of a call: the thread's index x
+               |
+            28 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+        "#]],
     );
     check_first(
         &["out_parameter.ll", "kernel", "%found"],
         expect![[r#"
-        out_parameter.ll:33:3: note: %found is divergent: it can differ between threads of a wave; 2 links to %id
-        out_parameter.ll:33:3: because: 1. %found is what @bump returns, which reads the content of %pair
-           |
-        33 |   %found = call i32 @bump(ptr addrspace(5) %second) ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
-    "#]],
+            out_parameter.ll:33:3: note: %found is divergent: it can differ between threads of a wave; 5 links to %id
+            out_parameter.ll:33:3: because: 1. %found is what @bump returns, which reads the content of %pair
+               |
+            33 |   %found = call i32 @bump(ptr addrspace(5) %second) ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
+        "#]],
     );
     check(
         &["out_parameter.ll", "kernel", "%numbered"],
         expect![[r#"
-        out_parameter.ll:36:3: note: %numbered is divergent: it can differ between threads of a wave; 1 link to the content of %own
-        out_parameter.ll:36:3: because: 1. %numbered is read from private memory: the content of %own
-           |
-        36 |   %numbered = load i32, ptr addrspace(5) %own, align 4 ; => divergent
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
-        out_parameter.ll:35:3: because: 2. the content of %own is what the call of @number leaves there: the thread's index x
-           |
-        35 |   call void @number(ptr addrspace(5) %own)
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
-    "#]],
+            out_parameter.ll:36:3: note: %numbered is divergent: it can differ between threads of a wave; 3 links to %id
+            out_parameter.ll:36:3: because: 1. %numbered is read from private memory: the content of %own
+               |
+            36 |   %numbered = load i32, ptr addrspace(5) %own, align 4 ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
+            out_parameter.ll:35:3: because: 2. the content of %own is what the call of @number leaves there: the thread's index x
+               |
+            35 |   call void @number(ptr addrspace(5) %own)
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ call
+            out_parameter.ll:21:3: because: 3. in @number: what %out points to is %id when @number returns
+               |
+            21 |   ret void
+               |   ^^^^^^^^ memory
+            out_parameter.ll:19:3: because: 4. in @number: %id is the result of a call: the thread's index x
+               |
+            19 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ source
+        "#]],
     );
 }

@@ -39,6 +39,7 @@
 mod chain;
 #[cfg(any(test, feature = "testing"))]
 pub mod check;
+pub mod left;
 pub mod returned;
 mod search;
 mod ways;

@@ -202,10 +202,20 @@ pub(crate) fn full_through(
     around: Surroundings<'_>,
     memory: &PrivateMemory,
 ) -> (ValueTable, PointeeValues) {
-    let mut rules = FullRules::new(code, around).with_memory(memory);
-    let (table, rows) = with_rules(code, &mut rules, (memory, None), 0);
+    let (table, rows) = with_rows(code, around, (memory, None), 0);
     let first = table.memory().map_or(0, |memory| memory.first as usize);
     (table.with_memory_reported(), rows.pointees(first))
+}
+
+/// As [`full_through`], and what the values are that stand for versions of memory, in the order of their numbers.
+pub(crate) fn full_through_and_versions(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+) -> (ValueTable, PointeeValues, Vec<MemoryVersion>) {
+    let (table, rows) = with_rows(code, around, (memory, None), 0);
+    let first = table.memory().map_or(0, |memory| memory.first as usize);
+    (table.with_memory_reported(), rows.pointees(first), rows.versions(first))
 }
 
 /// What the values are, in the order of their numbers, that stand for versions of memory in a table made by [`full_with`] with no unused

@@ -70,8 +70,11 @@ pub(super) struct RowKey {
 pub struct MemoryVersion {
     /// Its number in the table.
     pub value: Value,
-    /// The stack slot.
+    /// The stack slot; or beyond all instructions, by number of the parameter, what that points to
+    /// ([`explain::left`](crate::explain::left)).
     pub object: InstId,
+    /// The first byte of the object that it is about, if it is about some only.
+    pub offset: Option<i64>,
     /// Where it comes to be.
     pub by: VersionBy,
 }
@@ -153,6 +156,7 @@ impl MemoryRows {
         let version = |(number, row): (usize, &Row)| MemoryVersion {
             value: Value::new(first + number),
             object: InstId::from_raw(row.key.alloca.into()),
+            offset: Some(row.key.offset).filter(|&offset| offset != i64::MIN),
             by: match row.key.is_phi {
                 true => VersionBy::Phi(row.block),
                 false => VersionBy::Write(InstId::from_raw(row.key.at.into())),

@@ -46,6 +46,7 @@ use super::returns::{Returns, parting_for};
 use super::{Outcome, is_copied};
 use crate::affect::Value;
 use crate::divergence::{Divergence, Flow, Rules, ValueTable, solve};
+use crate::explain::Fact;
 use crate::lower::{self, Code, Numbering, PointeeValues, Surroundings};
 use crate::memory::{
     PrivateMemory,
@@ -150,6 +151,32 @@ pub(super) fn through(
     let solver = Solver { code, flow, postdom, memory: &memory, values: &values, can_part };
     let wave = TransferContext::new(around.launch, around.lockstep).wave;
     Some(solver.through(&table, wave, followed, &slots))
+}
+
+/// What an outcome of parts of what an argument points to is read off: what is there at the returns, and the branches at which threads part
+/// for returns where something else is there.
+pub(crate) fn ends(
+    (code, flow, postdom): (Code<'_>, Flow<'_>, &PostDomTree),
+    (memory, values): (&PrivateMemory, &PointeeValues),
+    parameter: u32,
+    ranges: &[Option<(i64, i64)>],
+) -> Vec<Fact> {
+    let solver = Solver { code, flow, postdom, memory, values, can_part: true };
+    let object = pointee_of(code.body, parameter);
+    let mut found = Vec::new();
+    for (slot, number) in memory.slots().iter().zip(0..) {
+        if slot.alloca == object && ranges.contains(&slot.range) {
+            let exits = values.exits.iter().filter(|(of, ..)| *of == number);
+            found.extend(exits.map(|&(.., value)| Fact::Value(value)));
+            found.extend(solver.parting(number).into_iter().map(Fact::Terminator));
+        }
+    }
+    found
+}
+
+/// Whether two ranges have a byte in common; one that is not known has with all.
+pub(crate) fn meet(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> bool {
+    a.zip(b).is_none_or(|((first, end), (at, last))| at < end && first < last)
 }
 
 /// The slots of what arguments point to: argument and number.

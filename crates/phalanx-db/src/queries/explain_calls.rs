@@ -2,23 +2,26 @@
 //!
 //! Within a function a chain ends at what introduces the source there. Where that is the result of a call, or where the result is what it is because
 //! of an argument, the chain goes on inside of the callee: from what is returned to what brings the source in, or to the argument, and
-//! then on in the caller ([`phalanx_analysis::explain::returned`]). Where it is an argument of a function whose callers are known, it goes on at a
+//! then on in the caller ([`phalanx_analysis::explain::returned`]). The same holds of what a call leaves in private memory
+//! ([`phalanx_analysis::explain::left`]). Where it is an argument of a function whose callers are known, it goes on at a
 //! call that passes it: over all ways up, one with the fewest calls.
 //!
 //! Each piece is one of the shortest within its function; the whole need not be. Functions in recursion: what is being explained is no
 //! reason for itself, so a piece inside of a callee is found as if what the pieces around it are about did not hold; likewise arguments that
 //! the way up has come from. The number of pieces is bounded; beyond it a chain ends where a function does.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use phalanx_analysis::{
     Summary,
     divergence::{Rules, solve},
     explain::{
         Cause, Derivations, Fact, Link,
+        left::{Left, left, left_by},
         returned::{Given, returned},
     },
-    lower::{Definition, Numbering},
+    lower::{Definition, MemoryVersion, Numbering, VersionBy},
+    memory::PrivateMemory,
     stable::Assumptions,
     summary::argument_sources,
 };
@@ -26,7 +29,7 @@ use phalanx_ir::{GlobalName, InstId, Opcode, constant::ConstKind, flow::node_of}
 use phalanx_target::{Scope, SourceSet, varying};
 
 use super::calls::closed_calls;
-use super::explain::{explain_assumed, explain_sources, fact_of};
+use super::explain::{explain_assumed, explain_sources, fact_of, memory_versions};
 use super::facts::{NO_CALLEES, flow_facts, with_code_and};
 use super::summaries::{KnownCalls, table_with};
 use super::{
@@ -48,6 +51,9 @@ pub struct CallLink {
     pub link: Link,
     /// How the chain gets to another function behind it.
     pub passage: Passage,
+    /// Which values stand for versions of memory, where these are others than [`memory_versions`] tells: inside of a function that is asked what it
+    /// leaves in memory of its caller.
+    pub memory: Option<Arc<[MemoryVersion]>>,
 }
 
 impl CallLink {
@@ -55,7 +61,7 @@ impl CallLink {
     pub fn functions(&self) -> impl Iterator<Item = FunctionInput> + use<> {
         let other = match self.passage {
             Passage::No => None,
-            Passage::Into(callee) => Some(callee),
+            Passage::Into(callee) | Passage::Behind { callee, .. } => Some(callee),
             Passage::Back(site) | Passage::Up(site) => Some(site.caller),
         };
         [Some(self.function), other].into_iter().flatten()
@@ -70,6 +76,14 @@ pub enum Passage {
     /// Inside of the callee: the link is about the result of a call, the next about what is returned, or about a branch at which threads part for
     /// different returns.
     Into(FunctionInput),
+    /// Inside of the callee: the link is about private memory that a call leaves something in, the next about what is there when the callee returns, or
+    /// about a branch at which threads part for returns where something else is there.
+    Behind {
+        /// Who leaves it.
+        callee: FunctionInput,
+        /// The parameter that points there.
+        parameter: u32,
+    },
     /// The link is about a parameter of the callee, the next about what the call passes for it, in the caller whose chain was left
     /// for the callee.
     Back(Site),
@@ -101,7 +115,7 @@ pub fn explain_through_calls(
         Some(assumptions) => explain_assumed(db, function, subject, sources, assumptions),
     };
     let mut walk = Walk { db, left: PIECES, pieces: Vec::new(), found: Vec::new() };
-    walk.pieces.push(Piece { function, links: chain.into(), about: None });
+    walk.pieces.push(Piece { function, links: chain.into(), about: None, memory: None });
     walk.run();
     walk.found
 }
@@ -121,6 +135,8 @@ struct Piece {
     links: VecDeque<Link>,
     /// None for the outermost.
     about: Option<About>,
+    /// See [`CallLink::memory`].
+    memory: Option<Arc<[MemoryVersion]>>,
 }
 
 /// A step of the way up: an argument, and what a call passes for it.
@@ -147,10 +163,12 @@ impl Walk<'_> {
                 self.pieces.pop();
                 continue;
             };
-            let function = piece.function;
-            if let Some((callee, piece)) = self.inside(function, &link) {
+            let (function, memory) = (piece.function, piece.memory.clone());
+            let inside =
+                self.inside(function, &link).map(|piece| (Passage::Into(piece.function), piece));
+            if let Some((passage, piece)) = inside.or_else(|| self.behind(function, &link)) {
                 self.pieces.push(piece);
-                self.found.push(CallLink { function, link, passage: Passage::Into(callee) });
+                self.found.push(CallLink { function, link, passage, memory });
                 continue;
             }
             let mut passage = Passage::No;
@@ -170,14 +188,15 @@ impl Walk<'_> {
                         }
                         if let Some((site, chain)) = way.pop_front() {
                             passage = Passage::Up(site);
-                            let piece = Piece { function: site.caller, links: chain.into(), about };
+                            let links = chain.into();
+                            let piece = Piece { function: site.caller, links, about, memory: None };
                             self.pieces.pop();
                             self.pieces.push(piece);
                         }
                     }
                 }
             }
-            self.found.push(CallLink { function, link, passage });
+            self.found.push(CallLink { function, link, passage, memory });
         }
     }
 
@@ -212,7 +231,7 @@ impl Walk<'_> {
     }
 
     /// The piece inside of the callee that explains a link.
-    fn inside(&mut self, function: FunctionInput, link: &Link) -> Option<(FunctionInput, Piece)> {
+    fn inside(&mut self, function: FunctionInput, link: &Link) -> Option<Piece> {
         let operand = match &link.cause {
             Cause::Source => None,
             Cause::Operand(operand) => Some(*operand),
@@ -249,13 +268,80 @@ impl Walk<'_> {
             let about = About { call, given, member, source: link.source };
             let links = self.returned(callee, about);
             if !links.is_empty() {
-                return Some((
-                    callee,
-                    Piece { function: callee, links: links.into(), about: Some(about) },
-                ));
+                let (links, about) = (links.into(), Some(about));
+                return Some(Piece { function: callee, links, about, memory: None });
             }
         }
         None
+    }
+
+    /// The piece inside of the function that explains a link about what its call leaves in private memory.
+    fn behind(&mut self, function: FunctionInput, link: &Link) -> Option<(Passage, Piece)> {
+        let operand = match &link.cause {
+            Cause::Source => None,
+            Cause::Operand(operand) => Some(*operand),
+            _ => return None,
+        };
+        let Fact::Value(value) = link.fact else { return None };
+        let piece = self.pieces.last()?;
+        let before = piece.links.front().map_or(link.source, |next| next.source);
+        let (db, own) = (self.db, piece.memory.clone());
+        let versions = own.as_deref().unwrap_or_else(|| memory_versions(db, function));
+        let at = versions.binary_search_by_key(&value, |version| version.value).ok()?;
+        let version = &versions[at];
+        let VersionBy::Write(call) = version.by else { return None };
+        let body = function.body(db);
+        if !body.inst(call).opcode.is_call() {
+            return None;
+        }
+        let module = function.module(db);
+        let ConstKind::Global(name) = module.context(db).const_data(body.const_callee(call)?).kind
+        else {
+            return None;
+        };
+        let callee = self.named(function, name)?;
+        let flow = flow_facts(db, function)?;
+        let calls = KnownCalls::new(db, function);
+        let asked = with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
+            let memory = match own {
+                Some(_) => PrivateMemory::with_pointees(code, around, flow.cfg, flow.dom),
+                None => PrivateMemory::through_calls(code, around, flow.cfg, flow.dom),
+            };
+            left_by(code, around, &memory, version, operand, (before, link.source))
+        })?;
+        for asked in asked {
+            let (links, memory) = self.left(callee, &asked, link.source);
+            if !links.is_empty() {
+                let Left { given, parameter, .. } = asked;
+                let about = About { call, given, member: None, source: link.source };
+                let (links, about, memory) = (links.into(), Some(about), Some(memory.into()));
+                let piece = Piece { function: callee, links, about, memory };
+                return Some((Passage::Behind { callee, parameter }, piece));
+            }
+        }
+        None
+    }
+
+    /// A chain inside of a callee, from what it leaves in memory of its caller. Functions in recursion are not followed there.
+    fn left(
+        &mut self,
+        callee: FunctionInput,
+        asked: &Left,
+        source: SourceSet,
+    ) -> (Vec<Link>, Vec<MemoryVersion>) {
+        let db = self.db;
+        if self.left == 0 {
+            return (Vec::new(), Vec::new());
+        }
+        self.left -= 1;
+        let chain = || {
+            let graphs = (flow_facts(db, callee)?, postdom_tree(db, callee).as_deref()?);
+            let calls = KnownCalls::new(db, callee);
+            with_code_and(db, callee, NO_CALLEES, &calls, |code, around| {
+                left(code, around, graphs, asked, source)
+            })
+        };
+        chain().unwrap_or_default()
     }
 
     fn named(&self, function: FunctionInput, name: GlobalName) -> Option<FunctionInput> {
@@ -425,7 +511,7 @@ fn way(mut steps: Vec<Step>, last: usize) -> VecDeque<(Site, Vec<Link>)> {
     way
 }
 
-/// The first link behind [`Passage::Into`] can be about a branch at which threads part for different returns: whether it is.
+/// The first link behind [`Passage::Into`] and [`Passage::Behind`] can be about a branch at which threads part for different returns: whether it is.
 pub fn is_parting(db: &dyn Db, link: &CallLink) -> bool {
     let Fact::Terminator(node) = link.link.fact else { return false };
     let (flow, body) = (link.function.flow(db), link.function.body(db));

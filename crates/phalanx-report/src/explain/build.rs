@@ -1,5 +1,7 @@
 //! From links to the model.
 
+use std::sync::Arc;
+
 use phalanx_analysis::{
     affect::UserKind,
     divergence::Divergence,
@@ -40,6 +42,8 @@ pub struct Explainer<'a> {
     lines: Lines<'a>,
     source: &'a [u8],
     assumed: Option<Assumptions>,
+    /// See [`queries::CallLink::memory`].
+    memory: Option<Arc<[MemoryVersion]>>,
 }
 
 impl<'a> Explainer<'a> {
@@ -61,6 +65,7 @@ impl<'a> Explainer<'a> {
             lines: Lines::new(db, input, source),
             source,
             assumed: None,
+            memory: None,
         }
     }
 
@@ -73,6 +78,11 @@ impl<'a> Explainer<'a> {
     /// For another function of the module.
     pub(crate) fn of(&self, input: FunctionInput) -> Explainer<'a> {
         Explainer::new(self.db, input, self.module, self.source)
+    }
+
+    /// The same, where other values stand for versions of memory.
+    pub(super) fn with_memory(self, memory: Option<Arc<[MemoryVersion]>>) -> Self {
+        Explainer { memory, ..self }
     }
 
     pub(crate) fn function_name(&self) -> String {
@@ -277,15 +287,24 @@ impl<'a> Explainer<'a> {
     }
 
     /// The version of private memory that a value stands for, if it does.
-    pub(super) fn version(&self, value: phalanx_analysis::Value) -> Option<&'a MemoryVersion> {
-        let versions = queries::memory_versions(self.db, self.input);
+    pub(super) fn version(&self, value: phalanx_analysis::Value) -> Option<&MemoryVersion> {
+        let versions = match &self.memory {
+            Some(memory) => memory,
+            None => queries::memory_versions(self.db, self.input).as_slice(),
+        };
         let at = versions.binary_search_by_key(&value, |version| version.value).ok()?;
         versions.get(at)
     }
 
     pub(super) fn value_name(&self, value: phalanx_analysis::Value) -> String {
         if let Some(version) = self.version(value) {
-            return format!("the content of {}", self.inst_name(version.object));
+            let object = version.object.into_raw().into_u32() as usize;
+            return match object.checked_sub(self.function.body.id_count()) {
+                Some(position) => {
+                    format!("what {} points to", self.operand(Value::arg(position as u32)))
+                }
+                None => format!("the content of {}", self.inst_name(version.object)),
+            };
         }
         match self.numbering.definition(value) {
             Definition::Argument(position) => self.operand(Value::arg(position)),

@@ -24,20 +24,28 @@ impl<'a> Explainer<'a> {
             other.map_or(self, |(_, explainer)| explainer)
         };
         let mut steps = Vec::with_capacity(chain.len());
-        let mut is_returned = false;
+        let mut before = Passage::No;
         for link in chain {
-            let own = explainer(link.function);
+            let of_memory = link.memory.as_ref();
+            let of_memory =
+                of_memory.map(|memory| self.of(link.function).with_memory(Some(memory.clone())));
+            let own = of_memory.as_ref().unwrap_or_else(|| explainer(link.function));
             let mut step = own.step(&link.link);
             let mut is_in = link.function;
-            if is_returned {
-                let is_parting = queries::is_parting(db, link);
-                own.say_returned(link, is_parting, &mut step);
+            match before {
+                Passage::Into(_) => {
+                    own.say_returned(link, queries::is_parting(db, link), &mut step);
+                }
+                Passage::Behind { parameter, .. } => own.say_left(link, parameter, &mut step),
+                _ => {}
             }
             match link.passage {
                 Passage::No => {}
                 Passage::Into(callee) => {
                     say_call(link, &explainer(callee).function_name(), &mut step);
                 }
+                // The sentence names the callee.
+                Passage::Behind { .. } => step.kind = "call",
                 Passage::Back(site) => {
                     own.say_passed(site, explainer(site.caller), &mut step);
                 }
@@ -48,7 +56,7 @@ impl<'a> Explainer<'a> {
                     is_in = site.caller;
                 }
             }
-            is_returned = matches!(link.passage, Passage::Into(_));
+            before = link.passage;
             step.function = (is_in != input).then(|| explainer(is_in).function_name());
             steps.push(step);
         }
@@ -77,6 +85,29 @@ impl<'a> Explainer<'a> {
                 step.sentence = format!("{} is put into what is returned", self.value_name(value));
             }
             (Fact::Terminator(_), _) => step.what = format!("what {name} returns"),
+            _ => {}
+        }
+    }
+
+    /// What this function leaves where a parameter points.
+    fn say_left(&self, link: &CallLink, parameter: u32, step: &mut Step) {
+        let place = format!("what {} points to", self.operand(Value::arg(parameter)));
+        match (link.link.fact, &link.link.cause) {
+            (Fact::Terminator(block), _) => {
+                let block = self.block_name(block);
+                step.sentence = format!(
+                    "threads that separate at the end of {block} leave different values in {place}; {}",
+                    step.sentence
+                );
+            }
+            (_, Cause::Operand(value)) => {
+                let (value, name) = (self.value_name(*value), self.function_name());
+                step.kind = "memory";
+                step.sentence = match value == place {
+                    true => format!("{place} is as it was last written when {name} returns"),
+                    false => format!("{place} is {value} when {name} returns"),
+                };
+            }
             _ => {}
         }
     }

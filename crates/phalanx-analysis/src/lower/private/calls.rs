@@ -13,7 +13,10 @@ use super::{Make, OmittedRead, Read, Row, What};
 use crate::{
     divergence::{Definition, Transfer},
     memory::private::{Effect, Passed, Touch},
-    summary::{self, Dependence, Outcome, Through, through::Input},
+    summary::{
+        self, Dependence, Outcome, Through,
+        through::{Input, meet},
+    },
 };
 
 /// What an outcome comes to at a call.
@@ -30,11 +33,6 @@ impl Found {
     fn image(&self) -> [SourceSet; SourceSet::COUNT] {
         std::array::from_fn(|bit| self.all.apply(SourceSet::from_bits(1 << bit), self.wave))
     }
-}
-
-/// Whether a range meets another; one that is not known meets all.
-fn meet(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> bool {
-    a.zip(b).is_none_or(|((first, end), (at, last))| at < end && first < last)
 }
 
 /// The row of what a call leaves in a slot.

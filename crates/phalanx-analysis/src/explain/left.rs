@@ -1,0 +1,119 @@
+//! Why private memory holds what it does behind a call: chains inside of the function that was given its address.
+//!
+//! As [`returned`](super::returned) for results. The [summary](crate::summary::through) of a function says what it leaves in what an
+//! argument points to: it brings a source in, or an argument has it. The chain is one of the same solution, where what the argument points to is
+//! as good as a stack slot: from what is there when the function returns to what brings the source in, or to the argument.
+//!
+//! What was there before the call and is still there, or becomes something else, is explained in the caller.
+//!
+//! O(function) for each chain: made when somebody asks.
+
+use phalanx_graph::PostDomTree;
+use phalanx_target::SourceSet;
+
+use super::{Derivations, Link, returned::Given};
+use crate::affect::Value;
+use crate::divergence::{Flow, Rules, solve};
+use crate::lower::{self, Code, MemoryVersion, Numbering, Surroundings, VersionBy};
+use crate::memory::PrivateMemory;
+use crate::summary::{
+    self, Outcome, WithoutArguments,
+    through::{Input, ends, meet},
+};
+
+/// What a function is asked about that was given the address of private memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Left {
+    /// The parameter that points there.
+    pub parameter: u32,
+    /// The parts that matter, by their bytes ([`Part::range`](crate::summary::through::Part)).
+    pub parts: Vec<Option<(i64, i64)>>,
+    /// What it is given.
+    pub given: Given,
+}
+
+/// What to ask the function whose call a version of private memory comes from, for a source of the version: that comes from `operand` where this has the
+/// source `before`, or else is brought in by the function. Nothing where the operand is no argument.
+#[must_use]
+pub fn left_by(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    memory: &PrivateMemory,
+    version: &MemoryVersion,
+    operand: Option<Value>,
+    (before, source): (SourceSet, SourceSet),
+) -> Vec<Left> {
+    let found = || {
+        let VersionBy::Write(call) = version.by else { return None };
+        let known = summary::of_call(code, around.calls, call)?;
+        let through = known.through.as_ref()?;
+        let mut slots = memory.slots().iter().filter(|slot| slot.alloca == version.object);
+        let slot = slots.find(|slot| slot.range.map(|(first, _)| first) == version.offset)?;
+        let passed = memory.passed(call).iter().find(|passed| passed.object == version.object)?;
+        let asked = |given: Given, has_it: &dyn Fn(&Outcome) -> bool| {
+            let parts = through.parts_of(passed.position);
+            let parts = parts.filter(|part| meet(passed.shift(part.range), slot.range));
+            let parts: Vec<_> = parts
+                .filter(|part| part.content.as_ref().is_some_and(has_it))
+                .map(|part| part.range)
+                .collect();
+            let is_any = !parts.is_empty();
+            is_any.then_some(Left { parameter: passed.position, parts, given })
+        };
+        let Some(operand) = operand else {
+            let own = asked(Given::Nothing, &|outcome| outcome.sources.contains(source));
+            return Some(own.into_iter().collect());
+        };
+        let numbering = Numbering::new(code.header);
+        let arguments = code.body.call_args(call);
+        let is_it = |position: u32| {
+            let argument = arguments.get(position as usize);
+            argument.and_then(|&argument| numbering.operand(argument)) == Some(operand)
+        };
+        let inputs = through.inputs.iter().enumerate();
+        let found = inputs.filter_map(|(at, input)| match *input {
+            Input::Argument(position) if is_it(position) => {
+                asked(Given::Argument(position, before), &|outcome| {
+                    outcome.arguments[at].apply(before, outcome.wave).contains(source)
+                })
+            }
+            _ => None,
+        });
+        Some(found.collect())
+    };
+    found().unwrap_or_default()
+}
+
+/// One of the shortest chains from what a function leaves to what it is [`Given`], for one of `sources`, and which of its values stand for versions
+/// of memory. Empty if there is none.
+///
+/// The first link is about what is there at a return, or about a branch at which threads part for returns where something else is there. What
+/// `around` knows of the function's own arguments does not matter.
+#[must_use]
+pub fn left(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    (flow, postdom): (Flow<'_>, &PostDomTree),
+    left: &Left,
+    sources: SourceSet,
+) -> (Vec<Link>, Vec<MemoryVersion>) {
+    let facts = WithoutArguments(around.calls, code);
+    let around = Surroundings { calls: &facts, ..around };
+    let memory = PrivateMemory::with_pointees(code, around, flow.cfg, flow.dom);
+    let (mut table, values, versions) = lower::full_through_and_versions(code, around, &memory);
+    if let Given::Argument(position, sources) = left.given {
+        if position as usize >= code.header.params.len() {
+            return (Vec::new(), Vec::new());
+        }
+        let argument = Numbering::new(code.header).argument(position);
+        table = table.with_sources(&[(argument, sources)], |image| *image);
+    }
+    let answer = solve(flow, &table, Rules::Precise);
+    let known = Derivations::new(flow, &table, &answer);
+    let starts =
+        ends((code, flow, postdom), (&memory, &values), left.parameter, &left.parts).into_iter();
+    let chains = starts.map(|fact| known.of(flow, &table, None, fact, sources));
+    // The first of the shortest.
+    let chain = chains.filter(|chain| !chain.is_empty()).min_by_key(Vec::len);
+    (chain.unwrap_or_default(), versions)
+}
