@@ -61,6 +61,20 @@ pub struct MemoryRepairs {
     pub pointers: Ways,
 }
 
+impl MemoryRepairs {
+    /// Adds those of another function.
+    pub fn merge(&mut self, other: MemoryRepairs) {
+        let add = |ways: &mut Ways, other: Ways| {
+            ways.solved += other.solved;
+            ways.kept += other.kept;
+        };
+        add(&mut self.private, other.private);
+        add(&mut self.hssa, other.hssa);
+        add(&mut self.classic, other.classic);
+        add(&mut self.pointers, other.pointers);
+    }
+}
+
 /// An answer, and what it was found from: `with` are facts about the same body.
 #[derive(Debug)]
 struct Kept<T, W> {
