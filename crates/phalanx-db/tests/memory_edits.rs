@@ -429,3 +429,27 @@ fn what_is_far_apart_is_found_anew() {
     assert_eq!(fixture.found(), "kept | anew | anew | anew | nothing");
     fixture.check("an access that stands alone");
 }
+
+/// What an argument is made from is looked for a number of steps up: a step that is left out matters to who is far from it.
+#[test]
+fn steps_are_counted() {
+    let mut chain = String::from("  %g0 = getelementptr i8, ptr %slot, i32 0\n");
+    for at in 1..=70 {
+        chain.push_str(&format!("  %g{at} = getelementptr i8, ptr %g{}, i32 0\n", at - 1));
+    }
+    chain.push_str("  call void @peek(ptr captures(none) %g70)\n");
+    let text = text(400).replace("  %w0 =", &format!("{chain}  %w0 =")).replace(
+        "declare void @computes",
+        "declare void @peek(ptr) memory(argmem: read)\ndeclare void @computes",
+    );
+    let mut fixture = Fixture::of(&text);
+    let touched = |fixture: &Fixture| {
+        let ssa = queries::memory_ssa(&fixture.db, fixture.function("kernel")).as_ref();
+        ssa.expect("it has a body").of(fixture.behind("g70")).len()
+    };
+    assert_eq!(touched(&fixture), 1);
+    let (step, base) = (fixture.named("g60"), fixture.named("g20"));
+    fixture.edit(|edit| edit.set_operand(step, 0, base));
+    fixture.check("a chain with fewer steps");
+    assert_eq!(touched(&fixture), 0);
+}

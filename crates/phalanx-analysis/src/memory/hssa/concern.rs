@@ -7,7 +7,9 @@
 //! them ([`place`](crate::memory::place)). What an instruction touches follows from
 //!
 //! - itself: its operation, ordering, flags, the types of its operands, and what it calls. A change of these is in the journal;
-//! - whether it touches private slots, and which objects its arguments are: from private memory, an object's addresses included;
+//! - whether it touches private slots: from private memory;
+//! - which objects its arguments are made from. They are looked for a number of steps up, so the same private memory does not say that as many are
+//!   found: a change of a step counts;
 //! - where its operands may lead ([`MemoryKinds`](crate::spaces::MemoryKinds)): that may change although the instruction does not, so whoever reads
 //!   a value of which something else is known is looked at as well;
 //! - what the functions that it calls promise and do: whoever keeps the form knows that these are the same.
@@ -49,7 +51,10 @@ impl MemorySsa {
             !before.eq(now.into_iter().flatten())
         };
         let users = |value: &InstId| code.body.uses_of((*value).into()).map(|read| read.user);
-        changed.iter().any(|&inst| is_other(inst) || !self.is_in_place(code.body, inst))
+        let is_concerned = |inst: InstId| {
+            is_other(inst) || !self.is_in_place(code.body, inst) || self.private.is_address(inst)
+        };
+        changed.iter().any(|&inst| is_concerned(inst))
             || others.iter().flat_map(users).any(is_other)
     }
 

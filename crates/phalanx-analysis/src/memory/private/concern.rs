@@ -87,6 +87,11 @@ impl Concern {
 }
 
 impl PrivateMemory {
+    /// Whether an instruction gives an address of an object, however many steps away. Not told where calls are followed.
+    pub(in crate::memory) fn is_address(&self, inst: InstId) -> bool {
+        self.concern.addresses.contains(inst)
+    }
+
     /// Whether anything here may be otherwise after these instructions were inserted, removed, moved or changed, but for where pointers
     /// come from. The graph is the same.
     #[must_use]
