@@ -287,6 +287,15 @@ const EDITS: &[(&str, Edit)] = &[
         let (l, out) = (f.named("l"), Value::arg(0));
         f.edit(|edit| edit.set_operand(l, 0, out));
     }),
+    ("the address of a load of constant memory", |f| {
+        let (m, g) = (f.named("m"), f.named("g"));
+        let dev = f.function("kernel").body(&f.db).operands(g)[0];
+        f.edit(|edit| edit.set_operand(m, 0, dev));
+    }),
+    ("the address of a store becomes null", |f| {
+        let (store, null) = (f.behind("m"), f.context.const_zero(Type::PTR));
+        f.edit(|edit| edit.set_operand(store, 1, null));
+    }),
     ("a call more", |f| {
         let call = f.behind("o");
         f.edit(|edit| edit.after(call).clone_of(call));
@@ -428,6 +437,24 @@ fn what_is_far_apart_is_found_anew() {
     fixture.edit(|edit| edit.set_operand(store, 0, w));
     assert_eq!(fixture.found(), "kept | anew | anew | anew | nothing");
     fixture.check("an access that stands alone");
+}
+
+/// The order of blocks is no part of the body, and not told by its journal when a module is read again.
+#[test]
+fn blocks_are_put_back_by_a_reload() {
+    let mut fixture = Fixture::new(400);
+    let kernel = fixture.function("kernel");
+    let order = kernel.flow(&fixture.db).order().to_vec();
+    fixture.edit(|edit| edit.move_block_after(order[1], order[2]));
+    fixture.ask();
+    let position = kernel.body(&fixture.db).journal().position();
+    let edited = text(400).replace("%w0 = add i32 %n, 1", "%w0 = add i32 %n, 7");
+    let parsed = phalanx_llvm::parse_module(Arc::clone(&fixture.context), edited.as_bytes());
+    let parsed = parsed.unwrap_or_else(|e| panic!("{e:?}"));
+    fixture.db.reload(fixture.module, parsed.module, None);
+    assert_eq!(kernel.flow(&fixture.db).order(), order);
+    assert_eq!(kernel.body(&fixture.db).journal().position(), position, "the body is the same");
+    fixture.check("blocks in their old order");
 }
 
 /// What an argument is made from is looked for a number of steps up: a step that is left out matters to who is far from it.

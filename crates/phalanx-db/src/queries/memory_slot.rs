@@ -207,9 +207,10 @@ pub(super) fn kept<T: PartialEq, W>(
     let journal = function.body(db).journal();
     let before = place.kept().clone();
     let is_kept = before.as_ref().is_some_and(|kept| {
-        let changes = journal.since(kept.position).filter(|changes| !changes.flow);
+        // Changes of the flow have given it another number.
         (kept.order, kept.around) == (order, around)
-            && changes.is_some_and(|changes| holds(&kept.answer, &kept.with, &changes.insts))
+            && (journal.since(kept.position))
+                .is_some_and(|changes| holds(&kept.answer, &kept.with, &changes.insts))
     });
     let before = before.map(|kept| Arc::clone(&kept.answer));
     let answer = match before {
