@@ -27,7 +27,7 @@ use rustc_hash::FxHashMap;
 
 use super::calls::{DEPTH, closed_calls, named_by_shell};
 use super::facts::{NO_CALLEES, with_code};
-use super::memory_slot::{kept, objects_version};
+use super::memory_slot::{Version, kept, objects_version};
 use super::summaries::known_body;
 use super::{
     call_place, callees, cfg, cycles, divergence, dom_tree, memory_kinds, module_index,
@@ -52,7 +52,7 @@ pub fn pointer_flow(db: &dyn Db, function: FunctionInput) -> Arc<PointerFlow> {
             Arc::ptr_eq(before, private) && !flow.concerns(code, changed)
         };
         let make = || PointerFlow::new(code, private);
-        let from = (objects_version as fn(&dyn Db, FunctionInput) -> u64, Arc::clone(private));
+        let from = (objects_version as Version, Arc::clone(private));
         kept(db, function, |slots| &slots.pointers, from, holds, make)
     });
     flow.unwrap_or_default()

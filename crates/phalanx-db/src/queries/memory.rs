@@ -91,7 +91,7 @@ pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<Cl
         let holds = |kept: &ClassicMemorySsa, (): &(), changed: &[_]| {
             !kept.concerns(code, around, &never_changes, changed)
         };
-        let make = || ClassicMemorySsa::new(code, around, (cfg, dom), &never_changes);
+        let make = || ClassicMemorySsa::new(code, around, (cfg, dom), never_changes);
         kept(db, function, |slots| &slots.classic, (classic_version, ()), holds, make)
     })
 }

@@ -185,6 +185,9 @@ pub(super) fn classic_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
+/// A query that answers with another number when anything is another.
+pub(super) type Version = fn(&dyn Db, FunctionInput) -> u64;
+
 /// An answer about a function: the one of before, if the function is large and `holds` says so of it and of what it was found with, given the
 /// instructions that have been changed since; else what `make` finds. `version` is that of what is around the function, and `with` what
 /// the answer follows from besides.
@@ -194,7 +197,7 @@ pub(super) fn kept<T: PartialEq, W>(
     db: &dyn Db,
     function: FunctionInput,
     place: fn(&MemorySlots) -> &Place<T, W>,
-    (version, with): (fn(&dyn Db, FunctionInput) -> u64, W),
+    (version, with): (Version, W),
     holds: impl FnOnce(&T, &W, &[InstId]) -> bool,
     make: impl FnOnce() -> T,
 ) -> Arc<T> {
