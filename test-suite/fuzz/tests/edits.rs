@@ -28,7 +28,6 @@ fn edits_of_functions_that_are_repaired() {
 #[test]
 fn facts_about_memory_of_large_functions() {
     let tally = campaign(16, 400);
-    println!("{tally}");
     let MemoryRepairs { private, hssa, classic, pointers } = tally.memory;
     for ways in [private, hssa, classic, pointers] {
         assert!(ways.kept > 20 && ways.solved > 20, "{tally:?}");
