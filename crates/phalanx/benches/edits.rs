@@ -8,6 +8,7 @@
 //! | operand | one operand reads another value | `divergence` |
 //! | llvm | the same | `uniformity`, by LLVM's rules |
 //! | kinds | one pointer is made from another one, in a function full of pointers | `memory_kinds` |
+//! | kept | one operand of an integer reads another value, in a function full of pointers | the facts about memory, each by itself |
 //! | split | one block is split | all flow facts and `divergence` |
 //! | module | one operand in one of 10,000 functions | divergent branches of the module |
 //! | calls | the same, of kernels that call 100 functions, which call one of ten | the same |
@@ -257,6 +258,90 @@ fn kinds(size: usize) {
         us(scratch) / median,
         "-",
         ways.repaired,
+        ways.solved,
+    );
+}
+
+fn private_memory(db: &Database, input: FunctionInput) {
+    black_box(queries::private_memory(db, input));
+}
+
+fn memory_ssa(db: &Database, input: FunctionInput) {
+    black_box(queries::memory_ssa(db, input));
+}
+
+fn classic_memory_ssa(db: &Database, input: FunctionInput) {
+    black_box(queries::classic_memory_ssa(db, input));
+}
+
+fn pointer_flow(db: &Database, input: FunctionInput) {
+    black_box(queries::pointer_flow(db, input));
+}
+
+type Ask = fn(&Database, FunctionInput);
+type Pick = fn(queries::MemoryRepairs) -> queries::Ways;
+
+/// Facts about memory, and how they were found.
+const OF_MEMORY: [(&str, Ask, Pick); 4] = [
+    ("private", private_memory, |ways| ways.private),
+    ("hssa", memory_ssa, |ways| ways.hssa),
+    ("classic", classic_memory_ssa, |ways| ways.classic),
+    ("pointers", pointer_flow, |ways| ways.pointers),
+];
+
+/// Pointers, and a few sums between them.
+fn with_sums(size: usize) -> String {
+    let mut text = String::new();
+    for line in pointers(size, Through::Loops).lines() {
+        text.push_str(line);
+        text.push('\n');
+        if let Some(at) = line.strip_prefix("left").and_then(|line| line.strip_suffix(':')) {
+            text.push_str(&format!(
+                "  %x{at} = add i32 %n, 1\n  %y{at} = add i32 %x{at}, %n\n  \
+                 %z{at} = mul i32 %y{at}, %x{at}\n"
+            ));
+        }
+    }
+    text
+}
+
+fn kept(size: usize, (name, ask, pick): (&str, Ask, Pick)) {
+    let mut session = Session::new();
+    let module = session.read(with_sums(size).as_bytes()).expect("the text is well-formed");
+    let function = session.function(module, "f").expect("it has one function");
+    ask(session.database(), function.input());
+    let scratch = scratch(&session, function, ask, true);
+    let places = places(&session, function, is_sum);
+    let mut rng = SmallRng::seed_from_u64(1);
+    let (mut times, mut edits) = (Vec::new(), Vec::new());
+    for round in 0..3000 {
+        let place = &places[rng.random_range(0..places.len())];
+        let other = place.others[rng.random_range(0..place.others.len())];
+        if session.code(function).body.operands(place.inst)[0] == other {
+            continue;
+        }
+        let start = Instant::now();
+        let done: Result<(), BuildError> = session.edit(function, |edit| {
+            edit.verifying(false).set_operand(place.inst, place.index, other)
+        });
+        done.expect("the value is there");
+        let edited = start.elapsed();
+        ask(session.database(), function.input());
+        if round >= 10 {
+            edits.push(edited);
+            times.push(start.elapsed());
+        }
+    }
+    let [edit, ..] = percentiles(&mut edits);
+    let [median, p90, p99] = percentiles(&mut times);
+    let ways = pick(queries::memory_repairs(session.database(), function.input()));
+    println!(
+        "{name:<8}{:>10} {:>12.0} {edit:>8.2} {median:>8.2} {p90:>8.2} {p99:>8.1} {:>10.0} {:>8} {:>9} {:>9}",
+        session.code(function).body.id_count(),
+        us(scratch),
+        us(scratch) / median,
+        "-",
+        ways.kept,
         ways.solved,
     );
 }
@@ -522,6 +607,11 @@ fn main() {
     }
     if is_wanted("kinds") {
         sizes.iter().for_each(|&size| kinds(size));
+    }
+    if is_wanted("kept") {
+        for of in OF_MEMORY {
+            sizes.iter().for_each(|&size| kept(size, of));
+        }
     }
     if is_wanted("split") {
         sizes.iter().filter(|&&size| size < 750_000).for_each(|&size| split(size));

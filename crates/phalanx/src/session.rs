@@ -362,7 +362,7 @@ impl Session {
 
     /// Memory in HSSA form: versions of private slots and of classes of memory. None for a declaration.
     pub fn memory_ssa(&self, function: FunctionId) -> Option<&MemorySsa> {
-        queries::memory_ssa(&self.db, function.0).as_ref()
+        queries::memory_ssa(&self.db, function.0).as_deref()
     }
 
     /// Copies of a function, each for some of its calls, which would access narrower spaces. Costs a look at all calls in its callers.

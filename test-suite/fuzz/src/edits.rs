@@ -50,6 +50,8 @@ pub struct Tally {
     pub refused: usize,
     /// Those that were aborted.
     pub aborted: usize,
+    /// How the facts about memory of large functions were found.
+    pub memory: queries::MemoryRepairs,
 }
 
 impl Tally {
@@ -60,6 +62,7 @@ impl Tally {
         self.flow += other.flow;
         self.refused += other.refused;
         self.aborted += other.aborted;
+        self.memory.merge(other.memory);
     }
 }
 
@@ -69,7 +72,16 @@ impl fmt::Display for Tally {
         writeln!(f, "transactions kept       {:>12}", self.committed)?;
         writeln!(f, "  that changed the flow {:>12}", self.flow)?;
         writeln!(f, "refused                 {:>12}", self.refused)?;
-        write!(f, "aborted                 {:>12}", self.aborted)
+        write!(f, "aborted                 {:>12}", self.aborted)?;
+        for (name, ways) in [
+            ("private_memory", self.memory.private),
+            ("memory_ssa", self.memory.hssa),
+            ("classic_memory_ssa", self.memory.classic),
+            ("pointer_flow", self.memory.pointers),
+        ] {
+            write!(f, "\n{name:<18} kept {:>12}, {} from scratch", ways.kept, ways.solved)?;
+        }
+        Ok(())
     }
 }
 
@@ -151,6 +163,9 @@ pub fn run(rng: &mut dyn RngCore, blocks: usize) -> Tally {
                 check(&session, module, function);
             }
         }
+    }
+    for function in called.into_iter().chain([kernel]) {
+        tally.memory.merge(queries::memory_repairs(session.database(), function.input()));
     }
     tally
 }
@@ -387,6 +402,8 @@ fn ask(session: &Session, function: FunctionId) {
     queries::control_divergence(db, f);
     queries::diagnostics(db, f);
     queries::load_classes(db, f);
+    queries::memory_ssa(db, f);
+    queries::classic_memory_ssa(db, f);
 }
 
 /// See the module documentation.
@@ -456,6 +473,7 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
     same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity diagnostics);
     same!(launch_suggestions slow_accesses convergence memory_kinds load_classes launch_facts);
     same!(space_conflicts mixed_spaces);
+    same!(private_memory memory_ssa classic_memory_ssa pointer_flow);
     same!(slow_loads parameter_uses unchanged_arguments written_spaces starts_at_launch);
     for assumptions in ASSUMPTIONS {
         let of = |db, function| queries::assumed_divergence(db, function, assumptions).as_ref();

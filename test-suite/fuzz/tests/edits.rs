@@ -1,5 +1,6 @@
 //! Random transactions: everything is repaired, taken back or refused, and nothing is left half done.
 
+use phalanx::db::queries::MemoryRepairs;
 use phalanx_fuzz::edits::{Tally, run};
 use rand::{SeedableRng as _, rngs::SmallRng};
 
@@ -22,4 +23,13 @@ fn edits_of_small_functions() {
 fn edits_of_functions_that_are_repaired() {
     let tally = campaign(12, 90);
     assert!(tally.committed > 60 && tally.flow > 10, "{tally:?}");
+}
+
+#[test]
+fn facts_about_memory_of_large_functions() {
+    let tally = campaign(16, 400);
+    let MemoryRepairs { private, hssa, classic, pointers } = tally.memory;
+    for ways in [private, hssa, classic, pointers] {
+        assert!(ways.kept > 20 && ways.solved > 20, "{tally:?}");
+    }
 }

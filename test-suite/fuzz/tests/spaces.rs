@@ -4,6 +4,7 @@ use expect_test::expect;
 use phalanx::{
     FunctionId, Session,
     analysis::spaces::SpaceModel,
+    db::queries,
     ir::{Opcode, Value},
     target::Architecture,
     transform::{Event, Manager, Options, Pipeline, Registry, code::Code},
@@ -43,6 +44,10 @@ fn kinds_follow_edits() {
     println!("{all:?}");
     assert!(all.committed > 200 && all.repaired > 50, "{all:?}");
     assert!(all.left > 20 && all.other > 20, "{all:?}");
+    let queries::MemoryRepairs { private, hssa, classic, pointers } = all.memory;
+    for ways in [private, hssa, classic, pointers] {
+        assert!(ways.kept > 100 && ways.solved > 100, "{all:?}");
+    }
 }
 
 #[test]

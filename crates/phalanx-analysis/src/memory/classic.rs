@@ -14,10 +14,13 @@
 //!
 //! **Complexity.** O(instructions + blocks + edges). A walk is linear in the definitions that it passes.
 
+mod concern;
+
 use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{InstId, Opcode, flow::node_of};
 use rustc_hash::FxHashSet;
 
+use super::by_inst::trim;
 use super::effects::{MemoryAccess, memory_access};
 use super::ssa::{Event, EventKind, Events, Pruning, Ssa, Version};
 use crate::lower::{Code, Surroundings};
@@ -49,7 +52,7 @@ pub struct ClassicMemorySsa {
     constant: FxHashSet<u32>,
     /// By event.
     insts: Vec<InstId>,
-    /// Event by instruction, plus one.
+    /// Event by instruction, plus one. Ends with the last instruction that has one.
     event_of: Vec<u32>,
     /// Number by event that is a definition.
     number: Vec<u32>,
@@ -70,11 +73,7 @@ impl ClassicMemorySsa {
         let mut listed: Vec<InstId> = Vec::new();
         for &block in code.flow.order() {
             for inst in code.body.block_insts(block) {
-                let kind = match memory_access(code, around, inst) {
-                    MemoryAccess::None => continue,
-                    MemoryAccess::Read => EventKind::Use,
-                    MemoryAccess::Write => EventKind::MayDef,
-                };
+                let Some(kind) = kind(code, around, inst) else { continue };
                 by_block.push((node_of(block), Event { variable: 0, kind }));
                 listed.push(inst);
             }
@@ -95,10 +94,11 @@ impl ClassicMemorySsa {
         let ssa = Ssa::new(cfg, dom, &events, 1, Pruning::None);
         let is_constant = |event: &u32| {
             let inst = insts[*event as usize];
-            code.body.inst(inst).opcode == Opcode::Load && never_changes(inst)
+            is_constant_use(code, inst, &never_changes)
         };
         let uses = (0..events.len() as u32).filter(|&e| events.event(e).kind == EventKind::Use);
         let constant: FxHashSet<u32> = uses.filter(is_constant).collect();
+        trim(&mut event_of);
         Self { events, ssa, constant, insts, event_of, number, definitions }
     }
 
@@ -219,6 +219,20 @@ impl ClassicMemorySsa {
         }
         at
     }
+}
+
+/// What an instruction does to the variable.
+fn kind(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> Option<EventKind> {
+    match memory_access(code, around, inst) {
+        MemoryAccess::None => None,
+        MemoryAccess::Read => Some(EventKind::Use),
+        MemoryAccess::Write => Some(EventKind::MayDef),
+    }
+}
+
+/// Whether a use names `liveOnEntry` whatever is defined before it.
+fn is_constant_use(code: Code<'_>, inst: InstId, never_changes: &dyn Fn(InstId) -> bool) -> bool {
+    code.body.inst(inst).opcode == Opcode::Load && never_changes(inst)
 }
 
 /// How many phis a walk goes through at once.

@@ -18,6 +18,8 @@
 //!
 //! [`ssa`](super::ssa) in pruned form, over five variables. O(instructions + blocks + edges).
 
+mod concern;
+
 use std::sync::Arc;
 
 use phalanx_graph::{Cfg, DomTree, Node};
@@ -29,6 +31,7 @@ use phalanx_ir::{
 };
 use phalanx_target::address_space::{AddressSpace, SpaceKind};
 
+use super::by_inst::trim;
 use super::effects::{MemoryAccess, call_effects, memory_access};
 use super::order::acquires;
 use super::private::{PrivateMemory, value_type};
@@ -196,8 +199,9 @@ pub struct ClassTouch {
 pub struct MemorySsa {
     private: Arc<PrivateMemory>,
     touches: Vec<ClassTouch>,
-    /// First touch by instruction, plus one.
+    /// First touch by instruction, plus one. Ends with the last instruction that has one.
     first: Vec<u32>,
+    events: Events,
     ssa: Ssa,
 }
 
@@ -216,15 +220,7 @@ impl MemorySsa {
         let scan = Scan { code, around, private: &private, reach };
         for &node in dom.preorder() {
             for inst in code.body.block_insts(phalanx_ir::flow::block_of(node)) {
-                let access = memory_access(code, around, inst);
-                if access == MemoryAccess::None {
-                    continue;
-                }
-                let (reads, writes) = scan.classes(inst, access);
-                let mus = reads.iter().map(|class| (class, false));
-                // Nothing defines constant memory.
-                let chis = writes.minus(MemoryClass::Constant).iter().map(|class| (class, true));
-                for (class, is_chi) in mus.chain(chis) {
+                for (class, is_chi) in scan.touches(inst) {
                     let kind = if is_chi { EventKind::MayDef } else { EventKind::Use };
                     by_block.push((node, Event { variable: class as u32, kind }));
                     let before = Version::Entry;
@@ -243,7 +239,8 @@ impl MemorySsa {
                 *entry = i as u32 + 1;
             }
         }
-        Self { private, touches, first, ssa }
+        trim(&mut first);
+        Self { private, touches, first, events, ssa }
     }
 
     /// Private slots and their versions.
@@ -285,6 +282,18 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
+    /// What an instruction does to classes: mus, then chis.
+    fn touches(&self, inst: InstId) -> impl Iterator<Item = (MemoryClass, bool)> + use<> {
+        let (reads, writes) = match memory_access(self.code, self.around, inst) {
+            MemoryAccess::None => (Classes::NONE, Classes::NONE),
+            access => self.classes(inst, access),
+        };
+        let mus = reads.iter().map(|class| (class, false));
+        // Nothing defines constant memory.
+        let chis = writes.minus(MemoryClass::Constant).iter().map(|class| (class, true));
+        mus.chain(chis)
+    }
+
     /// The classes that an instruction may read, and may write.
     fn classes(&self, inst: InstId, access: MemoryAccess) -> (Classes, Classes) {
         let data = self.code.body.inst(inst);

@@ -14,11 +14,13 @@
 //! | [`classic`] | one variable for all of memory, as LLVM has it; the walker |
 
 pub mod alias;
+pub(crate) mod by_inst;
 pub mod classic;
 pub mod effects;
 pub mod hssa;
 pub mod order;
 pub mod origins;
+mod place;
 pub mod private;
 pub mod sizes;
 pub mod ssa;

@@ -26,12 +26,13 @@ use phalanx_target::{
     calling_convention::{self, Entry},
 };
 
+use super::by_inst::trim;
 use crate::lower::{Code, Surroundings};
 
 /// What is known of the addresses of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
-    /// By instruction: whether it is an address that is not private although its space can be.
+    /// By instruction: whether it is an address that is not private although its space can be. Ends with the last that is.
     is_shared: Vec<bool>,
     /// The same of arguments.
     shared_arguments: Vec<bool>,
@@ -77,6 +78,7 @@ impl Origins {
                 }
             }
         }
+        trim(&mut is_shared);
         Self { is_shared, shared_arguments }
     }
 

@@ -41,6 +41,7 @@ use phalanx_ir::{
 use self::concern::{Concern, Wanted};
 pub use self::passed::Passed;
 use self::scan::Scan;
+use super::by_inst::InstSet;
 use super::origins::Origins;
 use super::ssa::{Events, Ssa, Version};
 use crate::lower::{Code, Surroundings};
@@ -124,14 +125,14 @@ pub struct PrivateMemory {
     slots: Vec<Slot>,
     /// In the order of blocks in the dominator tree's preorder, and of execution in each.
     touches: Vec<Touch>,
-    /// First touch by instruction, plus one; zero for none. Empty when there are no touches.
+    /// First touch by instruction, plus one; zero for none. Ends with the last instruction that has one.
     first: Vec<u32>,
     /// The touch of each event.
     touch_of: Vec<u32>,
     events: Events,
     ssa: Ssa,
     /// Instructions whose change may change any of this: allocas, addresses made from them, and whatever has one for an operand.
-    concerned: Concerned,
+    concerned: InstSet,
     /// The same more closely, where calls are not followed.
     concern: Concern,
     origins: Origins,
@@ -142,35 +143,6 @@ pub struct PrivateMemory {
     /// Loads that give the address of an object, by number, and whether that is at a constant offset.
     held: Vec<(InstId, bool)>,
 }
-
-/// Instructions that matter, by number. Equal if they hold the same, however long they are.
-#[derive(Clone, Debug, Default)]
-struct Concerned(Vec<u64>);
-
-impl Concerned {
-    fn insert(&mut self, inst: InstId) {
-        let i = inst.into_raw().into_u32() as usize;
-        if self.0.len() <= i / 64 {
-            self.0.resize(i / 64 + 1, 0);
-        }
-        self.0[i / 64] |= 1 << (i % 64);
-    }
-
-    fn contains(&self, inst: InstId) -> bool {
-        let i = inst.into_raw().into_u32() as usize;
-        self.0.get(i / 64).is_some_and(|word| word >> (i % 64) & 1 != 0)
-    }
-}
-
-impl PartialEq for Concerned {
-    fn eq(&self, other: &Self) -> bool {
-        let common = self.0.len().min(other.0.len());
-        let rest = self.0[common..].iter().chain(&other.0[common..]);
-        self.0[..common] == other.0[..common] && rest.copied().all(|word| word == 0)
-    }
-}
-
-impl Eq for Concerned {}
 
 impl PrivateMemory {
     /// That of a function.
@@ -406,7 +378,7 @@ impl PrivateMemory {
     /// Whether there is any stack slot in the entry block, private or not: whether edits of the graph can matter.
     #[must_use]
     pub fn has_candidates(&self) -> bool {
-        !self.concerned.0.is_empty()
+        !self.concerned.is_empty()
     }
 }
 

@@ -60,6 +60,18 @@ impl MemoryKinds {
         }
     }
 
+    /// Instructions of whose results this says something else than `old`; none if they differ in anything else: arguments, constants,
+    /// what tests say. O(entries / 4096) where they share what they say, and O(4096) for each difference.
+    #[must_use]
+    pub fn other_results(&self, old: &Self) -> Option<Vec<InstId>> {
+        let is_same = self.arguments == old.arguments
+            && self.uses == old.uses
+            && self.constants == old.constants;
+        let inst = |at: usize| InstId::from_raw((at as u32).into());
+        let values = || self.values.others(&old.values, SpaceSet::ALL).into_iter();
+        is_same.then(|| values().map(inst).collect())
+    }
+
     /// Of the arguments.
     #[must_use]
     pub fn arguments(&self) -> &[SpaceSet] {

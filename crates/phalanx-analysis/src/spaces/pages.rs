@@ -50,6 +50,26 @@ impl Pages {
         }
     }
 
+    /// The numbers at which two tables say something else, where beyond the end it is `filler`.
+    pub(super) fn others(&self, other: &Pages, filler: SpaceSet) -> Vec<usize> {
+        let mut found = Vec::new();
+        for number in 0..self.pages.len().max(other.pages.len()) {
+            let [a, b] = [self, other].map(|table| table.pages.get(number));
+            if a.zip(b).is_some_and(|(a, b)| Arc::ptr_eq(a, b) || a == b) {
+                continue;
+            }
+            let [a, b] = [a, b].map(|page| page.map_or(&[][..], |page| page));
+            let common = a.len().min(b.len());
+            let start = number * PAGE;
+            let both = a.iter().zip(b).enumerate().filter(|(_, (a, b))| a != b);
+            found.extend(both.map(|(at, _)| start + at));
+            let longer = if a.len() > common { a } else { b };
+            let rest = longer.iter().enumerate().skip(common).filter(|(_, set)| **set != filler);
+            found.extend(rest.map(|(at, _)| start + at));
+        }
+        found
+    }
+
     #[inline]
     pub(super) fn get(&self, i: usize) -> Option<SpaceSet> {
         self.pages.get(i / PAGE)?.get(i % PAGE).copied()
@@ -86,5 +106,21 @@ mod tests {
             }
             assert_eq!(grown, table);
         }
+    }
+
+    #[test]
+    fn differences_are_found_in_any_page() {
+        let plain = vec![SpaceSet::GLOBAL; 2 * PAGE + 7];
+        let table = Pages::new(&plain);
+        let mut other = table.clone();
+        let others = |a: &Pages, b: &Pages| a.others(b, SpaceSet::ALL);
+        assert_eq!(others(&table, &other), []);
+        // Made anew, with nothing shared.
+        assert_eq!(others(&table, &Pages::new(&plain)), []);
+        other.set(3, SpaceSet::SHARED, SpaceSet::ALL);
+        other.grow(3 * PAGE, SpaceSet::ALL);
+        other.set(2 * PAGE + 9, SpaceSet::SHARED, SpaceSet::ALL);
+        assert_eq!(others(&table, &other), [3, 2 * PAGE + 9]);
+        assert_eq!(others(&other, &table), [3, 2 * PAGE + 9]);
     }
 }

@@ -98,17 +98,21 @@ pub fn function_attributes(db: &dyn Db, module: ModuleInput) -> FxHashMap<Global
 pub(super) enum Attributes<'a> {
     /// Of these, sorted.
     Of(&'a [(GlobalName, AttrList)]),
+    /// Of these or of those, both sorted.
+    Either(&'a [(GlobalName, AttrList)], &'a [(GlobalName, AttrList)]),
     /// Of all of the module.
     All(&'a FxHashMap<GlobalName, AttrList>),
 }
 
 impl Attributes<'_> {
     fn of(self, name: GlobalName) -> Option<AttrList> {
+        let find = |list: &[(GlobalName, AttrList)]| {
+            let found = list.binary_search_by_key(&name, |&(name, _)| name).ok()?;
+            Some(list[found].1)
+        };
         match self {
-            Attributes::Of(list) => {
-                let found = list.binary_search_by_key(&name, |&(name, _)| name).ok()?;
-                Some(list[found].1)
-            }
+            Attributes::Of(list) => find(list),
+            Attributes::Either(these, those) => find(these).or_else(|| find(those)),
             Attributes::All(map) => map.get(&name).copied(),
         }
     }

@@ -21,6 +21,7 @@ use super::facts::{
 };
 use super::graph_slot::GraphSlot;
 use super::kinds_slot::KindsSlot;
+use super::memory_slot::MemorySlots;
 use super::summaries::callee_summaries;
 use super::{
     affect_map, argument_facts, cfg, cycles, dom_tree, function_attributes, launch_facts,
@@ -168,6 +169,7 @@ pub struct Slots {
     followers: Slot,
     pub(super) kinds: KindsSlot,
     pub(super) graph: GraphSlot,
+    pub(super) memory: MemorySlots,
 }
 
 /// Divergence of a function as its journal says it has become. None for a declaration.
@@ -205,6 +207,7 @@ pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
     function.slots(db).followers.clear();
     function.slots(db).kinds.clear();
     function.slots(db).graph.clear();
+    function.slots(db).memory.clear();
 }
 
 /// The answer of [`divergence()`](super::divergence()) or [`uniformity`](super::uniformity): `position` names the present state of the

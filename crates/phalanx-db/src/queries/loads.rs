@@ -3,6 +3,8 @@
 //! What a function does with its arguments goes up the call graph, as summaries do: [`parameter_uses`] reads that of the callees, to the same
 //! depth. What is done with a variable is gathered over the module, and asked for only where a load of such a variable is met.
 
+use std::sync::Arc;
+
 use phalanx_analysis::{
     loads::{
         self, Facts, LoadClass, LoadClasses, Omitted, PassedUse, PointerFlow, Root, RootUse,
@@ -10,6 +12,7 @@ use phalanx_analysis::{
         written_memories,
     },
     lower::{Code, Surroundings},
+    memory::PrivateMemory,
     spaces::SpaceSet,
     summary::is_exact,
 };
@@ -23,8 +26,8 @@ use phalanx_target::calling_convention::{self, Entry};
 use rustc_hash::FxHashMap;
 
 use super::calls::{DEPTH, closed_calls, named_by_shell};
-use super::facts::with_code;
-use super::spaces::with_memory;
+use super::facts::{NO_CALLEES, with_code};
+use super::memory_slot::{Version, kept, objects_version};
 use super::summaries::known_body;
 use super::{
     call_place, callees, cfg, cycles, divergence, dom_tree, memory_kinds, module_index,
@@ -39,19 +42,29 @@ pub const OUR_INVARIANT: &str = "phalanx.invariant.load";
 
 /// What pointers of a function are made from. Nothing for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `dom_tree`, `type_layout`, `target`. *Changes when* a pointer does. *Cost* O(instructions + operands).
+/// *Reads* `header`, `flow`, `body`, [`private_memory`]; large: [`objects_version`]. *Changes when* a pointer does. *Cost* O(instructions +
+/// operands); large, after an edit of instructions that have nothing to do with pointers, that of the edit.
 #[salsa::tracked(returns(ref))]
-pub fn pointer_flow(db: &dyn Db, function: FunctionInput) -> PointerFlow {
-    pointer_flow_without(db, function, None)
+pub fn pointer_flow(db: &dyn Db, function: FunctionInput) -> Arc<PointerFlow> {
+    let Some(private) = private_memory(db, function) else { return Arc::default() };
+    let flow = with_code(db, function, NO_CALLEES, |code, _| {
+        let holds = |flow: &PointerFlow, before: &Arc<PrivateMemory>, changed: &[_]| {
+            Arc::ptr_eq(before, private) && !flow.concerns(code, changed)
+        };
+        let make = || PointerFlow::new(code, private);
+        let from = (objects_version as Version, Arc::clone(private));
+        kept(db, function, |slots| &slots.pointers, from, holds, make)
+    });
+    flow.unwrap_or_default()
 }
 
-fn pointer_flow_without(
-    db: &dyn Db,
-    function: FunctionInput,
-    omitted: Option<Omitted>,
-) -> PointerFlow {
-    let flow = with_memory(db, function, |code, _, memory| {
-        PointerFlow::new_without(code, memory, omitted)
+/// The same without a rule. Not a query.
+fn pointer_flow_without(db: &dyn Db, function: FunctionInput, omitted: Omitted) -> PointerFlow {
+    let private = private_memory(db, function).as_ref();
+    let flow = private.and_then(|private| {
+        with_code(db, function, NO_CALLEES, |code, _| {
+            PointerFlow::new_without(code, private, Some(omitted))
+        })
     });
     flow.unwrap_or_default()
 }
@@ -273,17 +286,15 @@ pub fn unchanged_arguments(db: &dyn Db, function: FunctionInput) -> Option<Vec<b
 struct Around<'a> {
     db: &'a dyn Db,
     function: FunctionInput,
-    pointers: std::borrow::Cow<'a, PointerFlow>,
+    pointers: Arc<PointerFlow>,
     omitted: Option<Omitted>,
 }
 
 impl<'a> Around<'a> {
     fn new(db: &'a dyn Db, function: FunctionInput, omitted: Option<Omitted>) -> Self {
         let pointers = match omitted {
-            Some(Omitted::Slots) => {
-                std::borrow::Cow::Owned(pointer_flow_without(db, function, omitted))
-            }
-            _ => std::borrow::Cow::Borrowed(pointer_flow(db, function)),
+            Some(omitted @ Omitted::Slots) => Arc::new(pointer_flow_without(db, function, omitted)),
+            _ => Arc::clone(pointer_flow(db, function)),
         };
         Around { db, function, pointers, omitted }
     }

@@ -9,17 +9,16 @@ use phalanx_analysis::{
     memory::{
         Alias, AliasQuery, ClassicMemorySsa, MemorySsa, PrivateMemory, Reach, Tbaa, TypeLayout,
     },
+    spaces::MemoryKinds,
 };
 use phalanx_ir::attributes::AttrKind;
-use phalanx_ir::{
-    ConstKind, InstId, Opcode, Value,
-    metadata::{Metadata, kind},
-    module::GlobalIndex,
-};
+use phalanx_ir::{ConstKind, InstId, Opcode, Value, metadata::kind, module::GlobalIndex};
 use phalanx_target::AddressSpace;
 
-use super::facts::{NO_CALLEES, with_code};
+use super::facts::{NO_CALLEES, with_attributes, with_code};
 use super::loads::written_by;
+use super::memory_slot::{classic_version, kept, memory_version, objects_version};
+use super::promises::{constant_variables, invariant_marks, promises};
 use super::{callees, cfg, dom_tree, memory_kinds, module_index};
 use crate::{FunctionInput, ModuleInput};
 
@@ -35,31 +34,39 @@ pub fn type_layout(db: &dyn Db, module: ModuleInput) -> TypeLayout {
 
 /// Private objects of a function, in SSA form, and which addresses may be private at all. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`callees`], [`type_layout`], `target`. *Changes when* an access of a slot does, or where a
-/// pointer comes from. *Cost* O(instructions + phis).
+/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`type_layout`], `target`; large: [`objects_version`]. *Changes when* an access of a slot does, or
+/// where a pointer comes from. *Cost* O(instructions + phis); large, after an edit of other instructions, that of the edit.
 #[salsa::tracked(returns(ref))]
 pub fn private_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<PrivateMemory>> {
     let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
-    with_code(db, function, callees(db, function), |code, around| {
-        Arc::new(PrivateMemory::new(code, around, cfg, dom))
+    with_code(db, function, NO_CALLEES, |code, around| {
+        let holds = |kept: &PrivateMemory, (): &(), changed: &[_]| !kept.concerns(code, changed);
+        let make = || PrivateMemory::new(code, around, cfg, dom);
+        kept(db, function, |slots| &slots.private, (objects_version, ()), holds, make)
     })
 }
 
 /// The memory of a function in HSSA form: a variable per private slot and per class of memory. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`private_memory`], [`memory_kinds`], [`callees`], `target`; of callees
-/// [`written_spaces`](super::written_spaces) and `summary`. *Changes when* an instruction that touches memory does, or what it touches. *Cost* O(instructions + phis).
+/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`private_memory`], [`memory_kinds`], attributes of callees, `target`; of callees
+/// [`written_spaces`](super::written_spaces) and `summary`; large: [`memory_version`]. *Changes when* an instruction that touches memory does, or what it
+/// touches. *Cost* O(instructions + phis); large, after an edit of other instructions, that of the edit.
 #[salsa::tracked(returns(ref))]
-pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<MemorySsa> {
+pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>> {
     let graph = (&**cfg(db, function).as_ref()?, &**dom_tree(db, function).as_ref()?);
     let private = private_memory(db, function).as_ref()?;
     let kinds = memory_kinds(db, function).as_ref()?;
-    with_code(db, function, callees(db, function), |code, around| {
+    with_attributes(db, function, promises(db, function), |code, around| {
         let leads_to = |inst, position| kinds.at(code.body, inst, position);
         let called = |name, ty| written_by(db, function, name, ty);
         let written_by = |call| written_by_call(code, around, kinds, &called, call);
         let reach = Reach { leads_to: &leads_to, written_by: &written_by };
-        MemorySsa::new(code, around, graph, Arc::clone(private), reach)
+        let holds = |kept: &MemorySsa, before: &MemoryKinds, changed: &[_]| {
+            let others = kinds.other_results(before).filter(|_| kept.is_with(private));
+            others.is_some_and(|others| !kept.concerns(code, around, reach, changed, &others))
+        };
+        let make = || MemorySsa::new(code, around, graph, Arc::clone(private), reach);
+        kept(db, function, |slots| &slots.hssa, (memory_version, kinds.clone()), holds, make)
     })
 }
 
@@ -74,13 +81,18 @@ pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow> {
 
 /// MemorySSA of a function with one variable for all of memory, as LLVM has it. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `extras`, `dom_tree`, [`callees`] and the constant variables of the module. *Costs* as [`memory_ssa`].
+/// *Reads* `header`, `flow`, `body`, marks of loads, `dom_tree`, attributes of callees and the constant variables of the module; large:
+/// [`classic_version`]. *Changes when* and *costs* as [`memory_ssa`].
 #[salsa::tracked(returns(ref))]
-pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<ClassicMemorySsa> {
+pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<ClassicMemorySsa>> {
     let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
-    with_code(db, function, callees(db, function), |code, around| {
+    with_attributes(db, function, promises(db, function), |code, around| {
         let never_changes = |load| never_changes(db, function, code, around, load);
-        ClassicMemorySsa::new(code, around, (cfg, dom), never_changes)
+        let holds = |kept: &ClassicMemorySsa, (): &(), changed: &[_]| {
+            !kept.concerns(code, around, &never_changes, changed)
+        };
+        let make = || ClassicMemorySsa::new(code, around, (cfg, dom), never_changes);
+        kept(db, function, |slots| &slots.classic, (classic_version, ()), holds, make)
     })
 }
 
@@ -138,8 +150,7 @@ fn never_changes(
     around: Surroundings<'_>,
     load: InstId,
 ) -> bool {
-    let attachments: Vec<_> = function.extras(db).attachments_of(load).collect();
-    if Metadata::is_invariant_load(&attachments) {
+    if invariant_marks(db, function).binary_search(&load).is_ok() {
         return true;
     }
     let mut address = code.body.operands(load)[0];
@@ -164,14 +175,8 @@ fn never_changes(
             },
             (_, Some(constant)) => match &code.context.const_data(constant).kind {
                 ConstKind::Global(name) => {
-                    let module = function.module(db);
-                    return match module_index(db, module).find(*name) {
-                        Some(GlobalIndex::Variable(at)) => {
-                            let variable = module.shell(db).variables.get(at);
-                            variable.is_some_and(|variable| variable.is_constant)
-                        }
-                        _ => false,
-                    };
+                    let constant = constant_variables(db, function.module(db));
+                    return constant.binary_search(name).is_ok();
                 }
                 ConstKind::Expr(expr)
                     if matches!(expr.opcode, Opcode::GetElementPtr | Opcode::AddrSpaceCast) =>

@@ -1,4 +1,5 @@
-//! Kinds that are repaired after random edits of pointers, held against those from scratch; and chains, held against the rules.
+//! Kinds that are repaired after random edits of pointers, and facts about memory that are kept, held against those from scratch; and chains,
+//! held against the rules.
 
 use phalanx::{
     FunctionId, Session,
@@ -30,6 +31,8 @@ pub struct Edited {
     pub left: u64,
     /// Edits that changed it.
     pub other: u64,
+    /// How the facts about memory were found.
+    pub memory: queries::MemoryRepairs,
 }
 
 impl Edited {
@@ -40,11 +43,12 @@ impl Edited {
         self.solved += other.solved;
         self.left += other.left;
         self.other += other.other;
+        self.memory.merge(other.memory);
     }
 }
 
-/// A random program of pointers goes through edits of instructions; after each one the kinds of all functions are those of a new
-/// database.
+/// A random program of pointers goes through edits of instructions; after each one the kinds of all functions, and the facts about their
+/// memory, are those of a new database.
 ///
 /// # Panics
 /// When they are not.
@@ -98,10 +102,21 @@ pub fn edited(rng: &mut dyn RngCore, rounds: usize) -> Edited {
                 let others: Vec<_> = others.collect();
                 panic!("repaired kinds are not those from scratch: {others:?}\n{text}");
             }
+            let (known, found) = ((session.database(), warm.input), (&db, cold.input));
+            macro_rules! same {
+                ($($query:ident)*) => {$(assert!(
+                    queries::$query(known.0, known.1) == queries::$query(found.0, found.1),
+                    "{} is not what it is from scratch\n{}",
+                    stringify!($query),
+                    String::from_utf8_lossy(&session.print(module))
+                );)*};
+            }
+            same!(private_memory memory_ssa classic_memory_ssa pointer_flow);
         }
     }
     let repairs = queries::kind_repairs(session.database(), kernel.input());
-    Edited { repaired: repairs.repaired, solved: repairs.solved, ..tally }
+    let memory = queries::memory_repairs(session.database(), kernel.input());
+    Edited { repaired: repairs.repaired, solved: repairs.solved, memory, ..tally }
 }
 
 /// Private objects of a function: all, and those in which addresses are kept.

@@ -7,14 +7,15 @@ use phalanx_target::intrinsics::{Location, lookup};
 use rustc_hash::FxHashMap;
 
 use super::{
-    Objects, PassedUse, PointerFlow, Root, Sink, entities, has_number, has_provenance, is_pointer,
-    made_from, number,
+    Objects, PassedUse, PointerFlow, Root, Sink, concern::matters, entities, has_number,
+    has_provenance, is_pointer, made_from, number,
 };
 use crate::{
     loads::Omitted,
     lower::Code,
     memory::{
         PrivateMemory,
+        by_inst::trim,
         private::{Effect, Touch},
         ssa::{EventKind, Version},
         value_type,
@@ -38,6 +39,7 @@ pub(super) fn flow(
     build.arguments();
     build.propagate();
     build.sinks();
+    trim(&mut build.flow.sets);
     build.flow
 }
 
@@ -259,6 +261,9 @@ impl Build<'_> {
             for inst in body.block_insts(block) {
                 let data = body.inst(inst);
                 let operands = body.operands(inst);
+                if matters(code, inst) {
+                    self.flow.concerned.insert(inst);
+                }
                 self.read_otherwise(inst);
                 match data.opcode {
                     // A read is nothing that is done, but what is read has to be known.

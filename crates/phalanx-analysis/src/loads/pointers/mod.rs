@@ -21,6 +21,7 @@
 //! **Invariant.** Whatever is done with a pointer and is neither followed nor a read is an escape.
 
 mod build;
+mod concern;
 
 use phalanx_ir::{
     Const, GlobalName, InstId, Opcode, Type, Value, ValueKind, attributes::CaptureComponents,
@@ -30,6 +31,7 @@ use rustc_hash::FxHashSet;
 
 use crate::lower::Code;
 use crate::memory::PrivateMemory;
+use crate::memory::by_inst::InstSet;
 use crate::memory::origins::{is_pointer, number};
 
 use super::Omitted;
@@ -137,11 +139,13 @@ pub struct RootUse {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PointerFlow {
     roots: Vec<Root>,
-    /// By instruction.
+    /// By instruction. Ends with the last that may be based on something.
     sets: Vec<Objects>,
     /// By argument.
     arguments: Vec<Objects>,
     sinks: Vec<(InstId, Objects, Sink)>,
+    /// Instructions that have to do with pointers.
+    concerned: InstSet,
 }
 
 /// The operands that a pointer is made from; none when it is made from something else.

@@ -26,8 +26,9 @@ use phalanx_ir::{Body, InstId, Opcode, Type, TypeKind, Value, flow::node_of};
 use smallvec::SmallVec;
 
 use super::scan::{Access, Scan};
-use super::{Concerned, PrivateMemory, Reach, is_address};
+use super::{PrivateMemory, Reach, is_address};
 use crate::lower::{Code, Surroundings};
+use crate::memory::{by_inst::InstSet, place::neighbours};
 
 /// Which objects are put into SSA form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,17 +61,17 @@ impl Wanted {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Concern {
     /// Private objects, and addresses that are made from them.
-    pub(super) addresses: Concerned,
+    pub(super) addresses: InstSet,
     /// Other instructions that have one for an operand.
-    pub(super) users: Concerned,
+    pub(super) users: InstSet,
     /// Objects that are not private, and why.
-    pub(super) witnesses: Concerned,
+    pub(super) witnesses: InstSet,
     /// What is done with private objects, in the order of [`PrivateMemory::touches`].
     pub(super) accesses: Vec<Access>,
     /// By the number of an object in these.
     pub(super) allocas: Vec<InstId>,
     /// Objects that are not put into SSA form, because nothing that is wanted is read from them.
-    pub(super) unwanted: Concerned,
+    pub(super) unwanted: InstSet,
     /// How all of it was found; none if nothing is known here.
     reach: Option<Reach>,
 }
@@ -85,10 +86,12 @@ impl Concern {
     }
 }
 
-/// How many instructions that touch nothing are stepped over.
-const NEIGHBOURS: usize = 256;
-
 impl PrivateMemory {
+    /// Whether an instruction gives an address of an object, however many steps away. Not told where calls are followed.
+    pub(in crate::memory) fn is_address(&self, inst: InstId) -> bool {
+        self.concern.addresses.contains(inst)
+    }
+
     /// Whether anything here may be otherwise after these instructions were inserted, removed, moved or changed, but for where pointers
     /// come from. The graph is the same.
     #[must_use]
@@ -173,17 +176,7 @@ impl PrivateMemory {
         let at = |event: Option<u32>| event.map(|event| self.touch_of(event).inst);
         let was_before = at(first.checked_sub(1).filter(|event| events.contains(event)));
         let was_behind = at(Some(last + 1).filter(|event| events.contains(event)));
-        let touching = |mut at: Option<InstId>, step: &dyn Fn(InstId) -> Option<InstId>| {
-            for _ in 0..NEIGHBOURS {
-                match at {
-                    Some(inst) if self.of(inst).is_empty() => at = step(inst),
-                    found => return Some(found),
-                }
-            }
-            None
-        };
-        let is_before = touching(body.prev(inst), &|inst| body.prev(inst))?;
-        let is_behind = touching(body.next(inst), &|inst| body.next(inst))?;
-        Some(is_before == was_before && is_behind == was_behind)
+        let now = neighbours(body, inst, |inst| !self.of(inst).is_empty())?;
+        Some(now == [was_before, was_behind])
     }
 }

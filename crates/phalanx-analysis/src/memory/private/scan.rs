@@ -13,9 +13,9 @@ use smallvec::SmallVec;
 
 use super::holders::{Held, holders, slot_of};
 use super::passed::Passed;
-use super::{Concerned, Effect, Reach, STEPS, is_address, is_trackable, pointee_of, value_type};
+use super::{Effect, Reach, STEPS, is_address, is_trackable, pointee_of, value_type};
 use crate::lower::{Code, Surroundings};
-use crate::memory::sizes::TypeSizes;
+use crate::memory::{by_inst::InstSet, sizes::TypeSizes};
 use crate::summary;
 
 /// An address made from an object.
@@ -74,7 +74,7 @@ pub(super) struct Scan<'a> {
     addresses: Vec<Address>,
     objects: Vec<Object>,
     accesses: Vec<Access>,
-    concerned: Concerned,
+    concerned: InstSet,
     /// Instructions with an address for an operand, and its object.
     users: Vec<(InstId, u32)>,
     /// The one that is looked at, with the operand.
@@ -114,7 +114,7 @@ impl<'a> Scan<'a> {
             addresses: Vec::new(),
             objects: Vec::new(),
             accesses: Vec::new(),
-            concerned: Concerned::default(),
+            concerned: InstSet::default(),
             users: Vec::new(),
             current: None,
             arguments: Vec::new(),

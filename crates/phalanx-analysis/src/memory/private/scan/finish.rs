@@ -9,6 +9,7 @@ use crate::memory::private::passed::{Passed, calls_of};
 use crate::memory::private::slots::{divide, event_kind, writes};
 use crate::memory::private::{Effect, PrivateMemory, Slot, Touch, is_address, number};
 use crate::memory::{
+    by_inst::trim,
     origins::Origins,
     ssa::{Event, Events, Pruning, Ssa},
 };
@@ -93,6 +94,7 @@ impl Scan<'_> {
                 *entry = i as u32 + 1;
             }
         }
+        trim(&mut first);
         let ssa = Ssa::new(cfg, dom, &events, slots.len() as u32, Pruning::Live);
         if concern.is_known() {
             concern.accesses = accesses;

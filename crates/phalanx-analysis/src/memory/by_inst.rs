@@ -1,0 +1,70 @@
+//! Tables by instruction that do not tell how many instructions there are.
+//!
+//! Facts about memory are kept while instructions that have nothing to do with memory come and go, and must equal those from
+//! scratch, which know of more instructions. So what is said of nothing is not stored: a set may end early, and a table ends with its last
+//! entry that says something.
+
+use phalanx_ir::InstId;
+
+/// Instructions, by number. Equal if they are the same, however long the tables are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InstSet(Vec<u64>);
+
+impl InstSet {
+    pub(crate) fn insert(&mut self, inst: InstId) {
+        let i = inst.into_raw().into_u32() as usize;
+        if self.0.len() <= i / 64 {
+            self.0.resize(i / 64 + 1, 0);
+        }
+        self.0[i / 64] |= 1 << (i % 64);
+    }
+
+    pub(crate) fn contains(&self, inst: InstId) -> bool {
+        let i = inst.into_raw().into_u32() as usize;
+        self.0.get(i / 64).is_some_and(|word| word >> (i % 64) & 1 != 0)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl PartialEq for InstSet {
+    fn eq(&self, other: &Self) -> bool {
+        let common = self.0.len().min(other.0.len());
+        let rest = self.0[common..].iter().chain(&other.0[common..]);
+        self.0[..common] == other.0[..common] && rest.copied().all(|word| word == 0)
+    }
+}
+
+impl Eq for InstSet {}
+
+/// Drops what a table says of nothing at its end.
+pub(crate) fn trim<T: Default + PartialEq>(table: &mut Vec<T>) {
+    let nothing = T::default();
+    while table.last() == Some(&nothing) {
+        table.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_table_does_not_count() {
+        let inst = |number: u32| InstId::from_raw(number.into());
+        let (mut one, mut other) = (InstSet::default(), InstSet::default());
+        one.insert(inst(3));
+        other.insert(inst(3));
+        // As after an insertion that was taken back.
+        other.0.resize(9, 0);
+        assert_eq!(one, other);
+        assert!(one.contains(inst(3)) && !one.contains(inst(4)) && !one.contains(inst(700)));
+        other.insert(inst(700));
+        assert_ne!(one, other);
+        let mut table = vec![0, 2, 0, 0];
+        trim(&mut table);
+        assert_eq!(table, [0, 2]);
+    }
+}

@@ -1,0 +1,234 @@
+//! Facts about memory of a function that is edited, kept where an edit does not concern them.
+//!
+//! # What
+//!
+//! [`private_memory`](super::private_memory), [`memory_ssa`](super::memory_ssa), [`classic_memory_ssa`](super::classic_memory_ssa) and
+//! [`pointer_flow`](super::pointer_flow) read the body, so any edit asks for them again; but most instructions have nothing to do with memory. A large
+//! function has a [`Place`] for each beside the memos with the last answer, shared with the memo. When it is asked again, the journal tells which
+//! instructions have been changed since. If the answer itself says that these do not *concern* it, it is given again: the very same
+//! one, so that it is compared with the memo by its address, and nothing that follows from it runs.
+//!
+//! # Invariants
+//!
+//! - An answer that is given again equals the one from scratch, tables by instruction included
+//!   ([`by_inst`](phalanx_analysis::memory)): these end where they say nothing, so they do not tell how many instructions there are.
+//! - An answer counts for a position in the history of the body, and for two numbers that are new whenever anything else that is read has changed:
+//!   [`order_version`] for blocks, edges and their order, and one for what is around the function.
+//! - What an answer reads of other facts about the same body is kept with it, and compared by whoever asks.
+//!
+//! Nothing is taken out of a place, so work that is broken off leaves the answer of before. An answer costs nothing to keep, so that is done from the
+//! first time on. What is made from scratch and comes out equal is dropped for the one that was there.
+//!
+//! **Complexity.** O(changed instructions), as each answer says of itself; else from scratch.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use phalanx_analysis::{
+    loads::PointerFlow,
+    memory::{ClassicMemorySsa, MemorySsa, PrivateMemory},
+    spaces::MemoryKinds,
+};
+use phalanx_ir::InstId;
+
+use super::follow::{Slots, fresh};
+use super::promises::{
+    called_effects, constant_variables, intrinsic_effects, invariant_marks, promises,
+};
+use super::{launch_facts, target, type_layout};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// How often an answer was found in which way.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Ways {
+    /// From scratch.
+    pub solved: u64,
+    /// An edit did not concern it.
+    pub kept: u64,
+}
+
+/// How often the facts about memory of a function were found in which way.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct MemoryRepairs {
+    /// Of `private_memory`.
+    pub private: Ways,
+    /// Of `memory_ssa`.
+    pub hssa: Ways,
+    /// Of `classic_memory_ssa`.
+    pub classic: Ways,
+    /// Of `pointer_flow`.
+    pub pointers: Ways,
+}
+
+impl MemoryRepairs {
+    /// Adds those of another function.
+    pub fn merge(&mut self, other: MemoryRepairs) {
+        let add = |ways: &mut Ways, other: Ways| {
+            ways.solved += other.solved;
+            ways.kept += other.kept;
+        };
+        add(&mut self.private, other.private);
+        add(&mut self.hssa, other.hssa);
+        add(&mut self.classic, other.classic);
+        add(&mut self.pointers, other.pointers);
+    }
+}
+
+/// An answer, and what it was found from: `with` are facts about the same body.
+#[derive(Debug)]
+struct Kept<T, W> {
+    position: u64,
+    order: u64,
+    around: u64,
+    with: W,
+    answer: Arc<T>,
+}
+
+/// Where one answer is.
+#[derive(Debug)]
+pub(super) struct Place<T, W> {
+    kept: Mutex<Option<Arc<Kept<T, W>>>>,
+    ways: Mutex<Ways>,
+}
+
+impl<T, W> Default for Place<T, W> {
+    fn default() -> Self {
+        Place { kept: Mutex::default(), ways: Mutex::default() }
+    }
+}
+
+impl<T, W> Place<T, W> {
+    fn kept(&self) -> MutexGuard<'_, Option<Arc<Kept<T, W>>>> {
+        // Nothing is done under the lock but moving.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ways(&self) -> MutexGuard<'_, Ways> {
+        self.ways.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn clear(&self) {
+        *self.kept() = None;
+    }
+}
+
+/// The answers of a function.
+#[derive(Debug, Default)]
+pub(super) struct MemorySlots {
+    pub(super) private: Place<PrivateMemory, ()>,
+    pub(super) hssa: Place<MemorySsa, MemoryKinds>,
+    pub(super) classic: Place<ClassicMemorySsa, ()>,
+    pub(super) pointers: Place<PointerFlow, Arc<PrivateMemory>>,
+}
+
+impl MemorySlots {
+    pub(super) fn clear(&self) {
+        self.private.clear();
+        self.hssa.clear();
+        self.classic.clear();
+        self.pointers.clear();
+    }
+}
+
+/// How the facts about memory of a function were found so far; all zero for small functions, where they are always found from scratch. Not a
+/// query.
+pub fn memory_repairs(db: &dyn Db, function: FunctionInput) -> MemoryRepairs {
+    let slots = &function.slots(db).memory;
+    MemoryRepairs {
+        private: *slots.private.ways(),
+        hssa: *slots.hssa.ways(),
+        classic: *slots.classic.ways(),
+        pointers: *slots.pointers.ways(),
+    }
+}
+
+/// Identity of the blocks of a function, their edges, and their order.
+///
+/// *Reads* `flow`. *Changes when* it is set. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+fn order_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let _ = function.flow(db);
+    fresh()
+}
+
+/// Identity of what private memory, and what pointers are made from, are found from besides flow and body.
+///
+/// *Reads* `header`, [`target`], [`type_layout`], [`launch_facts`]. *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub(super) fn objects_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let module = function.module(db);
+    let _ = (function.header(db), target(db, module), type_layout(db, module));
+    let _ = launch_facts(db, function);
+    fresh()
+}
+
+/// Identity of what [`memory_ssa`](super::memory_ssa) is found from besides flow, body, and other facts about it.
+///
+/// *Reads* [`objects_version`]; attributes, effects and `written_spaces` of the callees and of the intrinsics of the module. *Changes when* one
+/// of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub(super) fn memory_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let _ = (objects_version(db, function), promises(db, function));
+    let _ = (called_effects(db, function), intrinsic_effects(db, function.module(db)));
+    fresh()
+}
+
+/// Identity of what [`classic_memory_ssa`](super::classic_memory_ssa) is found from besides flow and body.
+///
+/// *Reads* [`objects_version`], attributes of the callees and of the intrinsics of the module, constant variables, marks of loads. *Changes when*
+/// one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub(super) fn classic_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let _ = (objects_version(db, function), promises(db, function));
+    let _ = (constant_variables(db, function.module(db)), invariant_marks(db, function));
+    fresh()
+}
+
+/// A query that answers with another number when anything is another.
+pub(super) type Version = fn(&dyn Db, FunctionInput) -> u64;
+
+/// An answer about a function: the one of before, if the function is large and `holds` says so of it and of what it was found with, given the
+/// instructions that have been changed since; else what `make` finds. `version` is that of what is around the function, and `with` what
+/// the answer follows from besides.
+///
+/// *Reads* `body`, [`order_version`], the version.
+pub(super) fn kept<T: PartialEq, W>(
+    db: &dyn Db,
+    function: FunctionInput,
+    place: fn(&MemorySlots) -> &Place<T, W>,
+    (version, with): (Version, W),
+    holds: impl FnOnce(&T, &W, &[InstId]) -> bool,
+    make: impl FnOnce() -> T,
+) -> Arc<T> {
+    if !function.is_large(db) {
+        return Arc::new(make());
+    }
+    let slots: &Slots = function.slots(db);
+    let place = place(&slots.memory);
+    let (order, around) = (order_version(db, function), version(db, function));
+    let journal = function.body(db).journal();
+    let before = place.kept().clone();
+    let is_kept = before.as_ref().is_some_and(|kept| {
+        // Changes of the flow have given it another number.
+        (kept.order, kept.around) == (order, around)
+            && (journal.since(kept.position))
+                .is_some_and(|changes| holds(&kept.answer, &kept.with, &changes.insts))
+    });
+    let before = before.map(|kept| Arc::clone(&kept.answer));
+    let answer = match before {
+        Some(before) if is_kept => before,
+        before => {
+            let new = make();
+            before.filter(|before| **before == new).unwrap_or_else(|| Arc::new(new))
+        }
+    };
+    match is_kept {
+        true => place.ways().kept += 1,
+        false => place.ways().solved += 1,
+    }
+    let kept = Kept { position: journal.position(), order, around, with, answer };
+    let answer = Arc::clone(&kept.answer);
+    *place.kept() = Some(Arc::new(kept));
+    answer
+}

@@ -1,0 +1,112 @@
+//! What facts about memory read of the functions that are called, of variables, and of attachments.
+//!
+//! Each is a small projection that hangs on inputs of high durability and not on the body, so that a function whose facts are kept does not look
+//! through its instructions for calls after an edit. Who is called is known from [`Mentions`](crate::Mentions); these leave out intrinsics, of which a module
+//! declares few, so all of them are listed with the module.
+
+use phalanx_analysis::{spaces::SpaceSet, summary::Effects};
+use phalanx_ir::{GlobalName, InstId, Type, attributes::AttrList, metadata::kind};
+
+use super::facts::Attributes;
+use super::{summary, symbols, written_spaces};
+use crate::{FunctionInput, ModuleInput};
+
+use salsa::Database as Db;
+
+/// Functions by name, sorted, and what is known of each.
+pub(super) type ByName<T> = Vec<(GlobalName, T)>;
+
+/// What a call does to memory: the type of what is called, its effects, and the memories that it may write if they are known.
+pub(super) type Does = (Option<Type>, Effects, Option<SpaceSet>);
+
+/// Intrinsics that a module declares, sorted.
+///
+/// *Reads* `functions`. *Changes when* one comes or goes. *Cost* O(functions).
+#[salsa::tracked(returns(ref))]
+fn intrinsics(db: &dyn Db, module: ModuleInput) -> ByName<FunctionInput> {
+    let context = module.context(db);
+    let is_intrinsic = |name: GlobalName| {
+        name.symbol().is_some_and(|symbol| context.bytes(symbol).starts_with(b"llvm."))
+    };
+    let entries = module.functions(db).iter().filter(|entry| is_intrinsic(entry.name));
+    let mut found: Vec<_> = entries.map(|entry| (entry.name, entry.input)).collect();
+    found.sort_unstable_by_key(|(name, _)| *name);
+    found
+}
+
+/// Functions that a function calls by name, sorted; intrinsics are left out.
+fn called(
+    db: &dyn Db,
+    function: FunctionInput,
+) -> impl Iterator<Item = (GlobalName, FunctionInput)> {
+    let symbols = symbols(db, function.module(db));
+    let names = function.mentions(db).callees().into_iter();
+    names.filter_map(|name| Some((name, *symbols.get(&name)?)))
+}
+
+/// Attributes of the intrinsics of a module.
+///
+/// *Reads* `functions`, headers of intrinsics. *Changes when* one comes, goes or changes its attributes. *Cost* O(intrinsics).
+#[salsa::tracked(returns(ref))]
+fn intrinsic_attributes(db: &dyn Db, module: ModuleInput) -> ByName<AttrList> {
+    let all = intrinsics(db, module).iter();
+    all.map(|(name, input)| (*name, input.header(db).attributes)).collect()
+}
+
+/// Attributes of the functions that a function calls, but for intrinsics.
+///
+/// *Reads* `mentions`, [`symbols`], headers of the callees. *Changes when* a callee appears, goes or changes its attributes. *Cost* O(calls).
+#[salsa::tracked(returns(ref))]
+fn called_attributes(db: &dyn Db, function: FunctionInput) -> ByName<AttrList> {
+    called(db, function).map(|(name, input)| (name, input.header(db).attributes)).collect()
+}
+
+/// Attributes of all that a function calls, as [`callees`](super::callees) has them. Not a query.
+pub(super) fn promises(db: &dyn Db, function: FunctionInput) -> Attributes<'_> {
+    let intrinsics = intrinsic_attributes(db, function.module(db));
+    Attributes::Either(called_attributes(db, function), intrinsics)
+}
+
+fn does(db: &dyn Db, (name, input): (GlobalName, FunctionInput)) -> (GlobalName, Does) {
+    let summary = summary(db, input);
+    (name, (summary.ty, summary.effects, written_spaces(db, input)))
+}
+
+/// What calls of the intrinsics of a module do.
+///
+/// *Reads* `functions`, `summary` and [`written_spaces`] of intrinsics. *Changes when* one of them does. *Cost* O(intrinsics).
+#[salsa::tracked(returns(ref))]
+pub(super) fn intrinsic_effects(db: &dyn Db, module: ModuleInput) -> ByName<Does> {
+    intrinsics(db, module).iter().map(|&intrinsic| does(db, intrinsic)).collect()
+}
+
+/// What calls of the functions that a function calls do, but for intrinsics.
+///
+/// *Reads* `mentions`, [`symbols`], `summary` and [`written_spaces`] of the callees. *Changes when* what a callee does to memory does. *Cost*
+/// O(calls).
+#[salsa::tracked(returns(ref))]
+pub(super) fn called_effects(db: &dyn Db, function: FunctionInput) -> ByName<Does> {
+    called(db, function).map(|callee| does(db, callee)).collect()
+}
+
+/// Variables of a module that never change, sorted.
+///
+/// *Reads* `shell`. *Changes when* one comes or goes. *Cost* O(variables).
+#[salsa::tracked(returns(ref))]
+pub(super) fn constant_variables(db: &dyn Db, module: ModuleInput) -> Vec<GlobalName> {
+    let variables = module.shell(db).variables.iter().filter(|variable| variable.is_constant);
+    let mut names: Vec<GlobalName> = variables.map(|variable| variable.name).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Instructions that are marked `!invariant.load`, sorted.
+///
+/// *Reads* `extras`. *Changes when* a mark comes or goes. *Cost* O(attachments).
+#[salsa::tracked(returns(ref))]
+pub(super) fn invariant_marks(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
+    let all = function.extras(db).attachments.iter();
+    let marked = all.filter(|(_, attachment)| attachment.kind == kind::INVARIANT_LOAD);
+    // They are listed by instruction.
+    marked.map(|(inst, _)| *inst).collect()
+}

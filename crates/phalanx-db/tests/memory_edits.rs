@@ -1,0 +1,482 @@
+//! Which edit leaves which facts about the memory of a large function as they are, and that these are those from scratch.
+
+use std::sync::Arc;
+
+use phalanx_db::{Database, Did, FunctionInput, ModuleInput, TargetOverrides, queries};
+use phalanx_ir::{
+    BuildError, Context, InstBuilder, InstId, Type, Value, edit::Transaction, inst::IntPredicate,
+    metadata::MetadataId,
+};
+use phalanx_target::LaunchStatement;
+use phalanx_testing::files::check_table;
+
+/// A kernel with accesses of all kinds; `long` instructions between.
+fn text(long: usize) -> String {
+    let mut text = String::from(
+        r#"
+target triple = "nvptx64-nvidia-cuda"
+@lds = internal addrspace(3) global [64 x i32] undef
+@dev = internal addrspace(1) global [4 x i32] zeroinitializer
+@fixed = internal addrspace(1) constant [4 x i32] zeroinitializer
+declare void @outside(ptr)
+declare void @computes(ptr) memory(none)
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
+
+define internal void @leaf(i32 %n) {
+  %here = addrspacecast ptr addrspace(3) @lds to ptr
+  %there = addrspacecast ptr addrspace(1) @dev to ptr
+  store i32 %n, ptr %here
+  ret void
+}
+
+define ptx_kernel void @kernel(ptr %out, i32 %n, i1 %c) {
+entry:
+  %slot = alloca i32
+  %v0 = add i32 %n, 1
+  %v1 = mul i32 %v0, %v0
+  store i32 %v0, ptr %slot
+  %s = addrspacecast ptr addrspace(3) @lds to ptr
+  %g = addrspacecast ptr addrspace(1) @dev to ptr
+  %a = getelementptr inbounds i32, ptr %s, i32 %n
+  %b = getelementptr inbounds i32, ptr %a, i32 1
+  %f = getelementptr inbounds i32, ptr addrspace(1) @fixed, i32 %n
+  %h = getelementptr inbounds i32, ptr addrspace(1) %f, i32 1
+  %k = icmp eq i32 %v0, %v1
+  %unread = add i32 %v0, 3
+  %l = load i32, ptr %b
+  %m = load i32, ptr addrspace(1) %h
+  store i32 %v0, ptr %out, !marked !0
+  %o = load i32, ptr %slot
+  call void @leaf(i32 %o)
+  call void @llvm.prefetch.p0(ptr %out, i32 0, i32 3, i32 1)
+  br i1 %k, label %then, label %done
+then:
+  call void @outside(ptr %out)
+  br label %done
+done:
+  %w0 = add i32 %n, 1
+"#,
+    );
+    for at in 1..=long {
+        text.push_str(&format!("  %w{at} = add i32 %w{}, %n\n", at - 1));
+    }
+    text.push_str("  ret void\n}\n!0 = !{}\n");
+    text
+}
+
+struct Fixture {
+    db: Database,
+    context: Arc<Context>,
+    module: ModuleInput,
+    seen: queries::MemoryRepairs,
+}
+
+impl Fixture {
+    fn new(long: usize) -> Self {
+        Fixture::of(&text(long))
+    }
+
+    /// With kinds asked often enough to be repaired.
+    fn of(text: &str) -> Self {
+        let mut db = Database::with_event_log();
+        let context = Arc::new(Context::new());
+        let parsed = phalanx_llvm::parse_module(Arc::clone(&context), text.as_bytes())
+            .unwrap_or_else(|e| panic!("{e:?}"));
+        let module = db.load(parsed.module, None, TargetOverrides::default());
+        let mut fixture = Fixture { db, context, module, seen: queries::MemoryRepairs::default() };
+        fixture.ask();
+        for operand in [7, 8, 7] {
+            let (at, next) = (fixture.named("w0"), fixture.behind("w0"));
+            let operand = Value::constant(fixture.context.const_i32(operand));
+            fixture.edit(|edit| {
+                edit.set_name(next, "warm")?;
+                edit.set_operand(at, 1, operand)
+            });
+            // What has been edited once is expected to be edited again; a fact that comes out equal counts as the one of before from then on.
+            let leaf = fixture.function("leaf");
+            let store = leaf.body(&fixture.db).all_ids().nth(2).expect("it has instructions");
+            let done: Result<(), BuildError> =
+                fixture.db.edit(leaf, |edit| edit.set_operand(store, 0, operand));
+            done.expect("the edit breaks no rule");
+            fixture.ask();
+        }
+        fixture.db.take_log();
+        fixture.seen = fixture.repairs();
+        fixture
+    }
+
+    fn function(&self, name: &str) -> FunctionInput {
+        let symbol = self.context.find_symbol(name.as_bytes()).expect("the name is interned");
+        let entries = self.module.functions(&self.db);
+        entries.iter().find(|e| e.name.symbol() == Some(symbol)).expect("the function exists").input
+    }
+
+    fn repairs(&self) -> queries::MemoryRepairs {
+        queries::memory_repairs(&self.db, self.function("kernel"))
+    }
+
+    fn named(&self, name: &str) -> InstId {
+        let code = self.function("kernel").view(&self.db);
+        let mut ids = code.body.all_ids();
+        ids.find(|&i| code.extras.names.inst(i) == Some(name.as_bytes())).expect("it has the name")
+    }
+
+    /// The instruction behind a named one.
+    fn behind(&self, name: &str) -> InstId {
+        let body = self.function("kernel").body(&self.db);
+        body.next(self.named(name)).expect("something stands behind it")
+    }
+
+    fn edit<R>(&mut self, edit: impl FnOnce(&mut Transaction<'_>) -> Result<R, BuildError>) -> R {
+        let function = self.function("kernel");
+        self.db.edit(function, edit).expect("the edit breaks no rule")
+    }
+
+    fn ask(&self) {
+        let (db, f) = (&self.db, self.function("kernel"));
+        queries::private_memory(db, f);
+        queries::memory_ssa(db, f);
+        queries::classic_memory_ssa(db, f);
+        queries::pointer_flow(db, f);
+        queries::parameter_uses(db, f);
+        queries::variables_written(db, f);
+    }
+
+    /// How each of the four was found after an edit, as cells of a table; and what ran besides.
+    fn found(&mut self) -> String {
+        self.ask();
+        let (before, now) = (self.seen, self.repairs());
+        self.seen = now;
+        let way = |before: queries::Ways, now: queries::Ways| match (
+            now.solved - before.solved,
+            now.kept - before.kept,
+        ) {
+            (0, 0) => "not asked",
+            (0, _) => "kept",
+            _ => "anew",
+        };
+        let ways = [
+            way(before.private, now.private),
+            way(before.hssa, now.hssa),
+            way(before.classic, now.classic),
+            way(before.pointers, now.pointers),
+        ];
+        let behind = ["parameter_uses", "variables_written"];
+        let about = |query: &str| behind.contains(&query) || query.ends_with("_version");
+        let log = self.db.take_log().into_iter();
+        let kernel = self.function("kernel").id();
+        let ran = log.filter(|entry| entry.did == Did::Run && entry.key == kernel);
+        let mut ran: Vec<String> =
+            ran.filter(|entry| about(&entry.query)).map(|e| format!("`{}`", e.query)).collect();
+        ran.sort();
+        let ran = if ran.is_empty() { "nothing".into() } else { ran.join(", ") };
+        format!("{} | {ran}", ways.join(" | "))
+    }
+
+    /// Whether all four are what a new database finds.
+    #[track_caller]
+    fn check(&self, what: &str) {
+        let mut fresh = self.module.shell(&self.db).clone();
+        let entries = self.module.functions(&self.db);
+        let copy = |e: &phalanx_db::FunctionEntry| {
+            let code = e.input.view(&self.db);
+            phalanx_ir::Function {
+                header: code.header.clone(),
+                flow: code.flow.clone(),
+                body: code.body.clone(),
+                extras: code.extras.clone(),
+                use_list_orders: code.use_list_orders.to_vec(),
+            }
+        };
+        fresh.functions = entries.iter().map(copy).collect();
+        let mut db = Database::new();
+        let cold = db.load(fresh, None, TargetOverrides::default());
+        let all = entries.iter().zip(cold.functions(&db));
+        for (warm, cold) in all.filter(|(warm, _)| warm.is_definition) {
+            macro_rules! same {
+                ($($query:ident)*) => {$(
+                    let (known, found) =
+                        (queries::$query(&self.db, warm.input), queries::$query(&db, cold.input));
+                    assert!(known == found, "{what}: {}", stringify!($query));
+                )*};
+            }
+            same!(private_memory memory_ssa classic_memory_ssa pointer_flow memory_kinds);
+        }
+    }
+}
+
+/// The node of the attachment that one store has.
+fn node(fixture: &Fixture) -> MetadataId {
+    let extras = fixture.function("kernel").extras(&fixture.db);
+    extras.attachments.first().expect("there is one").1.node
+}
+
+type Edit = fn(&mut Fixture);
+
+fn constant(fixture: &Fixture, number: i32) -> Value {
+    Value::constant(fixture.context.const_i32(number))
+}
+
+const EDITS: &[(&str, Edit)] = &[
+    ("an operand of an integer", |f| {
+        let (v, seven) = (f.named("v1"), constant(f, 7));
+        f.edit(|edit| edit.set_operand(v, 1, seven));
+    }),
+    ("a predicate", |f| {
+        let k = f.named("k");
+        f.edit(|edit| edit.set_int_predicate(k, IntPredicate::Ne));
+    }),
+    ("an integer more, among accesses", |f| {
+        let (m, v) = (f.named("m"), f.named("v0"));
+        f.edit(|edit| edit.before(m).add(v, v));
+    }),
+    ("an integer less", |f| {
+        let unread = f.named("unread");
+        f.edit(|edit| edit.erase(unread));
+    }),
+    ("what is stored", |f| {
+        let (store, v) = (f.behind("m"), f.named("v1"));
+        f.edit(|edit| edit.set_operand(store, 0, v));
+    }),
+    ("what is stored in a slot", |f| {
+        let (store, v) = (f.behind("v1"), f.named("v1"));
+        f.edit(|edit| edit.set_operand(store, 0, v));
+    }),
+    ("a load more", |f| {
+        let (m, b) = (f.named("m"), f.named("b"));
+        f.edit(|edit| edit.before(m).load(Type::I32, b));
+    }),
+    ("a load less", |f| {
+        let l = f.named("l");
+        f.edit(|edit| edit.erase(l));
+    }),
+    ("a load behind a store that was before it", |f| {
+        let (m, o) = (f.named("m"), f.named("o"));
+        f.edit(|edit| edit.move_before(m, o));
+    }),
+    ("a load among integers, before the same access", |f| {
+        let (l, unread) = (f.named("l"), f.named("unread"));
+        f.edit(|edit| edit.move_before(l, unread));
+    }),
+    ("a store more", |f| {
+        let (m, v, b) = (f.named("m"), f.named("v0"), f.named("b"));
+        f.edit(|edit| edit.before(m).store(v, b));
+    }),
+    ("a store less", |f| {
+        let store = f.behind("m");
+        f.edit(|edit| edit.erase(store));
+    }),
+    ("a load of a slot less", |f| {
+        let (o, v) = (f.named("o"), f.named("v0"));
+        f.edit(|edit| edit.replace(o, v));
+    }),
+    ("an index", |f| {
+        let (a, v) = (f.named("a"), f.named("v0"));
+        f.edit(|edit| edit.set_operand(a, 1, v));
+    }),
+    ("a base, far from the access; it leads elsewhere", |f| {
+        let (a, g) = (f.named("a"), f.named("g"));
+        f.edit(|edit| edit.set_operand(a, 0, g));
+    }),
+    ("a base of constant memory", |f| {
+        let (h, dev) = (f.named("h"), f.named("g"));
+        let dev = f.function("kernel").body(&f.db).operands(dev)[0];
+        f.edit(|edit| edit.set_operand(h, 0, dev));
+    }),
+    ("the address of a load", |f| {
+        let (l, out) = (f.named("l"), Value::arg(0));
+        f.edit(|edit| edit.set_operand(l, 0, out));
+    }),
+    ("the address of a load of constant memory", |f| {
+        let (m, g) = (f.named("m"), f.named("g"));
+        let dev = f.function("kernel").body(&f.db).operands(g)[0];
+        f.edit(|edit| edit.set_operand(m, 0, dev));
+    }),
+    ("the address of a store becomes null", |f| {
+        let (store, null) = (f.behind("m"), f.context.const_zero(Type::PTR));
+        f.edit(|edit| edit.set_operand(store, 1, null));
+    }),
+    ("a call more", |f| {
+        let call = f.behind("o");
+        f.edit(|edit| edit.after(call).clone_of(call));
+    }),
+    ("a stack slot more", |f| {
+        let v = f.named("v0");
+        f.edit(|edit| edit.before(v).alloca(Type::I32, 0));
+    }),
+    ("`!invariant.load` on a load", |f| {
+        let (l, node) = (f.named("l"), node(f));
+        f.edit(|edit| edit.attach(l, "invariant.load", Some(node)));
+    }),
+    ("another attachment of a load", |f| {
+        let (l, node) = (f.named("l"), node(f));
+        f.edit(|edit| edit.attach(l, "marked", Some(node)));
+    }),
+    ("a name", |f| {
+        let l = f.named("l");
+        f.edit(|edit| edit.set_name(l, "other"));
+    }),
+    ("a block split", |f| {
+        let m = f.named("m");
+        f.edit(|edit| edit.split_before(m, "").map(drop));
+    }),
+    ("two blocks in another order", |f| {
+        let order = f.function("kernel").flow(&f.db).order().to_vec();
+        f.edit(|edit| edit.move_block_after(order[1], order[2]));
+    }),
+    ("an aborted edit of a store", |f| {
+        let (store, v) = (f.behind("m"), f.named("v1"));
+        let kernel = f.function("kernel");
+        let done: Result<(), BuildError> = f.db.edit(kernel, |edit| {
+            edit.set_operand(store, 0, v)?;
+            edit.erase(v)
+        });
+        assert!(done.is_err(), "what is read cannot be erased");
+    }),
+    ("a callee promises to access nothing", |f| {
+        let attributes = f.function("computes").header(&f.db).attributes;
+        let outside = f.function("outside");
+        let done = f.db.edit_header(outside, |header| header.attributes = attributes);
+        done.expect("the header is right");
+    }),
+    ("a callee: a store of it leads elsewhere", |f| {
+        let leaf = f.function("leaf");
+        let insts: Vec<InstId> = leaf.body(&f.db).all_ids().collect();
+        let done: Result<(), BuildError> =
+            f.db.edit(leaf, |edit| edit.set_operand(insts[2], 1, insts[1]));
+        done.expect("the edit breaks no rule");
+    }),
+    ("a callee: what it stores", |f| {
+        let (leaf, nine) = (f.function("leaf"), constant(f, 9));
+        let insts: Vec<InstId> = leaf.body(&f.db).all_ids().collect();
+        let done: Result<(), BuildError> =
+            f.db.edit(leaf, |edit| edit.set_operand(insts[2], 0, nine));
+        done.expect("the edit breaks no rule");
+    }),
+    ("the size of launches", |f| {
+        let kernel = f.function("kernel");
+        let launch =
+            LaunchStatement { workgroup_size: Some([64, 1, 1]), ..LaunchStatement::default() };
+        f.db.set_launch(kernel, launch).expect("the module says nothing else");
+    }),
+    ("a variable is constant no more", |f| {
+        f.db.edit_shell(f.module, |shell| shell.variables[2].is_constant = false);
+    }),
+];
+
+#[test]
+fn the_table_in_the_documentation_is_what_happens() {
+    let mut table = String::from(
+        "| edited in a large function | `private_memory` | `memory_ssa` | `classic_memory_ssa` | `pointer_flow` | runs besides |\n|---|---|---|---|---|---|\n",
+    );
+    for (kind, edit) in EDITS {
+        let mut fixture = Fixture::new(400);
+        edit(&mut fixture);
+        let found = fixture.found();
+        fixture.check(kind);
+        table.push_str(&format!("| {kind} | {found} |\n"));
+    }
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
+    check_table(page, "| edited in a large function |", &table);
+}
+
+/// Addresses of the four answers.
+fn addresses(fixture: &Fixture) -> [*const (); 4] {
+    let (db, f) = (&fixture.db, fixture.function("kernel"));
+    let body = "it has a body";
+    [
+        Arc::as_ptr(queries::private_memory(db, f).as_ref().expect(body)).cast(),
+        Arc::as_ptr(queries::memory_ssa(db, f).as_ref().expect(body)).cast(),
+        Arc::as_ptr(queries::classic_memory_ssa(db, f).as_ref().expect(body)).cast(),
+        Arc::as_ptr(queries::pointer_flow(db, f)).cast(),
+    ]
+}
+
+#[test]
+fn what_is_kept_is_the_very_same() {
+    let mut fixture = Fixture::new(400);
+    let before = addresses(&fixture);
+    for number in 0..40 {
+        let (v, operand) = (fixture.named("v1"), constant(&fixture, number));
+        fixture.edit(|edit| {
+            edit.set_operand(v, 1, operand)?;
+            edit.after(v).add(v, operand)
+        });
+        assert_eq!(addresses(&fixture), before);
+    }
+    fixture.check("integers");
+    // Edits that nobody asked after in between are looked at together.
+    let (v, store) = (fixture.named("v1"), fixture.behind("m"));
+    fixture.edit(|edit| edit.erase(store));
+    fixture.edit(|edit| edit.set_operand(v, 1, Value::arg(1)));
+    assert_ne!(addresses(&fixture), before);
+    fixture.check("a store less, and an integer");
+}
+
+#[test]
+fn nothing_is_kept_of_small_functions_and_of_what_was_dropped() {
+    let mut small = Fixture::new(1);
+    let v = small.named("v1");
+    small.edit(|edit| edit.set_operand(v, 1, Value::arg(1)));
+    small.check("a small function");
+    assert_eq!(small.repairs(), queries::MemoryRepairs::default());
+    let mut fixture = Fixture::new(400);
+    fixture.db.trim(fixture.module);
+    let v = fixture.named("v1");
+    fixture.edit(|edit| edit.set_operand(v, 1, Value::arg(1)));
+    assert_eq!(fixture.found(), "anew | anew | anew | anew | nothing");
+}
+
+/// Accesses with so much between them that it is not known where they stand.
+#[test]
+fn what_is_far_apart_is_found_anew() {
+    let far =
+        text(400).replace("  ret void\n}\n!0", "  store i32 %w0, ptr %out\n  ret void\n}\n!0");
+    let mut fixture = Fixture::of(&far);
+    let (store, w) = (fixture.behind("w400"), fixture.named("w2"));
+    fixture.edit(|edit| edit.set_operand(store, 0, w));
+    assert_eq!(fixture.found(), "kept | anew | anew | anew | nothing");
+    fixture.check("an access that stands alone");
+}
+
+/// The order of blocks is no part of the body, and not told by its journal when a module is read again.
+#[test]
+fn blocks_are_put_back_by_a_reload() {
+    let mut fixture = Fixture::new(400);
+    let kernel = fixture.function("kernel");
+    let order = kernel.flow(&fixture.db).order().to_vec();
+    fixture.edit(|edit| edit.move_block_after(order[1], order[2]));
+    fixture.ask();
+    let position = kernel.body(&fixture.db).journal().position();
+    let edited = text(400).replace("%w0 = add i32 %n, 1", "%w0 = add i32 %n, 7");
+    let parsed = phalanx_llvm::parse_module(Arc::clone(&fixture.context), edited.as_bytes());
+    let parsed = parsed.unwrap_or_else(|e| panic!("{e:?}"));
+    fixture.db.reload(fixture.module, parsed.module, None);
+    assert_eq!(kernel.flow(&fixture.db).order(), order);
+    assert_eq!(kernel.body(&fixture.db).journal().position(), position, "the body is the same");
+    fixture.check("blocks in their old order");
+}
+
+/// What an argument is made from is looked for a number of steps up: a step that is left out matters to who is far from it.
+#[test]
+fn steps_are_counted() {
+    let mut chain = String::from("  %g0 = getelementptr i8, ptr %slot, i32 0\n");
+    for at in 1..=70 {
+        chain.push_str(&format!("  %g{at} = getelementptr i8, ptr %g{}, i32 0\n", at - 1));
+    }
+    chain.push_str("  call void @peek(ptr captures(none) %g70)\n");
+    let text = text(400).replace("  %w0 =", &format!("{chain}  %w0 =")).replace(
+        "declare void @computes",
+        "declare void @peek(ptr) memory(argmem: read)\ndeclare void @computes",
+    );
+    let mut fixture = Fixture::of(&text);
+    let touched = |fixture: &Fixture| {
+        let ssa = queries::memory_ssa(&fixture.db, fixture.function("kernel")).as_ref();
+        ssa.expect("it has a body").of(fixture.behind("g70")).len()
+    };
+    assert_eq!(touched(&fixture), 1);
+    let (step, base) = (fixture.named("g60"), fixture.named("g20"));
+    fixture.edit(|edit| edit.set_operand(step, 0, base));
+    fixture.check("a chain with fewer steps");
+    assert_eq!(touched(&fixture), 0);
+}
