@@ -251,3 +251,81 @@ pub fn loads_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = call_place(db, function);
     fresh()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use phalanx_ir::{BuildError, Context, InstBuilder, Opcode, Value, edit::Transaction};
+
+    use super::*;
+    use crate::{Database, TargetOverrides};
+
+    const TEXT: &str = "
+        define void @f(i32 %n) {
+          %a = add i32 %n, 1
+          %b = sub i32 %n, 1
+          %c = mul i32 %n, %n
+          ret void
+        }";
+
+    fn is_sum(code: Code<'_>, inst: InstId) -> bool {
+        code.body.inst(inst).opcode == Opcode::Add
+    }
+
+    /// Whether an answer about sums is still the one after an edit.
+    fn is_kept(
+        around: u64,
+        edit: impl FnOnce(&mut Transaction<'_>, [InstId; 3]) -> Result<(), BuildError>,
+    ) -> bool {
+        let mut db = Database::new();
+        let context = Arc::new(Context::new());
+        let parsed = phalanx_llvm::parse_module(context, TEXT.as_bytes()).expect("it is valid");
+        let module = db.load(parsed.module, None, TargetOverrides::default());
+        let function = module.functions(&db)[0].input;
+        let slot = AnswerSlot::default();
+        let answer = |db: &Database, around, is_new| {
+            slot.answer(db, function, around, is_sum, || is_new) == is_new
+        };
+        assert!(answer(&db, 0, true), "the first");
+        assert!(!answer(&db, 0, false), "nothing has changed");
+        let insts: Vec<InstId> = function.body(&db).all_ids().take(3).collect();
+        let insts = [insts[0], insts[1], insts[2]];
+        db.edit(function, |transaction| edit(transaction, insts)).expect("it breaks no rule");
+        let is_kept = !answer(&db, around, false);
+        assert_eq!(
+            slot.counts(),
+            Answers { kept: 1 + u64::from(is_kept), made: 2 - u64::from(is_kept) }
+        );
+        is_kept
+    }
+
+    #[test]
+    fn an_answer_stays_while_what_it_depends_on_does() {
+        assert!(is_kept(0, |_, _| Ok(())));
+        assert!(is_kept(0, |edit, [_, b, _]| edit.set_operand(b, 1, Value::arg(0))));
+        assert!(is_kept(0, |edit, [_, b, _]| {
+            edit.before(b).mul(Value::arg(0), Value::arg(0)).map(drop)
+        }));
+        assert!(!is_kept(1, |_, _| Ok(())), "something else that is read");
+    }
+
+    #[test]
+    fn an_instruction_counts_as_it_was_and_as_it_is() {
+        assert!(!is_kept(0, |edit, [a, ..]| edit.set_operand(a, 1, Value::arg(0))));
+        assert!(!is_kept(0, |edit, [a, ..]| edit.erase(a)));
+        assert!(!is_kept(0, |edit, [a, ..]| edit.set_opcode(a, Opcode::Sub)), "it was one");
+        assert!(!is_kept(0, |edit, [_, b, _]| edit.set_opcode(b, Opcode::Add)), "it is one now");
+        assert!(!is_kept(0, |edit, [.., c]| {
+            edit.before(c).add(Value::arg(0), Value::arg(0)).map(drop)
+        }));
+        assert!(!is_kept(0, |edit, [a, _, c]| edit.move_before(a, c)), "elsewhere");
+        assert!(is_kept(0, |edit, [a, _, c]| edit.move_before(c, a)), "another one");
+    }
+
+    /// Where instructions stand that were moved with their block is not in the list of what has changed.
+    #[test]
+    fn other_blocks_are_another_answer() {
+        assert!(!is_kept(0, |edit, [.., c]| edit.split_before(c, "").map(drop)));
+    }
+}

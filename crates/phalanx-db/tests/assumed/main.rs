@@ -364,6 +364,26 @@ fn the_kernel_is_what_it_is_meant_to_be() {
     }
 }
 
+/// An address that diverges and then does not: each time it is compared with how it was the last time.
+#[test]
+fn classes_follow_there_and_back() {
+    let mut fixture = Fixture::new(400);
+    let (ix, tid) = (fixture.named("ix"), fixture.named("tid"));
+    let before = queries::kept_answers(&fixture.db, fixture.kernel()).loads;
+    for round in 1..=3 {
+        for (operand, is_scalar) in [(Value::inst(tid), false), (Value::arg(3), true)] {
+            fixture.edit(|edit| edit.set_operand(ix, 0, operand));
+            fixture.ask();
+            let classes = queries::load_classes(&fixture.db, fixture.kernel()).as_ref();
+            let load = classes.and_then(|all| all.of(fixture.named("early")));
+            let load = load.expect("it is a load");
+            assert_eq!(load.is(LoadClass::Scalar), is_scalar, "round {round}");
+        }
+    }
+    let after = queries::kept_answers(&fixture.db, fixture.kernel()).loads;
+    assert_eq!((after.kept - before.kept, after.made), (6, before.made));
+}
+
 /// A few followers are kept; who asks with more assumptions in turn starts anew each time.
 #[test]
 fn followers_are_few() {
