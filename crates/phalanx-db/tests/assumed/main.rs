@@ -441,3 +441,31 @@ fn without_effect_it_is_divergence() {
         assert_eq!(ways, queries::Repairs::default());
     }
 }
+
+/// Where an address leads decides how far a load is stable, and changes where no load does.
+#[test]
+fn stable_loads_follow_where_addresses_lead() {
+    let body = (1..400).map(|at| format!("  %v{at} = add i32 %v{}, %n\n", at - 1));
+    let text = format!(
+        "target triple = \"nvptx64-nvidia-cuda\"\n\
+         @lds = internal addrspace(3) global [64 x i32] undef\n\
+         @dev = addrspace(1) global [64 x i32] zeroinitializer\n\
+         define ptx_kernel void @kernel(ptr addrspace(1) %out, i32 %n) {{\n  \
+         %s = addrspacecast ptr addrspace(3) @lds to ptr\n  \
+         %d = addrspacecast ptr addrspace(1) @dev to ptr\n  \
+         %at = getelementptr i32, ptr %s, i32 %n\n  %l = load i32, ptr %at\n  \
+         %v0 = add i32 %l, %n\n{}  store i32 %v399, ptr addrspace(1) %out\n  ret void\n}}\n",
+        body.collect::<String>()
+    );
+    let mut fixture = Fixture::of(&text);
+    fixture.check(&ALL, "the first time");
+    let [s, d, at, l] = ["s", "d", "at", "l"].map(|name| fixture.named(name));
+    for _ in 0..3 {
+        for (base, left) in [(d, SourceSet::EMPTY), (s, SourceSet::OPAQUE_GROUP)] {
+            fixture.edit(|edit| edit.set_operand(at, 0, base));
+            fixture.check(&ALL, "another base");
+            let stable = queries::stable_loads(&fixture.db, fixture.kernel(), STRICT);
+            assert_eq!(**stable, [(l, left)]);
+        }
+    }
+}
