@@ -9,7 +9,7 @@ use phalanx_analysis::{
     loads::Load,
     stable::{self, Assumptions},
     true_uniformity::{self, Known},
-    variance::{self, BarrierModel, Variance, barriers},
+    variance::{self as analysis, BarrierModel, Variance, barriers},
 };
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, Value};
@@ -57,7 +57,7 @@ pub fn statement_variance(db: &dyn Db, function: FunctionInput, statement: InstI
 /// loses its only one. *Cost* O(instructions).
 #[salsa::tracked(returns(ref))]
 pub fn barrier_blocks(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Node]>> {
-    let find = || with_code(db, function, NO_CALLEES, |code, _| variance::barrier_blocks(code));
+    let find = || with_code(db, function, NO_CALLEES, |code, _| analysis::barrier_blocks(code));
     if !function.is_large(db) {
         return find().map(Arc::from);
     }
@@ -65,7 +65,7 @@ pub fn barrier_blocks(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Node]
     let around = blocks_version(db, function);
     let make = || Arc::from(find().unwrap_or_default());
     let slot = &function.slots(db).barriers;
-    Some(slot.answer(db, function, around, variance::is_call, make))
+    Some(slot.answer(db, function, around, analysis::is_call, make))
 }
 
 /// Blocks whose terminators are uniform in each workgroup if barriers are used rightly.
