@@ -469,3 +469,65 @@ fn stable_loads_follow_where_addresses_lead() {
         }
     }
 }
+
+/// An address that is uniform in its loop and diverges behind it, since threads leave in different iterations.
+#[test]
+fn classes_follow_when_threads_leave_a_loop() {
+    let body = (1..400).map(|at| format!("  %v{at} = add i32 %v{}, %n\n", at - 1));
+    let text = format!(
+        "target triple = \"nvptx64-nvidia-cuda\"\n\
+         declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n\
+         define ptx_kernel void @kernel(ptr addrspace(1) noalias %p, ptr addrspace(1) noalias %q, i32 %n) {{\n\
+         entry:\n  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  %limit = add i32 %n, 7\n  \
+         br label %loop\n\
+         loop:\n  %i = phi i32 [ 0, %entry ], [ %next, %loop ]\n  %next = add i32 %i, 1\n  \
+         %at = getelementptr i32, ptr addrspace(1) %p, i32 %i\n  \
+         %c = icmp slt i32 %next, %limit\n  br i1 %c, label %loop, label %exit\n\
+         exit:\n  %l = load i32, ptr addrspace(1) %at\n  %v0 = add i32 %l, %n\n{}  \
+         store i32 %v399, ptr addrspace(1) %q\n  ret void\n}}\n",
+        body.collect::<String>()
+    );
+    let mut fixture = Fixture::of(&text);
+    fixture.check(&[STRICT], "the first time");
+    let [limit, tid, l] = ["limit", "tid", "l"].map(|name| fixture.named(name));
+    let made = |f: &Fixture| queries::kept_answers(&f.db, f.kernel()).loads.made;
+    let mut first = None;
+    for _ in 0..3 {
+        for (operand, is_scalar) in [(Value::inst(tid), false), (Value::arg(2), true)] {
+            fixture.edit(|edit| edit.set_operand(limit, 0, operand));
+            fixture.check(&[STRICT], "another limit");
+            let classes = queries::load_classes(&fixture.db, fixture.kernel()).as_ref();
+            let load = classes.and_then(|all| all.of(l)).expect("it is a load");
+            assert_eq!(load.is(LoadClass::Scalar), is_scalar);
+        }
+        // Once more while what classes are found from is beginning to be kept itself.
+        assert_eq!(made(&fixture), *first.get_or_insert(made(&fixture)));
+    }
+}
+
+/// Which of a store and a load comes first is seen in the code alone.
+#[test]
+fn classes_follow_a_store_that_moves() {
+    let mut fixture = Fixture::new(400);
+    let [early, c] = ["early", "c"].map(|name| fixture.named(name));
+    let zero = Value::constant(fixture.context.const_i32(0));
+    let behind = fixture.edit(|edit| {
+        edit.before(c).store(zero, Value::arg(2))?;
+        Ok(edit
+            .body()
+            .block_insts(edit.body().block_of(c).expect("it is there"))
+            .collect::<Vec<_>>())
+    });
+    let at = behind.iter().position(|&inst| inst == c).expect("it is in its block");
+    let store = behind[at - 1];
+    fixture.check(&[STRICT], "a store behind");
+    for _ in 0..2 {
+        for (before, is_scalar) in [(early, false), (c, true)] {
+            fixture.edit(|edit| edit.move_before(store, before));
+            fixture.check(&[STRICT], "the store moved");
+            let classes = queries::load_classes(&fixture.db, fixture.kernel()).as_ref();
+            let load = classes.and_then(|all| all.of(early)).expect("it is a load");
+            assert_eq!(load.is(LoadClass::Scalar), is_scalar);
+        }
+    }
+}
