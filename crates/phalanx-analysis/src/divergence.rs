@@ -70,10 +70,10 @@ pub use pages::{SourceSets, TemporalUses};
 #[cfg(any(test, feature = "testing"))]
 pub use precise::Omitted;
 pub use result::{Divergence, TemporalUse};
-pub(crate) use table::differ;
 pub use table::{
     Definition, Incoming, MemoryValues, Phi, PhiKey, Transfer, ValueTable, ValueTableBuilder,
 };
+pub(crate) use table::{differ, narrowed, one_way_in_group};
 
 /// What the analysis needs to know of a function's control flow.
 #[derive(Clone, Copy, Debug)]

@@ -13,6 +13,7 @@
 //! |---|---|
 //! | nothing | the answer again |
 //! | instructions | these are lowered again, the answer is repaired |
+//! | what is [granted](Granted) | loads of which something else is are lowered again, the answer is repaired |
 //! | control flow | the same, touched blocks and their terminators are looked at, and the answer is repaired from what is different in the flow facts |
 //! | surroundings | from scratch, and kept again |
 //! | a good part of the function, or the history does not reach back | from scratch; kept again after the next few changes |
@@ -25,7 +26,8 @@ use crate::divergence::{
     repair::{Outcome, Retained, Unfit},
     solve,
 };
-use crate::lower::{self, Code, Neighbours, RowNumbers, Surroundings};
+use crate::granted::{Difference, Granted};
+use crate::lower::{self, Code, Neighbours, Numbering, RowNumbers, Surroundings};
 use crate::memory::PrivateMemory;
 
 /// Functions with fewer instructions are always solved from scratch.
@@ -86,6 +88,8 @@ pub struct Subject<'a> {
     pub flow: Flow<'a>,
     /// Identifies all three.
     pub stamp: Stamp,
+    /// What is taken for granted besides.
+    pub granted: &'a Granted,
 }
 
 /// How an answer was found.
@@ -126,6 +130,7 @@ enum State {
 #[derive(Debug)]
 struct Kept {
     stamp: Stamp,
+    granted: Granted,
     memory: PrivateMemory,
     rows: RowNumbers,
     neighbours: Neighbours,
@@ -169,11 +174,16 @@ impl Follower {
             Some(position) => since(position),
             None => None,
         };
+        let granted = match &self.state {
+            State::Kept(kept) => subject.granted.difference(&kept.granted),
+            _ => Difference::default(),
+        };
         // Whoever rewrites a function as a whole is better served from scratch, and may do so again.
-        let changes = changes.filter(|changes| size >= LARGE && changes.len() <= few(size));
+        let is_few = |changes: &Changes<'_>| changes.len() + granted.len() <= few(size);
+        let changes = changes.filter(|changes| size >= LARGE && is_few(changes));
         match (std::mem::take(&mut self.state), changes) {
             (State::Kept(kept), Some(changes)) if kept.stamp.around == stamp.around => {
-                if let Some((kept, found)) = self.follow(kept, subject, changes) {
+                if let Some((kept, found)) = self.follow(kept, subject, changes, &granted) {
                     let answer = kept.retained.answer().clone();
                     self.state = State::Kept(kept);
                     return (answer, found);
@@ -201,8 +211,9 @@ impl Follower {
     fn follow(
         &mut self,
         mut kept: Box<Kept>,
-        Subject { code, around, flow, stamp }: Subject<'_>,
+        Subject { code, around, flow, stamp, granted }: Subject<'_>,
         changes: Changes<'_>,
+        difference: &Difference,
     ) -> Option<(Box<Kept>, Found)> {
         let as_llvm = self.sources == Sources::Llvm;
         let is_other_flow = changes.flow || kept.stamp.flow != stamp.flow;
@@ -237,6 +248,12 @@ impl Follower {
                 }
                 let rows = Some((&mut kept.rows, new.is_some()));
                 let memory = new.as_ref().unwrap_or(old);
+                let numbering = Numbering::new(code.header);
+                for &(load, left) in &difference.loads {
+                    table.narrow(numbering.inst(load), left);
+                    // One of private memory has no sources of its own, and is stated with its versions.
+                    insts.extend((!memory.is_load(load)).then_some(load));
+                }
                 if !kept.neighbours.update_full_with(code, around, memory, rows, &insts, table) {
                     return None;
                 }
@@ -246,6 +263,9 @@ impl Follower {
             }
             Sources::Llvm => kept.neighbours.update_as_llvm(code, around, &insts, table),
         }
+        for &(block, is_assumed) in &difference.branches {
+            table.assume_uniform_in_group(block, is_assumed);
+        }
         let outcome = if is_other_flow {
             Neighbours::update_terminators(code, around, as_llvm, blocks, table);
             let touched: Vec<_> = blocks.unwrap_or_default().iter().map(|b| node_of(*b)).collect();
@@ -254,6 +274,7 @@ impl Follower {
             kept.retained.repair(flow)
         };
         kept.stamp = stamp;
+        kept.granted = granted.clone();
         match outcome {
             Ok(Outcome::Repaired { visited }) => Some((kept, Found::Repaired { visited })),
             Ok(Outcome::Rebuilt) => Some((kept, Found::Rebuilt)),
@@ -273,9 +294,12 @@ impl Follower {
     }
 
     /// Solves from scratch and keeps what it can.
-    fn keep(&mut self, Subject { code, around, flow, stamp }: Subject<'_>) -> (Divergence, Found) {
+    fn keep(
+        &mut self,
+        Subject { code, around, flow, stamp, granted }: Subject<'_>,
+    ) -> (Divergence, Found) {
         let mut memory = PrivateMemory::default();
-        let (table, rows, shapes) = match self.sources {
+        let (mut table, rows, shapes) = match self.sources {
             Sources::Full => {
                 memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
                 let unused = code.body.id_count() / 4 + 1024;
@@ -284,6 +308,7 @@ impl Follower {
             }
             Sources::Llvm => (lower::as_llvm(code, around), RowNumbers::default(), None),
         };
+        granted.apply(code.header, &mut table);
         let answer = solve(flow, &table, Rules::Precise);
         if !Retained::is_possible(flow, &answer) {
             self.state = State::Seen(stamp);
@@ -296,8 +321,9 @@ impl Follower {
                     None => Neighbours::of_llvm(),
                 };
                 let answer = retained.answer().clone();
-                self.state =
-                    State::Kept(Box::new(Kept { stamp, memory, rows, neighbours, retained }));
+                let granted = granted.clone();
+                let kept = Kept { stamp, granted, memory, rows, neighbours, retained };
+                self.state = State::Kept(Box::new(kept));
                 (answer, Found::Kept)
             }
             Err(unfit) => {

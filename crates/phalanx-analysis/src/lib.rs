@@ -14,6 +14,7 @@ pub mod data_flow;
 pub mod divergence;
 pub mod explain;
 pub mod follow;
+pub mod granted;
 pub mod launch;
 pub mod legality;
 pub mod loads;

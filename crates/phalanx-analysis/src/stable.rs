@@ -131,6 +131,18 @@ pub fn race_free_loads(
     found
 }
 
+/// Whether [`race_free_loads`] may be others after an instruction was inserted, removed, moved or changed that is, or was, like this. Of what
+/// addresses lead to it hears from [`MemoryKinds`].
+#[must_use]
+pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
+    let data = code.body.inst(inst);
+    match data.opcode {
+        Opcode::Load | Opcode::Fence | Opcode::AtomicRmw | Opcode::CmpXchg => true,
+        Opcode::Store => data.mem().ordering() != Ordering::NotAtomic,
+        opcode => opcode.is_call(),
+    }
+}
+
 fn is_plain_load(code: Code<'_>, inst: InstId) -> bool {
     let data = code.body.inst(inst);
     data.opcode == Opcode::Load

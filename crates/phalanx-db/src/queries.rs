@@ -28,6 +28,7 @@
 //!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
+mod answer_slot;
 mod calls;
 mod check;
 mod conflicts;
@@ -40,6 +41,7 @@ mod graph;
 mod graph_slot;
 mod kinds_slot;
 mod legality;
+mod load_slot;
 mod loads;
 mod memory;
 mod memory_slot;
@@ -51,6 +53,7 @@ mod summaries;
 mod walker;
 mod within_group;
 
+pub use answer_slot::*;
 pub use calls::*;
 pub use check::*;
 pub use conflicts::*;

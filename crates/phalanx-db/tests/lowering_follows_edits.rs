@@ -5,6 +5,7 @@ use std::sync::Arc;
 use phalanx_analysis::divergence::repair::Retained;
 use phalanx_analysis::divergence::{Flow, Rules, User, UserKind, ValueTable, solve};
 use phalanx_analysis::follow::{Changes, Follower, Found, Sources, Stamp, Subject};
+use phalanx_analysis::granted::Granted;
 use phalanx_analysis::lower::{self, Code, Neighbours, Surroundings};
 use phalanx_analysis::memory::{PrivateMemory, TypeLayout};
 use phalanx_graph::sync::SyncDependence;
@@ -453,8 +454,12 @@ fn check_follower(text: &str) {
     let original = module.functions.iter().find(|f| f.flow.entry().is_some()).expect("a body");
     let target = Target::new("amdgcn-amd-amdhsa", "gfx900");
     let launches = [LaunchFacts::exact(64, 1, 1, 64), LaunchFacts::default()];
-    for sources in [Sources::Full, Sources::Llvm] {
+    for (sources, is_granted) in
+        [(Sources::Full, false), (Sources::Full, true), (Sources::Llvm, false)]
+    {
         let mut rng = SmallRng::seed_from_u64(9);
+        let mut granted = Granted::default();
+        let mut effects = 0;
         let mut function = original.clone();
         let mut graph = Graph::new(&function).expect("a definition");
         let mut follower = Follower::new(sources);
@@ -477,6 +482,9 @@ fn check_follower(text: &str) {
                     stamp.position += 1;
                 }
             }
+            if is_granted && (changed.is_empty() || rng.random_bool(0.3)) {
+                granted = grant(&granted, &function, &graph, &mut rng);
+            }
             // Now and then the history is gone.
             let is_known = round == 0 || rng.random_bool(0.95);
             let around = Surroundings {
@@ -490,7 +498,7 @@ fn check_follower(text: &str) {
                 node_string: &|_| None,
             };
             let code = code(&context, &function);
-            let table = match sources {
+            let mut table = match sources {
                 Sources::Full => {
                     let memory = PrivateMemory::through_calls(code, around, &graph.cfg, &graph.dom);
                     looked_into += usize::from(!memory.is_empty());
@@ -498,14 +506,22 @@ fn check_follower(text: &str) {
                 }
                 Sources::Llvm => lower::as_llvm(code, around),
             };
+            let without = is_granted.then(|| solve(graph.flow(), &table, Rules::Precise));
+            granted.apply(code.header, &mut table);
             let scratch = solve(graph.flow(), &table, Rules::Precise);
-            let subject = Subject { code, around, flow: graph.flow(), stamp };
+            if let Some(without) = without {
+                let has_none = granted.is_without_effect(code.header, &without);
+                assert!(!has_none || without == scratch, "round {round}");
+                effects += usize::from(without != scratch);
+            }
+            let subject = Subject { code, around, flow: graph.flow(), stamp, granted: &granted };
             let since =
                 |_| is_known.then_some(Changes { insts: &changed, flow: is_flow, blocks: &[] });
             let (answer, how) = follower.answer(subject, since, || scratch.clone());
-            assert!(answer == scratch, "{sources:?}, round {round}, {how:?}");
+            assert!(answer == scratch, "{sources:?}, {is_granted}, round {round}, {how:?}");
             found.push(how);
         }
+        assert!(!is_granted || effects > 300, "{effects}");
         assert_eq!(found[0], Found::Solved);
         let count = |is: fn(&Found) -> bool| found.iter().filter(|how| is(how)).count();
         let few = if has_memory { 150 } else { 250 };
@@ -516,6 +532,27 @@ fn check_follower(text: &str) {
         assert!(rebuilt < if has_memory { 100 } else { 5 }, "{rebuilt}");
     }
     assert!(!has_memory || looked_into > 300, "{looked_into}");
+}
+
+/// Something else granted than before: an entry more, less or otherwise, now and then all of it. Of any instruction, not of loads alone.
+fn grant(before: &Granted, function: &Function, graph: &Graph, rng: &mut SmallRng) -> Granted {
+    let left = [SourceSet::EMPTY, SourceSet::OPAQUE_GROUP];
+    let mut loads = before.loads.to_vec();
+    let mut branches = before.branches.to_vec();
+    let all: Vec<InstId> = function.body.all_ids().collect();
+    for _ in 0..if rng.random_bool(0.05) { all.len() } else { 2 } {
+        let inst = *all.choose(rng).expect("there are instructions");
+        loads.retain(|(other, _)| *other != inst);
+        if rng.random_bool(0.7) {
+            loads.push((inst, *left.choose(rng).expect("there are two")));
+        }
+        let block = Node::new(rng.random_range(0..graph.cfg.node_count()));
+        branches.retain(|other| *other != block);
+        branches.extend(rng.random_bool(0.7).then_some(block));
+    }
+    loads.sort_unstable_by_key(|(inst, _)| inst.into_raw().into_u32());
+    branches.sort_unstable();
+    Granted { loads: loads.into(), branches: branches.into() }
 }
 
 fn check_text(text: &[u8], seed: u64, rounds: usize) -> usize {

@@ -7,6 +7,8 @@
 //! |---|---|---|
 //! | operand | one operand reads another value | `divergence` |
 //! | llvm | the same | `uniformity`, by LLVM's rules |
+//! | assumed | the same, in a kernel with loads and barriers | `assumed_divergence` of race-free programs with barriers |
+//! | classes | the same | `load_classes` |
 //! | kinds | one pointer is made from another one, in a function full of pointers | `memory_kinds` |
 //! | kept | one operand of an integer reads another value, in a function full of pointers | the facts about memory, each by itself |
 //! | split | one block is split | all flow facts and `divergence` |
@@ -17,6 +19,8 @@
 //!
 //! *times*: how many times the median is in the time from scratch; of a split, the share of it. *opt-22*: how many times it is in what LLVM's
 //! analyses take by LLVM's own timers, where it is installed: uniformity with cycles and dominators kept, or all four.
+//!
+//! Of *assumed* and *classes* the question alone is timed: what it is found from was asked before, from scratch too where it is not repaired.
 //!
 //! Arguments are names of tables; `--quick` leaves out the largest sizes.
 #![allow(
@@ -37,7 +41,9 @@ use phalanx::{
         launch::launch_facts,
         lower::{self, Code, Surroundings},
         memory::{PrivateMemory, TypeLayout},
+        stable::Assumptions,
         summary::NoCallFacts,
+        variance::BarrierModel,
     },
     db::{Database, FunctionInput, TargetOverrides, queries},
     graph::{Cycles, DomTree, PostDomTree, sync::SyncDependence},
@@ -92,6 +98,9 @@ fn giant(size: usize) -> (Session, FunctionId) {
     (session, function)
 }
 
+/// What is asked of a function.
+type Ask = fn(&Database, FunctionInput);
+
 /// An operand that can read other values: those of its block further up.
 struct Place {
     inst: InstId,
@@ -124,13 +133,8 @@ fn places(session: &Session, function: FunctionId, is_wanted: fn(&InstData) -> b
     found
 }
 
-/// From scratch, as often as there is patience: the whole of `divergence` with warm flow facts, in a database of its own.
-fn scratch(
-    session: &Session,
-    function: FunctionId,
-    ask: fn(&Database, FunctionInput),
-    is_flow_warm: bool,
-) -> Duration {
+/// From scratch, as often as there is patience, in a database of its own in which `others` were asked before.
+fn scratch(session: &Session, function: FunctionId, ask: Ask, others: &[Ask]) -> Duration {
     let mut best = Duration::MAX;
     for _ in 0..5 {
         let mut db = Database::new();
@@ -146,15 +150,17 @@ fn scratch(
         });
         let module = db.load(module, None, TargetOverrides::default());
         let input = module.functions(&db)[0].input;
-        if is_flow_warm {
-            queries::sync_dependence(&db, input);
-            queries::dom_tree(&db, input);
-        }
+        others.iter().for_each(|other| other(&db, input));
         let start = Instant::now();
         ask(&db, input);
         best = best.min(start.elapsed());
     }
     best
+}
+
+fn flow_facts(db: &Database, input: FunctionInput) {
+    black_box(queries::sync_dependence(db, input));
+    black_box(queries::dom_tree(db, input));
 }
 
 fn divergence(db: &Database, input: FunctionInput) {
@@ -174,13 +180,115 @@ fn uniformity(db: &Database, input: FunctionInput) {
     black_box(queries::uniformity(db, input));
 }
 
-fn operand(name: &str, size: usize, ask: fn(&Database, FunctionInput)) {
-    let (mut session, function) = giant(size);
-    let scratch = scratch(&session, function, ask, true);
+/// Everything that can be.
+const ASSUMED: Assumptions = Assumptions { barriers: Some(BarrierModel::Lenient), race_free: true };
+
+fn assumed(db: &Database, input: FunctionInput) {
+    black_box(queries::assumed_divergence(db, input, ASSUMED));
+}
+
+/// What classes of loads are found from besides, which has costs of its own.
+fn others(db: &Database, input: FunctionInput) {
+    black_box(queries::memory_kinds(db, input));
+    black_box(queries::private_memory(db, input));
+    black_box(queries::pointer_flow(db, input));
+}
+
+fn classes(db: &Database, input: FunctionInput) {
+    black_box(queries::load_classes(db, input));
+}
+
+/// A kernel of so many instructions that works in rounds: loads, sums of what was loaded, a barrier at some, and a store that is guarded by a
+/// comparison.
+fn with_barriers(size: usize) -> (Session, FunctionId) {
+    let mut text = String::from(
+        "target triple = \"nvptx64-nvidia-cuda\"\n\
+         declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\ndeclare void @llvm.nvvm.barrier0()\n\
+         define ptx_kernel void @f(ptr addrspace(1) noalias %p, ptr addrspace(1) noalias %q, i32 %n) {\n\
+         entry:\n  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  br label %a0\n",
+    );
+    let rounds = size / 15;
+    for at in 0..rounds {
+        let index = ["%n", "%tid"][usize::from(at % 4 == 3)];
+        text.push_str(&format!(
+            "a{at}:\n  %i{at} = add i32 {index}, {at}\n  \
+             %g{at} = getelementptr i32, ptr addrspace(1) %p, i32 %i{at}\n  \
+             %l{at} = load i32, ptr addrspace(1) %g{at}\n  %s{at} = add i32 %l{at}, %n\n  \
+             %t{at} = mul i32 %s{at}, %i{at}\n  %u{at} = xor i32 %t{at}, %s{at}\n  \
+             %v{at} = sub i32 %u{at}, %i{at}\n  %c{at} = icmp slt i32 %v{at}, %n\n  \
+             br i1 %c{at}, label %b{at}, label %e{at}\nb{at}:\n"
+        ));
+        if at % 64 == 63 {
+            text.push_str("  call void @llvm.nvvm.barrier0()\n");
+        }
+        text.push_str(&format!(
+            "  %w{at} = getelementptr i32, ptr addrspace(1) %q, i32 %v{at}\n  \
+             store i32 %u{at}, ptr addrspace(1) %w{at}\n  br label %e{at}\n\
+             e{at}:\n  %x{at} = add i32 %v{at}, 1\n  br label %a{}\n",
+            at + 1
+        ));
+    }
+    text.push_str(&format!("a{rounds}:\n  call void @llvm.nvvm.barrier0()\n  ret void\n}}\n"));
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("it is well-formed");
+    let function = session.function(module, "f").expect("it is called @f");
+    (session, function)
+}
+
+/// As [`operand`], of a kernel with barriers; `others` are asked before and not timed.
+fn after_operand(name: &str, size: usize, ask: fn(&Database, FunctionInput), others: &[Ask]) {
+    let (mut session, function) = with_barriers(size);
+    let scratch = scratch(&session, function, ask, others);
     let places = places(&session, function, is_sum);
     let mut rng = SmallRng::seed_from_u64(1);
     let mut times = Vec::new();
     let mut edits = Vec::new();
+    for round in 0..400 {
+        let place = &places[rng.random_range(0..places.len())];
+        let other = place.others[rng.random_range(0..place.others.len())];
+        if session.code(function).body.operands(place.inst)[0] == other {
+            continue;
+        }
+        let start = Instant::now();
+        let done: Result<(), BuildError> = session.edit(function, |edit| {
+            edit.verifying(false).set_operand(place.inst, place.index, other)
+        });
+        done.expect("the value is there");
+        let edited = start.elapsed();
+        others.iter().for_each(|other| other(session.database(), function.input()));
+        let start = Instant::now();
+        ask(session.database(), function.input());
+        if round >= 10 {
+            edits.push(edited);
+            times.push(start.elapsed());
+        }
+    }
+    let (db, input) = (session.database(), function.input());
+    let found = queries::assumed_divergence(db, input, ASSUMED);
+    assert!(*found == queries::assumed_divergence_from_scratch(db, input, ASSUMED));
+    let [median, p90, p99] = percentiles(&mut times);
+    let [edited, ..] = percentiles(&mut edits);
+    let ways = queries::assumed_repairs(db, input);
+    println!(
+        "{name:<7} {:>10} {:>12.0} {edited:>8.1} {median:>8.1} {p90:>8.1} {p99:>8.1} {:>10.0} {:>8} {:>9} {:>9}",
+        session.code(function).body.id_count(),
+        us(scratch),
+        us(scratch) / median,
+        "-",
+        ways.repaired,
+        ways.solved + ways.kept + ways.rebuilt,
+    );
+}
+
+/// Three thousand edits of an operand, each with the question: times of the edits, and of both.
+fn after_edits(
+    session: &mut Session,
+    function: FunctionId,
+    places: &[Place],
+    ask: Ask,
+) -> (Vec<Duration>, Vec<Duration>) {
+    let mut rng = SmallRng::seed_from_u64(1);
+    let (mut edits, mut times) = (Vec::new(), Vec::new());
     for round in 0..3000 {
         let place = &places[rng.random_range(0..places.len())];
         let other = place.others[rng.random_range(0..place.others.len())];
@@ -200,6 +308,14 @@ fn operand(name: &str, size: usize, ask: fn(&Database, FunctionInput)) {
             times.push(start.elapsed());
         }
     }
+    (edits, times)
+}
+
+fn operand(name: &str, size: usize, ask: fn(&Database, FunctionInput)) {
+    let (mut session, function) = giant(size);
+    let scratch = scratch(&session, function, ask, &[flow_facts]);
+    let places = places(&session, function, is_sum);
+    let (mut edits, mut times) = after_edits(&mut session, function, &places, ask);
     let [edit, ..] = percentiles(&mut edits);
     let [median, p90, p99] = percentiles(&mut times);
     let ways = queries::repairs(session.database(), function.input());
@@ -224,30 +340,11 @@ fn kinds(size: usize) {
         session.read(pointers(size, Through::Loops).as_bytes()).expect("the text is well-formed");
     let function = session.function(module, "f").expect("it has one function");
     memory_kinds(session.database(), function.input());
-    let scratch = scratch(&session, function, memory_kinds, true);
+    let scratch = scratch(&session, function, memory_kinds, &[flow_facts]);
     let places = places(&session, function, |data| {
         matches!(data.opcode, Opcode::GetElementPtr | Opcode::Phi)
     });
-    let mut rng = SmallRng::seed_from_u64(1);
-    let (mut times, mut edits) = (Vec::new(), Vec::new());
-    for round in 0..3000 {
-        let place = &places[rng.random_range(0..places.len())];
-        let other = place.others[rng.random_range(0..place.others.len())];
-        if session.code(function).body.operands(place.inst)[0] == other {
-            continue;
-        }
-        let start = Instant::now();
-        let done: Result<(), BuildError> = session.edit(function, |edit| {
-            edit.verifying(false).set_operand(place.inst, place.index, other)
-        });
-        done.expect("the value is there");
-        let edited = start.elapsed();
-        memory_kinds(session.database(), function.input());
-        if round >= 10 {
-            edits.push(edited);
-            times.push(start.elapsed());
-        }
-    }
+    let (mut edits, mut times) = after_edits(&mut session, function, &places, memory_kinds);
     let [edit, ..] = percentiles(&mut edits);
     let [median, p90, p99] = percentiles(&mut times);
     let ways = queries::kind_repairs(session.database(), function.input());
@@ -278,7 +375,6 @@ fn pointer_flow(db: &Database, input: FunctionInput) {
     black_box(queries::pointer_flow(db, input));
 }
 
-type Ask = fn(&Database, FunctionInput);
 type Pick = fn(queries::MemoryRepairs) -> queries::Ways;
 
 /// Facts about memory, and how they were found.
@@ -310,28 +406,9 @@ fn kept(size: usize, (name, ask, pick): (&str, Ask, Pick)) {
     let module = session.read(with_sums(size).as_bytes()).expect("the text is well-formed");
     let function = session.function(module, "f").expect("it has one function");
     ask(session.database(), function.input());
-    let scratch = scratch(&session, function, ask, true);
+    let scratch = scratch(&session, function, ask, &[flow_facts]);
     let places = places(&session, function, is_sum);
-    let mut rng = SmallRng::seed_from_u64(1);
-    let (mut times, mut edits) = (Vec::new(), Vec::new());
-    for round in 0..3000 {
-        let place = &places[rng.random_range(0..places.len())];
-        let other = place.others[rng.random_range(0..place.others.len())];
-        if session.code(function).body.operands(place.inst)[0] == other {
-            continue;
-        }
-        let start = Instant::now();
-        let done: Result<(), BuildError> = session.edit(function, |edit| {
-            edit.verifying(false).set_operand(place.inst, place.index, other)
-        });
-        done.expect("the value is there");
-        let edited = start.elapsed();
-        ask(session.database(), function.input());
-        if round >= 10 {
-            edits.push(edited);
-            times.push(start.elapsed());
-        }
-    }
+    let (mut edits, mut times) = after_edits(&mut session, function, &places, ask);
     let [edit, ..] = percentiles(&mut edits);
     let [median, p90, p99] = percentiles(&mut times);
     let ways = pick(queries::memory_repairs(session.database(), function.input()));
@@ -354,7 +431,7 @@ fn split(size: usize) {
         UNIFORMITY,
     ];
     let (mut session, function) = giant(size);
-    let scratch = scratch(&session, function, everything, false);
+    let scratch = scratch(&session, function, everything, &[]);
     let mut rng = SmallRng::seed_from_u64(1);
     let mut times = Vec::new();
     for round in 0..40 {
@@ -604,6 +681,14 @@ fn main() {
     }
     if is_wanted("llvm") {
         sizes.iter().for_each(|&size| operand("llvm", size, uniformity));
+    }
+    if is_wanted("assumed") {
+        let below: &[Ask] = &[divergence, others, classes];
+        sizes.iter().for_each(|&size| after_operand("assumed", size, assumed, below));
+    }
+    if is_wanted("classes") {
+        let below: &[Ask] = &[divergence, others];
+        sizes.iter().for_each(|&size| after_operand("classes", size, classes, below));
     }
     if is_wanted("kinds") {
         sizes.iter().for_each(|&size| kinds(size));

@@ -9,7 +9,7 @@
 //! | `explain` | why a value differs: the first question after the edit, and another |
 //!
 //! The function is made of random kernels in a row. Each round edits one operand, asks for divergence, and is then timed. The first two are
-//! answered for single statements and values from what divergence keeps; the others are found from scratch. `--quick` leaves out the largest size.
+//! answered for single statements and values from what divergence keeps; the third follows edits, of which `edits` tells more; the last are found from scratch. `--quick` leaves out the largest size.
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 
 use std::{

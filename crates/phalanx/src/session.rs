@@ -479,7 +479,7 @@ impl Session {
 
     /// As [`Session::divergence`], for questions about more than a wave: loads that are [stable](phalanx_analysis::stable) give one value to the threads
     /// that they are stable for, [`Assumptions::NONE`] included; with a model of barriers, [`Session::invariant_branches`] are taken to be uniform in each
-    /// workgroup. Found from scratch after each edit.
+    /// workgroup. Of a large function it follows edits, as [`Session::divergence`] does.
     pub fn divergence_assuming(
         &self,
         function: FunctionId,

@@ -23,6 +23,7 @@ fn edits_of_small_functions() {
 fn edits_of_functions_that_are_repaired() {
     let tally = campaign(12, 90);
     assert!(tally.committed > 60 && tally.flow > 10, "{tally:?}");
+    assert!(tally.assumed > 20, "{tally:?}");
 }
 
 #[test]

@@ -77,6 +77,33 @@ impl SourceSets {
         flat.iter().chain(each(groups))
     }
 
+    /// Calls for each number with other sources than in another table, or that is in one of them only. O(what they do not share).
+    pub(crate) fn each_that_differs(&self, other: &Self, mut call: impl FnMut(usize)) {
+        let both = self.len().min(other.len());
+        match (&self.0, &other.0) {
+            (Sets::Shared(a, _), Sets::Shared(b, _)) => {
+                for (at, (a, b)) in a.iter().zip(b).enumerate() {
+                    if Arc::ptr_eq(a, b) {
+                        continue;
+                    }
+                    for (page, (a, b)) in a.iter().zip(b.iter()).enumerate() {
+                        if Arc::ptr_eq(a, b) {
+                            continue;
+                        }
+                        let first = (at * GROUP + page) * PAGE;
+                        let others = a.iter().zip(b.iter()).enumerate();
+                        others.filter(|(_, (a, b))| a != b).for_each(|(i, _)| call(first + i));
+                    }
+                }
+            }
+            _ => {
+                let others = self.iter().zip(other.iter()).enumerate();
+                others.filter(|(_, (a, b))| a != b).for_each(|(i, _)| call(i));
+            }
+        }
+        (both..self.len().max(other.len())).for_each(call);
+    }
+
     /// Makes it cheap to copy.
     pub(crate) fn share(&mut self) {
         if let Sets::Flat(sets) = &self.0 {

@@ -71,6 +71,28 @@ impl Divergence {
         }
     }
 
+    /// Values of which another answer says something else, where they are computed or at some use; in order. O(what the answers do not share), and
+    /// O(temporal uses) if these are not the same.
+    #[must_use]
+    pub fn values_that_differ(&self, other: &Self) -> Vec<Value> {
+        let mut found = Vec::new();
+        self.values.each_that_differs(&other.values, |number| found.push(Value::new(number)));
+        for (a, b) in [(&self.temporal, &other.temporal), (&self.unlisted, &other.unlisted)] {
+            if a != b {
+                let (a, b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
+                let is_same = |list: &[&TemporalUse], entry: &TemporalUse| {
+                    let first = list.partition_point(|other| other.value < entry.value);
+                    list[first..].iter().take_while(|o| o.value == entry.value).any(|o| *o == entry)
+                };
+                found.extend(a.iter().filter(|entry| !is_same(&b, entry)).map(|entry| entry.value));
+                found.extend(b.iter().filter(|entry| !is_same(&a, entry)).map(|entry| entry.value));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
     /// The sources that a value depends on where it is computed. Empty: a launch constant.
     #[inline]
     #[must_use]

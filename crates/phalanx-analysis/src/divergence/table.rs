@@ -115,7 +115,9 @@ pub struct ValueTable {
     pub(in crate::divergence) affects: AffectMap,
     pub(in crate::divergence) fixed_terminators: BitSet,
     /// Terminators taken to go one way in each workgroup; of size 0 when there are none.
-    assumed_terminators: BitSet,
+    pub(in crate::divergence) assumed_terminators: BitSet,
+    /// See [`ValueTable::narrow_wave`]: values, and what is left.
+    pub(in crate::divergence) narrowed: Vec<(Value, SourceSet)>,
     pub(in crate::divergence) seeded_terminators: Vec<(Node, SourceSet)>,
 }
 
@@ -324,29 +326,20 @@ impl ValueTable {
 
     /// Takes a load that gives one value to a wave for one that gives what is left of that: one value to more.
     ///
-    /// Nothing happens to a definition that has other sources, or none.
+    /// Nothing happens to a definition that has other sources, or none; that it is asked for is remembered for a table that is edited.
     pub fn narrow_wave(&mut self, value: Value, left: SourceSet) {
         let seed = &mut self.seed[value.index()];
-        if *seed == SourceSet::OPAQUE_WAVE {
-            *seed = left;
-        }
+        *seed = narrowed(*seed, left);
+        self.narrowed.push((value, left));
     }
 
     /// What sources of an operand of a terminator become in the way that it takes.
     #[inline]
     #[must_use]
     pub fn terminator_transfer(&self, block: Node, operand: SourceSet) -> SourceSet {
-        if self.assumed_terminators.universe() == 0
-            || !self.assumed_terminators.contains(block.index())
-        {
-            return operand;
-        }
-        let of_group = SourceSet::BLOCK_XYZ | SourceSet::CLUSTER | SourceSet::OPAQUE_GROUP;
-        match operand.difference(of_group).is_empty() {
-            true => operand,
-            // It is one way for the group, but who knows which.
-            false => (operand & of_group) | SourceSet::OPAQUE_GROUP,
-        }
+        let is_assumed = self.assumed_terminators.universe() != 0
+            && self.assumed_terminators.contains(block.index());
+        if is_assumed { one_way_in_group(operand) } else { operand }
     }
 
     /// Terminators that introduce sources by themselves.
@@ -607,6 +600,7 @@ impl ValueTableBuilder {
             phis,
             fixed_terminators: self.fixed_terminators,
             assumed_terminators: BitSet::default(),
+            narrowed: Vec::new(),
             seeded_terminators: self.seeded_terminators,
         }
     }
@@ -684,6 +678,22 @@ impl ValueTableBuilder {
         }
         self.incoming = sorted;
         start
+    }
+}
+
+/// What the sources of a definition are where it is taken to give one value to more than a wave, and `left` is left of that.
+pub(crate) fn narrowed(seed: SourceSet, left: SourceSet) -> SourceSet {
+    if seed == SourceSet::OPAQUE_WAVE { left } else { seed }
+}
+
+/// What sources of the way that a terminator takes become where it is taken to go one way in each workgroup. Each source becomes what it becomes by
+/// itself, and what has become of it stays.
+pub(crate) fn one_way_in_group(sources: SourceSet) -> SourceSet {
+    let of_group = SourceSet::BLOCK_XYZ | SourceSet::CLUSTER | SourceSet::OPAQUE_GROUP;
+    match sources.difference(of_group).is_empty() {
+        true => sources,
+        // It is one way for the group, but who knows which.
+        false => (sources & of_group) | SourceSet::OPAQUE_GROUP,
     }
 }
 

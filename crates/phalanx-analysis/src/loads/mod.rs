@@ -48,10 +48,13 @@
 //! O(instructions) once per function; per load a walk over at most [`clobbers::LIMIT`] definitions of memory, where its address is uniform.
 
 pub mod clobbers;
+mod concern;
 pub mod pointers;
 mod refusal;
 pub mod unchanged;
 pub mod writes;
+
+use std::sync::Arc;
 
 use phalanx_graph::{Cfg, Cycles, DomTree};
 use phalanx_ir::{
@@ -66,6 +69,7 @@ use crate::lower::{Code, Numbering, Surroundings};
 use crate::memory::{AliasQuery, Location, PrivateMemory, TypeSizes};
 use crate::spaces::{MemoryKinds, SpaceModel, SpaceSet};
 use clobbers::{Clobbers, Found};
+pub use concern::concerns;
 pub use pointers::{Objects, PassedUse, PointerFlow, Root, RootUse};
 pub use refusal::Refusal;
 pub use unchanged::{Unchanged, Writers};
@@ -125,10 +129,10 @@ impl Load {
     }
 }
 
-/// The classes of all loads of a function, in the order of its blocks.
+/// The classes of all loads of a function, in the order of its blocks. Shared: it is as cheap to copy as to compare with a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadClasses {
-    loads: Vec<Load>,
+    loads: Arc<Vec<Load>>,
 }
 
 impl LoadClasses {
@@ -228,10 +232,51 @@ impl Facts<'_> {
 /// The classes of all loads of a function.
 #[must_use]
 pub fn classify(code: Code<'_>, around: Surroundings<'_>, facts: Facts<'_>) -> LoadClasses {
+    with_classifier(code, around, facts, |classifier| {
+        let mut loads = Vec::new();
+        for &block in code.flow.order() {
+            for inst in code.body.block_insts(block) {
+                if code.body.inst(inst).opcode == Opcode::Load {
+                    loads.push(classifier.load(inst));
+                }
+            }
+        }
+        LoadClasses { loads: Arc::new(loads) }
+    })
+}
+
+/// The classes of all loads of a function where those are known but for the loads at some positions of the list: each load has its class by itself.
+/// O(these), and O(instructions) if what is written before one of them matters.
+#[must_use]
+pub fn classify_again(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    facts: Facts<'_>,
+    mut known: LoadClasses,
+    positions: &[u32],
+) -> LoadClasses {
+    with_classifier(code, around, facts, |classifier| {
+        for &position in positions {
+            let old = known.loads[position as usize];
+            let new = classifier.load(old.inst);
+            if new != old {
+                Arc::make_mut(&mut known.loads)[position as usize] = new;
+            }
+        }
+        known
+    })
+}
+
+fn with_classifier<R>(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    facts: Facts<'_>,
+    run: impl FnOnce(&mut Classifier<'_>) -> R,
+) -> R {
     let is_variable = |name| (facts.writers.variable)(name) != VariableUse::Unknown;
     let architecture = around.target.architecture();
     let aliases = AliasQuery::new(code, around, facts.private, &is_variable);
-    let mut classifier = Classifier {
+    run(&mut Classifier {
         code,
         around,
         facts,
@@ -241,16 +286,7 @@ pub fn classify(code: Code<'_>, around: Surroundings<'_>, facts: Facts<'_>) -> L
         aliases: aliases.with_kinds(Some(facts.kinds)),
         clobbers: None,
         unchanged: Unchanged::new(code, architecture, facts.writers),
-    };
-    let mut found = LoadClasses::default();
-    for &block in code.flow.order() {
-        for inst in code.body.block_insts(block) {
-            if code.body.inst(inst).opcode == Opcode::Load {
-                found.loads.push(classifier.load(inst));
-            }
-        }
-    }
-    found
+    })
 }
 
 struct Classifier<'a> {

@@ -1,19 +1,23 @@
 //! Divergence of a function that is edited, by repair of what is kept beside the memos.
 //!
-//! Each function has a slot for a [`Follower`] per set of rules. The follower is taken out of the slot while it works, so
+//! Each function has a slot for a [`Follower`] per set of rules, and for a few more, one per set of [`Assumptions`] of which somebody asks. The follower is taken out of the slot while it works, so
 //! that a query that is cancelled or panics loses it and leaves nothing half done; the next one starts anew. What is
 //! kept counts for the inputs only that it was brought up to: a position in the history of the body, and two
 //! numbers that are new whenever anything else that is read has changed ([`flow_version`], [`full_version`]).
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
     divergence::{self as solver, Divergence, Rules},
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
+    granted::{Granted, StableLoad},
+    stable::Assumptions,
 };
+use phalanx_graph::Node;
 
+use super::answer_slot::{AnswerSlot, KindsSeen};
 use super::calls::is_local;
 use super::facts::{
     Attributes, NO_CALLEES, attributes_of_callees, flow_facts, new_affect_map, new_llvm_affect_map,
@@ -21,6 +25,7 @@ use super::facts::{
 };
 use super::graph_slot::GraphSlot;
 use super::kinds_slot::KindsSlot;
+use super::load_slot::KeptLoads;
 use super::memory_slot::MemorySlots;
 use super::summaries::callee_summaries;
 use super::{
@@ -102,30 +107,12 @@ enum Place {
     Here(Follower),
 }
 
-/// Where the followers of a function are while nobody asks.
-#[derive(Debug, Default)]
-pub struct Slot {
-    full: Mutex<Place>,
-    llvm: Mutex<Place>,
-    counts: Mutex<Repairs>,
-}
-
-impl Slot {
-    fn of(&self, sources: Sources) -> MutexGuard<'_, Place> {
-        // Nothing is done under the lock but moving.
-        let place = match sources {
-            Sources::Full => &self.full,
-            Sources::Llvm => &self.llvm,
-        };
-        place.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+impl Place {
     /// The follower; none for who asks first, and will not keep anything.
-    fn take(&self, sources: Sources, position: u64) -> Option<Follower> {
-        let mut place = self.of(sources);
-        match std::mem::replace(&mut *place, Place::Taken) {
+    fn take(&mut self, sources: Sources, position: u64) -> Option<Follower> {
+        match std::mem::replace(self, Place::Taken) {
             Place::New => {
-                *place = Place::Asked(position);
+                *self = Place::Asked(position);
                 None
             }
             Place::Asked(position) => Some(Follower::seen(sources, position)),
@@ -133,13 +120,78 @@ impl Slot {
             Place::Here(follower) => Some(follower),
         }
     }
+}
 
-    fn put(&self, sources: Sources, follower: Follower) {
-        *self.of(sources) = Place::Here(follower);
+/// Which answer is followed.
+#[derive(Copy, Clone)]
+enum Wanted {
+    Of(Sources),
+    /// By our own rules, with what follows from these.
+    Assuming(Assumptions),
+}
+
+impl Wanted {
+    fn sources(self) -> Sources {
+        match self {
+            Wanted::Of(sources) => sources,
+            Wanted::Assuming(_) => Sources::Full,
+        }
+    }
+}
+
+/// Followers of one function that are kept under assumptions, at most; who comes back less often than others starts anew.
+const ASSUMING: usize = 4;
+
+/// Where the followers of a function are while nobody asks.
+#[derive(Debug, Default)]
+pub struct Slot {
+    full: Mutex<Place>,
+    llvm: Mutex<Place>,
+    /// The one asked last comes last.
+    assuming: Mutex<Vec<(Assumptions, Place)>>,
+    counts: Mutex<Repairs>,
+    counts_assuming: Mutex<Repairs>,
+}
+
+/// Nothing is done under a lock but moving, so what a panic leaves is whole.
+fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Slot {
+    /// Moves something to or from a place.
+    fn at<R>(&self, wanted: Wanted, run: impl FnOnce(&mut Place) -> R) -> R {
+        let assumptions = match wanted {
+            Wanted::Of(Sources::Full) => return run(&mut locked(&self.full)),
+            Wanted::Of(Sources::Llvm) => return run(&mut locked(&self.llvm)),
+            Wanted::Assuming(assumptions) => assumptions,
+        };
+        let mut places = locked(&self.assuming);
+        match places.iter().position(|(of, _)| *of == assumptions) {
+            Some(at) => places[at..].rotate_left(1),
+            None => {
+                let extra = (places.len() + 1).saturating_sub(ASSUMING);
+                places.drain(..extra);
+                places.push((assumptions, Place::New));
+            }
+        }
+        let last = places.len() - 1;
+        run(&mut places[last].1)
     }
 
-    fn count(&self, found: Found) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+    fn take(&self, wanted: Wanted, position: u64) -> Option<Follower> {
+        self.at(wanted, |place| place.take(wanted.sources(), position))
+    }
+
+    fn put(&self, wanted: Wanted, follower: Follower) {
+        self.at(wanted, |place| *place = Place::Here(follower));
+    }
+
+    fn count(&self, wanted: Wanted, found: Found) {
+        let mut counts = match wanted {
+            Wanted::Of(_) => locked(&self.counts),
+            Wanted::Assuming(_) => locked(&self.counts_assuming),
+        };
         match found {
             Found::Solved => counts.solved += 1,
             Found::Kept => counts.kept += 1,
@@ -151,15 +203,11 @@ impl Slot {
         }
     }
 
-    /// How often which way was taken.
-    pub fn repairs(&self) -> Repairs {
-        *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Drops what is kept; it is built again when it is worth it.
     pub fn clear(&self) {
-        *self.of(Sources::Full) = Place::New;
-        *self.of(Sources::Llvm) = Place::New;
+        *locked(&self.full) = Place::New;
+        *locked(&self.llvm) = Place::New;
+        locked(&self.assuming).clear();
     }
 }
 
@@ -170,6 +218,24 @@ pub struct Slots {
     pub(super) kinds: KindsSlot,
     pub(super) graph: GraphSlot,
     pub(super) memory: MemorySlots,
+    pub(super) kinds_seen: KindsSeen,
+    pub(super) barriers: AnswerSlot<Arc<[Node]>>,
+    /// Without barriers, and with them.
+    pub(super) race_free: [AnswerSlot<Arc<[StableLoad]>>; 2],
+    pub(super) loads: AnswerSlot<KeptLoads>,
+}
+
+impl Slots {
+    fn clear(&self) {
+        self.followers.clear();
+        self.kinds.clear();
+        self.graph.clear();
+        self.kinds_seen.clear();
+        self.barriers.clear();
+        self.race_free.iter().for_each(AnswerSlot::clear);
+        self.loads.clear();
+        self.memory.clear();
+    }
 }
 
 /// Divergence of a function as its journal says it has become. None for a declaration.
@@ -189,63 +255,81 @@ pub(super) fn repaired(
         };
         return Some(solver::solve(flow, table, Rules::Precise));
     }
-    let journal = function.body(db).journal();
-    let changes = OnceCell::new();
-    follow(db, function, sources, journal.position(), |position| {
-        let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
-        Some(Changes { insts: &changes.insts, blocks: &changes.blocks, flow: changes.flow })
-    })
+    follow(db, function, Wanted::Of(sources), &Granted::default())
+}
+
+/// As [`repaired`] by our own rules, of a large function, with what is granted under assumptions.
+///
+/// *Reads* `flow`, `body`, [`flow_version`], [`full_version`]. *Cost* as [`repaired`]; entries by which what is granted differs count as changes.
+pub(super) fn repaired_assuming(
+    db: &dyn Db,
+    function: FunctionInput,
+    assumptions: Assumptions,
+    granted: &Granted,
+) -> Option<Divergence> {
+    follow(db, function, Wanted::Assuming(assumptions), granted)
 }
 
 /// How the divergence of a function was found so far; all zero for small functions, which are always solved from scratch. Not a query.
 pub fn repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
-    function.slots(db).followers.repairs()
+    *locked(&function.slots(db).followers.counts)
+}
+
+/// The same of divergence under assumptions; what is not other than without them is not counted. Not a query.
+pub fn assumed_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
+    *locked(&function.slots(db).followers.counts_assuming)
 }
 
 /// Drops what is kept to repair the facts of a function. Not a query.
 pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
-    function.slots(db).followers.clear();
-    function.slots(db).kinds.clear();
-    function.slots(db).graph.clear();
-    function.slots(db).memory.clear();
+    function.slots(db).clear();
 }
 
-/// The answer of [`divergence()`](super::divergence()) or [`uniformity`](super::uniformity): `position` names the present state of the
-/// body, and `since` says what has changed since an earlier one, if that is known. None for a declaration.
+/// The answer of [`divergence()`](super::divergence()), [`uniformity`](super::uniformity) or
+/// [`assumed_divergence`](super::assumed_divergence) as the journal says it has become. None for a declaration.
 ///
 /// *Reads* `flow`, `body`, [`flow_version`], [`full_version`] or [`llvm_version`]. *Cost* from scratch the first times; then that
 /// of what changed.
-fn follow<'h>(
+fn follow(
     db: &dyn Db,
     function: FunctionInput,
-    sources: Sources,
-    position: u64,
-    since: impl FnOnce(u64) -> Option<Changes<'h>>,
+    wanted: Wanted,
+    granted: &Granted,
 ) -> Option<Divergence> {
     let flow = flow_facts(db, function)?;
     // The table is not kept: it is as large as the body, and the follower has its own.
-    let table = || match sources {
+    let table = || match wanted.sources() {
         Sources::Full => new_affect_map(db, function),
         Sources::Llvm => new_llvm_affect_map(db, function),
     };
     let scratch = || match table() {
-        Some(table) => solver::solve(flow, &table, Rules::Precise),
+        Some(mut table) => {
+            granted.apply(function.header(db), &mut table);
+            solver::solve(flow, &table, Rules::Precise)
+        }
         None => Divergence::default(),
     };
+    let journal = function.body(db).journal();
+    let position = journal.position();
     let slot = &function.slots(db).followers;
-    let Some(mut follower) = slot.take(sources, position) else {
-        slot.count(Found::Solved);
+    let Some(mut follower) = slot.take(wanted, position) else {
+        slot.count(wanted, Found::Solved);
         return Some(scratch());
     };
-    let (around, callees) = match sources {
+    let changes = OnceCell::new();
+    let since = |position| {
+        let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
+        Some(Changes { insts: &changes.insts, blocks: &changes.blocks, flow: changes.flow })
+    };
+    let (around, callees) = match wanted.sources() {
         Sources::Full => (full_version(db, function), Attributes::Of(NO_CALLEES)),
         Sources::Llvm => (llvm_version(db, function), attributes_of_callees(db, function)),
     };
     let stamp = Stamp { position, flow: flow_version(db, function), around };
     let (answer, found) = with_attributes(db, function, callees, |code, around| {
-        follower.answer(Subject { code, around, flow, stamp }, since, scratch)
+        follower.answer(Subject { code, around, flow, stamp, granted }, since, scratch)
     })?;
-    slot.put(sources, follower);
-    slot.count(found);
+    slot.put(wanted, follower);
+    slot.count(wanted, found);
     Some(answer)
 }

@@ -26,7 +26,8 @@ use phalanx_target::calling_convention::{self, Entry};
 use rustc_hash::FxHashMap;
 
 use super::calls::{DEPTH, closed_calls, named_by_shell};
-use super::facts::{NO_CALLEES, with_code};
+use super::facts::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
+use super::load_slot::{Asked, followed_classes};
 use super::memory_slot::{Version, kept, objects_version};
 use super::summaries::known_body;
 use super::{
@@ -114,7 +115,7 @@ fn promised_use(db: &dyn Db, function: FunctionInput, position: u32) -> PassedUs
     PassedUse { writes: !reads, escapes }
 }
 
-fn passed_use(
+pub(super) fn passed_use(
     db: &dyn Db,
     caller: FunctionInput,
     name: GlobalName,
@@ -173,7 +174,7 @@ pub fn written_variables(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalNa
     writers
 }
 
-fn variable(db: &dyn Db, function: FunctionInput, name: GlobalName) -> VariableUse {
+pub(super) fn variable(db: &dyn Db, function: FunctionInput, name: GlobalName) -> VariableUse {
     let module = function.module(db);
     let Some(GlobalIndex::Variable(at)) = module_index(db, module).find(name) else {
         return VariableUse::Unknown;
@@ -282,6 +283,12 @@ pub fn unchanged_arguments(db: &dyn Db, function: FunctionInput) -> Option<Vec<b
     Some(all)
 }
 
+/// Whether all callers of a function are known, and pass memory for an argument that nobody writes while the kernel runs. Not a query.
+pub(super) fn is_unchanged_argument(db: &dyn Db, function: FunctionInput, position: u32) -> bool {
+    let known = unchanged_arguments(db, function).as_ref();
+    known.is_some_and(|known| known.get(position as usize) == Some(&true))
+}
+
 /// What [`Writers`] are made from.
 struct Around<'a> {
     db: &'a dyn Db,
@@ -301,10 +308,7 @@ impl<'a> Around<'a> {
 
     fn with<R>(&self, run: impl FnOnce(Writers<'_>) -> R) -> R {
         let (db, function) = (self.db, self.function);
-        let unchanged = |position: u32| {
-            let known = unchanged_arguments(db, function).as_ref();
-            known.is_some_and(|known| known.get(position as usize) == Some(&true))
-        };
+        let unchanged = |position: u32| is_unchanged_argument(db, function, position);
         run(Writers {
             pointers: &self.pointers,
             is_kernel: is_entered_by_launches(db, function),
@@ -340,7 +344,10 @@ pub fn promised_loads(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
 /// [`unchanged_arguments`] where one of an argument of a function that is no kernel is, [`starts_at_launch`]. *Changes when* a class or a reason does. *Cost* see there.
 #[salsa::tracked(returns(ref))]
 pub fn load_classes(db: &dyn Db, function: FunctionInput) -> Option<LoadClasses> {
-    load_classes_without(db, function, None)
+    match function.is_large(db) {
+        true => followed_classes(db, function),
+        false => load_classes_without(db, function, None),
+    }
 }
 
 /// As [`load_classes`], without one of the rules: for negative controls. Not a query.
@@ -349,17 +356,18 @@ pub fn load_classes_without(
     function: FunctionInput,
     omitted: Option<Omitted>,
 ) -> Option<LoadClasses> {
-    let is_at_launch = starts_at_launch(db, function);
-    with_facts(db, function, (is_at_launch, omitted), loads::classify)
+    with_facts(db, function, omitted, &Asked::default(), loads::classify)
 }
 
-/// Gives what is known for the loads of a function, and whether it starts with memory as it was when the launch began.
-fn with_facts<R>(
+/// Gives what is known for the loads of a function. What is asked by name is put down in `asked`.
+pub(super) fn with_facts<R>(
     db: &dyn Db,
     function: FunctionInput,
-    (is_at_launch, omitted): (bool, Option<Omitted>),
+    omitted: Option<Omitted>,
+    asked: &Asked,
     run: impl FnOnce(Code<'_>, Surroundings<'_>, Facts<'_>) -> R,
 ) -> Option<R> {
+    let is_at_launch = starts_at_launch(db, function);
     let (cfg, dom) = (cfg(db, function).as_deref()?, dom_tree(db, function).as_deref()?);
     let cycles = cycles(db, function).as_deref()?;
     let divergence = divergence(db, function).as_ref()?;
@@ -369,8 +377,17 @@ fn with_facts<R>(
     let is_promised =
         |inst: InstId| promised.binary_search_by_key(&by_number(&inst), by_number).is_ok();
     let kinds = memory_kinds(db, function).as_ref()?;
-    let written_by = |name, ty| written_by(db, function, name, ty);
+    let written_by = |name, ty| asked.written_by(db, function, name, ty);
+    let variable = |name| asked.variable(db, function, name);
+    let passed = |name, ty, position| asked.passed(db, function, (name, ty, position));
+    let is_unchanged = |position| asked.is_unchanged(db, function, position);
     Around::new(db, function, omitted).with(|writers| {
+        let writers = Writers {
+            variable: &variable,
+            passed: &passed,
+            is_unchanged_argument: &is_unchanged,
+            ..writers
+        };
         let facts = Facts {
             cfg,
             dom,
@@ -383,7 +400,8 @@ fn with_facts<R>(
             is_at_launch,
             is_promised: &is_promised,
         };
-        with_code(db, function, callees(db, function), |code, around| run(code, around, facts))
+        let callees = attributes_of_callees(db, function);
+        with_attributes(db, function, callees, |code, around| run(code, around, facts))
     })
 }
 
@@ -397,7 +415,7 @@ fn called_at_launch(db: &dyn Db, function: FunctionInput) -> Vec<FunctionInput> 
     if calls.is_empty() || !starts_at_launch(db, function) {
         return Vec::new();
     }
-    let found = with_facts(db, function, (true, None), |code, around, facts| {
+    let found = with_facts(db, function, None, &Asked::default(), |code, around, facts| {
         let clobbers = Clobbers::new(code, around, facts);
         let late = calls.iter().filter(|(call, _)| {
             code.body.block_of(*call).is_some()

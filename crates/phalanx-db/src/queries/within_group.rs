@@ -1,25 +1,29 @@
 //! Variance within a workgroup, what stable loads and barriers show, and inactive lanes. Nothing else reads it.
 
+use std::sync::Arc;
+
 use phalanx_analysis::{
     control,
     divergence::{Divergence, Rules, ValueTable, solve},
+    granted::{Granted, StableLoad},
     loads::Load,
-    lower::Numbering,
     stable::{self, Assumptions},
     true_uniformity::{self, Known},
-    variance::{BarrierModel, Variance, barrier_blocks, barriers},
+    variance::{self as analysis, BarrierModel, Variance, barriers},
 };
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, Value};
 use phalanx_target::{Scope, SourceSet, varying};
 use rustc_hash::FxHashMap;
 
+use super::answer_slot::{accesses_version, blocks_version};
 use super::facts::{
-    NO_CALLEES, affect_map, control_divergence, divergence, flow_facts, is_kernel, launch_facts,
-    with_code,
+    NO_CALLEES, affect_map, attributes_of_callees, control_divergence, divergence, flow_facts,
+    is_kernel, launch_facts, with_attributes, with_code,
 };
+use super::follow::repaired_assuming;
 use super::graph::{cfg, cycles, postdom_tree};
-use super::{callees, load_classes, memory_kinds, starts_at_launch};
+use super::{load_classes, memory_kinds, starts_at_launch};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -47,33 +51,52 @@ pub fn statement_variance(db: &dyn Db, function: FunctionInput, statement: InstI
     variance(db, function).and_then(of).unwrap_or_default()
 }
 
+/// Blocks with an aligned barrier of all threads of the workgroup, in order of the function. None for a declaration.
+///
+/// *Reads* `header`, `flow`, `body`; of a large function also [`blocks_version`], and then what changed. *Changes when* a block comes to have one, or
+/// loses its only one. *Cost* O(instructions).
+#[salsa::tracked(returns(ref))]
+pub fn barrier_blocks(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Node]>> {
+    let find = || with_code(db, function, NO_CALLEES, |code, _| analysis::barrier_blocks(code));
+    if !function.is_large(db) {
+        return find().map(Arc::from);
+    }
+    cfg(db, function).as_ref()?;
+    let around = blocks_version(db, function);
+    let make = || Arc::from(find().unwrap_or_default());
+    let slot = &function.slots(db).barriers;
+    Some(slot.answer(db, function, around, analysis::is_call, make))
+}
+
 /// Blocks whose terminators are uniform in each workgroup if barriers are used rightly.
 ///
-/// *Reads* `header`, `flow`, `body`, `cfg`, `postdom_tree`, `cycles`. *Changes when* a barrier or the graph does. *Cost* see
-/// [`barriers`].
+/// *Reads* [`barrier_blocks`], `cfg`, `postdom_tree`, `cycles`. *Changes when* a barrier or the graph does. *Cost* see [`barriers`].
 #[salsa::tracked(returns(ref))]
 pub fn invariant_branches(
     db: &dyn Db,
     function: FunctionInput,
     model: BarrierModel,
-) -> Option<Vec<Node>> {
-    let blocks = with_code(db, function, NO_CALLEES, |code, _| barrier_blocks(code))?;
+) -> Option<Arc<[Node]>> {
+    let blocks = barrier_blocks(db, function).as_deref()?;
     let cycles = cycles(db, function).as_deref()?;
     let (cfg, postdom) = (cfg(db, function).as_deref()?, postdom_tree(db, function).as_deref()?);
-    Some(barriers::invariant_branches(cfg, postdom, cycles, &blocks, model))
+    Some(barriers::invariant_branches(cfg, postdom, cycles, blocks, model).into())
 }
 
 /// Loads that are stable in more than a wave, in order of their numbers, and what is left of [`SourceSet::OPAQUE_WAVE`]; see [`stable`].
 ///
-/// *Reads* [`load_classes`], [`starts_at_launch`], [`memory_kinds`], `header`, `flow`, `body`, `cfg`. *Changes when* an instruction does. *Cost* that of
-/// [`load_classes`].
+/// *Reads* [`load_classes`], [`starts_at_launch`], [`race_free_loads`]. *Changes when* one of them does. *Cost* O(loads).
 #[salsa::tracked(returns(ref))]
 pub fn stable_loads(
     db: &dyn Db,
     function: FunctionInput,
     assumptions: Assumptions,
-) -> Vec<(InstId, SourceSet)> {
-    stable_loads_without(db, function, assumptions, None)
+) -> Arc<[StableLoad]> {
+    let race_free = match assumptions.race_free && starts_at_launch(db, function) {
+        true => race_free_loads(db, function, assumptions.barriers.is_some()),
+        false => &Arc::default(),
+    };
+    with_classes(db, function, race_free).into()
 }
 
 /// As [`stable_loads`], without one of the rules: for negative controls. Not a query.
@@ -82,7 +105,17 @@ pub fn stable_loads_without(
     function: FunctionInput,
     assumptions: Assumptions,
     omitted: Option<stable::Omitted>,
-) -> Vec<(InstId, SourceSet)> {
+) -> Vec<StableLoad> {
+    let is_known = starts_at_launch(db, function) || omitted == Some(stable::Omitted::Entry);
+    let race_free = match is_known {
+        true => new_race_free_loads(db, function, assumptions, omitted),
+        false => Vec::new(),
+    };
+    with_classes(db, function, &race_free)
+}
+
+/// These loads and those that are of a class.
+fn with_classes(db: &dyn Db, function: FunctionInput, race_free: &[StableLoad]) -> Vec<StableLoad> {
     let Some(classes) = load_classes(db, function) else { return Vec::new() };
     let is_stable = |load: &&Load| load.classes().next().is_some();
     let mut all: FxHashMap<InstId, SourceSet> = classes
@@ -91,39 +124,86 @@ pub fn stable_loads_without(
         .filter(is_stable)
         .map(|load| (load.inst, SourceSet::EMPTY))
         .collect();
-    if starts_at_launch(db, function) || omitted == Some(stable::Omitted::Entry) {
-        let facts = cfg(db, function).as_deref().zip(memory_kinds(db, function).as_ref());
-        let found = facts.and_then(|facts| {
-            with_code(db, function, callees(db, function), |code, around| {
-                stable::race_free_loads(code, around, facts, assumptions, omitted)
-            })
-        });
-        for (load, left) in found.unwrap_or_default() {
-            all.entry(load).and_modify(|known| *known &= left).or_insert(left);
-        }
+    for &(load, left) in race_free {
+        all.entry(load).and_modify(|known| *known &= left).or_insert(left);
     }
-    let mut all: Vec<(InstId, SourceSet)> = all.into_iter().collect();
+    let mut all: Vec<StableLoad> = all.into_iter().collect();
     all.sort_unstable_by_key(|(load, _)| load.into_raw().into_u32());
     all
+}
+
+/// Loads that are stable without races, where nothing was seen before the function is entered; with barriers that are used rightly, or without.
+///
+/// *Reads* `header`, `flow`, `body`, `cfg`, [`memory_kinds`], [`attributes_of_callees`]; of a large function also [`accesses_version`], and then what changed.
+/// *Changes when* a load, an acquire or a call does. *Cost* O(instructions + edges).
+#[salsa::tracked(returns(ref))]
+fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> Arc<[StableLoad]> {
+    // Which model of barriers it is makes no difference to loads.
+    let barriers = has_barriers.then_some(BarrierModel::Lenient);
+    let assumptions = Assumptions { barriers, race_free: true };
+    let make = || Arc::from(new_race_free_loads(db, function, assumptions, None));
+    if !function.is_large(db) {
+        return make();
+    }
+    let around = accesses_version(db, function);
+    let slot = &function.slots(db).race_free[usize::from(has_barriers)];
+    slot.answer(db, function, around, stable::concerns, make)
+}
+
+fn new_race_free_loads(
+    db: &dyn Db,
+    function: FunctionInput,
+    assumptions: Assumptions,
+    omitted: Option<stable::Omitted>,
+) -> Vec<StableLoad> {
+    let facts = cfg(db, function).as_deref().zip(memory_kinds(db, function).as_ref());
+    let found = facts.and_then(|facts| {
+        let callees = attributes_of_callees(db, function);
+        with_attributes(db, function, callees, |code, around| {
+            stable::race_free_loads(code, around, facts, assumptions, omitted)
+        })
+    });
+    found.unwrap_or_default()
 }
 
 /// As [`divergence()`], for questions about more than a wave: [`stable_loads`] give one value to the threads that they are stable for. Where barriers
 /// are taken to be used rightly, the terminators of [`invariant_branches`] go one way in each workgroup; what is assumed is said of
 /// terminators only, their conditions are what they are.
 ///
-/// *Reads* [`affect_map`], [`stable_loads`], [`invariant_branches`] and the graph facts. *Changes when* an instruction does. *Cost* as one
-/// [`divergence()`] from scratch, and what it reads.
+/// *Reads* [`divergence()`], [`stable_loads`], [`invariant_branches`]; where these make a difference, in a small function [`affect_map`] and the graph
+/// facts, in a large one what [`divergence()`] reads. *Changes when* one of them does. *Cost* as [`divergence()`].
 #[salsa::tracked(returns(ref))]
 pub fn assumed_divergence(
     db: &dyn Db,
     function: FunctionInput,
     assumptions: Assumptions,
 ) -> Option<Divergence> {
-    let table = assumed_map(db, function, assumptions)?;
-    if Some(&table) == affect_map(db, function).as_ref() {
-        return divergence(db, function).clone();
+    let granted = granted(db, function, assumptions)?;
+    let without = divergence(db, function).as_ref()?;
+    if granted.is_without_effect(function.header(db), without) {
+        return Some(without.clone());
     }
-    Some(solve(flow_facts(db, function)?, &table, Rules::Precise))
+    if function.is_large(db) {
+        return repaired_assuming(db, function, assumptions, &granted);
+    }
+    Some(solve(flow_facts(db, function)?, &with_granted(db, function, &granted)?, Rules::Precise))
+}
+
+/// What is granted of a function under assumptions. None for a declaration. Not a query.
+fn granted(db: &dyn Db, function: FunctionInput, assumptions: Assumptions) -> Option<Granted> {
+    let loads = Arc::clone(stable_loads(db, function, assumptions));
+    let branches = match assumptions.barriers {
+        Some(model) => invariant_branches(db, function, model).clone()?,
+        None => Arc::default(),
+    };
+    Some(Granted { loads, branches })
+}
+
+/// The affect map with what is granted.
+fn with_granted(db: &dyn Db, function: FunctionInput, granted: &Granted) -> Option<ValueTable> {
+    let mut table = affect_map(db, function).clone()?;
+    granted.apply(function.header(db), &mut table);
+    Some(table)
 }
 
 /// The affect map that [`assumed_divergence`] is about. Not a query.
@@ -132,16 +212,17 @@ pub(super) fn assumed_map(
     function: FunctionInput,
     assumptions: Assumptions,
 ) -> Option<ValueTable> {
-    let mut table = affect_map(db, function).clone()?;
-    let numbering = Numbering::new(function.header(db));
-    for &(load, left) in stable_loads(db, function, assumptions) {
-        table.narrow_wave(numbering.inst(load), left);
-    }
-    if let Some(model) = assumptions.barriers {
-        let branches = invariant_branches(db, function, model).as_ref()?;
-        branches.iter().for_each(|&branch| table.assume_uniform_in_group(branch));
-    }
-    Some(table)
+    with_granted(db, function, &granted(db, function, assumptions)?)
+}
+
+/// As [`assumed_divergence`], solved from scratch from the affect map, whatever is kept: the twin, for tests. Not a query.
+pub fn assumed_divergence_from_scratch(
+    db: &dyn Db,
+    function: FunctionInput,
+    assumptions: Assumptions,
+) -> Option<Divergence> {
+    let table = assumed_map(db, function, assumptions)?;
+    Some(solve(flow_facts(db, function)?, &table, Rules::Precise))
 }
 
 /// As [`control_divergence`](super::control_divergence), from [`assumed_divergence`].

@@ -47,7 +47,9 @@ impl<'f> DivergenceRules<'_, 'f> {
         match user.kind() {
             UserKind::Value(value) => self.table.transfer(value, SourceSet::from_bits(bits)).bits(),
             UserKind::Terminator(block) if self.table.is_fixed_terminator(block) => 0,
-            UserKind::Terminator(_) => bits,
+            UserKind::Terminator(block) => {
+                self.table.terminator_transfer(block, SourceSet::from_bits(bits)).bits()
+            }
         }
     }
 

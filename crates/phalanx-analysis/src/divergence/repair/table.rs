@@ -6,17 +6,21 @@
 //! **Users** are the compressed rows of the [`AffectMap`] and a list aside of those that were added. What was removed stays
 //! listed; the users of a value that was touched are checked against their operands. When an eighth is aside, the rows
 //! are made anew.
+//!
+//! **What is taken for granted** is part of the table, not of what is stated: a load that is taken to give one value to more than a wave is narrowed
+//! whenever its definition is stated, whoever does that, and the sources of a terminator that is taken to go one way in each
+//! workgroup are read so. Both as in [`ValueTable::narrow_wave`] and [`ValueTable::assume_uniform_in_group`].
 
 use phalanx_graph::{BitSet, Node};
 use phalanx_target::SourceSet;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::rows::Rows;
 use crate::affect::{AffectMap, User, UserKind, Value};
 #[cfg(any(test, feature = "testing"))]
 use crate::divergence::ValueTableBuilder;
-use crate::divergence::table::{differ, flag};
+use crate::divergence::table::{differ, flag, narrowed, one_way_in_group};
 use crate::divergence::{Definition, Incoming, MemoryValues, Phi, Transfer, ValueTable};
 
 /// What each source of an operand becomes, by bit number.
@@ -60,6 +64,10 @@ pub struct EditableTable {
     touched: BitSet,
     /// Terminators that are not decided by their operands alone: whether they are fixed, and their seeds.
     terminators: FxHashMap<Node, (bool, SourceSet)>,
+    /// Definitions that are narrowed, and what is left.
+    narrowed: FxHashMap<Value, SourceSet>,
+    /// Terminators taken to go one way in each workgroup.
+    assumed: FxHashSet<Node>,
     log: Vec<Edited>,
     is_full: bool,
 }
@@ -128,6 +136,8 @@ impl EditableTable {
             more_users: FxHashMap::default(),
             more: 0,
             terminators,
+            narrowed: table.narrowed.into_iter().collect(),
+            assumed: table.assumed_terminators.iter().map(Node::new).collect(),
             log: Vec::new(),
             is_full: false,
         }
@@ -221,8 +231,17 @@ impl EditableTable {
 
     pub(super) fn terminator_seed(&self, block: Node) -> SourceSet {
         match self.terminators.get(&block) {
-            Some(&(false, seed)) => seed,
+            Some(&(false, seed)) => self.terminator_transfer(block, seed),
             _ => SourceSet::EMPTY,
+        }
+    }
+
+    /// What sources of an operand of a terminator become in the way that it takes.
+    #[inline]
+    pub(super) fn terminator_transfer(&self, block: Node, operand: SourceSet) -> SourceSet {
+        match self.assumed.is_empty() || !self.assumed.contains(&block) {
+            true => operand,
+            false => one_way_in_group(operand),
         }
     }
 
@@ -306,6 +325,27 @@ impl EditableTable {
         self.terminator_operands.grow(blocks);
     }
 
+    /// Says what is left where a definition is narrowed, or that it is narrowed no longer. Counts from the next time that it is stated.
+    pub fn narrow(&mut self, value: Value, left: Option<SourceSet>) {
+        match left {
+            Some(left) => self.narrowed.insert(value, left),
+            None => self.narrowed.remove(&value),
+        };
+    }
+
+    /// Says whether a terminator is taken to go one way in each workgroup.
+    pub fn assume_uniform_in_group(&mut self, block: Node, is_assumed: bool) {
+        self.grow(0, block.index() + 1);
+        let is_other = match is_assumed {
+            true => self.assumed.insert(block),
+            false => self.assumed.remove(&block),
+        };
+        if is_other {
+            let user = User::terminator(block);
+            self.log.push(Edited { user, old: None, is_moved: false });
+        }
+    }
+
     /// States what a value that is no phi is now.
     pub fn set_value(
         &mut self,
@@ -366,6 +406,8 @@ impl EditableTable {
     ) {
         self.grow(value.index() + 1, block.index() + 1);
         let i = value.index();
+        let left = self.narrowed.get(&value);
+        let seed = left.map_or(definition.seed, |left| narrowed(definition.seed, *left));
         let mut flags = if definition.is_pure { flag::PURE } else { 0 };
         let number = image.and_then(|image| self.image_number(image));
         match (definition.transfer, number) {
@@ -388,7 +430,7 @@ impl EditableTable {
         let replaced = self.set_operands(User::value(value), operands);
         let is_same = !is_moved
             && self.flags[i] == flags
-            && self.seed[i] == definition.seed
+            && self.seed[i] == seed
             && !has_other_image
             && !has_other_entries
             && replaced.is_none();
@@ -418,7 +460,7 @@ impl EditableTable {
         }
         self.block[i] = block;
         self.flags[i] = flags;
-        self.seed[i] = definition.seed;
+        self.seed[i] = seed;
     }
 
     fn image_number(&mut self, image: &Image) -> Option<u8> {
@@ -541,7 +583,15 @@ impl EditableTable {
                 false => table.seed_terminator(block, self.terminator_seed(block)),
             }
         }
-        table.finish()
+        let mut table = table.finish();
+        let mut narrowed: Vec<(Value, SourceSet)> =
+            self.narrowed.iter().map(|(value, left)| (*value, *left)).collect();
+        narrowed.sort_unstable_by_key(|(value, _)| *value);
+        narrowed.into_iter().for_each(|(value, left)| table.narrow_wave(value, left));
+        let mut assumed: Vec<Node> = self.assumed.iter().copied().collect();
+        assumed.sort_unstable();
+        assumed.into_iter().for_each(|block| table.assume_uniform_in_group(block));
+        table
     }
 }
 

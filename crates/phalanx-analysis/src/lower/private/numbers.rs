@@ -58,7 +58,10 @@ impl RowNumbers {
                 })
             })
             .collect();
-        table.grow(end, 0);
+        // What is not grown keeps its length: where there are no rows the numbers that are left out would become values.
+        if end > table.len() {
+            table.grow(end, 0);
+        }
         let value_of = |row: u32| values[row as usize];
         for (number, row) in rows.rows.iter().enumerate() {
             let value = values[number];

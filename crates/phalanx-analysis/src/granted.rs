@@ -1,0 +1,183 @@
+//! What is taken for granted of a function besides its code: loads that are stable in more than a wave, and branches that go one way in each
+//! workgroup.
+//!
+//! # What
+//!
+//! [`Granted`] is two lists, found by [`stable`](crate::stable) and [`barriers`](crate::variance::barriers). They change the tables that divergence is
+//! solved from and nothing else: a load in the list has what is left of [`SourceSet::OPAQUE_WAVE`], a terminator is read within the workgroup.
+//! They are shared, so lists that are the same ones are compared without looking into them.
+//!
+//! # How
+//!
+//! Tables from scratch are changed after they are made ([`Granted::apply`]). A [`Follower`](crate::follow::Follower) keeps the lists that its tables were made with,
+//! and follows the [`Difference`] to the present ones as it follows an edit: a load of which something else is granted is stated
+//! again.
+//!
+//! O(entries); O(1) if the lists are the same ones.
+
+use std::sync::Arc;
+
+use phalanx_graph::Node;
+use phalanx_ir::{FunctionHeader, InstId};
+use phalanx_target::SourceSet;
+
+use crate::divergence::{Divergence, ValueTable, narrowed, one_way_in_group};
+use crate::lower::Numbering;
+
+/// A load, and what is left of [`SourceSet::OPAQUE_WAVE`] in what it gives.
+pub type StableLoad = (InstId, SourceSet);
+
+/// See the [module documentation](self).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Granted {
+    /// Loads that are stable in more than a wave, in order of their numbers.
+    pub loads: Arc<[StableLoad]>,
+    /// Blocks whose terminators go one way in each workgroup, in order.
+    pub branches: Arc<[Node]>,
+}
+
+/// How two of them differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// Loads of which something else is granted, and what that is now.
+    pub loads: Vec<(InstId, Option<SourceSet>)>,
+    /// Blocks whose terminators are in one of them only, and whether that is the present one.
+    pub branches: Vec<(Node, bool)>,
+}
+
+impl Difference {
+    /// How many entries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.loads.len() + self.branches.len()
+    }
+
+    /// Whether both are the same.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Granted {
+    /// Changes the tables of a function with this header.
+    pub fn apply(&self, header: &FunctionHeader, table: &mut ValueTable) {
+        let numbering = Numbering::new(header);
+        for &(load, left) in &*self.loads {
+            table.narrow_wave(numbering.inst(load), left);
+        }
+        for &branch in &*self.branches {
+            table.assume_uniform_in_group(branch);
+        }
+    }
+
+    /// Whether nothing diverges otherwise with it, as far as what diverges without it tells. Then the answer is the same, since a least
+    /// solution that all of the changed rules leave as it is is also theirs: a load that does not depend on the wave was
+    /// not narrowed, and the sources of a terminator that stay as they are were never others on the way.
+    #[must_use]
+    pub fn is_without_effect(&self, header: &FunctionHeader, without: &Divergence) -> bool {
+        let numbering = Numbering::new(header);
+        let is_narrowed = |&(load, left): &StableLoad| {
+            let sources = without.value(numbering.inst(load));
+            sources.contains(SourceSet::OPAQUE_WAVE)
+                && narrowed(SourceSet::OPAQUE_WAVE, left) != SourceSet::OPAQUE_WAVE
+        };
+        let is_other = |branch: &Node| {
+            let sources = without.terminator(*branch);
+            one_way_in_group(sources) != sources
+        };
+        !self.loads.iter().any(is_narrowed) && !self.branches.iter().any(is_other)
+    }
+
+    /// What is granted otherwise than before.
+    #[must_use]
+    pub fn difference(&self, before: &Granted) -> Difference {
+        let mut found = Difference::default();
+        if self.loads != before.loads {
+            let number = |load: &StableLoad| load.0.into_raw().into_u32();
+            merge(&before.loads, &self.loads, number, |old, new| {
+                if let Some((load, _)) = new.or(old).filter(|_| old != new) {
+                    found.loads.push((*load, new.map(|(_, left)| *left)));
+                }
+            });
+        }
+        if self.branches != before.branches {
+            merge(
+                &before.branches,
+                &self.branches,
+                |block| block.raw(),
+                |old, new| {
+                    if let (Some(block), None) | (None, Some(block)) = (old, new) {
+                        found.branches.push((*block, new.is_some()));
+                    }
+                },
+            );
+        }
+        found
+    }
+}
+
+/// Goes over two sorted lists side by side.
+fn merge<'a, T>(
+    mut old: &'a [T],
+    mut new: &'a [T],
+    number: impl Fn(&T) -> u32,
+    mut give: impl FnMut(Option<&'a T>, Option<&'a T>),
+) {
+    loop {
+        let (first, second) = (old.first(), new.first());
+        let (first, second) = match (first, second) {
+            (None, None) => return,
+            (Some(a), Some(b)) if number(a) < number(b) => (first, None),
+            (Some(a), Some(b)) if number(b) < number(a) => (None, second),
+            both => both,
+        };
+        old = &old[usize::from(first.is_some())..];
+        new = &new[usize::from(second.is_some())..];
+        give(first, second);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn granted(loads: &[(u32, SourceSet)], branches: &[usize]) -> Granted {
+        let load = |&(number, left): &(u32, SourceSet)| (InstId::from_raw(number.into()), left);
+        Granted {
+            loads: loads.iter().map(load).collect(),
+            branches: branches.iter().map(|&number| Node::new(number)).collect(),
+        }
+    }
+
+    #[test]
+    fn a_difference_makes_one_list_of_another() {
+        let (all, group) = (SourceSet::EMPTY, SourceSet::OPAQUE_GROUP);
+        let lists = [
+            granted(&[], &[]),
+            granted(&[(1, all), (4, group), (9, all)], &[0, 3]),
+            granted(&[(1, group), (5, group), (9, all)], &[3, 4]),
+            granted(&[(0, all), (10, all)], &[0, 1, 2, 3, 4]),
+        ];
+        for before in &lists {
+            for now in &lists {
+                let difference = now.difference(before);
+                assert_eq!(difference.is_empty(), before == now);
+                let mut loads = before.loads.to_vec();
+                for (load, left) in difference.loads {
+                    loads.retain(|(other, _)| *other != load);
+                    loads.extend(left.map(|left| (load, left)));
+                }
+                loads.sort_unstable_by_key(|(load, _)| load.into_raw().into_u32());
+                assert_eq!(loads, now.loads.to_vec());
+                let mut branches = before.branches.to_vec();
+                for (branch, is_there) in difference.branches {
+                    branches.retain(|other| *other != branch);
+                    branches.extend(is_there.then_some(branch));
+                }
+                branches.sort_unstable();
+                assert_eq!(branches, now.branches.to_vec());
+            }
+        }
+    }
+}

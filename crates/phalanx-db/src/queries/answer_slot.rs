@@ -1,0 +1,331 @@
+//! Answers that most edits of a large function leave as they are.
+//!
+//! A query that reads the body runs after each edit. Where what it looks at in there is known by instruction, the answer is kept beside the memos, with
+//! the position in the history of the body that it was found at, a number that is new whenever anything else that is read has
+//! changed, and the set of instructions that it depends on. It stays the answer while blocks and edges are the same and no changed instruction is in the set, or
+//! belongs there as it is now. One that was there before and has not changed belongs where it did: *concerns* is asked of an instruction by itself, and says
+//! yes of whatever the answer could depend on.
+//!
+//! What is kept is taken out of its slot while it is worked with, so that work which is broken off loses it. O(changed instructions);
+//! O(instructions) for one that is put anew.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use phalanx_analysis::{lower::Code, spaces::MemoryKinds};
+use phalanx_graph::BitSet;
+use phalanx_ir::InstId;
+
+use super::facts::{NO_CALLEES, attributes_of_callees, with_code};
+use super::follow::{fresh, full_version};
+use super::{
+    call_place, cfg, cycles, dom_tree, memory_kinds, pointer_flow, private_memory, promised_loads,
+    starts_at_launch,
+};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// Whether an answer may depend on an instruction.
+pub(super) type Concerns = fn(Code<'_>, InstId) -> bool;
+
+/// What an answer counts for.
+#[derive(Debug)]
+struct Kept<T> {
+    position: u64,
+    around: u64,
+    concerned: BitSet,
+    answer: T,
+}
+
+/// How often an answer was the one that was kept, or found with it, and how often it was found anew.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Answers {
+    /// With what was kept.
+    pub kept: u64,
+    /// Anew.
+    pub made: u64,
+}
+
+/// The same of each query that keeps its answer.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct KeptAnswers {
+    /// Of [`barrier_blocks`](super::barrier_blocks).
+    pub barriers: Answers,
+    /// Of loads that are stable without races: with and without barriers together.
+    pub race_free: Answers,
+    /// Of [`load_classes`](super::load_classes).
+    pub loads: Answers,
+}
+
+/// How answers were found that are kept between edits; all zero for small functions, of which nothing is kept. Not a query.
+pub fn kept_answers(db: &dyn Db, function: FunctionInput) -> KeptAnswers {
+    let slots = function.slots(db);
+    let [without, with] = slots.race_free.each_ref().map(AnswerSlot::counts);
+    KeptAnswers {
+        barriers: slots.barriers.counts(),
+        race_free: Answers { kept: without.kept + with.kept, made: without.made + with.made },
+        loads: slots.loads.counts(),
+    }
+}
+
+/// See the [module documentation](self).
+#[derive(Debug)]
+pub(super) struct AnswerSlot<T> {
+    place: Mutex<Option<Kept<T>>>,
+    counts: Mutex<Answers>,
+}
+
+impl<T> Default for AnswerSlot<T> {
+    fn default() -> Self {
+        AnswerSlot { place: Mutex::new(None), counts: Mutex::default() }
+    }
+}
+
+/// Nothing is done under a lock but moving and counting.
+fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An answer that was taken out of its slot.
+#[derive(Debug)]
+pub(super) struct Taken<T> {
+    concerned: BitSet,
+    pub(super) answer: T,
+}
+
+fn number(inst: InstId) -> usize {
+    inst.into_raw().into_u32() as usize
+}
+
+impl<T> AnswerSlot<T> {
+    /// Takes out what is kept, if it is the answer still, as far as the body and `around` tell.
+    pub(super) fn take(
+        &self,
+        db: &dyn Db,
+        function: FunctionInput,
+        around: u64,
+        concerns: Concerns,
+    ) -> Option<Taken<T>> {
+        let kept = locked(&self.place).take()?;
+        let changes = function.body(db).journal().since(kept.position)?;
+        if kept.around != around || changes.flow {
+            return None;
+        }
+        let Kept { concerned, answer, .. } = kept;
+        let is_concerned = with_code(db, function, NO_CALLEES, |code, _| {
+            let was =
+                |inst| number(inst) < concerned.universe() && concerned.contains(number(inst));
+            changes.insts.iter().any(|&inst| was(inst) || concerns(code, inst))
+        })?;
+        (!is_concerned).then_some(Taken { concerned, answer })
+    }
+
+    /// Puts back what was taken out; it is the answer for the function as it is.
+    pub(super) fn put_back(
+        &self,
+        db: &dyn Db,
+        function: FunctionInput,
+        around: u64,
+        taken: Taken<T>,
+    ) {
+        locked(&self.counts).kept += 1;
+        self.keep(db, function, around, taken);
+    }
+
+    fn keep(&self, db: &dyn Db, function: FunctionInput, around: u64, taken: Taken<T>) {
+        let position = function.body(db).journal().position();
+        let Taken { concerned, answer } = taken;
+        *locked(&self.place) = Some(Kept { position, around, concerned, answer });
+    }
+
+    /// Keeps a new answer.
+    pub(super) fn put(
+        &self,
+        db: &dyn Db,
+        function: FunctionInput,
+        around: u64,
+        concerns: Concerns,
+        answer: T,
+    ) {
+        let concerned = with_code(db, function, NO_CALLEES, |code, _| {
+            let mut concerned = BitSet::new(code.body.id_count());
+            for inst in code.body.all_ids().filter(|&inst| concerns(code, inst)) {
+                concerned.insert(number(inst));
+            }
+            concerned
+        });
+        locked(&self.counts).made += 1;
+        if let Some(concerned) = concerned {
+            self.keep(db, function, around, Taken { concerned, answer });
+        }
+    }
+
+    /// The answer that is kept, or a new one.
+    pub(super) fn answer(
+        &self,
+        db: &dyn Db,
+        function: FunctionInput,
+        around: u64,
+        concerns: Concerns,
+        make: impl FnOnce() -> T,
+    ) -> T
+    where
+        T: Clone,
+    {
+        if let Some(taken) = self.take(db, function, around, concerns) {
+            let answer = taken.answer.clone();
+            self.put_back(db, function, around, taken);
+            return answer;
+        }
+        let answer = make();
+        self.put(db, function, around, concerns, answer.clone());
+        answer
+    }
+
+    pub(super) fn clear(&self) {
+        *locked(&self.place) = None;
+    }
+
+    fn counts(&self) -> Answers {
+        *locked(&self.counts)
+    }
+}
+
+/// Identity of blocks, edges, and the order of the blocks.
+///
+/// *Reads* `flow`. *Changes when* it is set. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn blocks_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let _ = function.flow(db);
+    fresh()
+}
+
+/// The kinds of a function that were seen last, and the number that they were given.
+#[derive(Debug, Default)]
+pub(super) struct KindsSeen(Mutex<Option<(MemoryKinds, u64)>>);
+
+impl KindsSeen {
+    pub(super) fn clear(&self) {
+        *locked(&self.0) = None;
+    }
+}
+
+/// Identity of what is known of memory kinds of the instructions that there are: the number stays when there come to be more.
+///
+/// Answers with one number agree on all instructions that each of them tells of, which is what a kept answer needs: it depends on no new one.
+///
+/// *Reads* [`memory_kinds`]. *Changes when* an address may lead elsewhere that was there before. *Cost* O(pages that are not shared).
+#[salsa::tracked(returns(copy))]
+pub fn known_kinds_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let Some(kinds) = memory_kinds(db, function) else { return fresh() };
+    let seen = &function.slots(db).kinds_seen.0;
+    let before = locked(seen).take();
+    let number = match before {
+        Some((older, number)) if kinds.continues(&older) => number,
+        _ => fresh(),
+    };
+    *locked(seen) = Some((kinds.clone(), number));
+    number
+}
+
+/// Identity of what is read, besides the body, to tell what accesses of memory do.
+///
+/// *Reads* [`blocks_version`], [`full_version`], `function_attributes`, [`known_kinds_version`]. *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn accesses_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let _ = (blocks_version(db, function), full_version(db, function));
+    let _ = (attributes_of_callees(db, function), known_kinds_version(db, function));
+    fresh()
+}
+
+/// Identity of what `load_classes` reads besides the body, divergence, and what it asks of functions and variables by name.
+///
+/// *Reads* [`accesses_version`], [`dom_tree`], [`cycles`], [`private_memory`], [`pointer_flow`], [`promised_loads`], [`starts_at_launch`], [`call_place`].
+/// *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn loads_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let _ = (accesses_version(db, function), cfg(db, function));
+    let _ = (dom_tree(db, function), cycles(db, function));
+    let _ = (private_memory(db, function), pointer_flow(db, function));
+    let _ = (promised_loads(db, function), starts_at_launch(db, function));
+    let _ = call_place(db, function);
+    fresh()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use phalanx_ir::{BuildError, Context, InstBuilder, Opcode, Value, edit::Transaction};
+
+    use super::*;
+    use crate::{Database, TargetOverrides};
+
+    const TEXT: &str = "
+        define void @f(i32 %n) {
+          %a = add i32 %n, 1
+          %b = sub i32 %n, 1
+          %c = mul i32 %n, %n
+          ret void
+        }";
+
+    fn is_sum(code: Code<'_>, inst: InstId) -> bool {
+        code.body.inst(inst).opcode == Opcode::Add
+    }
+
+    /// Whether an answer about sums is still the one after an edit.
+    fn is_kept(
+        around: u64,
+        edit: impl FnOnce(&mut Transaction<'_>, [InstId; 3]) -> Result<(), BuildError>,
+    ) -> bool {
+        let mut db = Database::new();
+        let context = Arc::new(Context::new());
+        let parsed = phalanx_llvm::parse_module(context, TEXT.as_bytes()).expect("it is valid");
+        let module = db.load(parsed.module, None, TargetOverrides::default());
+        let function = module.functions(&db)[0].input;
+        let slot = AnswerSlot::default();
+        let answer = |db: &Database, around, is_new| {
+            slot.answer(db, function, around, is_sum, || is_new) == is_new
+        };
+        assert!(answer(&db, 0, true), "the first");
+        assert!(!answer(&db, 0, false), "nothing has changed");
+        let insts: Vec<InstId> = function.body(&db).all_ids().take(3).collect();
+        let insts = [insts[0], insts[1], insts[2]];
+        db.edit(function, |transaction| edit(transaction, insts)).expect("it breaks no rule");
+        let is_kept = !answer(&db, around, false);
+        assert_eq!(
+            slot.counts(),
+            Answers { kept: 1 + u64::from(is_kept), made: 2 - u64::from(is_kept) }
+        );
+        is_kept
+    }
+
+    #[test]
+    fn an_answer_stays_while_what_it_depends_on_does() {
+        assert!(is_kept(0, |_, _| Ok(())));
+        assert!(is_kept(0, |edit, [_, b, _]| edit.set_operand(b, 1, Value::arg(0))));
+        assert!(is_kept(0, |edit, [_, b, _]| {
+            edit.before(b).mul(Value::arg(0), Value::arg(0)).map(drop)
+        }));
+        assert!(!is_kept(1, |_, _| Ok(())), "something else that is read");
+    }
+
+    #[test]
+    fn an_instruction_counts_as_it_was_and_as_it_is() {
+        assert!(!is_kept(0, |edit, [a, ..]| edit.set_operand(a, 1, Value::arg(0))));
+        assert!(!is_kept(0, |edit, [a, ..]| edit.erase(a)));
+        assert!(!is_kept(0, |edit, [a, ..]| edit.set_opcode(a, Opcode::Sub)), "it was one");
+        assert!(!is_kept(0, |edit, [_, b, _]| edit.set_opcode(b, Opcode::Add)), "it is one now");
+        assert!(!is_kept(0, |edit, [.., c]| {
+            edit.before(c).add(Value::arg(0), Value::arg(0)).map(drop)
+        }));
+        assert!(!is_kept(0, |edit, [a, _, c]| edit.move_before(a, c)), "elsewhere");
+        assert!(is_kept(0, |edit, [a, _, c]| edit.move_before(c, a)), "another one");
+    }
+
+    /// Where instructions stand that were moved with their block is not in the list of what has changed.
+    #[test]
+    fn other_blocks_are_another_answer() {
+        assert!(!is_kept(0, |edit, [.., c]| edit.split_before(c, "").map(drop)));
+    }
+}
