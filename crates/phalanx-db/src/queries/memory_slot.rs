@@ -13,7 +13,7 @@
 //! - An answer that is given again equals the one from scratch, tables by instruction included
 //!   ([`by_inst`](phalanx_analysis::memory)): these end where they say nothing, so they do not tell how many instructions there are.
 //! - An answer counts for a position in the history of the body, and for two numbers that are new whenever anything else that is read has changed:
-//!   [`order_version`] for blocks, edges and their order, and one for what is around the function.
+//!   [`blocks_version`] for blocks, edges and their order, and one for what is around the function.
 //! - What an answer reads of other facts about the same body is kept with it, and compared by whoever asks.
 //!
 //! Nothing is taken out of a place, so work that is broken off leaves the answer of before. An answer costs nothing to keep, so that is done from the
@@ -30,6 +30,7 @@ use phalanx_analysis::{
 };
 use phalanx_ir::InstId;
 
+use super::answer_slot::blocks_version;
 use super::follow::{Slots, fresh};
 use super::promises::{
     called_effects, constant_variables, intrinsic_effects, invariant_marks, promises,
@@ -143,15 +144,6 @@ pub fn memory_repairs(db: &dyn Db, function: FunctionInput) -> MemoryRepairs {
     }
 }
 
-/// Identity of the blocks of a function, their edges, and their order.
-///
-/// *Reads* `flow`. *Changes when* it is set. *Cost* O(1).
-#[salsa::tracked(returns(copy))]
-fn order_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = function.flow(db);
-    fresh()
-}
-
 /// Identity of what private memory, and what pointers are made from, are found from besides flow and body.
 ///
 /// *Reads* `header`, [`target`], [`type_layout`], [`launch_facts`]. *Changes when* one of them does. *Cost* O(1).
@@ -192,7 +184,7 @@ pub(super) type Version = fn(&dyn Db, FunctionInput) -> u64;
 /// instructions that have been changed since; else what `make` finds. `version` is that of what is around the function, and `with` what
 /// the answer follows from besides.
 ///
-/// *Reads* `body`, [`order_version`], the version.
+/// *Reads* `body`, [`blocks_version`], the version.
 pub(super) fn kept<T: PartialEq, W>(
     db: &dyn Db,
     function: FunctionInput,
@@ -206,7 +198,7 @@ pub(super) fn kept<T: PartialEq, W>(
     }
     let slots: &Slots = function.slots(db);
     let place = place(&slots.memory);
-    let (order, around) = (order_version(db, function), version(db, function));
+    let (order, around) = (blocks_version(db, function), version(db, function));
     let journal = function.body(db).journal();
     let before = place.kept().clone();
     let is_kept = before.as_ref().is_some_and(|kept| {
