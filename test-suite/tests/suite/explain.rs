@@ -605,19 +605,19 @@ fn what_functions_leave_through_others_and_where_threads_part() {
         out_nested.ll:33:3: because: 2. the content of %first is written by the call of @outer, where it depends on argument 0, which is %id
            |
         33 |   call void @outer(i32 %id, ptr addrspace(5) %first)
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ call
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
         out_nested.ll:14:3: because: 3. in @outer: what %there points to is as it was last written when @outer returns
            |
         14 |   ret void
-           |   ^^^^^^^^ memory
+           |   ^^^^^^^^ return
         out_nested.ll:13:3: because: 4. in @outer: what %there points to is written by the call of @set, where it depends on argument 0, which is %more
            |
         13 |   call void @set(i32 %more, ptr addrspace(5) %there)
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ call
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
         out_nested.ll:8:3: because: 5. in @set: what %to points to is %twice when @set returns
           |
         8 |   ret void
-          |   ^^^^^^^^ memory
+          |   ^^^^^^^^ return
         out_nested.ll:6:3: because: 6. in @set: %twice is computed from %a
           |
         6 |   %twice = shl i32 %a, 1 ; => divergent
@@ -651,7 +651,7 @@ fn what_functions_leave_through_others_and_where_threads_part() {
         out_nested.ll:34:3: because: 2. the content of %second is written by the call of @choose, where it depends on argument 0, which is %id
            |
         34 |   call void @choose(i32 %id, ptr addrspace(5) %second)
-           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ call
+           |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
         out_nested.ll:20:3: because: 3. in @choose: threads that separate at the end of %entry leave different values in what %at points to; the branch of %entry is decided by %is_small
            |
         20 |   br i1 %is_small, label %small, label %large ; => divergent
@@ -689,11 +689,11 @@ fn what_a_call_leaves_in_memory_of_its_caller() {
             out_parameter.ll:30:3: because: 3. the content of %pair is written by the call of @next, where it depends on argument 0, which is %id
                |
             30 |   call void @next(i32 %id, ptr addrspace(5) %second)
-               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ call
+               |   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ memory
             out_parameter.ll:8:3: because: 4. in @next: what %out points to is %sum when @next returns
               |
             8 |   ret void
-              |   ^^^^^^^^ memory
+              |   ^^^^^^^^ return
             out_parameter.ll:6:3: because: 5. in @next: %sum is computed from %a
               |
             6 |   %sum = add i32 %a, 1 ; => divergent
@@ -733,7 +733,7 @@ fn what_a_call_leaves_in_memory_of_its_caller() {
             out_parameter.ll:21:3: because: 3. in @number: what %out points to is %id when @number returns
                |
             21 |   ret void
-               |   ^^^^^^^^ memory
+               |   ^^^^^^^^ return
             out_parameter.ll:19:3: because: 4. in @number: %id is the result of a call: the thread's index x
                |
             19 |   %id = call i32 @llvm.amdgcn.workitem.id.x() ; => divergent

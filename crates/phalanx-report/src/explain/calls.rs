@@ -45,7 +45,8 @@ impl<'a> Explainer<'a> {
                     say_call(link, &explainer(callee).function_name(), &mut step);
                 }
                 // The sentence names the callee.
-                Passage::Behind { .. } => step.kind = "call",
+                Passage::Behind { .. } if link.link.cause == Cause::Source => step.kind = "call",
+                Passage::Behind { .. } => {}
                 Passage::Back(site) => {
                     own.say_passed(site, explainer(site.caller), &mut step);
                 }
@@ -102,7 +103,7 @@ impl<'a> Explainer<'a> {
             }
             (_, Cause::Operand(value)) => {
                 let (value, name) = (self.value_name(*value), self.function_name());
-                step.kind = "memory";
+                step.kind = "return";
                 step.sentence = match value == place {
                     true => format!("{place} is as it was last written when {name} returns"),
                     false => format!("{place} is {value} when {name} returns"),
