@@ -1,14 +1,16 @@
 //! Which edit leaves which facts about the memory of a large function as they are, and that these are those from scratch.
 
+mod support;
+
 use std::sync::Arc;
 
-use phalanx_db::{Database, Did, FunctionInput, ModuleInput, TargetOverrides, queries};
+use phalanx_db::{Did, queries};
 use phalanx_ir::{
-    BuildError, Context, InstBuilder, InstId, Type, Value, edit::Transaction, inst::IntPredicate,
-    metadata::MetadataId,
+    BuildError, InstBuilder, InstId, Type, Value, inst::IntPredicate, metadata::MetadataId,
 };
 use phalanx_target::LaunchStatement;
 use phalanx_testing::files::check_table;
+use support::Fixture;
 
 /// A kernel with accesses of all kinds; `long` instructions between.
 fn text(long: usize) -> String {
@@ -64,26 +66,14 @@ done:
     text
 }
 
-struct Fixture {
-    db: Database,
-    context: Arc<Context>,
-    module: ModuleInput,
-    seen: queries::MemoryRepairs,
-}
-
 impl Fixture {
     fn new(long: usize) -> Self {
-        Fixture::of(&text(long))
+        Fixture::warm(&text(long))
     }
 
     /// With kinds asked often enough to be repaired.
-    fn of(text: &str) -> Self {
-        let mut db = Database::with_event_log();
-        let context = Arc::new(Context::new());
-        let parsed = phalanx_llvm::parse_module(Arc::clone(&context), text.as_bytes())
-            .unwrap_or_else(|e| panic!("{e:?}"));
-        let module = db.load(parsed.module, None, TargetOverrides::default());
-        let mut fixture = Fixture { db, context, module, seen: queries::MemoryRepairs::default() };
+    fn warm(text: &str) -> Self {
+        let mut fixture = Fixture::of(text);
         fixture.ask();
         for operand in [7, 8, 7] {
             let (at, next) = (fixture.named("w0"), fixture.behind("w0"));
@@ -101,35 +91,17 @@ impl Fixture {
             fixture.ask();
         }
         fixture.db.take_log();
-        fixture.seen = fixture.repairs();
         fixture
-    }
-
-    fn function(&self, name: &str) -> FunctionInput {
-        let symbol = self.context.find_symbol(name.as_bytes()).expect("the name is interned");
-        let entries = self.module.functions(&self.db);
-        entries.iter().find(|e| e.name.symbol() == Some(symbol)).expect("the function exists").input
     }
 
     fn repairs(&self) -> queries::MemoryRepairs {
         queries::memory_repairs(&self.db, self.function("kernel"))
     }
 
-    fn named(&self, name: &str) -> InstId {
-        let code = self.function("kernel").view(&self.db);
-        let mut ids = code.body.all_ids();
-        ids.find(|&i| code.extras.names.inst(i) == Some(name.as_bytes())).expect("it has the name")
-    }
-
     /// The instruction behind a named one.
     fn behind(&self, name: &str) -> InstId {
         let body = self.function("kernel").body(&self.db);
         body.next(self.named(name)).expect("something stands behind it")
-    }
-
-    fn edit<R>(&mut self, edit: impl FnOnce(&mut Transaction<'_>) -> Result<R, BuildError>) -> R {
-        let function = self.function("kernel");
-        self.db.edit(function, edit).expect("the edit breaks no rule")
     }
 
     fn ask(&self) {
@@ -143,10 +115,9 @@ impl Fixture {
     }
 
     /// How each of the four was found after an edit, as cells of a table; and what ran besides.
-    fn found(&mut self) -> String {
+    fn found(&self, before: queries::MemoryRepairs) -> String {
         self.ask();
-        let (before, now) = (self.seen, self.repairs());
-        self.seen = now;
+        let now = self.repairs();
         let way = |before: queries::Ways, now: queries::Ways| match (
             now.solved - before.solved,
             now.kept - before.kept,
@@ -176,22 +147,8 @@ impl Fixture {
     /// Whether all four are what a new database finds.
     #[track_caller]
     fn check(&self, what: &str) {
-        let mut fresh = self.module.shell(&self.db).clone();
-        let entries = self.module.functions(&self.db);
-        let copy = |e: &phalanx_db::FunctionEntry| {
-            let code = e.input.view(&self.db);
-            phalanx_ir::Function {
-                header: code.header.clone(),
-                flow: code.flow.clone(),
-                body: code.body.clone(),
-                extras: code.extras.clone(),
-                use_list_orders: code.use_list_orders.to_vec(),
-            }
-        };
-        fresh.functions = entries.iter().map(copy).collect();
-        let mut db = Database::new();
-        let cold = db.load(fresh, None, TargetOverrides::default());
-        let all = entries.iter().zip(cold.functions(&db));
+        let (db, cold) = self.cold();
+        let all = self.module.functions(&self.db).iter().zip(&cold);
         for (warm, cold) in all.filter(|(warm, _)| warm.is_definition) {
             macro_rules! same {
                 ($($query:ident)*) => {$(
@@ -371,8 +328,9 @@ fn the_table_in_the_documentation_is_what_happens() {
     );
     for (kind, edit) in EDITS {
         let mut fixture = Fixture::new(400);
+        let before = fixture.repairs();
         edit(&mut fixture);
-        let found = fixture.found();
+        let found = fixture.found(before);
         fixture.check(kind);
         table.push_str(&format!("| {kind} | {found} |\n"));
     }
@@ -422,9 +380,9 @@ fn nothing_is_kept_of_small_functions_and_of_what_was_dropped() {
     assert_eq!(small.repairs(), queries::MemoryRepairs::default());
     let mut fixture = Fixture::new(400);
     fixture.db.trim(fixture.module);
-    let v = fixture.named("v1");
+    let (v, before) = (fixture.named("v1"), fixture.repairs());
     fixture.edit(|edit| edit.set_operand(v, 1, Value::arg(1)));
-    assert_eq!(fixture.found(), "anew | anew | anew | anew | nothing");
+    assert_eq!(fixture.found(before), "anew | anew | anew | anew | nothing");
 }
 
 /// Accesses with so much between them that it is not known where they stand.
@@ -432,10 +390,11 @@ fn nothing_is_kept_of_small_functions_and_of_what_was_dropped() {
 fn what_is_far_apart_is_found_anew() {
     let far =
         text(400).replace("  ret void\n}\n!0", "  store i32 %w0, ptr %out\n  ret void\n}\n!0");
-    let mut fixture = Fixture::of(&far);
+    let mut fixture = Fixture::warm(&far);
     let (store, w) = (fixture.behind("w400"), fixture.named("w2"));
+    let before = fixture.repairs();
     fixture.edit(|edit| edit.set_operand(store, 0, w));
-    assert_eq!(fixture.found(), "kept | anew | anew | anew | nothing");
+    assert_eq!(fixture.found(before), "kept | anew | anew | anew | nothing");
     fixture.check("an access that stands alone");
 }
 
@@ -469,7 +428,7 @@ fn steps_are_counted() {
         "declare void @computes",
         "declare void @peek(ptr) memory(argmem: read)\ndeclare void @computes",
     );
-    let mut fixture = Fixture::of(&text);
+    let mut fixture = Fixture::warm(&text);
     let touched = |fixture: &Fixture| {
         let ssa = queries::memory_ssa(&fixture.db, fixture.function("kernel")).as_ref();
         ssa.expect("it has a body").of(fixture.behind("g70")).len()

@@ -1,13 +1,12 @@
 //! Which edit runs which query about memory spaces again, and that a repaired answer is the one from scratch.
 
-use std::sync::Arc;
+mod support;
 
-use phalanx_db::{Database, Did, FunctionInput, ModuleInput, TargetOverrides, queries};
-use phalanx_ir::{
-    BuildError, Context, InstBuilder, InstId, Opcode, Type, Value, edit::Transaction,
-};
+use phalanx_db::{Did, queries};
+use phalanx_ir::{InstBuilder, InstId, Opcode, Type, Value};
 use phalanx_testing::files::check_table;
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
+use support::Fixture;
 
 /// A kernel that passes an address to a function, which returns it; `long` instructions between.
 fn text(long: usize) -> String {
@@ -44,27 +43,16 @@ entry:
     text
 }
 
-struct Fixture {
-    db: Database,
-    context: Arc<Context>,
-    module: ModuleInput,
-}
-
 impl Fixture {
-    fn of(text: &str) -> Self {
-        let mut db = Database::with_event_log();
-        let context = Arc::new(Context::new());
-        let parsed = phalanx_llvm::parse_module(Arc::clone(&context), text.as_bytes())
-            .unwrap_or_else(|e| panic!("{e:?}"));
-        let module = db.load(parsed.module, None, TargetOverrides::default());
-        let fixture = Fixture { db, context, module };
+    fn asked(text: &str) -> Self {
+        let fixture = Fixture::of(text);
         fixture.ask();
         fixture
     }
 
     /// With kinds asked often enough for those of a large function to be kept.
     fn new(long: usize) -> Self {
-        let mut fixture = Fixture::of(&text(long));
+        let mut fixture = Fixture::asked(&text(long));
         for operand in [1, 0, 1] {
             let at = fixture.named("v0");
             let operand = [Value::constant(fixture.context.const_i32(7)), Value::arg(1)][operand];
@@ -73,23 +61,6 @@ impl Fixture {
         }
         fixture.db.take_log();
         fixture
-    }
-
-    fn function(&self, name: &str) -> FunctionInput {
-        let symbol = self.context.find_symbol(name.as_bytes()).expect("the name is interned");
-        let entries = self.module.functions(&self.db);
-        entries.iter().find(|e| e.name.symbol() == Some(symbol)).expect("the function exists").input
-    }
-
-    fn named(&self, name: &str) -> InstId {
-        let code = self.function("kernel").view(&self.db);
-        let mut ids = code.body.all_ids();
-        ids.find(|&i| code.extras.names.inst(i) == Some(name.as_bytes())).expect("it has the name")
-    }
-
-    fn edit<R>(&mut self, edit: impl FnOnce(&mut Transaction<'_>) -> Result<R, BuildError>) -> R {
-        let function = self.function("kernel");
-        self.db.edit(function, edit).expect("the edit breaks no rule")
     }
 
     fn ask(&self) {
@@ -130,23 +101,9 @@ impl Fixture {
     }
 
     fn is_as_from_scratch(&self) -> bool {
-        let mut fresh = self.module.shell(&self.db).clone();
+        let (db, cold) = self.cold();
         let entries = self.module.functions(&self.db);
-        let copy = |e: &phalanx_db::FunctionEntry| {
-            let code = e.input.view(&self.db);
-            phalanx_ir::Function {
-                header: code.header.clone(),
-                flow: code.flow.clone(),
-                body: code.body.clone(),
-                extras: code.extras.clone(),
-                use_list_orders: code.use_list_orders.to_vec(),
-            }
-        };
-        fresh.functions = entries.iter().map(copy).collect();
-        let mut db = Database::new();
-        let cold = db.load(fresh, None, TargetOverrides::default());
-        let cold = cold.functions(&db);
-        entries.iter().zip(cold).all(|(warm, cold)| {
+        entries.iter().zip(&cold).all(|(warm, cold)| {
             queries::memory_kinds(&self.db, warm.input) == queries::memory_kinds(&db, cold.input)
         })
     }
@@ -248,7 +205,7 @@ fn members_and_tables_are_read_from_afar() {
                %other = extractvalue { ptr, ptr, ptr } %r.of, 0
                %v0 = ",
         );
-    let mut fixture = Fixture::of(&text);
+    let mut fixture = Fixture::asked(&text);
     let kernel = fixture.function("kernel");
     let [one, zero] = [1, 0].map(|n| Value::constant(fixture.context.const_i32(n)));
     let value = |name| Value::inst(fixture.named(name));
@@ -353,7 +310,7 @@ fn random_edits_of_pointers_are_followed() {
     let (mut repaired, mut solved) = (0, 0);
     for seed in 0..12 {
         let rng = &mut SmallRng::seed_from_u64(seed);
-        let mut fixture = Fixture::of(&pointers(rng, 70));
+        let mut fixture = Fixture::asked(&pointers(rng, 70));
         let kernel = fixture.function("kernel");
         assert!(kernel.body(&fixture.db).all_ids().count() > 300, "it is a large one");
         for _ in 0..30 {

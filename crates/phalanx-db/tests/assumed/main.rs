@@ -2,18 +2,15 @@
 //! a new database finds.
 
 mod random;
-
-use std::sync::Arc;
+#[path = "../support/mod.rs"]
+mod support;
 
 use phalanx_analysis::{loads::LoadClass, stable::Assumptions, variance::BarrierModel};
-use phalanx_db::{
-    Database, Did, FunctionEntry, FunctionInput, ModuleInput, TargetOverrides, queries,
-};
-use phalanx_ir::{
-    BuildError, Context, InstBuilder, InstId, Type, Value, edit::Transaction, inst::InstFlags,
-};
+use phalanx_db::{Did, queries};
+use phalanx_ir::{BuildError, InstBuilder, InstId, Type, Value, inst::InstFlags};
 use phalanx_target::SourceSet;
 use phalanx_testing::files::check_table;
+use support::Fixture;
 
 /// Race-free programs whose barriers are used rightly.
 const STRICT: Assumptions = Assumptions { barriers: Some(BarrierModel::Strict), race_free: true };
@@ -83,22 +80,7 @@ exit:
     text
 }
 
-struct Fixture {
-    db: Database,
-    context: Arc<Context>,
-    module: ModuleInput,
-}
-
 impl Fixture {
-    fn of(text: &str) -> Self {
-        let mut db = Database::with_event_log();
-        let context = Arc::new(Context::new());
-        let parsed = phalanx_llvm::parse_module(Arc::clone(&context), text.as_bytes())
-            .unwrap_or_else(|e| panic!("{e:?}"));
-        let module = db.load(parsed.module, None, TargetOverrides::default());
-        Fixture { db, context, module }
-    }
-
     /// With everything asked often enough for that of a large function to be kept.
     fn new(long: usize) -> Self {
         let mut fixture = Fixture::of(&text(long));
@@ -110,27 +92,6 @@ impl Fixture {
         }
         fixture.db.take_log();
         fixture
-    }
-
-    fn function(&self, name: &str) -> FunctionInput {
-        let symbol = self.context.find_symbol(name.as_bytes()).expect("the name is interned");
-        let entries = self.module.functions(&self.db);
-        entries.iter().find(|e| e.name.symbol() == Some(symbol)).expect("the function exists").input
-    }
-
-    fn kernel(&self) -> FunctionInput {
-        self.function("kernel")
-    }
-
-    fn named(&self, name: &str) -> InstId {
-        let code = self.kernel().view(&self.db);
-        let mut ids = code.body.all_ids();
-        ids.find(|&i| code.extras.names.inst(i) == Some(name.as_bytes())).expect("it has the name")
-    }
-
-    fn edit<R>(&mut self, edit: impl FnOnce(&mut Transaction<'_>) -> Result<R, BuildError>) -> R {
-        let function = self.kernel();
-        self.db.edit(function, edit).expect("the edit breaks no rule")
     }
 
     fn ask(&self) {
@@ -171,26 +132,6 @@ impl Fixture {
     fn names_kernel(&self, key: phalanx_db::Id) -> bool {
         let of = self.module.functions(&self.db).iter().find(|e| e.input.id() == key);
         of.is_none_or(|e| e.input == self.kernel())
-    }
-
-    /// A database that has seen nothing of the edits, and its functions.
-    fn cold(&self) -> (Database, Vec<FunctionEntry>) {
-        let mut fresh = self.module.shell(&self.db).clone();
-        let copy = |e: &FunctionEntry| {
-            let code = e.input.view(&self.db);
-            phalanx_ir::Function {
-                header: code.header.clone(),
-                flow: code.flow.clone(),
-                body: code.body.clone(),
-                extras: code.extras.clone(),
-                use_list_orders: code.use_list_orders.to_vec(),
-            }
-        };
-        fresh.functions = self.module.functions(&self.db).iter().map(copy).collect();
-        let mut db = Database::new();
-        let module = db.load(fresh, None, TargetOverrides::default());
-        let entries = module.functions(&db).clone();
-        (db, entries)
     }
 
     /// Everything is what a new database finds, and the assumed divergence what its definition says.

@@ -4,7 +4,7 @@ use phalanx_db::{FunctionInput, queries};
 use phalanx_ir::{BuildError, InstBuilder, InstId, Opcode, Type, Value, inst::InstFlags};
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
 
-use super::{ALL, Fixture};
+use super::{ALL, support::Fixture};
 
 const POINTERS: [&str; 4] = ["%p", "%q", "%r", "@v"];
 
@@ -220,7 +220,6 @@ fn random_edits_are_followed() {
             sum.made += of.made;
         }
     }
-    println!("{repairs:?}, {kept:?}");
     assert!(repairs.repaired > 300, "{repairs:?}");
     assert!(kept.barriers.kept > 100 && kept.barriers.made > 15, "{kept:?}");
     assert!(kept.race_free.kept > 100 && kept.race_free.made > 50, "{kept:?}");

@@ -1,0 +1,70 @@
+//! A module in a database that logs what it does, for tests of what edits leave as it is.
+
+use std::sync::Arc;
+
+use phalanx_db::{Database, FunctionEntry, FunctionInput, ModuleInput, TargetOverrides};
+use phalanx_ir::{BuildError, Context, Function, InstId, edit::Transaction};
+
+/// A module with a function `@kernel`, which is edited.
+pub(crate) struct Fixture {
+    pub(crate) db: Database,
+    pub(crate) context: Arc<Context>,
+    pub(crate) module: ModuleInput,
+}
+
+impl Fixture {
+    pub(crate) fn of(text: &str) -> Self {
+        let mut db = Database::with_event_log();
+        let context = Arc::new(Context::new());
+        let parsed = phalanx_llvm::parse_module(Arc::clone(&context), text.as_bytes())
+            .unwrap_or_else(|e| panic!("{e:?}"));
+        let module = db.load(parsed.module, None, TargetOverrides::default());
+        Fixture { db, context, module }
+    }
+
+    pub(crate) fn function(&self, name: &str) -> FunctionInput {
+        let symbol = self.context.find_symbol(name.as_bytes()).expect("the name is interned");
+        let entries = self.module.functions(&self.db);
+        entries.iter().find(|e| e.name.symbol() == Some(symbol)).expect("the function exists").input
+    }
+
+    pub(crate) fn kernel(&self) -> FunctionInput {
+        self.function("kernel")
+    }
+
+    /// An instruction of the kernel.
+    pub(crate) fn named(&self, name: &str) -> InstId {
+        let code = self.kernel().view(&self.db);
+        let mut ids = code.body.all_ids();
+        ids.find(|&i| code.extras.names.inst(i) == Some(name.as_bytes())).expect("it has the name")
+    }
+
+    /// Edits the kernel.
+    pub(crate) fn edit<R>(
+        &mut self,
+        edit: impl FnOnce(&mut Transaction<'_>) -> Result<R, BuildError>,
+    ) -> R {
+        let function = self.kernel();
+        self.db.edit(function, edit).expect("the edit breaks no rule")
+    }
+
+    /// A database that has seen nothing of the edits, and its functions in the same order.
+    pub(crate) fn cold(&self) -> (Database, Vec<FunctionEntry>) {
+        let mut fresh = self.module.shell(&self.db).clone();
+        let copy = |e: &FunctionEntry| {
+            let code = e.input.view(&self.db);
+            Function {
+                header: code.header.clone(),
+                flow: code.flow.clone(),
+                body: code.body.clone(),
+                extras: code.extras.clone(),
+                use_list_orders: code.use_list_orders.to_vec(),
+            }
+        };
+        fresh.functions = self.module.functions(&self.db).iter().map(copy).collect();
+        let mut db = Database::new();
+        let module = db.load(fresh, None, TargetOverrides::default());
+        let entries = module.functions(&db).clone();
+        (db, entries)
+    }
+}
