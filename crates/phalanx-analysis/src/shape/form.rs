@@ -190,3 +190,51 @@ impl Fact {
         self.progress == Progress::Known
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MASK: u64 = 0xff;
+
+    fn sum(atoms: &[(u32, u64)]) -> Rest {
+        let atoms = atoms.iter().map(|&(value, by)| (Value::from_raw(value), by)).collect();
+        Rest { atoms, is_sum: true, zeros: 0 }
+    }
+
+    fn plus(a: &Rest, b: &Rest, factor: u64) -> Option<Rest> {
+        a.plus(b, factor, MASK)
+    }
+
+    #[test]
+    fn atoms_of_a_sum_are_in_order_and_added_up() {
+        let (a, b) = (sum(&[(1, 2), (4, 1)]), sum(&[(0, 3), (4, 5), (7, 1)]));
+        assert_eq!(plus(&a, &b, 2), Some(sum(&[(0, 6), (1, 2), (4, 11), (7, 2)])));
+        assert_eq!(plus(&b, &a, 1), Some(sum(&[(0, 3), (1, 2), (4, 6), (7, 1)])));
+    }
+
+    #[test]
+    fn what_cancels_is_gone() {
+        let (a, b) = (sum(&[(1, 1), (4, 3)]), sum(&[(1, 1)]));
+        assert_eq!(plus(&a, &b, u64::MAX), Some(sum(&[(4, 3)])));
+        assert_eq!(plus(&b, &b, u64::MAX), Some(Rest::default()));
+        // In the arithmetic of the width.
+        assert_eq!(plus(&sum(&[(1, 0x80)]), &sum(&[(1, 0x80)]), 1), Some(Rest::default()));
+    }
+
+    #[test]
+    fn functions_of_both_keep_what_they_are_made_from() {
+        let function = sum(&[(1, 1)]).function(0);
+        let both = plus(&function, &sum(&[(1, 1), (2, 1)]), u64::MAX).expect("they are few");
+        assert_eq!(both.values().map(Value::raw).collect::<Vec<_>>(), [1, 2]);
+        assert!(!both.is_sum && both.atoms.iter().all(|atom| atom.1 == 0));
+    }
+
+    #[test]
+    fn only_those_count_that_are_left() {
+        let four = sum(&[(1, 1), (2, 1), (3, 1), (4, 1)]);
+        assert_eq!(plus(&four, &sum(&[(5, 1)]), 1), None);
+        let fewer = plus(&four, &sum(&[(3, 1)]), u64::MAX);
+        assert_eq!(fewer, Some(sum(&[(1, 1), (2, 1), (4, 1)])));
+    }
+}

@@ -1,7 +1,7 @@
 //! Divergence of a function that is edited, by repair of what is kept beside the memos.
 //!
-//! Each function has a slot for a [`Follower`] per set of rules, and for a few more, one per set of [`Assumptions`] of which somebody asks. The follower is taken out of the slot while it works, so
-//! that a query that is cancelled or panics loses it and leaves nothing half done; the next one starts anew. What is
+//! Each function has a slot for a [`Follower`] per set of rules, and for a few more, one per set of [`Assumptions`] that
+//! somebody asks about. The follower is taken out of the slot while it works, so that a query that is cancelled or panics loses it and leaves nothing half done; the next one starts anew. What is
 //! kept counts for the inputs only that it was brought up to: a position in the history of the body, and two
 //! numbers that are new whenever anything else that is read has changed ([`flow_version`], [`full_version`]).
 
