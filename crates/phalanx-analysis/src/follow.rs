@@ -18,6 +18,7 @@
 //! | surroundings | from scratch, and kept again |
 //! | a good part of the function, or the history does not reach back | from scratch; kept again after the next few changes |
 
+use phalanx_graph::Node;
 use phalanx_ir::{BlockId, InstId, flow::node_of};
 
 use crate::convergence::escape;
@@ -29,6 +30,7 @@ use crate::divergence::{
 use crate::granted::{Difference, Granted};
 use crate::lower::{self, Code, Neighbours, Numbering, RowNumbers, Surroundings};
 use crate::memory::PrivateMemory;
+use crate::summary::Passes;
 
 /// Functions with fewer instructions are always solved from scratch.
 pub const LARGE: usize = 256;
@@ -112,7 +114,18 @@ pub enum Found {
 #[derive(Debug)]
 pub struct Follower {
     sources: Sources,
+    /// Whether it is also solved with its arguments as the only sources, for a [summary](crate::summary).
+    has_passes: bool,
     state: State,
+}
+
+/// What was found, and how.
+enum Answered {
+    /// It is in what is kept.
+    Kept(Found),
+    Solved(Divergence),
+    /// It must be found from scratch.
+    Not,
 }
 
 #[derive(Debug, Default)]
@@ -135,13 +148,14 @@ struct Kept {
     rows: RowNumbers,
     neighbours: Neighbours,
     retained: Retained,
+    passes: Option<Passes>,
 }
 
 impl Follower {
     /// A follower that has not been asked.
     #[must_use]
     pub fn new(sources: Sources) -> Self {
-        Self { sources, state: State::New }
+        Self { sources, has_passes: false, state: State::New }
     }
 
     /// A follower that will keep what it finds: of a function whose divergence was solved from scratch before, at that position of its
@@ -149,7 +163,12 @@ impl Follower {
     #[must_use]
     pub fn seen(sources: Sources, position: u64) -> Self {
         let stamp = Stamp { position, flow: u64::MAX, around: u64::MAX };
-        Self { sources, state: State::Seen(stamp) }
+        Self { state: State::Seen(stamp), ..Self::new(sources) }
+    }
+
+    /// As [`seen`](Self::seen), by our own rules, of a function that is also solved with its arguments as the only sources.
+    pub(crate) fn seen_with_passes(position: u64) -> Self {
+        Self { has_passes: true, ..Self::seen(Sources::Full, position) }
     }
 
     /// The divergence of the function as it is now.
@@ -162,6 +181,36 @@ impl Follower {
         since: impl FnOnce(u64) -> Option<Changes<'h>>,
         scratch: impl FnOnce() -> Divergence,
     ) -> (Divergence, Found) {
+        match self.bring_up_to_date(subject, since) {
+            Answered::Solved(answer) => (answer, Found::Solved),
+            Answered::Kept(found) => match &self.state {
+                State::Kept(kept) => (kept.retained.answer().clone(), found),
+                _ => (scratch(), Found::Solved),
+            },
+            Answered::Not => (scratch(), Found::Solved),
+        }
+    }
+
+    /// What is found with the function's own sources, and with its arguments as the only ones, as the function is now; none where that cannot be
+    /// kept.
+    pub(crate) fn answers<'h>(
+        &mut self,
+        subject: Subject<'_>,
+        since: impl FnOnce(u64) -> Option<Changes<'h>>,
+    ) -> Option<(&Retained, &Passes, Found)> {
+        match (self.bring_up_to_date(subject, since), &self.state) {
+            (Answered::Kept(found), State::Kept(kept)) => {
+                Some((&kept.retained, kept.passes.as_ref()?, found))
+            }
+            _ => None,
+        }
+    }
+
+    fn bring_up_to_date<'h>(
+        &mut self,
+        subject: Subject<'_>,
+        since: impl FnOnce(u64) -> Option<Changes<'h>>,
+    ) -> Answered {
         let stamp = subject.stamp;
         let size = subject.code.body.id_count();
         let position = match &self.state {
@@ -184,12 +233,11 @@ impl Follower {
         match (std::mem::take(&mut self.state), changes) {
             (State::Kept(kept), Some(changes)) if kept.stamp.around == stamp.around => {
                 if let Some((kept, found)) = self.follow(kept, subject, changes, &granted) {
-                    let answer = kept.retained.answer().clone();
                     self.state = State::Kept(kept);
-                    return (answer, found);
+                    return Answered::Kept(found);
                 }
                 if let State::Unfit(_) = self.state {
-                    return (scratch(), Found::Solved);
+                    return Answered::Not;
                 }
             }
             (State::Kept(_), Some(_)) => {}
@@ -197,11 +245,11 @@ impl Follower {
             (State::Unfit(seen), Some(_)) if seen.flow != stamp.flow => {}
             (State::Unfit(_), _) => {
                 self.state = State::Unfit(stamp);
-                return (scratch(), Found::Solved);
+                return Answered::Not;
             }
             _ => {
                 self.state = State::Seen(stamp);
-                return (scratch(), Found::Solved);
+                return Answered::Not;
             }
         }
         self.keep(subject)
@@ -266,16 +314,14 @@ impl Follower {
         for &(block, is_assumed) in &difference.branches {
             table.assume_uniform_in_group(block, is_assumed);
         }
-        let outcome = if is_other_flow {
+        if is_other_flow {
             Neighbours::update_terminators(code, around, as_llvm, blocks, table);
-            let touched: Vec<_> = blocks.unwrap_or_default().iter().map(|b| node_of(*b)).collect();
-            kept.retained.repair_flow(flow, blocks.map(|_| touched.as_slice()))
-        } else {
-            kept.retained.repair(flow)
-        };
+        }
+        let touched: Vec<_> = blocks.unwrap_or_default().iter().map(|b| node_of(*b)).collect();
+        let touched = is_other_flow.then(|| blocks.map(|_| touched.as_slice()));
         kept.stamp = stamp;
         kept.granted = granted.clone();
-        match outcome {
+        match kept.repair(flow, touched) {
             Ok(Outcome::Repaired { visited }) => Some((kept, Found::Repaired { visited })),
             Ok(Outcome::Rebuilt) => Some((kept, Found::Rebuilt)),
             Err(unfit) => {
@@ -294,10 +340,7 @@ impl Follower {
     }
 
     /// Solves from scratch and keeps what it can.
-    fn keep(
-        &mut self,
-        Subject { code, around, flow, stamp, granted }: Subject<'_>,
-    ) -> (Divergence, Found) {
+    fn keep(&mut self, Subject { code, around, flow, stamp, granted }: Subject<'_>) -> Answered {
         let mut memory = PrivateMemory::default();
         let (mut table, rows, shapes) = match self.sources {
             Sources::Full => {
@@ -312,24 +355,47 @@ impl Follower {
         let answer = solve(flow, &table, Rules::Precise);
         if !Retained::is_possible(flow, &answer) {
             self.state = State::Seen(stamp);
-            return (answer, Found::Solved);
+            return Answered::Solved(answer);
         }
-        match Retained::new(flow, table) {
-            Ok(retained) => {
+        let passes = self.has_passes.then(|| Passes::new(code, around, flow, &table)).transpose();
+        let retained = passes.and_then(|passes| Ok((Retained::new(flow, table)?, passes)));
+        match retained {
+            Ok((retained, passes)) => {
                 let neighbours = match shapes {
                     Some(shapes) => Neighbours::with_shapes(shapes),
                     None => Neighbours::of_llvm(),
                 };
-                let answer = retained.answer().clone();
                 let granted = granted.clone();
-                let kept = Kept { stamp, granted, memory, rows, neighbours, retained };
+                let kept = Kept { stamp, granted, memory, rows, neighbours, retained, passes };
                 self.state = State::Kept(Box::new(kept));
-                (answer, Found::Kept)
+                Answered::Kept(Found::Kept)
             }
             Err(unfit) => {
                 self.state = Self::unfit(unfit, stamp);
-                (answer, Found::Solved)
+                Answered::Solved(answer)
             }
+        }
+    }
+}
+
+impl Kept {
+    /// Repairs what is known after its tables have been stated anew, and after an edit of the control flow if that is given.
+    fn repair(
+        &mut self,
+        flow: Flow<'_>,
+        edited: Option<Option<&[Node]>>,
+    ) -> Result<Outcome, Unfit> {
+        // What has been edited is forgotten with the repair.
+        if let Some(passes) = &mut self.passes {
+            passes.restate(&self.retained)?;
+        }
+        let outcome = match edited {
+            None => self.retained.repair(flow)?,
+            Some(touched) => self.retained.repair_flow(flow, touched)?,
+        };
+        match &mut self.passes {
+            None => Ok(outcome),
+            Some(passes) => passes.repair(flow, edited, outcome),
         }
     }
 }

@@ -40,28 +40,32 @@
 //! least solution, since all rules have one antecedent. What a call returns was computed by a finite tree of calls.
 
 mod effects;
+pub mod follow;
 mod outcome;
+mod passes;
 pub mod returns;
 pub mod through;
 
 pub use effects::{Effects, Spaces};
 pub use outcome::{Dependence, Outcome};
+pub(crate) use passes::Passes;
 pub(crate) use through::may_be_private_argument;
 pub use through::{Part, Through};
 
 use std::borrow::Cow;
 
-use phalanx_graph::PostDomTree;
+use phalanx_graph::{Cycles, PostDomTree};
 use phalanx_ir::{
     Context, FunctionHeader, GlobalName, InstId, Opcode, Type, TypeKind, attributes::AttrKind,
     constant::ConstKind, flow::node_of, module::Linkage,
 };
 use phalanx_target::{LaunchFacts, Scope, SourceSet, TransferContext, varying};
 
-use crate::affect::{User, Value};
-use crate::divergence::{Divergence, Flow, Rules, ValueTable, solve};
+use crate::affect::User;
+use crate::divergence::{Divergence, Flow, Rules, solve};
 use crate::lower::{self, Code, Numbering, Surroundings};
 use crate::memory::PrivateMemory;
+use outcome::Pass;
 use returns::Returns;
 
 /// What a function knows of others: of those that it calls, and of those that call it.
@@ -225,60 +229,119 @@ fn summarize_with(
     returns: &Returns,
     can_part: bool,
 ) -> Summary {
-    let effects = Effects::of(code, around, flow.cycles);
-    let is_void = code.header.ret == Type::VOID;
+    let besides = Besides::new(code, around, flow.cycles);
     let facts = WithoutArguments(around.calls, code);
     let around = Surroundings { calls: &facts, ..around };
     let through = through::through(code, around, (flow, postdom), can_part).map(Box::new);
-    if is_void && writes_memory(code) {
-        return Summary { effects, is_timeless: false, through, ..Summary::bottom(code.header) };
+    if let Some(summary) = besides.without_result(code, through.clone()) {
+        return summary;
     }
     let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
     let table = lower::full_with(code, around, &memory, 0);
-    let mut summary = Summary { effects, through, ..Summary::bottom(code.header) };
-    summary.is_timeless = is_timeless(code, &table);
-    if is_void {
-        return summary;
+    let is_timeless =
+        first_impure(code, |inst| table.is_pure(Numbering::new(code.header).inst(inst))).is_none();
+    if code.header.ret == Type::VOID {
+        let results = Results { is_timeless, ..Results::default() };
+        return besides.with_results(code, through, results);
     }
-    let numbering = Numbering::new(code.header);
-    let members = member_count(code);
-    let mut members = vec![Outcome::default(); members];
-    let wave = TransferContext::new(around.launch, around.lockstep).wave;
-    let mut result = Outcome::new(wave, code.header.params.len());
-    let tokens = outcome::Tokens::new(&table, wave, code.header.params.len());
-    for member in &mut members {
-        *member = result.clone();
-    }
-    let mut read = |answer: &Divergence, add: &mut dyn FnMut(&mut Outcome, SourceSet)| {
-        add(&mut result, returns.whole(answer));
-        for (position, member) in members.iter_mut().enumerate() {
-            add(member, returns.member(code, numbering, answer, position as u32));
-        }
-    };
+    let tokens = passes::tokens(code, around, &table);
+    let mut reading = Reading::new(code, around, returns);
     let more = tokens.unconditional(&table);
-    let own = solve(flow, more.as_ref().unwrap_or(&table), Rules::Precise);
-    read(&own, &mut |outcome, sources| outcome.sources |= sources);
-    let is_open = |position: usize| {
-        // A copy is its own source; of which argument does not matter.
-        !is_copied(code.context, code.header, position)
-    };
-    for pass in tokens.passes(is_open) {
-        let seeds: Vec<(Value, SourceSet)> =
-            pass.seeds(|parameter| numbering.argument(parameter as u32)).collect();
-        if seeds.is_empty() {
-            continue;
+    reading.own(&solve(flow, more.as_ref().unwrap_or(&table), Rules::Precise));
+    for pass in passes::passes(code, &tokens) {
+        let seeds = passes::seeds(code, &pass);
+        if !seeds.is_empty() {
+            reading.pass(&pass, &solve(flow, &tokens.table(&table, &seeds), Rules::Precise));
         }
-        let answer = solve(flow, &tokens.table(&table, &seeds), Rules::Precise);
-        read(&answer, &mut |outcome, found| pass.note(outcome, found));
     }
-    let attributes = code.context.function_attrs(code.header.attributes);
-    if attributes.has(AttrKind::NoDivergenceSource) {
-        members.iter_mut().for_each(Outcome::promise_no_source);
-        result.promise_no_source();
+    besides.with_results(code, through, reading.finish(is_timeless))
+}
+
+/// What single instructions tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Besides {
+    effects: Effects,
+    writes_memory: bool,
+}
+
+impl Besides {
+    /// That of a function. O(instructions).
+    #[must_use]
+    pub fn new(code: Code<'_>, around: Surroundings<'_>, cycles: &Cycles) -> Besides {
+        let effects = Effects::of(code, around, cycles);
+        Besides { effects, writes_memory: writes_memory(code) }
     }
-    summary.result = result;
-    summary.members = members.into();
-    summary
+
+    /// The summary of a function that returns nothing, where it is known without looking at results.
+    #[must_use]
+    pub fn without_result(self, code: Code<'_>, through: Option<Box<Through>>) -> Option<Summary> {
+        let is_known = code.header.ret == Type::VOID && self.writes_memory;
+        is_known.then(|| self.with_results(code, through, Results::default()))
+    }
+
+    /// The summary of a function with these results.
+    #[must_use]
+    pub fn with_results(
+        self,
+        code: Code<'_>,
+        through: Option<Box<Through>>,
+        Results { result, members, is_timeless }: Results,
+    ) -> Summary {
+        let Besides { effects, .. } = self;
+        let bottom = Summary::bottom(code.header);
+        Summary { effects, through, result, members, is_timeless, ..bottom }
+    }
+}
+
+/// What solving a function tells of its result; by default that there is none, and that a call has a time.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Results {
+    result: Outcome,
+    members: Box<[Outcome]>,
+    is_timeless: bool,
+}
+
+/// Reads results off solutions.
+struct Reading<'a> {
+    code: Code<'a>,
+    returns: &'a Returns,
+    result: Outcome,
+    members: Vec<Outcome>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(code: Code<'a>, around: Surroundings<'_>, returns: &'a Returns) -> Self {
+        let wave = TransferContext::new(around.launch, around.lockstep).wave;
+        let result = Outcome::new(wave, code.header.params.len());
+        Reading { code, returns, members: vec![result.clone(); member_count(code)], result }
+    }
+
+    fn read(&mut self, answer: &Divergence, mut add: impl FnMut(&mut Outcome, SourceSet)) {
+        let numbering = Numbering::new(self.code.header);
+        add(&mut self.result, self.returns.whole(answer));
+        for (position, member) in self.members.iter_mut().enumerate() {
+            add(member, self.returns.member(self.code, numbering, answer, position as u32));
+        }
+    }
+
+    /// The solution with the function's own sources.
+    fn own(&mut self, answer: &Divergence) {
+        self.read(answer, |outcome, sources| outcome.sources |= sources);
+    }
+
+    /// One with arguments as the only sources.
+    fn pass(&mut self, pass: &Pass, answer: &Divergence) {
+        self.read(answer, |outcome, found| pass.note(outcome, found));
+    }
+
+    fn finish(mut self, is_timeless: bool) -> Results {
+        let Code { context, header, .. } = self.code;
+        if context.function_attrs(header.attributes).has(AttrKind::NoDivergenceSource) {
+            self.members.iter_mut().for_each(Outcome::promise_no_source);
+            self.result.promise_no_source();
+        }
+        Results { result: self.result, members: self.members.into(), is_timeless }
+    }
 }
 
 /// What is known of the function that an instruction calls by its name, with its own type.
@@ -313,19 +376,19 @@ fn writes_memory(code: Code<'_>) -> bool {
     code.flow.order().iter().any(|&block| code.body.block_insts(block).any(is_write))
 }
 
-/// Whether every instruction is a pure function of its operands and of the thread, and nothing is written.
-fn is_timeless(code: Code<'_>, table: &ValueTable) -> bool {
-    let numbering = Numbering::new(code.header);
-    let is_pure = |inst: InstId| {
-        let opcode = code.body.inst(inst).opcode;
-        match opcode {
-            Opcode::Phi => true,
-            _ if opcode.is_terminator() => !opcode.is_call(),
-            _ => table.is_pure(numbering.inst(inst)),
-        }
-    };
-    let mut blocks = code.flow.order().iter();
-    blocks.all(|&block| code.body.block_insts(block).all(is_pure))
+/// The first instruction that is no pure function of its operands and of the thread, if there is one; `is_pure` tells it of those that are neither
+/// phis nor terminators.
+fn first_impure(code: Code<'_>, mut is_pure: impl FnMut(InstId) -> bool) -> Option<InstId> {
+    let mut insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+    insts.find(|&inst| !is_timeless(code, inst, &mut is_pure))
+}
+
+fn is_timeless(code: Code<'_>, inst: InstId, is_pure: impl FnOnce(InstId) -> bool) -> bool {
+    match code.body.inst(inst).opcode {
+        Opcode::Phi => true,
+        opcode if opcode.is_terminator() => !opcode.is_call(),
+        _ => is_pure(inst),
+    }
 }
 
 /// The sources of the arguments of a call where it is made, one per argument: what the callee's parameters may differ by.

@@ -50,6 +50,7 @@ mod promises;
 mod shape;
 mod spaces;
 mod summaries;
+mod summary_slot;
 mod walker;
 mod within_group;
 
@@ -71,5 +72,6 @@ pub use memory_slot::*;
 pub use shape::*;
 pub use spaces::*;
 pub use summaries::*;
+pub use summary_slot::*;
 pub use walker::*;
 pub use within_group::*;

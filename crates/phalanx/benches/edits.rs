@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | operand | one operand reads another value | `divergence` |
 //! | llvm | the same | `uniformity`, by LLVM's rules |
+//! | summary | the same, in a function that returns what it has computed last | `summary` |
 //! | assumed | the same, in a kernel with loads and barriers | `assumed_divergence` of race-free programs with barriers |
 //! | classes | the same | `load_classes` |
 //! | kinds | one pointer is made from another one, in a function full of pointers | `memory_kinds` |
@@ -325,6 +326,46 @@ fn operand(name: &str, size: usize, ask: fn(&Database, FunctionInput)) {
         us(scratch),
         us(scratch) / median,
         against(opt(size, &["domtree", "cycles"], &[UNIFORMITY]), median),
+        ways.repaired,
+        ways.solved + ways.kept + ways.rebuilt,
+    );
+}
+
+fn summarized(db: &Database, input: FunctionInput) {
+    black_box(queries::summary(db, input));
+}
+
+/// The giant as a function to be called, which returns what was computed last.
+fn summary(size: usize) {
+    let kernel = text(size).replace("define amdgpu_kernel void", "define i32");
+    let mut text = String::new();
+    let mut last = "%a0";
+    for line in kernel.lines() {
+        match line.split_once(" = ") {
+            Some((value, what)) if !what.starts_with("icmp") => last = value.trim(),
+            _ => {}
+        }
+        match line.trim() {
+            "ret void" => text.push_str(&format!("  ret i32 {last}")),
+            _ => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("the text is well-formed");
+    let function = session.function(module, "f").expect("it is called @f");
+    let scratch = scratch(&session, function, summarized, &[flow_facts]);
+    let places = places(&session, function, is_sum);
+    let (mut edits, mut times) = after_edits(&mut session, function, &places, summarized);
+    let [edit, ..] = percentiles(&mut edits);
+    let [median, p90, p99] = percentiles(&mut times);
+    let ways = queries::summary_repairs(session.database(), function.input());
+    println!(
+        "summary {:>10} {:>12.0} {edit:>8.2} {median:>8.2} {p90:>8.2} {p99:>8.1} {:>10.0} {:>8} {:>9} {:>9}",
+        session.code(function).body.id_count(),
+        us(scratch),
+        us(scratch) / median,
+        "-",
         ways.repaired,
         ways.solved + ways.kept + ways.rebuilt,
     );
@@ -681,6 +722,9 @@ fn main() {
     }
     if is_wanted("llvm") {
         sizes.iter().for_each(|&size| operand("llvm", size, uniformity));
+    }
+    if is_wanted("summary") {
+        sizes.iter().for_each(|&size| summary(size));
     }
     if is_wanted("assumed") {
         let below: &[Ask] = &[divergence, others, classes];

@@ -28,7 +28,7 @@ use rand::{Rng, RngCore, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 
 use crate::{
     Entropy, on_demand,
-    oracle::programs::{Kind, runnable},
+    oracle::programs::{Kind, runnable, runnable_with_large},
 };
 
 /// Functions that kernels call, if they are there: some return something, some write what they are given a pointer to.
@@ -56,6 +56,10 @@ pub struct Tally {
     pub assumed: u64,
     /// Classes of loads that were found with what was kept of large functions.
     pub classes: u64,
+    /// How results in summaries of large functions were found.
+    pub summaries: queries::Repairs,
+    /// Effects in summaries, and that nothing is known of what is done through pointers: how often they were kept.
+    pub parts_of_summaries: [u64; 2],
 }
 
 impl Tally {
@@ -69,6 +73,9 @@ impl Tally {
         self.memory.merge(other.memory);
         self.assumed += other.assumed;
         self.classes += other.classes;
+        self.summaries.merge(other.summaries);
+        let parts = other.parts_of_summaries;
+        (0..2).for_each(|part| self.parts_of_summaries[part] += parts[part]);
     }
 }
 
@@ -80,7 +87,11 @@ impl fmt::Display for Tally {
         writeln!(f, "refused                 {:>12}", self.refused)?;
         writeln!(f, "aborted                 {:>12}", self.aborted)?;
         writeln!(f, "repaired, assumed       {:>12}", self.assumed)?;
-        write!(f, "classes that were kept  {:>12}", self.classes)?;
+        writeln!(f, "classes that were kept  {:>12}", self.classes)?;
+        let (found, [effects, through]) = (self.summaries, self.parts_of_summaries);
+        let anew = found.solved + found.kept + found.rebuilt;
+        writeln!(f, "summaries repaired      {:>12}, {anew} anew", found.repaired)?;
+        write!(f, "parts of them kept      {:>12}", effects + through)?;
         for (name, ways) in [
             ("private_memory", self.memory.private),
             ("memory_ssa", self.memory.hssa),
@@ -115,16 +126,29 @@ pub fn run(rng: &mut dyn RngCore, blocks: usize) -> Tally {
     let program = program_from(rng, Options { blocks, ..Options::default() });
     let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };
     let text = with_load(&runnable(&program, kind, rng.next_u64()));
+    run_on(rng, &text, (0.3, &CALLED))
+}
+
+/// Edits functions of at most so many blocks that a small kernel calls.
+pub fn run_called(rng: &mut dyn RngCore, blocks: usize) -> Tally {
+    let program = program_from(rng, Options { blocks: 12, ..Options::default() });
+    let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };
+    let text = with_load(&runnable_with_large(&program, kind, rng.next_u64(), blocks));
+    run_on(rng, &text, (0.9, &CALLED[..2]))
+}
+
+/// Edits the functions of a module, and with this probability one of these that the kernel calls.
+fn run_on(rng: &mut dyn RngCore, text: &str, (share, names): (f64, &[&str])) -> Tally {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
     let kernel = session.function(module, "f").expect("the kernel is called @f");
     let called: Vec<FunctionId> =
-        CALLED.iter().filter_map(|name| session.function(module, name)).collect();
+        names.iter().filter_map(|name| session.function(module, name)).collect();
     let mut tally = Tally::default();
     ask(&session, kernel);
     for _ in 0..ROUNDS {
         // What a function does matters to those who call it, and what it passes to those it calls.
-        let function = match rng.random_bool(0.3) {
+        let function = match rng.random_bool(share) {
             true => called.choose(rng).copied().unwrap_or(kernel),
             false => kernel,
         };
@@ -176,7 +200,11 @@ pub fn run(rng: &mut dyn RngCore, blocks: usize) -> Tally {
         let (db, input) = (session.database(), function.input());
         tally.memory.merge(queries::memory_repairs(db, input));
         tally.assumed += queries::assumed_repairs(db, input).repaired;
-        tally.classes += queries::kept_answers(db, input).loads.kept;
+        let kept = queries::kept_answers(db, input);
+        tally.classes += kept.loads.kept;
+        tally.summaries.merge(queries::summary_repairs(db, input));
+        tally.parts_of_summaries[0] += kept.effects.kept;
+        tally.parts_of_summaries[1] += kept.through.kept;
     }
     tally
 }

@@ -1,7 +1,7 @@
 //! Random transactions: everything is repaired, taken back or refused, and nothing is left half done.
 
 use phalanx::db::queries::MemoryRepairs;
-use phalanx_fuzz::edits::{Tally, run};
+use phalanx_fuzz::edits::{Tally, run, run_called};
 use rand::{SeedableRng as _, rngs::SmallRng};
 
 fn campaign(functions: u64, blocks: usize) -> Tally {
@@ -33,4 +33,15 @@ fn facts_about_memory_of_large_functions() {
     for ways in [private, hssa, classic, pointers] {
         assert!(ways.kept > 20 && ways.solved > 20, "{tally:?}");
     }
+}
+
+#[test]
+fn summaries_of_large_functions() {
+    let mut tally = Tally::default();
+    for seed in 0..40 {
+        tally.merge(run_called(&mut SmallRng::seed_from_u64(seed), 250));
+    }
+    let found = tally.summaries;
+    assert!(found.repaired > 100 && found.visited > 1000, "{tally:?}");
+    assert!(tally.parts_of_summaries.into_iter().all(|kept| kept > 50), "{tally:?}");
 }

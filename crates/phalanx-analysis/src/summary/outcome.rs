@@ -125,6 +125,7 @@ impl Outcome {
 const PASSES: usize = 4;
 
 /// How parameters are told apart when a function is solved with them as the only sources.
+#[derive(Debug)]
 pub(super) struct Tokens {
     /// Bits per parameter: one that stands for all its sources, or one for each part of a [`Dependence`].
     width: usize,
@@ -133,6 +134,7 @@ pub(super) struct Tokens {
 }
 
 /// Some of the parameters.
+#[derive(Debug)]
 pub(super) struct Pass {
     width: usize,
     parameters: std::ops::Range<usize>,
@@ -206,17 +208,32 @@ impl Tokens {
         })
     }
 
+    /// What an image does to tokens, if these tell it: not where there is one token for all that may become of a parameter, or where something is
+    /// made of other sources without condition.
+    pub(super) fn followed_image(
+        &self,
+        image: &[SourceSet; SourceSet::COUNT],
+    ) -> Option<[SourceSet; SourceSet::COUNT]> {
+        let is_told = self.width > 1 && self.gained_anyway(image).is_empty();
+        is_told.then(|| self.image(image))
+    }
+
+    /// Whether parameters are told apart in the same way whatever operations there are.
+    pub(super) fn is_regardless_of_images(&self) -> bool {
+        self.width == 1 || self.parameters <= SourceSet::COUNT / self.width * PASSES
+    }
+
+    /// What an image makes of sources that do not vary within a wave, besides themselves.
+    fn gained_anyway(&self, image: &[SourceSet; SourceSet::COUNT]) -> SourceSet {
+        let rest = (SourceSet::ALL - self.wave).iter();
+        rest.map(|s| image[s.bits().trailing_zeros() as usize] - s).collect()
+    }
+
     /// Operations that make something else of sources that do not vary within a wave do so without any, if there are such
     /// operations: they are rare (the number of a barrier).
     pub(super) fn unconditional(&self, table: &ValueTable) -> Option<ValueTable> {
-        let gained: Vec<SourceSet> = table
-            .images()
-            .iter()
-            .map(|image| {
-                let rest = (SourceSet::ALL - self.wave).iter();
-                rest.map(|s| image[s.bits().trailing_zeros() as usize] - s).collect()
-            })
-            .collect();
+        let gained: Vec<SourceSet> =
+            table.images().iter().map(|image| self.gained_anyway(image)).collect();
         let is_needed = gained.iter().any(|sources| !sources.is_empty());
         is_needed.then(|| table.with_more_sources(&gained))
     }

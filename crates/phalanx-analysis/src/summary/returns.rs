@@ -78,6 +78,13 @@ impl Returns {
         Returns { parting: Vec::new(), ..self }
     }
 
+    /// Whether a change of an instruction may change what these are. The graph is the same.
+    #[must_use]
+    pub fn concern(&self, code: Code<'_>, inst: InstId) -> bool {
+        let is_returned = || self.returns.iter().any(|(_, value)| *value == Some(inst.into()));
+        code.body.inst(inst).opcode == Opcode::Ret || is_returned()
+    }
+
     /// Sources of what is returned.
     #[must_use]
     pub fn whole(&self, answer: &Divergence) -> SourceSet {

@@ -55,6 +55,10 @@ pub struct KeptAnswers {
     pub race_free: Answers,
     /// Of [`load_classes`](super::load_classes).
     pub loads: Answers,
+    /// Of effects in a [`summary`](super::summary).
+    pub effects: Answers,
+    /// Of what is done through pointers there: kept where nothing is known of it.
+    pub through: Answers,
 }
 
 /// How answers were found that are kept between edits; all zero for small functions, of which nothing is kept. Not a query.
@@ -65,6 +69,8 @@ pub fn kept_answers(db: &dyn Db, function: FunctionInput) -> KeptAnswers {
         barriers: slots.barriers.counts(),
         race_free: Answers { kept: without.kept + with.kept, made: without.made + with.made },
         loads: slots.loads.counts(),
+        effects: slots.summary.effects(),
+        through: slots.summary.through(),
     }
 }
 
@@ -186,7 +192,7 @@ impl<T> AnswerSlot<T> {
         *locked(&self.place) = None;
     }
 
-    fn counts(&self) -> Answers {
+    pub(super) fn counts(&self) -> Answers {
         *locked(&self.counts)
     }
 }

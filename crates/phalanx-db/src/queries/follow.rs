@@ -28,6 +28,7 @@ use super::kinds_slot::KindsSlot;
 use super::load_slot::KeptLoads;
 use super::memory_slot::MemorySlots;
 use super::summaries::callee_summaries;
+use super::summary_slot::SummarySlot;
 use super::{
     affect_map, argument_facts, cfg, cycles, dom_tree, function_attributes, launch_facts,
     llvm_affect_map, sync_dependence, target, type_layout,
@@ -58,16 +59,19 @@ pub fn flow_version(db: &dyn Db, function: FunctionInput) -> u64 {
 /// them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn full_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let module = function.module(db);
-    let _ = (function.header(db), target(db, module), launch_facts(db, function));
-    if !function.mentions(db).calls().is_empty() {
-        let _ = callee_summaries(db, function);
-    }
+    read_around(db, function);
     if is_local(db, function) {
         let _ = argument_facts(db, function);
     }
-    let _ = type_layout(db, module);
     fresh()
+}
+
+/// Reads what is around a function but for its callers.
+pub(super) fn read_around(db: &dyn Db, function: FunctionInput) {
+    let module = function.module(db);
+    let _ = (function.header(db), target(db, module), launch_facts(db, function));
+    // Not the mentions themselves: calls come and go while what is called is the same.
+    let _ = (type_layout(db, module), callee_summaries(db, function));
 }
 
 /// Identity of what [`llvm_affect_map`] reads besides flow and body.
@@ -95,8 +99,32 @@ pub struct Repairs {
     pub visited: u64,
 }
 
+impl Repairs {
+    /// Adds those of another function.
+    pub fn merge(&mut self, other: Repairs) {
+        self.solved += other.solved;
+        self.kept += other.kept;
+        self.repaired += other.repaired;
+        self.rebuilt += other.rebuilt;
+        self.visited += other.visited;
+    }
+
+    pub(super) fn count(&mut self, found: Found) {
+        match found {
+            Found::Solved => self.solved += 1,
+            Found::Kept => self.kept += 1,
+            Found::Rebuilt => self.rebuilt += 1,
+            Found::Repaired { visited } => {
+                self.repaired += 1;
+                self.visited += visited as u64;
+            }
+        }
+    }
+}
+
+/// Where a follower is while nobody asks.
 #[derive(Debug, Default)]
-enum Place {
+pub(super) enum Place<F = Follower> {
     /// Never asked, or dropped.
     #[default]
     New,
@@ -104,19 +132,19 @@ enum Place {
     Asked(u64),
     /// Somebody is working with it; lost, if that is broken off.
     Taken,
-    Here(Follower),
+    Here(F),
 }
 
-impl Place {
-    /// The follower; none for who asks first, and will not keep anything.
-    fn take(&mut self, sources: Sources, position: u64) -> Option<Follower> {
+impl<F> Place<F> {
+    /// The follower; none for who asks first, and will not keep anything. `seen` makes one of a function that was asked about at a position of its
+    /// history.
+    pub(super) fn take(&mut self, position: u64, seen: impl FnOnce(u64) -> F) -> Option<F> {
         match std::mem::replace(self, Place::Taken) {
-            Place::New => {
+            Place::New | Place::Taken => {
                 *self = Place::Asked(position);
                 None
             }
-            Place::Asked(position) => Some(Follower::seen(sources, position)),
-            Place::Taken => Some(Follower::new(sources)),
+            Place::Asked(position) => Some(seen(position)),
             Place::Here(follower) => Some(follower),
         }
     }
@@ -180,7 +208,7 @@ impl Slot {
     }
 
     fn take(&self, wanted: Wanted, position: u64) -> Option<Follower> {
-        self.at(wanted, |place| place.take(wanted.sources(), position))
+        self.at(wanted, |place| place.take(position, |at| Follower::seen(wanted.sources(), at)))
     }
 
     fn put(&self, wanted: Wanted, follower: Follower) {
@@ -192,15 +220,7 @@ impl Slot {
             Wanted::Of(_) => locked(&self.counts),
             Wanted::Assuming(_) => locked(&self.counts_assuming),
         };
-        match found {
-            Found::Solved => counts.solved += 1,
-            Found::Kept => counts.kept += 1,
-            Found::Rebuilt => counts.rebuilt += 1,
-            Found::Repaired { visited } => {
-                counts.repaired += 1;
-                counts.visited += visited as u64;
-            }
-        }
+        counts.count(found);
     }
 
     /// Drops what is kept; it is built again when it is worth it.
@@ -223,6 +243,7 @@ pub struct Slots {
     /// Without barriers, and with them.
     pub(super) race_free: [AnswerSlot<Arc<[StableLoad]>>; 2],
     pub(super) loads: AnswerSlot<KeptLoads>,
+    pub(super) summary: SummarySlot,
 }
 
 impl Slots {
@@ -235,6 +256,7 @@ impl Slots {
         self.race_free.iter().for_each(AnswerSlot::clear);
         self.loads.clear();
         self.memory.clear();
+        self.summary.clear();
     }
 }
 

@@ -23,6 +23,7 @@ use rustc_hash::FxHashMap;
 use super::calls::{DEPTH, closed_calls, is_local};
 use super::facts::{NO_CALLEES, flow_facts, with_code_and};
 use super::passed::{Passed, add, unite, within_component};
+use super::summary_slot::followed_summary;
 use super::{call_place, cfg, divergence, dom_tree, launch_facts, postdom_tree, symbols};
 use crate::FunctionInput;
 
@@ -79,12 +80,19 @@ impl CallFacts for KnownCalls<'_> {
 ///
 /// *Reads* what [`affect_map`](super::affect_map) reads but for arguments, the graph facts, [`call_place`], and this of the callees.
 /// *Changes when* a source reaches the result or memory of a caller, or an effect is new. *Cost* that of solving the function two to six
-/// times, twice that if it is given pointers; see [`phalanx_analysis::summary`].
+/// times, twice that if it is given pointers; see [`phalanx_analysis::summary`]. Of a large function as of the edits: see
+/// [`phalanx_analysis::summary::follow`].
 #[salsa::tracked(returns(ref))]
 pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
     let Some(place) = known_body(db, function) else { return by_attributes(db, function) };
     match place.component.first() {
-        None => summarize(db, function, &[]).unwrap_or_else(|| by_attributes(db, function)),
+        None => {
+            let found = match function.is_large(db) {
+                true => followed_summary(db, function),
+                false => summarize(db, function, &[]),
+            };
+            found.unwrap_or_else(|| by_attributes(db, function))
+        }
         Some(&first) => {
             let all = component_summaries(db, first).iter().find(|(of, _)| *of == function);
             all.map_or_else(|| by_attributes(db, function), |(_, summary)| summary.clone())
@@ -109,7 +117,8 @@ fn by_attributes(db: &dyn Db, function: FunctionInput) -> Summary {
     Summary::of_attributes(context, function.header(db), launch_facts(db, function))
 }
 
-fn summarize(
+/// The summary of a function with a body from scratch, where `found` is known of others. Not a query.
+pub(super) fn summarize(
     db: &dyn Db,
     function: FunctionInput,
     found: &[(FunctionInput, Summary)],
@@ -178,8 +187,12 @@ fn with_pointers(
 /// *Reads* `mentions`, [`summary`] of the callees. *Changes when* one of them does. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
 pub(super) fn callee_summaries(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, Summary)> {
+    let callees = function.mentions(db).callees();
+    if callees.is_empty() {
+        return Vec::new();
+    }
     let symbols = symbols(db, function.module(db));
-    let callees = function.mentions(db).callees().into_iter();
+    let callees = callees.into_iter();
     callees.filter_map(|name| Some((name, summary(db, *symbols.get(&name)?).clone()))).collect()
 }
 

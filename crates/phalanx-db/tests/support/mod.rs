@@ -1,4 +1,5 @@
 //! A module in a database that logs what it does, for tests of what edits leave as it is.
+#![allow(dead_code, reason = "each test needs some of it")]
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ use std::fmt::Write as _;
 use phalanx_graph::DomTree;
 use phalanx_testing::{
     abstract_program::{AbstractProgram, Operand, Operation, Terminator},
-    generate::{self, Options},
+    generate::{self, Options, Shape},
 };
 
 use preamble::{AMDGCN, AMDGCN_START, NVPTX, NVPTX_START};
@@ -55,30 +55,60 @@ impl Place {
 /// The program as a module whose kernel is `@f`.
 #[must_use]
 pub fn runnable(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
-    module_text(program, kind, seed, seed % 3, &stated(kind, seed))
+    module_text(program, kind, seed, Helpers::any(seed), &stated(kind, seed))
+}
+
+/// As [`runnable`], with two functions of so many blocks that return something; one may call the other.
+#[must_use]
+pub(crate) fn runnable_with_large(
+    program: &AbstractProgram,
+    kind: Kind,
+    seed: u64,
+    blocks: usize,
+) -> String {
+    let helpers = Helpers { count: 2, is_recursive: false, blocks, shape: Some(Shape::Structured) };
+    module_text(program, kind, seed, helpers, &stated(kind, seed))
 }
 
 /// As [`runnable`], without functions to call, for launches of any size.
 #[must_use]
 pub fn runnable_alone(program: &AbstractProgram, kind: Kind, seed: u64) -> String {
-    module_text(program, kind, seed, 0, &Default::default())
+    let none = Helpers { count: 0, ..Helpers::any(seed) };
+    module_text(program, kind, seed, none, &Default::default())
+}
+
+/// The functions that a kernel calls.
+#[derive(Clone, Copy)]
+struct Helpers {
+    count: u64,
+    /// Whether each may call any; else only those before it.
+    is_recursive: bool,
+    blocks: usize,
+    shape: Option<Shape>,
+}
+
+impl Helpers {
+    fn any(seed: u64) -> Helpers {
+        let is_recursive = (seed / 3).is_multiple_of(2);
+        Helpers { count: seed % 3, is_recursive, blocks: 6, shape: None }
+    }
 }
 
 fn module_text(
     program: &AbstractProgram,
     kind: Kind,
     seed: u64,
-    helpers: u64,
+    helpers: Helpers,
     (facts, tail): &(String, String),
 ) -> String {
     let amd = kind == Kind::Amdgcn;
     let mut text = String::new();
-    // Either only functions before it, or any.
-    let is_recursive = (seed / 3).is_multiple_of(2);
-    for number in 0..helpers {
+    for number in 0..helpers.count {
         let seed = seed.wrapping_mul(31).wrapping_add(number + 1);
-        let callees = if is_recursive { helpers } else { number };
-        let helper = generate::program(seed, Options { blocks: 6, ..Options::default() });
+        let callees = if helpers.is_recursive { helpers.count } else { number };
+        let Helpers { blocks, shape, .. } = helpers;
+        let options = Options { blocks, shape, ..Options::default() };
+        let helper = generate::program(seed, options);
         helper_text(&mut text, &helper, Place { kind, seed, callees, is_called: true }, number);
     }
     let convention = if amd { "amdgpu_kernel" } else { "ptx_kernel" };
@@ -87,7 +117,7 @@ fn module_text(
         "define {convention} void @f(ptr addrspace(1) %gp, i32 %a0, i32 %a1) {facts} {{\nb0:"
     );
     text.push_str(if amd { AMDGCN_START } else { NVPTX_START });
-    let place = Place { kind, seed, callees: helpers, is_called: false };
+    let place = Place { kind, seed, callees: helpers.count, is_called: false };
     body_text(&mut text, program, place, |text, _| {
         let _ = writeln!(text, "  ret void");
     });

@@ -146,6 +146,31 @@ impl Retained {
         &mut self.table
     }
 
+    /// States here what has been edited in the tables of the same code with other sources, since their last repair; see [`EditableTable::restate`].
+    ///
+    /// # Errors
+    /// Where `image` does not tell what becomes of an image. Then this is of no use any more.
+    pub(crate) fn restate(
+        &mut self,
+        of: &Retained,
+        image: impl Fn(&Image) -> Option<Image>,
+    ) -> Result<(), Unfit> {
+        match self.table.restate(&of.table, image) {
+            true => Ok(()),
+            false => Err(Unfit::Full),
+        }
+    }
+
+    /// The values that have been edited since the last repair.
+    pub(crate) fn edited(&self) -> impl Iterator<Item = Value> {
+        self.table.edited()
+    }
+
+    /// Whether the result of a definition is a function of its operands alone, as its tables say; see [`ValueTable::is_pure`].
+    pub(crate) fn is_pure(&self, value: Value) -> bool {
+        self.table.is_pure(value)
+    }
+
     /// Derives everything from the tables and this control flow.
     ///
     /// # Errors

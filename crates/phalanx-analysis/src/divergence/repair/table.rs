@@ -10,6 +10,9 @@
 //! **What is taken for granted** is part of the table, not of what is stated: a load that is taken to give one value to more than a wave is narrowed
 //! whenever its definition is stated, whoever does that, and the sources of a terminator that is taken to go one way in each
 //! workgroup are read so. Both as in [`ValueTable::narrow_wave`] and [`ValueTable::assume_uniform_in_group`].
+//!
+//! **The same code with other sources** ([`ValueTable::with_sources`]) has a table of its own, which is edited by restating there what has been edited in
+//! the first one ([`EditableTable::restate`]).
 
 use phalanx_graph::{BitSet, Node};
 use phalanx_target::SourceSet;
@@ -294,6 +297,14 @@ impl EditableTable {
         }
     }
 
+    /// Values in the list of edits.
+    pub(super) fn edited(&self) -> impl Iterator<Item = Value> {
+        self.log.iter().filter_map(|edited| match edited.user.kind() {
+            UserKind::Value(value) => Some(value),
+            UserKind::Terminator(_) => None,
+        })
+    }
+
     /// The edits since the last call.
     pub(super) fn take_log(&mut self) -> Vec<Edited> {
         std::mem::take(&mut self.log)
@@ -393,6 +404,55 @@ impl EditableTable {
         if replaced.is_some() || old != rule {
             self.log.push(Edited { user, old: replaced, is_moved: false });
         }
+    }
+
+    /// States here what has been edited in another table of the same code since its last repair: with no sources, and images as `image` gives them.
+    /// Whether that was possible: not where it gives none.
+    pub(super) fn restate(
+        &mut self,
+        of: &EditableTable,
+        image: impl Fn(&Image) -> Option<Image>,
+    ) -> bool {
+        self.grow(of.len(), of.block_count());
+        self.memory = of.memory;
+        of.log.iter().all(|edited| self.restate_one(of, edited.user, &image))
+    }
+
+    fn restate_one(
+        &mut self,
+        of: &EditableTable,
+        user: User,
+        image: impl Fn(&Image) -> Option<Image>,
+    ) -> bool {
+        let operands = of.operands(user);
+        let value = match user.kind() {
+            UserKind::Value(value) => value,
+            UserKind::Terminator(block) => {
+                let is_fixed = of.is_fixed_terminator(block);
+                self.set_terminator(block, is_fixed, SourceSet::EMPTY, operands);
+                return true;
+            }
+        };
+        let flags = of.flags[value.index()];
+        let mut image_here = None;
+        let transfer = match flags & (flag::FIXED | flag::IMAGE) {
+            0 => Transfer::Propagate,
+            flag::IMAGE => {
+                let number = of.image_of[value.index()];
+                image_here = image(&of.images[usize::from(number)]);
+                if image_here.is_none() {
+                    return false;
+                }
+                Transfer::Propagate
+            }
+            _ => Transfer::Fixed,
+        };
+        let is_pure = flags & flag::PURE != 0;
+        let definition = Definition { seed: SourceSet::EMPTY, transfer, is_pure };
+        let incoming = of.is_phi(value).then(|| of.phi(value).incoming);
+        let block = of.block(value);
+        self.define(value, block, definition, image_here.as_ref(), operands, incoming);
+        true
     }
 
     fn define(

@@ -1,0 +1,175 @@
+//! Summaries of a function that is being edited.
+//!
+//! A summary is put together from three parts, each of which follows edits in its own way:
+//!
+//! | part | found from | after an edit |
+//! |---|---|---|
+//! | [`Besides`](super::Besides): effects | single instructions | the same, unless an instruction has changed that [concerns](concerns_effects) it |
+//! | [`Through`]: what is done through pointers | solutions, if a pointer is followed | the same if none was, and no instruction has changed that [has to do](concerns_pointers) with pointers |
+//! | [`Results`] | solutions with the function's own sources and with its arguments | these are repaired ([`ResultFollower`]) |
+//!
+//! Of a function through whose pointers something is known, that is found from scratch.
+//!
+//! **Results.** The [`Follower`] of the function has the solutions. Which [`Returns`] there are follows from the graph, from `ret` instructions, and from
+//! where what they return is computed; it is found again when one of these changes. Whether a call has a time is told by one
+//! *witness*, an instruction that is not pure: while it has not changed there is one. Where there was none, only what has changed can have become one.
+//!
+//! **Complexity.** That of the repairs, and O(returns).
+
+use phalanx_graph::PostDomTree;
+use phalanx_ir::{InstId, Opcode, TypeKind, Value, ValueKind};
+
+use super::{
+    Reading, Results, Through, WithoutArguments, first_impure, is_timeless, returns::Returns,
+};
+use crate::divergence::Flow;
+use crate::follow::{Changes, Follower, Found, Stamp, Subject};
+use crate::granted::Granted;
+use crate::lower::{Code, Numbering, Surroundings};
+
+/// Whether the [effects](super::Effects) of a function may depend on an instruction, besides on where blocks are.
+#[must_use]
+pub fn concerns_effects(code: Code<'_>, inst: InstId) -> bool {
+    let opcode = code.body.inst(inst).opcode;
+    // Addresses are followed to what they are made from.
+    let makes_address = matches!(
+        opcode,
+        Opcode::Alloca | Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast
+    );
+    let accesses = matches!(
+        opcode,
+        Opcode::Load
+            | Opcode::Store
+            | Opcode::AtomicRmw
+            | Opcode::CmpXchg
+            | Opcode::Fence
+            | Opcode::VaArg
+    );
+    opcode.is_terminator() || opcode.is_call() || accesses || makes_address
+}
+
+/// Whether an instruction has to do with pointers: gives or reads one, or accesses memory otherwise. An answer that nothing is known of what
+/// is done through them depends on no other ones.
+#[must_use]
+pub fn concerns_pointers(code: Code<'_>, inst: InstId) -> bool {
+    let is_pointer = |ty| match code.context.type_kind(ty) {
+        TypeKind::Vector { elem, .. } | TypeKind::Array { elem, .. } => {
+            matches!(code.context.type_kind(*elem), TypeKind::Ptr(_))
+        }
+        // Members may be.
+        TypeKind::Ptr(_) | TypeKind::Struct { .. } | TypeKind::Named(_) => true,
+        _ => false,
+    };
+    let ty = |value: &Value| match value.kind() {
+        ValueKind::Inst(inst) => Some(code.body.inst(inst).ty),
+        ValueKind::Arg(position) => code.header.params.get(position as usize).copied(),
+        ValueKind::Const(constant) => Some(code.context.const_data(constant).ty),
+        _ => None,
+    };
+    let data = code.body.inst(inst);
+    let operands = match data.opcode {
+        Opcode::Phi => code.body.phi_values(inst),
+        _ => code.body.operands(inst),
+    };
+    concerns_effects(code, inst)
+        || is_pointer(data.ty)
+        || operands.iter().filter_map(ty).any(is_pointer)
+}
+
+/// What is done through pointers, as [`summarize`](super::summarize) finds it.
+#[must_use]
+pub fn through(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    flow: Flow<'_>,
+    postdom: &PostDomTree,
+) -> Option<Box<Through>> {
+    let facts = WithoutArguments(around.calls, code);
+    let around = Surroundings { calls: &facts, ..around };
+    super::through::through(code, around, (flow, postdom), true).map(Box::new)
+}
+
+/// Follows what solving a function tells of its result.
+#[derive(Debug)]
+pub struct ResultFollower {
+    follower: Follower,
+    known: Option<Known>,
+}
+
+/// What is read off solutions, as far as it is known without them.
+#[derive(Debug)]
+struct Known {
+    /// Identity of the control flow.
+    flow: u64,
+    returns: Returns,
+    /// An instruction that is not pure, if there is one.
+    witness: Option<InstId>,
+}
+
+impl ResultFollower {
+    /// Of a function that was summarized from scratch before, at that position of its history.
+    #[must_use]
+    pub fn seen(position: u64) -> Self {
+        Self { follower: Follower::seen_with_passes(position), known: None }
+    }
+
+    /// What is told of the result of the function as it is now, as [`summarize`](super::summarize) finds it, and how that was found; none where it
+    /// cannot be followed. `since` says what happened to the body since an earlier position.
+    pub fn results<'h>(
+        &mut self,
+        (code, around): (Code<'_>, Surroundings<'_>),
+        (flow, postdom): (Flow<'_>, &PostDomTree),
+        stamp: Stamp,
+        since: impl FnOnce(u64) -> Option<Changes<'h>>,
+    ) -> Option<(Results, Found)> {
+        let facts = WithoutArguments(around.calls, code);
+        let around = Surroundings { calls: &facts, ..around };
+        let granted = Granted::default();
+        let subject = Subject { code, around, flow, stamp, granted: &granted };
+        let known = self.known.take();
+        let mut changes = Changes::default();
+        let (own, passes, found) = self.follower.answers(subject, |position| {
+            let since = since(position);
+            changes = since.unwrap_or_default();
+            since
+        })?;
+        let is_pure = |inst| own.is_pure(Numbering::new(code.header).inst(inst));
+        let is_followed = matches!(found, Found::Repaired { .. } | Found::Rebuilt);
+        let is_same_flow = |known: &Known| is_followed && known.flow == stamp.flow && !changes.flow;
+        let known = match known.filter(is_same_flow) {
+            Some(known) => {
+                let changed: Vec<InstId> =
+                    changes.insts.iter().copied().chain(passes.edited(code)).collect();
+                let returns = match changed.iter().any(|&inst| known.returns.concern(code, inst)) {
+                    true => Returns::new(code, flow, postdom),
+                    false => known.returns,
+                };
+                let is_there = |inst: &&InstId| code.body.block_of(**inst).is_some();
+                let is_other = match known.witness {
+                    Some(witness) => changed.contains(&witness),
+                    None => {
+                        let mut placed = changed.iter().filter(is_there);
+                        placed.any(|&inst| !is_timeless(code, inst, is_pure))
+                    }
+                };
+                let witness = match is_other {
+                    true => first_impure(code, is_pure),
+                    false => known.witness,
+                };
+                Known { returns, witness, ..known }
+            }
+            None => {
+                let returns = Returns::new(code, flow, postdom);
+                Known { flow: stamp.flow, returns, witness: first_impure(code, is_pure) }
+            }
+        };
+        let mut reading = Reading::new(code, around, &known.returns);
+        reading.own(own.answer());
+        for (pass, answer) in passes.answers() {
+            reading.pass(pass, answer);
+        }
+        let results = reading.finish(known.witness.is_none());
+        self.known = Some(known);
+        Some((results, found))
+    }
+}

@@ -1,0 +1,157 @@
+//! The summary of a large function that is edited, from parts that are kept beside the memos.
+//!
+//! What the parts are, and how each follows edits, is told in [`phalanx_analysis::summary::follow`]. Here they are in slots of the function: effects and what
+//! is done through pointers as [kept answers](super::answer_slot), and a [`ResultFollower`], which is taken out of its place while it works, as
+//! those of divergence are ([`follow`](super::follow)). Nothing is kept the first time.
+//!
+//! Functions in recursion are solved together, from scratch.
+
+use std::cell::OnceCell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use phalanx_analysis::{
+    Summary,
+    follow::{Changes, Found, Stamp},
+    lower::Code,
+    summary::{
+        Besides, Through,
+        follow::{self as analysis, ResultFollower},
+    },
+};
+
+use super::answer_slot::{AnswerSlot, Answers, blocks_version};
+use super::facts::{flow_facts, with_code};
+use super::follow::{Place, Repairs, flow_version, fresh, read_around};
+use super::summaries::summarize;
+use super::{facts::NO_CALLEES, postdom_tree};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// What is kept of the summary of one function.
+#[derive(Debug, Default)]
+pub(super) struct SummarySlot {
+    results: Mutex<Place<ResultFollower>>,
+    besides: AnswerSlot<Option<Besides>>,
+    through: AnswerSlot<Option<Box<Through>>>,
+    counts: Mutex<Repairs>,
+}
+
+/// Nothing is done under a lock but moving and counting.
+fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SummarySlot {
+    pub(super) fn clear(&self) {
+        *locked(&self.results) = Place::default();
+        self.besides.clear();
+        self.through.clear();
+    }
+
+    /// How often effects were found in which way.
+    pub(super) fn effects(&self) -> Answers {
+        self.besides.counts()
+    }
+
+    /// How often that nothing is known of what is done through pointers was found in which way.
+    pub(super) fn through(&self) -> Answers {
+        self.through.counts()
+    }
+}
+
+/// How the summary of a function was found so far; all zero for small functions, where it is always found from scratch. Not a query.
+pub fn summary_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
+    *locked(&function.slots(db).summary.counts)
+}
+
+/// Identity of what a summary is found from besides flow and body.
+///
+/// *Reads* `header`, [`target`](super::target), [`launch_facts`](super::launch_facts), [`type_layout`](super::type_layout), summaries of the callees.
+/// *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn summary_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    read_around(db, function);
+    fresh()
+}
+
+/// Identity of what parts of a summary are found from that do not follow edits of the control flow, besides the body.
+///
+/// *Reads* [`summary_version`], [`blocks_version`], [`flow_version`], [`postdom_tree`]. *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn parts_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let _ = (summary_version(db, function), blocks_version(db, function));
+    let _ = (flow_version(db, function), postdom_tree(db, function));
+    fresh()
+}
+
+/// The summary of a large function that is not in recursion, as its journal says it has become. None for a declaration.
+///
+/// *Reads* `body`, `flow`, [`summary_version`], [`parts_version`], graph facts. *Cost* from scratch the first times; then that of what changed, but for
+/// what is done through pointers, if something is known of that.
+pub(super) fn followed_summary(db: &dyn Db, function: FunctionInput) -> Option<Summary> {
+    let flow = flow_facts(db, function)?;
+    let postdom = postdom_tree(db, function).as_deref()?;
+    let journal = function.body(db).journal();
+    let position = journal.position();
+    let slot = &function.slots(db).summary;
+    let taken = locked(&slot.results).take(position, ResultFollower::seen);
+    let count = |found: Found| locked(&slot.counts).count(found);
+    let Some(mut follower) = taken else {
+        count(Found::Solved);
+        return summarize(db, function, &[]);
+    };
+    let besides = besides(db, function, slot)?;
+    let through = through(db, function, slot);
+    let stamp =
+        Stamp { position, flow: flow_version(db, function), around: summary_version(db, function) };
+    let changes = OnceCell::new();
+    let since = |position| {
+        let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
+        Some(Changes { insts: &changes.insts, blocks: &changes.blocks, flow: changes.flow })
+    };
+    let found = with_code(db, function, NO_CALLEES, |code, around| {
+        if let Some(known) = besides.without_result(code, through.clone()) {
+            return Some((known, None));
+        }
+        let (results, found) = follower.results((code, around), (flow, postdom), stamp, since)?;
+        Some((besides.with_results(code, through, results), Some(found)))
+    })?;
+    *locked(&slot.results) = Place::Here(follower);
+    match found {
+        Some((summary, found)) => {
+            found.map(count);
+            Some(summary)
+        }
+        None => {
+            count(Found::Solved);
+            summarize(db, function, &[])
+        }
+    }
+}
+
+fn besides(db: &dyn Db, function: FunctionInput, slot: &SummarySlot) -> Option<Besides> {
+    let flow = flow_facts(db, function)?;
+    let find = || {
+        with_code(db, function, NO_CALLEES, |code, around| Besides::new(code, around, flow.cycles))
+    };
+    let around = parts_version(db, function);
+    slot.besides.answer(db, function, around, analysis::concerns_effects, find)
+}
+
+/// What is done through pointers. That something is known of it depends on too much to be kept.
+fn through(db: &dyn Db, function: FunctionInput, slot: &SummarySlot) -> Option<Box<Through>> {
+    let around = parts_version(db, function);
+    let concerns: fn(Code<'_>, _) -> bool = analysis::concerns_pointers;
+    let taken = slot.through.take(db, function, around, concerns);
+    if let Some(taken) = taken.filter(|taken| taken.answer.is_none()) {
+        slot.through.put_back(db, function, around, taken);
+        return None;
+    }
+    let (flow, postdom) = (flow_facts(db, function)?, postdom_tree(db, function).as_deref()?);
+    let found = with_code(db, function, NO_CALLEES, |code, around| {
+        analysis::through(code, around, flow, postdom)
+    })?;
+    slot.through.put(db, function, around, concerns, found.clone());
+    found
+}
