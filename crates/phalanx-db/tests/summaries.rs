@@ -4,14 +4,14 @@ mod support;
 
 use phalanx_db::{Did, FunctionInput, queries};
 use phalanx_ir::{
-    BuildError, InstBuilder, InstId, Opcode, Value, builder::Callee, edit::Transaction,
+    BuildError, InstBuilder, InstId, Opcode, Type, Value, builder::Callee, edit::Transaction,
 };
 use phalanx_testing::files::check_table;
 use support::Fixture;
 
-/// A function that returns something, with loops, calls, a slot and operations of the wave; `long` instructions between. Arguments: `parameters`.
-fn text(long: usize, parameters: &str) -> String {
-    let mut text = format!(
+/// A function that returns something, with loops, calls, a slot and operations of the wave; `long` instructions between.
+fn text(long: usize) -> String {
+    let mut text = String::from(
         r#"
 target triple = "nvptx64-nvidia-cuda"
 @dev = internal addrspace(1) global [4 x i32] zeroinitializer
@@ -19,12 +19,12 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.redux.sync.umin(i32, i32)
 declare void @llvm.nvvm.barrier0()
 
-define internal i32 @leaf(i32 %n, i32 %m) {{
+define internal i32 @leaf(i32 %n, i32 %m) {
   %sum = add i32 %n, 1
   ret i32 %sum
-}}
+}
 
-define i32 @callee({parameters}) {{
+define i32 @callee(i32 %n, i32 %m) {
 entry:
   %slot = alloca i32
   %v0 = add i32 %n, 1
@@ -47,29 +47,34 @@ then:
   ret i32 %o
 done:
   %w0 = add i32 %i, %called
-"#
+"#,
     );
     for at in 1..=long {
         text.push_str(&format!("  %w{at} = add i32 %n, {at}\n"));
     }
-    text.push_str(&format!(
-        "  ret i32 %w0\n}}\n\
-         define ptx_kernel void @kernel(ptr addrspace(1) %p, i32 %n) {{\n  \
+    text.push_str(
+        "  ret i32 %w0\n}\n\
+         define ptx_kernel void @kernel(ptr addrspace(1) %p, i32 %n) {\n  \
          %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  \
-         %r = call i32 @callee({})\n  store i32 %r, ptr addrspace(1) %p\n  ret void\n}}\n",
-        parameters.replace("%m", "%t")
-    ));
+         %r = call i32 @callee(i32 %n, i32 %t)\n  store i32 %r, ptr addrspace(1) %p\n  ret void\n}\n",
+    );
     text
 }
 
-const TWO: &str = "i32 %n, i32 %m";
+/// With so many arguments more, for all of which the kernel passes its own.
+fn with_more(count: u32) -> String {
+    let more: String = (0..count).map(|at| format!(", i32 %a{at}")).collect();
+    let passed = ", i32 %n".repeat(count as usize);
+    let (callee, call) = ("@callee(i32 %n, i32 %m", "@callee(i32 %n, i32 %t");
+    text(400).replace(callee, &format!("{callee}{more}")).replace(call, &format!("{call}{passed}"))
+}
 
 struct Edited(Fixture);
 
 impl Edited {
     /// Asked often enough for the summary to be followed.
     fn new(long: usize) -> Self {
-        Self::of(&text(long, TWO))
+        Self::of(&text(long))
     }
 
     fn of(text: &str) -> Self {
@@ -282,25 +287,8 @@ fn the_table_in_the_documentation_is_what_happens() {
 /// Arguments are told apart by fewer bits where there are reductions, so there are more passes; what is known of the last arguments is the same.
 #[test]
 fn a_first_reduction_and_its_end() {
-    let many: Vec<String> = (0..20).map(|at| format!("i32 %a{at}")).collect();
-    for (parameters, is_followed) in [
-        (format!("{TWO}, {}", many[..10].join(", ")), true),
-        (format!("{TWO}, {}", many.join(", ")), false),
-    ] {
-        let count = parameters.split(',').count();
-        let text = text(400, &parameters);
-        // The kernel passes its own number for all that the function does not look at.
-        let text = match text.find("define ptx_kernel") {
-            Some(kernel) => {
-                let passed = (0..20).fold(text[kernel..].to_owned(), |all, at| {
-                    all.replace(&format!("i32 %a{at},"), "i32 %n,")
-                        .replace(&format!("i32 %a{at})"), "i32 %n)")
-                });
-                format!("{}{passed}", &text[..kernel])
-            }
-            None => unreachable!("there is a kernel"),
-        };
-        let mut f = Edited::of(&text);
+    for (count, is_followed) in [(12, true), (22, false)] {
+        let mut f = Edited::of(&with_more(count - 2));
         let (k, w, reduction, all) = (f.named("v0"), f.named("w0"), f.reduction(), f.number(-1));
         let mut number = 0;
         let mut last = f.named("called");
@@ -317,7 +305,7 @@ fn a_first_reduction_and_its_end() {
             f.check(&format!("{count} arguments, reducing: {is_reducing}"));
             for _ in 0..count {
                 number += 1;
-                let argument = Value::arg(number % count as u32);
+                let argument = Value::arg(number % count);
                 f.edit(|edit| edit.set_operand(w, 0, argument));
                 f.check(&format!("{count} arguments, reducing: {is_reducing}, reads {argument:?}"));
             }
@@ -357,4 +345,81 @@ fn returns_of_the_same() {
     f.edit(|edit| edit.move_before(inside, k));
     f.check("moved out of it");
     assert!(f.counts().0.repaired > 8, "{:?}", f.counts());
+}
+
+/// Sources of the function itself are no arguments: with many of these, each bit stands for one.
+#[test]
+fn sources_that_come_and_go() {
+    let mut f = Edited::of(&with_more(12));
+    let (g, w) = (f.named("g"), f.named("w0"));
+    f.edit(|edit| {
+        let load = edit.after(g).load(Type::I32, g)?;
+        edit.set_operand(w, 1, load)
+    });
+    f.check("a load that is returned");
+    let load = f.callee().body(&f.0.db).operands(w)[1].as_inst().expect("it is one");
+    f.edit(|edit| edit.set_operand(load, 0, g));
+    f.check("the same");
+    f.edit(|edit| edit.set_operand(w, 1, Value::arg(5)));
+    f.check("an argument");
+    assert!(f.counts().0.repaired > 3, "{:?}", f.counts());
+}
+
+/// A function that only computes begins to read memory, and ceases to.
+#[test]
+fn a_function_becomes_timeless_and_is_no_longer() {
+    let pure: String = text(400)
+        .lines()
+        .filter(|line| !["store", "%l =", "alloca"].iter().any(|part| line.contains(part)))
+        .map(|line| {
+            format!("{}\n", line.replace("%o = load i32, ptr %slot", "%o = add i32 %n, %m"))
+        })
+        .collect();
+    let mut f = Edited::of(&pure);
+    let is_timeless = |f: &Edited| queries::summary(&f.0.db, f.callee()).is_timeless;
+    assert!(is_timeless(&f));
+    let (g, v) = (f.named("g"), f.named("v1"));
+    f.edit(|edit| edit.after(g).load(Type::I32, g));
+    f.check("a load");
+    assert!(!is_timeless(&f));
+    f.edit(|edit| edit.set_operand(v, 1, Value::arg(1)));
+    f.check("a load, and an integer");
+    let load = f.first(Opcode::Load);
+    f.edit(|edit| edit.erase(load));
+    f.check("no load");
+    assert!(is_timeless(&f) && f.counts().0.repaired > 3, "{:?}", f.counts());
+}
+
+/// Where the address of an access comes from is a part of the effects.
+#[test]
+fn an_address_leads_elsewhere() {
+    let text = text(400).replace(
+        "%l = load i32, ptr addrspace(1) %g",
+        "%x = addrspacecast ptr addrspace(1) %g to ptr\n  %y = getelementptr i32, ptr %x, i32 1\n  %l = load i32, ptr %y",
+    );
+    let mut f = Edited::of(&text);
+    let effects = |f: &Edited| queries::summary(&f.0.db, f.callee()).effects;
+    let (before, y, slot) = (effects(&f), f.named("y"), f.named("slot"));
+    f.edit(|edit| edit.set_operand(y, 0, slot));
+    f.check("its own slot");
+    assert_ne!(effects(&f), before);
+}
+
+/// What is known of what is done through a pointer is found again, whatever changes.
+#[test]
+fn what_is_left_in_memory_of_the_caller() {
+    let text = text(400)
+        .replace("@callee(i32 %n, i32 %m) {", "@callee(i32 %n, i32 %m, ptr %left) {")
+        .replace("store i32 %v0, ptr %slot", "store i32 %v1, ptr %left")
+        .replace(
+            "%r = call i32 @callee(i32 %n, i32 %t)",
+            "%s = alloca i32\n  %r = call i32 @callee(i32 %n, i32 %t, ptr %s)",
+        );
+    let mut f = Edited::of(&text);
+    let left = |f: &Edited| queries::summary(&f.0.db, f.callee()).through.clone();
+    let (before, v) = (left(&f), f.named("v1"));
+    assert!(before.is_some(), "the pointer is followed");
+    f.edit(|edit| edit.set_operand(v, 1, Value::arg(1)));
+    f.check("what is stored");
+    assert_ne!(left(&f), before);
 }
