@@ -191,7 +191,7 @@ fn align(db: &Database, function: FunctionInput, load: InstId) -> u64 {
     let module = function.module(db);
     let data = function.body(db).inst(load);
     let layout = queries::type_layout(db, module);
-    let natural = || layout.data_layout().abi_align(module.context(db), layout, data.ty);
+    let natural = || layout.data_layout().abi_align(module.context(db), &**layout, data.ty);
     data.mem().align().or_else(natural).unwrap_or(1)
 }
 

@@ -16,7 +16,7 @@ use phalanx_graph::BitSet;
 use phalanx_ir::InstId;
 
 use super::facts::{NO_CALLEES, attributes_of_callees, with_code};
-use super::follow::{fresh, full_version};
+use super::follow::{around, fresh};
 use super::{
     call_place, cfg, cycles, dom_tree, memory_kinds, pointer_flow, private_memory, promised_loads,
     starts_at_launch,
@@ -236,10 +236,10 @@ pub fn known_kinds_version(db: &dyn Db, function: FunctionInput) -> u64 {
 
 /// Identity of what is read, besides the body, to tell what accesses of memory do.
 ///
-/// *Reads* [`blocks_version`], [`full_version`], `function_attributes`, [`known_kinds_version`]. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* [`blocks_version`], [`around`], `function_attributes`, [`known_kinds_version`]. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn accesses_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = (blocks_version(db, function), full_version(db, function));
+    let _ = (blocks_version(db, function), around(db, function));
     let _ = (attributes_of_callees(db, function), known_kinds_version(db, function));
     fresh()
 }

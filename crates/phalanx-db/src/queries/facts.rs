@@ -1,16 +1,19 @@
 //! Queries on what instructions compute.
 
+use std::sync::Arc;
+
 use phalanx_analysis::{
     control,
     divergence::{self as solver, Divergence, LlvmFixes, Rules, SourceSets, ValueTable},
     follow::Sources,
     launch,
     lower::{self, Code, Family, Surroundings},
-    memory::PrivateMemory,
+    memory::{PrivateMemory, TypeLayout},
     summary::CallFacts,
 };
 use phalanx_ir::{
-    GlobalName, ValueKind, attributes::AttrList, constant::ConstKind, verify::ModuleIndex,
+    Context, FunctionHeader, GlobalName, ValueKind, attributes::AttrList, constant::ConstKind,
+    verify::ModuleIndex,
 };
 use phalanx_target::{
     LaunchFacts, SourceSet, Target,
@@ -252,27 +255,122 @@ fn with_surroundings<R>(
     cfg(db, function).as_ref()?;
     let module = function.module(db);
     let (context, header) = (module.context(db), function.header(db));
-    let code = Code { context, header, flow: function.flow(db), body: function.body(db) };
-    let target = target(db, module);
-    let processor = context.function_attr_text(header.attributes, "target-cpu").unwrap_or_default();
-    let processor = std::str::from_utf8(processor).unwrap_or_default();
-    let callee = |name: GlobalName| callees.of(name);
-    // Read on demand, so that a function that names no register does not depend on the module's metadata.
-    let node_string = |node| {
-        let metadata = &module.shell(db).metadata;
-        metadata.element(node, 0).filter(|_| metadata.values(node).len() == 1)?.as_string()
-    };
-    let around = Surroundings {
-        target,
+    let around = Known {
+        context,
+        header,
+        target: target(db, module),
         layout: type_layout(db, module),
         launch: launch_facts(db, function),
-        lockstep: target.is_lockstep(processor),
-        scratch_is_global: target.scratch_is_global(processor),
-        callee: &callee,
-        calls,
-        node_string: &node_string,
+        moment: Moment::new(db, function),
     };
-    Some(run(code, around))
+    Some(around.with(db, function, (callees, calls), run))
+}
+
+/// What the processor says of when instructions are executed, and where private memory is.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    lockstep: bool,
+    scratch_is_global: bool,
+}
+
+impl Moment {
+    fn new(db: &dyn Db, function: FunctionInput) -> Moment {
+        let module = function.module(db);
+        let (context, target) = (module.context(db), target(db, module));
+        let attributes = function.header(db).attributes;
+        let processor = context.function_attr_text(attributes, "target-cpu").unwrap_or_default();
+        let processor = std::str::from_utf8(processor).unwrap_or_default();
+        Moment {
+            lockstep: target.is_lockstep(processor),
+            scratch_is_global: target.scratch_is_global(processor),
+        }
+    }
+}
+
+/// What is around a function, calls aside.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    context: &'a Context,
+    header: &'a FunctionHeader,
+    target: &'a Target,
+    layout: &'a TypeLayout,
+    launch: &'a LaunchFacts,
+    moment: Moment,
+}
+
+impl Known<'_> {
+    fn with<R>(
+        self,
+        db: &dyn Db,
+        function: FunctionInput,
+        (callees, calls): (Attributes<'_>, &dyn CallFacts),
+        run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+    ) -> R {
+        let Known { context, header, target, layout, launch, moment } = self;
+        let code = Code { context, header, flow: function.flow(db), body: function.body(db) };
+        let callee = |name: GlobalName| callees.of(name);
+        // Read on demand, so that a function that names no register does not depend on the module's metadata.
+        let node_string = |node| {
+            let metadata = &function.module(db).shell(db).metadata;
+            metadata.element(node, 0).filter(|_| metadata.values(node).len() == 1)?.as_string()
+        };
+        let Moment { lockstep, scratch_is_global } = moment;
+        let (callee, node_string) = (&callee, &node_string);
+        run(
+            code,
+            Surroundings {
+                target,
+                layout,
+                launch,
+                lockstep,
+                scratch_is_global,
+                callee,
+                calls,
+                node_string,
+            },
+        )
+    }
+}
+
+/// Copies of what is around a function, so that one read does for all of it.
+#[derive(Debug)]
+pub(super) struct OwnSurroundings {
+    context: Arc<Context>,
+    header: FunctionHeader,
+    target: Target,
+    layout: Arc<TypeLayout>,
+    launch: LaunchFacts,
+    moment: Moment,
+}
+
+impl OwnSurroundings {
+    /// *Reads* `header`, [`target`], [`type_layout`], [`launch_facts`].
+    pub(super) fn new(db: &dyn Db, function: FunctionInput) -> Self {
+        let module = function.module(db);
+        OwnSurroundings {
+            context: Arc::clone(module.context(db)),
+            header: function.header(db).clone(),
+            target: target(db, module).clone(),
+            layout: Arc::clone(type_layout(db, module)),
+            launch: launch_facts(db, function).clone(),
+            moment: Moment::new(db, function),
+        }
+    }
+
+    /// As [`with_attributes`], of the function whose surroundings these are.
+    ///
+    /// *Reads* `flow`, `body`.
+    pub(super) fn with<R>(
+        &self,
+        db: &dyn Db,
+        function: FunctionInput,
+        around: (Attributes<'_>, &dyn CallFacts),
+        run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+    ) -> R {
+        let OwnSurroundings { context, header, target, layout, launch, moment } = self;
+        Known { context, header, target, layout, launch, moment: *moment }
+            .with(db, function, around, run)
+    }
 }
 
 /// The affect map, and what each definition contributes by itself.

@@ -3,31 +3,31 @@
 //! Each function has a slot for a [`Follower`] per set of rules, and for a few more, one per set of [`Assumptions`] that
 //! somebody asks about. The follower is taken out of the slot while it works, so that a query that is cancelled or panics loses it and leaves nothing half done; the next one starts anew. What is
 //! kept counts for the inputs only that it was brought up to: a position in the history of the body, and two
-//! numbers that are new whenever anything else that is read has changed ([`flow_version`], [`full_version`]).
+//! numbers that are new whenever anything else that is read has changed ([`flow_together`], [`around`]).
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
-    divergence::{self as solver, Divergence, Rules},
+    divergence::{self as solver, Divergence, Flow, Rules},
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
     granted::{Granted, StableLoad},
     stable::Assumptions,
 };
-use phalanx_graph::Node;
+use phalanx_graph::{Cfg, Cycles, DomTree, Node, sync::SyncDependence};
 
 use super::answer_slot::{AnswerSlot, KindsSeen};
 use super::calls::is_local;
 use super::facts::{
-    Attributes, NO_CALLEES, attributes_of_callees, flow_facts, new_affect_map, new_llvm_affect_map,
-    with_attributes,
+    Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees, flow_facts, new_affect_map,
+    new_llvm_affect_map,
 };
 use super::graph_slot::GraphSlot;
 use super::kinds_slot::KindsSlot;
 use super::load_slot::KeptLoads;
 use super::memory_slot::MemorySlots;
-use super::summaries::callee_summaries;
+use super::summaries::{KnownCalls, callee_summaries};
 use super::summary_slot::SummarySlot;
 use super::{
     affect_map, argument_facts, cfg, cycles, dom_tree, function_attributes, launch_facts,
@@ -43,26 +43,70 @@ pub(super) fn fresh() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Identity of the flow facts that divergence is computed from.
-///
-/// *Reads* `cfg`, `dom_tree`, `cycles`, `sync_dependence`. *Changes when* one of them does. *Cost* O(1).
-#[salsa::tracked(returns(copy))]
-pub fn flow_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = (cfg(db, function), dom_tree(db, function));
-    let _ = (cycles(db, function), sync_dependence(db, function));
-    fresh()
+/// The flow facts that divergence of a large function is found from, read as one: an edit of instructions leaves them as they are.
+#[derive(Clone, Debug)]
+pub struct FlowFacts {
+    cfg: Arc<Cfg>,
+    dom: Arc<DomTree>,
+    cycles: Arc<Cycles>,
+    sync: Arc<SyncDependence>,
+    /// Identity of all of them.
+    number: u64,
 }
 
-/// Identity of what [`affect_map`] reads besides flow and body.
+impl FlowFacts {
+    pub(super) fn get(&self) -> Flow<'_> {
+        Flow { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
+    }
+
+    /// A number that is new whenever one of them is another.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+/// The flow facts of a large function, together. None for a declaration.
+///
+/// *Reads* `cfg`, `dom_tree`, `cycles`, `sync_dependence`. *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(ref), no_eq)]
+pub fn flow_together(db: &dyn Db, function: FunctionInput) -> Option<FlowFacts> {
+    Some(FlowFacts {
+        cfg: Arc::clone(cfg(db, function).as_ref()?),
+        dom: Arc::clone(dom_tree(db, function).as_ref()?),
+        cycles: Arc::clone(cycles(db, function).as_ref()?),
+        sync: Arc::clone(sync_dependence(db, function).as_ref()?),
+        number: fresh(),
+    })
+}
+
+/// What is around a large function, read as one: an edit of its instructions leaves it as it is.
+#[derive(Debug)]
+pub struct Around {
+    surroundings: OwnSurroundings,
+    /// Identity of all that [`affect_map`] reads besides flow and body.
+    number: u64,
+}
+
+/// What [`affect_map`] of a large function reads besides flow and body, together.
 ///
 /// *Reads* `header`, [`target`], [`launch_facts`], [`type_layout`], summaries of the callees, [`argument_facts`]. *Changes when* one of
-/// them does. *Cost* O(1).
-#[salsa::tracked(returns(copy))]
-pub fn full_version(db: &dyn Db, function: FunctionInput) -> u64 {
+/// them does. *Cost* O(attributes).
+#[salsa::tracked(returns(ref), no_eq)]
+pub fn around(db: &dyn Db, function: FunctionInput) -> Around {
     read_around(db, function);
     if is_local(db, function) {
         let _ = argument_facts(db, function);
     }
+    Around { surroundings: OwnSurroundings::new(db, function), number: fresh() }
+}
+
+/// Identity of what [`llvm_affect_map`] reads besides flow and body.
+///
+/// *Reads* [`around`], `shell`, [`function_attributes`]. *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn llvm_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let module = function.module(db);
+    let _ = (around(db, function), module.shell(db), function_attributes(db, module));
     fresh()
 }
 
@@ -72,16 +116,6 @@ pub(super) fn read_around(db: &dyn Db, function: FunctionInput) {
     let _ = (function.header(db), target(db, module), launch_facts(db, function));
     // Not the mentions themselves: calls come and go while what is called is the same.
     let _ = (type_layout(db, module), callee_summaries(db, function));
-}
-
-/// Identity of what [`llvm_affect_map`] reads besides flow and body.
-///
-/// *Reads* [`full_version`], `shell`, [`function_attributes`]. *Changes when* one of them does. *Cost* O(1).
-#[salsa::tracked(returns(copy))]
-pub fn llvm_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let module = function.module(db);
-    let _ = (full_version(db, function), module.shell(db), function_attributes(db, module));
-    fresh()
 }
 
 /// How often the divergence of a function was found in which way.
@@ -262,7 +296,7 @@ impl Slots {
 
 /// Divergence of a function as its journal says it has become. None for a declaration.
 ///
-/// *Reads* `flow`, `body`, [`flow_version`], [`full_version`] or [`llvm_version`]. *Cost* from scratch the first times; then that of what
+/// *Reads* `flow`, `body`, [`flow_together`], [`around`] or [`llvm_version`]. *Cost* from scratch the first times; then that of what
 /// changed. A small function is solved from scratch and has no follower.
 pub(super) fn repaired(
     db: &dyn Db,
@@ -282,7 +316,7 @@ pub(super) fn repaired(
 
 /// As [`repaired`] by our own rules, of a large function, with what is granted under assumptions.
 ///
-/// *Reads* `flow`, `body`, [`flow_version`], [`full_version`]. *Cost* as [`repaired`]; entries by which what is granted differs count as changes.
+/// *Reads* `flow`, `body`, [`flow_together`], [`around`]. *Cost* as [`repaired`]; entries by which what is granted differs count as changes.
 pub(super) fn repaired_assuming(
     db: &dyn Db,
     function: FunctionInput,
@@ -310,7 +344,7 @@ pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
 /// The answer of [`divergence()`](super::divergence()), [`uniformity`](super::uniformity) or
 /// [`assumed_divergence`](super::assumed_divergence) as the journal says it has become. None for a declaration.
 ///
-/// *Reads* `flow`, `body`, [`flow_version`], [`full_version`] or [`llvm_version`]. *Cost* from scratch the first times; then that
+/// *Reads* `flow`, `body`, [`flow_together`], [`around`] or [`llvm_version`]. *Cost* from scratch the first times; then that
 /// of what changed.
 fn follow(
     db: &dyn Db,
@@ -318,7 +352,8 @@ fn follow(
     wanted: Wanted,
     granted: &Granted,
 ) -> Option<Divergence> {
-    let flow = flow_facts(db, function)?;
+    let facts = flow_together(db, function).as_ref()?;
+    let flow = facts.get();
     // The table is not kept: it is as large as the body, and the follower has its own.
     let table = || match wanted.sources() {
         Sources::Full => new_affect_map(db, function),
@@ -343,14 +378,17 @@ fn follow(
         let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
         Some(Changes { insts: &changes.insts, blocks: &changes.blocks, flow: changes.flow })
     };
-    let (around, callees) = match wanted.sources() {
-        Sources::Full => (full_version(db, function), Attributes::Of(NO_CALLEES)),
+    let around = around(db, function);
+    let (number, callees) = match wanted.sources() {
+        Sources::Full => (around.number, Attributes::Of(NO_CALLEES)),
         Sources::Llvm => (llvm_version(db, function), attributes_of_callees(db, function)),
     };
-    let stamp = Stamp { position, flow: flow_version(db, function), around };
-    let (answer, found) = with_attributes(db, function, callees, |code, around| {
+    let stamp = Stamp { position, flow: facts.number, around: number };
+    let calls = KnownCalls::new(db, function);
+    let own = &around.surroundings;
+    let (answer, found) = own.with(db, function, (callees, &calls), |code, around| {
         follower.answer(Subject { code, around, flow, stamp, granted }, since, scratch)
-    })?;
+    });
     slot.put(wanted, follower);
     slot.count(wanted, found);
     Some(answer)

@@ -28,8 +28,8 @@ use salsa::Database as Db;
 ///
 /// *Reads* `shell`. *Changes when* the data layout or a structure does. *Cost* O(structures).
 #[salsa::tracked(returns(ref))]
-pub fn type_layout(db: &dyn Db, module: ModuleInput) -> TypeLayout {
-    TypeLayout::of(module.shell(db))
+pub fn type_layout(db: &dyn Db, module: ModuleInput) -> Arc<TypeLayout> {
+    Arc::new(TypeLayout::of(module.shell(db)))
 }
 
 /// Private objects of a function, in SSA form, and which addresses may be private at all. None for a declaration.

@@ -21,7 +21,7 @@ use phalanx_analysis::{
 
 use super::answer_slot::{AnswerSlot, Answers, blocks_version};
 use super::facts::{flow_facts, with_code};
-use super::follow::{Place, Repairs, flow_version, fresh, read_around};
+use super::follow::{Place, Repairs, flow_together, fresh, read_around};
 use super::summaries::summarize;
 use super::{facts::NO_CALLEES, postdom_tree};
 use crate::FunctionInput;
@@ -77,11 +77,11 @@ pub fn summary_version(db: &dyn Db, function: FunctionInput) -> u64 {
 
 /// Identity of what parts of a summary are found from that do not follow edits of the control flow, besides the body.
 ///
-/// *Reads* [`summary_version`], [`blocks_version`], [`flow_version`], [`postdom_tree`]. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* [`summary_version`], [`blocks_version`], [`flow_together`], [`postdom_tree`]. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn parts_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (summary_version(db, function), blocks_version(db, function));
-    let _ = (flow_version(db, function), postdom_tree(db, function));
+    let _ = (flow_together(db, function), postdom_tree(db, function));
     fresh()
 }
 
@@ -90,8 +90,8 @@ pub fn parts_version(db: &dyn Db, function: FunctionInput) -> u64 {
 /// *Reads* `body`, `flow`, [`summary_version`], [`parts_version`], graph facts. *Cost* from scratch the first times; then that of what changed, but for
 /// what is done through pointers, if something is known of that.
 pub(super) fn followed_summary(db: &dyn Db, function: FunctionInput) -> Option<Summary> {
-    let flow = flow_facts(db, function)?;
-    let postdom = postdom_tree(db, function).as_deref()?;
+    let facts = flow_together(db, function).as_ref()?;
+    let (flow, postdom) = (facts.get(), postdom_tree(db, function).as_deref()?);
     let journal = function.body(db).journal();
     let position = journal.position();
     let slot = &function.slots(db).summary;
@@ -103,8 +103,7 @@ pub(super) fn followed_summary(db: &dyn Db, function: FunctionInput) -> Option<S
     };
     let besides = besides(db, function, slot)?;
     let through = through(db, function, slot);
-    let stamp =
-        Stamp { position, flow: flow_version(db, function), around: summary_version(db, function) };
+    let stamp = Stamp { position, flow: facts.number(), around: summary_version(db, function) };
     let changes = OnceCell::new();
     let since = |position| {
         let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
