@@ -28,6 +28,7 @@
 //!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
+mod access_slot;
 mod answer_slot;
 mod calls;
 mod check;
@@ -53,6 +54,7 @@ mod summaries;
 mod walker;
 mod within_group;
 
+pub use access_slot::*;
 pub use answer_slot::*;
 pub use calls::*;
 pub use check::*;

@@ -17,6 +17,7 @@ use phalanx_analysis::{
 };
 use phalanx_graph::Node;
 
+use super::access_slot::AccessSlot;
 use super::answer_slot::{AnswerSlot, KindsSeen};
 use super::calls::is_local;
 use super::facts::{
@@ -223,6 +224,7 @@ pub struct Slots {
     /// Without barriers, and with them.
     pub(super) race_free: [AnswerSlot<Arc<[StableLoad]>>; 2],
     pub(super) loads: AnswerSlot<KeptLoads>,
+    pub(super) accesses: AccessSlot,
 }
 
 impl Slots {
@@ -234,6 +236,7 @@ impl Slots {
         self.barriers.clear();
         self.race_free.iter().for_each(AnswerSlot::clear);
         self.loads.clear();
+        self.accesses.clear();
         self.memory.clear();
     }
 }
