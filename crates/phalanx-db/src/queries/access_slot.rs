@@ -118,8 +118,8 @@ pub(super) fn followed(
     let is_rewritten = changes.as_ref().is_some_and(|changes| !is_few(&changes.insts));
     if let Some(kept) = kept
         && let Some(changes) = &changes
+        // Changes of the flow have given it another number.
         && (kept.order, kept.around) == (order, around)
-        && !changes.flow
         && !is_rewritten
         && let Some((follower, found)) = kept.follower.follow(facts, &changes.insts)
     {

@@ -76,9 +76,6 @@ impl Finder<'_> {
                 continue;
             }
             for phi in code.body.phis(block) {
-                if let Some(reads) = &mut self.of_loops {
-                    reads.values.insert(self.place.numbering.inst(phi).index());
-                }
                 let Some(width) = self.place.width(code.body.inst(phi).ty) else { continue };
                 let entry =
                     code.body.phi_incoming(phi).find(|&(_, from)| !self.is_inside(node, from));
