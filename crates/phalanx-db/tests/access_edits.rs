@@ -37,6 +37,7 @@ entry:
   %j = add nsw i32 %shift, %x
   %shifted.at = getelementptr inbounds i32, ptr addrspace(1) %p, i32 %j
   %shifted = load i32, ptr addrspace(1) %shifted.at, align 4
+  %thrice = mul i32 %x, 3
   %of.pair = getelementptr inbounds %pair, ptr addrspace(1) %p, i32 %x, i32 1
   %v0 = add i32 %n, 1
   %v1 = mul i32 %v0, %v0
@@ -369,11 +370,16 @@ fn many_changes_at_a_time_are_not_followed() {
 #[test]
 fn what_was_looked_at_again_is_followed_from_there() {
     let mut fixture = Fixture::new(400);
-    for (name, index, other) in [("l", 0, "of.pair"), ("of.pair", 1, "from"), ("from", 0, "far")] {
+    let store = fixture.behind("l");
+    let (pair, thrice) = (fixture.named("of.pair"), fixture.named("thrice"));
+    let five = constant(&fixture, 5);
+    for (inst, index, other) in
+        [(store, 1, pair.into()), (pair, 1, thrice.into()), (thrice, 1, five)]
+    {
         let before = fixture.repairs();
-        set(&mut fixture, name, index, other);
-        assert_eq!(fixture.found(before), "repaired | nothing", "{name}");
-        fixture.check(name);
+        fixture.edit(|edit| edit.set_operand(inst, index, other));
+        assert_eq!(fixture.found(before), "repaired | nothing", "{inst:?}");
+        fixture.check("what a store reads now");
     }
 }
 
@@ -408,6 +414,8 @@ nowhere:
   %r.x = add i32 %r, %x
   %h = getelementptr i32, ptr addrspace(1) %p, i32 %r.x
   store i32 %r, ptr addrspace(1) %h, align 4
+  %h2 = getelementptr i32, ptr addrspace(1) %p, i32 %r2
+  store i32 %r, ptr addrspace(1) %h2, align 4
   br label %nowhere
 end:
 ",
