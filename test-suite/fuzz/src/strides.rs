@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use phalanx::{
     Session,
     db::{Database, queries},
-    ir::{Module, Opcode, Type, Value, edit::Transaction},
+    ir::{Module, Opcode, Value, edit::Transaction},
 };
 use rand::{Rng as _, RngCore, seq::IndexedRandom as _};
 

@@ -5,8 +5,7 @@
 //! taken out of its slot while it is worked with, so that work which is broken off loses it. It counts for a position in the history of the body,
 //! and for two numbers that are new whenever anything else that is read has changed, but for divergence: that is compared.
 //!
-//! An answer that an edit leaves as it is is the very same one, so that it is compared with the memo by its address and nothing that follows from it
-//! runs.
+//! An answer that an edit leaves as it is is the very same one: it is compared with the memo by its address, and counts as unchanged.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
