@@ -8,13 +8,13 @@ fn campaign(seeds: std::ops::Range<u64>, size: usize, rounds: usize) -> Tally {
     for seed in seeds {
         all.merge(edited(&mut SmallRng::seed_from_u64(seed), size, rounds));
     }
-    println!("{all:?}");
     all
 }
 
 #[test]
 fn accesses_follow_edits() {
     let all = campaign(0..40, 330, 60);
+    println!("{all:?}");
     let found = all.accesses;
     assert!(all.committed > 1000 && all.other > 300, "{all:?}");
     assert!(found.kept > 500 && found.repaired > 200 && found.solved > 100, "{all:?}");
@@ -26,5 +26,6 @@ fn many_kernels() {
     let count = std::env::var("PHALANX_STRIDES").ok().and_then(|text| text.parse().ok());
     let Some(count) = count.filter(|&count: &u64| count > 0) else { return };
     let found = campaign(1_000_000..1_000_000 + count, 300, 60).accesses;
+    println!("{found:?}");
     assert!(found.kept > count && found.repaired > count / 2, "{found:?}");
 }
