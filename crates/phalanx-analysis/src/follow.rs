@@ -66,7 +66,8 @@ impl Changes<'_> {
 
 /// How many changes at a time are worth following in a function of so many instructions: each costs what some tens of instructions cost
 /// from scratch.
-fn few(size: usize) -> usize {
+#[must_use]
+pub fn few(size: usize) -> usize {
     (size / 64).max(8)
 }
 

@@ -28,6 +28,7 @@
 //!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
+mod access_slot;
 mod answer_slot;
 mod calls;
 mod check;
@@ -54,6 +55,7 @@ mod summary_slot;
 mod walker;
 mod within_group;
 
+pub use access_slot::*;
 pub use answer_slot::*;
 pub use calls::*;
 pub use check::*;

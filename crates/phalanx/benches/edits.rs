@@ -12,6 +12,7 @@
 //! | classes | the same | `load_classes` |
 //! | kinds | one pointer is made from another one, in a function full of pointers | `memory_kinds` |
 //! | kept | one operand of an integer reads another value, in a function full of pointers | the facts about memory, each by itself |
+//! | access | as `assumed` | `memory_accesses` |
 //! | split | one block is split | all flow facts and `divergence` |
 //! | module | one operand in one of 10,000 functions | divergent branches of the module |
 //! | calls | the same, of kernels that call 100 functions, which call one of ten | the same |
@@ -21,7 +22,7 @@
 //! *times*: how many times the median is in the time from scratch; of a split, the share of it. *opt-22*: how many times it is in what LLVM's
 //! analyses take by LLVM's own timers, where it is installed: uniformity with cycles and dominators kept, or all four.
 //!
-//! Of *assumed* and *classes* the question alone is timed: what it is found from was asked before, from scratch too where it is not repaired.
+//! Of *assumed*, *classes* and *access* the question alone is timed: what it is found from was asked before, from scratch too where it is not repaired.
 //!
 //! Arguments are names of tables; `--quick` leaves out the largest sizes.
 #![allow(
@@ -464,6 +465,51 @@ fn kept(size: usize, (name, ask, pick): (&str, Ask, Pick)) {
     );
 }
 
+fn memory_accesses(db: &Database, input: FunctionInput) {
+    black_box(queries::memory_accesses(db, input));
+}
+
+/// What lanes touch, after an edit of a sum, from divergence as it is then.
+fn access(size: usize) {
+    let (mut session, function) = with_barriers(size);
+    let scratch = scratch(&session, function, memory_accesses, &[flow_facts, divergence]);
+    let places = places(&session, function, is_sum);
+    let mut rng = SmallRng::seed_from_u64(1);
+    let (mut edits, mut times) = (Vec::new(), Vec::new());
+    for round in 0..1000 {
+        let place = &places[rng.random_range(0..places.len())];
+        let other = place.others[rng.random_range(0..place.others.len())];
+        if session.code(function).body.operands(place.inst)[0] == other {
+            continue;
+        }
+        let start = Instant::now();
+        let done: Result<(), BuildError> = session.edit(function, |edit| {
+            edit.verifying(false).set_operand(place.inst, place.index, other)
+        });
+        done.expect("the value is there");
+        let edited = start.elapsed();
+        divergence(session.database(), function.input());
+        let start = Instant::now();
+        memory_accesses(session.database(), function.input());
+        if round >= 10 {
+            edits.push(edited);
+            times.push(start.elapsed());
+        }
+    }
+    let [edit, ..] = percentiles(&mut edits);
+    let [median, p90, p99] = percentiles(&mut times);
+    let ways = queries::access_repairs(session.database(), function.input());
+    println!(
+        "access  {:>10} {:>12.0} {edit:>8.2} {median:>8.2} {p90:>8.2} {p99:>8.1} {:>10.0} {:>8} {:>9} {:>9}",
+        session.code(function).body.id_count(),
+        us(scratch),
+        us(scratch) / median,
+        "-",
+        ways.kept + ways.repaired,
+        ways.solved,
+    );
+}
+
 fn split(size: usize) {
     let all = [
         ("domtree", "DominatorTreeAnalysis"),
@@ -741,6 +787,9 @@ fn main() {
         for of in OF_MEMORY {
             sizes.iter().for_each(|&size| kept(size, of));
         }
+    }
+    if is_wanted("access") {
+        sizes.iter().for_each(|&size| access(size));
     }
     if is_wanted("split") {
         sizes.iter().filter(|&&size| size < 750_000).for_each(|&size| split(size));

@@ -52,6 +52,8 @@ pub struct Tally {
     pub aborted: usize,
     /// How the facts about memory of large functions were found.
     pub memory: queries::MemoryRepairs,
+    /// How the accesses of large functions were found.
+    pub accesses: queries::AccessRepairs,
     /// Answers under assumptions that were repaired, of all large functions.
     pub assumed: u64,
     /// Classes of loads that were found with what was kept of large functions.
@@ -71,6 +73,7 @@ impl Tally {
         self.refused += other.refused;
         self.aborted += other.aborted;
         self.memory.merge(other.memory);
+        self.accesses.merge(other.accesses);
         self.assumed += other.assumed;
         self.classes += other.classes;
         self.summaries.merge(other.summaries);
@@ -87,11 +90,16 @@ impl fmt::Display for Tally {
         writeln!(f, "refused                 {:>12}", self.refused)?;
         writeln!(f, "aborted                 {:>12}", self.aborted)?;
         writeln!(f, "repaired, assumed       {:>12}", self.assumed)?;
-        writeln!(f, "classes that were kept  {:>12}", self.classes)?;
         let (found, [effects, through]) = (self.summaries, self.parts_of_summaries);
         let anew = found.solved + found.kept + found.rebuilt;
         writeln!(f, "summaries repaired      {:>12}, {anew} anew", found.repaired)?;
-        write!(f, "parts of them kept      {:>12}", effects + through)?;
+        writeln!(f, "parts of them kept      {:>12}", effects + through)?;
+        let queries::AccessRepairs { kept, repaired, solved } = self.accesses;
+        writeln!(
+            f,
+            "accesses kept           {kept:>12}, {repaired} repaired, {solved} from scratch"
+        )?;
+        write!(f, "classes that were kept  {:>12}", self.classes)?;
         for (name, ways) in [
             ("private_memory", self.memory.private),
             ("memory_ssa", self.memory.hssa),
@@ -199,6 +207,7 @@ fn run_on(rng: &mut dyn RngCore, text: &str, (share, names): (f64, &[&str])) -> 
     for function in called.into_iter().chain([kernel]) {
         let (db, input) = (session.database(), function.input());
         tally.memory.merge(queries::memory_repairs(db, input));
+        tally.accesses.merge(queries::access_repairs(db, input));
         tally.assumed += queries::assumed_repairs(db, input).repaired;
         let kept = queries::kept_answers(db, input);
         tally.classes += kept.loads.kept;
@@ -451,6 +460,7 @@ fn ask(session: &Session, function: FunctionId) {
     queries::load_classes(db, f);
     queries::memory_ssa(db, f);
     queries::classic_memory_ssa(db, f);
+    queries::memory_accesses(db, f);
 }
 
 /// See the module documentation.
@@ -522,7 +532,7 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
         };
     }
     same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity diagnostics);
-    same!(launch_suggestions slow_accesses convergence memory_kinds load_classes launch_facts);
+    same!(launch_suggestions memory_accesses slow_accesses convergence memory_kinds load_classes launch_facts);
     same!(space_conflicts mixed_spaces);
     same!(private_memory memory_ssa classic_memory_ssa pointer_flow);
     same!(slow_loads parameter_uses unchanged_arguments written_spaces starts_at_launch);

@@ -23,6 +23,7 @@ pub mod oracle;
 pub mod reference;
 pub mod spaces;
 pub mod stable;
+pub mod strides;
 mod text;
 pub mod tokens;
 pub mod transforms;

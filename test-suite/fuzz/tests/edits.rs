@@ -33,6 +33,7 @@ fn facts_about_memory_of_large_functions() {
     for ways in [private, hssa, classic, pointers] {
         assert!(ways.kept > 20 && ways.solved > 20, "{tally:?}");
     }
+    assert!(tally.accesses.kept > 20 && tally.accesses.repaired > 5, "{tally:?}");
 }
 
 #[test]

@@ -105,9 +105,9 @@ impl Neighbours {
         table: &mut EditableTable,
     ) -> bool {
         let Some(mut shapes) = self.shapes.take() else { return false };
-        let Some(changed) = shapes.follow(Place::new(code, around), changed) else { return false };
+        let Some(followed) = shapes.follow(Place::new(code, around), changed) else { return false };
         let mut rules = FullRules::with_shapes(code, around, *shapes).with_memory(memory);
-        let lowered = Self::update(code, &mut rules, &changed, table);
+        let lowered = Self::update(code, &mut rules, &followed.rules, table);
         // Calls that read private memory have operands that are stated with its versions, and what they leave depends on the rules.
         let is_reader = |inst: &InstId| !memory.passed(*inst).is_empty();
         if let Some((numbers, is_other)) = rows

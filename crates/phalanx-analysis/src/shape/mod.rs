@@ -170,6 +170,17 @@ impl Shapes {
         self.forms.len() + self.exprs.len() > 4 * self.initial + 4096
     }
 
+    /// Whether they can be brought up to date with the next edit, and it is worth it.
+    pub(crate) fn can_be_followed(&self) -> bool {
+        !self.is_crowded() && !self.is_circular
+    }
+
+    /// Values that have been asked for.
+    fn known(&self) -> impl Iterator<Item = Value> + '_ {
+        let known = self.facts.iter().enumerate().filter(|(_, fact)| fact.is_known());
+        known.map(|(number, _)| Value::new(number))
+    }
+
     /// From now on edits are followed.
     pub(crate) fn settle(&mut self) {
         self.initial = self.forms.len() + self.exprs.len();

@@ -91,7 +91,7 @@ pub fn launch_suggestions(db: &dyn Db, function: FunctionInput) -> Option<Vec<Fi
 /// *Reads* [`memory_accesses`] and what [`diagnostics`] reads. *Changes when* an address does. *Cost* that of [`memory_accesses`].
 #[salsa::tracked(returns(ref))]
 pub fn slow_accesses(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
-    let accesses = memory_accesses(db, function).as_deref()?;
+    let accesses = memory_accesses(db, function).as_ref()?;
     with_facts(db, function, |facts| check::accesses::findings(facts, accesses))
 }
 

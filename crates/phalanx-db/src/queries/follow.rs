@@ -17,6 +17,7 @@ use phalanx_analysis::{
 };
 use phalanx_graph::{Cfg, Cycles, DomTree, Node, sync::SyncDependence};
 
+use super::access_slot::AccessSlot;
 use super::answer_slot::{AnswerSlot, KindsSeen};
 use super::calls::is_local;
 use super::facts::{
@@ -278,6 +279,7 @@ pub struct Slots {
     pub(super) race_free: [AnswerSlot<Arc<[StableLoad]>>; 2],
     pub(super) loads: AnswerSlot<KeptLoads>,
     pub(super) summary: SummarySlot,
+    pub(super) accesses: AccessSlot,
 }
 
 impl Slots {
@@ -289,6 +291,7 @@ impl Slots {
         self.barriers.clear();
         self.race_free.iter().for_each(AnswerSlot::clear);
         self.loads.clear();
+        self.accesses.clear();
         self.memory.clear();
         self.summary.clear();
     }

@@ -1,11 +1,13 @@
 //! Queries on shapes of values and patterns of memory accesses.
 
+use std::sync::Arc;
+
 use phalanx_analysis::shape::{
     Shapes, Trust,
-    access::{self, Access},
+    access::{self, Access, Facts},
 };
-use phalanx_ir::data_layout::DataLayout;
 
+use super::access_slot::followed;
 use super::facts::{NO_CALLEES, with_code};
 use super::{cfg, cycles, divergence};
 use crate::FunctionInput;
@@ -20,27 +22,20 @@ pub fn shapes(db: &dyn Db, function: FunctionInput) -> Option<Shapes> {
     with_code(db, function, NO_CALLEES, |code, around| Shapes::new(code, around, Trust::Nothing))
 }
 
-/// What the lanes of a wave touch at each load, store and atomic operation, in the order of the function.
+/// What the lanes of a wave touch at each load, store and atomic operation, in the order of the function. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `shell`, `target`, `launch_facts`, [`divergence()`], [`cfg()`], [`cycles()`]. *Changes when* an
-/// instruction does. *Cost* near O(instructions + operands), and lanes of a wave for each access.
+/// *Reads* `header`, `flow`, `body`, `target`, [`launch_facts`](super::launch_facts), [`type_layout`](super::type_layout), [`divergence()`], [`cfg()`],
+/// [`cycles()`]. *Changes when* an access does, or one comes, goes or moves. *Cost* near O(instructions + operands), and lanes of a wave for each access;
+/// large, after an edit of instructions, that of the edit.
 #[salsa::tracked(returns(ref))]
-pub fn memory_accesses(db: &dyn Db, function: FunctionInput) -> Option<Vec<Access>> {
+pub fn memory_accesses(db: &dyn Db, function: FunctionInput) -> Option<Arc<Vec<Access>>> {
     let divergence = divergence(db, function).as_ref()?;
     let (cfg, cycles) = (cfg(db, function).as_ref()?, cycles(db, function).as_ref()?);
-    let module = function.module(db);
-    let shell = module.shell(db);
-    let layout = DataLayout::of(shell);
     with_code(db, function, NO_CALLEES, |code, around| {
-        let structs = &shell.structs;
-        access::accesses(access::Facts {
-            code,
-            around,
-            layout: &layout,
-            structs,
-            cfg,
-            cycles,
-            divergence,
-        })
+        let facts = Facts { code, around, cfg, cycles, divergence };
+        match function.is_large(db) {
+            true => followed(db, function, facts),
+            false => Arc::new(access::accesses(facts)),
+        }
     })
 }

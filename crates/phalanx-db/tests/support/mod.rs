@@ -66,6 +66,10 @@ impl Fixture {
         let mut db = Database::new();
         let module = db.load(fresh, None, TargetOverrides::default());
         let entries = module.functions(&db).clone();
+        for (warm, cold) in self.module.functions(&self.db).iter().zip(&entries) {
+            let done = db.set_launch(cold.input, warm.input.launch(&self.db));
+            done.expect("the module says nothing else");
+        }
         (db, entries)
     }
 }

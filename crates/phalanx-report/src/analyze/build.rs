@@ -348,7 +348,8 @@ impl Builder<'_> {
     }
 
     fn accesses(&self) -> Vec<AccessReport> {
-        let accesses = queries::memory_accesses(self.db, self.input).iter().flatten();
+        let accesses = queries::memory_accesses(self.db, self.input);
+        let accesses = accesses.iter().flat_map(|all| all.iter());
         accesses
             .map(|access| {
                 let (pattern, stride) = match access.pattern {

@@ -1,0 +1,164 @@
+//! The address of an access as a function of the thread, and sizes of what is accessed.
+
+use phalanx_ir::{
+    InstId, Opcode, Type, TypeKind, Value as Operand, layout::StructBodies, types::StructBody,
+};
+
+use super::Finder;
+use crate::shape::{
+    algebra,
+    form::{Form, Rest},
+    ids,
+};
+
+impl Finder<'_> {
+    /// The address as a function of the thread and of what is not: base and offsets in 64 bits.
+    pub(super) fn address(&mut self, pointer: Operand) -> Option<Form> {
+        let body = self.facts.code.body;
+        let zero = self.shapes.exprs.constant(0, 64);
+        let mut sum =
+            Form { thread: zero, rest: Rest::default(), is_signed: true, is_unsigned: true };
+        let mut pointer = pointer;
+        let mut left = body.id_count();
+        loop {
+            let inst = pointer.as_inst();
+            self.read.extend(inst.map(|inst| self.place.numbering.inst(inst)));
+            // In code that is not reached an address can be made from itself.
+            left = left.checked_sub(1)?;
+            match inst.map(|inst| body.inst(inst).opcode) {
+                Some(Opcode::GetElementPtr) => {
+                    let inst = inst?;
+                    sum = self.plus_indices(sum, inst)?;
+                    pointer = body.operands(inst)[0];
+                }
+                // Windows of the generic space are at addresses that are equal in the wave.
+                Some(Opcode::AddrSpaceCast | Opcode::BitCast) => {
+                    pointer = body.operands(inst?)[0];
+                }
+                _ => break,
+            }
+        }
+        if pointer.as_const().is_some() {
+            return Some(sum);
+        }
+        let base = Rest::atom(self.place.numbering.operand(pointer)?, 0);
+        let rest = sum.rest.plus(&base, 1, u64::MAX)?;
+        Some(Form { rest, ..sum })
+    }
+
+    /// The sum with the offset that an address computation adds.
+    fn plus_indices(&mut self, mut sum: Form, gep: InstId) -> Option<Form> {
+        let body = self.facts.code.body;
+        let operands = body.operands(gep);
+        let mut ty = body.inst(gep).element_type();
+        for (number, &index) in operands[1..].iter().enumerate() {
+            let stride = if number == 0 {
+                self.alloc_size(ty, 0)?
+            } else {
+                match self.facts.code.context.type_kind(ty).clone() {
+                    TypeKind::Array { elem, .. } | TypeKind::Vector { elem, .. } => {
+                        ty = elem;
+                        self.alloc_size(ty, 0)?
+                    }
+                    TypeKind::Struct { packed, fields } => {
+                        let field = self.constant(index)? as usize;
+                        let offset = self.offset(packed, &fields, field)?;
+                        ty = *fields.get(field)?;
+                        sum = self.plus_constant(sum, offset)?;
+                        continue;
+                    }
+                    TypeKind::Named(name) => {
+                        let StructBody::Fields { packed, fields } =
+                            self.facts.around.layout.body(name)?
+                        else {
+                            return None;
+                        };
+                        let field = self.constant(index)? as usize;
+                        let offset = self.offset(*packed, fields, field)?;
+                        ty = *fields.get(field)?;
+                        sum = self.plus_constant(sum, offset)?;
+                        continue;
+                    }
+                    _ => return None,
+                }
+            };
+            let width = self.place.width(self.type_of(index)?)?;
+            self.read.extend(self.place.numbering.operand(index));
+            let form = self.shapes.operand(self.place, index, width)?;
+            let wide = match width {
+                64 => form,
+                _ => algebra::sign_extended(&mut self.shapes, &form, width, 64)
+                    // The index is its own atom, then.
+                    .or_else(|| self.opaque(index))?,
+            };
+            sum = algebra::plus_scaled(&mut self.shapes, &sum, &wide, stride)?;
+        }
+        Some(sum)
+    }
+
+    fn opaque(&mut self, index: Operand) -> Option<Form> {
+        let thread = self.shapes.exprs.constant(0, 64);
+        let rest = Rest::atom(self.place.numbering.operand(index)?, 0);
+        Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+    }
+
+    fn plus_constant(&mut self, sum: Form, offset: u64) -> Option<Form> {
+        let offset = self.shapes.exprs.constant(offset, 64);
+        let thread = self.shapes.exprs.binary(Opcode::Add, sum.thread, offset)?;
+        Some(Form { thread, ..sum })
+    }
+
+    fn constant(&self, index: Operand) -> Option<u64> {
+        ids::integer(self.place, index.as_const()?)
+    }
+
+    /// Bytes of a type in memory. None where types nest deep.
+    pub(super) fn size(&self, ty: Type, depth: u8) -> Option<u64> {
+        if depth > 8 {
+            return None;
+        }
+        let (context, layout) = (self.facts.code.context, self.facts.around.layout);
+        match context.type_kind(ty) {
+            TypeKind::Array { elem, len } => self.alloc_size(*elem, depth + 1)?.checked_mul(*len),
+            TypeKind::Struct { packed, fields } => self.end(*packed, fields, depth),
+            TypeKind::Named(name) => match layout.body(*name)? {
+                StructBody::Fields { packed, fields } => self.end(*packed, fields, depth),
+                StructBody::Opaque => None,
+            },
+            _ => layout.data_layout().store_size(context, ty),
+        }
+    }
+
+    /// Bytes from one element of a type to the next.
+    fn alloc_size(&self, ty: Type, depth: u8) -> Option<u64> {
+        let align = self.abi_align(ty)?;
+        self.size(ty, depth)?.checked_next_multiple_of(align.max(1))
+    }
+
+    fn abi_align(&self, ty: Type) -> Option<u64> {
+        let layout = self.facts.around.layout;
+        layout.data_layout().abi_align(self.facts.code.context, layout, ty)
+    }
+
+    fn offset(&self, packed: bool, fields: &[Type], field: usize) -> Option<u64> {
+        self.layout(packed, fields, field, 0).map(|(offset, _)| offset)
+    }
+
+    fn end(&self, packed: bool, fields: &[Type], depth: u8) -> Option<u64> {
+        match fields.len().checked_sub(1) {
+            Some(last) => self.layout(packed, fields, last, depth).map(|(_, end)| end),
+            None => Some(0),
+        }
+    }
+
+    /// Where a field starts and ends.
+    fn layout(&self, packed: bool, fields: &[Type], field: usize, depth: u8) -> Option<(u64, u64)> {
+        let (mut start, mut end) = (0u64, 0u64);
+        for &ty in fields.get(..=field)? {
+            let align = self.abi_align(ty)?;
+            start = if packed { end } else { end.checked_next_multiple_of(align.max(1))? };
+            end = start.checked_add(self.alloc_size(ty, depth + 1)?)?;
+        }
+        Some((start, end))
+    }
+}

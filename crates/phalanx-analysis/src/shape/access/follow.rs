@@ -1,0 +1,287 @@
+//! Accesses of a function that is edited.
+//!
+//! # How
+//!
+//! The shapes are kept, and for each value which accesses look at it: their own instruction, those that make the address, the indices in there, and
+//! the atoms of what the threads have in common. After an edit of instructions the [shapes are followed](Shapes::follow), and those accesses are
+//! looked at again that read
+//!
+//! - an instruction that has changed, or stands elsewhere,
+//! - a value whose form is another one, or
+//! - a value that diverges otherwise.
+//!
+//! | what changed | what happens |
+//! |---|---|
+//! | nothing that an access reads | the very same list again |
+//! | what some read | these are looked at again; a new list if one of them does something else |
+//! | an access came, went, or stands elsewhere among the others | the same, and the list is put together anew |
+//! | what the loops are solved from | from scratch |
+//!
+//! # Invariants
+//!
+//! - The answer is that of [`accesses`](super::accesses).
+//! - What is assumed of phis holds for as long as nothing changes that was looked at in *any* round, of the instructions or of what diverges. A form
+//!   follows from the instructions behind it, up to the phis, and these were all looked at; so no form changes that a round has asked for.
+//! - Blocks and edges are the same, and so is everything else that is looked at besides: who keeps a follower sees to that.
+//! - In code that is not reached a value can depend on itself, and then the order of questions matters. A function with such blocks is not
+//!   followed.
+//!
+//! **Complexity.** O(values whose form changes, their users, and accesses that read what changed); where an access comes, goes or moves,
+//! O(instructions), each for one look at what it is.
+
+use std::sync::Arc;
+
+use phalanx_graph::BitSet;
+use phalanx_ir::{BlockId, InstId, Opcode, flow::node_of};
+use rustc_hash::FxHashSet;
+
+use super::{
+    Access, Facts, Finder, accesses_memory, in_order,
+    loops::{LoopReads, has_candidates},
+    readers::Readers,
+};
+use crate::{
+    affect::Value,
+    divergence::Divergence,
+    lower::{Code, Numbering},
+    memory::order::blocks_behind,
+    shape::{Place, Shapes},
+};
+
+/// Steps in which the access next to another one is looked for.
+const NEAR: usize = 64;
+
+/// How an answer was found that was not found from scratch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It is the one of before.
+    Kept,
+    /// An access does something else.
+    Repaired,
+}
+
+/// See the [module documentation](self).
+#[derive(Debug)]
+pub struct AccessFollower {
+    shapes: Shapes,
+    uniform: FxHashSet<Value>,
+    of_loops: LoopReads,
+    divergence: Divergence,
+    readers: Readers,
+    list: List,
+}
+
+/// The answer, and where it has what.
+#[derive(Debug)]
+struct List {
+    answer: Arc<Vec<Access>>,
+    /// The blocks of the accesses.
+    blocks: Vec<BlockId>,
+    /// Positions in the answer by instruction.
+    positions: Vec<Option<u32>>,
+}
+
+impl List {
+    fn new(code: Code<'_>, answer: Arc<Vec<Access>>) -> List {
+        let mut list = List {
+            blocks: Vec::with_capacity(answer.len()),
+            positions: vec![None; code.body.id_count()],
+            answer,
+        };
+        for (at, access) in (0..).zip(&*list.answer) {
+            list.positions[number(access.inst)] = Some(at);
+            list.blocks.extend(code.body.block_of(access.inst));
+        }
+        list
+    }
+
+    fn position(&self, inst: InstId) -> Option<usize> {
+        self.positions.get(number(inst)).copied().flatten().map(|at| at as usize)
+    }
+
+    /// Whether an instruction that has changed is an access that is not in the list, is none any more, or may stand elsewhere.
+    fn is_other(&self, code: Code<'_>, inst: InstId) -> bool {
+        let block = code.body.block_of(inst);
+        let is_access = block.is_some() && accesses_memory(code.body.inst(inst).opcode);
+        match self.position(inst) {
+            None => is_access,
+            Some(at) => {
+                let is_here = is_access && block == self.blocks.get(at).copied();
+                !(is_here
+                    && self.is_next(code, at, at.checked_sub(1), |inst| code.body.prev(inst))
+                    && self.is_next(code, at, at.checked_add(1), |inst| code.body.next(inst)))
+            }
+        }
+    }
+
+    /// Whether the next access of the list to one side of another is the next one in the block, or in another block if there is none.
+    fn is_next(
+        &self,
+        code: Code<'_>,
+        at: usize,
+        beside: Option<usize>,
+        step: impl Fn(InstId) -> Option<InstId>,
+    ) -> bool {
+        let beside = beside.filter(|&beside| beside < self.answer.len());
+        let mut inst = self.answer[at].inst;
+        for _ in 0..NEAR {
+            match step(inst) {
+                None => {
+                    let here = code.body.block_of(inst);
+                    return beside.is_none_or(|beside| Some(self.blocks[beside]) != here);
+                }
+                Some(next) => inst = next,
+            }
+            if let Some(found) = self.position(inst) {
+                return Some(found) == beside;
+            }
+        }
+        false
+    }
+}
+
+fn number(inst: InstId) -> usize {
+    inst.into_raw().into_u32() as usize
+}
+
+impl LoopReads {
+    /// Whether something else may be found of the loops where these instructions have changed.
+    fn are_concerned(&self, facts: Facts<'_>, changed: &[InstId]) -> bool {
+        let Facts { code, cycles, .. } = facts;
+        let numbering = Numbering::new(code.header);
+        let was_read = |inst: InstId| {
+            let at = numbering.inst(inst).index();
+            at < self.values.universe() && self.values.contains(at)
+        };
+        // A phi that is new there is one more of which something can be assumed.
+        let is_candidate = |inst: InstId| {
+            let block = code.body.block_of(inst).filter(|_| cycles.all_reducible());
+            code.body.inst(inst).opcode == Opcode::Phi
+                && block.is_some_and(|block| has_candidates(facts, node_of(block)))
+        };
+        changed.iter().any(|&inst| was_read(inst) || is_candidate(inst))
+    }
+}
+
+impl AccessFollower {
+    /// The accesses of a function, found from scratch, and what follows them; nothing does if the function has blocks that are not reached.
+    #[must_use]
+    pub fn new(facts: Facts<'_>) -> (Arc<Vec<Access>>, Option<Self>) {
+        let Facts { code, cfg, .. } = facts;
+        let mut reached = blocks_behind(cfg, vec![cfg.entry()]);
+        reached.insert(cfg.entry().index());
+        if code.flow.order().iter().any(|&block| !reached.contains(node_of(block).index())) {
+            return (Arc::new(super::accesses(facts)), None);
+        }
+        let values = code.header.params.len() + code.body.id_count();
+        let mut finder = Finder::new(facts);
+        finder.of_loops = Some(LoopReads { values: BitSet::new(values), atoms: Vec::new() });
+        finder.solve_loops();
+        let mut readers = Readers::new(values);
+        let answer: Vec<Access> =
+            in_order(code).filter_map(|inst| finder.noted_access(inst, &mut readers)).collect();
+        let answer = Arc::new(answer);
+        readers.settle();
+        finder.shapes.settle();
+        let Finder { shapes, uniform, of_loops, .. } = finder;
+        let mut of_loops = of_loops.unwrap_or_default();
+        of_loops.atoms.sort_unstable();
+        of_loops.atoms.dedup();
+        let divergence = facts.divergence.clone();
+        let list = List::new(code, Arc::clone(&answer));
+        (answer, Some(AccessFollower { shapes, uniform, of_loops, divergence, readers, list }))
+    }
+
+    /// The accesses.
+    #[must_use]
+    pub fn answer(&self) -> &Arc<Vec<Access>> {
+        &self.list.answer
+    }
+
+    /// Brings the answer up to date with instructions that were inserted, removed, moved or changed, in the same blocks with the same edges. None if
+    /// it is to be found from scratch.
+    #[must_use]
+    pub fn follow(mut self, facts: Facts<'_>, changed: &[InstId]) -> Option<(Self, Found)> {
+        if self.of_loops.are_concerned(facts, changed) {
+            return None;
+        }
+        let mut read: Vec<Value> = Vec::new();
+        let (now, before) = (facts.divergence.values(), self.divergence.values());
+        now.each_that_differs(before, |number| read.push(Value::new(number)));
+        let atoms = &self.of_loops.atoms;
+        if read.iter().any(|value| atoms.binary_search(value).is_ok()) {
+            return None;
+        }
+        let place = Place::new(facts.code, facts.around);
+        let others = self.shapes.follow(place, changed)?.others;
+        read.extend(changed.iter().chain(&others).map(|&inst| place.numbering.inst(inst)));
+        let mut dirty: Vec<InstId> =
+            read.iter().flat_map(|&value| self.readers.of(value)).collect();
+        dirty.sort_unstable_by_key(|&inst| number(inst));
+        dirty.dedup();
+
+        let mut finder = Finder::with_shapes(facts, self.shapes, self.uniform);
+        let found = match changed.iter().any(|&inst| self.list.is_other(facts.code, inst)) {
+            true => relist(&mut self.list, &mut finder, &mut self.readers, &dirty),
+            false => look_again(&mut self.list, &mut finder, &mut self.readers, &dirty)?,
+        };
+        (self.shapes, self.uniform) = (finder.shapes, finder.uniform);
+        self.divergence = facts.divergence.clone();
+        let is_worth = self.shapes.can_be_followed() && !self.readers.is_crowded();
+        is_worth.then_some((self, found))
+    }
+}
+
+/// Looks at some accesses again, which stand where they did.
+fn look_again(
+    list: &mut List,
+    finder: &mut Finder<'_>,
+    readers: &mut Readers,
+    dirty: &[InstId],
+) -> Option<Found> {
+    let mut found = Found::Kept;
+    for &inst in dirty {
+        // Who was looked at once may be gone.
+        let Some(at) = list.position(inst) else { continue };
+        let access = finder.noted_access(inst, readers)?;
+        if access != list.answer[at] {
+            found = Found::Repaired;
+            Arc::make_mut(&mut list.answer)[at] = access;
+        }
+    }
+    Some(found)
+}
+
+/// Puts the list together anew, with what is known of accesses that need not be looked at again.
+fn relist(
+    list: &mut List,
+    finder: &mut Finder<'_>,
+    readers: &mut Readers,
+    dirty: &[InstId],
+) -> Found {
+    let code = finder.facts.code;
+    let is_dirty =
+        |inst: InstId| dirty.binary_search_by_key(&number(inst), |&dirty| number(dirty)).is_ok();
+    let accesses = in_order(code).filter(|&inst| accesses_memory(code.body.inst(inst).opcode));
+    let found: Vec<Access> = accesses
+        .filter_map(|inst| match list.position(inst).filter(|_| !is_dirty(inst)) {
+            Some(at) => Some(list.answer[at]),
+            None => finder.noted_access(inst, readers),
+        })
+        .collect();
+    let is_same = found == *list.answer;
+    let answer = if is_same { Arc::clone(&list.answer) } else { Arc::new(found) };
+    *list = List::new(code, answer);
+    if is_same { Found::Kept } else { Found::Repaired }
+}
+
+impl Finder<'_> {
+    /// What an instruction accesses, noting what that depends on.
+    fn noted_access(&mut self, inst: InstId, readers: &mut Readers) -> Option<Access> {
+        self.read.clear();
+        let access = self.access(inst)?;
+        readers.add(self.place.numbering.inst(inst), inst);
+        self.read.iter().for_each(|&value| readers.add(value, inst));
+        Some(access)
+    }
+}

@@ -1,0 +1,137 @@
+//! Phis of loops whose incoming values differ by what is equal in the wave; see [the rule](super).
+
+use phalanx_graph::{BitSet, Node};
+use phalanx_ir::{BlockId, InstId, Opcode, flow::node_of};
+use rustc_hash::FxHashMap;
+
+use super::{Facts, Finder};
+use crate::{
+    affect::Value,
+    shape::{
+        Shapes, Trust,
+        form::{Form, Rest},
+    },
+};
+
+/// What loops were solved from, in all rounds: a form can change under an assumption that was given up, and not under
+/// those that hold.
+#[derive(Debug, Default)]
+pub(super) struct LoopReads {
+    /// Values whose instruction was looked at; arguments too.
+    pub(super) values: BitSet,
+    /// Those whose divergence was; sorted.
+    pub(super) atoms: Vec<Value>,
+}
+
+/// What became of an assumption on a phi.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Holds,
+    /// Holds in the arithmetic of the width, but perhaps not of integers.
+    Wraps,
+    Fails,
+}
+
+impl Finder<'_> {
+    /// Finds phis of loops whose incoming values differ by what is equal in the wave.
+    pub(super) fn solve_loops(&mut self) {
+        if !self.facts.cycles.all_reducible() {
+            return;
+        }
+        let mut assumed = self.candidates();
+        self.note_round();
+        while !assumed.is_empty() {
+            let mut shapes = Shapes::with_phis(self.place, Trust::Flags, assumed.clone());
+            // What is assumed speaks of expressions that are known already.
+            std::mem::swap(&mut shapes.exprs, &mut self.shapes.exprs);
+            self.shapes = shapes;
+            let numbering = self.place.numbering;
+            self.uniform = assumed.keys().map(|&phi| numbering.inst(phi)).collect();
+            let phis: Vec<InstId> = assumed.keys().copied().collect();
+            let outcome: Vec<Outcome> =
+                phis.iter().map(|&phi| self.outcome(phi, &assumed[&phi])).collect();
+            self.note_round();
+            if outcome.iter().all(|outcome| *outcome == Outcome::Holds) {
+                return;
+            }
+            for (phi, outcome) in phis.into_iter().zip(outcome) {
+                match (outcome, assumed.get_mut(&phi)) {
+                    (Outcome::Wraps, Some(form)) => form.is_signed = false,
+                    (Outcome::Fails, _) => drop(assumed.remove(&phi)),
+                    _ => {}
+                }
+            }
+        }
+        self.shapes = Shapes::new(self.facts.code, self.facts.around, Trust::Flags);
+        self.uniform.clear();
+    }
+
+    /// Phis of headers with one entry and one repetition, with the thread's part of what comes in from outside.
+    fn candidates(&mut self) -> FxHashMap<InstId, Form> {
+        let code = self.facts.code;
+        let mut found = FxHashMap::default();
+        for &block in code.flow.order() {
+            let node = node_of(block);
+            if !has_candidates(self.facts, node) {
+                continue;
+            }
+            for phi in code.body.phis(block) {
+                let Some(width) = self.place.width(code.body.inst(phi).ty) else { continue };
+                let entry =
+                    code.body.phi_incoming(phi).find(|&(_, from)| !self.is_inside(node, from));
+                let Some((value, _)) = entry else { continue };
+                let Some(form) = self.shapes.operand(self.place, value, width) else { continue };
+                if self.shapes.exprs.indices(form.thread).is_empty() {
+                    continue;
+                }
+                let rest = Rest::atom(self.place.numbering.inst(phi), 0);
+                let form = Form { rest, is_unsigned: false, ..form };
+                found.insert(phi, form);
+            }
+        }
+        found
+    }
+
+    fn is_inside(&self, header: Node, block: BlockId) -> bool {
+        let cycle = self.facts.cycles.innermost(header);
+        cycle.is_some_and(|cycle| self.facts.cycles.contains(cycle, node_of(block)))
+    }
+
+    /// Whether both incoming values have the thread's part that is assumed, and a rest that is equal in the wave.
+    fn outcome(&mut self, phi: InstId, assumed: &Form) -> Outcome {
+        let body = self.facts.code.body;
+        let Some(width) = self.place.width(body.inst(phi).ty) else { return Outcome::Fails };
+        let mut outcome = Outcome::Holds;
+        for (value, from) in body.phi_incoming(phi) {
+            let Some(form) = self.shapes.operand(self.place, value, width) else {
+                return Outcome::Fails;
+            };
+            // A constant more is one of the rest.
+            let difference = self.shapes.exprs.binary(Opcode::Sub, form.thread, assumed.thread);
+            let is_same = difference.is_some_and(|d| self.shapes.exprs.constant_value(d).is_some());
+            if !is_same || !self.is_uniform(&form.rest, node_of(from)) {
+                return Outcome::Fails;
+            }
+            if assumed.is_signed && !form.is_signed {
+                outcome = Outcome::Wraps;
+            }
+        }
+        outcome
+    }
+
+    /// Notes what was looked at in a round.
+    fn note_round(&mut self) {
+        if let Some(reads) = &mut self.of_loops {
+            for value in self.shapes.known() {
+                reads.values.insert(value.index());
+            }
+            reads.atoms.append(&mut self.read);
+        }
+        self.read.clear();
+    }
+}
+
+/// Whether something may be assumed of the phis of a block: the header of a cycle with one entry and one repetition.
+pub(super) fn has_candidates(Facts { cfg, cycles, .. }: Facts<'_>, block: Node) -> bool {
+    cycles.is_header(block) && cfg.predecessors(block).len() == 2
+}

@@ -1,0 +1,235 @@
+//! What the lanes of a wave touch when they execute a load, a store or an atomic together.
+//!
+//! The address is written as `thread + rest`, as values are, with the flags of its operations taken for granted: an address that
+//! is poison must not be used. If the atoms of the rest are equal in the wave where the access is, the lanes' addresses
+//! differ by the thread's part alone, which is evaluated for the lanes of each wave.
+//!
+//! | pattern | the lanes' addresses |
+//! |---|---|
+//! | broadcast | are one |
+//! | consecutive | follow each other without a gap |
+//! | strided `n` | are `n` bytes apart |
+//! | gather | anything |
+//!
+//! Where the extents of workgroups are not known, a wave may run across rows; then what is said holds between lanes of one row.
+//!
+//! **Loops.** The header of a reducible cycle that is entered by one edge and repeated by one: threads that are together there came by
+//! the same edge. So a phi there whose incoming values have the same thread's part `t` is `t + rest`, where the rest is equal in
+//! the wave if those of the incoming values are. That is assumed of all such phis, and given up where it turns out wrong, until
+//! nothing does; there are as many rounds as assumptions fail one after the other.
+//!
+//! An atom counts as equal in the wave if it is so where it is defined and no cycle around it has been left since.
+//!
+//! O(instructions) per round, and for each access lanes of a wave times alignments of its base. [`AccessFollower`] brings the answer up to date
+//! after an edit.
+
+mod address;
+mod follow;
+mod lanes;
+mod loops;
+mod readers;
+
+use phalanx_graph::{Cfg, Cycles, Node};
+use phalanx_ir::{InstId, Opcode, Type, Value as Operand, flow::node_of};
+use phalanx_target::{AddressSpace, SpaceKind};
+use rustc_hash::FxHashSet;
+
+pub use self::follow::{AccessFollower, Found};
+pub use self::lanes::fewest_sectors;
+use self::loops::LoopReads;
+use super::{Place, Shapes, Trust, form::Rest};
+use crate::{
+    affect::Value,
+    divergence::Divergence,
+    lower::{Code, Definition, Surroundings, pointer_space},
+};
+
+/// How the addresses of a wave's lanes differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// They do not.
+    Broadcast,
+    /// By the size of what each lane accesses.
+    Consecutive,
+    /// By this many bytes from one lane to the next.
+    Strided(i64),
+    /// In any way.
+    Gather,
+}
+
+/// Between which lanes a pattern holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Within {
+    /// All of a wave that execute the access together.
+    Wave,
+    /// Those of them that have y and z in common; the stride is that from one x to the next.
+    Row,
+}
+
+/// A load, a store or an atomic operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The instruction.
+    pub inst: InstId,
+    /// Bytes that each lane accesses.
+    pub size: u32,
+    /// The stated alignment, one if none is.
+    pub align: u64,
+    /// How addresses differ.
+    pub pattern: Pattern,
+    /// Between which lanes.
+    pub within: Within,
+    /// Bytes that the lanes of a full wave access, all together.
+    pub bytes: Option<u32>,
+    /// Segments of 128 bytes that one wave touches at most, if that is known.
+    pub segments: Option<u32>,
+    /// The same for sectors of 32 bytes.
+    pub sectors: Option<u32>,
+    /// Of shared memory: how many words of one bank are asked for at once, at most, if that is known. One is no conflict.
+    pub bank_degree: Option<u32>,
+}
+
+/// What classification needs to know.
+#[derive(Clone, Copy)]
+pub struct Facts<'a> {
+    /// The function.
+    pub code: Code<'a>,
+    /// What is around it.
+    pub around: Surroundings<'a>,
+    /// Its graph.
+    pub cfg: &'a Cfg,
+    /// Its cycles.
+    pub cycles: &'a Cycles,
+    /// What varies.
+    pub divergence: &'a Divergence,
+}
+
+/// The accesses of a function, in its order.
+#[must_use]
+pub fn accesses(facts: Facts<'_>) -> Vec<Access> {
+    let mut finder = Finder::new(facts);
+    finder.solve_loops();
+    in_order(facts.code).filter_map(|inst| finder.access(inst)).collect()
+}
+
+/// All instructions of a function in its order.
+fn in_order(code: Code<'_>) -> impl Iterator<Item = InstId> {
+    code.flow.order().iter().flat_map(move |&block| code.body.block_insts(block))
+}
+
+/// Whether such an instruction accesses memory by an address.
+const fn accesses_memory(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::Load | Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg)
+}
+
+struct Finder<'a> {
+    facts: Facts<'a>,
+    place: Place<'a>,
+    shapes: Shapes,
+    /// Phis that stand for the rest of their form, which is equal in the wave.
+    uniform: FxHashSet<Value>,
+    /// What was looked at since somebody cleared it: values of which the instruction, the form or the divergence matters.
+    read: Vec<Value>,
+    /// What the loops are solved from, if somebody wants to know.
+    of_loops: Option<LoopReads>,
+}
+
+impl<'a> Finder<'a> {
+    fn new(facts: Facts<'a>) -> Self {
+        let shapes = Shapes::new(facts.code, facts.around, Trust::Flags);
+        Self::with_shapes(facts, shapes, FxHashSet::default())
+    }
+
+    /// One that knows these shapes of loops.
+    fn with_shapes(facts: Facts<'a>, shapes: Shapes, uniform: FxHashSet<Value>) -> Self {
+        let place = Place::new(facts.code, facts.around);
+        Finder { facts, place, shapes, uniform, read: Vec::new(), of_loops: None }
+    }
+
+    /// Whether a function of values is equal in a wave at the end of a block.
+    fn is_uniform(&mut self, rest: &Rest, at: Node) -> bool {
+        let Facts { cycles, divergence, .. } = self.facts;
+        self.read.extend(rest.values());
+        rest.values().all(|atom| {
+            let is_equal = self.uniform.contains(&atom)
+                || !divergence.value(atom).intersects(self.shapes.in_wave);
+            let home = match self.place.numbering.definition(atom) {
+                Definition::Argument(_) => None,
+                Definition::Inst(inst) => self.facts.code.body.block_of(inst).map(node_of),
+            };
+            let is_near = home
+                .and_then(|block| cycles.innermost(block))
+                .is_none_or(|cycle| cycles.contains(cycle, at));
+            is_equal && is_near
+        })
+    }
+
+    /// What an instruction accesses; none if it accesses no memory by an address.
+    fn access(&mut self, inst: InstId) -> Option<Access> {
+        let body = self.facts.code.body;
+        let data = body.inst(inst);
+        let operands = body.operands(inst);
+        let (address, ty) = match data.opcode {
+            Opcode::Load => (operands[0], data.ty),
+            Opcode::Store => (operands[1], self.type_of(operands[0])?),
+            Opcode::AtomicRmw => (operands[0], data.ty),
+            Opcode::CmpXchg => (operands[0], self.type_of(operands[1])?),
+            _ => return None,
+        };
+        let size = u32::try_from(self.size(ty, 0)?).ok()?;
+        let align = data.mem().align().unwrap_or(1);
+        let wave = self.shapes.exprs.geometry().wave();
+        let bytes = wave.and_then(|lanes| lanes.checked_mul(size));
+        let unknown = Access {
+            inst,
+            size,
+            align,
+            pattern: Pattern::Gather,
+            within: Within::Wave,
+            bytes,
+            segments: None,
+            sectors: None,
+            bank_degree: None,
+        };
+        let at = body.block_of(inst).map(node_of)?;
+        let Some(form) = self.address(address) else { return Some(unknown) };
+        if !self.is_uniform(&form.rest, at) {
+            return Some(unknown);
+        }
+        let is_shared = self.is_shared(address);
+        Some(self.classify(&form, unknown, is_shared))
+    }
+
+    /// Whether an address is one of the workgroup's memory, by its type or what it was cast from.
+    fn is_shared(&self, pointer: Operand) -> bool {
+        let body = self.facts.code.body;
+        let mut pointer = pointer;
+        // In code that is not reached an address can be made from itself.
+        for _ in 0..=body.id_count() {
+            let space =
+                self.type_of(pointer).and_then(|ty| pointer_space(self.facts.code.context, ty));
+            let Some(space) = space else { return false };
+            let space = AddressSpace::of(self.facts.around.target.architecture(), space);
+            if space.kind() != SpaceKind::Generic {
+                return space.kind() == SpaceKind::Workgroup;
+            }
+            let inst = pointer.as_inst();
+            match inst.map(|inst| body.inst(inst).opcode) {
+                Some(Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast) => {
+                    pointer = body.operands(inst.expect("it has an opcode"))[0];
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    fn type_of(&self, operand: Operand) -> Option<Type> {
+        Some(match operand.kind() {
+            phalanx_ir::ValueKind::Inst(inst) => self.facts.code.body.inst(inst).ty,
+            phalanx_ir::ValueKind::Arg(at) => self.facts.code.header.params[at as usize],
+            phalanx_ir::ValueKind::Const(c) => self.facts.code.context.const_data(c).ty,
+            _ => return None,
+        })
+    }
+}

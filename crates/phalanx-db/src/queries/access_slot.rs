@@ -1,0 +1,143 @@
+//! Accesses of memory of a function that is edited, by repair of what is kept beside the memos.
+//!
+//! As [`kinds_slot`](super::kinds_slot) does for kinds: the first question keeps nothing, the second finds the answer from scratch and keeps what it takes
+//! to follow edits, and from then on a change of instructions is followed; of many at a time, from scratch is cheaper. What is kept is
+//! taken out of its slot while it is worked with, so that work which is broken off loses it. It counts for a position in the history of the body,
+//! and for two numbers that are new whenever anything else that is read has changed, but for divergence: that is compared.
+//!
+//! An answer that an edit leaves as it is is the very same one: it is compared with the memo by its address, and counts as unchanged.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use phalanx_analysis::{
+    follow::few,
+    shape::access::{self, Access, AccessFollower, Found},
+};
+use phalanx_ir::InstId;
+
+use super::answer_slot::blocks_version;
+use super::memory_slot::objects_version;
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// What is kept of a function.
+#[derive(Debug)]
+struct Kept {
+    position: u64,
+    order: u64,
+    around: u64,
+    follower: AccessFollower,
+}
+
+#[derive(Debug, Default)]
+enum Place {
+    /// Never asked, or dropped.
+    #[default]
+    New,
+    /// Asked before; nothing was kept.
+    Asked,
+    /// Somebody is working with it; lost, if that is broken off.
+    Taken,
+    Here(Box<Kept>),
+}
+
+/// How often the accesses of a function were found in which way.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct AccessRepairs {
+    /// From scratch.
+    pub solved: u64,
+    /// An edit changed none.
+    pub kept: u64,
+    /// Some were looked at again, and at least one is another one, came or went.
+    pub repaired: u64,
+}
+
+impl AccessRepairs {
+    /// Adds those of another function.
+    pub fn merge(&mut self, other: AccessRepairs) {
+        self.solved += other.solved;
+        self.kept += other.kept;
+        self.repaired += other.repaired;
+    }
+}
+
+/// Where the accesses of a function are while nobody asks.
+#[derive(Debug, Default)]
+pub(super) struct AccessSlot {
+    place: Mutex<Place>,
+    counts: Mutex<AccessRepairs>,
+}
+
+impl AccessSlot {
+    fn place(&self) -> MutexGuard<'_, Place> {
+        // Nothing is done under the lock but moving.
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn counts(&self) -> MutexGuard<'_, AccessRepairs> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn clear(&self) {
+        *self.place() = Place::New;
+    }
+}
+
+/// How the accesses of a function were found so far; all zero for small functions, which are always looked at from scratch. Not a query.
+pub fn access_repairs(db: &dyn Db, function: FunctionInput) -> AccessRepairs {
+    *function.slots(db).accesses.counts()
+}
+
+/// The accesses of a large function as its journal says they have become, from facts as they are.
+///
+/// *Reads* `body`, [`blocks_version`], [`objects_version`]. *Cost* from scratch the first times; then that of what changed.
+pub(super) fn followed(
+    db: &dyn Db,
+    function: FunctionInput,
+    facts: access::Facts<'_>,
+) -> Arc<Vec<Access>> {
+    let slot = &function.slots(db).accesses;
+    let (order, around) = (blocks_version(db, function), objects_version(db, function));
+    let journal = function.body(db).journal();
+    let position = journal.position();
+    let keep = |follower| {
+        *slot.place() = Place::Here(Box::new(Kept { position, order, around, follower }));
+    };
+    let taken = std::mem::replace(&mut *slot.place(), Place::Taken);
+    let is_first = matches!(taken, Place::New);
+    let kept = match taken {
+        Place::Here(kept) => Some(kept),
+        _ => None,
+    };
+    let changes = kept.as_ref().and_then(|kept| journal.since(kept.position));
+    let is_few = |insts: &[InstId]| insts.len() <= few(function.body(db).id_count());
+    let is_rewritten = changes.as_ref().is_some_and(|changes| !is_few(&changes.insts));
+    if let Some(kept) = kept
+        && let Some(changes) = &changes
+        // Changes of the flow have given it another number.
+        && (kept.order, kept.around) == (order, around)
+        && !is_rewritten
+        && let Some((follower, found)) = kept.follower.follow(facts, &changes.insts)
+    {
+        match found {
+            Found::Kept => slot.counts().kept += 1,
+            Found::Repaired => slot.counts().repaired += 1,
+        }
+        let answer = Arc::clone(follower.answer());
+        keep(follower);
+        return answer;
+    }
+    slot.counts().solved += 1;
+    // Who rewrites a function as a whole may do so again.
+    if is_first || is_rewritten {
+        *slot.place() = Place::Asked;
+        return Arc::new(access::accesses(facts));
+    }
+    let (answer, follower) = AccessFollower::new(facts);
+    match follower {
+        Some(follower) => keep(follower),
+        None => *slot.place() = Place::Asked,
+    }
+    answer
+}
