@@ -346,7 +346,7 @@ fn summary(size: usize) {
     let computed = |at: Node| {
         let operations = program.blocks[at.index()].operations.iter();
         let numbers = operations.filter(|(_, what)| !matches!(what, Operation::Test(_)));
-        numbers.map(|(value, _)| *value).last()
+        numbers.map(|(value, _)| *value).next_back()
     };
     let last = above.into_iter().find_map(computed).expect("something is computed");
     let text = text(size)
