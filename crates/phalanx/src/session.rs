@@ -384,8 +384,8 @@ impl Session {
     }
 
     /// What anything directly influences, memory included: Kong's affect map in full.
-    pub fn data_flow(&self, function: FunctionId) -> Option<&DataFlow> {
-        queries::data_flow(&self.db, function.0).as_ref()
+    pub fn data_flow(&self, function: FunctionId) -> Option<DataFlow<'_>> {
+        queries::data_flow(&self.db, function.0)
     }
 
     /// What diverges, by everything we know.

@@ -11,7 +11,13 @@ use std::fmt;
 
 use phalanx::{
     FunctionId, ModuleId, Session,
-    analysis::{explain::Link, stable::Assumptions, variance::BarrierModel},
+    analysis::{
+        data_flow::{Edges, Entity},
+        explain::Link,
+        lower::Code,
+        stable::Assumptions,
+        variance::BarrierModel,
+    },
     db::{Database, FunctionInput, TargetOverrides, queries},
     ir::{
         BlockId, Body, BuildError, Flow, Function, GlobalName, InstBuilder, InstId, Module, Opcode,
@@ -22,9 +28,11 @@ use phalanx::{
     },
     target::SourceSet,
 };
+use phalanx_analysis::data_flow::twin;
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_testing::generate::{Options, program_from};
 use rand::{Rng, RngCore, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
+use rustc_hash::FxHashSet;
 
 use crate::{
     Entropy, on_demand,
@@ -421,7 +429,7 @@ fn ask(session: &Session, function: FunctionId) {
     queries::control_divergence(db, f);
     queries::diagnostics(db, f);
     queries::load_classes(db, f);
-    queries::memory_ssa(db, f);
+    queries::data_flow(db, f);
     queries::classic_memory_ssa(db, f);
 }
 
@@ -506,9 +514,40 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
         let defined = queries::assumed_divergence_from_scratch(&db, cold, assumptions);
         assert!(*found == defined, "divergence assuming {assumptions:?}");
     }
+    data_flow_is_right((warm_db, warm), (&db, cold));
     on_demand::agree((warm_db, warm), (&db, cold));
     let chains = [(warm_db, warm), (&db, cold)].map(|(db, function)| chains(db, function));
     assert!(chains[0] == chains[1], "reasons through calls are not what they are from scratch");
+}
+
+/// What everything influences is what the definition says of the same function in a new database.
+fn data_flow_is_right(warm: (&Database, FunctionInput), cold: (&Database, FunctionInput)) {
+    let flow = queries::data_flow(warm.0, warm.1).expect("it has a body");
+    let memory = queries::memory_ssa(cold.0, cold.1).as_ref().expect("it has a body");
+    let code = Code {
+        context: cold.1.module(cold.0).context(cold.0),
+        header: cold.1.header(cold.0),
+        flow: cold.1.flow(cold.0),
+        body: cold.1.body(cold.0),
+    };
+    let defined = twin::edges(code, memory);
+    let users = |from| flow.users(from).map(move |(to, edge)| (from, to, edge));
+    let found: Vec<_> = flow.entities().flat_map(users).collect();
+    assert!(found == defined, "data flow of the edited function is not what it is from scratch");
+    // From the first argument and the last instruction.
+    let last = flow.entities().take_while(|entity| matches!(entity, Entity::Value(_))).last();
+    let from: Vec<Entity> = flow.entities().take(1).chain(last).collect();
+    let mut reached: FxHashSet<Entity> = from.iter().copied().collect();
+    let mut work = from.clone();
+    while let Some(entity) = work.pop() {
+        let first = defined.partition_point(|(from, ..)| *from < entity);
+        let users = defined[first..].iter().take_while(|(from, ..)| *from == entity);
+        work.extend(users.map(|(_, to, _)| *to).filter(|to| reached.insert(*to)));
+    }
+    let mut reached: Vec<Entity> = reached.into_iter().collect();
+    reached.sort_unstable();
+    let found: Vec<Entity> = flow.reached(from, Edges::All).iter().collect();
+    assert_eq!(found, reached, "what is reached in the edited function");
 }
 
 /// Why results of calls differ: by function, what each link says. Of the first calls only, since each asks for others.
