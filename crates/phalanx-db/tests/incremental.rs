@@ -321,7 +321,7 @@ fn loads_after(edit: impl Fn(&str) -> String) -> String {
     fixture.db.reload(fixture.module, parsed.module, Some(parsed.source_map));
     fixture.db.take_log();
     ask(&fixture);
-    let ours = ["load", "ldu", "pointer", "parameter", "variables", "written", "promised"];
+    let ours = ["load", "ldu", "pointer", "parameter", "variables", "written", "promise"];
     let ran = fixture.ran();
     let lines = ran.lines().filter(|line| ours.iter().any(|prefix| line.starts_with(prefix)));
     lines.collect::<Vec<_>>().join("\n")
@@ -403,8 +403,8 @@ define ptx_kernel void @f(ptr %out, i32 %n) {
 fn classes_of_loads_follow_what_is_written() {
     // A name.
     expect![[r#"
-        promised_loads(first)
-        promised_loads(second)"#]]
+        promises_of_others(first)
+        promises_of_others(second)"#]]
     .assert_eq(&loads_after(|text| {
         text.replace("%l ", "%k ").replace("%l,", "%k,").replace("%l)", "%k)")
     }));
@@ -414,6 +414,7 @@ fn classes_of_loads_follow_what_is_written() {
         load_classes(first)
         load_classes(second)
         promised_loads(second)
+        promises_of_others(second)
         variables(module)"#]]
     .assert_eq(&loads_after(|text| {
         let marked = "load i32, ptr addrspace(1) %p, !invariant.load !0\n  store";

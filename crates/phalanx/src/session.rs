@@ -456,7 +456,7 @@ impl Session {
     /// Convergent operations of a function, the threads that each communicates among, and the tokens that control them; see
     /// [`phalanx_analysis::convergence`].
     pub fn convergence(&self, function: FunctionId) -> Option<&Convergence> {
-        queries::convergence(&self.db, function.0).as_ref()
+        queries::convergence(&self.db, function.0).as_deref()
     }
 
     /// Along which dimensions of the thread index values, statements, branches and blocks differ within a workgroup: the interface of

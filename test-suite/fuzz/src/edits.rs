@@ -62,8 +62,10 @@ pub struct Tally {
     pub memory: queries::MemoryRepairs,
     /// Answers under assumptions that were repaired, of all large functions.
     pub assumed: u64,
-    /// Classes of loads that were found with what was kept of large functions.
-    pub classes: u64,
+    /// How the control divergence of large functions was found.
+    pub control: queries::ControlRepairs,
+    /// How answers were found that large functions keep.
+    pub answers: queries::KeptAnswers,
 }
 
 impl Tally {
@@ -76,7 +78,8 @@ impl Tally {
         self.aborted += other.aborted;
         self.memory.merge(other.memory);
         self.assumed += other.assumed;
-        self.classes += other.classes;
+        self.control.merge(other.control);
+        self.answers.merge(other.answers);
     }
 }
 
@@ -88,7 +91,10 @@ impl fmt::Display for Tally {
         writeln!(f, "refused                 {:>12}", self.refused)?;
         writeln!(f, "aborted                 {:>12}", self.aborted)?;
         writeln!(f, "repaired, assumed       {:>12}", self.assumed)?;
-        write!(f, "classes that were kept  {:>12}", self.classes)?;
+        write!(f, "repaired, control       {:>12}", self.control.repaired)?;
+        for (name, answers) in self.answers.by_query() {
+            write!(f, "\n{name:<18} kept {:>12}, {} from scratch", answers.kept, answers.made)?;
+        }
         for (name, ways) in [
             ("private_memory", self.memory.private),
             ("memory_ssa", self.memory.hssa),
@@ -184,7 +190,8 @@ pub fn run(rng: &mut dyn RngCore, blocks: usize) -> Tally {
         let (db, input) = (session.database(), function.input());
         tally.memory.merge(queries::memory_repairs(db, input));
         tally.assumed += queries::assumed_repairs(db, input).repaired;
-        tally.classes += queries::kept_answers(db, input).loads.kept;
+        tally.answers.merge(queries::kept_answers(db, input));
+        tally.control.merge(queries::control_repairs(db, input));
     }
     tally
 }
@@ -427,6 +434,7 @@ fn ask(session: &Session, function: FunctionId) {
     queries::divergence(db, f);
     queries::uniformity(db, f);
     queries::control_divergence(db, f);
+    queries::convergence(db, f);
     queries::diagnostics(db, f);
     queries::load_classes(db, f);
     queries::data_flow(db, f);
@@ -506,6 +514,7 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
     same!(space_conflicts mixed_spaces);
     same!(private_memory memory_ssa classic_memory_ssa pointer_flow);
     same!(slow_loads parameter_uses unchanged_arguments written_spaces starts_at_launch);
+    same!(has_barrier callees promised_loads);
     for assumptions in ASSUMPTIONS {
         let loads = |db, function| queries::stable_loads(db, function, assumptions);
         assert!(loads(warm_db, warm) == loads(&db, cold), "stable loads assuming {assumptions:?}");
@@ -513,6 +522,8 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
         // By its definition, whatever makes no difference or is repaired.
         let defined = queries::assumed_divergence_from_scratch(&db, cold, assumptions);
         assert!(*found == defined, "divergence assuming {assumptions:?}");
+        let control = |db, f| queries::assumed_control_divergence(db, f, assumptions);
+        assert!(control(warm_db, warm) == control(&db, cold), "control assuming {assumptions:?}");
     }
     data_flow_is_right((warm_db, warm), (&db, cold));
     on_demand::agree((warm_db, warm), (&db, cold));

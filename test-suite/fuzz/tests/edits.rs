@@ -27,10 +27,14 @@ fn edits_of_functions_that_are_repaired() {
 }
 
 #[test]
-fn facts_about_memory_of_large_functions() {
+fn facts_of_large_functions() {
     let tally = campaign(16, 400);
     let MemoryRepairs { private, hssa, classic, pointers } = tally.memory;
     for ways in [private, hssa, classic, pointers] {
         assert!(ways.kept > 20 && ways.solved > 20, "{tally:?}");
     }
+    for (query, answers) in tally.answers.by_query() {
+        assert!(answers.kept > 20 && answers.made > 20, "{query}: {tally:?}");
+    }
+    assert!(tally.control.repaired > 20 && tally.control.solved > 20, "{tally:?}");
 }

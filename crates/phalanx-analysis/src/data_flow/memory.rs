@@ -77,12 +77,12 @@ struct Collect {
 }
 
 impl Collect {
-    fn to_inst(&mut self, from: Entity, inst: InstId) {
+    fn add_inst(&mut self, from: Entity, inst: InstId) {
         let inst = Target::Inst(inst.into_raw().into_u32());
         self.edges.push((self.layout.number(from), inst, Edge::Content));
     }
 
-    fn to_version(&mut self, from: Entity, to: Entity, edge: Edge) {
+    fn add_version(&mut self, from: Entity, to: Entity, edge: Edge) {
         let to = Target::Version(self.layout.number(to));
         self.edges.push((self.layout.number(from), to, edge));
     }
@@ -92,10 +92,10 @@ impl Collect {
         for touch in private.touches() {
             let Some(before) = slot(private.reaching(touch)) else { continue };
             if is_read(touch) {
-                self.to_inst(before, touch.inst);
+                self.add_inst(before, touch.inst);
             }
             if private.events().event(touch.event).kind == EventKind::MayDef {
-                self.to_version(before, Entity::Slot(touch.event), Edge::OldContent);
+                self.add_version(before, Entity::Slot(touch.event), Edge::OldContent);
             }
         }
     }
@@ -104,16 +104,16 @@ impl Collect {
         for touch in memory.touches() {
             let (made, others) = (Entity::Class(touch.event), Entity::Others(touch.class));
             if let Some(before) = class(touch.before) {
-                self.to_inst(before, touch.inst);
+                self.add_inst(before, touch.inst);
                 if touch.is_chi {
-                    self.to_version(before, made, Edge::OldContent);
+                    self.add_version(before, made, Edge::OldContent);
                 }
             }
             if Classes::SHARED.contains(touch.class) {
                 if touch.is_chi {
-                    self.to_version(made, others, Edge::Content);
+                    self.add_version(made, others, Edge::Content);
                 }
-                self.to_inst(others, touch.inst);
+                self.add_inst(others, touch.inst);
             }
         }
     }
@@ -122,13 +122,13 @@ impl Collect {
         let ssa = memory.private().ssa();
         for (number, phi) in ssa.phis().iter().enumerate() {
             for from in ssa.incoming(phi).iter().filter_map(|(_, version)| slot(*version)) {
-                self.to_version(from, Entity::SlotPhi(number as u32), Edge::Content);
+                self.add_version(from, Entity::SlotPhi(number as u32), Edge::Content);
             }
         }
         let ssa = memory.ssa();
         for (number, phi) in ssa.phis().iter().enumerate() {
             for from in ssa.incoming(phi).iter().filter_map(|(_, version)| class(*version)) {
-                self.to_version(from, Entity::ClassPhi(number as u32), Edge::Content);
+                self.add_version(from, Entity::ClassPhi(number as u32), Edge::Content);
             }
         }
     }
