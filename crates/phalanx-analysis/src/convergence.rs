@@ -22,7 +22,7 @@ pub mod tokens;
 
 use phalanx_graph::{BitSet, Cfg, CycleId, Cycles, DomTree, Node};
 use phalanx_ir::{
-    GlobalName, InstId,
+    GlobalName, InstId, Type,
     attributes::{AttrKind, AttrList},
     constant::ConstKind,
     flow::node_of,
@@ -178,6 +178,14 @@ impl Token {
         }
         found.iter().map(Node::new).collect()
     }
+}
+
+/// Whether a [`Convergence`] may be another after an instruction was inserted, removed, moved or changed that is, or was, like this: a call, or what
+/// makes a token, which it matters where it stands.
+#[must_use]
+pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
+    let data = code.body.inst(inst);
+    data.opcode.is_call() || data.ty == Type::TOKEN
 }
 
 /// The outermost cycle around a block that a token comes from outside of.

@@ -29,23 +29,36 @@
 //!
 //! Control dependence is no data flow: see [`control`](crate::control).
 //!
+//! # How
+//!
+//! No table holds all of that. Who reads a value is in the body's def-use lists, which edits keep in step, and which versions an instruction makes
+//! is in the HSSA form. What is in neither are the edges from versions: [`MemoryFlow`] is the HSSA form turned round, follows from that alone,
+//! and so outlives every edit that leaves the form as it is. [`DataFlow`] looks at these three when it is asked.
+//!
 //! # Complexity
 //!
-//! O(instructions + operands + touches of memory), and so is reaching everything that is influenced.
+//! Users of a value: O(uses). Users of a version: O(instructions that read it); of [`Entity::Others`] O(accesses of that class). Reaching everything that
+//! is influenced: O(instructions + operands + touches of memory) at most. The first question about a body makes its def-use lists, if it has none.
+
+mod memory;
+#[cfg(any(test, feature = "testing"))]
+pub mod twin;
 
 use phalanx_graph::BitSet;
 use phalanx_ir::{InstId, Opcode, constant::ConstKind, inst::InstFlags, inst::Ordering};
+use smallvec::SmallVec;
 
 use crate::{
     affect::Value,
-    lower::{Code, Numbering},
+    lower::{Code, Definition, Numbering},
     memory::{
         MemorySsa,
         hssa::MemoryClass,
-        private::Effect,
         ssa::{EventKind, Version},
     },
 };
+
+pub use self::memory::MemoryFlow;
 
 /// What is influenced or influences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,6 +124,17 @@ struct Layout {
 }
 
 impl Layout {
+    /// With so many values first.
+    fn new(values: usize, memory: &MemorySsa) -> Self {
+        let private = memory.private();
+        let slots = values as u32;
+        let slot_phis = slots + private.events().len() as u32;
+        let classes = slot_phis + private.ssa().phis().len() as u32;
+        let class_phis = classes + memory.event_count() as u32;
+        let others = class_phis + memory.ssa().phis().len() as u32;
+        Layout { slots, slot_phis, classes, class_phis, others }
+    }
+
     fn number(self, entity: Entity) -> u32 {
         match entity {
             Entity::Value(value) => value.raw(),
@@ -143,73 +167,106 @@ impl Layout {
     }
 }
 
-/// Forward data flow of a function. See the [module documentation](self).
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct DataFlow {
+/// Forward data flow of a function, as its parts are. See the [module documentation](self).
+#[derive(Clone, Copy, Debug)]
+pub struct DataFlow<'a> {
+    code: Code<'a>,
+    numbering: Numbering,
+    memory: &'a MemorySsa,
+    flow: &'a MemoryFlow,
     layout: Layout,
-    /// First user by entity, and the end.
-    start: Vec<u32>,
-    users: Vec<(u32, Edge)>,
 }
 
-impl DataFlow {
-    /// That of a function, whose memory is given.
+/// Few entities have more users.
+type Users = SmallVec<[(Entity, Edge); 8]>;
+
+impl<'a> DataFlow<'a> {
+    /// That of a function, whose memory is given, and the same turned round.
     #[must_use]
-    pub fn new(code: Code<'_>, memory: &MemorySsa) -> Self {
-        let numbering = Numbering::new(code.header);
-        let private = memory.private();
-        let values = (code.header.params.len() + code.body.id_count()) as u32;
-        let slot_phis = values + private.events().len() as u32;
-        let classes = slot_phis + private.ssa().phis().len() as u32;
-        let class_phis = classes + memory.event_count() as u32;
-        let others = class_phis + memory.ssa().phis().len() as u32;
-        let layout = Layout { slots: values, slot_phis, classes, class_phis, others };
-        let mut edges = Collect { code, numbering, layout, edges: Vec::new() };
-        for &block in code.flow.order() {
-            for inst in code.body.block_insts(block) {
-                edges.operands(inst);
-                edges.slots(memory, inst);
-                edges.classes(memory, inst);
-            }
-        }
-        edges.phis(memory);
-        edges.finish()
+    pub fn new(code: Code<'a>, memory: &'a MemorySsa, flow: &'a MemoryFlow) -> Self {
+        let values = code.header.params.len() + code.body.id_count();
+        let layout = Layout::new(values, memory);
+        Self { code, numbering: Numbering::new(code.header), memory, flow, layout }
+    }
+
+    /// Everything that there is, in order: whatever it influences.
+    pub fn entities(self) -> impl Iterator<Item = Entity> {
+        (0..self.layout.len() as u32).map(move |number| self.layout.entity(number))
     }
 
     /// What an entity directly influences, and how; in order.
-    pub fn users(&self, entity: Entity) -> impl Iterator<Item = (Entity, Edge)> + '_ {
-        let number = self.layout.number(entity) as usize;
-        let range = self.start[number] as usize..self.start[number + 1] as usize;
-        self.users[range].iter().map(|&(to, edge)| (self.layout.entity(to), edge))
+    pub fn users(self, entity: Entity) -> impl Iterator<Item = (Entity, Edge)> {
+        let mut users = Users::new();
+        self.each_user(entity, |to, edge| users.push((to, edge)));
+        users.sort_unstable();
+        users.dedup();
+        users.into_iter()
     }
 
-    /// How many edges there are.
+    /// How many edges there are. O(function).
     #[must_use]
-    pub fn edge_count(&self) -> usize {
-        self.users.len()
+    pub fn edge_count(self) -> usize {
+        self.entities().map(|entity| self.users(entity).count()).sum()
     }
 
     /// All that some entities influence over any number of edges, themselves included.
     #[must_use]
-    pub fn reached(&self, from: impl IntoIterator<Item = Entity>, edges: Edges) -> Reached {
-        let mut members = BitSet::new(self.layout.len());
-        let mut work: Vec<u32> = Vec::new();
-        for entity in from {
-            let number = self.layout.number(entity);
-            if members.insert(number as usize) {
-                work.push(number);
-            }
-        }
-        while let Some(number) = work.pop() {
-            let number = number as usize;
-            let users = &self.users[self.start[number] as usize..self.start[number + 1] as usize];
-            for &(to, edge) in users {
-                if edges.contains(edge) && members.insert(to as usize) {
+    pub fn reached(self, from: impl IntoIterator<Item = Entity>, edges: Edges) -> Reached {
+        let mut reached = Reached { layout: self.layout, members: BitSet::new(self.layout.len()) };
+        let mut work: Vec<Entity> = Vec::new();
+        work.extend(from.into_iter().filter(|&entity| reached.insert(entity)));
+        while let Some(entity) = work.pop() {
+            self.each_user(entity, |to, edge| {
+                if edges.contains(edge) && reached.insert(to) {
                     work.push(to);
                 }
+            });
+        }
+        reached
+    }
+
+    /// Users in any order, and some of them more than once.
+    fn each_user(self, entity: Entity, mut call: impl FnMut(Entity, Edge)) {
+        let Entity::Value(value) = entity else {
+            for (to, edge) in self.flow.users(entity, self.numbering) {
+                if self.has_edge(entity, to) {
+                    call(to, edge);
+                }
+            }
+            return;
+        };
+        let (value, inst) = match self.numbering.definition(value) {
+            Definition::Argument(position) => (phalanx_ir::Value::arg(position), None),
+            Definition::Inst(inst) => (inst.into(), Some(inst)),
+        };
+        for read in self.code.body.uses_of(value) {
+            let to = Entity::Value(self.numbering.inst(read.user));
+            call(to, edge(self.code, read.user, read.index as usize));
+        }
+        let Some(inst) = inst else { return };
+        let private = self.memory.private();
+        for touch in private.of(inst) {
+            if private.events().event(touch.event).kind != EventKind::Use {
+                call(Entity::Slot(touch.event), Edge::Content);
             }
         }
-        Reached { layout: self.layout, members }
+        for touch in self.memory.of(inst).iter().filter(|touch| touch.is_chi) {
+            call(Entity::Class(touch.event), Edge::Content);
+        }
+    }
+
+    /// Whether what a class holds, or others wrote to it, gets to an instruction that touches it. That hangs on flags of the instruction, so the
+    /// table has all of them.
+    fn has_edge(self, from: Entity, to: Entity) -> bool {
+        let Entity::Value(value) = to else { return true };
+        let Definition::Inst(inst) = self.numbering.definition(value) else { return true };
+        match from {
+            Entity::Class(_) | Entity::ClassPhi(_) => {
+                self.code.body.inst(inst).opcode != Opcode::Store
+            }
+            Entity::Others(_) => sees_others(self.code, inst),
+            _ => true,
+        }
     }
 }
 
@@ -221,6 +278,10 @@ pub struct Reached {
 }
 
 impl Reached {
+    fn insert(&mut self, entity: Entity) -> bool {
+        self.members.insert(self.layout.number(entity) as usize)
+    }
+
     /// Whether an entity is among them.
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
@@ -233,164 +294,33 @@ impl Reached {
     }
 }
 
-/// Edges as they are found.
-struct Collect<'a> {
-    code: Code<'a>,
-    numbering: Numbering,
-    layout: Layout,
-    edges: Vec<(u32, u32, Edge)>,
+/// What an operand is for.
+fn edge(code: Code<'_>, inst: InstId, position: usize) -> Edge {
+    match (code.body.inst(inst).opcode, position) {
+        (Opcode::GetElementPtr, 0) => Edge::Base,
+        (Opcode::GetElementPtr, _) => Edge::Index,
+        (Opcode::Load | Opcode::AtomicRmw | Opcode::CmpXchg, 0) | (Opcode::Store, 1) => {
+            Edge::Address
+        }
+        (Opcode::Store, _) | (Opcode::AtomicRmw | Opcode::CmpXchg, _) => Edge::Content,
+        (opcode, _) if opcode.is_call() => match (block_operation(code, inst), position) {
+            (Some(_), 0) | (Some(BlockOperation::Copy), 1) => Edge::Address,
+            (Some(BlockOperation::Fill), 1) => Edge::Content,
+            (Some(_), 2) => Edge::Size,
+            _ => Edge::Operand,
+        },
+        _ => Edge::Operand,
+    }
 }
 
-impl Collect<'_> {
-    fn add(&mut self, from: Entity, to: Entity, edge: Edge) {
-        self.edges.push((self.layout.number(from), self.layout.number(to), edge));
-    }
-
-    fn inst(&self, inst: InstId) -> Entity {
-        Entity::Value(self.numbering.inst(inst))
-    }
-
-    fn operands(&mut self, inst: InstId) {
-        let body = self.code.body;
-        let to = self.inst(inst);
-        let operands: &[phalanx_ir::Value] = match body.inst(inst).opcode {
-            Opcode::Phi => body.phi_values(inst),
-            _ => body.operands(inst),
-        };
-        for (position, &operand) in operands.iter().enumerate() {
-            if let Some(from) = self.numbering.operand(operand) {
-                self.add(Entity::Value(from), to, self.edge(inst, position));
-            }
+/// Whether what others wrote can become visible at an instruction that touches their memory.
+fn sees_others(code: Code<'_>, inst: InstId) -> bool {
+    let data = code.body.inst(inst);
+    match data.opcode {
+        Opcode::Load | Opcode::Store => {
+            data.flags.contains(InstFlags::VOLATILE) || data.mem().ordering() != Ordering::NotAtomic
         }
-    }
-
-    /// What an operand is for.
-    fn edge(&self, inst: InstId, position: usize) -> Edge {
-        let body = self.code.body;
-        match (body.inst(inst).opcode, position) {
-            (Opcode::GetElementPtr, 0) => Edge::Base,
-            (Opcode::GetElementPtr, _) => Edge::Index,
-            (Opcode::Load | Opcode::AtomicRmw | Opcode::CmpXchg, 0) | (Opcode::Store, 1) => {
-                Edge::Address
-            }
-            (Opcode::Store, _) | (Opcode::AtomicRmw | Opcode::CmpXchg, _) => Edge::Content,
-            (opcode, _) if opcode.is_call() => match (self.block_operation(inst), position) {
-                (Some(_), 0) | (Some(BlockOperation::Copy), 1) => Edge::Address,
-                (Some(BlockOperation::Fill), 1) => Edge::Content,
-                (Some(_), 2) => Edge::Size,
-                _ => Edge::Operand,
-            },
-            _ => Edge::Operand,
-        }
-    }
-
-    fn block_operation(&self, call: InstId) -> Option<BlockOperation> {
-        let callee = self.code.body.const_callee(call)?;
-        let ConstKind::Global(name) = self.code.context.const_data(callee).kind else {
-            return None;
-        };
-        let name = self.code.context.bytes(name.symbol()?);
-        if name.starts_with(b"llvm.memcpy.") || name.starts_with(b"llvm.memmove.") {
-            return Some(BlockOperation::Copy);
-        }
-        name.starts_with(b"llvm.memset.").then_some(BlockOperation::Fill)
-    }
-
-    fn slots(&mut self, memory: &MemorySsa, inst: InstId) {
-        let private = memory.private();
-        let at = self.inst(inst);
-        for touch in private.of(inst) {
-            let before = slot(private.reaching(touch));
-            let kind = private.events().event(touch.event).kind;
-            let made = Entity::Slot(touch.event);
-            // What only writes takes nothing from what was there.
-            let is_read = !matches!(
-                touch.effect,
-                Effect::Store | Effect::Fill | Effect::CopyTo | Effect::Clobber
-            );
-            if let Some(before) = before {
-                if is_read {
-                    self.add(before, at, Edge::Content);
-                }
-                if kind == EventKind::MayDef {
-                    self.add(before, made, Edge::OldContent);
-                }
-            }
-            if kind != EventKind::Use {
-                self.add(at, made, Edge::Content);
-            }
-        }
-    }
-
-    fn classes(&mut self, memory: &MemorySsa, inst: InstId) {
-        let at = self.inst(inst);
-        let sees_others = self.sees_others(inst);
-        let is_store = self.code.body.inst(inst).opcode == Opcode::Store;
-        for touch in memory.of(inst) {
-            let before = class(touch.before);
-            let is_shared = crate::memory::hssa::Classes::SHARED.contains(touch.class);
-            if let Some(before) = before {
-                if !is_store {
-                    self.add(before, at, Edge::Content);
-                }
-                if touch.is_chi {
-                    self.add(before, Entity::Class(touch.event), Edge::OldContent);
-                }
-            }
-            if touch.is_chi {
-                self.add(at, Entity::Class(touch.event), Edge::Content);
-                if is_shared {
-                    let others = Entity::Others(touch.class);
-                    self.add(Entity::Class(touch.event), others, Edge::Content);
-                }
-            }
-            if is_shared && sees_others {
-                self.add(Entity::Others(touch.class), at, Edge::Content);
-            }
-        }
-    }
-
-    /// Whether what others wrote can become visible here.
-    fn sees_others(&self, inst: InstId) -> bool {
-        let data = self.code.body.inst(inst);
-        match data.opcode {
-            Opcode::Load | Opcode::Store => {
-                data.flags.contains(InstFlags::VOLATILE)
-                    || data.mem().ordering() != Ordering::NotAtomic
-            }
-            _ => true,
-        }
-    }
-
-    fn phis(&mut self, memory: &MemorySsa) {
-        for (number, phi) in memory.private().ssa().phis().iter().enumerate() {
-            for &(_, version) in memory.private().ssa().incoming(phi) {
-                if let Some(from) = slot(version) {
-                    self.add(from, Entity::SlotPhi(number as u32), Edge::Content);
-                }
-            }
-        }
-        for (number, phi) in memory.ssa().phis().iter().enumerate() {
-            for &(_, version) in memory.ssa().incoming(phi) {
-                if let Some(from) = class(version) {
-                    self.add(from, Entity::ClassPhi(number as u32), Edge::Content);
-                }
-            }
-        }
-    }
-
-    fn finish(mut self) -> DataFlow {
-        self.edges.sort_unstable();
-        self.edges.dedup();
-        let mut start = vec![0u32; self.layout.len() + 1];
-        for (from, ..) in &self.edges {
-            start[*from as usize + 1] += 1;
-        }
-        for i in 1..start.len() {
-            start[i] += start[i - 1];
-        }
-        let users = self.edges.into_iter().map(|(_, to, edge)| (to, edge)).collect();
-        DataFlow { layout: self.layout, start, users }
+        _ => true,
     }
 }
 
@@ -399,6 +329,18 @@ impl Collect<'_> {
 enum BlockOperation {
     Copy,
     Fill,
+}
+
+fn block_operation(code: Code<'_>, call: InstId) -> Option<BlockOperation> {
+    let callee = code.body.const_callee(call)?;
+    let ConstKind::Global(name) = code.context.const_data(callee).kind else {
+        return None;
+    };
+    let name = code.context.bytes(name.symbol()?);
+    if name.starts_with(b"llvm.memcpy.") || name.starts_with(b"llvm.memmove.") {
+        return Some(BlockOperation::Copy);
+    }
+    name.starts_with(b"llvm.memset.").then_some(BlockOperation::Fill)
 }
 
 fn slot(version: Version) -> Option<Entity> {

@@ -321,7 +321,7 @@ fn loads_after(edit: impl Fn(&str) -> String) -> String {
     fixture.db.reload(fixture.module, parsed.module, Some(parsed.source_map));
     fixture.db.take_log();
     ask(&fixture);
-    let ours = ["load", "ldu", "pointer", "parameter", "variables", "written", "promised"];
+    let ours = ["load", "ldu", "pointer", "parameter", "variables", "written", "promise"];
     let ran = fixture.ran();
     let lines = ran.lines().filter(|line| ours.iter().any(|prefix| line.starts_with(prefix)));
     lines.collect::<Vec<_>>().join("\n")
@@ -363,14 +363,13 @@ define ptx_kernel void @f(ptr %out, i32 %n) {
         fixture.db.reload(fixture.module, parsed.module, Some(parsed.source_map));
         fixture.db.take_log();
         ask(&fixture);
-        let ours = ["private_memory", "memory_", "written_spaces", "data_flow", "load_classes"];
+        let ours = ["private_memory", "memory_", "written_spaces", "load_classes"];
         let ran = fixture.ran();
         let lines = ran.lines().filter(|line| ours.iter().any(|one| line.starts_with(one)));
         lines.collect::<Vec<_>>().join("\n")
     };
     // Another variable of the same memory.
     expect![[r#"
-        data_flow(put)
         load_classes(put)
         memory_kinds(put)
         memory_ssa(put)
@@ -379,10 +378,10 @@ define ptx_kernel void @f(ptr %out, i32 %n) {
     .assert_eq(&after("(3) @lds\n", "(3) @tmp\n"));
     // The callee writes other memory.
     expect![[r#"
-        data_flow(f)
-        data_flow(put)
         load_classes(f)
         load_classes(put)
+        memory_flow(f)
+        memory_flow(put)
         memory_kinds(put)
         memory_ssa(f)
         memory_ssa(put)
@@ -391,9 +390,9 @@ define ptx_kernel void @f(ptr %out, i32 %n) {
     .assert_eq(&after("(3) @lds\n", "(1) @dev\n"));
     // The generic pointer leads elsewhere.
     expect![[r#"
-        data_flow(f)
         load_classes(f)
         load_classes(put)
+        memory_flow(f)
         memory_kinds(f)
         memory_ssa(f)
         private_memory(f)"#]]
@@ -404,8 +403,8 @@ define ptx_kernel void @f(ptr %out, i32 %n) {
 fn classes_of_loads_follow_what_is_written() {
     // A name.
     expect![[r#"
-        promised_loads(first)
-        promised_loads(second)"#]]
+        promises_of_others(first)
+        promises_of_others(second)"#]]
     .assert_eq(&loads_after(|text| {
         text.replace("%l ", "%k ").replace("%l,", "%k,").replace("%l)", "%k)")
     }));
@@ -415,6 +414,7 @@ fn classes_of_loads_follow_what_is_written() {
         load_classes(first)
         load_classes(second)
         promised_loads(second)
+        promises_of_others(second)
         variables(module)"#]]
     .assert_eq(&loads_after(|text| {
         let marked = "load i32, ptr addrspace(1) %p, !invariant.load !0\n  store";

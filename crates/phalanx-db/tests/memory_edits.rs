@@ -4,9 +4,12 @@ mod support;
 
 use std::sync::Arc;
 
+use phalanx_analysis::{data_flow::twin, lower::Code};
 use phalanx_db::{Did, queries};
 use phalanx_ir::{
-    BuildError, InstBuilder, InstId, Type, Value, inst::IntPredicate, metadata::MetadataId,
+    BuildError, InstBuilder, InstId, Type, Value,
+    inst::{InstFlags, IntPredicate},
+    metadata::MetadataId,
 };
 use phalanx_target::LaunchStatement;
 use phalanx_testing::files::check_table;
@@ -107,7 +110,7 @@ impl Fixture {
     fn ask(&self) {
         let (db, f) = (&self.db, self.function("kernel"));
         queries::private_memory(db, f);
-        queries::memory_ssa(db, f);
+        queries::data_flow(db, f);
         queries::classic_memory_ssa(db, f);
         queries::pointer_flow(db, f);
         queries::parameter_uses(db, f);
@@ -132,7 +135,7 @@ impl Fixture {
             way(before.classic, now.classic),
             way(before.pointers, now.pointers),
         ];
-        let behind = ["parameter_uses", "variables_written"];
+        let behind = ["memory_flow", "parameter_uses", "variables_written"];
         let about = |query: &str| behind.contains(&query) || query.ends_with("_version");
         let log = self.db.take_log().into_iter();
         let kernel = self.function("kernel").id();
@@ -158,6 +161,17 @@ impl Fixture {
                 )*};
             }
             same!(private_memory memory_ssa classic_memory_ssa pointer_flow memory_kinds);
+            let flow = queries::data_flow(&self.db, warm.input).expect("it has a body");
+            let users = |from| flow.users(from).map(move |(to, edge)| (from, to, edge));
+            let memory = queries::memory_ssa(&db, cold.input).as_ref().expect("it has a body");
+            let code = Code {
+                context: &self.context,
+                header: cold.input.header(&db),
+                flow: cold.input.flow(&db),
+                body: cold.input.body(&db),
+            };
+            let defined = twin::edges(code, memory);
+            assert!(flow.entities().flat_map(users).eq(defined), "{what}: data flow");
         }
     }
 }
@@ -202,6 +216,14 @@ const EDITS: &[(&str, Edit)] = &[
     ("a load more", |f| {
         let (m, b) = (f.named("m"), f.named("b"));
         f.edit(|edit| edit.before(m).load(Type::I32, b));
+    }),
+    ("a store becomes volatile", |f| {
+        let store = f.behind("m");
+        f.edit(|edit| edit.set_flags(store, InstFlags::VOLATILE));
+    }),
+    ("a load becomes volatile", |f| {
+        let l = f.named("l");
+        f.edit(|edit| edit.set_flags(l, InstFlags::VOLATILE));
     }),
     ("a load less", |f| {
         let l = f.named("l");

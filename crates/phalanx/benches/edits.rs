@@ -11,7 +11,8 @@
 //! | assumed | the same, in a kernel with loads and barriers | `assumed_divergence` of race-free programs with barriers |
 //! | classes | the same | `load_classes` |
 //! | kinds | one pointer is made from another one, in a function full of pointers | `memory_kinds` |
-//! | kept | one operand of an integer reads another value, in a function full of pointers | the facts about memory, each by itself |
+//! | kept | one operand of an integer reads another value, in a function full of pointers | the facts about memory, each by itself; users of a value in `data_flow` |
+//! | | as of *operand*, where a branch comes to depend on something else | `control_divergence` |
 //! | access | as `assumed` | `memory_accesses` |
 //! | split | one block is split | all flow facts and `divergence` |
 //! | module | one operand in one of 10,000 functions | divergent branches of the module |
@@ -22,7 +23,7 @@
 //! *times*: how many times the median is in the time from scratch; of a split, the share of it. *opt-22*: how many times it is in what LLVM's
 //! analyses take by LLVM's own timers, where it is installed: uniformity with cycles and dominators kept, or all four.
 //!
-//! Of *assumed*, *classes* and *access* the question alone is timed: what it is found from was asked before, from scratch too where it is not repaired.
+//! Of *assumed*, *classes*, *access* and control divergence the question alone is timed: what it is found from was asked before, from scratch too where it is not repaired.
 //!
 //! Arguments are names of tables; `--quick` leaves out the largest sizes.
 #![allow(
@@ -39,9 +40,10 @@ use std::{
 use phalanx::{
     FunctionId, Session,
     analysis::{
+        data_flow::Entity,
         divergence::{Flow, Rules, solve},
         launch::launch_facts,
-        lower::{self, Code, Surroundings},
+        lower::{self, Code, Numbering, Surroundings},
         memory::{PrivateMemory, TypeLayout},
         stable::Assumptions,
         summary::NoCallFacts,
@@ -417,14 +419,23 @@ fn pointer_flow(db: &Database, input: FunctionInput) {
     black_box(queries::pointer_flow(db, input));
 }
 
+/// What the last instruction influences: the users of one value, and the HSSA form turned round.
+fn data_flow(db: &Database, input: FunctionInput) {
+    let flow = queries::data_flow(db, input).expect("it has a body");
+    let last =
+        Numbering::new(input.header(db)).inst(input.body(db).all_ids().last().expect("it returns"));
+    black_box(flow.users(Entity::Value(last)).count());
+}
+
 type Pick = fn(queries::MemoryRepairs) -> queries::Ways;
 
-/// Facts about memory, and how they were found.
-const OF_MEMORY: [(&str, Ask, Pick); 4] = [
+/// Facts about memory, and how they, or what they follow from, were found.
+const OF_MEMORY: [(&str, Ask, Pick); 5] = [
     ("private", private_memory, |ways| ways.private),
     ("hssa", memory_ssa, |ways| ways.hssa),
     ("classic", classic_memory_ssa, |ways| ways.classic),
     ("pointers", pointer_flow, |ways| ways.pointers),
+    ("flow", data_flow, |ways| ways.hssa),
 ];
 
 /// Pointers, and a few sums between them.
@@ -506,6 +517,51 @@ fn access(size: usize) {
         us(scratch) / median,
         "-",
         ways.kept + ways.repaired,
+        ways.solved,
+    );
+}
+
+fn control_divergence(db: &Database, input: FunctionInput) {
+    black_box(queries::control_divergence(db, input));
+}
+
+/// Edits after which some branch depends on something else; the question alone is timed.
+fn control(size: usize) {
+    let (mut session, function) = giant(size);
+    let scratch = scratch(&session, function, control_divergence, &[flow_facts, divergence]);
+    let places = places(&session, function, is_sum);
+    let mut rng = SmallRng::seed_from_u64(1);
+    let mut times = Vec::new();
+    control_divergence(session.database(), function.input());
+    for _ in 0..6000 {
+        let place = &places[rng.random_range(0..places.len())];
+        let other = place.others[rng.random_range(0..place.others.len())];
+        let done: Result<(), BuildError> = session.edit(function, |edit| {
+            edit.verifying(false).set_operand(place.inst, place.index, other)
+        });
+        done.expect("the value is there");
+        let (db, input) = (session.database(), function.input());
+        divergence(db, input);
+        let before = queries::control_repairs(db, input);
+        let start = Instant::now();
+        control_divergence(db, input);
+        let time = start.elapsed();
+        if queries::control_repairs(db, input) != before {
+            times.push(time);
+        }
+    }
+    // The first one counts the paths.
+    let times = times.get_mut(1..).filter(|times| !times.is_empty());
+    let [median, p90, p99] = percentiles(times.expect("some branches differ"));
+    let ways = queries::control_repairs(session.database(), function.input());
+    println!(
+        "control {:>10} {:>12.0} {:>8} {median:>8.2} {p90:>8.2} {p99:>8.1} {:>10.0} {:>8} {:>9} {:>9}",
+        session.code(function).body.id_count(),
+        us(scratch),
+        "",
+        us(scratch) / median,
+        "-",
+        ways.repaired,
         ways.solved,
     );
 }
@@ -787,6 +843,7 @@ fn main() {
         for of in OF_MEMORY {
             sizes.iter().for_each(|&size| kept(size, of));
         }
+        sizes.iter().for_each(|&size| control(size));
     }
     if is_wanted("access") {
         sizes.iter().for_each(|&size| access(size));

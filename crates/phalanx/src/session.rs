@@ -384,8 +384,8 @@ impl Session {
     }
 
     /// What anything directly influences, memory included: Kong's affect map in full.
-    pub fn data_flow(&self, function: FunctionId) -> Option<&DataFlow> {
-        queries::data_flow(&self.db, function.0).as_ref()
+    pub fn data_flow(&self, function: FunctionId) -> Option<DataFlow<'_>> {
+        queries::data_flow(&self.db, function.0)
     }
 
     /// What diverges, by everything we know.
@@ -456,7 +456,7 @@ impl Session {
     /// Convergent operations of a function, the threads that each communicates among, and the tokens that control them; see
     /// [`phalanx_analysis::convergence`].
     pub fn convergence(&self, function: FunctionId) -> Option<&Convergence> {
-        queries::convergence(&self.db, function.0).as_ref()
+        queries::convergence(&self.db, function.0).as_deref()
     }
 
     /// Along which dimensions of the thread index values, statements, branches and blocks differ within a workgroup: the interface of

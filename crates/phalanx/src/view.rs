@@ -80,13 +80,13 @@ impl<'s> DivergenceView<'s> {
         self.branch_mask(block).intersects(self.varying(scope))
     }
 
-    /// Mask of whether a block is executed: of the branches that it is control dependent on, directly or not. Near-linear in
-    /// the blocks the first time after branches have changed.
+    /// Mask of whether a block is executed: of the branches that it is control dependent on, directly or not. The
+    /// first time after branches have changed it is found again what those control; at most near-linear in the blocks.
     pub fn control_mask(&self, block: BlockId) -> SourceSet {
         let control = match self.assumed {
-            None => queries::control_divergence(self.db, self.function).as_deref(),
+            None => queries::control_divergence(self.db, self.function).as_ref(),
             Some(assumptions) => {
-                queries::assumed_control_divergence(self.db, self.function, assumptions).as_deref()
+                queries::assumed_control_divergence(self.db, self.function, assumptions).as_ref()
             }
         };
         control.map_or(SourceSet::EMPTY, |control| control[flow::node_of(block).index()])

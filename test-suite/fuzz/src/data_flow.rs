@@ -12,7 +12,7 @@ use phalanx::ir::{BlockId, InstId};
 use phalanx::{FunctionId, Session};
 use phalanx_analysis::{
     Value,
-    data_flow::{DataFlow, Edges, Entity},
+    data_flow::{DataFlow, Edges, Entity, Reached},
     lower::Numbering,
 };
 use phalanx_simt::{
@@ -80,19 +80,26 @@ impl Observer for Seen {
 pub fn check_random(seed: u64, pairs: u32, edges: Edges) -> Tally {
     let (program, kind) = random_program(seed);
     let text = runnable_alone(&program, kind, seed);
-    let flow = |session: &Session, of: FunctionId| session.data_flow(of).cloned();
+    let reached = |session: &Session, of: FunctionId, argument| {
+        Some(reached_from(session.data_flow(of)?, argument, edges))
+    };
     let launch = |rng: &mut SmallRng, memory: &mut Memory| oracle::launch(rng, memory, 8_000);
-    check(&text, (seed, pairs), (&flow, edges), &launch).unwrap_or_default()
+    check(&text, (seed, pairs), &reached, &launch).unwrap_or_default()
 }
 
-type FlowOf<'a> = &'a dyn Fn(&Session, FunctionId) -> Option<DataFlow>;
+/// What the argument at a position influences.
+type ReachedOf<'a> = &'a dyn Fn(&Session, FunctionId, usize) -> Option<Reached>;
 type LaunchOf<'a> = &'a dyn Fn(&mut SmallRng, &mut Memory) -> Option<Launch>;
+
+fn reached_from(flow: DataFlow<'_>, argument: usize, edges: Edges) -> Reached {
+    flow.reached([Entity::Value(Value::new(argument))], edges)
+}
 
 /// Holds the data flow of `@f` against pairs of launches in which its second or third argument differs.
 fn check(
     text: &str,
     (seed, pairs): (u64, u32),
-    (flow_of, edges): (FlowOf<'_>, Edges),
+    reached_of: ReachedOf<'_>,
     launch_of: LaunchOf<'_>,
 ) -> Option<Tally> {
     let mut session = Session::new();
@@ -104,12 +111,11 @@ fn check(
     copy.functions = functions.map(|entry| crate::edits::copy_of(entry.input.view(db))).collect();
     let program = Program::new(&copy, session.target(module)).ok()?;
     let number = program.function("f")?;
-    let flow = flow_of(&session, function)?;
     let numbering = Numbering::new(input.header(db));
     let rng = &mut SmallRng::seed_from_u64(seed);
     let mut tally = Tally::default();
     for argument in [1, 2] {
-        let reached = flow.reached([Entity::Value(Value::new(argument))], edges);
+        let reached = reached_of(&session, function, argument)?;
         let (mut executed, mut changed) = (FxHashSet::default(), FxHashSet::default());
         for _ in 0..pairs {
             let contents: u64 = rng.random();

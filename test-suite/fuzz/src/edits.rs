@@ -11,7 +11,13 @@ use std::fmt;
 
 use phalanx::{
     FunctionId, ModuleId, Session,
-    analysis::{explain::Link, stable::Assumptions, variance::BarrierModel},
+    analysis::{
+        data_flow::{Edges, Entity},
+        explain::Link,
+        lower::Code,
+        stable::Assumptions,
+        variance::BarrierModel,
+    },
     db::{Database, FunctionInput, TargetOverrides, queries},
     ir::{
         BlockId, Body, BuildError, Flow, Function, GlobalName, InstBuilder, InstId, Module, Opcode,
@@ -22,9 +28,11 @@ use phalanx::{
     },
     target::SourceSet,
 };
+use phalanx_analysis::data_flow::twin;
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_testing::generate::{Options, program_from};
 use rand::{Rng, RngCore, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
+use rustc_hash::FxHashSet;
 
 use crate::{
     Entropy, on_demand,
@@ -56,12 +64,12 @@ pub struct Tally {
     pub accesses: queries::AccessRepairs,
     /// Answers under assumptions that were repaired, of all large functions.
     pub assumed: u64,
-    /// Classes of loads that were found with what was kept of large functions.
-    pub classes: u64,
     /// How results in summaries of large functions were found.
     pub summaries: queries::Repairs,
-    /// Effects in summaries, and that nothing is known of what is done through pointers: how often they were kept.
-    pub parts_of_summaries: [u64; 2],
+    /// How the control divergence of large functions was found.
+    pub control: queries::ControlRepairs,
+    /// How answers were found that large functions keep.
+    pub answers: queries::KeptAnswers,
 }
 
 impl Tally {
@@ -75,10 +83,9 @@ impl Tally {
         self.memory.merge(other.memory);
         self.accesses.merge(other.accesses);
         self.assumed += other.assumed;
-        self.classes += other.classes;
         self.summaries.merge(other.summaries);
-        let parts = other.parts_of_summaries;
-        (0..2).for_each(|part| self.parts_of_summaries[part] += parts[part]);
+        self.control.merge(other.control);
+        self.answers.merge(other.answers);
     }
 }
 
@@ -90,16 +97,18 @@ impl fmt::Display for Tally {
         writeln!(f, "refused                 {:>12}", self.refused)?;
         writeln!(f, "aborted                 {:>12}", self.aborted)?;
         writeln!(f, "repaired, assumed       {:>12}", self.assumed)?;
-        let (found, [effects, through]) = (self.summaries, self.parts_of_summaries);
+        let found = self.summaries;
         let anew = found.solved + found.kept + found.rebuilt;
         writeln!(f, "summaries repaired      {:>12}, {anew} anew", found.repaired)?;
-        writeln!(f, "parts of them kept      {:>12}", effects + through)?;
         let queries::AccessRepairs { kept, repaired, solved } = self.accesses;
         writeln!(
             f,
             "accesses kept           {kept:>12}, {repaired} repaired, {solved} from scratch"
         )?;
-        write!(f, "classes that were kept  {:>12}", self.classes)?;
+        write!(f, "repaired, control       {:>12}", self.control.repaired)?;
+        for (name, answers) in self.answers.by_query() {
+            write!(f, "\n{name:<18} kept {:>12}, {} from scratch", answers.kept, answers.made)?;
+        }
         for (name, ways) in [
             ("private_memory", self.memory.private),
             ("memory_ssa", self.memory.hssa),
@@ -209,11 +218,9 @@ fn run_on(rng: &mut dyn RngCore, text: &str, (share, names): (f64, &[&str])) -> 
         tally.memory.merge(queries::memory_repairs(db, input));
         tally.accesses.merge(queries::access_repairs(db, input));
         tally.assumed += queries::assumed_repairs(db, input).repaired;
-        let kept = queries::kept_answers(db, input);
-        tally.classes += kept.loads.kept;
         tally.summaries.merge(queries::summary_repairs(db, input));
-        tally.parts_of_summaries[0] += kept.effects.kept;
-        tally.parts_of_summaries[1] += kept.through.kept;
+        tally.answers.merge(queries::kept_answers(db, input));
+        tally.control.merge(queries::control_repairs(db, input));
     }
     tally
 }
@@ -456,9 +463,10 @@ fn ask(session: &Session, function: FunctionId) {
     queries::divergence(db, f);
     queries::uniformity(db, f);
     queries::control_divergence(db, f);
+    queries::convergence(db, f);
     queries::diagnostics(db, f);
     queries::load_classes(db, f);
-    queries::memory_ssa(db, f);
+    queries::data_flow(db, f);
     queries::classic_memory_ssa(db, f);
     queries::memory_accesses(db, f);
 }
@@ -536,6 +544,7 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
     same!(space_conflicts mixed_spaces);
     same!(private_memory memory_ssa classic_memory_ssa pointer_flow);
     same!(slow_loads parameter_uses unchanged_arguments written_spaces starts_at_launch);
+    same!(has_barrier callees promised_loads);
     for assumptions in ASSUMPTIONS {
         let loads = |db, function| queries::stable_loads(db, function, assumptions);
         assert!(loads(warm_db, warm) == loads(&db, cold), "stable loads assuming {assumptions:?}");
@@ -543,10 +552,43 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
         // By its definition, whatever makes no difference or is repaired.
         let defined = queries::assumed_divergence_from_scratch(&db, cold, assumptions);
         assert!(*found == defined, "divergence assuming {assumptions:?}");
+        let control = |db, f| queries::assumed_control_divergence(db, f, assumptions);
+        assert!(control(warm_db, warm) == control(&db, cold), "control assuming {assumptions:?}");
     }
+    data_flow_is_right((warm_db, warm), (&db, cold));
     on_demand::agree((warm_db, warm), (&db, cold));
     let chains = [(warm_db, warm), (&db, cold)].map(|(db, function)| chains(db, function));
     assert!(chains[0] == chains[1], "reasons through calls are not what they are from scratch");
+}
+
+/// What everything influences is what the definition says of the same function in a new database.
+fn data_flow_is_right(warm: (&Database, FunctionInput), cold: (&Database, FunctionInput)) {
+    let flow = queries::data_flow(warm.0, warm.1).expect("it has a body");
+    let memory = queries::memory_ssa(cold.0, cold.1).as_ref().expect("it has a body");
+    let code = Code {
+        context: cold.1.module(cold.0).context(cold.0),
+        header: cold.1.header(cold.0),
+        flow: cold.1.flow(cold.0),
+        body: cold.1.body(cold.0),
+    };
+    let defined = twin::edges(code, memory);
+    let users = |from| flow.users(from).map(move |(to, edge)| (from, to, edge));
+    let found: Vec<_> = flow.entities().flat_map(users).collect();
+    assert!(found == defined, "data flow of the edited function is not what it is from scratch");
+    // From the first argument and the last instruction.
+    let last = flow.entities().take_while(|entity| matches!(entity, Entity::Value(_))).last();
+    let from: Vec<Entity> = flow.entities().take(1).chain(last).collect();
+    let mut reached: FxHashSet<Entity> = from.iter().copied().collect();
+    let mut work = from.clone();
+    while let Some(entity) = work.pop() {
+        let first = defined.partition_point(|(from, ..)| *from < entity);
+        let users = defined[first..].iter().take_while(|(from, ..)| *from == entity);
+        work.extend(users.map(|(_, to, _)| *to).filter(|to| reached.insert(*to)));
+    }
+    let mut reached: Vec<Entity> = reached.into_iter().collect();
+    reached.sort_unstable();
+    let found: Vec<Entity> = flow.reached(from, Edges::All).iter().collect();
+    assert_eq!(found, reached, "what is reached in the edited function");
 }
 
 /// Why results of calls differ: by function, what each link says. Of the first calls only, since each asks for others.

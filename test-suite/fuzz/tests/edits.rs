@@ -27,13 +27,17 @@ fn edits_of_functions_that_are_repaired() {
 }
 
 #[test]
-fn facts_about_memory_of_large_functions() {
+fn facts_of_large_functions() {
     let tally = campaign(16, 400);
     let MemoryRepairs { private, hssa, classic, pointers } = tally.memory;
     for ways in [private, hssa, classic, pointers] {
         assert!(ways.kept > 20 && ways.solved > 20, "{tally:?}");
     }
     assert!(tally.accesses.kept > 20 && tally.accesses.repaired > 5, "{tally:?}");
+    for (query, answers) in tally.answers.by_query() {
+        assert!(answers.kept > 20 && answers.made > 20, "{query}: {tally:?}");
+    }
+    assert!(tally.control.repaired > 20 && tally.control.solved > 20, "{tally:?}");
 }
 
 #[test]
@@ -44,5 +48,7 @@ fn summaries_of_large_functions() {
     }
     let found = tally.summaries;
     assert!(found.repaired > 100 && found.visited > 1000, "{tally:?}");
-    assert!(tally.parts_of_summaries.into_iter().all(|kept| kept > 50), "{tally:?}");
+    for answers in [tally.answers.effects, tally.answers.through] {
+        assert!(answers.kept > 50, "{tally:?}");
+    }
 }

@@ -45,7 +45,7 @@ use phalanx_graph::{Cfg, ControlDependence, Cycles, Node, PostDomTree};
 use phalanx_ir::{GlobalName, InstId};
 use phalanx_target::{LaunchFacts, Scope, SourceSet, Target, varying};
 
-use crate::divergence::Divergence;
+use crate::divergence::{Divergence, SourceSets};
 use crate::loads::Refusal;
 use crate::lower::Code;
 
@@ -258,7 +258,7 @@ pub struct Facts<'a> {
     /// What diverges.
     pub divergence: &'a Divergence,
     /// By block: the sources that its execution depends on.
-    pub controlled: &'a [SourceSet],
+    pub controlled: &'a SourceSets,
     /// What is known of launches.
     pub launch: &'a LaunchFacts,
     /// What it runs on.
@@ -344,20 +344,31 @@ pub fn operations(code: Code<'_>, callee: &dyn Fn(GlobalName) -> Callee) -> Vec<
     sites::sites(code, callee).into_iter().map(operation).collect()
 }
 
-/// Whether a function has an operation that any rule is about. O(instructions).
-#[must_use]
-pub fn is_concerned(code: Code<'_>, callee: &dyn Fn(GlobalName) -> Callee) -> bool {
-    !sites::sites(code, callee).is_empty()
+/// Operations of a function that rules are about, in the order of the text. They follow from calls alone, where these stand, and what is called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sites(Vec<sites::Site>);
+
+impl Sites {
+    /// Those of a function. O(instructions).
+    #[must_use]
+    pub fn new(code: Code<'_>, callee: &dyn Fn(GlobalName) -> Callee) -> Sites {
+        Sites(sites::sites(code, callee))
+    }
+
+    /// Whether no rule is about anything in the function.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
-/// Everything that is found in a function, in the order of the text.
+/// Everything that is found in a function with these operations, in the order of the text.
 #[must_use]
-pub fn findings(facts: Facts<'_>) -> Vec<Finding> {
-    let sites = sites::sites(facts.code, facts.callee);
-    let mut found = barriers::findings(facts, &sites);
-    found.extend(kinds::counts(facts, &sites));
-    found.extend(split::findings(facts, &sites));
-    found.extend(members::findings(facts, &sites));
+pub fn findings(facts: Facts<'_>, Sites(sites): &Sites) -> Vec<Finding> {
+    let mut found = barriers::findings(facts, sites);
+    found.extend(kinds::counts(facts, sites));
+    found.extend(split::findings(facts, sites));
+    found.extend(members::findings(facts, sites));
     // Sites are in the order of the text.
     let order = |finding: &Finding| sites.iter().position(|site| site.inst == finding.inst);
     found.sort_by_cached_key(|finding| (order(finding), finding.rule));

@@ -39,6 +39,23 @@ pub fn written_memories(
     Some(all)
 }
 
+/// Whether [`written_memories`] may be others after an instruction was inserted, removed, moved or changed that is, or was, like this. Where addresses
+/// lead, and what callees write, is heard of otherwise.
+#[must_use]
+pub fn may_write(code: Code<'_>, inst: InstId) -> bool {
+    let opcode = code.body.inst(inst).opcode;
+    let writes = matches!(
+        opcode,
+        Opcode::Store
+            | Opcode::AtomicRmw
+            | Opcode::CmpXchg
+            | Opcode::VaArg
+            | Opcode::CatchPad
+            | Opcode::CatchRet
+    );
+    writes || opcode.is_call()
+}
+
 /// What a call may write; none if that is not known.
 #[must_use]
 pub fn written_by_call(

@@ -261,6 +261,12 @@ impl MemorySsa {
         &rest[..count]
     }
 
+    /// All touches, those of an instruction together.
+    #[must_use]
+    pub fn touches(&self) -> &[ClassTouch] {
+        &self.touches
+    }
+
     /// How many touches of classes there are: events are numbered below this.
     #[must_use]
     pub fn event_count(&self) -> usize {

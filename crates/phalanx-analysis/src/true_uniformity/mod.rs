@@ -35,7 +35,7 @@ use phalanx_target::SourceSet;
 use rustc_hash::FxHashSet;
 
 use crate::affect::Value;
-use crate::divergence::{Divergence, Flow};
+use crate::divergence::{Divergence, Flow, SourceSets};
 use crate::lower::{Code, Definition, Numbering, Single, Surroundings};
 
 /// Sources that any thread can name by itself; the others are unknown but equal among those who are there.
@@ -53,7 +53,7 @@ pub struct Known<'a> {
     /// What values and terminators depend on.
     pub divergence: &'a Divergence,
     /// What the execution of each block depends on, by number.
-    pub control: &'a [SourceSet],
+    pub control: &'a SourceSets,
     /// What varies in a wave.
     pub varying: SourceSet,
     /// Whether all threads of a wave enter the function together.

@@ -28,7 +28,7 @@ use phalanx_ir::{InstId, Opcode, flow::node_of};
 use phalanx_target::{LaunchFacts, SourceSet};
 
 use crate::affect::{User, Value};
-use crate::divergence::Divergence;
+use crate::divergence::{Divergence, SourceSets};
 use crate::lower::{Code, Numbering, Single, Surroundings};
 
 pub use barriers::BarrierModel;
@@ -40,7 +40,7 @@ pub struct Variance<'a> {
     /// What values and terminators depend on.
     pub divergence: &'a Divergence,
     /// What the execution of each block depends on, by number.
-    pub control: &'a [SourceSet],
+    pub control: &'a SourceSets,
     /// Which dimensions can have more than one thread.
     pub launch: &'a LaunchFacts,
 }

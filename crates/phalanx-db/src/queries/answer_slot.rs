@@ -15,11 +15,11 @@ use phalanx_analysis::{lower::Code, spaces::MemoryKinds};
 use phalanx_graph::BitSet;
 use phalanx_ir::InstId;
 
-use super::facts::{NO_CALLEES, attributes_of_callees, with_code};
+use super::facts::attributes_of_callees;
 use super::follow::{around, fresh};
 use super::{
-    call_place, cfg, cycles, dom_tree, memory_kinds, pointer_flow, private_memory, promised_loads,
-    starts_at_launch,
+    call_place, cfg, code, cycles, dom_tree, memory_kinds, pointer_flow, private_memory,
+    promised_loads, starts_at_launch,
 };
 use crate::FunctionInput;
 
@@ -27,6 +27,11 @@ use salsa::Database as Db;
 
 /// Whether an answer may depend on an instruction.
 pub(super) type Concerns = fn(Code<'_>, InstId) -> bool;
+
+/// Whether an instruction calls something: answers about who is called and where depend on these alone.
+pub(super) fn is_call(code: Code<'_>, inst: InstId) -> bool {
+    code.body.inst(inst).opcode.is_call()
+}
 
 /// What an answer counts for.
 #[derive(Debug)]
@@ -59,6 +64,53 @@ pub struct KeptAnswers {
     pub effects: Answers,
     /// Of what is done through pointers there: kept where nothing is known of it.
     pub through: Answers,
+    /// Of [`has_barrier`](super::has_barrier).
+    pub waits: Answers,
+    /// Of the operations that [`diagnostics`](super::diagnostics) looks for.
+    pub sites: Answers,
+    /// Of [`callees`](super::callees).
+    pub callees: Answers,
+    /// Of [`convergence()`](super::convergence()).
+    pub convergence: Answers,
+    /// Of [`written_spaces`](super::written_spaces).
+    pub written: Answers,
+}
+
+impl KeptAnswers {
+    /// Adds those of another function.
+    pub fn merge(&mut self, other: KeptAnswers) {
+        let add = |answers: &mut Answers, other: Answers| {
+            answers.kept += other.kept;
+            answers.made += other.made;
+        };
+        add(&mut self.barriers, other.barriers);
+        add(&mut self.race_free, other.race_free);
+        add(&mut self.loads, other.loads);
+        add(&mut self.effects, other.effects);
+        add(&mut self.through, other.through);
+        add(&mut self.waits, other.waits);
+        add(&mut self.sites, other.sites);
+        add(&mut self.callees, other.callees);
+        add(&mut self.convergence, other.convergence);
+        add(&mut self.written, other.written);
+    }
+
+    /// The names of the queries, and how their answers were found.
+    #[must_use]
+    pub fn by_query(&self) -> [(&'static str, Answers); 10] {
+        [
+            ("barrier_blocks", self.barriers),
+            ("race_free_loads", self.race_free),
+            ("load_classes", self.loads),
+            ("effects", self.effects),
+            ("through", self.through),
+            ("has_barrier", self.waits),
+            ("diagnostics", self.sites),
+            ("callees", self.callees),
+            ("convergence", self.convergence),
+            ("written_spaces", self.written),
+        ]
+    }
 }
 
 /// How answers were found that are kept between edits; all zero for small functions, of which nothing is kept. Not a query.
@@ -71,6 +123,11 @@ pub fn kept_answers(db: &dyn Db, function: FunctionInput) -> KeptAnswers {
         loads: slots.loads.counts(),
         effects: slots.summary.effects(),
         through: slots.summary.through(),
+        waits: slots.waits.counts(),
+        sites: slots.sites.counts(),
+        callees: slots.callees.counts(),
+        convergence: slots.convergence.counts(),
+        written: slots.written.counts(),
     }
 }
 
@@ -118,11 +175,9 @@ impl<T> AnswerSlot<T> {
             return None;
         }
         let Kept { concerned, answer, .. } = kept;
-        let is_concerned = with_code(db, function, NO_CALLEES, |code, _| {
-            let was =
-                |inst| number(inst) < concerned.universe() && concerned.contains(number(inst));
-            changes.insts.iter().any(|&inst| was(inst) || concerns(code, inst))
-        })?;
+        let code = code(db, function);
+        let was = |inst| number(inst) < concerned.universe() && concerned.contains(number(inst));
+        let is_concerned = changes.insts.iter().any(|&inst| was(inst) || concerns(code, inst));
         (!is_concerned).then_some(Taken { concerned, answer })
     }
 
@@ -153,17 +208,13 @@ impl<T> AnswerSlot<T> {
         concerns: Concerns,
         answer: T,
     ) {
-        let concerned = with_code(db, function, NO_CALLEES, |code, _| {
-            let mut concerned = BitSet::new(code.body.id_count());
-            for inst in code.body.all_ids().filter(|&inst| concerns(code, inst)) {
-                concerned.insert(number(inst));
-            }
-            concerned
-        });
-        locked(&self.counts).made += 1;
-        if let Some(concerned) = concerned {
-            self.keep(db, function, around, Taken { concerned, answer });
+        let code = code(db, function);
+        let mut concerned = BitSet::new(code.body.id_count());
+        for inst in code.body.all_ids().filter(|&inst| concerns(code, inst)) {
+            concerned.insert(number(inst));
         }
+        locked(&self.counts).made += 1;
+        self.keep(db, function, around, Taken { concerned, answer });
     }
 
     /// The answer that is kept, or a new one.

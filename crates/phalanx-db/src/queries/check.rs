@@ -1,17 +1,22 @@
 //! Queries on what is wrong with a function, or may be.
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use phalanx_analysis::{
-    check::{self, Callee, Facts, Finding, Operation},
+    check::{self, Callee, Facts, Finding, Operation, Sites},
     lower::Code,
 };
 use phalanx_ir::{GlobalName, attributes::AttrKind};
 use phalanx_target::LaunchFacts;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::answer_slot::{blocks_version, is_call};
 use super::facts::{NO_CALLEES, divergence, is_kernel, launch_facts, symbols, with_code};
 use super::graph::{cfg, control_dependence, cycles, postdom_tree};
 use super::{
-    argument_facts, call_place, control_divergence, load_classes, memory_accesses, memory_kinds,
+    argument_facts, call_place, code, control_divergence, load_classes, memory_accesses,
+    memory_kinds,
 };
 use crate::FunctionInput;
 
@@ -19,11 +24,16 @@ use salsa::Database as Db;
 
 /// Whether a function has a barrier in its own code for which others wait: one of all threads of a workgroup or more.
 ///
-/// *Reads* `header`, `flow`, `body`, `target`, [`launch_facts`]. *Changes when* its only barrier goes, or a first one comes.
-/// *Cost* O(instructions).
+/// *Reads* `header`, `flow`, `body`; of a large function also [`blocks_version`], and then what changed. *Changes when* its only barrier goes, or a
+/// first one comes. *Cost* O(instructions).
 #[salsa::tracked(returns(copy))]
 pub fn has_barrier(db: &dyn Db, function: FunctionInput) -> bool {
-    with_code(db, function, NO_CALLEES, |code, _| check::has_barrier(code)).unwrap_or(false)
+    let find = || check::has_barrier(code(db, function));
+    if !function.is_large(db) {
+        return find();
+    }
+    let slot = &function.slots(db).waits;
+    slot.answer(db, function, blocks_version(db, function), is_call, find)
 }
 
 /// What a call of a function does, as far as barriers are concerned.
@@ -57,15 +67,14 @@ pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
 
 /// Everything that is found in a function. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, [`synchronizes`] of what it calls; where it has an operation that a rule is about, also
+/// *Reads* `header`, `flow`, `body`, [`synchronizes`] of what it calls; of a large function also [`blocks_version`], and then what changed; where it has an operation that a rule is about, also
 /// [`divergence()`], [`control_divergence`], [`launch_facts`], [`call_place`], [`argument_facts`] and the graph facts. *Changes when* a finding does. *Cost* O(instructions) without
 /// such operations; see [`check`].
 #[salsa::tracked(returns(ref))]
 pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
-    let is_concerned = with_code(db, function, NO_CALLEES, |code, _| {
-        check::is_concerned(code, &|name| callee(db, function, name))
-    })?;
-    if !is_concerned {
+    cfg(db, function).as_ref()?;
+    let sites = sites(db, function);
+    if sites.is_empty() {
         return Some(Vec::new());
     }
     // What nobody calls is not executed.
@@ -75,7 +84,37 @@ pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>>
             return Some(Vec::new());
         }
     }
-    with_facts(db, function, check::findings)
+    with_facts(db, function, |facts| check::findings(facts, &sites))
+}
+
+/// Operations of a function that rules are about, and what was asked of functions that it calls.
+pub(super) type KeptSites = (Arc<Sites>, FxHashMap<GlobalName, Callee>);
+
+/// Operations of a function that rules are about. Those of a large function are kept while no call changes, nor what is called.
+fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {
+    let asked = RefCell::new(FxHashMap::default());
+    let find = || {
+        let ask =
+            |name| *asked.borrow_mut().entry(name).or_insert_with(|| callee(db, function, name));
+        Arc::new(Sites::new(code(db, function), &ask))
+    };
+    if !function.is_large(db) {
+        return find();
+    }
+    let (around, slot) = (blocks_version(db, function), &function.slots(db).sites);
+    let is_as_before = |(_, asked): &KeptSites| {
+        asked.iter().all(|(&name, &known)| callee(db, function, name) == known)
+    };
+    if let Some(taken) = slot.take(db, function, around, is_call)
+        && is_as_before(&taken.answer)
+    {
+        let found = Arc::clone(&taken.answer.0);
+        slot.put_back(db, function, around, taken);
+        return found;
+    }
+    let found = find();
+    slot.put(db, function, around, is_call, (Arc::clone(&found), asked.into_inner()));
+    found
 }
 
 /// Branches of a function that part threads of a wave, and would not for some launches.
@@ -162,7 +201,7 @@ fn with_facts<R>(
     let postdom = postdom_tree(db, function).as_deref()?;
     let control = control_dependence(db, function).as_ref()?;
     let divergence = divergence(db, function).as_ref()?;
-    let controlled = control_divergence(db, function).as_deref()?;
+    let controlled = control_divergence(db, function).as_ref()?;
     let callers_are_known = argument_facts(db, function).is_some();
     with_code(db, function, NO_CALLEES, |code, around| {
         run(Facts {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use phalanx_analysis::{
-    control,
     divergence::{self as solver, Divergence, LlvmFixes, Rules, SourceSets, ValueTable},
     follow::Sources,
     launch,
@@ -16,12 +15,14 @@ use phalanx_ir::{
     verify::ModuleIndex,
 };
 use phalanx_target::{
-    LaunchFacts, SourceSet, Target,
+    LaunchFacts, Target,
     calling_convention::{self, Entry},
 };
 use rustc_hash::FxHashMap;
 
+use super::answer_slot::is_call;
 use super::calls::{call_graph, is_local};
+use super::control_slot::controlled;
 use super::follow::repaired;
 use super::graph::{cfg, cycles, dom_tree, postdom_tree, sync_dependence};
 use super::memory::type_layout;
@@ -60,13 +61,27 @@ pub fn module_index(db: &dyn Db, module: ModuleInput) -> ModuleIndex {
 
 /// Functions that a function calls by name, sorted, with their attributes.
 ///
-/// *Reads* `body`, [`symbols`], headers of the callees. *Changes when* a callee appears, goes, or changes its
-/// attributes. *Cost* O(calls).
+/// *Reads* `header`, `flow`, `body`, [`symbols`], headers of the callees. *Changes when* a callee appears, goes, or changes its
+/// attributes. *Cost* O(instructions); of a large function after an edit that of the edit, and O(callees).
 #[salsa::tracked(returns(ref))]
 pub fn callees(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, AttrList)> {
+    let names: Arc<[GlobalName]> = match function.is_large(db) {
+        true => {
+            let slot = &function.slots(db).callees;
+            // Other blocks are another answer in any case, and nothing else is read.
+            slot.answer(db, function, 0, is_call, || called(db, function))
+        }
+        false => called(db, function),
+    };
+    let symbols = symbols(db, function.module(db));
+    let attributes = |name: &GlobalName| Some((*name, symbols.get(name)?.header(db).attributes));
+    names.iter().filter_map(attributes).collect()
+}
+
+/// What a function calls by name, sorted. Not a query.
+fn called(db: &dyn Db, function: FunctionInput) -> Arc<[GlobalName]> {
     let body = function.body(db);
-    let module = function.module(db);
-    let context = module.context(db);
+    let context = function.module(db).context(db);
     let mut names: Vec<GlobalName> = Vec::new();
     for inst in body.all_ids().filter(|&inst| body.inst(inst).opcode.is_call()) {
         if body.block_of(inst).is_none() {
@@ -80,11 +95,7 @@ pub fn callees(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, AttrLis
     }
     names.sort_unstable();
     names.dedup();
-    let symbols = symbols(db, module);
-    names
-        .into_iter()
-        .filter_map(|name| Some((name, symbols.get(&name)?.header(db).attributes)))
-        .collect()
+    names.into()
 }
 
 /// Attributes of the functions of a module, by name.
@@ -467,12 +478,13 @@ pub fn branch_divergence(db: &dyn Db, function: FunctionInput) -> Option<SourceS
 
 /// Sources that the execution of each block depends on, by block number.
 ///
-/// *Reads* [`branch_divergence`], `postdom_tree`. *Changes when* a branch's sources do. *Cost* near-linear per source.
+/// *Reads* [`branch_divergence`], `postdom_tree`. *Changes when* a branch's sources do. *Cost* near-linear per source; of a large function,
+/// in the same graph, what is controlled by branches that differ.
 #[salsa::tracked(returns(ref))]
-pub fn control_divergence(db: &dyn Db, function: FunctionInput) -> Option<Vec<SourceSet>> {
-    let cfg = cfg(db, function).as_ref()?;
-    let postdom = postdom_tree(db, function).as_ref()?;
-    Some(control::control_divergence(cfg, postdom, branch_divergence(db, function).as_ref()?))
+pub fn control_divergence(db: &dyn Db, function: FunctionInput) -> Option<SourceSets> {
+    let graph = (cfg(db, function).as_ref()?, postdom_tree(db, function).as_ref()?);
+    let terminators = branch_divergence(db, function).as_ref()?;
+    Some(controlled(db, function, graph, None, terminators))
 }
 
 /// How many branches of a function are divergent for some source.

@@ -10,23 +10,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
+    Convergence,
     divergence::{self as solver, Divergence, Flow, Rules},
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
     granted::{Granted, StableLoad},
+    spaces::SpaceSet,
     stable::Assumptions,
 };
 use phalanx_graph::{Cfg, Cycles, DomTree, Node, sync::SyncDependence};
+use phalanx_ir::GlobalName;
 
 use super::access_slot::AccessSlot;
 use super::answer_slot::{AnswerSlot, KindsSeen};
 use super::calls::is_local;
+use super::check::KeptSites;
+use super::control_slot::ControlSlot;
 use super::facts::{
     Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees, flow_facts, new_affect_map,
     new_llvm_affect_map,
 };
 use super::graph_slot::GraphSlot;
 use super::kinds_slot::KindsSlot;
-use super::load_slot::KeptLoads;
+use super::load_slot::{Asked, KeptLoads};
 use super::memory_slot::MemorySlots;
 use super::summaries::{KnownCalls, callee_summaries};
 use super::summary_slot::SummarySlot;
@@ -203,7 +208,7 @@ impl Wanted {
 }
 
 /// Followers of one function that are kept under assumptions, at most; who comes back less often than others starts anew.
-const ASSUMING: usize = 4;
+pub(super) const ASSUMING: usize = 4;
 
 /// Where the followers of a function are while nobody asks.
 #[derive(Debug, Default)]
@@ -272,6 +277,7 @@ pub struct Slots {
     followers: Slot,
     pub(super) kinds: KindsSlot,
     pub(super) graph: GraphSlot,
+    pub(super) control: ControlSlot,
     pub(super) memory: MemorySlots,
     pub(super) kinds_seen: KindsSeen,
     pub(super) barriers: AnswerSlot<Arc<[Node]>>,
@@ -280,6 +286,12 @@ pub struct Slots {
     pub(super) loads: AnswerSlot<KeptLoads>,
     pub(super) summary: SummarySlot,
     pub(super) accesses: AccessSlot,
+    pub(super) waits: AnswerSlot<bool>,
+    pub(super) sites: AnswerSlot<KeptSites>,
+    pub(super) callees: AnswerSlot<Arc<[GlobalName]>>,
+    pub(super) convergence: AnswerSlot<Arc<Convergence>>,
+    /// With what was asked of callees.
+    pub(super) written: AnswerSlot<(Option<SpaceSet>, Asked)>,
 }
 
 impl Slots {
@@ -287,11 +299,17 @@ impl Slots {
         self.followers.clear();
         self.kinds.clear();
         self.graph.clear();
+        self.control.clear();
         self.kinds_seen.clear();
         self.barriers.clear();
         self.race_free.iter().for_each(AnswerSlot::clear);
         self.loads.clear();
         self.accesses.clear();
+        self.waits.clear();
+        self.sites.clear();
+        self.callees.clear();
+        self.convergence.clear();
+        self.written.clear();
         self.memory.clear();
         self.summary.clear();
     }

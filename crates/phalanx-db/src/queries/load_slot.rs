@@ -121,7 +121,7 @@ impl Asked {
     }
 
     /// Whether the same comes back to everything that was asked.
-    fn is_as_before(&self, db: &dyn Db, function: FunctionInput) -> bool {
+    pub(super) fn is_as_before(&self, db: &dyn Db, function: FunctionInput) -> bool {
         let known = self.0.borrow();
         known.iter().all(|(question, known)| reply(db, function, *question) == *known)
     }

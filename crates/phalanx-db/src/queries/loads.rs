@@ -8,7 +8,7 @@ use std::sync::Arc;
 use phalanx_analysis::{
     loads::{
         self, Facts, LoadClass, LoadClasses, Omitted, PassedUse, PointerFlow, Root, RootUse,
-        Unchanged, VariableUse, Writers, clobbers::Clobbers, pointers::has_provenance,
+        Unchanged, VariableUse, Writers, clobbers::Clobbers, may_write, pointers::has_provenance,
         written_memories,
     },
     lower::{Code, Surroundings},
@@ -25,14 +25,16 @@ use phalanx_ir::{
 use phalanx_target::calling_convention::{self, Entry};
 use rustc_hash::FxHashMap;
 
+use super::answer_slot::{blocks_version, known_kinds_version};
 use super::calls::{DEPTH, closed_calls, named_by_shell};
 use super::facts::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
+use super::follow::fresh;
 use super::load_slot::{Asked, followed_classes};
 use super::memory_slot::{Version, kept, objects_version};
 use super::summaries::known_body;
 use super::{
-    call_place, callees, cfg, cycles, divergence, dom_tree, memory_kinds, module_index,
-    private_memory, symbols, target,
+    call_place, cfg, cycles, divergence, dom_tree, memory_kinds, module_index, private_memory,
+    symbols, target,
 };
 use crate::{FunctionInput, ModuleInput};
 
@@ -196,15 +198,45 @@ pub(super) fn variable(db: &dyn Db, function: FunctionInput, name: GlobalName) -
 
 /// Which memories a function may write, with all that it calls. None if that is not known.
 ///
-/// *Reads* `header`, `flow`, `body`, [`memory_kinds`], [`callees`], [`call_place`], and this of the callees. *Changes when* a store may lead
-/// elsewhere. *Cost* O(instructions).
+/// *Reads* `header`, `flow`, `body`, [`memory_kinds`], attributes of the callees, [`call_place`], and this of the callees; of a large function also
+/// [`written_version`], and then what changed. *Changes when* a store may lead elsewhere. *Cost* O(instructions).
 #[salsa::tracked(returns(copy))]
 pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
     known_body(db, function).filter(|place| place.component.is_empty())?;
+    if !function.is_large(db) {
+        return new_written_spaces(db, function, &Asked::default());
+    }
+    let around = written_version(db, function);
+    let slot = &function.slots(db).written;
+    let taken = slot.take(db, function, around, may_write);
+    if let Some(taken) = taken.filter(|taken| taken.answer.1.is_as_before(db, function)) {
+        let answer = taken.answer.0;
+        slot.put_back(db, function, around, taken);
+        return answer;
+    }
+    let asked = Asked::default();
+    let answer = new_written_spaces(db, function, &asked);
+    slot.put(db, function, around, may_write, (answer, asked));
+    answer
+}
+
+fn new_written_spaces(db: &dyn Db, function: FunctionInput, asked: &Asked) -> Option<SpaceSet> {
     let kinds = memory_kinds(db, function).as_ref()?;
-    with_code(db, function, callees(db, function), |code, around| {
-        written_memories(code, around, kinds, &|name, ty| written_by(db, function, name, ty))
+    let callees = attributes_of_callees(db, function);
+    with_attributes(db, function, callees, |code, around| {
+        let called = |name, ty| asked.written_by(db, function, name, ty);
+        written_memories(code, around, kinds, &called)
     })?
+}
+
+/// Identity of what [`written_spaces`] reads besides the body, and what it asks of functions by name.
+///
+/// *Reads* [`blocks_version`], [`objects_version`], `function_attributes`, [`known_kinds_version`]. *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn written_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let _ = (blocks_version(db, function), objects_version(db, function));
+    let _ = (attributes_of_callees(db, function), known_kinds_version(db, function));
+    fresh()
 }
 
 /// What a function that is called with a type may write. Not a query.
@@ -322,14 +354,23 @@ impl<'a> Around<'a> {
 
 /// Loads that somebody else than us promises to be of memory that never changes, sorted.
 ///
-/// *Reads* `body`, `extras`. *Changes when* such a mark comes or goes. *Cost* O(attachments).
+/// *Reads* `body`, [`promises_of_others`]. *Changes when* such a mark comes or goes, or an instruction that has one is a load no more. *Cost* O(marks).
 #[salsa::tracked(returns(ref))]
 pub fn promised_loads(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
-    let (body, extras) = (function.body(db), function.extras(db));
+    let body = function.body(db);
+    let marked = promises_of_others(db, function).iter().copied();
+    marked.filter(|&inst| body.inst(inst).opcode == Opcode::Load).collect()
+}
+
+/// Instructions that somebody else than us has marked `!invariant.load`, sorted.
+///
+/// *Reads* `extras`. *Changes when* a mark comes or goes. *Cost* O(attachments).
+#[salsa::tracked(returns(ref))]
+fn promises_of_others(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
+    let extras = function.extras(db);
     let ours = function.module(db).context(db).find_symbol(OUR_INVARIANT.as_bytes());
     let marked = extras.attachments.iter().filter(|(inst, attachment)| {
         attachment.kind == kind::INVARIANT_LOAD
-            && body.inst(*inst).opcode == Opcode::Load
             && !extras.attachments_of(*inst).any(|other| Some(other.kind) == ours)
     });
     let mut found: Vec<InstId> = marked.map(|(inst, _)| *inst).collect();

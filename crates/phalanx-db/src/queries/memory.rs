@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use phalanx_analysis::{
-    data_flow::DataFlow,
+    data_flow::{DataFlow, MemoryFlow},
     loads::written_by_call,
     lower::{Code, Surroundings},
     memory::{
@@ -70,13 +70,29 @@ pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>
     })
 }
 
-/// Forward data flow of a function, memory included. None for a declaration.
+/// What versions of the memory of a function influence. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, [`memory_ssa`]. *Changes when* an instruction does. *Cost* O(instructions + operands).
+/// *Reads* [`memory_ssa`]. *Changes when* that does. *Cost* O(touches of memory + entries of phis).
 #[salsa::tracked(returns(ref))]
-pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow> {
+pub fn memory_flow(db: &dyn Db, function: FunctionInput) -> Option<MemoryFlow> {
     let memory = memory_ssa(db, function).as_ref()?;
-    with_code(db, function, NO_CALLEES, |code, _| DataFlow::new(code, memory))
+    Some(MemoryFlow::new(memory))
+}
+
+/// Forward data flow of a function, memory included. None for a declaration. Not a query: it looks at the def-use lists of the body and at
+/// [`memory_flow`] when it is asked, so it costs after an edit what it cost before.
+///
+/// *Reads* `header`, `flow`, `body`, [`memory_ssa`], [`memory_flow`].
+pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow<'_>> {
+    let (memory, around) =
+        (memory_ssa(db, function).as_ref()?, memory_flow(db, function).as_ref()?);
+    let code = Code {
+        context: function.module(db).context(db),
+        header: function.header(db),
+        flow: function.flow(db),
+        body: function.body(db),
+    };
+    Some(DataFlow::new(code, memory, around))
 }
 
 /// MemorySSA of a function with one variable for all of memory, as LLVM has it. None for a declaration.

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use phalanx_analysis::{
-    control,
-    divergence::{Divergence, Rules, ValueTable, solve},
+    divergence::{Divergence, Rules, SourceSets, ValueTable, solve},
     granted::{Granted, StableLoad},
     loads::Load,
     stable::{self, Assumptions},
@@ -17,6 +16,7 @@ use phalanx_target::{Scope, SourceSet, varying};
 use rustc_hash::FxHashMap;
 
 use super::answer_slot::{accesses_version, blocks_version};
+use super::control_slot::controlled;
 use super::facts::{
     NO_CALLEES, affect_map, attributes_of_callees, control_divergence, divergence, flow_facts,
     is_kernel, launch_facts, with_attributes, with_code,
@@ -34,7 +34,7 @@ use salsa::Database as Db;
 pub fn variance(db: &dyn Db, function: FunctionInput) -> Option<Variance<'_>> {
     Some(Variance {
         divergence: divergence(db, function).as_ref()?,
-        control: control_divergence(db, function).as_deref()?,
+        control: control_divergence(db, function).as_ref()?,
         launch: launch_facts(db, function),
     })
 }
@@ -227,16 +227,16 @@ pub fn assumed_divergence_from_scratch(
 
 /// As [`control_divergence`](super::control_divergence), from [`assumed_divergence`].
 ///
-/// *Reads* [`assumed_divergence`], `postdom_tree`. *Cost* near-linear per source.
+/// *Reads* [`assumed_divergence`], `postdom_tree`. *Cost* as [`control_divergence`](super::control_divergence).
 #[salsa::tracked(returns(ref))]
 pub fn assumed_control_divergence(
     db: &dyn Db,
     function: FunctionInput,
     assumptions: Assumptions,
-) -> Option<Vec<SourceSet>> {
-    let postdom = postdom_tree(db, function).as_deref()?;
-    let answer = assumed_divergence(db, function, assumptions).as_ref()?;
-    Some(control::control_divergence(cfg(db, function).as_deref()?, postdom, answer.terminators()))
+) -> Option<SourceSets> {
+    let graph = (cfg(db, function).as_ref()?, postdom_tree(db, function).as_ref()?);
+    let terminators = assumed_divergence(db, function, assumptions).as_ref()?.terminators();
+    Some(controlled(db, function, graph, Some(assumptions), terminators))
 }
 
 /// Whether a value is equal over all lanes of a wave, active or not. Not a query: it is asked of single values, and is as fast after an edit as
@@ -258,7 +258,7 @@ pub fn what_is_known(db: &dyn Db, function: FunctionInput) -> Option<Known<'_>> 
     Some(Known {
         flow: flow_facts(db, function)?,
         divergence: divergence(db, function).as_ref()?,
-        control: control_divergence(db, function).as_deref()?,
+        control: control_divergence(db, function).as_ref()?,
         varying: varying(Scope::Wave, launch_facts(db, function)),
         is_kernel: is_kernel(db, function),
     })

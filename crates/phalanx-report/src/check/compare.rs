@@ -170,7 +170,7 @@ fn deciding(
 
 /// The operations of a function.
 fn entries(db: &Database, input: FunctionInput) -> Vec<Entry> {
-    let Some(controlled) = queries::control_divergence(db, input).as_deref() else {
+    let Some(controlled) = queries::control_divergence(db, input).as_ref() else {
         return Vec::new();
     };
     let entry = |operation: Operation| Entry {
@@ -185,7 +185,7 @@ fn entries(db: &Database, input: FunctionInput) -> Vec<Entry> {
 
 /// What the calls of a function depend on, by place.
 fn calls(db: &Database, input: FunctionInput) -> Vec<(Frames, SourceSet)> {
-    let Some(controlled) = queries::control_divergence(db, input).as_deref() else {
+    let Some(controlled) = queries::control_divergence(db, input).as_ref() else {
         return Vec::new();
     };
     let view = input.view(db);

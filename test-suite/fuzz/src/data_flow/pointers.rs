@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use phalanx::{
     FunctionId, Session,
     analysis::{
-        data_flow::{DataFlow, Edges},
+        data_flow::{DataFlow, Edges, MemoryFlow, Reached},
         loads::written_by_call,
         memory::{MemorySsa, Reach},
         spaces::SpaceSet,
@@ -21,7 +21,7 @@ use phalanx::{
 use phalanx_simt::{Arg, Launch, launch::Order, memory::Memory};
 use rand::{Rng as _, RngCore, SeedableRng as _, rngs::SmallRng, seq::IndexedRandom as _};
 
-use super::{Tally, check};
+use super::{Tally, check, reached_from};
 use crate::oracle::{Kind, Right, with_code};
 
 /// Words of each memory that a thread has.
@@ -296,8 +296,13 @@ fn launch(rng: &mut SmallRng, memory: &mut Memory) -> Option<Launch> {
     })
 }
 
-/// The data flow of a function, from less than what is known.
-fn spoilt_flow(session: &Session, of: FunctionId, spoilt: Spoilt) -> Option<DataFlow> {
+/// What an argument influences, from less than what is known.
+fn spoilt_flow(
+    session: &Session,
+    of: FunctionId,
+    spoilt: Spoilt,
+    argument: usize,
+) -> Option<Reached> {
     let (db, function) = (session.database(), of.input());
     let graph = (&**queries::cfg(db, function).as_ref()?, session.dom_tree(of)?);
     let kinds = queries::memory_kinds(db, function).as_ref()?;
@@ -327,7 +332,9 @@ fn spoilt_flow(session: &Session, of: FunctionId, spoilt: Spoilt) -> Option<Data
             }
         };
         let reach = Reach { leads_to: &leads_to, written_by: &written };
-        Some(DataFlow::new(code, &MemorySsa::new(code, around, graph, private.clone(), reach)))
+        let memory = MemorySsa::new(code, around, graph, private.clone(), reach);
+        let flow = MemoryFlow::new(&memory);
+        Some(reached_from(DataFlow::new(code, &memory, &flow), argument, Edges::All))
     })
 }
 
@@ -338,10 +345,10 @@ fn spoilt_flow(session: &Session, of: FunctionId, spoilt: Spoilt) -> Option<Data
 #[must_use]
 pub fn check_random(seed: u64, pairs: u32, spoilt: Option<Spoilt>) -> (Tally, String) {
     let text = program(&mut SmallRng::seed_from_u64(seed));
-    let flow = |session: &Session, of: FunctionId| match spoilt {
-        Some(spoilt) => spoilt_flow(session, of, spoilt),
-        None => session.data_flow(of).cloned(),
+    let reached = |session: &Session, of: FunctionId, argument| match spoilt {
+        Some(spoilt) => spoilt_flow(session, of, spoilt, argument),
+        None => Some(reached_from(session.data_flow(of)?, argument, Edges::All)),
     };
-    let tally = check(&text, (seed, pairs), (&flow, Edges::All), &launch);
+    let tally = check(&text, (seed, pairs), &reached, &launch);
     (tally.unwrap_or_else(|| panic!("a generated program is refused:\n{text}")), text)
 }

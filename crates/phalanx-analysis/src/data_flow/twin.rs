@@ -1,0 +1,109 @@
+//! Data flow by its definition: each instruction is looked at for what it reads, in one pass over the function. Slow, for tests.
+
+use phalanx_ir::{InstId, Opcode};
+
+use super::{Edge, Entity, class, edge, memory::is_read, sees_others, slot};
+use crate::{
+    lower::{Code, Numbering},
+    memory::{MemorySsa, hssa::Classes, ssa::EventKind},
+};
+
+/// All edges of a function in order: from, to, and how.
+#[must_use]
+pub fn edges(code: Code<'_>, memory: &MemorySsa) -> Vec<(Entity, Entity, Edge)> {
+    let numbering = Numbering::new(code.header);
+    let mut twin = Twin { code, numbering, edges: Vec::new() };
+    for &block in code.flow.order() {
+        for inst in code.body.block_insts(block) {
+            twin.operands(inst);
+            twin.slots(memory, inst);
+            twin.classes(memory, inst);
+        }
+    }
+    let private = memory.private();
+    for (number, phi) in private.ssa().phis().iter().enumerate() {
+        for from in private.ssa().incoming(phi).iter().filter_map(|(_, version)| slot(*version)) {
+            twin.edges.push((from, Entity::SlotPhi(number as u32), Edge::Content));
+        }
+    }
+    for (number, phi) in memory.ssa().phis().iter().enumerate() {
+        for from in memory.ssa().incoming(phi).iter().filter_map(|(_, version)| class(*version)) {
+            twin.edges.push((from, Entity::ClassPhi(number as u32), Edge::Content));
+        }
+    }
+    twin.edges.sort_unstable();
+    twin.edges.dedup();
+    twin.edges
+}
+
+struct Twin<'a> {
+    code: Code<'a>,
+    numbering: Numbering,
+    edges: Vec<(Entity, Entity, Edge)>,
+}
+
+impl Twin<'_> {
+    fn inst(&self, inst: InstId) -> Entity {
+        Entity::Value(self.numbering.inst(inst))
+    }
+
+    fn operands(&mut self, inst: InstId) {
+        let body = self.code.body;
+        let operands: &[phalanx_ir::Value] = match body.inst(inst).opcode {
+            Opcode::Phi => body.phi_values(inst),
+            _ => body.operands(inst),
+        };
+        for (position, &operand) in operands.iter().enumerate() {
+            if let Some(from) = self.numbering.operand(operand) {
+                let edge = edge(self.code, inst, position);
+                self.edges.push((Entity::Value(from), self.inst(inst), edge));
+            }
+        }
+    }
+
+    fn slots(&mut self, memory: &MemorySsa, inst: InstId) {
+        let private = memory.private();
+        let at = self.inst(inst);
+        for touch in private.of(inst) {
+            let kind = private.events().event(touch.event).kind;
+            let made = Entity::Slot(touch.event);
+            if let Some(before) = slot(private.reaching(touch)) {
+                if is_read(touch) {
+                    self.edges.push((before, at, Edge::Content));
+                }
+                if kind == EventKind::MayDef {
+                    self.edges.push((before, made, Edge::OldContent));
+                }
+            }
+            if kind != EventKind::Use {
+                self.edges.push((at, made, Edge::Content));
+            }
+        }
+    }
+
+    fn classes(&mut self, memory: &MemorySsa, inst: InstId) {
+        let at = self.inst(inst);
+        let is_store = self.code.body.inst(inst).opcode == Opcode::Store;
+        for touch in memory.of(inst) {
+            let (made, others) = (Entity::Class(touch.event), Entity::Others(touch.class));
+            let is_shared = Classes::SHARED.contains(touch.class);
+            if let Some(before) = class(touch.before) {
+                if !is_store {
+                    self.edges.push((before, at, Edge::Content));
+                }
+                if touch.is_chi {
+                    self.edges.push((before, made, Edge::OldContent));
+                }
+            }
+            if touch.is_chi {
+                self.edges.push((at, made, Edge::Content));
+                if is_shared {
+                    self.edges.push((made, others, Edge::Content));
+                }
+            }
+            if is_shared && sees_others(self.code, inst) {
+                self.edges.push((others, at, Edge::Content));
+            }
+        }
+    }
+}
