@@ -286,7 +286,7 @@ fn the_table_in_the_documentation_is_what_happens() {
         fixture.check(kind);
     }
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
-    check_table(page, "| edited in a large kernel |", &table);
+    check_table(page, "| edited in a large kernel | `control_divergence` |", &table);
 }
 
 /// Back and forth, with all edits after each other.
