@@ -1,0 +1,196 @@
+//! Functions to be edited, edits, times, and lines of the table.
+
+use phalanx::db::{Database, FunctionInput, TargetOverrides, queries};
+use phalanx::ir::{BuildError, Function, InstData, InstId, Opcode, Type, Value};
+use phalanx::{FunctionId, Session};
+use phalanx_testing::abstract_program::DECLARATIONS;
+use phalanx_testing::inlined::inlined;
+use phalanx_testing::llvm_tools;
+use phalanx_testing::opt_timers::recomputation;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+pub(crate) fn us(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+/// Median, 90th and 99th percentile.
+pub(crate) fn percentiles(times: &mut [Duration]) -> [f64; 3] {
+    times.sort_unstable();
+    [500, 900, 990].map(|n| us(times[(times.len() - 1) * n / 1000]))
+}
+
+pub(crate) fn text(size: usize) -> String {
+    let program = inlined(size).to_llvm("f");
+    format!("target triple = \"amdgcn-amd-amdhsa\"\n{DECLARATIONS}{program}")
+}
+
+pub(crate) const UNIFORMITY: (&str, &str) = ("uniformity", "UniformityInfoAnalysis");
+
+/// What `opt-22` takes to compute the analyses of such a function anew, as it does after every edit.
+pub(crate) fn opt(size: usize, kept: &[&str], analyses: &[(&str, &str)]) -> Option<Duration> {
+    let opt = llvm_tools::require("opt")?;
+    let times = recomputation(&opt, text(size).as_bytes(), kept, analyses, 5);
+    Some(times[1..].iter().sum())
+}
+
+/// How many times the median is in what LLVM takes.
+pub(crate) fn against(opt: Option<Duration>, median: f64) -> String {
+    opt.map_or("-".to_owned(), |opt| format!("{:.0}", us(opt) / median))
+}
+
+/// A line of the table about one function.
+pub(crate) struct Row<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) insts: usize,
+    pub(crate) scratch: Duration,
+    /// The edits alone, where they are timed.
+    pub(crate) edits: Option<Vec<Duration>>,
+    pub(crate) times: Vec<Duration>,
+    pub(crate) opt: Option<Duration>,
+    /// How many answers were found with what was kept, and from scratch.
+    pub(crate) found: [u64; 2],
+}
+
+impl Row<'_> {
+    pub(crate) fn print(self) {
+        let Row { name, insts, scratch, edits, mut times, opt, found: [kept, solved] } = self;
+        let edit =
+            edits.map_or(String::new(), |mut edits| format!("{:.2}", percentiles(&mut edits)[0]));
+        let [median, p90, p99] = percentiles(&mut times);
+        println!(
+            "{name:<8}{insts:>10} {:>12.0} {edit:>8} {median:>8.2} {p90:>8.2} {p99:>8.1} {:>10.0} {:>8} {kept:>9} {solved:>9}",
+            us(scratch),
+            us(scratch) / median,
+            against(opt, median),
+        );
+    }
+}
+
+pub(crate) fn giant(size: usize) -> (Session, FunctionId) {
+    let text = text(size);
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
+    let function = session.function(module, "f").expect("it is called @f");
+    (session, function)
+}
+
+/// What is asked of a function.
+pub(crate) type Ask = fn(&Database, FunctionInput);
+
+/// An operand that can read other values: those of its block further up.
+pub(crate) struct Place {
+    pub(crate) inst: InstId,
+    pub(crate) index: u32,
+    pub(crate) others: Vec<Value>,
+}
+
+pub(crate) fn is_sum(data: &InstData) -> bool {
+    data.opcode.is_binary() && data.ty == Type::I32
+}
+
+/// First operands of the instructions that are wanted.
+pub(crate) fn places(
+    session: &Session,
+    function: FunctionId,
+    is_wanted: fn(&InstData) -> bool,
+) -> Vec<Place> {
+    let code = session.code(function);
+    let mut found = Vec::new();
+    for &block in code.flow.order() {
+        let mut above: Vec<Value> = Vec::new();
+        for inst in code.body.block_insts(block) {
+            let data = code.body.inst(inst);
+            if !is_wanted(data) {
+                continue;
+            }
+            if !above.is_empty() && data.opcode != Opcode::Phi {
+                let others = above[above.len().saturating_sub(6)..].to_vec();
+                found.push(Place { inst, index: 0, others });
+            }
+            above.push(inst.into());
+        }
+    }
+    found
+}
+
+/// From scratch, as often as there is patience, in a database of its own in which `others` were asked before.
+pub(crate) fn scratch(
+    session: &Session,
+    function: FunctionId,
+    ask: Ask,
+    others: &[Ask],
+) -> Duration {
+    let mut best = Duration::MAX;
+    for _ in 0..5 {
+        let mut db = Database::new();
+        let code = session.code(function);
+        let mut module =
+            function.input().module(session.database()).shell(session.database()).clone();
+        module.functions.push(Function {
+            header: code.header.clone(),
+            flow: code.flow.clone(),
+            body: code.body.clone(),
+            extras: code.extras.clone(),
+            use_list_orders: Vec::new(),
+        });
+        let module = db.load(module, None, TargetOverrides::default());
+        let input = module.functions(&db)[0].input;
+        others.iter().for_each(|other| other(&db, input));
+        let start = Instant::now();
+        ask(&db, input);
+        best = best.min(start.elapsed());
+    }
+    best
+}
+
+/// Three thousand edits of an operand, each with the question: times of the edits, and of both.
+pub(crate) fn after_edits(
+    session: &mut Session,
+    function: FunctionId,
+    places: &[Place],
+    ask: Ask,
+) -> (Vec<Duration>, Vec<Duration>) {
+    let mut rng = SmallRng::seed_from_u64(1);
+    let (mut edits, mut times) = (Vec::new(), Vec::new());
+    for round in 0..3000 {
+        let place = &places[rng.random_range(0..places.len())];
+        let other = place.others[rng.random_range(0..place.others.len())];
+        if session.code(function).body.operands(place.inst)[0] == other {
+            continue;
+        }
+        let start = Instant::now();
+        let done: Result<(), BuildError> = session.edit(function, |edit| {
+            edit.verifying(false).set_operand(place.inst, place.index, other)
+        });
+        done.expect("the value is there");
+        let edited = start.elapsed();
+        ask(session.database(), function.input());
+        // The first answers decide whether it is worth keeping something.
+        if round >= 10 {
+            edits.push(edited);
+            times.push(start.elapsed());
+        }
+    }
+    (edits, times)
+}
+
+pub(crate) fn flow_facts(db: &Database, input: FunctionInput) {
+    black_box(queries::sync_dependence(db, input));
+    black_box(queries::dom_tree(db, input));
+}
+
+pub(crate) fn divergence(db: &Database, input: FunctionInput) {
+    black_box(queries::divergence(db, input));
+}
+
+pub(crate) fn everything(db: &Database, input: FunctionInput) {
+    black_box(queries::cfg(db, input));
+    black_box(queries::dom_tree(db, input));
+    black_box(queries::postdom_tree(db, input));
+    black_box(queries::cycles(db, input));
+    black_box(queries::sync_dependence(db, input));
+    black_box(queries::divergence(db, input));
+}

@@ -1,0 +1,100 @@
+//! What an answer costs after an edit, through the database: `cargo bench -p phalanx --bench edits`.
+//!
+//! The function is made of random kernels in a row (`phalanx_testing::inlined`). Each edit is one transaction; timed is the transaction
+//! and the question together. Beside it, from scratch: lowering and solving the same function with warm flow facts.
+//!
+//! | table | edit | question |
+//! |---|---|---|
+//! | operand | one operand reads another value | `divergence` |
+//! | llvm | the same | `uniformity`, by LLVM's rules |
+//! | summary | the same, in a function that returns what it has computed last | `summary` |
+//! | assumed | the same, in a kernel with loads and barriers | `assumed_divergence` of race-free programs with barriers |
+//! | classes | the same | `load_classes` |
+//! | kinds | one pointer is made from another one, in a function full of pointers | `memory_kinds` |
+//! | kept | one operand of an integer reads another value, in a function full of pointers | the facts about memory, each by itself; users of a value in `data_flow` |
+//! | | as of *operand*, where a branch comes to depend on something else | `control_divergence` |
+//! | access | as `assumed` | `memory_accesses` |
+//! | split | one block is split | all flow facts and `divergence` |
+//! | module | one operand in one of 10,000 functions | divergent branches of the module |
+//! | calls | the same, of kernels that call 100 functions, which call one of ten | the same |
+//! | memory | a million rounds of an edit and the question | `divergence` |
+//! | overhead | none: cold, through the database and by calling the analyses | all flow facts and `divergence` |
+//!
+//! *times*: how many times the median is in the time from scratch; of a split, the share of it. *opt-22*: how many times it is in what LLVM's
+//! analyses take by LLVM's own timers, where it is installed: uniformity with cycles and dominators kept, or all four.
+//!
+//! Of *assumed*, *classes*, *access* and control divergence the question alone is timed: what it is found from was asked before, from scratch too where it is not repaired.
+//!
+//! Arguments are names of tables; `--quick` leaves out the largest sizes.
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a bench prints and asks the system"
+)]
+
+mod addresses;
+mod common;
+mod operands;
+mod whole;
+
+use addresses::{OF_MEMORY, kept, kinds};
+use common::{Ask, divergence};
+use operands::{
+    access, after_operand, assumed, classes, control, operand, others, summary, uniformity,
+};
+use whole::{calls, memory, module, overhead, split};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let is_quick = arguments.iter().any(|a| a == "--quick");
+    let names: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
+    let is_wanted = |name: &str| names.is_empty() || names.iter().any(|n| *n == name);
+    println!(
+        "table        insts   scratch us  edit us   median      p90      p99      times   opt-22  repaired    solved"
+    );
+    let sizes: &[usize] = if is_quick { &[750, 7500] } else { &[750, 7500, 75_000, 750_000] };
+    if is_wanted("operand") {
+        sizes.iter().for_each(|&size| operand("operand", size, divergence));
+    }
+    if is_wanted("llvm") {
+        sizes.iter().for_each(|&size| operand("llvm", size, uniformity));
+    }
+    if is_wanted("summary") {
+        sizes.iter().for_each(|&size| summary(size));
+    }
+    if is_wanted("assumed") {
+        let below: &[Ask] = &[divergence, others, classes];
+        sizes.iter().for_each(|&size| after_operand("assumed", size, assumed, below));
+    }
+    if is_wanted("classes") {
+        let below: &[Ask] = &[divergence, others];
+        sizes.iter().for_each(|&size| after_operand("classes", size, classes, below));
+    }
+    if is_wanted("kinds") {
+        sizes.iter().for_each(|&size| kinds(size));
+    }
+    if is_wanted("kept") {
+        for of in OF_MEMORY {
+            sizes.iter().for_each(|&size| kept(size, of));
+        }
+        sizes.iter().for_each(|&size| control(size));
+    }
+    if is_wanted("access") {
+        sizes.iter().for_each(|&size| access(size));
+    }
+    if is_wanted("split") {
+        sizes.iter().filter(|&&size| size < 750_000).for_each(|&size| split(size));
+    }
+    if is_wanted("module") {
+        module(if is_quick { 1000 } else { 10_000 });
+    }
+    if is_wanted("calls") {
+        calls(if is_quick { 1000 } else { 10_000 });
+    }
+    if is_wanted("overhead") {
+        [300, 1000, 3000].into_iter().for_each(overhead);
+    }
+    if is_wanted("memory") {
+        memory(if is_quick { 100_000 } else { 1_000_000 });
+    }
+}

@@ -1,0 +1,272 @@
+//! Tables of a function in which one operand is edited.
+
+use super::common::{
+    Ask, Row, UNIFORMITY, after_edits, divergence, flow_facts, giant, is_sum, opt, places, scratch,
+    text,
+};
+use phalanx::analysis::stable::Assumptions;
+use phalanx::analysis::variance::BarrierModel;
+use phalanx::db::{Database, FunctionInput, queries};
+use phalanx::graph::{DomTree, Node};
+use phalanx::ir::BuildError;
+use phalanx::{FunctionId, Session};
+use phalanx_testing::abstract_program::Operation;
+use phalanx_testing::inlined::inlined;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use std::hint::black_box;
+use std::time::Instant;
+
+pub(crate) fn operand(name: &str, size: usize, ask: fn(&Database, FunctionInput)) {
+    let (mut session, function) = giant(size);
+    let scratch = scratch(&session, function, ask, &[flow_facts]);
+    let places = places(&session, function, is_sum);
+    let (edits, times) = after_edits(&mut session, function, &places, ask);
+    let ways = queries::repairs(session.database(), function.input());
+    Row {
+        name,
+        insts: session.code(function).body.id_count(),
+        scratch,
+        edits: Some(edits),
+        times,
+        opt: opt(size, &["domtree", "cycles"], &[UNIFORMITY]),
+        found: [ways.repaired, ways.solved + ways.kept + ways.rebuilt],
+    }
+    .print();
+}
+
+pub(crate) fn uniformity(db: &Database, input: FunctionInput) {
+    black_box(queries::uniformity(db, input));
+}
+
+pub(crate) fn summarized(db: &Database, input: FunctionInput) {
+    black_box(queries::summary(db, input));
+}
+
+/// The giant as a function to be called, which returns what was computed last.
+pub(crate) fn summary(size: usize) {
+    let program = inlined(size);
+    // Some blocks above the last one, all ways lead through the first block of the last kernel.
+    let dom = DomTree::new(&program.cfg());
+    let above =
+        std::iter::successors(Some(Node::new(program.blocks.len() - 1)), |&at| dom.idom(at));
+    let computed = |at: Node| {
+        let operations = program.blocks[at.index()].operations.iter();
+        let numbers = operations.filter(|(_, what)| !matches!(what, Operation::Test(_)));
+        numbers.map(|(value, _)| *value).next_back()
+    };
+    let last = above.into_iter().find_map(computed).expect("something is computed");
+    let text = text(size)
+        .replace("define amdgpu_kernel void", "define i32")
+        .replace("ret void", &format!("ret i32 %v{last}"));
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("the text is well-formed");
+    let function = session.function(module, "f").expect("it is called @f");
+    let scratch = scratch(&session, function, summarized, &[flow_facts]);
+    let places = places(&session, function, is_sum);
+    let (edits, times) = after_edits(&mut session, function, &places, summarized);
+    let ways = queries::summary_repairs(session.database(), function.input());
+    Row {
+        name: "summary",
+        insts: session.code(function).body.id_count(),
+        scratch,
+        edits: Some(edits),
+        times,
+        opt: None,
+        found: [ways.repaired, ways.solved + ways.kept + ways.rebuilt],
+    }
+    .print();
+}
+
+/// Everything that can be.
+pub(crate) const ASSUMED: Assumptions =
+    Assumptions { barriers: Some(BarrierModel::Lenient), race_free: true };
+
+pub(crate) fn assumed(db: &Database, input: FunctionInput) {
+    black_box(queries::assumed_divergence(db, input, ASSUMED));
+}
+
+/// What classes of loads are found from besides, which has costs of its own.
+pub(crate) fn others(db: &Database, input: FunctionInput) {
+    black_box(queries::memory_kinds(db, input));
+    black_box(queries::private_memory(db, input));
+    black_box(queries::pointer_flow(db, input));
+}
+
+pub(crate) fn classes(db: &Database, input: FunctionInput) {
+    black_box(queries::load_classes(db, input));
+}
+
+/// A kernel of so many instructions that works in rounds: loads, sums of what was loaded, a barrier at some, and a store that is guarded by a
+/// comparison.
+pub(crate) fn with_barriers(size: usize) -> (Session, FunctionId) {
+    let mut text = String::from(
+        "target triple = \"nvptx64-nvidia-cuda\"\n\
+         declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\ndeclare void @llvm.nvvm.barrier0()\n\
+         define ptx_kernel void @f(ptr addrspace(1) noalias %p, ptr addrspace(1) noalias %q, i32 %n) {\n\
+         entry:\n  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  br label %a0\n",
+    );
+    let rounds = size / 15;
+    for at in 0..rounds {
+        let index = ["%n", "%tid"][usize::from(at % 4 == 3)];
+        text.push_str(&format!(
+            "a{at}:\n  %i{at} = add i32 {index}, {at}\n  \
+             %g{at} = getelementptr i32, ptr addrspace(1) %p, i32 %i{at}\n  \
+             %l{at} = load i32, ptr addrspace(1) %g{at}\n  %s{at} = add i32 %l{at}, %n\n  \
+             %t{at} = mul i32 %s{at}, %i{at}\n  %u{at} = xor i32 %t{at}, %s{at}\n  \
+             %v{at} = sub i32 %u{at}, %i{at}\n  %c{at} = icmp slt i32 %v{at}, %n\n  \
+             br i1 %c{at}, label %b{at}, label %e{at}\nb{at}:\n"
+        ));
+        if at % 64 == 63 {
+            text.push_str("  call void @llvm.nvvm.barrier0()\n");
+        }
+        text.push_str(&format!(
+            "  %w{at} = getelementptr i32, ptr addrspace(1) %q, i32 %v{at}\n  \
+             store i32 %u{at}, ptr addrspace(1) %w{at}\n  br label %e{at}\n\
+             e{at}:\n  %x{at} = add i32 %v{at}, 1\n  br label %a{}\n",
+            at + 1
+        ));
+    }
+    text.push_str(&format!("a{rounds}:\n  call void @llvm.nvvm.barrier0()\n  ret void\n}}\n"));
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("it is well-formed");
+    let function = session.function(module, "f").expect("it is called @f");
+    (session, function)
+}
+
+/// As [`operand`], of a kernel with barriers; `others` are asked before and not timed.
+pub(crate) fn after_operand(
+    name: &str,
+    size: usize,
+    ask: fn(&Database, FunctionInput),
+    others: &[Ask],
+) {
+    let (mut session, function) = with_barriers(size);
+    let scratch = scratch(&session, function, ask, others);
+    let places = places(&session, function, is_sum);
+    let mut rng = SmallRng::seed_from_u64(1);
+    let mut times = Vec::new();
+    let mut edits = Vec::new();
+    for round in 0..400 {
+        let place = &places[rng.random_range(0..places.len())];
+        let other = place.others[rng.random_range(0..place.others.len())];
+        if session.code(function).body.operands(place.inst)[0] == other {
+            continue;
+        }
+        let start = Instant::now();
+        let done: Result<(), BuildError> = session.edit(function, |edit| {
+            edit.verifying(false).set_operand(place.inst, place.index, other)
+        });
+        done.expect("the value is there");
+        let edited = start.elapsed();
+        others.iter().for_each(|other| other(session.database(), function.input()));
+        let start = Instant::now();
+        ask(session.database(), function.input());
+        if round >= 10 {
+            edits.push(edited);
+            times.push(start.elapsed());
+        }
+    }
+    let (db, input) = (session.database(), function.input());
+    let found = queries::assumed_divergence(db, input, ASSUMED);
+    assert!(*found == queries::assumed_divergence_from_scratch(db, input, ASSUMED));
+    let ways = queries::assumed_repairs(db, input);
+    Row {
+        name,
+        insts: session.code(function).body.id_count(),
+        scratch,
+        edits: Some(edits),
+        times,
+        opt: None,
+        found: [ways.repaired, ways.solved + ways.kept + ways.rebuilt],
+    }
+    .print();
+}
+
+pub(crate) fn memory_accesses(db: &Database, input: FunctionInput) {
+    black_box(queries::memory_accesses(db, input));
+}
+
+/// What lanes touch, after an edit of a sum, from divergence as it is then.
+pub(crate) fn access(size: usize) {
+    let (mut session, function) = with_barriers(size);
+    let scratch = scratch(&session, function, memory_accesses, &[flow_facts, divergence]);
+    let places = places(&session, function, is_sum);
+    let mut rng = SmallRng::seed_from_u64(1);
+    let (mut edits, mut times) = (Vec::new(), Vec::new());
+    for round in 0..1000 {
+        let place = &places[rng.random_range(0..places.len())];
+        let other = place.others[rng.random_range(0..place.others.len())];
+        if session.code(function).body.operands(place.inst)[0] == other {
+            continue;
+        }
+        let start = Instant::now();
+        let done: Result<(), BuildError> = session.edit(function, |edit| {
+            edit.verifying(false).set_operand(place.inst, place.index, other)
+        });
+        done.expect("the value is there");
+        let edited = start.elapsed();
+        divergence(session.database(), function.input());
+        let start = Instant::now();
+        memory_accesses(session.database(), function.input());
+        if round >= 10 {
+            edits.push(edited);
+            times.push(start.elapsed());
+        }
+    }
+    let ways = queries::access_repairs(session.database(), function.input());
+    Row {
+        name: "access",
+        insts: session.code(function).body.id_count(),
+        scratch,
+        edits: Some(edits),
+        times,
+        opt: None,
+        found: [ways.kept + ways.repaired, ways.solved],
+    }
+    .print();
+}
+
+pub(crate) fn control_divergence(db: &Database, input: FunctionInput) {
+    black_box(queries::control_divergence(db, input));
+}
+
+/// Edits after which some branch depends on something else; the question alone is timed.
+pub(crate) fn control(size: usize) {
+    let (mut session, function) = giant(size);
+    let scratch = scratch(&session, function, control_divergence, &[flow_facts, divergence]);
+    let places = places(&session, function, is_sum);
+    let mut rng = SmallRng::seed_from_u64(1);
+    let mut times = Vec::new();
+    control_divergence(session.database(), function.input());
+    for _ in 0..6000 {
+        let place = &places[rng.random_range(0..places.len())];
+        let other = place.others[rng.random_range(0..place.others.len())];
+        let done: Result<(), BuildError> = session.edit(function, |edit| {
+            edit.verifying(false).set_operand(place.inst, place.index, other)
+        });
+        done.expect("the value is there");
+        let (db, input) = (session.database(), function.input());
+        divergence(db, input);
+        let before = queries::control_repairs(db, input);
+        let start = Instant::now();
+        control_divergence(db, input);
+        let time = start.elapsed();
+        if queries::control_repairs(db, input) != before {
+            times.push(time);
+        }
+    }
+    // The first one counts the paths.
+    times.remove(0);
+    let ways = queries::control_repairs(session.database(), function.input());
+    Row {
+        name: "control",
+        insts: session.code(function).body.id_count(),
+        scratch,
+        edits: None,
+        times,
+        opt: None,
+        found: [ways.repaired, ways.solved],
+    }
+    .print();
+}

@@ -1,0 +1,267 @@
+//! Tables of other edits, of modules, of memory, and of no edit at all.
+
+use super::common::{
+    Place, UNIFORMITY, against, divergence, everything, giant, is_sum, opt, percentiles, places,
+    scratch, us,
+};
+use phalanx::analysis::divergence::{Flow, Rules, solve};
+use phalanx::analysis::launch::launch_facts;
+use phalanx::analysis::lower;
+use phalanx::analysis::lower::{Code, Surroundings};
+use phalanx::analysis::memory::{PrivateMemory, TypeLayout};
+use phalanx::analysis::summary::NoCallFacts;
+use phalanx::db::{Database, TargetOverrides, queries};
+use phalanx::graph::sync::SyncDependence;
+use phalanx::graph::{Cycles, DomTree, PostDomTree};
+use phalanx::ir::{BlockId, BuildError, Function, GlobalName, Module, Value};
+use phalanx::target::Target;
+use phalanx::{FunctionId, Session};
+use phalanx_testing::abstract_program::DECLARATIONS;
+use phalanx_testing::inlined::inlined;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use std::hint::black_box;
+use std::time::Instant;
+
+pub(crate) fn split(size: usize) {
+    let all = [
+        ("domtree", "DominatorTreeAnalysis"),
+        ("postdomtree", "PostDominatorTreeAnalysis"),
+        ("cycles", "CycleAnalysis"),
+        UNIFORMITY,
+    ];
+    let (mut session, function) = giant(size);
+    let scratch = scratch(&session, function, everything, &[]);
+    let mut rng = SmallRng::seed_from_u64(1);
+    let mut times = Vec::new();
+    for round in 0..40 {
+        let order: Vec<BlockId> = session.code(function).flow.order().to_vec();
+        let block = order[rng.random_range(0..order.len())];
+        let at = session.code(function).body.last(block).expect("blocks are not empty");
+        let start = Instant::now();
+        let done: Result<BlockId, BuildError> =
+            session.edit(function, |edit| edit.verifying(false).split_before(at, ""));
+        done.expect("a block can be split before its terminator");
+        everything(session.database(), function.input());
+        if round >= 5 {
+            times.push(start.elapsed());
+        }
+    }
+    let [median, p90, p99] = percentiles(&mut times);
+    println!(
+        "split   {:>10} {:>12.0} {:>8} {median:>8.0} {p90:>8.0} {p99:>8.0} {:>9.0}% {:>8}",
+        session.code(function).body.id_count(),
+        us(scratch),
+        "",
+        100.0 * median / us(scratch),
+        against(opt(size, &[], &all), median),
+    );
+}
+
+pub(crate) fn module(count: usize) {
+    let program = inlined(60);
+    let mut text = format!("target triple = \"amdgcn-amd-amdhsa\"\n{DECLARATIONS}");
+    for number in 0..count {
+        text.push_str(&program.to_llvm(&format!("f{number}")));
+    }
+    edits_in_module("module", &text, count);
+}
+
+/// Kernels that call functions, which call functions.
+pub(crate) fn calls(count: usize) {
+    let mut text = format!("target triple = \"amdgcn-amd-amdhsa\"\n{DECLARATIONS}");
+    let body = "  %s = add i32 %a, 1\n  %t = add i32 %s, %b\n  %u = add i32 %t, %s\n";
+    for number in 0..count {
+        let callee = number % 100;
+        text.push_str(&format!(
+            "define amdgpu_kernel void @k{number}(i32 %a, i32 %b) {{\n{body}  \
+             %r = call i32 @mid{callee}(i32 %u, i32 %a)\n  \
+             %c = icmp eq i32 %r, 0\n  br i1 %c, label %x, label %y\nx:\n  br label %y\ny:\n  ret void\n}}\n"
+        ));
+    }
+    for number in 0..100 {
+        let callee = number % 10;
+        text.push_str(&format!(
+            "define internal i32 @mid{number}(i32 %a, i32 %b) {{\n{body}  \
+             %r = call i32 @low{callee}(i32 %u, i32 %a)\n  ret i32 %r\n}}\n"
+        ));
+    }
+    for number in 0..10 {
+        text.push_str(&format!(
+            "define internal i32 @low{number}(i32 %a, i32 %b) {{\n{body}  ret i32 %u\n}}\n"
+        ));
+    }
+    edits_in_module("calls", &text, count);
+}
+
+/// Edits of the first 100 functions.
+pub(crate) fn edits_in_module(table: &str, text: &str, count: usize) {
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
+    let functions: Vec<FunctionId> = session.functions(module).collect();
+    let ask = |db: &Database| black_box(queries::module_divergent_branches(db, module.input()));
+    let start = Instant::now();
+    ask(session.database());
+    let first = start.elapsed();
+    let mut rng = SmallRng::seed_from_u64(1);
+    let mut times = Vec::new();
+    for round in 0..800 {
+        // Each once first: an edited function has low durability from then on, which all others learn.
+        let edited = functions.len().min(100);
+        let at = if round < edited { round } else { rng.random_range(0..edited) };
+        let function = functions[at];
+        let places = places(&session, function, is_sum);
+        let body = session.code(function).body;
+        let changes: Vec<(&Place, Value)> = places
+            .iter()
+            .flat_map(|place| place.others.iter().map(move |&other| (place, other)))
+            .filter(|(place, other)| body.operands(place.inst)[0] != *other)
+            .collect();
+        let (place, other) = changes[rng.random_range(0..changes.len())];
+        let start = Instant::now();
+        let done: Result<(), BuildError> = session.edit(function, |edit| {
+            edit.verifying(false).set_operand(place.inst, place.index, other)
+        });
+        done.expect("the value is there");
+        ask(session.database());
+        if round >= 300 {
+            times.push(start.elapsed());
+        }
+    }
+    let [median, p90, p99] = percentiles(&mut times);
+    println!(
+        "{table:<7} {count:>10} {:>12.0} {:>8} {median:>8.1} {p90:>8.1} {p99:>8.1} {:>10.0}",
+        us(first),
+        "",
+        us(first) / median
+    );
+}
+
+/// How many equal functions a module of the overhead table has: what a database pays once, at the first query of a kind, is shared by them.
+pub(crate) const COPIES: usize = 16;
+
+/// All facts of the functions of a module from cold, through a new database and by calling the analyses. Both start from copies of the
+/// code made just before, find target, launch facts and layout themselves, and keep what they find. The times are those of one function.
+pub(crate) fn overhead(size: usize) {
+    let (session, function) = giant(size);
+    let code = session.code(function);
+    let context = session.context();
+    let shell = function.input().module(session.database()).shell(session.database());
+    let copy = |number: usize| {
+        let mut header = code.header.clone();
+        header.name = GlobalName::Named(context.symbol(format!("f{number}").as_bytes()));
+        Function {
+            header,
+            flow: code.flow.clone(),
+            body: code.body.clone(),
+            extras: code.extras.clone(),
+            use_list_orders: Vec::new(),
+        }
+    };
+    let module = || {
+        let mut module = shell.clone();
+        module.functions.extend((0..COPIES).map(copy));
+        module
+    };
+    let called = |module: &Module| {
+        let triple = module.triple.map(|triple| context.text(triple).into_owned());
+        let target = Target::new(&triple.unwrap_or_default(), "");
+        let layout = TypeLayout::of(module);
+        let functions = module.functions.iter().map(|function| {
+            let header = &function.header;
+            let launch = launch_facts(context, header, &module.metadata, &target);
+            let cpu = context.function_attr_text(header.attributes, "target-cpu");
+            let cpu = std::str::from_utf8(cpu.unwrap_or_default()).unwrap_or_default();
+            let cfg = function.flow.cfg().expect("it has a body");
+            let (dom, postdom) = (DomTree::new(&cfg), PostDomTree::new(&cfg));
+            let cycles = Cycles::new(&cfg);
+            let sync = SyncDependence::new(&cfg, &dom, &cycles);
+            let around = Surroundings {
+                target: &target,
+                layout: &layout,
+                launch: &launch,
+                lockstep: target.is_lockstep(cpu),
+                scratch_is_global: target.scratch_is_global(cpu),
+                callee: &|_| None,
+                calls: &NoCallFacts,
+                node_string: &|_| None,
+            };
+            let code = Code { context, header, flow: &function.flow, body: &function.body };
+            let memory = PrivateMemory::new(code, around, &cfg, &dom);
+            let table = lower::full_with(code, around, &memory, 0);
+            let flow = Flow { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
+            let divergence = solve(flow, &table, Rules::Precise);
+            (cfg, dom, postdom, cycles, sync, table, divergence)
+        });
+        functions.collect::<Vec<_>>()
+    };
+    let (mut by_query, mut by_call) = (Vec::new(), Vec::new());
+    for round in 0..400 {
+        let mut db = Database::new();
+        let loaded = db.load(module(), None, TargetOverrides::default());
+        let inputs: Vec<_> = loaded.functions(&db).iter().map(|entry| entry.input).collect();
+        let module = module();
+        let mut query = || {
+            let start = Instant::now();
+            inputs.iter().for_each(|&input| everything(&db, input));
+            by_query.push(start.elapsed() / COPIES as u32);
+        };
+        let mut call = || {
+            let start = Instant::now();
+            let found = black_box(called(&module));
+            by_call.push(start.elapsed() / COPIES as u32);
+            found
+        };
+        // Who comes second finds the caches warmer.
+        let _kept = match round % 2 {
+            0 => {
+                query();
+                call()
+            }
+            _ => {
+                let kept = call();
+                query();
+                kept
+            }
+        };
+    }
+    let ([by_query, ..], [by_call, ..]) = (percentiles(&mut by_query), percentiles(&mut by_call));
+    println!(
+        "overhead{:>10} {by_call:>12.1} {:>8} {by_query:>8.1} {:>37.1}%",
+        code.body.id_count(),
+        "",
+        100.0 * (by_query / by_call - 1.0)
+    );
+}
+
+/// Resident memory in kilobytes, where the system tells.
+pub(crate) fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+pub(crate) fn memory(rounds: usize) {
+    let (mut session, function) = giant(1000);
+    let places = places(&session, function, is_sum);
+    let mut rng = SmallRng::seed_from_u64(1);
+    let mut at_start = None;
+    for round in 0..rounds {
+        let place = &places[rng.random_range(0..places.len())];
+        let other = place.others[rng.random_range(0..place.others.len())];
+        let done: Result<(), BuildError> = session.edit(function, |edit| {
+            edit.verifying(false).set_operand(place.inst, place.index, other)
+        });
+        done.expect("the value is there");
+        divergence(session.database(), function.input());
+        if round == rounds / 10 {
+            at_start = resident();
+        }
+    }
+    match (at_start, resident()) {
+        (Some(start), Some(end)) => println!(
+            "memory  {rounds:>10} rounds: {start} KiB after a tenth of them, {end} KiB at the end"
+        ),
+        _ => println!("memory  skipped: the system does not tell"),
+    }
+}
