@@ -145,7 +145,8 @@ impl<'a> Check<'a> {
         let mut concerned: Vec<FunctionEntry> = Vec::new();
         let all = |db: &Database, function: FunctionInput| {
             let mut found = queries::diagnostics(db, function).clone().unwrap_or_default();
-            found.extend(queries::space_conflicts(db, function).iter().flatten().cloned());
+            let conflicts = queries::space_conflicts(db, function).as_deref();
+            found.extend_from_slice(conflicts.unwrap_or_default());
             if self.args.no_generic {
                 found.extend(queries::mixed_spaces(db, function).iter().flatten().cloned());
             }

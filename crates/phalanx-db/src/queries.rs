@@ -53,6 +53,7 @@ mod shape;
 mod spaces;
 mod summaries;
 mod summary_slot;
+mod surroundings;
 mod walker;
 mod within_group;
 

@@ -100,6 +100,7 @@ impl Fixture {
             queries::diagnostics(&self.db, entry.input);
             queries::convergence(&self.db, entry.input);
             queries::written_spaces(&self.db, entry.input);
+            queries::space_conflicts(&self.db, entry.input);
         }
     }
 
@@ -132,6 +133,7 @@ impl Fixture {
             answer(|all| all.callees),
             answer(|all| all.convergence),
             answer(|all| all.written),
+            answer(|all| all.conflicts),
         ];
         format!("{control} | {}", answers.join(" | "))
     }
@@ -150,6 +152,7 @@ impl Fixture {
                 )*};
             }
             same!(control_divergence has_barrier diagnostics callees convergence written_spaces);
+            same!(space_conflicts);
             let control = |db, f| queries::assumed_control_divergence(db, f, ASSUMED);
             let (known, found) = (control(&self.db, warm.input), control(&db, cold.input));
             assert!(known == found, "{what}: control divergence under assumptions");
@@ -277,7 +280,7 @@ const EDITS: &[(&str, Edit)] = &[
 #[test]
 fn the_table_in_the_documentation_is_what_happens() {
     let mut table = String::from(
-        "| edited in a large kernel | `control_divergence` | `has_barrier` | sites of `diagnostics` | `callees` | `convergence` | `written_spaces` |\n|---|---|---|---|---|---|---|\n",
+        "| edited in a large kernel | `control_divergence` | `has_barrier` | sites of `diagnostics` | `callees` | `convergence` | `written_spaces` | `space_conflicts` |\n|---|---|---|---|---|---|---|---|\n",
     );
     for (kind, edit) in EDITS {
         let mut fixture = Fixture::new(400);
@@ -371,5 +374,57 @@ fn nothing_is_kept_of_small_functions_and_of_what_was_dropped() {
     fixture.db.trim(fixture.module);
     let (w, tid) = (fixture.named("w"), fixture.named("tid"));
     fixture.edit(|edit| edit.set_operand(w, 1, tid));
-    assert_eq!(fixture.found(), "anew | anew | anew | anew | anew | anew");
+    assert_eq!(fixture.found(), "anew | anew | anew | anew | anew | anew | anew");
+}
+
+/// Addresses that contradict a cast, and a private one that is stored where others read.
+#[test]
+fn conflicts_come_and_go() {
+    let text = text(400)
+        .replace("entry:\n", "entry:\n  %slot = alloca i32\n  %kept = alloca ptr\n")
+        .replace(
+            "  call void @leaf",
+            "  store ptr %slot, ptr addrspace(1) %out\n  %bad = addrspacecast ptr %b to ptr addrspace(1)\n  \
+             %far = getelementptr i32, ptr addrspace(1) %bad, i32 %n\n  %l = load i32, ptr addrspace(1) %far\n  call void @leaf",
+        );
+    let mut f = Fixture::warm(&text);
+    let found =
+        |f: &Fixture| queries::space_conflicts(&f.db, f.kernel()).as_deref().map(<[_]>::len);
+    assert_eq!(found(&f), Some(2), "a stored address, and a cast");
+    let [a, s, g, l, far, bad, slot, kept] =
+        ["a", "s", "g", "l", "far", "bad", "slot", "kept"].map(|name| f.named(name));
+    let store =
+        f.kernel().body(&f.db).all_ids().find(|&inst| {
+            f.kernel().body(&f.db).operands(inst).first() == Some(&Value::inst(slot))
+        });
+    let (store, null) = (store.expect("it is stored"), f.context.const_zero(Type::PTR));
+    type Edit<'a> = &'a dyn Fn(&mut Fixture);
+    let edits: [(&str, usize, Edit<'_>); 8] = [
+        ("null is stored", 1, &|f| f.edit(|edit| edit.set_operand(store, 0, null))),
+        ("it leads where the cast does", 0, &|f| f.edit(|edit| edit.set_operand(a, 0, g))),
+        ("the other memory again", 1, &|f| f.edit(|edit| edit.set_operand(a, 0, s))),
+        ("nothing is loaded any more", 1, &|f| f.edit(|edit| edit.replace(l, Value::arg(1)))),
+        ("the address is made from another one", 1, &|f| {
+            f.edit(|edit| edit.set_operand(far, 0, Value::arg(0)));
+        }),
+        ("no cast", 0, &|f| f.edit(|edit| edit.erase(bad))),
+        ("the slot is stored", 1, &|f| f.edit(|edit| edit.set_operand(store, 0, slot))),
+        ("in private memory", 0, &|f| {
+            let kept = Value::inst(kept);
+            f.edit(|edit| {
+                edit.before(store).store(slot, kept)?;
+                edit.erase(store)
+            });
+        }),
+    ];
+    for (what, count, edit) in edits {
+        edit(&mut f);
+        f.check(what);
+        assert_eq!(found(&f), Some(count), "{what}");
+    }
+    let before = f.counts().1.conflicts;
+    let v = f.named("v1");
+    f.edit(|edit| edit.set_operand(v, 1, Value::arg(1)));
+    f.check("an integer");
+    assert_eq!(f.counts().1.conflicts.kept, before.kept + 1);
 }

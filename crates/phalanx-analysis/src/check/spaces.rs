@@ -27,6 +27,7 @@ use smallvec::SmallVec;
 use super::{Finding, Level, Rule};
 use crate::{
     lower::Code,
+    memory::has_pointers,
     spaces::{MemoryKinds, SpaceModel, SpaceSet, SpaceSubject},
 };
 
@@ -101,6 +102,12 @@ pub fn findings(of: SpaceContext<'_>) -> Vec<Finding> {
 #[must_use]
 pub fn mixed(of: SpaceContext<'_>) -> Vec<Finding> {
     executed(of).flat_map(|inst| mixed_at(of, inst)).collect()
+}
+
+/// Whether [`findings`] may depend on an instruction, besides on where blocks are and where addresses lead.
+#[must_use]
+pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
+    has_pointers(code, inst)
 }
 
 fn executed(of: SpaceContext<'_>) -> impl Iterator<Item = InstId> {

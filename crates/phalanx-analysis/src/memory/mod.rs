@@ -35,3 +35,24 @@ pub(crate) use private::value_type;
 pub use sizes::{TypeLayout, TypeSizes};
 pub use ssa::Ssa;
 pub use tbaa::Tbaa;
+
+use phalanx_ir::{InstId, Opcode, Type, TypeKind};
+
+use crate::lower::Code;
+
+/// Whether an instruction gives something that is a pointer or may hold one, or reads one.
+pub(crate) fn has_pointers(code: Code<'_>, inst: InstId) -> bool {
+    let may_be = |ty: Type| match code.context.type_kind(ty) {
+        TypeKind::Vector { elem, .. } | TypeKind::Array { elem, .. } => {
+            !matches!(code.context.type_kind(*elem), TypeKind::Int(_) | TypeKind::Float)
+        }
+        TypeKind::Ptr(_) | TypeKind::Struct { .. } | TypeKind::Named(_) => true,
+        _ => false,
+    };
+    let data = code.body.inst(inst);
+    let read = match data.opcode {
+        Opcode::Phi => code.body.phi_values(inst),
+        _ => code.body.operands(inst),
+    };
+    may_be(data.ty) || read.iter().filter_map(|&value| value_type(code, value)).any(may_be)
+}

@@ -17,7 +17,7 @@
 //! **Complexity.** That of the repairs, and O(returns).
 
 use phalanx_graph::PostDomTree;
-use phalanx_ir::{InstId, Opcode, TypeKind, Value, ValueKind};
+use phalanx_ir::{InstId, Opcode};
 
 use super::{
     Reading, Results, Through, WithoutArguments, first_impure, is_timeless, returns::Returns,
@@ -26,6 +26,7 @@ use crate::divergence::Flow;
 use crate::follow::{Changes, Follower, Found, Stamp, Subject};
 use crate::granted::Granted;
 use crate::lower::{Code, Numbering, Surroundings};
+use crate::memory::has_pointers;
 
 /// Whether the [effects](super::Effects) of a function may depend on an instruction, besides on where blocks are.
 #[must_use]
@@ -48,32 +49,10 @@ pub fn concerns_effects(code: Code<'_>, inst: InstId) -> bool {
     opcode.is_terminator() || opcode.is_call() || accesses || makes_address
 }
 
-/// Whether an instruction has to do with pointers: gives or reads one, or accesses memory otherwise. An answer that nothing is known of what
-/// is done through them depends on no other ones.
+/// Whether an answer that nothing is known of what is done through pointers may depend on an instruction.
 #[must_use]
 pub fn concerns_pointers(code: Code<'_>, inst: InstId) -> bool {
-    let is_pointer = |ty| match code.context.type_kind(ty) {
-        TypeKind::Vector { elem, .. } | TypeKind::Array { elem, .. } => {
-            matches!(code.context.type_kind(*elem), TypeKind::Ptr(_))
-        }
-        // Members may be.
-        TypeKind::Ptr(_) | TypeKind::Struct { .. } | TypeKind::Named(_) => true,
-        _ => false,
-    };
-    let ty = |value: &Value| match value.kind() {
-        ValueKind::Inst(inst) => Some(code.body.inst(inst).ty),
-        ValueKind::Arg(position) => code.header.params.get(position as usize).copied(),
-        ValueKind::Const(constant) => Some(code.context.const_data(constant).ty),
-        _ => None,
-    };
-    let data = code.body.inst(inst);
-    let operands = match data.opcode {
-        Opcode::Phi => code.body.phi_values(inst),
-        _ => code.body.operands(inst),
-    };
-    concerns_effects(code, inst)
-        || is_pointer(data.ty)
-        || operands.iter().filter_map(ty).any(is_pointer)
+    concerns_effects(code, inst) || has_pointers(code, inst)
 }
 
 /// What is done through pointers, as [`summarize`](super::summarize) finds it.

@@ -15,8 +15,8 @@ use phalanx_analysis::{lower::Code, spaces::MemoryKinds};
 use phalanx_graph::BitSet;
 use phalanx_ir::InstId;
 
-use super::facts::attributes_of_callees;
 use super::follow::{around, fresh};
+use super::surroundings::attributes_of_callees;
 use super::{
     call_place, cfg, code, cycles, dom_tree, memory_kinds, pointer_flow, private_memory,
     promised_loads, starts_at_launch,
@@ -74,6 +74,8 @@ pub struct KeptAnswers {
     pub convergence: Answers,
     /// Of [`written_spaces`](super::written_spaces).
     pub written: Answers,
+    /// Of [`space_conflicts`](super::space_conflicts).
+    pub conflicts: Answers,
 }
 
 impl KeptAnswers {
@@ -93,11 +95,12 @@ impl KeptAnswers {
         add(&mut self.callees, other.callees);
         add(&mut self.convergence, other.convergence);
         add(&mut self.written, other.written);
+        add(&mut self.conflicts, other.conflicts);
     }
 
     /// The names of the queries, and how their answers were found.
     #[must_use]
-    pub fn by_query(&self) -> [(&'static str, Answers); 10] {
+    pub fn by_query(&self) -> [(&'static str, Answers); 11] {
         [
             ("barrier_blocks", self.barriers),
             ("race_free_loads", self.race_free),
@@ -109,6 +112,7 @@ impl KeptAnswers {
             ("callees", self.callees),
             ("convergence", self.convergence),
             ("written_spaces", self.written),
+            ("space_conflicts", self.conflicts),
         ]
     }
 }
@@ -128,6 +132,7 @@ pub fn kept_answers(db: &dyn Db, function: FunctionInput) -> KeptAnswers {
         callees: slots.callees.counts(),
         convergence: slots.convergence.counts(),
         written: slots.written.counts(),
+        conflicts: slots.conflicts.counts(),
     }
 }
 

@@ -12,8 +12,9 @@ use phalanx_target::LaunchFacts;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answer_slot::{blocks_version, is_call};
-use super::facts::{NO_CALLEES, divergence, is_kernel, launch_facts, symbols, with_code};
+use super::facts::{divergence, is_kernel, launch_facts, symbols};
 use super::graph::{cfg, control_dependence, cycles, postdom_tree};
+use super::surroundings::{NO_CALLEES, with_code};
 use super::{
     argument_facts, call_place, code, control_divergence, load_classes, memory_accesses,
     memory_kinds,

@@ -1,14 +1,19 @@
 //! What is wrong with memory spaces, and why an address may lead where it does.
 
+use std::sync::Arc;
+
 use phalanx_analysis::{
     check::{Finding, spaces as conflicts},
     spaces::{self as analysis, SpaceChain, SpaceModel, SpaceSet, SpaceSubject, Specialization},
 };
 use phalanx_ir::{InstId, module::GlobalIndex};
 
+use super::answer_slot::{blocks_version, known_kinds_version};
 use super::calls::closed_calls;
-use super::facts::{NO_CALLEES, is_kernel, with_code};
+use super::facts::is_kernel;
+use super::follow::fresh;
 use super::spaces::{Known, with_memory};
+use super::surroundings::{NO_CALLEES, with_code};
 use super::{call_place, cfg, dom_tree, memory_kinds, module_index, target};
 use crate::FunctionInput;
 
@@ -17,11 +22,30 @@ use salsa::Database as Db;
 /// Accesses and casts that cannot be right where their addresses lead, and private addresses that others read: see
 /// [`phalanx_analysis::check::spaces`]. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `target`, `dom_tree`, [`memory_kinds`], `call_place`, variables that are written by name. *Changes
-/// when* a finding does. *Cost* O(instructions).
+/// *Reads* `header`, `flow`, `body`, `target`, `dom_tree`, [`memory_kinds`], `call_place`, variables that are written by name; of a large function also
+/// [`conflicts_version`], and then what changed. *Changes when* a finding does. *Cost* O(instructions).
 #[salsa::tracked(returns(ref))]
-pub fn space_conflicts(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
-    with_context(db, function, conflicts::findings)
+pub fn space_conflicts(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
+    let find = || with_context(db, function, conflicts::findings).map(Arc::from);
+    if !function.is_large(db) {
+        return find();
+    }
+    let around = conflicts_version(db, function);
+    function.slots(db).conflicts.answer(db, function, around, conflicts::concerns, find)
+}
+
+/// Identity of what [`space_conflicts`] of a large function reads besides the body.
+///
+/// *Reads* `header`, [`target`], shell, [`module_index`], [`blocks_version`], `dom_tree`, [`known_kinds_version`], `call_place`. *Changes when* one of
+/// them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn conflicts_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    let module = function.module(db);
+    let _ = (function.header(db), target(db, module));
+    let _ = (module.shell(db), module_index(db, module));
+    let _ = (blocks_version(db, function), dom_tree(db, function));
+    let _ = (known_kinds_version(db, function), call_place(db, function));
+    fresh()
 }
 
 /// Generic accesses of which no single space is known, for targets without such. None for a declaration.

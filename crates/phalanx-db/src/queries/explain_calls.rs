@@ -30,8 +30,9 @@ use phalanx_target::{Scope, SourceSet, varying};
 
 use super::calls::closed_calls;
 use super::explain::{explain_assumed, explain_sources, fact_of, memory_versions};
-use super::facts::{NO_CALLEES, flow_facts, with_code_and};
+use super::facts::flow_facts;
 use super::summaries::{KnownCalls, table_with};
+use super::surroundings::{NO_CALLEES, with_code_and};
 use super::{
     Subject, argument_facts, call_place, divergence, launch_facts, postdom_tree, summary, symbols,
 };

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
     Convergence,
+    check::Finding,
     divergence::{self as solver, Divergence, Flow, Rules},
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
     granted::{Granted, StableLoad},
@@ -25,16 +26,14 @@ use super::answer_slot::{AnswerSlot, KindsSeen};
 use super::calls::is_local;
 use super::check::KeptSites;
 use super::control_slot::ControlSlot;
-use super::facts::{
-    Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees, flow_facts, new_affect_map,
-    new_llvm_affect_map,
-};
+use super::facts::{flow_facts, new_affect_map, new_llvm_affect_map};
 use super::graph_slot::GraphSlot;
 use super::kinds_slot::KindsSlot;
 use super::load_slot::{Asked, KeptLoads};
 use super::memory_slot::MemorySlots;
 use super::summaries::{KnownCalls, callee_summaries};
 use super::summary_slot::SummarySlot;
+use super::surroundings::{Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees};
 use super::{
     affect_map, argument_facts, cfg, cycles, dom_tree, function_attributes, launch_facts,
     llvm_affect_map, sync_dependence, target, type_layout,
@@ -286,6 +285,7 @@ pub struct Slots {
     pub(super) loads: AnswerSlot<KeptLoads>,
     pub(super) summary: SummarySlot,
     pub(super) accesses: AccessSlot,
+    pub(super) conflicts: AnswerSlot<Option<Arc<[Finding]>>>,
     pub(super) waits: AnswerSlot<bool>,
     pub(super) sites: AnswerSlot<KeptSites>,
     pub(super) callees: AnswerSlot<Arc<[GlobalName]>>,
@@ -305,6 +305,7 @@ impl Slots {
         self.race_free.iter().for_each(AnswerSlot::clear);
         self.loads.clear();
         self.accesses.clear();
+        self.conflicts.clear();
         self.waits.clear();
         self.sites.clear();
         self.callees.clear();

@@ -13,8 +13,8 @@ use phalanx_analysis::{
 };
 
 use super::calls::is_local;
-use super::facts::{NO_CALLEES, with_code};
 use super::follow::fresh;
+use super::surroundings::{NO_CALLEES, with_code};
 use super::{
     argument_spaces, cfg, dom_tree, returned_spaces, symbols, target, type_layout, variables,
 };

@@ -27,11 +27,11 @@ use rustc_hash::FxHashMap;
 
 use super::answer_slot::{blocks_version, known_kinds_version};
 use super::calls::{DEPTH, closed_calls, named_by_shell};
-use super::facts::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::follow::fresh;
 use super::load_slot::{Asked, followed_classes};
 use super::memory_slot::{Version, kept, objects_version};
 use super::summaries::known_body;
+use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::{
     call_place, cfg, cycles, divergence, dom_tree, memory_kinds, module_index, private_memory,
     symbols, target,

@@ -15,10 +15,10 @@ use phalanx_ir::attributes::AttrKind;
 use phalanx_ir::{ConstKind, InstId, Opcode, Value, metadata::kind, module::GlobalIndex};
 use phalanx_target::AddressSpace;
 
-use super::facts::{NO_CALLEES, with_attributes, with_code};
 use super::loads::written_by;
 use super::memory_slot::{classic_version, kept, memory_version, objects_version};
 use super::promises::{constant_variables, invariant_marks, promises};
+use super::surroundings::{NO_CALLEES, with_attributes, with_code};
 use super::{callees, cfg, dom_tree, memory_kinds, module_index};
 use crate::{FunctionInput, ModuleInput};
 

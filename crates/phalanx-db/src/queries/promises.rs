@@ -7,7 +7,7 @@
 use phalanx_analysis::{spaces::SpaceSet, summary::Effects};
 use phalanx_ir::{GlobalName, InstId, Type, attributes::AttrList, metadata::kind};
 
-use super::facts::Attributes;
+use super::surroundings::Attributes;
 use super::{summary, symbols, written_spaces};
 use crate::{FunctionInput, ModuleInput};
 

@@ -8,7 +8,7 @@ use phalanx_analysis::shape::{
 };
 
 use super::access_slot::followed;
-use super::facts::{NO_CALLEES, with_code};
+use super::surroundings::{NO_CALLEES, with_code};
 use super::{cfg, cycles, divergence};
 use crate::FunctionInput;
 

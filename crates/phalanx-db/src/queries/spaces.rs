@@ -15,10 +15,10 @@ use phalanx_ir::{GlobalName, GlobalVariable};
 use rustc_hash::FxHashMap;
 
 use super::calls::{DEPTH, closed_calls, is_local};
-use super::facts::{NO_CALLEES, with_code};
 use super::kinds_slot::followed;
 use super::passed::{Passed, add, unite, within_component};
 use super::summaries::{ROUNDS, known_body};
+use super::surroundings::{NO_CALLEES, with_code};
 use super::{call_place, cfg, dom_tree, symbols};
 use crate::{FunctionInput, ModuleInput};
 

@@ -21,9 +21,10 @@ use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 
 use super::calls::{DEPTH, closed_calls, is_local};
-use super::facts::{NO_CALLEES, flow_facts, with_code_and};
+use super::facts::flow_facts;
 use super::passed::{Passed, add, unite, within_component};
 use super::summary_slot::followed_summary;
+use super::surroundings::{NO_CALLEES, with_code_and};
 use super::{call_place, cfg, divergence, dom_tree, launch_facts, postdom_tree, symbols};
 use crate::FunctionInput;
 

@@ -20,10 +20,12 @@ use phalanx_analysis::{
 };
 
 use super::answer_slot::{AnswerSlot, Answers, blocks_version};
-use super::facts::{flow_facts, with_code};
+use super::facts::flow_facts;
 use super::follow::{Place, Repairs, flow_together, fresh, read_around};
+use super::postdom_tree;
 use super::summaries::summarize;
-use super::{facts::NO_CALLEES, postdom_tree};
+use super::surroundings::NO_CALLEES;
+use super::surroundings::with_code;
 use crate::FunctionInput;
 
 use salsa::Database as Db;

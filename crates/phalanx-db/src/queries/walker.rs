@@ -25,7 +25,7 @@ use phalanx_ir::{
     inst::{InstFlags, Ordering},
 };
 
-use super::facts::with_code;
+use super::surroundings::with_code;
 use super::{callees, classic_memory_ssa, cycles, may_alias_by_type, private_memory, with_aliases};
 use crate::FunctionInput;
 

@@ -18,11 +18,11 @@ use rustc_hash::FxHashMap;
 use super::answer_slot::{accesses_version, blocks_version};
 use super::control_slot::controlled;
 use super::facts::{
-    NO_CALLEES, affect_map, attributes_of_callees, control_divergence, divergence, flow_facts,
-    is_kernel, launch_facts, with_attributes, with_code,
+    affect_map, control_divergence, divergence, flow_facts, is_kernel, launch_facts,
 };
 use super::follow::repaired_assuming;
 use super::graph::{cfg, cycles, postdom_tree};
+use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::{load_classes, memory_kinds, starts_at_launch};
 use crate::FunctionInput;
 

@@ -1,0 +1,220 @@
+//! What is around a function, as analyses want it: [`Code`] and [`Surroundings`].
+//!
+//! [`with_code`] reads each part where it is. That is some ten reads, which costs more than many an edit: of a large function there are copies
+//! ([`OwnSurroundings`]), kept in a query that an edit of instructions leaves as it is ([`around`](super::around)).
+
+use std::sync::Arc;
+
+use phalanx_analysis::{
+    lower::{Code, Surroundings},
+    memory::TypeLayout,
+    summary::CallFacts,
+};
+use phalanx_ir::{Context, FunctionHeader, GlobalName, attributes::AttrList};
+use phalanx_target::{LaunchFacts, Target};
+use rustc_hash::FxHashMap;
+
+use super::summaries::KnownCalls;
+use super::{callees, cfg, function_attributes, launch_facts, target, type_layout};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// Attributes of functions, by name.
+#[derive(Clone, Copy)]
+pub(super) enum Attributes<'a> {
+    /// Of these, sorted.
+    Of(&'a [(GlobalName, AttrList)]),
+    /// Of these or of those, both sorted.
+    Either(&'a [(GlobalName, AttrList)], &'a [(GlobalName, AttrList)]),
+    /// Of all of the module.
+    All(&'a FxHashMap<GlobalName, AttrList>),
+}
+
+impl Attributes<'_> {
+    fn of(self, name: GlobalName) -> Option<AttrList> {
+        let find = |list: &[(GlobalName, AttrList)]| {
+            let found = list.binary_search_by_key(&name, |&(name, _)| name).ok()?;
+            Some(list[found].1)
+        };
+        match self {
+            Attributes::Of(list) => find(list),
+            Attributes::Either(these, those) => find(these).or_else(|| find(those)),
+            Attributes::All(map) => map.get(&name).copied(),
+        }
+    }
+}
+
+/// Attributes of the functions that a function calls. Who they are cannot be told from an edit, and to look through a large function for
+/// them would cost more than the repair of what is asked: there they are those of the module. Not a query.
+///
+/// *Reads* [`callees`] or [`function_attributes`].
+pub(super) fn attributes_of_callees(db: &dyn Db, function: FunctionInput) -> Attributes<'_> {
+    match function.is_large(db) {
+        true => Attributes::All(function_attributes(db, function.module(db))),
+        false => Attributes::Of(callees(db, function)),
+    }
+}
+
+/// Our own rules look at no attributes of callees.
+pub(super) const NO_CALLEES: &[(GlobalName, AttrList)] = &[];
+
+/// Gives the code of a function and what is around it. `callees` are the attributes of functions that it calls, of those that
+/// matter, sorted.
+pub(super) fn with_code<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    callees: &[(GlobalName, AttrList)],
+    run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+) -> Option<R> {
+    with_code_and(db, function, callees, &KnownCalls::new(db, function), run)
+}
+
+/// As [`with_code`], with what is known of calls.
+pub(super) fn with_code_and<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    callees: &[(GlobalName, AttrList)],
+    calls: &dyn CallFacts,
+    run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+) -> Option<R> {
+    with_surroundings(db, function, Attributes::Of(callees), calls, run)
+}
+
+/// As [`with_code`], with attributes that may be those of the module.
+pub(super) fn with_attributes<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    callees: Attributes<'_>,
+    run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+) -> Option<R> {
+    with_surroundings(db, function, callees, &KnownCalls::new(db, function), run)
+}
+
+fn with_surroundings<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    callees: Attributes<'_>,
+    calls: &dyn CallFacts,
+    run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+) -> Option<R> {
+    cfg(db, function).as_ref()?;
+    let module = function.module(db);
+    let (context, header) = (module.context(db), function.header(db));
+    let around = Known {
+        context,
+        header,
+        target: target(db, module),
+        layout: type_layout(db, module),
+        launch: launch_facts(db, function),
+        moment: Moment::new(db, function),
+    };
+    Some(around.with(db, function, (callees, calls), run))
+}
+
+/// What the processor says of when instructions are executed, and where private memory is.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    lockstep: bool,
+    scratch_is_global: bool,
+}
+
+impl Moment {
+    fn new(db: &dyn Db, function: FunctionInput) -> Moment {
+        let module = function.module(db);
+        let (context, target) = (module.context(db), target(db, module));
+        let attributes = function.header(db).attributes;
+        let processor = context.function_attr_text(attributes, "target-cpu").unwrap_or_default();
+        let processor = std::str::from_utf8(processor).unwrap_or_default();
+        Moment {
+            lockstep: target.is_lockstep(processor),
+            scratch_is_global: target.scratch_is_global(processor),
+        }
+    }
+}
+
+/// What is around a function, calls aside.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    context: &'a Context,
+    header: &'a FunctionHeader,
+    target: &'a Target,
+    layout: &'a TypeLayout,
+    launch: &'a LaunchFacts,
+    moment: Moment,
+}
+
+impl Known<'_> {
+    fn with<R>(
+        self,
+        db: &dyn Db,
+        function: FunctionInput,
+        (callees, calls): (Attributes<'_>, &dyn CallFacts),
+        run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+    ) -> R {
+        let Known { context, header, target, layout, launch, moment } = self;
+        let code = Code { context, header, flow: function.flow(db), body: function.body(db) };
+        let callee = |name: GlobalName| callees.of(name);
+        // Read on demand, so that a function that names no register does not depend on the module's metadata.
+        let node_string = |node| {
+            let metadata = &function.module(db).shell(db).metadata;
+            metadata.element(node, 0).filter(|_| metadata.values(node).len() == 1)?.as_string()
+        };
+        let Moment { lockstep, scratch_is_global } = moment;
+        let (callee, node_string) = (&callee, &node_string);
+        run(
+            code,
+            Surroundings {
+                target,
+                layout,
+                launch,
+                lockstep,
+                scratch_is_global,
+                callee,
+                calls,
+                node_string,
+            },
+        )
+    }
+}
+
+/// Copies of what is around a function, so that one read does for all of it.
+#[derive(Debug)]
+pub(super) struct OwnSurroundings {
+    context: Arc<Context>,
+    header: FunctionHeader,
+    target: Target,
+    layout: Arc<TypeLayout>,
+    launch: LaunchFacts,
+    moment: Moment,
+}
+
+impl OwnSurroundings {
+    /// *Reads* `header`, [`target`], [`type_layout`], [`launch_facts`].
+    pub(super) fn new(db: &dyn Db, function: FunctionInput) -> Self {
+        let module = function.module(db);
+        OwnSurroundings {
+            context: Arc::clone(module.context(db)),
+            header: function.header(db).clone(),
+            target: target(db, module).clone(),
+            layout: Arc::clone(type_layout(db, module)),
+            launch: launch_facts(db, function).clone(),
+            moment: Moment::new(db, function),
+        }
+    }
+
+    /// As [`with_attributes`], of the function whose surroundings these are.
+    ///
+    /// *Reads* `flow`, `body`.
+    pub(super) fn with<R>(
+        &self,
+        db: &dyn Db,
+        function: FunctionInput,
+        around: (Attributes<'_>, &dyn CallFacts),
+        run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
+    ) -> R {
+        let OwnSurroundings { context, header, target, layout, launch, moment } = self;
+        Known { context, header, target, layout, launch, moment: *moment }
+            .with(db, function, around, run)
+    }
+}
