@@ -128,14 +128,15 @@ pub fn edits(data: &[u8]) {
     run(&mut choices, blocks);
 }
 
-/// Edits a random function: a small one mostly, or one that is repaired.
+/// Edits a random function: a small one mostly, or one that is repaired, or large ones that a small one calls.
 pub fn run_random(seed: u64) -> Tally {
-    let blocks = match seed % 8 {
-        0 => 110,
-        1 | 2 => 50,
-        _ => 12,
-    };
-    run(&mut SmallRng::seed_from_u64(seed), blocks)
+    let rng = &mut SmallRng::seed_from_u64(seed);
+    match seed % 8 {
+        0 => run(rng, 110),
+        1 | 2 => run(rng, 50),
+        3 => run_called(rng, 250),
+        _ => run(rng, 12),
+    }
 }
 
 /// Edits a random function of at most so many blocks.
