@@ -97,7 +97,7 @@ impl Fixture {
 
     /// With facts asked often enough to be followed.
     fn warm(text: &str) -> Self {
-        let mut fixture = Fixture::of(text);
+        let mut fixture = Fixture::of(text, "kernel");
         fixture.ask();
         for operand in [7, 8, 7] {
             let (at, operand) = (fixture.named("w0"), constant(&fixture, operand));
@@ -109,16 +109,16 @@ impl Fixture {
     }
 
     fn ask(&self) {
-        queries::memory_accesses(&self.db, self.kernel());
+        queries::memory_accesses(&self.db, self.edited());
     }
 
     fn repairs(&self) -> AccessRepairs {
-        queries::access_repairs(&self.db, self.kernel())
+        queries::access_repairs(&self.db, self.edited())
     }
 
     /// The instruction behind a named one.
     fn behind(&self, name: &str) -> InstId {
-        self.kernel().body(&self.db).next(self.named(name)).expect("something stands behind it")
+        self.edited().body(&self.db).next(self.named(name)).expect("something stands behind it")
     }
 
     /// How the accesses were found after an edit, and what ran besides.
@@ -132,7 +132,7 @@ impl Fixture {
         ];
         let way = ways.iter().find(|(count, _)| *count > 0).map_or("not asked", |way| way.1);
         let log = self.db.take_log().into_iter();
-        let kernel = self.kernel().id();
+        let kernel = self.edited().id();
         let ran = log.filter(|entry| entry.did == Did::Run && entry.key == kernel);
         let versions = ran.filter(|entry| entry.query.ends_with("_version"));
         let mut versions: Vec<String> = versions.map(|e| format!("`{}`", e.query)).collect();
@@ -245,7 +245,7 @@ const EDITS: &[(&str, Edit)] = &[
     ("what the step of a loop is made of; it differs", |f| set(f, "size.at", 1, "far")),
     ("a phi more, in the header of a loop", |f| {
         let (k, c) = (f.named("k"), f.named("c"));
-        let incoming: Vec<_> = f.kernel().body(&f.db).phi_incoming(k).collect();
+        let incoming: Vec<_> = f.edited().body(&f.db).phi_incoming(k).collect();
         f.edit(|edit| {
             let new = edit.after(k).phi(Type::I32)?;
             let phi = new.as_inst().expect("it is an instruction");
@@ -254,7 +254,7 @@ const EDITS: &[(&str, Edit)] = &[
         });
     }),
     ("an aborted edit of an index", |f| {
-        let (once, v, kernel) = (f.named("once"), f.named("v0"), f.kernel());
+        let (once, v, kernel) = (f.named("once"), f.named("v0"), f.edited());
         let done: Result<(), BuildError> = f.db.edit(kernel, |edit| {
             edit.set_operand(once, 0, v)?;
             edit.erase(v)
@@ -270,11 +270,11 @@ const EDITS: &[(&str, Edit)] = &[
         f.edit(|edit| edit.split_before(l, "").map(drop));
     }),
     ("two blocks in another order", |f| {
-        let order = f.kernel().flow(&f.db).order().to_vec();
+        let order = f.edited().flow(&f.db).order().to_vec();
         f.edit(|edit| edit.move_block_after(order[1], order[2]));
     }),
     ("the size of launches", |f| {
-        let kernel = f.kernel();
+        let kernel = f.edited();
         let launch =
             LaunchStatement { workgroup_size: Some([64, 1, 1]), ..LaunchStatement::default() };
         f.db.set_launch(kernel, launch).expect("the module says nothing else");
@@ -310,7 +310,7 @@ fn the_table_in_the_documentation_is_what_happens() {
 #[test]
 fn what_is_kept_is_the_very_same() {
     let address = |fixture: &Fixture| {
-        let found = queries::memory_accesses(&fixture.db, fixture.kernel());
+        let found = queries::memory_accesses(&fixture.db, fixture.edited());
         Arc::as_ptr(found.as_ref().expect("it has a body"))
     };
     let mut fixture = Fixture::new(400);
@@ -387,15 +387,15 @@ fn what_was_looked_at_again_is_followed_from_there() {
 #[test]
 fn blocks_are_put_back_by_a_reload() {
     let mut fixture = Fixture::new(400);
-    let order = fixture.kernel().flow(&fixture.db).order().to_vec();
+    let order = fixture.edited().flow(&fixture.db).order().to_vec();
     fixture.edit(|edit| edit.move_block_after(order[1], order[2]));
     fixture.ask();
-    let position = fixture.kernel().body(&fixture.db).journal().position();
+    let position = fixture.edited().body(&fixture.db).journal().position();
     let edited = text(400).replace("%w0 = add i32 %n, 1", "%w0 = add i32 %n, 7");
     let parsed = phalanx_llvm::parse_module(Arc::clone(&fixture.context), edited.as_bytes());
     let parsed = parsed.unwrap_or_else(|e| panic!("{e:?}"));
     fixture.db.reload(fixture.module, parsed.module, None);
-    let kernel = fixture.kernel();
+    let kernel = fixture.edited();
     assert_eq!(kernel.flow(&fixture.db).order(), order);
     assert_eq!(kernel.body(&fixture.db).journal().position(), position, "the body is the same");
     fixture.check("blocks in their old order");
@@ -470,12 +470,12 @@ fn poison_of_atoms_is_followed() {
     let mut fixture = Fixture::warm(&text);
     for flags in [InstFlags::NONE, InstFlags::NUW, InstFlags::NONE] {
         let e = fixture.named("e");
-        assert_eq!(fixture.kernel().body(&fixture.db).inst(e).opcode, Opcode::Add);
+        assert_eq!(fixture.edited().body(&fixture.db).inst(e).opcode, Opcode::Add);
         let before = fixture.repairs();
         fixture.edit(|edit| edit.set_flags(e, flags));
         let (db, cold) = fixture.cold();
         let mut both = fixture.module.functions(&fixture.db).iter().zip(&cold);
-        let kernel = fixture.kernel();
+        let kernel = fixture.edited();
         let (_, cold) = both.find(|(warm, _)| warm.input == kernel).expect("it is in the module");
         let found = queries::divergence(&db, cold.input);
         assert!(queries::divergence(&fixture.db, kernel) == found);

@@ -76,7 +76,7 @@ impl Fixture {
 
     /// With kinds asked often enough to be repaired.
     fn warm(text: &str) -> Self {
-        let mut fixture = Fixture::of(text);
+        let mut fixture = Fixture::of(text, "kernel");
         fixture.ask();
         for operand in [7, 8, 7] {
             let (at, next) = (fixture.named("w0"), fixture.behind("w0"));

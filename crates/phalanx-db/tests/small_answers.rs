@@ -83,7 +83,7 @@ impl Fixture {
     }
 
     fn warm(text: &str) -> Self {
-        let mut fixture = Fixture::of(text);
+        let mut fixture = Fixture::of(text, "kernel");
         fixture.ask();
         for operand in [7, 8, 7] {
             let (at, operand) = (fixture.named("x0"), constant(&fixture, operand));
@@ -105,7 +105,7 @@ impl Fixture {
     }
 
     fn counts(&self) -> (queries::ControlRepairs, queries::KeptAnswers) {
-        let (db, kernel) = (&self.db, self.kernel());
+        let (db, kernel) = (&self.db, self.edited());
         (queries::control_repairs(db, kernel), queries::kept_answers(db, kernel))
     }
 
@@ -166,16 +166,16 @@ fn constant(fixture: &Fixture, number: i32) -> Value {
 
 /// The first call of a function in the kernel.
 fn call_of(fixture: &Fixture, name: &str) -> InstId {
-    let body = fixture.kernel().body(&fixture.db);
+    let body = fixture.edited().body(&fixture.db);
     let symbol = fixture.context.find_symbol(name.as_bytes()).expect("the name is interned");
-    let calls = fixture.kernel().mentions(&fixture.db).calls().iter();
+    let calls = fixture.edited().mentions(&fixture.db).calls().iter();
     let mut calls = calls.filter(|(call, _)| body.block_of(*call).is_some());
     calls.find(|(_, of)| of.symbol() == Some(symbol)).expect("it is called").0
 }
 
 /// Something that is called, as an operand.
 fn callee_of(fixture: &Fixture, call: InstId) -> Value {
-    fixture.kernel().body(&fixture.db).callee(call)
+    fixture.edited().body(&fixture.db).callee(call)
 }
 
 type Edit = fn(&mut Fixture);
@@ -199,7 +199,7 @@ const EDITS: &[(&str, Edit)] = &[
     }),
     ("what is stored", |f| {
         let (b, v) = (f.named("b"), f.named("v1"));
-        let store = f.kernel().body(&f.db).next(b).expect("a store");
+        let store = f.edited().body(&f.db).next(b).expect("a store");
         f.edit(|edit| edit.set_operand(store, 0, v));
     }),
     ("a load more", |f| {
@@ -240,7 +240,7 @@ const EDITS: &[(&str, Edit)] = &[
         f.edit(|edit| edit.split_before(u, "").map(drop));
     }),
     ("an aborted edit of a call", |f| {
-        let (call, v, kernel) = (call_of(f, "leaf"), f.named("v1"), f.kernel());
+        let (call, v, kernel) = (call_of(f, "leaf"), f.named("v1"), f.edited());
         let done: Result<(), BuildError> = f.db.edit(kernel, |edit| {
             edit.set_operand(call, 0, v)?;
             edit.erase(v)
@@ -270,7 +270,7 @@ const EDITS: &[(&str, Edit)] = &[
         done.expect("the header is right");
     }),
     ("the size of launches", |f| {
-        let kernel = f.kernel();
+        let kernel = f.edited();
         let launch =
             LaunchStatement { workgroup_size: Some([64, 1, 1]), ..LaunchStatement::default() };
         f.db.set_launch(kernel, launch).expect("the module says nothing else");
@@ -319,7 +319,7 @@ fn what_is_known_follows_sequences_of_edits() {
 fn control_divergence_follows_a_branch() {
     let mut fixture = Fixture::new(400);
     let of = |fixture: &Fixture| -> Vec<SourceSet> {
-        let control = queries::control_divergence(&fixture.db, fixture.kernel()).as_ref();
+        let control = queries::control_divergence(&fixture.db, fixture.edited()).as_ref();
         control.expect("it has a body").iter().copied().collect()
     };
     let nothing = SourceSet::EMPTY;
@@ -347,7 +347,7 @@ fn blocks_are_put_back_by_a_reload() {
         .replace("call void @together(i32 %w)", barrier)
         .replace("call void @together(i32 %n)", barrier);
     let mut fixture = Fixture::warm(&text);
-    let kernel = fixture.kernel();
+    let kernel = fixture.edited();
     assert_eq!(queries::diagnostics(&fixture.db, kernel).as_ref().map(Vec::len), Some(2));
     let order = kernel.flow(&fixture.db).order().to_vec();
     fixture.edit(|edit| edit.move_block_after(order[2], order[3]));
@@ -389,13 +389,13 @@ fn conflicts_come_and_go() {
         );
     let mut f = Fixture::warm(&text);
     let found =
-        |f: &Fixture| queries::space_conflicts(&f.db, f.kernel()).as_deref().map(<[_]>::len);
+        |f: &Fixture| queries::space_conflicts(&f.db, f.edited()).as_deref().map(<[_]>::len);
     assert_eq!(found(&f), Some(2), "a stored address, and a cast");
     let [a, s, g, l, far, bad, slot, kept] =
         ["a", "s", "g", "l", "far", "bad", "slot", "kept"].map(|name| f.named(name));
     let store =
-        f.kernel().body(&f.db).all_ids().find(|&inst| {
-            f.kernel().body(&f.db).operands(inst).first() == Some(&Value::inst(slot))
+        f.edited().body(&f.db).all_ids().find(|&inst| {
+            f.edited().body(&f.db).operands(inst).first() == Some(&Value::inst(slot))
         });
     let (store, null) = (store.expect("it is stored"), f.context.const_zero(Type::PTR));
     type Edit<'a> = &'a dyn Fn(&mut Fixture);

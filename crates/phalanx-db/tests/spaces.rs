@@ -45,7 +45,7 @@ entry:
 
 impl Fixture {
     fn asked(text: &str) -> Self {
-        let fixture = Fixture::of(text);
+        let fixture = Fixture::of(text, "kernel");
         fixture.ask();
         fixture
     }

@@ -78,7 +78,7 @@ impl Edited {
     }
 
     fn of(text: &str) -> Self {
-        let mut edited = Edited(Fixture::of(text));
+        let mut edited = Edited(Fixture::of(text, "callee"));
         edited.ask();
         for operand in [7, 8, 3] {
             let (at, operand) = (edited.named("v1"), edited.number(operand));
@@ -92,13 +92,11 @@ impl Edited {
     }
 
     fn callee(&self) -> FunctionInput {
-        self.0.function("callee")
+        self.0.edited()
     }
 
     fn named(&self, name: &str) -> InstId {
-        let code = self.callee().view(&self.0.db);
-        let mut ids = code.body.all_ids();
-        ids.find(|&i| code.extras.names.inst(i) == Some(name.as_bytes())).expect("it has the name")
+        self.0.named(name)
     }
 
     /// The first instruction with an opcode.
@@ -115,8 +113,7 @@ impl Edited {
     }
 
     fn edit<R>(&mut self, edit: impl FnOnce(&mut Transaction<'_>) -> Result<R, BuildError>) {
-        let callee = self.callee();
-        self.0.db.edit(callee, edit).map(drop).expect("the edit breaks no rule");
+        self.0.edit(edit);
     }
 
     /// Changes the sum that the small function returns.
@@ -141,7 +138,7 @@ impl Edited {
 
     fn ask(&self) {
         queries::summary(&self.0.db, self.callee());
-        queries::divergence(&self.0.db, self.0.kernel());
+        queries::divergence(&self.0.db, self.0.function("kernel"));
     }
 
     /// How the parts were found after an edit, as cells of a table, and whether callers are concerned.
@@ -167,7 +164,7 @@ impl Edited {
             _ => "anew",
         };
         let log = self.0.db.take_log().into_iter();
-        let kernel = self.0.kernel().id();
+        let kernel = self.0.function("kernel").id();
         let is_told = log
             .filter(|entry| entry.did == Did::Run && entry.key == kernel)
             .any(|entry| entry.query == "divergence");

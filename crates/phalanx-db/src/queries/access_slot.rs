@@ -16,6 +16,7 @@ use phalanx_analysis::{
 use phalanx_ir::InstId;
 
 use super::answer_slot::blocks_version;
+use super::follow::Place;
 use super::memory_slot::objects_version;
 use crate::FunctionInput;
 
@@ -28,18 +29,6 @@ struct Kept {
     order: u64,
     around: u64,
     follower: AccessFollower,
-}
-
-#[derive(Debug, Default)]
-enum Place {
-    /// Never asked, or dropped.
-    #[default]
-    New,
-    /// Asked before; nothing was kept.
-    Asked,
-    /// Somebody is working with it; lost, if that is broken off.
-    Taken,
-    Here(Box<Kept>),
 }
 
 /// How often the accesses of a function were found in which way.
@@ -65,12 +54,12 @@ impl AccessRepairs {
 /// Where the accesses of a function are while nobody asks.
 #[derive(Debug, Default)]
 pub(super) struct AccessSlot {
-    place: Mutex<Place>,
+    place: Mutex<Place<Box<Kept>>>,
     counts: Mutex<AccessRepairs>,
 }
 
 impl AccessSlot {
-    fn place(&self) -> MutexGuard<'_, Place> {
+    fn place(&self) -> MutexGuard<'_, Place<Box<Kept>>> {
         // Nothing is done under the lock but moving.
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -131,13 +120,13 @@ pub(super) fn followed(
     slot.counts().solved += 1;
     // Who rewrites a function as a whole may do so again.
     if is_first || is_rewritten {
-        *slot.place() = Place::Asked;
+        *slot.place() = Place::Asked(position);
         return Arc::new(access::accesses(facts));
     }
     let (answer, follower) = AccessFollower::new(facts);
     match follower {
         Some(follower) => keep(follower),
-        None => *slot.place() = Place::Asked,
+        None => *slot.place() = Place::Asked(position),
     }
     answer
 }

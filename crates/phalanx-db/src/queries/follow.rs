@@ -161,7 +161,7 @@ impl Repairs {
     }
 }
 
-/// Where a follower is while nobody asks.
+/// Where a follower, or what else is taken out while it is worked with, is while nobody asks.
 #[derive(Debug, Default)]
 pub(super) enum Place<F = Follower> {
     /// Never asked, or dropped.

@@ -13,7 +13,7 @@ use phalanx_analysis::{
 };
 
 use super::calls::is_local;
-use super::follow::fresh;
+use super::follow::{Place, fresh};
 use super::surroundings::{NO_CALLEES, with_code};
 use super::{
     argument_spaces, cfg, dom_tree, returned_spaces, symbols, target, type_layout, variables,
@@ -31,18 +31,6 @@ struct Kept {
     retained: RetainedKinds,
 }
 
-#[derive(Debug, Default)]
-enum Place {
-    /// Never asked, or dropped.
-    #[default]
-    New,
-    /// Asked once; nothing was kept.
-    Asked,
-    /// Somebody is working with it; lost, if that is broken off.
-    Taken,
-    Here(Box<Kept>),
-}
-
 /// How often the kinds of a function were found in which way.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct KindRepairs {
@@ -57,12 +45,12 @@ pub struct KindRepairs {
 /// Where the kinds of a function are while nobody asks.
 #[derive(Debug, Default)]
 pub struct KindsSlot {
-    place: Mutex<Place>,
+    place: Mutex<Place<Box<Kept>>>,
     counts: Mutex<KindRepairs>,
 }
 
 impl KindsSlot {
-    fn place(&self) -> MutexGuard<'_, Place> {
+    fn place(&self) -> MutexGuard<'_, Place<Box<Kept>>> {
         // Nothing is done under the lock but moving.
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -159,7 +147,7 @@ pub(super) fn followed(
             let graph = (cfg, dom);
             let kinds =
                 phalanx_analysis::spaces::memory_kinds(code, surroundings, graph, &memory, facts);
-            *slot.place() = Place::Asked;
+            *slot.place() = Place::Asked(journal.position());
             return kinds;
         }
         let retained = RetainedKinds::new(code, surroundings, (cfg, dom), memory, facts);

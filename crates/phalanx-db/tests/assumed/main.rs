@@ -83,7 +83,7 @@ exit:
 impl Fixture {
     /// With everything asked often enough for that of a large function to be kept.
     fn new(long: usize) -> Self {
-        let mut fixture = Fixture::of(&text(long));
+        let mut fixture = Fixture::of(&text(long), "kernel");
         fixture.ask();
         for operand in [fixture.named("v1").into(), Value::arg(3), fixture.named("v1").into()] {
             let at = fixture.named("v2");
@@ -131,7 +131,7 @@ impl Fixture {
     /// Whether a key is no other function: queries with more than a function for a key have one of their own.
     fn names_kernel(&self, key: phalanx_db::Id) -> bool {
         let of = self.module.functions(&self.db).iter().find(|e| e.input.id() == key);
-        of.is_none_or(|e| e.input == self.kernel())
+        of.is_none_or(|e| e.input == self.edited())
     }
 
     /// Everything is what a new database finds, and the assumed divergence what its definition says.
@@ -237,7 +237,7 @@ const KINDS: &[(&str, Edit)] = &[
     ("a variable that is read begins to be written", |f| {
         let writer = f.function("writer");
         let at = writer.body(&f.db).all_ids().next().expect("it is not empty");
-        let address = f.kernel().body(&f.db).operands(f.named("of.v"))[0];
+        let address = f.edited().body(&f.db).operands(f.named("of.v"))[0];
         let done: Result<(), BuildError> =
             f.db.edit(writer, |edit| edit.set_operand(at, 1, address));
         done.expect("it is a variable");
@@ -246,7 +246,7 @@ const KINDS: &[(&str, Edit)] = &[
 
 impl Fixture {
     fn barrier(&self) -> InstId {
-        let body = self.kernel().body(&self.db);
+        let body = self.edited().body(&self.db);
         let block = body.block_of(self.named("late")).expect("it is in a block");
         body.block_insts(block).next().expect("it stands first")
     }
@@ -260,10 +260,10 @@ fn the_table_in_the_documentation_is_what_happens() {
     for (kind, edit) in KINDS {
         let after = |long: usize| {
             let mut fixture = Fixture::new(long);
-            let before = queries::kept_answers(&fixture.db, fixture.kernel());
+            let before = queries::kept_answers(&fixture.db, fixture.edited());
             edit(&mut fixture);
             fixture.ask();
-            let after = queries::kept_answers(&fixture.db, fixture.kernel());
+            let after = queries::kept_answers(&fixture.db, fixture.edited());
             let ran = fixture.ran();
             fixture.check(&[STRICT], kind);
             (ran, kept(before, after))
@@ -282,7 +282,7 @@ fn the_table_in_the_documentation_is_what_happens() {
 fn the_kernel_is_what_it_is_meant_to_be() {
     for long in [4, 400] {
         let fixture = Fixture::new(long);
-        let (db, kernel) = (&fixture.db, fixture.kernel());
+        let (db, kernel) = (&fixture.db, fixture.edited());
         assert_eq!(kernel.is_large(db), long == 400);
         let classes = queries::load_classes(db, kernel).as_ref().expect("it has a body");
         let of = |name: &str| {
@@ -310,18 +310,18 @@ fn the_kernel_is_what_it_is_meant_to_be() {
 fn classes_follow_there_and_back() {
     let mut fixture = Fixture::new(400);
     let (ix, tid) = (fixture.named("ix"), fixture.named("tid"));
-    let before = queries::kept_answers(&fixture.db, fixture.kernel()).loads;
+    let before = queries::kept_answers(&fixture.db, fixture.edited()).loads;
     for round in 1..=3 {
         for (operand, is_scalar) in [(Value::inst(tid), false), (Value::arg(3), true)] {
             fixture.edit(|edit| edit.set_operand(ix, 0, operand));
             fixture.ask();
-            let classes = queries::load_classes(&fixture.db, fixture.kernel()).as_ref();
+            let classes = queries::load_classes(&fixture.db, fixture.edited()).as_ref();
             let load = classes.and_then(|all| all.of(fixture.named("early")));
             let load = load.expect("it is a load");
             assert_eq!(load.is(LoadClass::Scalar), is_scalar, "round {round}");
         }
     }
-    let after = queries::kept_answers(&fixture.db, fixture.kernel()).loads;
+    let after = queries::kept_answers(&fixture.db, fixture.edited()).loads;
     assert_eq!((after.kept - before.kept, after.made), (6, before.made));
 }
 
@@ -333,14 +333,14 @@ fn followers_are_few() {
     let late = fixture.named("v390");
     let values = [fixture.named("v1"), fixture.named("tid")];
     let mut ask = |assumptions: &[Assumptions], rounds: usize| {
-        let before = queries::assumed_repairs(&fixture.db, fixture.kernel());
+        let before = queries::assumed_repairs(&fixture.db, fixture.edited());
         for round in 0..rounds {
             fixture.edit(|edit| edit.set_operand(late, 0, values[round % 2]));
             for &assumptions in assumptions {
-                queries::assumed_divergence(&fixture.db, fixture.kernel(), assumptions);
+                queries::assumed_divergence(&fixture.db, fixture.edited(), assumptions);
             }
         }
-        let after = queries::assumed_repairs(&fixture.db, fixture.kernel());
+        let after = queries::assumed_repairs(&fixture.db, fixture.edited());
         (after.repaired - before.repaired, after.solved + after.kept - before.solved - before.kept)
     };
     // Each of four is solved, solved and kept, and then repaired, but for the one that is kept already.
@@ -353,10 +353,10 @@ fn followers_are_few() {
     fixture.db.trim(fixture.module);
     fixture.edit(|edit| edit.set_flags(late, InstFlags::NSW));
     fixture.ask();
-    let before = queries::assumed_repairs(&fixture.db, fixture.kernel());
+    let before = queries::assumed_repairs(&fixture.db, fixture.edited());
     fixture.edit(|edit| edit.set_flags(late, InstFlags::NUW));
     fixture.ask();
-    let after = queries::assumed_repairs(&fixture.db, fixture.kernel());
+    let after = queries::assumed_repairs(&fixture.db, fixture.edited());
     assert_eq!((after.repaired, after.kept), (before.repaired, before.kept + 1), "dropped");
 }
 
@@ -371,8 +371,8 @@ fn without_effect_it_is_divergence() {
          store i32 %v399, ptr addrspace(1) %p\n  ret void\n}}\n",
         body.collect::<String>()
     );
-    let mut fixture = Fixture::of(&text);
-    let kernel = fixture.kernel();
+    let mut fixture = Fixture::of(&text, "kernel");
+    let kernel = fixture.edited();
     for operand in [Value::arg(2), Value::inst(fixture.named("v1")), Value::arg(2)] {
         let v2 = fixture.named("v2");
         fixture.edit(|edit| edit.set_operand(v2, 1, operand));
@@ -398,14 +398,14 @@ fn stable_loads_follow_where_addresses_lead() {
          %v0 = add i32 %l, %n\n{}  store i32 %v399, ptr addrspace(1) %out\n  ret void\n}}\n",
         body.collect::<String>()
     );
-    let mut fixture = Fixture::of(&text);
+    let mut fixture = Fixture::of(&text, "kernel");
     fixture.check(&ALL, "the first time");
     let [s, d, at, l] = ["s", "d", "at", "l"].map(|name| fixture.named(name));
     for _ in 0..3 {
         for (base, left) in [(d, SourceSet::EMPTY), (s, SourceSet::OPAQUE_GROUP)] {
             fixture.edit(|edit| edit.set_operand(at, 0, base));
             fixture.check(&ALL, "another base");
-            let stable = queries::stable_loads(&fixture.db, fixture.kernel(), STRICT);
+            let stable = queries::stable_loads(&fixture.db, fixture.edited(), STRICT);
             assert_eq!(**stable, [(l, left)]);
         }
     }
@@ -428,16 +428,16 @@ fn classes_follow_when_threads_leave_a_loop() {
          store i32 %v399, ptr addrspace(1) %q\n  ret void\n}}\n",
         body.collect::<String>()
     );
-    let mut fixture = Fixture::of(&text);
+    let mut fixture = Fixture::of(&text, "kernel");
     fixture.check(&[STRICT], "the first time");
     let [limit, tid, l] = ["limit", "tid", "l"].map(|name| fixture.named(name));
-    let made = |f: &Fixture| queries::kept_answers(&f.db, f.kernel()).loads.made;
+    let made = |f: &Fixture| queries::kept_answers(&f.db, f.edited()).loads.made;
     let mut first = None;
     for _ in 0..3 {
         for (operand, is_scalar) in [(Value::inst(tid), false), (Value::arg(2), true)] {
             fixture.edit(|edit| edit.set_operand(limit, 0, operand));
             fixture.check(&[STRICT], "another limit");
-            let classes = queries::load_classes(&fixture.db, fixture.kernel()).as_ref();
+            let classes = queries::load_classes(&fixture.db, fixture.edited()).as_ref();
             let load = classes.and_then(|all| all.of(l)).expect("it is a load");
             assert_eq!(load.is(LoadClass::Scalar), is_scalar);
         }
@@ -466,7 +466,7 @@ fn classes_follow_a_store_that_moves() {
         for (before, is_scalar) in [(early, false), (c, true)] {
             fixture.edit(|edit| edit.move_before(store, before));
             fixture.check(&[STRICT], "the store moved");
-            let classes = queries::load_classes(&fixture.db, fixture.kernel()).as_ref();
+            let classes = queries::load_classes(&fixture.db, fixture.edited()).as_ref();
             let load = classes.and_then(|all| all.of(early)).expect("it is a load");
             assert_eq!(load.is(LoadClass::Scalar), is_scalar);
         }

@@ -84,7 +84,7 @@ entry:
 }
 
 fn is_barrier(fixture: &Fixture, inst: InstId) -> bool {
-    let body = fixture.kernel().body(&fixture.db);
+    let body = fixture.edited().body(&fixture.db);
     body.inst(inst).opcode == Opcode::Call
         && body.inst(inst).ty == Type::VOID
         && body.call_args(inst).is_empty()
@@ -92,7 +92,7 @@ fn is_barrier(fixture: &Fixture, inst: InstId) -> bool {
 
 /// One random edit. Those that break a rule are refused and change nothing.
 fn edit(fixture: &mut Fixture, rng: &mut SmallRng) {
-    let kernel = fixture.kernel();
+    let kernel = fixture.edited();
     let body = kernel.body(&fixture.db);
     let mut order: Vec<InstId> = Vec::new();
     for &block in kernel.flow(&fixture.db).order() {
@@ -164,7 +164,7 @@ fn edit_elsewhere(fixture: &mut Fixture, rng: &mut SmallRng) {
     });
     let last = function.flow(&fixture.db).order().first().copied();
     let last = last.and_then(|block| function.body(&fixture.db).last(block)).expect("it returns");
-    let kernel = fixture.kernel().body(&fixture.db);
+    let kernel = fixture.edited().body(&fixture.db);
     let variable = kernel.all_ids().find_map(|inst| {
         let is_address = kernel.inst(inst).opcode == Opcode::GetElementPtr;
         kernel.operands(inst).first().copied().filter(|v| is_address && v.as_const().is_some())
@@ -187,8 +187,8 @@ fn random_edits_are_followed() {
     let mut kept = queries::KeptAnswers::default();
     for seed in 0..10 {
         let rng = &mut SmallRng::seed_from_u64(seed);
-        let mut fixture = Fixture::of(&kernel(rng, 40));
-        let kernel = fixture.kernel();
+        let mut fixture = Fixture::of(&kernel(rng, 40), "kernel");
+        let kernel = fixture.edited();
         assert!(kernel.is_large(&fixture.db));
         let few = match seed % 3 {
             0 => &ALL[..],

@@ -1,26 +1,27 @@
 //! A module in a database that logs what it does, for tests of what edits leave as it is.
-#![allow(dead_code, reason = "each test needs some of it")]
 
 use std::sync::Arc;
 
 use phalanx_db::{Database, FunctionEntry, FunctionInput, ModuleInput, TargetOverrides};
 use phalanx_ir::{BuildError, Context, Function, InstId, edit::Transaction};
 
-/// A module with a function `@kernel`, which is edited.
+/// A module with a function that is edited.
 pub(crate) struct Fixture {
     pub(crate) db: Database,
     pub(crate) context: Arc<Context>,
     pub(crate) module: ModuleInput,
+    /// Its name.
+    edited: &'static str,
 }
 
 impl Fixture {
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str, edited: &'static str) -> Self {
         let mut db = Database::with_event_log();
         let context = Arc::new(Context::new());
         let parsed = phalanx_llvm::parse_module(Arc::clone(&context), text.as_bytes())
             .unwrap_or_else(|e| panic!("{e:?}"));
         let module = db.load(parsed.module, None, TargetOverrides::default());
-        Fixture { db, context, module }
+        Fixture { db, context, module, edited }
     }
 
     pub(crate) fn function(&self, name: &str) -> FunctionInput {
@@ -29,23 +30,24 @@ impl Fixture {
         entries.iter().find(|e| e.name.symbol() == Some(symbol)).expect("the function exists").input
     }
 
-    pub(crate) fn kernel(&self) -> FunctionInput {
-        self.function("kernel")
+    /// The function that is edited.
+    pub(crate) fn edited(&self) -> FunctionInput {
+        self.function(self.edited)
     }
 
-    /// An instruction of the kernel.
+    /// An instruction of it.
     pub(crate) fn named(&self, name: &str) -> InstId {
-        let code = self.kernel().view(&self.db);
+        let code = self.edited().view(&self.db);
         let mut ids = code.body.all_ids();
         ids.find(|&i| code.extras.names.inst(i) == Some(name.as_bytes())).expect("it has the name")
     }
 
-    /// Edits the kernel.
+    /// Edits it.
     pub(crate) fn edit<R>(
         &mut self,
         edit: impl FnOnce(&mut Transaction<'_>) -> Result<R, BuildError>,
     ) -> R {
-        let function = self.kernel();
+        let function = self.edited();
         self.db.edit(function, edit).expect("the edit breaks no rule")
     }
 

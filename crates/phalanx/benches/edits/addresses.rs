@@ -1,7 +1,6 @@
 //! Tables of a function full of addresses.
 
-use super::common::{Ask, Row, after_edits, flow_facts, is_sum, places, scratch};
-use phalanx::Session;
+use super::common::{Ask, Row, after_edits, flow_facts, is_sum, places, read, scratch};
 use phalanx::analysis::data_flow::Entity;
 use phalanx::analysis::lower::Numbering;
 use phalanx::db::{Database, FunctionInput, queries};
@@ -14,10 +13,7 @@ pub(crate) fn memory_kinds(db: &Database, input: FunctionInput) {
 }
 
 pub(crate) fn kinds(size: usize) {
-    let mut session = Session::new();
-    let module =
-        session.read(pointers(size, Through::Loops).as_bytes()).expect("the text is well-formed");
-    let function = session.function(module, "f").expect("it has one function");
+    let (mut session, function) = read(&pointers(size, Through::Loops));
     memory_kinds(session.database(), function.input());
     let scratch = scratch(&session, function, memory_kinds, &[flow_facts]);
     let places = places(&session, function, |data| {
@@ -89,9 +85,7 @@ pub(crate) fn with_sums(size: usize) -> String {
 }
 
 pub(crate) fn kept(size: usize, (name, ask, pick): (&str, Ask, Pick)) {
-    let mut session = Session::new();
-    let module = session.read(with_sums(size).as_bytes()).expect("the text is well-formed");
-    let function = session.function(module, "f").expect("it has one function");
+    let (mut session, function) = read(&with_sums(size));
     ask(session.database(), function.input());
     let scratch = scratch(&session, function, ask, &[flow_facts]);
     let places = places(&session, function, is_sum);

@@ -70,7 +70,11 @@ impl Row<'_> {
 }
 
 pub(crate) fn giant(size: usize) -> (Session, FunctionId) {
-    let text = text(size);
+    read(&text(size))
+}
+
+/// The function `@f` of a module.
+pub(crate) fn read(text: &str) -> (Session, FunctionId) {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
     let function = session.function(module, "f").expect("it is called @f");
@@ -146,16 +150,26 @@ pub(crate) fn scratch(
     best
 }
 
-/// Three thousand edits of an operand, each with the question: times of the edits, and of both.
-pub(crate) fn after_edits(
+/// So many edits of an operand, but for those that change nothing: `after` is given the number of each, and what it took by itself.
+pub(crate) fn each_edit(
     session: &mut Session,
     function: FunctionId,
-    places: &[Place],
-    ask: Ask,
-) -> (Vec<Duration>, Vec<Duration>) {
+    rounds: usize,
+    mut after: impl FnMut(&Database, FunctionInput, usize, Duration),
+) {
+    let places = places(session, function, is_sum);
+    each_edit_of(session, function, (&places, rounds), &mut after);
+}
+
+/// As [`each_edit`], of these operands.
+pub(crate) fn each_edit_of(
+    session: &mut Session,
+    function: FunctionId,
+    (places, rounds): (&[Place], usize),
+    after: &mut dyn FnMut(&Database, FunctionInput, usize, Duration),
+) {
     let mut rng = SmallRng::seed_from_u64(1);
-    let (mut edits, mut times) = (Vec::new(), Vec::new());
-    for round in 0..3000 {
+    for round in 0..rounds {
         let place = &places[rng.random_range(0..places.len())];
         let other = place.others[rng.random_range(0..place.others.len())];
         if session.code(function).body.operands(place.inst)[0] == other {
@@ -166,14 +180,49 @@ pub(crate) fn after_edits(
             edit.verifying(false).set_operand(place.inst, place.index, other)
         });
         done.expect("the value is there");
-        let edited = start.elapsed();
-        ask(session.database(), function.input());
-        // The first answers decide whether it is worth keeping something.
-        if round >= 10 {
+        after(session.database(), function.input(), round, start.elapsed());
+    }
+}
+
+/// The first answers decide whether it is worth keeping something.
+pub(crate) const FIRST: usize = 10;
+
+/// Three thousand edits of an operand, each with the question: times of the edits, and of both.
+pub(crate) fn after_edits(
+    session: &mut Session,
+    function: FunctionId,
+    places: &[Place],
+    ask: Ask,
+) -> (Vec<Duration>, Vec<Duration>) {
+    let (mut edits, mut times) = (Vec::new(), Vec::new());
+    each_edit_of(session, function, (places, 3000), &mut |db, input, round, edited| {
+        let start = Instant::now();
+        ask(db, input);
+        if round >= FIRST {
+            edits.push(edited);
+            times.push(edited + start.elapsed());
+        }
+    });
+    (edits, times)
+}
+
+/// As [`after_edits`] of sums, where `others` are asked before, and the question alone is timed.
+pub(crate) fn after_edits_below(
+    session: &mut Session,
+    function: FunctionId,
+    rounds: usize,
+    (ask, others): (Ask, &[Ask]),
+) -> (Vec<Duration>, Vec<Duration>) {
+    let (mut edits, mut times) = (Vec::new(), Vec::new());
+    each_edit(session, function, rounds, |db, input, round, edited| {
+        others.iter().for_each(|other| other(db, input));
+        let start = Instant::now();
+        ask(db, input);
+        if round >= FIRST {
             edits.push(edited);
             times.push(start.elapsed());
         }
-    }
+    });
     (edits, times)
 }
 

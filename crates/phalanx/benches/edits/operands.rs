@@ -1,19 +1,16 @@
 //! Tables of a function in which one operand is edited.
 
 use super::common::{
-    Ask, Row, UNIFORMITY, after_edits, divergence, flow_facts, giant, is_sum, opt, places, scratch,
-    text,
+    Ask, Row, UNIFORMITY, after_edits, after_edits_below, divergence, each_edit, flow_facts, giant,
+    is_sum, opt, places, read, scratch, text,
 };
 use phalanx::analysis::stable::Assumptions;
 use phalanx::analysis::variance::BarrierModel;
 use phalanx::db::{Database, FunctionInput, queries};
 use phalanx::graph::{DomTree, Node};
-use phalanx::ir::BuildError;
 use phalanx::{FunctionId, Session};
 use phalanx_testing::abstract_program::Operation;
 use phalanx_testing::inlined::inlined;
-use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -59,9 +56,7 @@ pub(crate) fn summary(size: usize) {
     let text = text(size)
         .replace("define amdgpu_kernel void", "define i32")
         .replace("ret void", &format!("ret i32 %v{last}"));
-    let mut session = Session::new();
-    let module = session.read(text.as_bytes()).expect("the text is well-formed");
-    let function = session.function(module, "f").expect("it is called @f");
+    let (mut session, function) = read(&text);
     let scratch = scratch(&session, function, summarized, &[flow_facts]);
     let places = places(&session, function, is_sum);
     let (edits, times) = after_edits(&mut session, function, &places, summarized);
@@ -128,10 +123,7 @@ pub(crate) fn with_barriers(size: usize) -> (Session, FunctionId) {
         ));
     }
     text.push_str(&format!("a{rounds}:\n  call void @llvm.nvvm.barrier0()\n  ret void\n}}\n"));
-    let mut session = Session::new();
-    let module = session.read(text.as_bytes()).expect("it is well-formed");
-    let function = session.function(module, "f").expect("it is called @f");
-    (session, function)
+    read(&text)
 }
 
 /// As [`operand`], of a kernel with barriers; `others` are asked before and not timed.
@@ -143,30 +135,7 @@ pub(crate) fn after_operand(
 ) {
     let (mut session, function) = with_barriers(size);
     let scratch = scratch(&session, function, ask, others);
-    let places = places(&session, function, is_sum);
-    let mut rng = SmallRng::seed_from_u64(1);
-    let mut times = Vec::new();
-    let mut edits = Vec::new();
-    for round in 0..400 {
-        let place = &places[rng.random_range(0..places.len())];
-        let other = place.others[rng.random_range(0..place.others.len())];
-        if session.code(function).body.operands(place.inst)[0] == other {
-            continue;
-        }
-        let start = Instant::now();
-        let done: Result<(), BuildError> = session.edit(function, |edit| {
-            edit.verifying(false).set_operand(place.inst, place.index, other)
-        });
-        done.expect("the value is there");
-        let edited = start.elapsed();
-        others.iter().for_each(|other| other(session.database(), function.input()));
-        let start = Instant::now();
-        ask(session.database(), function.input());
-        if round >= 10 {
-            edits.push(edited);
-            times.push(start.elapsed());
-        }
-    }
+    let (edits, times) = after_edits_below(&mut session, function, 400, (ask, others));
     let (db, input) = (session.database(), function.input());
     let found = queries::assumed_divergence(db, input, ASSUMED);
     assert!(*found == queries::assumed_divergence_from_scratch(db, input, ASSUMED));
@@ -191,29 +160,8 @@ pub(crate) fn memory_accesses(db: &Database, input: FunctionInput) {
 pub(crate) fn access(size: usize) {
     let (mut session, function) = with_barriers(size);
     let scratch = scratch(&session, function, memory_accesses, &[flow_facts, divergence]);
-    let places = places(&session, function, is_sum);
-    let mut rng = SmallRng::seed_from_u64(1);
-    let (mut edits, mut times) = (Vec::new(), Vec::new());
-    for round in 0..1000 {
-        let place = &places[rng.random_range(0..places.len())];
-        let other = place.others[rng.random_range(0..place.others.len())];
-        if session.code(function).body.operands(place.inst)[0] == other {
-            continue;
-        }
-        let start = Instant::now();
-        let done: Result<(), BuildError> = session.edit(function, |edit| {
-            edit.verifying(false).set_operand(place.inst, place.index, other)
-        });
-        done.expect("the value is there");
-        let edited = start.elapsed();
-        divergence(session.database(), function.input());
-        let start = Instant::now();
-        memory_accesses(session.database(), function.input());
-        if round >= 10 {
-            edits.push(edited);
-            times.push(start.elapsed());
-        }
-    }
+    let asked = (memory_accesses as Ask, &[divergence as Ask][..]);
+    let (edits, times) = after_edits_below(&mut session, function, 1000, asked);
     let ways = queries::access_repairs(session.database(), function.input());
     Row {
         name: "access",
@@ -235,18 +183,9 @@ pub(crate) fn control_divergence(db: &Database, input: FunctionInput) {
 pub(crate) fn control(size: usize) {
     let (mut session, function) = giant(size);
     let scratch = scratch(&session, function, control_divergence, &[flow_facts, divergence]);
-    let places = places(&session, function, is_sum);
-    let mut rng = SmallRng::seed_from_u64(1);
     let mut times = Vec::new();
     control_divergence(session.database(), function.input());
-    for _ in 0..6000 {
-        let place = &places[rng.random_range(0..places.len())];
-        let other = place.others[rng.random_range(0..place.others.len())];
-        let done: Result<(), BuildError> = session.edit(function, |edit| {
-            edit.verifying(false).set_operand(place.inst, place.index, other)
-        });
-        done.expect("the value is there");
-        let (db, input) = (session.database(), function.input());
+    each_edit(&mut session, function, 6000, |db, input, _, _| {
         divergence(db, input);
         let before = queries::control_repairs(db, input);
         let start = Instant::now();
@@ -255,7 +194,7 @@ pub(crate) fn control(size: usize) {
         if queries::control_repairs(db, input) != before {
             times.push(time);
         }
-    }
+    });
     // The first one counts the paths.
     times.remove(0);
     let ways = queries::control_repairs(session.database(), function.input());
