@@ -420,3 +420,27 @@ fn what_is_left_in_memory_of_the_caller() {
     f.check("what is stored");
     assert_ne!(left(&f), before);
 }
+
+/// A call that may unwind decides by itself where threads go: a source of the function, and of no argument.
+#[test]
+fn a_call_that_may_unwind() {
+    let text = with_more(12)
+        .replace(
+            "%called = call i32 @leaf(i32 %n, i32 %m)\n  br label %loop",
+            "%called = invoke i32 @leaf(i32 %n, i32 %m) to label %loop unwind label %pad",
+        )
+        .replace(
+            "loop:\n",
+            "pad:\n  %caught = landingpad { ptr, i32 } cleanup\n  ret i32 7\nloop:\n",
+        );
+    let at = text.find("@callee(").expect("it is defined");
+    let open = at + text[at..].find(") {").expect("it has a body") + 1;
+    let text = format!("{} personality ptr null{}", &text[..open], &text[open..]);
+    let mut f = Edited::of(&text);
+    let called = f.named("called");
+    for argument in [3, 9, 0] {
+        f.edit(|edit| edit.set_operand(called, 0, Value::arg(argument)));
+        f.check(&format!("argument {argument} is passed"));
+    }
+    assert!(f.counts().0.repaired > 3, "{:?}", f.counts());
+}
