@@ -13,6 +13,7 @@
 //! | kinds | one pointer is made from another one, in a function full of pointers | `memory_kinds` |
 //! | kept | one operand of an integer reads another value, in a function full of pointers | the facts about memory, each by itself; users of a value in `data_flow` |
 //! | | as of *operand*, where a branch comes to depend on something else | `control_divergence` |
+//! | changes | each kind of edit of instructions | each fact by itself, in one kernel with loads, stores and stack slots |
 //! | access | as `assumed` | `memory_accesses` |
 //! | split | one block is split | all flow facts and `divergence` |
 //! | module | one operand in one of 10,000 functions | divergent branches of the module |
@@ -33,11 +34,13 @@
 )]
 
 mod addresses;
+mod changes;
 mod common;
 mod operands;
 mod whole;
 
 use addresses::{OF_MEMORY, kept, kinds};
+use changes::changes;
 use common::{Ask, divergence};
 use operands::{
     access, after_operand, assumed, classes, control, operand, others, summary, uniformity,
@@ -81,6 +84,9 @@ fn main() {
     }
     if is_wanted("access") {
         sizes.iter().for_each(|&size| access(size));
+    }
+    if is_wanted("changes") {
+        sizes.iter().filter(|&&size| size < 750_000).for_each(|&size| changes(size));
     }
     if is_wanted("split") {
         sizes.iter().filter(|&&size| size < 750_000).for_each(|&size| split(size));
