@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use phalanx_analysis::memory::ssa::{Event, EventKind, Events, Pruning, Ssa, Version};
+use phalanx_analysis::memory::ssa::{Event, EventKind, Events, Frontiers, Pruning, Ssa, Version};
 use phalanx_graph::testing::random::any_graph;
-use phalanx_graph::{Cfg, DomTree, Node};
+use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 
 /// A definition, or none: what is there on entry.
@@ -132,6 +132,41 @@ fn versions_are_the_definitions_that_reach() {
         }
     }
     assert!(uses > 10_000 && phis > 5_000, "{uses} {phis}");
+}
+
+/// The form that is made of events in few blocks is the form that is made of all blocks.
+#[test]
+fn the_sparse_form_is_the_same() {
+    let (mut phis, mut reached) = (0, 0);
+    for seed in 0..4000 {
+        let Some(Case { cfg, dom, events, variables }) = case(seed) else { continue };
+        let dense = Ssa::new(&cfg, &dom, &events, variables, Pruning::Live);
+        // What cannot be reached is not given to the other.
+        let numbers: Vec<u32> = dom.preorder().iter().flat_map(|&at| events.of(at)).collect();
+        let block = |number: u32| cfg.nodes().find(|&at| events.of(at).contains(&number));
+        let by_block: Vec<(Node, Event)> = numbers
+            .iter()
+            .map(|&number| (block(number).expect("it is in one"), events.event(number)))
+            .collect();
+        let frontier = DominanceFrontier::new(&cfg, &dom);
+        let graph = Frontiers { cfg: &cfg, dom: &dom, frontier: &frontier };
+        let (_, sparse) = Ssa::sparse(graph, &by_block, variables);
+        let same = |version: Version| match version {
+            Version::Def(event) => Version::Def(numbers[event as usize]),
+            other => other,
+        };
+        for (event, &number) in (0..).zip(&numbers) {
+            assert_eq!(same(sparse.reaching(event)), dense.reaching(number), "seed {seed}");
+            reached += 1;
+        }
+        assert_eq!(sparse.phis(), dense.phis(), "seed {seed}");
+        for phi in sparse.phis() {
+            let entries = sparse.incoming(phi).iter().map(|&(pred, version)| (pred, same(version)));
+            assert!(entries.eq(dense.incoming(phi).iter().copied()), "seed {seed}");
+            phis += 1;
+        }
+    }
+    assert!(reached > 10_000 && phis > 1_000, "{reached} {phis}");
 }
 
 /// Every phi that is kept is read in the end, by a use; and where versions differ at a join and the variable is live, there is one.

@@ -22,7 +22,14 @@
 //! **Complexity.** O(blocks + edges + events + entries of phis before they are dropped), and for each variable the
 //! part of the dominance frontiers that is looked at, at most O(blocks + edges).
 
+mod sparse;
+
+use std::ops::Range;
+
 use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
+use rustc_hash::FxHashSet;
+
+pub use self::sparse::Frontiers;
 
 /// What an instruction does to a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +84,7 @@ impl Events {
     /// Numbers of the events of a block.
     #[inline]
     #[must_use]
-    pub fn of(&self, block: Node) -> std::ops::Range<u32> {
+    pub fn of(&self, block: Node) -> Range<u32> {
         self.start[block.index()]..self.start[block.index() + 1]
     }
 
@@ -155,7 +162,7 @@ impl Ssa {
             return ssa;
         }
         ssa.place(cfg, dom, events, variables, pruning);
-        ssa.rename(cfg, dom, events, variables);
+        ssa.rename_all(cfg, dom, events, variables);
         if pruning == Pruning::Live {
             ssa.drop_dead(events);
         }
@@ -183,7 +190,7 @@ impl Ssa {
 
     /// The numbers of the phis of a block.
     #[must_use]
-    pub fn phis_of(&self, block: Node) -> std::ops::Range<usize> {
+    pub fn phis_of(&self, block: Node) -> Range<usize> {
         let first = self.phis.partition_point(|phi| phi.block < block);
         let count = self.phis[first..].partition_point(|phi| phi.block == block);
         first..first + count
@@ -198,13 +205,30 @@ impl Ssa {
         variables: u32,
         pruning: Pruning,
     ) {
+        let blocks = dom.preorder().iter().map(|&block| (block, events.of(block)));
+        let definitions = Self::definitions(dom, events, blocks, variables, pruning);
+        if !definitions.is_empty() {
+            let frontier = DominanceFrontier::new(cfg, dom);
+            let mut search = Search::new(cfg.node_count());
+            self.put_phis(cfg, dom, &frontier, &mut search, &definitions);
+        }
+    }
+
+    /// Which blocks define variables that may need phis, by variable. Blocks with their events come in the tree's preorder.
+    fn definitions(
+        dom: &DomTree,
+        events: &Events,
+        blocks: impl Iterator<Item = (Node, Range<u32>)>,
+        variables: u32,
+        pruning: Pruning,
+    ) -> Vec<(u32, Node)> {
         let count = variables as usize;
         let mut is_global = vec![pruning == Pruning::None; count];
         // The last block in which an event of the variable was seen, and in which a definition was.
         let mut defined_in = vec![u32::MAX; count];
         let mut definitions: Vec<(u32, Node)> = Vec::new();
-        for &block in dom.preorder() {
-            for number in events.of(block) {
+        for (block, numbers) in blocks {
+            for number in numbers {
                 let Event { variable, kind } = events.event(number);
                 let last = &mut defined_in[variable as usize];
                 if kind != EventKind::MustDef && *last != block.raw() {
@@ -219,16 +243,22 @@ impl Ssa {
         // What the entry defines meets nothing: no edge leads to the entry.
         definitions
             .retain(|(variable, block)| is_global[*variable as usize] && *block != dom.root());
-        if definitions.is_empty() {
-            return;
-        }
-        let definitions = by_variable(&definitions, count);
-        let frontier = DominanceFrontier::new(cfg, dom);
-        let mut search = Search::new(cfg.node_count());
+        by_variable(&definitions, count)
+    }
+
+    /// Puts phis where definitions meet, sorted by block and variable.
+    fn put_phis(
+        &mut self,
+        cfg: &Cfg,
+        dom: &DomTree,
+        frontier: &DominanceFrontier,
+        search: &mut Search,
+        definitions: &[(u32, Node)],
+    ) {
         let mut places: Vec<(Node, u32)> = Vec::new();
         for group in definitions.chunk_by(|a, b| a.0 == b.0) {
             let variable = group[0].0;
-            let found = search.iterated(&frontier, dom, group.iter().map(|(_, block)| *block));
+            let found = search.iterated(frontier, dom, group.iter().map(|(_, block)| *block));
             places.extend(found.into_iter().map(|block| (block, variable)));
         }
         places.sort_unstable();
@@ -245,7 +275,7 @@ impl Ssa {
         }
     }
 
-    fn rename(&mut self, cfg: &Cfg, dom: &DomTree, events: &Events, variables: u32) {
+    fn rename_all(&mut self, cfg: &Cfg, dom: &DomTree, events: &Events, variables: u32) {
         let mut first_phi = vec![0u32; cfg.node_count() + 1];
         for phi in &self.phis {
             first_phi[phi.block.index() + 1] += 1;
@@ -254,20 +284,35 @@ impl Ssa {
             first_phi[i + 1] += first_phi[i];
         }
         let phis_of = |block: Node| first_phi[block.index()]..first_phi[block.index() + 1];
+        let blocks = dom.preorder().iter().map(|&block| (block, events.of(block)));
+        self.rename(cfg, dom, events, variables, blocks, phis_of);
+    }
+
+    /// Names versions in a walk over the blocks in which something happens, with their events, in the tree's preorder.
+    fn rename(
+        &mut self,
+        cfg: &Cfg,
+        dom: &DomTree,
+        events: &Events,
+        variables: u32,
+        blocks: impl Iterator<Item = (Node, Range<u32>)>,
+        phis_of: impl Fn(Node) -> Range<u32>,
+    ) {
         let mut current = vec![Version::Entry; variables as usize];
         let mut undo: Vec<(u32, Version)> = Vec::new();
         // Where the subtrees end that the walk is in, and how much had been recorded when they were entered.
         let mut open: Vec<(u32, usize)> = Vec::new();
-        for (at, &block) in dom.preorder().iter().enumerate() {
+        for (block, numbers) in blocks {
+            let (Some(at), Some(end)) = (dom.tin(block), dom.tout(block)) else { continue };
             while let Some(&(end, kept)) = open.last()
-                && end <= at as u32
+                && end <= at
             {
                 open.pop();
                 for (variable, old) in undo.drain(kept..).rev() {
                     current[variable as usize] = old;
                 }
             }
-            open.push((dom.tout(block).unwrap_or(at as u32 + 1), undo.len()));
+            open.push((end, undo.len()));
             let mut set = |current: &mut Vec<Version>, variable: u32, version: Version| {
                 let old = std::mem::replace(&mut current[variable as usize], version);
                 undo.push((variable, old));
@@ -275,7 +320,7 @@ impl Ssa {
             for number in phis_of(block) {
                 set(&mut current, self.phis[number as usize].variable, Version::Phi(number));
             }
-            for number in events.of(block) {
+            for number in numbers {
                 let Event { variable, kind } = events.event(number);
                 self.reaching[number as usize] = current[variable as usize];
                 if kind != EventKind::Use {
@@ -373,14 +418,34 @@ fn by_variable(definitions: &[(u32, Node)], variables: usize) -> Vec<(u32, Node)
 
 /// Iterated frontiers, one after another.
 struct Search {
-    /// By node: the number of the last search that met it.
-    met: Vec<u32>,
+    met: Met,
     round: u32,
+}
+
+/// Which nodes a search has met.
+enum Met {
+    /// By node: the number of the last search that met it.
+    All(Vec<u32>),
+    /// With the number of the search.
+    Some(FxHashSet<(u32, Node)>),
 }
 
 impl Search {
     fn new(nodes: usize) -> Self {
-        Self { met: vec![0; nodes], round: 0 }
+        Self { met: Met::All(vec![0; nodes]), round: 0 }
+    }
+
+    /// For searches that meet few nodes of a large graph.
+    fn sparse() -> Self {
+        Self { met: Met::Some(FxHashSet::default()), round: 0 }
+    }
+
+    /// Whether this search meets a node for the first time.
+    fn meets(&mut self, node: Node) -> bool {
+        match &mut self.met {
+            Met::All(met) => std::mem::replace(&mut met[node.index()], self.round) != self.round,
+            Met::Some(met) => met.insert((self.round, node)),
+        }
     }
 
     /// The iterated frontier of some nodes, in no order.
@@ -401,7 +466,7 @@ impl Search {
         while let Some(node) = stack.pop() {
             for (_, to) in frontier.frontier_edges(dom, node) {
                 looked += 1;
-                if std::mem::replace(&mut self.met[to.index()], self.round) != self.round {
+                if self.meets(to) {
                     found.push(to);
                     stack.push(to);
                 }

@@ -32,16 +32,18 @@ pub fn type_layout(db: &dyn Db, module: ModuleInput) -> Arc<TypeLayout> {
     Arc::new(TypeLayout::of(module.shell(db)))
 }
 
-/// Private objects of a function, in SSA form, and which addresses may be private at all. None for a declaration.
+/// Private objects of a function, in SSA form. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`type_layout`], `target`; large: [`objects_version`]. *Changes when* an access of a slot does, or
-/// where a pointer comes from. *Cost* O(instructions + phis); large, after an edit of other instructions, that of the edit.
+/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`type_layout`], `target`; large: [`objects_version`]. *Changes when* an access of a slot
+/// does. *Cost* O(instructions + phis); large, after an edit of other instructions, that of the edit.
 #[salsa::tracked(returns(ref))]
 pub fn private_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<PrivateMemory>> {
     let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
     with_code(db, function, NO_CALLEES, |code, around| {
-        let holds = |kept: &PrivateMemory, (): &(), changed: &[_]| !kept.concerns(code, changed);
-        let make = || PrivateMemory::new(code, around, cfg, dom);
+        let holds = |kept: &PrivateMemory, (): &(), changed: &[_]| {
+            !kept.concerns_objects(code, around, changed)
+        };
+        let make = || PrivateMemory::without_origins(code, around, cfg, dom);
         kept(db, function, |slots| &slots.private, (objects_version, ()), holds, make)
     })
 }

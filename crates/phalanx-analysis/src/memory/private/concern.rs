@@ -9,7 +9,7 @@
 //! - is the *witness* of an object that is not private: one instruction that lets its address escape, or one of the steps from the object to
 //!   there. While that stands, whatever else is done with the object is nothing to private memory;
 //! - has, or had, the address of a private object for an operand, and does not do with it what it did, or not where. A store of another
-//!   value does, and a load of another type of that size.
+//!   value does, and a load of another type of that size; and a comparison that comes or goes never did anything.
 //!
 //! Where functions that are called are followed, every instruction that has to do with an object counts.
 //!
@@ -57,8 +57,8 @@ impl Wanted {
     }
 }
 
-/// What the answer hangs on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What the answer hangs on: all of that, and maybe more.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Concern {
     /// Private objects, and addresses that are made from them.
     pub(super) addresses: InstSet,
@@ -136,7 +136,8 @@ impl PrivateMemory {
         reach: Reach,
         inst: InstId,
     ) -> bool {
-        let Some(block) = code.body.block_of(inst) else { return false };
+        // What nobody executes any more did nothing if it had no part in this.
+        let Some(block) = code.body.block_of(inst) else { return self.of(inst).is_empty() };
         let mut again = Scan::of_one(code, around, reach);
         for (position, operand) in self.addresses_of(code.body, inst) {
             if !again.look_at(inst, node_of(block), position, Value::inst(operand)) {
