@@ -28,8 +28,8 @@ use crate::divergence::{
     solve,
 };
 use crate::granted::{Difference, Granted};
-use crate::lower::{self, Code, Neighbours, Numbering, RowNumbers, Surroundings};
-use crate::memory::PrivateMemory;
+use crate::lower::{self, Code, Neighbours, Numbering, Restated, RowNumbers, Surroundings};
+use crate::memory::{Followed, Looks, Numbered, PrivateMemory};
 use crate::summary::Passes;
 
 /// Functions with fewer instructions are always solved from scratch.
@@ -145,7 +145,7 @@ enum State {
 struct Kept {
     stamp: Stamp,
     granted: Granted,
-    memory: PrivateMemory,
+    memory: Followed,
     rows: RowNumbers,
     neighbours: Neighbours,
     retained: Retained,
@@ -204,6 +204,15 @@ impl Follower {
                 Some((&kept.retained, kept.passes.as_ref()?, found))
             }
             _ => None,
+        }
+    }
+
+    /// How often private memory was looked at again since the function is followed.
+    #[must_use]
+    pub fn looks(&self) -> Looks {
+        match &self.state {
+            State::Kept(kept) => kept.memory.looks(),
+            _ => Looks::default(),
         }
     }
 
@@ -279,35 +288,42 @@ impl Follower {
         let table = kept.retained.table();
         match self.sources {
             Sources::Full => {
-                let old = &kept.memory;
-                let is_concerned =
-                    old.concerns(code, &insts) || is_other_flow && old.has_candidates();
-                let new = is_concerned
-                    .then(|| PrivateMemory::through_calls(code, around, flow.cfg, flow.dom));
-                if let Some(new) = &new {
-                    insts.extend(new.other_loads(old));
-                    insts.extend(new.origins().users_of_others(code, old.origins()));
-                }
+                let graph = Numbered { cfg: flow.cfg, dom: flow.dom, number: stamp.flow };
+                let memory = &mut kept.memory;
+                let patch = match is_other_flow && memory.has_slots() {
+                    true => None,
+                    false => memory.follow(code, around, graph, &insts),
+                };
+                let patch = match patch {
+                    Some(changed) => {
+                        insts.extend(changed.others);
+                        Some(changed.patch)
+                    }
+                    None => {
+                        let new = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
+                        insts.extend(memory.replace(code, new));
+                        None
+                    }
+                };
+                let has_memory = match patch {
+                    Some(patch) => patch.is_some_and(|patch| !memory.patch(patch).1.is_empty()),
+                    None => memory.whole().is_some_and(|memory| !memory.is_empty()),
+                };
                 let values = code.header.params.len() + code.body.id_count();
                 // Versions of memory have numbers of their own, of which there must be room before them.
-                let has_no_numbers =
-                    table.room() == usize::MAX && new.as_ref().is_some_and(|new| !new.is_empty());
-                if values > table.room() || has_no_numbers {
+                if values > table.room() || has_memory && table.room() == usize::MAX {
                     return None;
                 }
-                let rows = Some((&mut kept.rows, new.is_some()));
-                let memory = new.as_ref().unwrap_or(old);
                 let numbering = Numbering::new(code.header);
                 for &(load, left) in &difference.loads {
                     table.narrow(numbering.inst(load), left);
                     // One of private memory has no sources of its own, and is stated with its versions.
                     insts.extend((!memory.is_load(load)).then_some(load));
                 }
-                if !kept.neighbours.update_full_with(code, around, memory, rows, &insts, table) {
+                let rows = &mut kept.rows;
+                let restated = Restated { rows, memory, graph, patch };
+                if !kept.neighbours.update_full_with(code, around, restated, &insts, table) {
                     return None;
-                }
-                if let Some(new) = new {
-                    kept.memory = new;
                 }
             }
             Sources::Llvm => kept.neighbours.update_as_llvm(code, around, &insts, table),
@@ -367,6 +383,7 @@ impl Follower {
                     None => Neighbours::of_llvm(),
                 };
                 let granted = granted.clone();
+                let memory = Followed::new(memory);
                 let kept = Kept { stamp, granted, memory, rows, neighbours, retained, passes };
                 self.state = State::Kept(Box::new(kept));
                 Answered::Kept(Found::Kept)

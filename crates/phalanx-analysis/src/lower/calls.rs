@@ -6,7 +6,7 @@ use phalanx_target::SourceSet;
 use super::{Code, Reads, Rule};
 use crate::{
     divergence::{self, Definition},
-    memory::PrivateMemory,
+    memory::Looked,
     summary::{CallFacts, Dependence, of_call, through::Input},
 };
 
@@ -16,7 +16,7 @@ use crate::{
 pub(super) fn rule(
     code: Code<'_>,
     facts: &dyn CallFacts,
-    memory: Option<&PrivateMemory>,
+    memory: Option<Looked<'_>>,
     call: InstId,
     member: Option<u32>,
 ) -> Option<Rule> {

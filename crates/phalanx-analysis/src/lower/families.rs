@@ -8,7 +8,11 @@
 use phalanx_target::LaunchFacts;
 
 use super::{Code, FullRules, Surroundings, with_rules};
-use crate::{divergence::ValueTable, memory::PrivateMemory, summary::NoCallFacts};
+use crate::{
+    divergence::ValueTable,
+    memory::{Looked, PrivateMemory},
+    summary::NoCallFacts,
+};
 
 /// Rules that go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +67,8 @@ pub fn full_without_part(
     memory: &PrivateMemory,
     part: OmittedPart,
 ) -> ValueTable {
-    let mut rules = FullRules::new(code, around).with_memory(memory).without_part(part);
+    let mut rules =
+        FullRules::new(code, around).with_memory(Looked::Whole(memory)).without_part(part);
     with_rules(code, &mut rules, (memory, None), 0).0
 }
 
@@ -83,6 +88,6 @@ pub fn full_without_family(
     };
     let nothing = PrivateMemory::default();
     let memory = if family == Family::Memory { &nothing } else { memory };
-    let mut rules = FullRules::new(code, around).with_memory(memory).without(family);
+    let mut rules = FullRules::new(code, around).with_memory(Looked::Whole(memory)).without(family);
     with_rules(code, &mut rules, (memory, None), 0).0
 }

@@ -30,7 +30,7 @@ use super::{
     pointer_space,
     results::{OperandFacts, rule_of},
 };
-use crate::memory::{PrivateMemory, origins::is_shared_constant};
+use crate::memory::{Looked, origins::is_shared_constant};
 use crate::{
     convergence::{escape, tokens::Tokens},
     divergence::{self, Definition},
@@ -48,7 +48,7 @@ pub struct FullRules<'a> {
     /// Callees met so far, by the low bits of their numbers.
     intrinsics: [Option<(Const, Option<Intrinsic>)>; KNOWN],
     /// Private memory, if loads from it are looked into.
-    memory: Option<&'a PrivateMemory>,
+    memory: Option<Looked<'a>>,
     /// Rules that are left out.
     without: Option<Family>,
     /// A part of what shapes say that is left out.
@@ -93,7 +93,7 @@ impl<'a> FullRules<'a> {
     }
 
     /// The same, with private memory looked into.
-    pub(super) fn with_memory(self, memory: &'a PrivateMemory) -> Self {
+    pub(super) fn with_memory(self, memory: Looked<'a>) -> Self {
         FullRules { memory: Some(memory), ..self }
     }
 
@@ -194,7 +194,7 @@ impl<'a> FullRules<'a> {
     fn is_shared(&self, address: Value) -> bool {
         match address.as_const() {
             Some(constant) => is_shared_constant(self.code, self.around, constant),
-            None => self.memory.is_some_and(|memory| memory.origins().is_shared(address)),
+            None => self.memory.is_some_and(|memory| memory.is_shared(address)),
         }
     }
 

@@ -35,11 +35,12 @@ pub(crate) use private::RowNumbers;
 pub use private::{MemoryVersion, OmittedRead, VersionBy};
 pub(crate) use single::Single;
 pub use update::Neighbours;
+pub(crate) use update::Restated;
 
 use crate::{
     affect::Value,
     divergence::{self, Incoming, PhiKey, Transfer, ValueTable, ValueTableBuilder},
-    memory::{PrivateMemory, TypeLayout},
+    memory::{Looked, PrivateMemory, TypeLayout},
     shape::{self, Shapes},
     summary::CallFacts,
 };
@@ -178,7 +179,7 @@ pub(crate) fn full_and_rows(
     memory: &PrivateMemory,
     unused: usize,
 ) -> (ValueTable, RowNumbers, Shapes) {
-    let mut rules = FullRules::new(code, around).with_memory(memory);
+    let mut rules = FullRules::new(code, around).with_memory(Looked::Whole(memory));
     let (table, rows) = with_rules(code, &mut rules, (memory, None), unused);
     let first = table.memory().map_or(0, |memory| memory.first as usize);
     let numbers = RowNumbers::new(&rows, Value::new(first));
@@ -236,7 +237,7 @@ fn with_rows(
     (memory, omitted): (&PrivateMemory, Option<OmittedRead>),
     unused: usize,
 ) -> (ValueTable, MemoryRows) {
-    let mut rules = FullRules::new(code, around).with_memory(memory);
+    let mut rules = FullRules::new(code, around).with_memory(Looked::Whole(memory));
     with_rules(code, &mut rules, (memory, omitted), unused)
 }
 

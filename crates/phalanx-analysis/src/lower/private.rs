@@ -56,13 +56,13 @@ pub enum OmittedRead {
     OtherWays,
 }
 
-/// What a row stands for: the slot, by its object and first byte, and the instruction that defines it or the block of the phi.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What a row stands for: the slot, by its object and first byte, and the instruction that defines it or the block of the phi. In order of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RowKey {
-    at: u32,
-    is_phi: bool,
     alloca: u32,
     offset: i64,
+    is_phi: bool,
+    at: u32,
 }
 
 /// A version of private memory that has a value of its own: a memory phi, or what a store leaves that does not replace all of a slot.

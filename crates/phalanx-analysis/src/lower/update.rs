@@ -22,7 +22,7 @@ use super::{
 use crate::{
     affect::Value,
     divergence::{self, Incoming, repair::EditableTable},
-    memory::PrivateMemory,
+    memory::{Followed, Looked, Numbered},
     shape::{Place, Shapes},
 };
 
@@ -31,6 +31,18 @@ use crate::{
 pub struct Neighbours {
     /// The shapes that rules have looked at, if they do.
     shapes: Option<Box<Shapes>>,
+}
+
+/// Versions of private memory in a table, and what they are made from.
+pub(crate) struct Restated<'a> {
+    /// Which values they are.
+    pub(crate) rows: &'a mut RowNumbers,
+    /// Private memory as it is.
+    pub(crate) memory: &'a mut Followed,
+    /// The graph.
+    pub(crate) graph: Numbered<'a>,
+    /// The patch that tells of what has become another, if anything has; none if all of it may have.
+    pub(crate) patch: Option<Option<u32>>,
 }
 
 /// Whether rules for such an instruction look at what its operands are.
@@ -89,32 +101,55 @@ impl Neighbours {
         changed: &[InstId],
         table: &mut EditableTable,
     ) -> bool {
-        self.update_full_with(code, around, &PrivateMemory::default(), None, changed, table)
+        let Some(mut shapes) = self.shapes.take() else { return false };
+        let Some(followed) = shapes.follow(Place::new(code, around), changed) else { return false };
+        let mut rules = FullRules::with_shapes(code, around, *shapes);
+        Self::update(code, &mut rules, &followed.rules, table);
+        self.shapes = Some(Box::new(rules.into_shapes()));
+        true
     }
 
-    /// Brings tables made by [`full_with`](super::full_with) up to date with what changed. `memory` is that of the code as it is now,
-    /// and `rows` says which values its versions are, and whether it is another than before. Whether that was done.
+    /// Brings tables made by [`full_with`](super::full_with) up to date with what changed. Whether that was done.
     #[must_use]
     pub(crate) fn update_full_with(
         &mut self,
         code: Code<'_>,
         around: Surroundings<'_>,
-        memory: &PrivateMemory,
-        rows: Option<(&mut RowNumbers, bool)>,
+        restated: Restated<'_>,
         changed: &[InstId],
         table: &mut EditableTable,
     ) -> bool {
         let Some(mut shapes) = self.shapes.take() else { return false };
         let Some(followed) = shapes.follow(Place::new(code, around), changed) else { return false };
-        let mut rules = FullRules::with_shapes(code, around, *shapes).with_memory(memory);
+        let Restated { rows: numbers, memory, graph, patch } = restated;
+        let mut rules = FullRules::with_shapes(code, around, *shapes);
+        rules = rules.with_memory(Looked::Followed(memory));
         let lowered = Self::update(code, &mut rules, &followed.rules, table);
         // Calls that read private memory have operands that are stated with its versions, and what they leave depends on the rules.
-        let is_reader = |inst: &InstId| !memory.passed(*inst).is_empty();
-        if let Some((numbers, is_other)) = rows
-            && (is_other || lowered.iter().any(is_reader))
-        {
+        let is_there = |inst: InstId| code.body.block_of(inst).is_some();
+        let is_reader = |inst: &&InstId| !memory.passed(**inst).is_empty() && is_there(**inst);
+        let patch = match patch {
+            Some(patch) => {
+                let is_stated = |call: &InstId| memory.is_in(patch, *call);
+                let calls = lowered.iter().filter(is_reader).copied();
+                let calls: Vec<InstId> = calls.filter(|call| !is_stated(call)).collect();
+                let shapes = rules.into_shapes();
+                let patch = match calls.as_slice() {
+                    [] => patch,
+                    calls => match memory.with_calls(code, around, graph, (patch, calls)) {
+                        None => return false,
+                        patch => patch,
+                    },
+                };
+                rules = FullRules::with_shapes(code, around, shapes);
+                rules = rules.with_memory(Looked::Followed(memory));
+                patch.map(|patch| memory.patch(patch)).map(|(of, memory)| (Some(of), memory))
+            }
+            None => memory.whole().map(|memory| (None, memory)),
+        };
+        if let Some((objects, memory)) = patch {
             let rows = MemoryRows::new(code, &rules, memory, None);
-            numbers.update(&rows, &mut rules, code, table);
+            numbers.update(&rows, objects, &mut rules, code, table);
         }
         self.shapes = Some(Box::new(rules.into_shapes()));
         true

@@ -23,10 +23,6 @@ impl InstSet {
         let i = inst.into_raw().into_u32() as usize;
         self.0.get(i / 64).is_some_and(|word| word >> (i % 64) & 1 != 0)
     }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 impl PartialEq for InstSet {

@@ -30,8 +30,11 @@ pub use alias::{Alias, AliasQuery, Location};
 pub use classic::ClassicMemorySsa;
 pub use hssa::{MemoryClass, MemorySsa, Reach};
 pub use origins::Origins;
-pub use private::PrivateMemory;
-pub(crate) use private::value_type;
+pub use private::{PrivateMemory, follow::Looks};
+pub(crate) use private::{
+    follow::{Followed, Looked, Numbered},
+    value_type,
+};
 pub use sizes::{TypeLayout, TypeSizes};
 pub use ssa::Ssa;
 pub use tbaa::Tbaa;

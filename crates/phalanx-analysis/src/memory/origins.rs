@@ -17,6 +17,8 @@
 //! Reachability from the addresses of the first kind, along operands; the rest is what is left. Loops of phis need no care.
 //! O(instructions + operands).
 
+mod follow;
+
 use phalanx_ir::{
     Const, InstId, Opcode, Type, TypeKind, Value, ValueKind, attributes::AttrKind,
     constant::ConstKind,
@@ -92,12 +94,6 @@ impl Origins {
             }
             _ => false,
         }
-    }
-
-    /// Whether anything may be otherwise after these instructions were inserted, removed, moved or changed.
-    #[must_use]
-    pub fn concerns(code: Code<'_>, changed: &[InstId]) -> bool {
-        changed.iter().any(|&inst| is_pointer(code, code.body.inst(inst).ty))
     }
 
     /// Instructions with an operand about which this says something else than `old`.

@@ -17,6 +17,8 @@
 //!    join slots but touch several, and what only they touch is a slot of its own.
 //! 3. A store *must define* its slot when it writes all of it; then the old content does not count.
 //!
+//! After an edit of instructions, [`follow`] looks again at the objects in question.
+//!
 //! [`PrivateMemory::through_calls`] follows addresses further: into functions whose [summary](crate::summary) says what they do with what an
 //! argument points to, and through slots that hold one address ([`holders`]). For the summary itself
 //! [`PrivateMemory::with_pointees`] takes what arguments point to for objects.
@@ -27,6 +29,7 @@
 //! **Complexity.** O(instructions + operands), sorting accesses per object, and [`ssa`](super::ssa).
 
 mod concern;
+pub(crate) mod follow;
 mod holders;
 mod passed;
 mod scan;
@@ -40,7 +43,7 @@ use phalanx_ir::{
 
 use self::concern::{Concern, Wanted};
 pub use self::passed::Passed;
-use self::scan::Scan;
+use self::scan::{Entries, Scan};
 use super::by_inst::InstSet;
 use super::origins::Origins;
 use super::ssa::{Events, Ssa, Version};
@@ -125,14 +128,19 @@ pub struct PrivateMemory {
     slots: Vec<Slot>,
     /// In the order of blocks in the dominator tree's preorder, and of execution in each.
     touches: Vec<Touch>,
-    /// First touch by instruction, plus one; zero for none. Ends with the last instruction that has one.
-    first: Vec<u32>,
+    /// First touch by instruction. Ends with the last instruction that has one.
+    first: Entries,
     /// The touch of each event.
     touch_of: Vec<u32>,
     events: Events,
     ssa: Ssa,
-    /// Instructions whose change may change any of this: allocas, addresses made from them, and whatever has one for an operand.
+    /// Instructions whose change may change any of this: allocas, addresses made from them, and whatever has one for an operand. Not told
+    /// where calls are followed.
     concerned: InstSet,
+    /// Instructions with the address of a stack slot for an operand, and that slot, by number. Told where calls are followed.
+    users: Vec<(InstId, InstId)>,
+    /// Whether there is any stack slot.
+    has_slots: bool,
     /// The same more closely, where calls are not followed.
     concern: Concern,
     origins: Origins,
@@ -293,10 +301,7 @@ impl PrivateMemory {
     #[inline]
     #[must_use]
     pub fn of(&self, inst: InstId) -> &[Touch] {
-        let number = inst.into_raw().into_u32() as usize;
-        let Some(first) = self.first.get(number).and_then(|first| first.checked_sub(1)) else {
-            return &[];
-        };
+        let Some(first) = self.first.get(inst) else { return &[] };
         let rest = &self.touches[first as usize..];
         let count = rest.iter().take_while(|touch| touch.inst == inst).count();
         &rest[..count]
@@ -356,14 +361,6 @@ impl PrivateMemory {
         self.ssa.reaching(touch.event)
     }
 
-    /// Whether anything here may be otherwise after these instructions were inserted, removed, moved or changed. The graph is
-    /// the same.
-    #[must_use]
-    pub fn concerns(&self, code: Code<'_>, changed: &[InstId]) -> bool {
-        Origins::concerns(code, changed)
-            || changed.iter().any(|&inst| self.concerns_at_all(code, inst))
-    }
-
     /// Whether an instruction has to do with addresses of objects, private or not.
     fn concerns_at_all(&self, code: Code<'_>, inst: InstId) -> bool {
         let body = code.body;
@@ -374,26 +371,6 @@ impl PrivateMemory {
         self.concerned.contains(inst)
             || body.inst(inst).opcode == Opcode::Alloca
             || body.operands(inst).iter().filter_map(|operand| operand.as_inst()).any(matters)
-    }
-
-    /// Loads that read private memory here or in `old` but not in both, in order; then calls that are given other addresses of it.
-    pub fn other_loads<'a>(&'a self, old: &'a Self) -> impl Iterator<Item = InstId> + 'a {
-        let loads = |memory: &'a Self, other: &'a Self| {
-            let loads = memory.touches.iter().filter(|touch| touch.effect == Effect::Load);
-            loads.map(|touch| touch.inst).filter(move |load| !other.is_load(*load))
-        };
-        let calls = |memory: &'a Self, other: &'a Self| {
-            let calls = memory.passed.chunk_by(|a, b| a.call == b.call);
-            calls.filter(move |of_call| other.passed(of_call[0].call) != *of_call)
-        };
-        let calls = calls(self, old).chain(calls(old, self)).map(|of_call| of_call[0].call);
-        loads(self, old).chain(loads(old, self)).chain(calls)
-    }
-
-    /// Whether there is any stack slot in the entry block, private or not: whether edits of the graph can matter.
-    #[must_use]
-    pub fn has_candidates(&self) -> bool {
-        !self.concerned.is_empty()
     }
 }
 

@@ -15,6 +15,7 @@ use phalanx_analysis::{
     divergence::{self as solver, Divergence, Flow, Rules},
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
     granted::{Granted, StableLoad},
+    memory::Looks,
     spaces::SpaceSet,
     stable::Assumptions,
 };
@@ -351,6 +352,14 @@ pub(super) fn repaired_assuming(
 /// How the divergence of a function was found so far; all zero for small functions, which are always solved from scratch. Not a query.
 pub fn repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
     *locked(&function.slots(db).followers.counts)
+}
+
+/// How often the stack slots of a function were looked at again for its divergence, since that is followed. Not a query.
+pub fn slot_looks(db: &dyn Db, function: FunctionInput) -> Looks {
+    match &*locked(&function.slots(db).followers.full) {
+        Place::Here(follower) => follower.looks(),
+        _ => Looks::default(),
+    }
 }
 
 /// The same of divergence under assumptions; what is not other than without them is not counted. Not a query.

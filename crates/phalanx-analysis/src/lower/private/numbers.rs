@@ -1,8 +1,9 @@
 //! Rows of an editable table: matched by their names with those of the code as it has become.
 
+use std::collections::BTreeMap;
+
 use phalanx_graph::Node;
-use phalanx_ir::flow::node_of;
-use rustc_hash::FxHashMap;
+use phalanx_ir::{InstId, flow::node_of};
 use smallvec::SmallVec;
 
 use super::{MemoryRows, RowKey, What, incoming, resolve};
@@ -15,7 +16,8 @@ use crate::{
 /// Which values the rows of an editable table are.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowNumbers {
-    known: FxHashMap<RowKey, Value>,
+    /// Those of an object stand together.
+    known: BTreeMap<RowKey, Value>,
     free: Vec<Value>,
 }
 
@@ -27,16 +29,33 @@ impl RowNumbers {
         Self { known, free: Vec::new() }
     }
 
-    /// Brings the rows of a table, and what loads read, up to date.
+    /// Takes out the rows of some objects.
+    fn take_out(&mut self, objects: &[InstId]) -> BTreeMap<RowKey, Value> {
+        let mut found = BTreeMap::new();
+        for object in objects {
+            let alloca = object.into_raw().into_u32();
+            let first = RowKey { alloca, offset: i64::MIN, is_phi: false, at: 0 };
+            let of_object = self.known.range(first..).take_while(|(key, _)| key.alloca == alloca);
+            found.extend(of_object.map(|(&key, &value)| (key, value)));
+        }
+        found.keys().for_each(|key| _ = self.known.remove(key));
+        found
+    }
+
+    /// Brings the rows of a table, and what loads read, up to date: all, or those of some objects, of which alone `rows` tells then.
     pub(in crate::lower) fn update(
         &mut self,
         rows: &MemoryRows,
+        objects: Option<&[InstId]>,
         rules: &mut FullRules<'_>,
         code: Code<'_>,
         table: &mut EditableTable,
     ) {
         let numbering = Numbering::new(code.header);
-        let mut left = std::mem::take(&mut self.known);
+        let mut left = match objects {
+            None => std::mem::take(&mut self.known),
+            Some(objects) => self.take_out(objects),
+        };
         let mut values: Vec<Option<Value>> = Vec::with_capacity(rows.rows.len());
         for row in &rows.rows {
             values.push(left.remove(&row.key));

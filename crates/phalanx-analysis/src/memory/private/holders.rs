@@ -28,14 +28,17 @@ pub(super) enum Held {
     Other,
 }
 
-/// The slots that are only loaded from, and stored to once.
-pub(super) fn holders(code: Code<'_>) -> FxHashMap<InstId, Held> {
-    let Code { body, context, flow, .. } = code;
+/// Those of some stack slots that are only loaded from, and stored to once; `insts` are all that may have to do with them.
+pub(super) fn holders(
+    code: Code<'_>,
+    slots: impl Iterator<Item = InstId>,
+    insts: impl Iterator<Item = InstId>,
+) -> FxHashMap<InstId, Held> {
+    let Code { body, context, .. } = code;
     let mut found: FxHashMap<InstId, Held> = FxHashMap::default();
-    let Some(entry) = flow.entry() else { return found };
     // How often each is stored to, and as what; slots with another use are left out.
     let mut stores: FxHashMap<InstId, (u32, Option<Type>)> = FxHashMap::default();
-    for inst in body.block_insts(entry) {
+    for inst in slots {
         if body.inst(inst).opcode == Opcode::Alloca && is_trackable(body, inst) {
             stores.insert(inst, (0, None));
         }
@@ -44,38 +47,36 @@ pub(super) fn holders(code: Code<'_>) -> FxHashMap<InstId, Held> {
         return found;
     }
     let is_pointer = |ty| matches!(context.type_kind(ty), TypeKind::Ptr(_));
-    for &block in flow.order() {
-        for inst in body.block_insts(block) {
-            let data = body.inst(inst);
-            if is_cast(data.opcode) {
+    for inst in insts {
+        let data = body.inst(inst);
+        if is_cast(data.opcode) {
+            continue;
+        }
+        for (position, operand) in body.operands(inst).iter().enumerate() {
+            let Some(slot) = operand.as_inst().and_then(|inst| slot_of(body, inst)) else {
                 continue;
-            }
-            for (position, operand) in body.operands(inst).iter().enumerate() {
-                let Some(slot) = operand.as_inst().and_then(|inst| slot_of(body, inst)) else {
-                    continue;
-                };
-                let is_plain = || {
-                    !data.flags.contains(InstFlags::VOLATILE)
-                        && data.mem().ordering() == Ordering::NotAtomic
-                };
-                let accessed = match (data.opcode, position) {
-                    (Opcode::Load, 0) if is_plain() => Some((data.ty, 0)),
-                    (Opcode::Store, 1) if is_plain() => {
-                        value_type(code, body.operands(inst)[0]).map(|ty| (ty, 1))
-                    }
-                    (opcode, _) if opcode.is_call() && is_lifetime(code, inst) => continue,
-                    _ => None,
-                };
-                let known = stores.get(&slot).copied();
-                match (known, accessed) {
-                    (Some((count, held)), Some((ty, times)))
-                        if is_pointer(ty) && held.is_none_or(|held| held == ty) =>
-                    {
-                        stores.insert(slot, (count + times, Some(ty)));
-                    }
-                    _ => {
-                        stores.remove(&slot);
-                    }
+            };
+            let is_plain = || {
+                !data.flags.contains(InstFlags::VOLATILE)
+                    && data.mem().ordering() == Ordering::NotAtomic
+            };
+            let accessed = match (data.opcode, position) {
+                (Opcode::Load, 0) if is_plain() => Some((data.ty, 0)),
+                (Opcode::Store, 1) if is_plain() => {
+                    value_type(code, body.operands(inst)[0]).map(|ty| (ty, 1))
+                }
+                (opcode, _) if opcode.is_call() && is_lifetime(code, inst) => continue,
+                _ => None,
+            };
+            let known = stores.get(&slot).copied();
+            match (known, accessed) {
+                (Some((count, held)), Some((ty, times)))
+                    if is_pointer(ty) && held.is_none_or(|held| held == ty) =>
+                {
+                    stores.insert(slot, (count + times, Some(ty)));
+                }
+                _ => {
+                    stores.remove(&slot);
                 }
             }
         }

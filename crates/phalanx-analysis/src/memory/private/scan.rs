@@ -13,9 +13,12 @@ use smallvec::SmallVec;
 
 use super::holders::{Held, holders, slot_of};
 use super::passed::Passed;
-use super::{Effect, Reach, STEPS, is_address, is_trackable, pointee_of, value_type};
+use super::{Effect, Reach, STEPS, is_address, is_trackable, number, pointee_of, value_type};
 use crate::lower::{Code, Surroundings};
-use crate::memory::{by_inst::InstSet, sizes::TypeSizes};
+use crate::memory::{
+    by_inst::{InstSet, trim},
+    sizes::TypeSizes,
+};
 use crate::summary;
 
 /// An address made from an object.
@@ -61,6 +64,58 @@ impl Object {
 
 const NO_ADDRESS: u32 = u32::MAX;
 
+/// Entries by instruction, less one: of all instructions, or of those that have one.
+#[derive(Clone, Debug)]
+pub(in crate::memory::private) enum Entries {
+    All(Vec<u32>),
+    Some(FxHashMap<InstId, u32>),
+}
+
+impl Default for Entries {
+    fn default() -> Self {
+        Entries::All(Vec::new())
+    }
+}
+
+impl PartialEq for Entries {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Entries::All(entries), Entries::All(others)) => entries == others,
+            (Entries::Some(entries), Entries::Some(others)) => entries == others,
+            _ => false,
+        }
+    }
+}
+
+impl Entries {
+    #[inline]
+    pub(in crate::memory::private) fn get(&self, inst: InstId) -> Option<u32> {
+        match self {
+            Entries::All(entries) => entries.get(number(inst) as usize)?.checked_sub(1),
+            Entries::Some(entries) => entries.get(&inst).copied(),
+        }
+    }
+
+    /// Sets an entry, if there is room for it.
+    pub(in crate::memory::private) fn set(&mut self, inst: InstId, entry: u32) {
+        match self {
+            Entries::All(entries) => {
+                if let Some(at) = entries.get_mut(number(inst) as usize) {
+                    *at = entry + 1;
+                }
+            }
+            Entries::Some(entries) => _ = entries.insert(inst, entry),
+        }
+    }
+
+    /// Drops what is said of nothing at the end.
+    pub(in crate::memory::private) fn trim(&mut self) {
+        if let Entries::All(entries) = self {
+            trim(entries);
+        }
+    }
+}
+
 /// How many bytes a part of an object may have that counts as one scalar when a function that is called touches it.
 const SCALAR: i64 = 16;
 
@@ -69,12 +124,14 @@ pub(super) struct Scan<'a> {
     around: Surroundings<'a>,
     reach: Reach,
     sizes: TypeSizes<'a>,
-    /// By instruction: the entry in `addresses`. Empty when one instruction alone is looked at.
-    address: Vec<u32>,
+    /// By instruction: the entry in `addresses`. No room for any when one instruction alone is looked at.
+    address: Entries,
     addresses: Vec<Address>,
     objects: Vec<Object>,
     accesses: Vec<Access>,
     concerned: InstSet,
+    /// Whether there is any stack slot.
+    has_slots: bool,
     /// Instructions with an address for an operand, and its object.
     users: Vec<(InstId, u32)>,
     /// The one that is looked at, with the operand.
@@ -92,15 +149,29 @@ pub(super) struct Scan<'a> {
 impl<'a> Scan<'a> {
     /// Nothing seen yet.
     pub(super) fn new(code: Code<'a>, around: Surroundings<'a>, reach: Reach) -> Self {
-        let address = vec![NO_ADDRESS; code.body.id_count()];
+        let address = Entries::All(vec![0; code.body.id_count()]);
         let mut scan = Scan { address, ..Scan::of_one(code, around, reach) };
-        if reach.follows_calls {
-            scan.holders = holders(code);
+        if let (true, Some(entry)) = (reach.follows_calls, code.flow.entry()) {
+            let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+            scan.holders = holders(code, code.body.block_insts(entry), insts);
         }
         if reach.has_pointees {
             scan.pointees();
         }
         scan
+    }
+
+    /// Nothing seen yet, to look at these instructions, which are all that have to do with these stack slots. Calls are followed.
+    pub(super) fn of_some(
+        code: Code<'a>,
+        around: Surroundings<'a>,
+        slots: impl Iterator<Item = InstId>,
+        insts: &[InstId],
+    ) -> Self {
+        let reach = Reach { follows_calls: true, ..Reach::default() };
+        let address = Entries::Some(FxHashMap::default());
+        let holders = holders(code, slots, insts.iter().copied());
+        Scan { address, holders, ..Scan::of_one(code, around, reach) }
     }
 
     /// Nothing seen yet, to look at one instruction.
@@ -110,11 +181,12 @@ impl<'a> Scan<'a> {
             around,
             reach,
             sizes: TypeSizes::new(code.context, around.layout),
-            address: Vec::new(),
+            address: Entries::default(),
             addresses: Vec::new(),
             objects: Vec::new(),
             accesses: Vec::new(),
             concerned: InstSet::default(),
+            has_slots: false,
             users: Vec::new(),
             current: None,
             arguments: Vec::new(),
@@ -198,7 +270,7 @@ impl<'a> Scan<'a> {
 
     fn address_of(&self, operand: Value) -> Option<Address> {
         let number = match operand.kind() {
-            ValueKind::Inst(inst) => self.address[inst.into_raw().into_u32() as usize],
+            ValueKind::Inst(inst) => self.address.get(inst)?,
             ValueKind::Arg(position) => *self.arguments.get(position as usize)?,
             _ => return None,
         };
@@ -206,9 +278,7 @@ impl<'a> Scan<'a> {
     }
 
     fn define(&mut self, inst: InstId, address: Address) {
-        if let Some(entry) = self.address.get_mut(inst.into_raw().into_u32() as usize) {
-            *entry = self.addresses.len() as u32;
-        }
+        self.address.set(inst, self.addresses.len() as u32);
         self.addresses.push(address);
     }
 
@@ -217,7 +287,8 @@ impl<'a> Scan<'a> {
         let body = self.code.body;
         let data = body.inst(inst);
         if data.opcode == Opcode::Alloca {
-            self.concerned.insert(inst);
+            self.has_slots = true;
+            self.concern(inst);
             if is_entry && is_trackable(body, inst) {
                 let object = self.objects.len() as u32;
                 self.objects.push(Object::new(inst));
@@ -245,7 +316,7 @@ impl<'a> Scan<'a> {
             self.returned(inst, block);
         }
         if is_concerned {
-            self.concerned.insert(inst);
+            self.concern(inst);
         } else if data.opcode == Opcode::Phi {
             // An entry over a back edge may be met later; the phi is asked again at the end.
             let is_pointer = matches!(
@@ -253,8 +324,15 @@ impl<'a> Scan<'a> {
                 TypeKind::Ptr(_) | TypeKind::Vector { .. }
             );
             if is_pointer {
-                self.concerned.insert(inst);
+                self.concern(inst);
             }
+        }
+    }
+
+    /// Notes that an instruction has to do with objects; where calls are followed, `users` tells.
+    fn concern(&mut self, inst: InstId) {
+        if !self.reach.follows_calls {
+            self.concerned.insert(inst);
         }
     }
 

@@ -1,24 +1,58 @@
 //! What was seen becomes slots and their SSA form.
 
 use phalanx_graph::{Cfg, DomTree, Node};
-use phalanx_ir::InstId;
+use phalanx_ir::{InstId, Opcode};
+use rustc_hash::FxHashMap;
 
-use super::{Address, Scan};
+use super::{Address, Entries, Scan};
 use crate::memory::private::concern::{Concern, Wanted};
 use crate::memory::private::passed::{Passed, calls_of};
 use crate::memory::private::slots::{divide, event_kind, writes};
 use crate::memory::private::{Effect, PrivateMemory, Slot, Touch, is_address, number};
 use crate::memory::{
-    by_inst::trim,
     origins::Origins,
-    ssa::{Event, Events, Pruning, Ssa},
+    ssa::{Event, Events, Frontiers, Pruning, Ssa},
 };
 
 impl Scan<'_> {
     /// Slots and their SSA form, when all blocks were visited.
     pub(in crate::memory::private) fn finish(mut self, cfg: &Cfg, dom: &DomTree) -> PrivateMemory {
-        self.escape_over_phis();
-        let mut concern = self.concern();
+        let (code, body) = (self.code, self.code.body);
+        let phis = code.flow.order().iter().flat_map(|&block| body.phis(block));
+        self.escape_over_phis(phis);
+        let form = |by_block: &[(Node, Event)], variables| {
+            let (events, place) = Events::new(cfg.node_count(), by_block);
+            let ssa = Ssa::new(cfg, dom, &events, variables, Pruning::Live);
+            (events, ssa, place)
+        };
+        let room = Entries::All(vec![0; body.id_count()]);
+        self.formed(room, form)
+    }
+
+    /// The same when some instructions were visited that have to do with some objects, and nothing else has.
+    pub(in crate::memory::private) fn finish_some(
+        mut self,
+        graph: Frontiers<'_>,
+        insts: &[InstId],
+    ) -> PrivateMemory {
+        let body = self.code.body;
+        let is_phi = |inst: &&InstId| body.inst(**inst).opcode == Opcode::Phi;
+        self.escape_over_phis(insts.iter().filter(is_phi).copied());
+        let form = |by_block: &[(Node, Event)], variables| {
+            let (events, ssa) = Ssa::sparse(graph, by_block, variables);
+            let place = (0..events.len() as u32).collect();
+            (events, ssa, place)
+        };
+        self.formed(Entries::Some(FxHashMap::default()), form)
+    }
+
+    /// Slots in a form that is made of their events by block; it tells the number of each event. `room` is for entries by instruction.
+    fn formed(
+        mut self,
+        room: Entries,
+        form: impl FnOnce(&[(Node, Event)], u32) -> (Events, Ssa, Vec<u32>),
+    ) -> PrivateMemory {
+        let mut concern = self.concern_of_all();
         let objects = std::mem::take(&mut self.objects);
         let mut accesses = std::mem::take(&mut self.accesses);
         let mut is_wanted = vec![self.reach.wanted == Wanted::All; objects.len()];
@@ -80,26 +114,24 @@ impl Scan<'_> {
                 by_block.push((group[0].block, Event { variable: slot, kind }));
             }
         }
-        let (events, place) = Events::new(cfg.node_count(), &by_block);
+        let (events, ssa, place) = form(&by_block, slots.len() as u32);
         let mut touch_of = vec![0; touches.len()];
-        let mut first = Vec::new();
-        if !touches.is_empty() {
-            first = vec![0u32; self.address.len()];
-        }
+        // Touches of an instruction stand together.
+        let mut last = None;
+        let mut first = if touches.is_empty() { Entries::default() } else { room };
         for (i, touch) in touches.iter_mut().enumerate() {
             touch.event = place[i];
             touch_of[place[i] as usize] = i as u32;
-            let entry = &mut first[touch.inst.into_raw().into_u32() as usize];
-            if *entry == 0 {
-                *entry = i as u32 + 1;
+            if last != Some(touch.inst) {
+                first.set(touch.inst, i as u32);
+                last = Some(touch.inst);
             }
         }
-        trim(&mut first);
-        let ssa = Ssa::new(cfg, dom, &events, slots.len() as u32, Pruning::Live);
+        first.trim();
         if concern.is_known() {
             concern.accesses = accesses;
         }
-        let concerned = self.concerned;
+        let (concerned, has_slots) = (self.concerned, self.has_slots);
         let origins = Origins::default();
         let mut passed: Vec<Passed> = self
             .passed
@@ -113,10 +145,19 @@ impl Scan<'_> {
         let mut held: Vec<(InstId, bool)> =
             held.map(|(load, held)| (*load, held.offset.is_some())).collect();
         held.sort_unstable_by_key(|(load, _)| number(*load));
+        let mut users: Vec<(InstId, InstId)> = Vec::new();
+        if self.reach.follows_calls {
+            let named = self.users.iter().map(|&(user, of)| (user, objects[of as usize].alloca));
+            users.extend(named);
+            users.sort_unstable_by_key(|(user, object)| (number(*user), number(*object)));
+            users.dedup();
+        }
         let private = objects.iter().filter(|object| object.is_private);
         let mut objects: Vec<InstId> = private.map(|object| object.alloca).collect();
         objects.sort_unstable_by_key(|object| number(*object));
         PrivateMemory {
+            users,
+            has_slots,
             objects,
             slots,
             touches,
@@ -133,7 +174,7 @@ impl Scan<'_> {
     }
 
     /// Instructions that the answer hangs on; without the accesses.
-    fn concern(&self) -> Concern {
+    fn concern_of_all(&self) -> Concern {
         // What is done in functions that are called follows from more than this.
         if self.reach.follows_calls || self.reach.has_pointees {
             return Concern::default();
@@ -167,16 +208,15 @@ impl Scan<'_> {
     }
 
     /// Gives up objects whose address a phi takes over an edge that was not visited when the phi was.
-    pub(super) fn escape_over_phis(&mut self) {
+    fn escape_over_phis(&mut self, phis: impl Iterator<Item = InstId>) {
         let body = self.code.body;
-        for &block in self.code.flow.order() {
-            for phi in body.phis(block) {
-                for &value in body.phi_values(phi) {
-                    if let Some(address) = self.address_of(value) {
-                        self.concerned.insert(phi);
-                        self.current = Some((phi, value));
-                        self.escape(address);
-                    }
+        for phi in phis {
+            for &value in body.phi_values(phi) {
+                if let Some(address) = self.address_of(value) {
+                    self.concern(phi);
+                    self.users.push((phi, address.object));
+                    self.current = Some((phi, value));
+                    self.escape(address);
                 }
             }
         }

@@ -1,0 +1,613 @@
+//! Private memory of a function that is edited.
+//!
+//! # What
+//!
+//! [`Followed`] is what [`PrivateMemory::through_calls`] says of a function as it is, found after an edit of instructions from what was known before: only
+//! objects are looked at again with which a changed instruction has to do, or had.
+//!
+//! # Why
+//!
+//! What is said of an object follows from the instructions that have its address for an operand, and from nothing else. Two objects hang together if one
+//! instruction has both: a copy from one to the other, a call that is given both, a store of the address of one to the other. So the objects that hang
+//! together with the one in question, a *component*, have slots and an SSA form of their own, which is made as that of a whole function is, from
+//! the instructions that have to do with them. These are found from def-use lists ([`Gather`]).
+//!
+//! # How
+//!
+//! The *base* is the private memory of the whole function as it once was. A *patch* is that of some components as they have become; their objects are
+//! struck out of the base. Whoever asks about an instruction is answered from its patch, if it has one, else from what is left of the base.
+//! When patches have grown to a good part of the function, all of it is made anew.
+//!
+//! **Invariants.**
+//!
+//! - An object is in one patch at most, and with it all that it hangs together with.
+//! - Instructions that have to do with an object of a patch, or had when the base was made, are in the patch, so that nobody asks the base about them.
+//!
+//! **Complexity.** O(uses of the objects in question and the blocks that they are in); dominance frontiers once for each graph.
+
+use phalanx_graph::{Cfg, DomTree, DominanceFrontier};
+use phalanx_ir::{InstId, Opcode, TypeKind, Value, flow::node_of};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::holders::slot_of;
+use super::scan::Scan;
+use super::{Effect, Passed, PrivateMemory, is_address, is_trackable, number};
+use crate::lower::{Code, Surroundings};
+use crate::memory::{origins::Origins, ssa::Frontiers};
+
+/// How many uses, or steps of addresses, are looked at for one edit.
+const BOUND: usize = 1 << 14;
+
+/// Private memory as rules look at it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Looked<'a> {
+    Whole(&'a PrivateMemory),
+    Followed(&'a Followed),
+}
+
+impl<'a> Looked<'a> {
+    /// See [`PrivateMemory::is_load`].
+    #[inline]
+    pub(crate) fn is_load(self, inst: InstId) -> bool {
+        match self {
+            Looked::Whole(memory) => memory.is_load(inst),
+            Looked::Followed(memory) => memory.is_load(inst),
+        }
+    }
+
+    /// See [`Origins::is_shared`].
+    pub(crate) fn is_shared(self, address: Value) -> bool {
+        match self {
+            Looked::Whole(memory) => memory.origins.is_shared(address),
+            Looked::Followed(memory) => memory.origins.is_shared(address),
+        }
+    }
+
+    /// See [`PrivateMemory::passed`].
+    pub(crate) fn passed(self, call: InstId) -> &'a [Passed] {
+        match self {
+            Looked::Whole(memory) => memory.passed(call),
+            Looked::Followed(memory) => memory.passed(call),
+        }
+    }
+}
+
+/// See the [module documentation](self).
+#[derive(Debug, Default)]
+pub(crate) struct Followed {
+    base: PrivateMemory,
+    origins: Origins,
+    /// Stack slots of which patches tell.
+    by_object: FxHashMap<InstId, u32>,
+    /// Instructions of which patches tell.
+    by_inst: FxHashMap<InstId, u32>,
+    patches: Vec<Patch>,
+    /// Numbers of patches that are empty.
+    free: Vec<u32>,
+    /// The patch that was made last.
+    last: Option<u32>,
+    /// Of the graph with this number.
+    frontier: Option<(u64, DominanceFrontier)>,
+    looks: Looks,
+}
+
+/// How often the private memory of a function that is followed was looked at again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Looks {
+    /// The objects in question.
+    pub in_part: u64,
+    /// All of it.
+    pub whole: u64,
+}
+
+/// Some components as they have become. Empty if another patch has taken its place.
+#[derive(Debug, Default)]
+struct Patch {
+    memory: PrivateMemory,
+    objects: Vec<InstId>,
+    /// What has to do with them.
+    insts: Vec<InstId>,
+    /// What had when the base was made, and has no longer.
+    past: Vec<InstId>,
+}
+
+/// The graph of a function, and its number.
+#[derive(Clone, Copy)]
+pub(crate) struct Numbered<'a> {
+    pub(crate) cfg: &'a Cfg,
+    pub(crate) dom: &'a DomTree,
+    pub(crate) number: u64,
+}
+
+/// What has been found again.
+#[derive(Debug, Default)]
+pub(crate) struct Changed {
+    /// The patch that tells of it, if there is anything.
+    pub(crate) patch: Option<u32>,
+    /// Loads that have come to read private memory or read none any more, and calls that are given something else of it; operands of
+    /// whatever has an operand that may be private and could not, or the other way round.
+    pub(crate) others: Vec<InstId>,
+}
+
+impl Followed {
+    /// What is known of a function, to be followed.
+    pub(crate) fn new(mut memory: PrivateMemory) -> Self {
+        let origins = std::mem::take(&mut memory.origins);
+        Followed { base: memory, origins, ..Followed::default() }
+    }
+
+    /// That of the whole function, if nothing has been found again since it was made.
+    pub(crate) fn whole(&self) -> Option<&PrivateMemory> {
+        self.patches.is_empty().then_some(&self.base)
+    }
+
+    /// The objects of a patch, and what is known of them.
+    pub(crate) fn patch(&self, patch: u32) -> (&[InstId], &PrivateMemory) {
+        let patch = &self.patches[patch as usize];
+        (&patch.objects, &patch.memory)
+    }
+
+    /// How often it was looked at again.
+    pub(crate) fn looks(&self) -> Looks {
+        self.looks
+    }
+
+    /// Whether there was any stack slot: whether edits of the graph can matter.
+    pub(crate) fn has_slots(&self) -> bool {
+        self.base.has_slots || !self.by_object.is_empty()
+    }
+
+    fn patch_of(&self, inst: InstId) -> Option<&Patch> {
+        self.by_inst.get(&inst).map(|&patch| &self.patches[patch as usize])
+    }
+
+    /// See [`PrivateMemory::is_load`].
+    #[inline]
+    pub(crate) fn is_load(&self, inst: InstId) -> bool {
+        match self.patch_of(inst) {
+            Some(patch) => patch.memory.is_load(inst),
+            None => self.base.is_load(inst),
+        }
+    }
+
+    /// See [`PrivateMemory::passed`].
+    pub(crate) fn passed(&self, call: InstId) -> &[Passed] {
+        match self.patch_of(call) {
+            Some(patch) => patch.memory.passed(call),
+            None => self.base.passed(call),
+        }
+    }
+
+    /// Whether a load gave the address of an object.
+    fn is_held(&self, load: InstId) -> bool {
+        let memory = self.patch_of(load).map_or(&self.base, |patch| &patch.memory);
+        memory.held(load).is_some()
+    }
+
+    /// Whether a patch tells of an instruction.
+    pub(crate) fn is_in(&self, patch: Option<u32>, inst: InstId) -> bool {
+        patch.is_some() && self.by_inst.get(&inst).copied() == patch
+    }
+
+    /// All loads that read private memory, and calls that are given some, in no order.
+    fn readers(&self) -> impl Iterator<Item = InstId> + '_ {
+        let of = |memory: &'_ PrivateMemory| {
+            let loads = memory.touches.iter().filter(|touch| touch.effect == Effect::Load);
+            let calls = memory.passed.iter().map(|passed| passed.call);
+            loads.map(|touch| touch.inst).chain(calls).collect::<Vec<_>>()
+        };
+        let base = of(&self.base).into_iter().filter(|inst| !self.by_inst.contains_key(inst));
+        base.chain(self.patches.iter().flat_map(move |patch| of(&patch.memory)))
+    }
+
+    /// Takes something else for what is known: instructions that may have to be looked at because of it, in order.
+    pub(crate) fn replace(&mut self, code: Code<'_>, new: PrivateMemory) -> Vec<InstId> {
+        let looks = Looks { whole: self.looks.whole + 1, ..self.looks };
+        let new = Followed { frontier: self.frontier.take(), looks, ..Followed::new(new) };
+        let old = std::mem::replace(self, new);
+        let is_other = |inst: &InstId| {
+            self.is_load(*inst) != old.is_load(*inst) || self.passed(*inst) != old.passed(*inst)
+        };
+        let readers = old.readers().chain(self.readers());
+        let mut others: Vec<InstId> = readers.filter(is_other).collect();
+        others.extend(self.origins.users_of_others(code, &old.origins));
+        sort(&mut others);
+        others
+    }
+
+    /// Brings it up to date after these instructions were inserted, removed, moved or changed; the blocks are the same. None if it is to be made anew;
+    /// then it is as it was.
+    pub(crate) fn follow(
+        &mut self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        graph: Numbered<'_>,
+        changed: &[InstId],
+    ) -> Option<Changed> {
+        self.free_last();
+        let turned = self.origins.follow(code, around, changed)?;
+        let users = turned.iter().flat_map(|&other| code.body.uses_of(other.into()));
+        let mut others: Vec<InstId> = users.map(|read| read.user).collect();
+        // What is made of the content of an object may follow from where another address leads.
+        let concerned = changed.iter().chain(&others).copied();
+        let Some(patched) = self.patched_for(code, around, graph, concerned) else {
+            self.origins.turn(&turned);
+            return None;
+        };
+        let patch = patched.map(|(patch, readers)| {
+            others.extend(readers);
+            patch
+        });
+        sort(&mut others);
+        Some(Changed { patch, others })
+    }
+
+    /// Forgets the last patch if it was only about what is gone.
+    fn free_last(&mut self) {
+        if let Some(last) = self.last.take() {
+            let patch = &self.patches[last as usize];
+            let is_known = |object: &InstId| self.by_object.contains_key(object);
+            if patch.past.is_empty() && !patch.objects.iter().any(is_known) {
+                self.patches[last as usize] = Patch::default();
+                self.free.push(last);
+            }
+        }
+    }
+
+    /// Looks again at the objects with which some instructions have to do, or had; nothing if there are none.
+    fn patched_for(
+        &mut self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        graph: Numbered<'_>,
+        mut concerned: impl Iterator<Item = InstId>,
+    ) -> Option<Option<(u32, Vec<InstId>)>> {
+        let mut gather = Gather::new(self, code, graph.dom);
+        concerned.try_for_each(|inst| gather.changed(inst))?;
+        let found = gather.all()?;
+        match found.objects.is_empty() {
+            true => Some(None),
+            false => self.patched(code, around, graph, found).map(Some),
+        }
+    }
+
+    /// A patch with the objects that some calls are given, and with those of another patch. None if it is to be made anew.
+    pub(crate) fn with_calls(
+        &mut self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        graph: Numbered<'_>,
+        (patch, calls): (Option<u32>, &[InstId]),
+    ) -> Option<u32> {
+        let mut gather = Gather::new(self, code, graph.dom);
+        for &call in calls {
+            gather.changed(call)?;
+        }
+        for &object in patch.iter().flat_map(|&patch| &self.patches[patch as usize].objects) {
+            gather.join(object);
+        }
+        let found = gather.all()?;
+        Some(self.patched(code, around, graph, found)?.0)
+    }
+
+    /// Puts a patch for some components in the place of what is known of them: its number, and readers of which something else is known.
+    fn patched(
+        &mut self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        Numbered { cfg, dom, number }: Numbered<'_>,
+        found: Component,
+    ) -> Option<(u32, Vec<InstId>)> {
+        let Component { objects, insts, past } = found;
+        if self.by_inst.len() + insts.len() > BOUND.max(code.body.id_count() / 8) {
+            return None;
+        }
+        let entry = code.flow.entry()?;
+        let is_known = |(of, _): &(u64, DominanceFrontier)| *of == number;
+        if !self.frontier.as_ref().is_some_and(is_known) {
+            self.frontier = Some((number, DominanceFrontier::new(cfg, dom)));
+        }
+        let (_, frontier) = self.frontier.as_ref()?;
+        let visited = in_order(code, dom, &insts);
+        let slots = objects.iter().copied().filter(|&object| is_slot(code, object));
+        let mut scan = Scan::of_some(code, around, slots.clone(), &visited);
+        for slot in slots {
+            scan.visit(slot, node_of(entry), true);
+        }
+        for &inst in &visited {
+            let block = code.body.block_of(inst)?;
+            scan.visit(inst, node_of(block), block == entry);
+        }
+        let memory = scan.finish_some(Frontiers { cfg, dom, frontier }, &visited);
+        let is_other = |inst: &InstId| {
+            self.is_load(*inst) != memory.is_load(*inst)
+                || self.passed(*inst) != memory.passed(*inst)
+        };
+        let others: Vec<InstId> = insts.iter().chain(&past).copied().filter(is_other).collect();
+        for &object in &objects {
+            if let Some(old) = self.by_object.remove(&object)
+                && !self.free.contains(&old)
+            {
+                self.patches[old as usize] = Patch::default();
+                self.free.push(old);
+            }
+        }
+        let patch = self.free.pop().unwrap_or(self.patches.len() as u32);
+        let slots = objects.iter().filter(|&&object| is_slot(code, object));
+        self.by_object.extend(slots.map(|&object| (object, patch)));
+        // What the base says nothing of, or nobody asks about, need not be answered from elsewhere.
+        let (base, body) = (&self.base, code.body);
+        let (past, forgotten): (Vec<InstId>, Vec<InstId>) = past.into_iter().partition(|&inst| {
+            body.block_of(inst).is_some() && base.objects_of(inst).next().is_some()
+        });
+        forgotten.iter().for_each(|inst| _ = self.by_inst.remove(inst));
+        self.by_inst.extend(insts.iter().chain(&past).map(|&inst| (inst, patch)));
+        if patch as usize == self.patches.len() {
+            self.patches.push(Patch::default());
+        }
+        self.patches[patch as usize] = Patch { memory, objects, insts, past };
+        self.last = Some(patch);
+        self.looks.in_part += 1;
+        Some((patch, others))
+    }
+}
+
+impl PrivateMemory {
+    /// The stack slots whose addresses an instruction had for operands. Told where calls are followed.
+    fn objects_of(&self, inst: InstId) -> impl Iterator<Item = InstId> + '_ {
+        let first = self.users.partition_point(|(user, _)| number(*user) < number(inst));
+        let own = self.users[first..].iter().take_while(move |(user, _)| *user == inst);
+        own.map(|&(_, object)| object)
+    }
+}
+
+fn sort(insts: &mut Vec<InstId>) {
+    insts.sort_unstable_by_key(|inst| number(*inst));
+    insts.dedup();
+}
+
+/// Whether an instruction is a stack slot that can be an object.
+fn is_slot(code: Code<'_>, inst: InstId) -> bool {
+    let body = code.body;
+    body.inst(inst).opcode == Opcode::Alloca
+        && is_trackable(body, inst)
+        && body.block_of(inst).is_some_and(|block| Some(block) == code.flow.entry())
+}
+
+/// Instructions in the order in which a scan of the whole function meets them.
+fn in_order(code: Code<'_>, dom: &DomTree, insts: &[InstId]) -> Vec<InstId> {
+    let body = code.body;
+    let mut placed: Vec<(u32, InstId)> = Vec::with_capacity(insts.len());
+    for &inst in insts.iter().filter(|&&inst| !is_slot(code, inst)) {
+        let node = body.block_of(inst).map(node_of);
+        placed.extend(node.and_then(|node| dom.tin(node)).map(|at| (at, inst)));
+    }
+    placed.sort_unstable_by_key(|&(at, inst)| (at, number(inst)));
+    let mut ordered = Vec::with_capacity(placed.len());
+    for group in placed.chunk_by(|a, b| a.0 == b.0) {
+        let mut left: FxHashSet<InstId> = group.iter().map(|(_, inst)| *inst).collect();
+        if let [(_, inst)] = group {
+            ordered.push(*inst);
+            continue;
+        }
+        let block = group.first().and_then(|(_, inst)| body.block_of(*inst));
+        for inst in block.into_iter().flat_map(|block| body.block_insts(block)) {
+            if left.is_empty() {
+                break;
+            }
+            ordered.extend(left.take(&inst));
+        }
+    }
+    ordered
+}
+
+/// Objects that hang together, instructions that have to do with them, and others that had. In order.
+struct Component {
+    objects: Vec<InstId>,
+    insts: Vec<InstId>,
+    past: Vec<InstId>,
+}
+
+/// Finds the components of objects, and whoever has to do with them.
+struct Gather<'a> {
+    known: &'a Followed,
+    code: Code<'a>,
+    dom: &'a DomTree,
+    objects: FxHashSet<InstId>,
+    /// Objects whose uses have not been looked at.
+    work: Vec<InstId>,
+    insts: FxHashSet<InstId>,
+    /// What had to do with them, and may have.
+    past: FxHashSet<InstId>,
+    /// How many uses and steps may still be looked at.
+    left: usize,
+}
+
+impl<'a> Gather<'a> {
+    fn new(known: &'a Followed, code: Code<'a>, dom: &'a DomTree) -> Self {
+        Gather {
+            known,
+            code,
+            dom,
+            objects: FxHashSet::default(),
+            work: Vec::new(),
+            insts: FxHashSet::default(),
+            past: FxHashSet::default(),
+            left: BOUND,
+        }
+    }
+
+    fn step(&mut self) -> Option<()> {
+        self.left = self.left.checked_sub(1)?;
+        Some(())
+    }
+
+    fn join(&mut self, object: InstId) {
+        if self.objects.insert(object) {
+            self.work.push(object);
+        }
+    }
+
+    /// The objects of a patch that are there still.
+    fn slots_of(&self, patch: &'a Patch) -> impl Iterator<Item = InstId> + use<'a> {
+        let code = self.code;
+        patch.objects.iter().copied().filter(move |&object| is_slot(code, object))
+    }
+
+    /// Joins the objects with which a changed instruction has to do, or had. None if there is too much to look at, here and in what follows.
+    fn changed(&mut self, inst: InstId) -> Option<()> {
+        let body = self.code.body;
+        let mut is_concerned = self.had(inst);
+        if body.inst(inst).opcode == Opcode::Alloca {
+            self.join(inst);
+            is_concerned = true;
+        }
+        if body.block_of(inst).is_some() {
+            for &operand in body.operands(inst) {
+                if let Some(object) = self.object(operand)? {
+                    self.join(object);
+                    is_concerned = true;
+                }
+            }
+        }
+        if is_concerned {
+            self.past.insert(inst);
+            self.below(inst)?;
+        }
+        Some(())
+    }
+
+    /// Joins the objects with which an instruction had to do; whether there are any.
+    fn had(&mut self, inst: InstId) -> bool {
+        let known = self.known;
+        let mut objects: SmallVec<[InstId; 4]> = SmallVec::new();
+        match known.patch_of(inst) {
+            Some(patch) => objects.extend(self.slots_of(patch)),
+            None => objects.extend(known.base.objects_of(inst)),
+        }
+        objects.iter().for_each(|&object| self.join(object));
+        !objects.is_empty()
+    }
+
+    /// The stack slot that an address is made from; of one that is loaded, the slot that it is loaded from.
+    fn object(&mut self, address: Value) -> Option<Option<InstId>> {
+        let body = self.code.body;
+        let Some(mut at) = address.as_inst() else { return Some(None) };
+        loop {
+            self.step()?;
+            if body.inst(at).opcode == Opcode::Alloca {
+                return Some(Some(at).filter(|&slot| is_slot(self.code, slot)));
+            }
+            let Some(from) = body.operands(at).first().and_then(|operand| operand.as_inst()) else {
+                return Some(None);
+            };
+            if self.is_loaded(at) {
+                return Some(slot_of(body, from).filter(|&slot| is_slot(self.code, slot)));
+            }
+            if !is_address(body, at) {
+                return Some(None);
+            }
+            at = from;
+        }
+    }
+
+    /// Whether an instruction loads an address.
+    fn is_loaded(&self, inst: InstId) -> bool {
+        let data = self.code.body.inst(inst);
+        let is_pointer = || matches!(self.code.context.type_kind(data.ty), TypeKind::Ptr(_));
+        data.opcode == Opcode::Load && is_pointer()
+    }
+
+    /// Notes whoever has what is made from an address that has changed: it may have had to do with what that was made from, and what it did with other
+    /// objects may hang on that.
+    fn below(&mut self, inst: InstId) -> Option<()> {
+        let body = self.code.body;
+        let mut work = vec![inst];
+        let mut seen: FxHashSet<InstId> = work.iter().copied().collect();
+        while let Some(at) = work.pop() {
+            if !is_address(body, at) && !self.is_loaded(at) {
+                continue;
+            }
+            for read in body.uses_of(at.into()) {
+                self.step()?;
+                self.past.insert(read.user);
+                self.had(read.user);
+                if seen.insert(read.user) {
+                    work.push(read.user);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// All objects that hang together with those that were joined.
+    fn all(mut self) -> Option<Component> {
+        while let Some(object) = self.work.pop() {
+            if let Some(&patch) = self.known.by_object.get(&object) {
+                let patch = &self.known.patches[patch as usize];
+                self.slots_of(patch).for_each(|object| self.join(object));
+                self.past.extend(patch.insts.iter().chain(&patch.past));
+            }
+            if is_slot(self.code, object) {
+                self.uses(object)?;
+            }
+        }
+        // What is in blocks that cannot be reached counts for some of what is known and not for the rest.
+        let body = self.code.body;
+        let is_apart = |inst: &InstId| {
+            body.block_of(*inst).is_some_and(|block| !self.dom.is_reachable(node_of(block)))
+        };
+        if self.insts.iter().any(is_apart) {
+            return None;
+        }
+        let past = self.past.difference(&self.insts).copied();
+        let mut found = Component {
+            past: past.collect(),
+            objects: self.objects.into_iter().collect(),
+            insts: self.insts.into_iter().collect(),
+        };
+        sort(&mut found.objects);
+        sort(&mut found.insts);
+        sort(&mut found.past);
+        Some(found)
+    }
+
+    /// Looks at all uses of the address of an object, and of what is made from it.
+    fn uses(&mut self, object: InstId) -> Option<()> {
+        let body = self.code.body;
+        let mut work = vec![object];
+        // What is loaded from there is the address of another object if such a one is stored there.
+        let mut loaded: Vec<InstId> = Vec::new();
+        let mut holds_address = false;
+        while let Some(at) = work.pop() {
+            for read in body.uses_of(at.into()) {
+                self.step()?;
+                let user = read.user;
+                if body.block_of(user).is_none() {
+                    continue;
+                }
+                self.insts.insert(user);
+                for &operand in body.operands(user) {
+                    if let Some(other) = self.object(operand)? {
+                        self.join(other);
+                    }
+                }
+                if read.index == 0 && is_address(body, user) {
+                    work.push(user);
+                } else if read.index == 0 && self.is_loaded(user) {
+                    if slot_of(body, at) == Some(object) {
+                        loaded.push(user);
+                    }
+                } else if read.index == 1 && body.inst(user).opcode == Opcode::Store {
+                    holds_address |= self.object(body.operands(user)[0])?.is_some();
+                }
+            }
+            if work.is_empty() {
+                let was_held = |load: &InstId| holds_address || self.known.is_held(*load);
+                work.extend(std::mem::take(&mut loaded).into_iter().filter(was_held));
+            }
+        }
+        Some(())
+    }
+}
