@@ -1,14 +1,14 @@
 //! How [`PointerFlow`] is made: sets of values and of versions of private memory, then what is done with them.
 
-use phalanx_ir::{
-    GlobalName, InstId, Opcode, Value, ValueKind, attributes::AttrKind, constant::ConstKind,
-};
-use phalanx_target::intrinsics::{Location, lookup};
+use phalanx_graph::BitSet;
+use phalanx_ir::{InstId, Value, flow::node_of};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
+use super::done::{mentions, sinks_of};
 use super::{
-    Objects, PassedUse, PointerFlow, Root, Sink, concern::matters, entities, has_number,
-    has_provenance, is_pointer, made_from, number,
+    End, Made, Objects, PointerFlow, Root, Sink, concern::matters, is_address, is_pointer, made,
+    number,
 };
 use crate::{
     loads::Omitted,
@@ -18,7 +18,6 @@ use crate::{
         by_inst::trim,
         private::{Effect, Touch},
         ssa::{EventKind, Version},
-        value_type,
     },
 };
 
@@ -32,15 +31,29 @@ pub(super) fn flow(
         private,
         omitted,
         flow: PointerFlow::default(),
-        names: FxHashMap::default(),
         nodes: Vec::new(),
         edges: Vec::new(),
     };
+    let insts = listed(code);
     build.arguments();
-    build.propagate();
-    build.sinks();
-    trim(&mut build.flow.sets);
+    build.variables(&insts);
+    build.propagate(&insts);
+    build.ends(&insts);
+    build.sinks(&insts);
     build.flow
+}
+
+/// The instructions of blocks that are listed, by number.
+fn listed(code: Code<'_>) -> Vec<InstId> {
+    let mut is_listed = BitSet::new(code.flow.id_count());
+    for &block in code.flow.order() {
+        is_listed.insert(node_of(block).index());
+    }
+    let body = code.body;
+    let of_listed = |inst: &InstId| {
+        body.block_of(*inst).is_some_and(|block| is_listed.contains(node_of(block).index()))
+    };
+    body.all_ids().filter(of_listed).collect()
 }
 
 struct Build<'a> {
@@ -48,7 +61,6 @@ struct Build<'a> {
     private: &'a PrivateMemory,
     omitted: Option<Omitted>,
     flow: PointerFlow,
-    names: FxHashMap<GlobalName, usize>,
     /// What instructions, definitions of private memory and its phis may be based on.
     nodes: Vec<Objects>,
     /// From node to node.
@@ -69,24 +81,16 @@ impl Build<'_> {
         }
     }
 
-    fn variable(&mut self, name: GlobalName) -> Objects {
-        let next = self.flow.roots.len();
-        let number = *self.names.entry(name).or_insert(next);
-        if number == next {
-            self.flow.roots.push(Root::Variable(name));
+    fn variables(&mut self, insts: &[InstId]) {
+        for &inst in insts {
+            for name in mentions(self.code, inst) {
+                let next = self.flow.roots.len();
+                if *self.flow.variables.entry(name).or_insert(next) == next {
+                    self.flow.roots.push(Root::Variable(name));
+                    self.flow.mentioned.push(inst);
+                }
+            }
         }
-        Objects::root(number)
-    }
-
-    /// What an operand may be based on now.
-    fn operand(&mut self, operand: Value) -> Objects {
-        let ValueKind::Const(constant) = operand.kind() else {
-            return self.flow.of(self.code, operand);
-        };
-        let numbered = has_number(self.code, constant);
-        let start = if numbered { Objects::UNKNOWN } else { Objects::NONE };
-        let names = entities(self.code, constant);
-        names.into_iter().fold(start, |all, name| all.union(self.variable(name)))
     }
 
     /// The node of a version, unless it is what memory holds at the entry: nothing that is defined.
@@ -104,17 +108,13 @@ impl Build<'_> {
         self.version(version).map_or(Objects::NONE, |node| self.nodes[node])
     }
 
-    fn propagate(&mut self) {
+    fn propagate(&mut self, insts: &[InstId]) {
         let (body, code) = (self.code.body, self.code);
         let private = self.private;
         let phis = private.ssa().phis();
         self.nodes = vec![Objects::NONE; body.id_count() + private.events().len() + phis.len()];
-        for &block in code.flow.order() {
-            for inst in body.block_insts(block) {
-                if is_pointer(code, body.inst(inst).ty) {
-                    self.value(inst);
-                }
-            }
+        for &inst in insts.iter().filter(|&&inst| is_pointer(code, body.inst(inst).ty)) {
+            self.value(inst);
         }
         for touch in private.touches() {
             self.definition(touch);
@@ -139,35 +139,73 @@ impl Build<'_> {
                 }
             }
         }
-        self.flow.sets = self.nodes[..body.id_count()].to_vec();
+    }
+
+    /// Sets of what is made from several, and where chains of steps end.
+    fn ends(&mut self, insts: &[InstId]) {
+        let (code, count) = (self.code, self.code.body.id_count());
+        self.flow.sets = vec![Objects::NONE; count];
+        self.flow.ends = vec![End::Itself; count];
+        let mut is_done = BitSet::new(count);
+        let mut chain: Vec<InstId> = Vec::new();
+        for &inst in insts {
+            let mut at = Value::inst(inst);
+            let end = loop {
+                let Some(step) = at.as_inst() else { break Some(at) };
+                if !is_done.insert(number(step)) {
+                    break match self.flow.ends[number(step)] {
+                        // It is in the chain itself.
+                        End::Itself if chain.contains(&step) => None,
+                        End::Itself => Some(at),
+                        End::At(end) => Some(end),
+                        End::Nowhere => None,
+                    };
+                }
+                match self.flow.made(code, step) {
+                    Some(Made::Step(from)) => {
+                        chain.push(step);
+                        at = from;
+                    }
+                    made => {
+                        if let Some(Made::Join(_) | Made::Held) = made {
+                            self.flow.sets[number(step)] = self.nodes[number(step)];
+                        }
+                        break Some(at);
+                    }
+                }
+            };
+            for step in chain.drain(..) {
+                self.flow.ends[number(step)] = end.map_or(End::Nowhere, End::At);
+            }
+        }
+        trim(&mut self.flow.sets);
     }
 
     /// What comes into a pointer: edges from what it is made from, and what else it is based on.
     fn value(&mut self, inst: InstId) {
-        let (body, code) = (self.code.body, self.code);
+        let (code, private) = (self.code, self.private);
         let into = number(inst);
         let mut set = Objects::NONE;
-        match made_from(code, inst) {
-            Some(operands) => {
+        match made(code, inst, |load| private.is_load(load)) {
+            Made::Step(from) => set = self.input(from, into),
+            Made::Join(operands) => {
                 for &operand in operands {
                     set = set.union(self.input(operand, into));
                 }
                 // A vector of numbers that is cast.
-                let is_address = |&operand: &Value| {
-                    value_type(code, operand).is_some_and(|ty| is_pointer(code, ty))
-                };
-                if !operands.iter().all(is_address) {
+                if !operands.iter().all(|&operand| is_address(code, operand)) {
                     set = set.union(Objects::UNKNOWN);
                 }
             }
-            None if body.inst(inst).opcode == Opcode::Alloca => set = Objects::SLOT,
-            None if body.inst(inst).opcode == Opcode::Load && self.private.is_load(inst) => {
-                for touch in self.private.of(inst) {
-                    let from = self.version(self.private.reaching(touch));
+            Made::Slot => set = Objects::SLOT,
+            Made::Held => {
+                self.flow.held.insert(inst);
+                for touch in private.of(inst) {
+                    let from = self.version(private.reaching(touch));
                     self.edges.extend(from.map(|from| (from as u32, into as u32)));
                 }
             }
-            None => set = Objects::UNKNOWN,
+            Made::Unknown => set = Objects::UNKNOWN,
         }
         self.nodes[into] = self.nodes[into].union(set);
     }
@@ -179,7 +217,7 @@ impl Build<'_> {
                 self.edges.push((number(from) as u32, into as u32));
                 Objects::NONE
             }
-            None => self.operand(operand),
+            None => self.flow.of(self.code, operand),
         }
     }
 
@@ -199,8 +237,7 @@ impl Build<'_> {
         };
         let set = match (touch.effect, written) {
             (_, Some(&value)) => {
-                let is_address = value_type(code, value).is_some_and(|ty| is_pointer(code, ty));
-                match is_address || value.as_const().is_some() {
+                match is_address(code, value) || value.as_const().is_some() {
                     true => self.input(value, into),
                     // A number, or several things at once: what these are made from is not followed.
                     false => Objects::UNKNOWN,
@@ -225,15 +262,36 @@ impl Build<'_> {
         }
     }
 
+    /// What is done first with which objects.
+    fn sinks(&mut self, insts: &[InstId]) {
+        let mut seen: FxHashMap<Sink, Objects> = FxHashMap::default();
+        for &inst in insts {
+            let read = self.read_otherwise(inst).map(|objects| (objects, Sink::Escape));
+            let done = match matters(self.code, inst) {
+                true => sinks_of(self.code, &self.flow, self.private, inst),
+                false => SmallVec::new(),
+            };
+            for (objects, sink) in read.into_iter().chain(done) {
+                let known = seen.entry(sink).or_default();
+                let first = objects.minus(*known);
+                *known = known.union(objects);
+                if first != Objects::NONE {
+                    self.flow.sinks.push((inst, first, sink));
+                }
+            }
+        }
+    }
+
     /// Pointers in private memory that an instruction reads otherwise than as the pointers that they are.
-    fn read_otherwise(&mut self, inst: InstId) {
+    fn read_otherwise(&self, inst: InstId) -> Option<Objects> {
         if self.omitted == Some(Omitted::Slots) {
-            return;
+            return None;
         }
         let private = self.private;
         let touches = private.of(inst);
         let is_copied = touches.iter().any(|touch| touch.effect == Effect::CopyTo);
         let is_pointer = is_pointer(self.code, self.code.body.inst(inst).ty);
+        let mut read = Objects::NONE;
         for touch in touches {
             let is_followed = match touch.effect {
                 Effect::Load => is_pointer,
@@ -249,138 +307,10 @@ impl Build<'_> {
                 let objects = self.held(private.reaching(touch));
                 let has_others = self.flow.roots.len() > Objects::ROOTS;
                 if objects.has_roots() || has_others && objects.has_unknown() {
-                    self.flow.sinks.push((inst, objects, Sink::Escape));
+                    read = read.union(objects);
                 }
             }
         }
-    }
-
-    fn sinks(&mut self) {
-        let (body, code) = (self.code.body, self.code);
-        for &block in code.flow.order() {
-            for inst in body.block_insts(block) {
-                let data = body.inst(inst);
-                let operands = body.operands(inst);
-                if matters(code, inst) {
-                    self.flow.concerned.insert(inst);
-                }
-                self.read_otherwise(inst);
-                match data.opcode {
-                    // A read is nothing that is done, but what is read has to be known.
-                    Opcode::Load => {
-                        self.operand(operands[0]);
-                    }
-                    Opcode::ICmp => {}
-                    Opcode::Store => {
-                        let touches = self.private.of(inst);
-                        if !touches.iter().any(|touch| touch.effect == Effect::Store) {
-                            self.sink(inst, operands[0], Sink::Escape);
-                        }
-                        self.sink(inst, operands[1], Sink::Write);
-                    }
-                    Opcode::AtomicRmw | Opcode::CmpXchg => {
-                        self.sink(inst, operands[0], Sink::Write);
-                        operands[1..].iter().for_each(|&o| self.sink(inst, o, Sink::Escape));
-                    }
-                    opcode if opcode.is_call() => self.call(inst),
-                    _ => {
-                        // Indices of a step are no pointers, and what a step is made of is followed.
-                        let followed = match is_pointer(code, data.ty) {
-                            true => made_from(code, inst).unwrap_or_default(),
-                            false => &[],
-                        };
-                        for operand in operands.iter().filter(|o| !followed.contains(o)) {
-                            self.sink(inst, *operand, Sink::Escape);
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Notes what is done with an operand, if it is a pointer or made of pointers.
-    fn sink(&mut self, inst: InstId, operand: Value, sink: Sink) {
-        let objects = match operand.kind() {
-            ValueKind::Const(_) | ValueKind::Inst(_) | ValueKind::Arg(_) => self.operand(operand),
-            ValueKind::Metadata(_) | ValueKind::Block(_) => return,
-        };
-        if objects != Objects::NONE {
-            self.flow.sinks.push((inst, objects, sink));
-        }
-    }
-
-    fn text(&self, name: GlobalName) -> Option<&[u8]> {
-        name.symbol().map(|symbol| self.code.context.bytes(symbol))
-    }
-
-    /// What an intrinsic does with an argument; none if it is no intrinsic.
-    fn intrinsic(&self, name: GlobalName, position: usize) -> Option<PassedUse> {
-        let text = self.text(name)?;
-        let info = lookup(std::str::from_utf8(text).ok()?)?.info;
-        let is = |prefixes: &[&[u8]]| prefixes.iter().any(|prefix| text.starts_with(prefix));
-        let writes = PassedUse { writes: true, escapes: false };
-        Some(match (info.memory.reads, info.memory.writes) {
-            _ if is(&[b"llvm.memcpy.", b"llvm.memmove.", b"llvm.memset."]) => match position {
-                0 => writes,
-                _ => PassedUse::default(),
-            },
-            _ if is(&[b"llvm.lifetime.", b"llvm.prefetch."]) => PassedUse::default(),
-            _ if is(&[b"llvm.masked.store", b"llvm.masked.scatter"]) => match position {
-                1 => writes,
-                _ => PassedUse::UNKNOWN,
-            },
-            // What only reads what it is given gives that.
-            (true, false) if info.memory.location == Location::Argument => PassedUse::default(),
-            _ if !info.has_result && !info.memory.writes_memory() => PassedUse::default(),
-            _ => PassedUse::UNKNOWN,
-        })
-    }
-
-    fn call(&mut self, call: InstId) {
-        let Code { context, body, .. } = self.code;
-        let info = body.call_info(call);
-        let callee = body.const_callee(call).map(|callee| &context.const_data(callee).kind);
-        let name = match callee {
-            Some(&ConstKind::Global(name)) => Some(name),
-            _ => None,
-        };
-        let nobody = GlobalName::Numbered(u32::MAX);
-        for (position, &argument) in body.call_args(call).iter().enumerate() {
-            let attributes = context.param_attrs(info.attributes, position);
-            if attributes.has(AttrKind::ByVal) {
-                continue;
-            }
-            let reads = attributes.has(AttrKind::ReadOnly) || attributes.has(AttrKind::ReadNone);
-            let is_kept = attributes.captures().is_none_or(|captures| {
-                has_provenance(captures.other) || has_provenance(captures.ret)
-            });
-            if reads && !is_kept {
-                continue;
-            }
-            let anything = [Sink::Write, Sink::Escape];
-            let passed =
-                [Sink::Passed(name.unwrap_or(nobody), info.function_type, position as u32)];
-            let sinks = match (name, name.and_then(|name| self.intrinsic(name, position))) {
-                (None, _) => &anything[..],
-                (_, Some(PassedUse { writes: false, escapes: false })) => &[],
-                (_, Some(PassedUse { escapes: false, .. })) => &anything[..1],
-                (_, Some(_)) => &anything[..],
-                (Some(_), None) => &passed[..],
-            };
-            sinks.iter().for_each(|&sink| self.sink(call, argument, sink));
-        }
-        // What is said of a pointer does nothing with it.
-        if name.is_some_and(|name| self.text(name).is_some_and(|text| text == b"llvm.assume")) {
-            return;
-        }
-        for (_, operands) in body.bundles(call) {
-            operands.iter().for_each(|&operand| {
-                self.sink(call, operand, Sink::Escape);
-                self.sink(call, operand, Sink::Write);
-            });
-        }
-        if name.is_none() {
-            self.sink(call, body.callee(call), Sink::Escape);
-        }
+        (read != Objects::NONE).then_some(read)
     }
 }

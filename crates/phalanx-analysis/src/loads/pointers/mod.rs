@@ -18,21 +18,29 @@
 //! has a last member for all further ones, which counts as unknown. Each set grows at most 64 times, by a few steps as a rule:
 //! O(instructions + operands) in practice.
 //!
+//! So that most edits leave all of it as it is ([`concern`]), nothing is said that need not be:
+//!
+//! - a pointer that is made from one other, by steps and casts, is based on what that is based on. Sets are kept of those that are made from
+//!   several or loaded from private memory, and of a chain of steps where it *ends*, to be found in one step;
+//! - variables are numbered by the instruction with the lowest number that mentions them;
+//! - of what is done with a root it is known which instruction does it first, by number, for each thing that can be done.
+//!
 //! **Invariant.** Whatever is done with a pointer and is neither followed nor a read is an escape.
 
 mod build;
 mod concern;
+mod done;
 
 use phalanx_ir::{
     Const, GlobalName, InstId, Opcode, Type, Value, ValueKind, attributes::CaptureComponents,
     constant::ConstKind,
 };
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::lower::Code;
-use crate::memory::PrivateMemory;
 use crate::memory::by_inst::InstSet;
 use crate::memory::origins::{is_pointer, number};
+use crate::memory::{PrivateMemory, value_type};
 
 use super::Omitted;
 
@@ -89,6 +97,10 @@ impl Objects {
         Objects(self.0 | other.0)
     }
 
+    const fn minus(self, other: Objects) -> Objects {
+        Objects(self.0 & !other.0)
+    }
+
     /// Whether there is a root in it that is told apart from others.
     const fn has_roots(self) -> bool {
         self.0 >> Self::FIRST != 0
@@ -101,7 +113,7 @@ impl Objects {
 }
 
 /// What is done with a pointer that is not followed further.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Sink {
     Write,
     Escape,
@@ -126,7 +138,7 @@ impl PassedUse {
 /// What a function of the module does with an argument; the type is that with which it is called.
 pub type Passed<'a> = &'a dyn Fn(GlobalName, Type, u32) -> PassedUse;
 
-/// Where memory is written through a root, and where it gets lost. The first place of each.
+/// Where memory is written through a root, and where it gets lost. Of each the instruction with the lowest number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RootUse {
     /// Something writes.
@@ -136,20 +148,70 @@ pub struct RootUse {
 }
 
 /// See the [module documentation](self).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct PointerFlow {
+    /// Arguments by position, then variables in the order of `mentioned`.
     roots: Vec<Root>,
-    /// By instruction. Ends with the last that may be based on something.
+    /// By variable: the first instruction that mentions it.
+    mentioned: Vec<InstId>,
+    /// Numbers of roots.
+    variables: FxHashMap<GlobalName, usize>,
+    /// By instruction, of those that are made from several others or loaded from private memory. Ends with the last that may be based on something.
     sets: Vec<Objects>,
+    /// Pointers that are loaded from private memory.
+    held: InstSet,
+    /// By instruction that there was when this was made: where its chain of steps ends.
+    ends: Vec<End>,
     /// By argument.
     arguments: Vec<Objects>,
+    /// By instruction: what it is the first to do with which objects.
     sinks: Vec<(InstId, Objects, Sink)>,
-    /// Instructions that have to do with pointers.
-    concerned: InstSet,
 }
 
-/// The operands that a pointer is made from; none when it is made from something else.
-fn made_from<'a>(code: Code<'a>, inst: InstId) -> Option<&'a [Value]> {
+impl PartialEq for PointerFlow {
+    fn eq(&self, other: &Self) -> bool {
+        // Numbers follow from the list. Ends are looked for where they are not told, and told of what is there no longer.
+        let Self { roots, mentioned, variables: _, sets, held, ends, arguments, sinks } = self;
+        let is_same =
+            |(end, other): (&End, &End)| end == other || [end, other].contains(&&End::Itself);
+        (roots, mentioned, sets) == (&other.roots, &other.mentioned, &other.sets)
+            && (held, arguments, sinks) == (&other.held, &other.arguments, &other.sinks)
+            && ends.iter().zip(&other.ends).all(is_same)
+    }
+}
+
+impl Eq for PointerFlow {}
+
+/// What a pointer is made from.
+#[derive(Clone, Copy, Debug)]
+enum Made<'a> {
+    /// One other, by a step or cast.
+    Step(Value),
+    /// Some others.
+    Join(&'a [Value]),
+    /// What private memory holds.
+    Held,
+    /// It is the address of a stack slot.
+    Slot,
+    /// Anything.
+    Unknown,
+}
+
+/// Where the chain of steps of an instruction ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// It is no step.
+    Itself,
+    At(Value),
+    /// Nowhere: in code that is not reached an address may be made from itself.
+    Nowhere,
+}
+
+/// How many steps that are not told of are looked at.
+const STEPS: usize = 4096;
+
+/// What a pointer is made from; `is_held` says of a load that it is from private memory.
+fn made(code: Code<'_>, inst: InstId, is_held: impl Fn(InstId) -> bool) -> Made<'_> {
     let body = code.body;
     let operands = body.operands(inst);
     match body.inst(inst).opcode {
@@ -157,12 +219,21 @@ fn made_from<'a>(code: Code<'a>, inst: InstId) -> Option<&'a [Value]> {
         | Opcode::AddrSpaceCast
         | Opcode::BitCast
         | Opcode::Freeze
-        | Opcode::ExtractElement => operands.get(..1),
-        Opcode::Select => operands.get(1..),
-        Opcode::InsertElement | Opcode::ShuffleVector => operands.get(..2),
-        Opcode::Phi => Some(body.phi_values(inst)),
-        _ => None,
+        | Opcode::ExtractElement => match is_address(code, operands[0]) {
+            true => Made::Step(operands[0]),
+            false => Made::Join(&operands[..1]),
+        },
+        Opcode::Select => Made::Join(&operands[1..]),
+        Opcode::InsertElement | Opcode::ShuffleVector => Made::Join(&operands[..2]),
+        Opcode::Phi => Made::Join(body.phi_values(inst)),
+        Opcode::Alloca => Made::Slot,
+        Opcode::Load if is_held(inst) => Made::Held,
+        _ => Made::Unknown,
     }
+}
+
+fn is_address(code: Code<'_>, value: Value) -> bool {
+    value_type(code, value).is_some_and(|ty| is_pointer(code, ty))
 }
 
 impl PointerFlow {
@@ -178,11 +249,43 @@ impl PointerFlow {
         build::flow(code, private, omitted)
     }
 
-    /// What a value may be based on.
+    /// Where the chain of steps of a value ends; none if there is no end.
+    fn end(&self, code: Code<'_>, mut value: Value, steps: usize) -> Option<Value> {
+        for _ in 0..=steps {
+            let Some(inst) = value.as_inst() else { return Some(value) };
+            match self.ends.get(number(inst)) {
+                Some(End::At(end)) => return Some(*end),
+                Some(End::Nowhere) => return None,
+                Some(End::Itself) => return Some(value),
+                None => match self.made(code, inst) {
+                    Some(Made::Step(from)) => value = from,
+                    _ => return Some(value),
+                },
+            }
+        }
+        // A step, of which nothing is known.
+        Some(value)
+    }
+
+    /// What an instruction makes a pointer from, if it gives one.
+    fn made<'a>(&self, code: Code<'a>, inst: InstId) -> Option<Made<'a>> {
+        let gives_pointer = is_pointer(code, code.body.inst(inst).ty);
+        gives_pointer.then(|| made(code, inst, |load| self.held.contains(load)))
+    }
+
+    /// What a value may be based on. O(steps of its chain that have come since this was made).
     #[must_use]
     pub fn of(&self, code: Code<'_>, value: Value) -> Objects {
+        let Some(value) = self.end(code, value, STEPS) else { return Objects::NONE };
         match value.kind() {
-            ValueKind::Inst(inst) => self.sets.get(number(inst)).copied().unwrap_or_default(),
+            ValueKind::Inst(inst) => match self.made(code, inst) {
+                Some(Made::Slot) => Objects::SLOT,
+                Some(Made::Join(_) | Made::Held) => {
+                    self.sets.get(number(inst)).copied().unwrap_or_default()
+                }
+                Some(Made::Step(_) | Made::Unknown) => Objects::UNKNOWN,
+                None => Objects::NONE,
+            },
             ValueKind::Arg(position) => {
                 self.arguments.get(position as usize).copied().unwrap_or(Objects::UNKNOWN)
             }
@@ -198,7 +301,10 @@ impl PointerFlow {
     }
 
     fn find(&self, root: Root) -> Objects {
-        let number = self.roots.iter().position(|&other| other == root);
+        let number = match root {
+            Root::Argument(_) => self.roots.iter().position(|&other| other == root),
+            Root::Variable(name) => self.variables.get(&name).copied(),
+        };
         number.map_or(Objects::UNKNOWN, Objects::root)
     }
 
