@@ -10,7 +10,7 @@
 //! What is said of an object follows from the instructions that have its address for an operand, and from nothing else. Two objects hang together if one
 //! instruction has both: a copy from one to the other, a call that is given both, a store of the address of one to the other. So the objects that hang
 //! together with the one in question, a *component*, have slots and an SSA form of their own, which is made as that of a whole function is, from
-//! the instructions that have to do with them. These are found from def-use lists ([`Gather`]).
+//! the instructions that have to do with them. These are found from def-use lists ([`gather`]).
 //!
 //! # How
 //!
@@ -25,14 +25,15 @@
 //!
 //! **Complexity.** O(uses of the objects in question and the blocks that they are in); dominance frontiers once for each graph.
 
-use phalanx_graph::{Cfg, DomTree, DominanceFrontier};
-use phalanx_ir::{InstId, Opcode, TypeKind, Value, flow::node_of};
-use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
+mod gather;
 
-use super::holders::slot_of;
+use phalanx_graph::{Cfg, DomTree, DominanceFrontier};
+use phalanx_ir::{InstId, Value, flow::node_of};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use self::gather::{Component, Gather, is_slot};
 use super::scan::Scan;
-use super::{Effect, Passed, PrivateMemory, is_address, is_trackable, number};
+use super::{Effect, Passed, PrivateMemory, number};
 use crate::lower::{Code, Surroundings};
 use crate::memory::{origins::Origins, ssa::Frontiers};
 
@@ -367,14 +368,6 @@ fn sort(insts: &mut Vec<InstId>) {
     insts.dedup();
 }
 
-/// Whether an instruction is a stack slot that can be an object.
-fn is_slot(code: Code<'_>, inst: InstId) -> bool {
-    let body = code.body;
-    body.inst(inst).opcode == Opcode::Alloca
-        && is_trackable(body, inst)
-        && body.block_of(inst).is_some_and(|block| Some(block) == code.flow.entry())
-}
-
 /// Instructions in the order in which a scan of the whole function meets them.
 fn in_order(code: Code<'_>, dom: &DomTree, insts: &[InstId]) -> Vec<InstId> {
     let body = code.body;
@@ -400,214 +393,4 @@ fn in_order(code: Code<'_>, dom: &DomTree, insts: &[InstId]) -> Vec<InstId> {
         }
     }
     ordered
-}
-
-/// Objects that hang together, instructions that have to do with them, and others that had. In order.
-struct Component {
-    objects: Vec<InstId>,
-    insts: Vec<InstId>,
-    past: Vec<InstId>,
-}
-
-/// Finds the components of objects, and whoever has to do with them.
-struct Gather<'a> {
-    known: &'a Followed,
-    code: Code<'a>,
-    dom: &'a DomTree,
-    objects: FxHashSet<InstId>,
-    /// Objects whose uses have not been looked at.
-    work: Vec<InstId>,
-    insts: FxHashSet<InstId>,
-    /// What had to do with them, and may have.
-    past: FxHashSet<InstId>,
-    /// How many uses and steps may still be looked at.
-    left: usize,
-}
-
-impl<'a> Gather<'a> {
-    fn new(known: &'a Followed, code: Code<'a>, dom: &'a DomTree) -> Self {
-        Gather {
-            known,
-            code,
-            dom,
-            objects: FxHashSet::default(),
-            work: Vec::new(),
-            insts: FxHashSet::default(),
-            past: FxHashSet::default(),
-            left: BOUND,
-        }
-    }
-
-    fn step(&mut self) -> Option<()> {
-        self.left = self.left.checked_sub(1)?;
-        Some(())
-    }
-
-    fn join(&mut self, object: InstId) {
-        if self.objects.insert(object) {
-            self.work.push(object);
-        }
-    }
-
-    /// The objects of a patch that are there still.
-    fn slots_of(&self, patch: &'a Patch) -> impl Iterator<Item = InstId> + use<'a> {
-        let code = self.code;
-        patch.objects.iter().copied().filter(move |&object| is_slot(code, object))
-    }
-
-    /// Joins the objects with which a changed instruction has to do, or had. None if there is too much to look at, here and in what follows.
-    fn changed(&mut self, inst: InstId) -> Option<()> {
-        let body = self.code.body;
-        let mut is_concerned = self.had(inst);
-        if body.inst(inst).opcode == Opcode::Alloca {
-            self.join(inst);
-            is_concerned = true;
-        }
-        if body.block_of(inst).is_some() {
-            for &operand in body.operands(inst) {
-                if let Some(object) = self.object(operand)? {
-                    self.join(object);
-                    is_concerned = true;
-                }
-            }
-        }
-        if is_concerned {
-            self.past.insert(inst);
-            self.below(inst)?;
-        }
-        Some(())
-    }
-
-    /// Joins the objects with which an instruction had to do; whether there are any.
-    fn had(&mut self, inst: InstId) -> bool {
-        let known = self.known;
-        let mut objects: SmallVec<[InstId; 4]> = SmallVec::new();
-        match known.patch_of(inst) {
-            Some(patch) => objects.extend(self.slots_of(patch)),
-            None => objects.extend(known.base.objects_of(inst)),
-        }
-        objects.iter().for_each(|&object| self.join(object));
-        !objects.is_empty()
-    }
-
-    /// The stack slot that an address is made from; of one that is loaded, the slot that it is loaded from.
-    fn object(&mut self, address: Value) -> Option<Option<InstId>> {
-        let body = self.code.body;
-        let Some(mut at) = address.as_inst() else { return Some(None) };
-        loop {
-            self.step()?;
-            if body.inst(at).opcode == Opcode::Alloca {
-                return Some(Some(at).filter(|&slot| is_slot(self.code, slot)));
-            }
-            let Some(from) = body.operands(at).first().and_then(|operand| operand.as_inst()) else {
-                return Some(None);
-            };
-            if self.is_loaded(at) {
-                return Some(slot_of(body, from).filter(|&slot| is_slot(self.code, slot)));
-            }
-            if !is_address(body, at) {
-                return Some(None);
-            }
-            at = from;
-        }
-    }
-
-    /// Whether an instruction loads an address.
-    fn is_loaded(&self, inst: InstId) -> bool {
-        let data = self.code.body.inst(inst);
-        let is_pointer = || matches!(self.code.context.type_kind(data.ty), TypeKind::Ptr(_));
-        data.opcode == Opcode::Load && is_pointer()
-    }
-
-    /// Notes whoever has what is made from an address that has changed: it may have had to do with what that was made from, and what it did with other
-    /// objects may hang on that.
-    fn below(&mut self, inst: InstId) -> Option<()> {
-        let body = self.code.body;
-        let mut work = vec![inst];
-        let mut seen: FxHashSet<InstId> = work.iter().copied().collect();
-        while let Some(at) = work.pop() {
-            if !is_address(body, at) && !self.is_loaded(at) {
-                continue;
-            }
-            for read in body.uses_of(at.into()) {
-                self.step()?;
-                self.past.insert(read.user);
-                self.had(read.user);
-                if seen.insert(read.user) {
-                    work.push(read.user);
-                }
-            }
-        }
-        Some(())
-    }
-
-    /// All objects that hang together with those that were joined.
-    fn all(mut self) -> Option<Component> {
-        while let Some(object) = self.work.pop() {
-            if let Some(&patch) = self.known.by_object.get(&object) {
-                let patch = &self.known.patches[patch as usize];
-                self.slots_of(patch).for_each(|object| self.join(object));
-                self.past.extend(patch.insts.iter().chain(&patch.past));
-            }
-            if is_slot(self.code, object) {
-                self.uses(object)?;
-            }
-        }
-        // What is in blocks that cannot be reached counts for some of what is known and not for the rest.
-        let body = self.code.body;
-        let is_apart = |inst: &InstId| {
-            body.block_of(*inst).is_some_and(|block| !self.dom.is_reachable(node_of(block)))
-        };
-        if self.insts.iter().any(is_apart) {
-            return None;
-        }
-        let past = self.past.difference(&self.insts).copied();
-        let mut found = Component {
-            past: past.collect(),
-            objects: self.objects.into_iter().collect(),
-            insts: self.insts.into_iter().collect(),
-        };
-        sort(&mut found.objects);
-        sort(&mut found.insts);
-        sort(&mut found.past);
-        Some(found)
-    }
-
-    /// Looks at all uses of the address of an object, and of what is made from it.
-    fn uses(&mut self, object: InstId) -> Option<()> {
-        let body = self.code.body;
-        let mut work = vec![object];
-        // What is loaded from there is the address of another object if such a one is stored there.
-        let mut loaded: Vec<InstId> = Vec::new();
-        let mut holds_address = false;
-        while let Some(at) = work.pop() {
-            for read in body.uses_of(at.into()) {
-                self.step()?;
-                let user = read.user;
-                if body.block_of(user).is_none() {
-                    continue;
-                }
-                self.insts.insert(user);
-                for &operand in body.operands(user) {
-                    if let Some(other) = self.object(operand)? {
-                        self.join(other);
-                    }
-                }
-                if read.index == 0 && is_address(body, user) {
-                    work.push(user);
-                } else if read.index == 0 && self.is_loaded(user) {
-                    if slot_of(body, at) == Some(object) {
-                        loaded.push(user);
-                    }
-                } else if read.index == 1 && body.inst(user).opcode == Opcode::Store {
-                    holds_address |= self.object(body.operands(user)[0])?.is_some();
-                }
-            }
-            if work.is_empty() {
-                let was_held = |load: &InstId| holds_address || self.known.is_held(*load);
-                work.extend(std::mem::take(&mut loaded).into_iter().filter(was_held));
-            }
-        }
-        Some(())
-    }
 }
