@@ -122,36 +122,37 @@ impl Neighbours {
         let Some(mut shapes) = self.shapes.take() else { return false };
         let Some(followed) = shapes.follow(Place::new(code, around), changed) else { return false };
         let Restated { rows: numbers, memory, graph, patch } = restated;
-        let mut rules = FullRules::with_shapes(code, around, *shapes);
-        rules = rules.with_memory(Looked::Followed(memory));
+        let looked = Looked::Followed(memory);
+        let mut rules = FullRules::with_shapes(code, around, *shapes).with_memory(looked);
         let lowered = Self::update(code, &mut rules, &followed.rules, table);
         // Calls that read private memory have operands that are stated with its versions, and what they leave depends on the rules.
-        let is_there = |inst: InstId| code.body.block_of(inst).is_some();
-        let is_reader = |inst: &&InstId| !memory.passed(**inst).is_empty() && is_there(**inst);
-        let patch = match patch {
-            Some(patch) => {
-                let is_stated = |call: &InstId| memory.is_in(patch, *call);
-                let calls = lowered.iter().filter(is_reader).copied();
-                let calls: Vec<InstId> = calls.filter(|call| !is_stated(call)).collect();
-                let shapes = rules.into_shapes();
-                let patch = match calls.as_slice() {
-                    [] => patch,
-                    calls => match memory.with_calls(code, around, graph, (patch, calls)) {
-                        None => return false,
-                        patch => patch,
-                    },
-                };
-                rules = FullRules::with_shapes(code, around, shapes);
-                rules = rules.with_memory(Looked::Followed(memory));
+        let is_reader =
+            |inst: InstId| !memory.passed(inst).is_empty() && code.body.block_of(inst).is_some();
+        let readers = lowered.into_iter().filter(|&inst| is_reader(inst));
+        let is_stated = |call: &InstId| patch.is_none_or(|patch| memory.is_in(patch, *call));
+        let calls: Vec<InstId> = readers.filter(|call| !is_stated(call)).collect();
+        let mut shapes = rules.into_shapes();
+        let stated = match (patch, calls.as_slice()) {
+            (None, _) => memory.whole().map(|memory| (None, memory)),
+            (Some(patch), calls) => {
+                let mut patch = patch;
+                if !calls.is_empty() {
+                    patch = memory.with_calls(code, around, graph, (patch, calls));
+                    if patch.is_none() {
+                        return false;
+                    }
+                }
                 patch.map(|patch| memory.patch(patch)).map(|(of, memory)| (Some(of), memory))
             }
-            None => memory.whole().map(|memory| (None, memory)),
         };
-        if let Some((objects, memory)) = patch {
-            let rows = MemoryRows::new(code, &rules, memory, None);
+        if let Some((objects, stated)) = stated {
+            let looked = Looked::Followed(memory);
+            let mut rules = FullRules::with_shapes(code, around, shapes).with_memory(looked);
+            let rows = MemoryRows::new(code, &rules, stated, None);
             numbers.update(&rows, objects, &mut rules, code, table);
+            shapes = rules.into_shapes();
         }
-        self.shapes = Some(Box::new(rules.into_shapes()));
+        self.shapes = Some(Box::new(shapes));
         true
     }
 
