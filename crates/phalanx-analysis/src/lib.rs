@@ -20,6 +20,7 @@ pub mod legality;
 pub mod loads;
 pub mod lower;
 pub mod memory;
+pub mod readers;
 pub mod shape;
 pub mod spaces;
 pub mod stable;

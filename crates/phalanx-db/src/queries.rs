@@ -43,6 +43,7 @@ mod graph;
 mod graph_slot;
 mod kinds_slot;
 mod legality;
+mod listing;
 mod load_slot;
 mod loads;
 mod memory;
@@ -54,6 +55,7 @@ mod spaces;
 mod summaries;
 mod summary_slot;
 mod surroundings;
+mod tally;
 mod walker;
 mod within_group;
 

@@ -120,11 +120,13 @@ impl Fixture {
             _ => "anew",
         };
         let answer = |of: fn(&queries::KeptAnswers) -> queries::Answers| {
-            let (before, now) = (of(&before.1), of(&now.1));
-            match (now.made - before.made, now.kept - before.kept) {
-                (0, 0) => "not asked",
-                (0, _) => "kept",
-                _ => "anew",
+            let (before, now) = (&of(&before.1), &of(&now.1));
+            let is_more = |of: fn(&queries::Answers) -> u64| of(now) > of(before);
+            match [is_more(|a| a.made), is_more(|a| a.repaired), is_more(|a| a.kept)] {
+                [true, ..] => "anew",
+                [_, true, _] => "repaired",
+                [.., true] => "kept",
+                _ => "not asked",
             }
         };
         let answers = [

@@ -147,10 +147,12 @@ impl Edited {
         let (repairs, kept) = self.counts();
         let way = |before: queries::Answers, now: queries::Answers| match (
             now.kept - before.kept,
+            now.repaired - before.repaired,
             now.made - before.made,
         ) {
-            (0, 0) => "not asked",
-            (_, 0) => "kept",
+            (0, 0, 0) => "not asked",
+            (_, 0, 0) => "kept",
+            (_, _, 0) => "repaired",
             _ => "anew",
         };
         let results = match (

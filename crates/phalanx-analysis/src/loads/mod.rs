@@ -73,7 +73,7 @@ pub use concern::concerns;
 pub use pointers::{Objects, PassedUse, PointerFlow, Root, RootUse};
 pub use refusal::Refusal;
 pub use unchanged::{Unchanged, Writers};
-pub use writes::{may_write, written_by_call, written_memories};
+pub use writes::{may_write, written_at, written_by_call, written_memories};
 
 /// A cheaper way to load. See the [module documentation](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

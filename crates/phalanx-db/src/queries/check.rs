@@ -7,11 +7,11 @@ use phalanx_analysis::{
     check::{self, Callee, Facts, Finding, Operation, Sites},
     lower::Code,
 };
-use phalanx_ir::{GlobalName, attributes::AttrKind};
+use phalanx_ir::{GlobalName, InstId, attributes::AttrKind};
 use phalanx_target::LaunchFacts;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::answer_slot::{blocks_version, is_call};
+use super::answer_slot::{Followed, blocks_version, is_call};
 use super::facts::{divergence, is_kernel, launch_facts, symbols};
 use super::graph::{cfg, control_dependence, cycles, postdom_tree};
 use super::surroundings::{NO_CALLEES, with_code};
@@ -34,7 +34,7 @@ pub fn has_barrier(db: &dyn Db, function: FunctionInput) -> bool {
         return find();
     }
     let slot = &function.slots(db).waits;
-    slot.answer(db, function, blocks_version(db, function), is_call, find)
+    slot.answer(db, function, blocks_version(db, function), &is_call, find)
 }
 
 /// What a call of a function does, as far as barriers are concerned.
@@ -102,20 +102,18 @@ fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {
     if !function.is_large(db) {
         return find();
     }
-    let (around, slot) = (blocks_version(db, function), &function.slots(db).sites);
-    let is_as_before = |(_, asked): &KeptSites| {
-        asked.iter().all(|(&name, &known)| callee(db, function, name) == known)
+    let follow = |(_, asked): &mut KeptSites, changed: &[InstId]| {
+        let mut asked = asked.iter();
+        let is_same =
+            changed.is_empty() && asked.all(|(&name, &known)| callee(db, function, name) == known);
+        if is_same { Followed::Kept } else { Followed::Lost }
     };
-    if let Some(taken) = slot.take(db, function, around, is_call)
-        && is_as_before(&taken.answer)
-    {
-        let found = Arc::clone(&taken.answer.0);
-        slot.put_back(db, function, around, taken);
-        return found;
-    }
-    let found = find();
-    slot.put(db, function, around, is_call, (Arc::clone(&found), asked.into_inner()));
-    found
+    let make = || {
+        let found = find();
+        (found, asked.take())
+    };
+    let (around, slot) = (blocks_version(db, function), &function.slots(db).sites);
+    slot.follow((db, function), around, &is_call, follow, make, |(found, _)| Arc::clone(found))
 }
 
 /// Branches of a function that part threads of a wave, and would not for some launches.

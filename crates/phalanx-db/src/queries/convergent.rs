@@ -26,7 +26,7 @@ pub fn convergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Convergen
     }
     let around = convergence_version(db, function);
     let slot = &function.slots(db).convergence;
-    Some(slot.answer(db, function, around, operations::concerns, find))
+    Some(slot.answer(db, function, around, &operations::concerns, find))
 }
 
 fn new_convergence(db: &dyn Db, function: FunctionInput, cycles: &Cycles) -> Convergence {

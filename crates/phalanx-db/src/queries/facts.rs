@@ -66,7 +66,7 @@ pub fn callees(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, AttrLis
         true => {
             let slot = &function.slots(db).callees;
             // Other blocks are another answer in any case, and nothing else is read.
-            slot.answer(db, function, 0, is_call, || called(db, function))
+            slot.answer(db, function, 0, &is_call, || called(db, function))
         }
         false => called(db, function),
     };

@@ -11,11 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
     Convergence,
-    check::Finding,
     divergence::{self as solver, Divergence, Flow, Rules},
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
     granted::{Granted, StableLoad},
-    spaces::SpaceSet,
     stable::Assumptions,
 };
 use phalanx_graph::{Cfg, Cycles, DomTree, Node, sync::SyncDependence};
@@ -25,11 +23,13 @@ use super::access_slot::AccessSlot;
 use super::answer_slot::{AnswerSlot, KindsSeen};
 use super::calls::is_local;
 use super::check::KeptSites;
+use super::conflicts::KeptConflicts;
 use super::control_slot::ControlSlot;
 use super::facts::{flow_facts, new_affect_map, new_llvm_affect_map};
 use super::graph_slot::GraphSlot;
 use super::kinds_slot::KindsSlot;
-use super::load_slot::{Asked, KeptLoads};
+use super::load_slot::KeptLoads;
+use super::loads::KeptWrites;
 use super::memory_slot::MemorySlots;
 use super::summaries::{KnownCalls, callee_summaries};
 use super::summary_slot::SummarySlot;
@@ -285,13 +285,12 @@ pub struct Slots {
     pub(super) loads: AnswerSlot<KeptLoads>,
     pub(super) summary: SummarySlot,
     pub(super) accesses: AccessSlot,
-    pub(super) conflicts: AnswerSlot<Option<Arc<[Finding]>>>,
+    pub(super) conflicts: AnswerSlot<KeptConflicts>,
     pub(super) waits: AnswerSlot<bool>,
     pub(super) sites: AnswerSlot<KeptSites>,
     pub(super) callees: AnswerSlot<Arc<[GlobalName]>>,
     pub(super) convergence: AnswerSlot<Arc<Convergence>>,
-    /// With what was asked of callees.
-    pub(super) written: AnswerSlot<(Option<SpaceSet>, Asked)>,
+    pub(super) written: AnswerSlot<KeptWrites>,
 }
 
 impl Slots {

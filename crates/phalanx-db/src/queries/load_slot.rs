@@ -21,10 +21,10 @@ use phalanx_analysis::{
     lower::Numbering,
     spaces::SpaceSet,
 };
-use phalanx_ir::{GlobalName, Type};
+use phalanx_ir::{GlobalName, InstId, Type};
 use rustc_hash::FxHashMap;
 
-use super::answer_slot::loads_version;
+use super::answer_slot::{Followed, loads_version};
 use super::divergence;
 use super::loads::{is_unchanged_argument, passed_use, variable, with_facts, written_by};
 use crate::FunctionInput;
@@ -155,6 +155,24 @@ impl KeptLoads {
         KeptLoads { classes, divergence, by_address, asked }
     }
 
+    fn follow(
+        &mut self,
+        db: &dyn Db,
+        function: FunctionInput,
+        now: &Divergence,
+    ) -> Option<Followed> {
+        let others = self.that_diverge_otherwise(Numbering::new(function.header(db)), now);
+        self.divergence = now.clone();
+        if others.is_empty() {
+            return Some(Followed::Kept);
+        }
+        let known = self.classes.clone();
+        self.classes = with_facts(db, function, None, &self.asked, |code, around, facts| {
+            loads::classify_again(code, around, facts, known, &others)
+        })?;
+        Some(Followed::Repaired)
+    }
+
     /// Positions of loads that read an address about which something else is said than before, where they read it.
     fn that_diverge_otherwise(&self, numbering: Numbering, now: &Divergence) -> Vec<u32> {
         let mut found = Vec::new();
@@ -177,26 +195,18 @@ impl KeptLoads {
 pub(super) fn followed_classes(db: &dyn Db, function: FunctionInput) -> Option<LoadClasses> {
     let around = loads_version(db, function);
     let now = divergence(db, function).as_ref()?;
-    let slot = &function.slots(db).loads;
-    let taken = slot.take(db, function, around, loads::concerns);
-    if let Some(mut taken) = taken.filter(|taken| taken.answer.asked.is_as_before(db, function)) {
-        let kept = &mut taken.answer;
-        let numbering = Numbering::new(function.header(db));
-        let others = kept.that_diverge_otherwise(numbering, now);
-        if !others.is_empty() {
-            let known = kept.classes.clone();
-            kept.classes = with_facts(db, function, None, &kept.asked, |code, around, facts| {
-                loads::classify_again(code, around, facts, known, &others)
-            })?;
+    let make = || {
+        let asked = Asked::default();
+        let classes = with_facts(db, function, None, &asked, loads::classify).unwrap_or_default();
+        KeptLoads::new(db, function, classes, now.clone(), asked)
+    };
+    let follow = |kept: &mut KeptLoads, changed: &[InstId]| {
+        if !changed.is_empty() || !kept.asked.is_as_before(db, function) {
+            return Followed::Lost;
         }
-        kept.divergence = now.clone();
-        let classes = kept.classes.clone();
-        slot.put_back(db, function, around, taken);
-        return Some(classes);
-    }
-    let asked = Asked::default();
-    let classes = with_facts(db, function, None, &asked, loads::classify)?;
-    let kept = KeptLoads::new(db, function, classes.clone(), now.clone(), asked);
-    slot.put(db, function, around, loads::concerns, kept);
-    Some(classes)
+        kept.follow(db, function, now).unwrap_or(Followed::Lost)
+    };
+    let slot = &function.slots(db).loads;
+    let read = |kept: &KeptLoads| Some(kept.classes.clone());
+    slot.follow((db, function), around, &loads::concerns, follow, make, read)
 }
