@@ -52,7 +52,7 @@ use crate::lower::Code;
 pub use accesses::{AccessCost, WaveCost};
 pub use kinds::CountFault;
 pub use launch::Geometry;
-pub use sites::{Callee, has_barrier};
+pub use sites::{Callee, has_barrier, is_barrier, may_be_site};
 use witness::Decision;
 pub use witness::Witness;
 

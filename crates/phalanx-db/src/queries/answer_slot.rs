@@ -199,22 +199,28 @@ impl<T> AnswerSlot<T> {
     ) -> R {
         let code = code(db, function);
         let journal = code.body.journal();
-        let known = locked(&self.place).take().and_then(|mut kept| {
+        let taken = locked(&self.place).take();
+        let known = taken.and_then(|mut kept| {
             let changes = journal.since(kept.position)?;
             if kept.around != around || changes.flow {
                 return None;
             }
             let changed = kept.concerned_of(code, &changes.insts, concerns);
-            if changed.len() > few(code.body.id_count()) {
-                return None;
+            let found = match changed.len() > few(code.body.id_count()) {
+                true => Followed::Lost,
+                false => follow(&mut kept.answer, &changed),
+            };
+            Some((kept, found))
+        });
+        let (mut kept, found) = match known {
+            // Which instructions concern an answer does not follow from the answer.
+            Some((kept, Followed::Lost)) => (Kept { answer: make(), ..kept }, Followed::Lost),
+            Some(known) => known,
+            None => {
+                let concerned = all_concerned(code, concerns);
+                (Kept { position: 0, around, concerned, answer: make() }, Followed::Lost)
             }
-            let found = follow(&mut kept.answer, &changed);
-            (found != Followed::Lost).then_some((kept, found))
-        });
-        let (mut kept, found) = known.unwrap_or_else(|| {
-            let concerned = all_concerned(code, concerns);
-            (Kept { position: 0, around, concerned, answer: make() }, Followed::Lost)
-        });
+        };
         kept.position = journal.position();
         let answer = read(&kept.answer);
         {

@@ -11,7 +11,7 @@ use phalanx_ir::{GlobalName, InstId, attributes::AttrKind};
 use phalanx_target::LaunchFacts;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::answer_slot::{Followed, blocks_version, is_call};
+use super::answer_slot::{Followed, blocks_version};
 use super::facts::{divergence, is_kernel, launch_facts, symbols};
 use super::graph::{cfg, control_dependence, cycles, postdom_tree};
 use super::surroundings::{NO_CALLEES, with_code};
@@ -34,7 +34,7 @@ pub fn has_barrier(db: &dyn Db, function: FunctionInput) -> bool {
         return find();
     }
     let slot = &function.slots(db).waits;
-    slot.answer(db, function, blocks_version(db, function), &is_call, find)
+    slot.answer(db, function, blocks_version(db, function), &check::is_barrier, find)
 }
 
 /// What a call of a function does, as far as barriers are concerned.
@@ -113,7 +113,9 @@ fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {
         (found, asked.take())
     };
     let (around, slot) = (blocks_version(db, function), &function.slots(db).sites);
-    slot.follow((db, function), around, &is_call, follow, make, |(found, _)| Arc::clone(found))
+    slot.follow((db, function), around, &check::may_be_site, follow, make, |(found, _)| {
+        Arc::clone(found)
+    })
 }
 
 /// Branches of a function that part threads of a wave, and would not for some launches.

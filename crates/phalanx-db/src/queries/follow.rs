@@ -17,7 +17,6 @@ use phalanx_analysis::{
     stable::Assumptions,
 };
 use phalanx_graph::{Cfg, Cycles, DomTree, Node, sync::SyncDependence};
-use phalanx_ir::GlobalName;
 
 use super::access_slot::AccessSlot;
 use super::answer_slot::{AnswerSlot, KindsSeen};
@@ -25,7 +24,7 @@ use super::calls::is_local;
 use super::check::KeptSites;
 use super::conflicts::KeptConflicts;
 use super::control_slot::ControlSlot;
-use super::facts::{flow_facts, new_affect_map, new_llvm_affect_map};
+use super::facts::{KeptNames, flow_facts, new_affect_map, new_llvm_affect_map};
 use super::graph_slot::GraphSlot;
 use super::kinds_slot::KindsSlot;
 use super::load_slot::KeptLoads;
@@ -288,7 +287,7 @@ pub struct Slots {
     pub(super) conflicts: AnswerSlot<KeptConflicts>,
     pub(super) waits: AnswerSlot<bool>,
     pub(super) sites: AnswerSlot<KeptSites>,
-    pub(super) callees: AnswerSlot<Arc<[GlobalName]>>,
+    pub(super) callees: AnswerSlot<KeptNames>,
     pub(super) convergence: AnswerSlot<Arc<Convergence>>,
     pub(super) written: AnswerSlot<KeptWrites>,
 }

@@ -24,11 +24,16 @@ pub(super) struct Tally<V> {
     all: Vec<(V, u32)>,
 }
 
+impl<V> Default for Tally<V> {
+    fn default() -> Self {
+        Tally { of: Vec::new(), numbers: FxHashMap::default(), all: Vec::new() }
+    }
+}
+
 impl<V: Copy + Eq + Hash> Tally<V> {
     /// Of all instructions that stand in a block.
     pub(super) fn new(code: Code<'_>, mut of: impl FnMut(InstId) -> Option<V>) -> Self {
-        let unknown = vec![0; code.body.id_count()];
-        let mut tally = Tally { of: unknown, numbers: FxHashMap::default(), all: Vec::new() };
+        let mut tally = Tally { of: vec![0; code.body.id_count()], ..Tally::default() };
         for inst in code.flow.order().iter().flat_map(|&block| code.body.block_insts(block)) {
             let found = of(inst);
             tally.put(inst, found);
