@@ -85,6 +85,8 @@ pub struct KeptAnswers {
     pub waits: Answers,
     /// Of the operations that [`diagnostics`](super::diagnostics) looks for.
     pub sites: Answers,
+    /// Of what it finds.
+    pub findings: Answers,
     /// Of [`callees`](super::callees).
     pub callees: Answers,
     /// Of [`convergence()`](super::convergence()).
@@ -105,6 +107,7 @@ impl KeptAnswers {
         self.through.merge(other.through);
         self.waits.merge(other.waits);
         self.sites.merge(other.sites);
+        self.findings.merge(other.findings);
         self.callees.merge(other.callees);
         self.convergence.merge(other.convergence);
         self.written.merge(other.written);
@@ -113,7 +116,7 @@ impl KeptAnswers {
 
     /// The names of the queries, and how their answers were found.
     #[must_use]
-    pub fn by_query(&self) -> [(&'static str, Answers); 11] {
+    pub fn by_query(&self) -> [(&'static str, Answers); 12] {
         [
             ("barrier_blocks", self.barriers),
             ("race_free_loads", self.race_free),
@@ -121,7 +124,8 @@ impl KeptAnswers {
             ("effects", self.effects),
             ("through", self.through),
             ("has_barrier", self.waits),
-            ("diagnostics", self.sites),
+            ("sites", self.sites),
+            ("diagnostics", self.findings),
             ("callees", self.callees),
             ("convergence", self.convergence),
             ("written_spaces", self.written),
@@ -143,6 +147,7 @@ pub fn kept_answers(db: &dyn Db, function: FunctionInput) -> KeptAnswers {
         through: slots.summary.through(),
         waits: slots.waits.counts(),
         sites: slots.sites.counts(),
+        findings: slots.findings.counts(),
         callees: slots.callees.counts(),
         convergence: slots.convergence.counts(),
         written: slots.written.counts(),
@@ -179,6 +184,14 @@ pub(super) enum Followed {
     Lost,
 }
 
+/// Instructions that have changed, by number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Changed<'a> {
+    /// Those that concern the answer, as they were or as they are.
+    pub(super) concerned: &'a [InstId],
+    pub(super) all: &'a [InstId],
+}
+
 pub(super) fn number(inst: InstId) -> usize {
     inst.into_raw().into_u32() as usize
 }
@@ -186,14 +199,13 @@ pub(super) fn number(inst: InstId) -> usize {
 impl<T> AnswerSlot<T> {
     /// Gives what is kept, as `follow` has brought it up to date, or what is made anew.
     ///
-    /// `follow` is given the changed instructions that concern what is kept, as they were or as they are, by number. It is not asked where there are too many of
-    /// these, or where `around` or the blocks are others.
+    /// `follow` is not asked where too many instructions have changed that concern it, or where `around` or the blocks are others.
     pub(super) fn follow<R>(
         &self,
         (db, function): (&dyn Db, FunctionInput),
         around: u64,
         concerns: Concerns<'_>,
-        follow: impl FnOnce(&mut T, &[InstId]) -> Followed,
+        follow: impl FnOnce(&mut T, Changed<'_>) -> Followed,
         make: impl FnOnce() -> T,
         read: impl FnOnce(&T) -> R,
     ) -> R {
@@ -205,10 +217,10 @@ impl<T> AnswerSlot<T> {
             if kept.around != around || changes.flow {
                 return None;
             }
-            let changed = kept.concerned_of(code, &changes.insts, concerns);
-            let found = match changed.len() > few(code.body.id_count()) {
+            let concerned = &kept.concerned_of(code, &changes.insts, concerns);
+            let found = match concerned.len() > few(code.body.id_count()) {
                 true => Followed::Lost,
-                false => follow(&mut kept.answer, &changed),
+                false => follow(&mut kept.answer, Changed { concerned, all: &changes.insts }),
             };
             Some((kept, found))
         });
@@ -247,7 +259,7 @@ impl<T> AnswerSlot<T> {
     where
         T: Clone,
     {
-        let follow = |_: &mut T, changed: &[InstId]| match changed.is_empty() {
+        let follow = |_: &mut T, changed: Changed<'_>| match changed.concerned.is_empty() {
             true => Followed::Kept,
             false => Followed::Lost,
         };

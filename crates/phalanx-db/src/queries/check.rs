@@ -4,14 +4,14 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use phalanx_analysis::{
-    check::{self, Callee, Facts, Finding, Operation, Sites},
+    check::{self, Callee, Facts, Finding, Judged, Operation, Sites},
     lower::Code,
 };
-use phalanx_ir::{GlobalName, InstId, attributes::AttrKind};
+use phalanx_ir::{GlobalName, attributes::AttrKind};
 use phalanx_target::LaunchFacts;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::answer_slot::{Followed, blocks_version};
+use super::answer_slot::{Changed, Followed, blocks_version};
 use super::facts::{divergence, is_kernel, launch_facts, symbols};
 use super::graph::{cfg, control_dependence, cycles, postdom_tree};
 use super::surroundings::{NO_CALLEES, with_code};
@@ -85,7 +85,23 @@ pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>>
             return Some(Vec::new());
         }
     }
-    with_facts(db, function, |facts| check::findings(facts, &sites))
+    with_facts(db, function, |facts| {
+        if !function.is_large(db) {
+            return check::findings(facts, &sites);
+        }
+        let follow = |judged: &mut Judged, changed: Changed<'_>| {
+            let is_memory = !changed.concerned.is_empty();
+            match judged.follow(facts, &sites, changed.all, is_memory) {
+                Some(0) => Followed::Kept,
+                Some(_) => Followed::Repaired,
+                None => Followed::Lost,
+            }
+        };
+        let make = || Judged::new(facts, &sites);
+        let read = |judged: &Judged| judged.findings().to_vec();
+        let (around, slot) = (blocks_version(db, function), &function.slots(db).findings);
+        slot.follow((db, function), around, &check::concerns_memory, follow, make, read)
+    })
 }
 
 /// Operations of a function that rules are about, and what was asked of functions that it calls.
@@ -102,10 +118,10 @@ fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {
     if !function.is_large(db) {
         return find();
     }
-    let follow = |(_, asked): &mut KeptSites, changed: &[InstId]| {
+    let follow = |(_, asked): &mut KeptSites, changed: Changed<'_>| {
         let mut asked = asked.iter();
-        let is_same =
-            changed.is_empty() && asked.all(|(&name, &known)| callee(db, function, name) == known);
+        let is_same = changed.concerned.is_empty()
+            && asked.all(|(&name, &known)| callee(db, function, name) == known);
         if is_same { Followed::Kept } else { Followed::Lost }
     };
     let make = || {
@@ -218,6 +234,7 @@ fn with_facts<R>(
             is_kernel: is_kernel(db, function),
             callers_are_known,
             callee: &callee,
+            notes: None,
         })
     })
 }

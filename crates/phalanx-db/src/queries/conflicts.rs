@@ -11,7 +11,7 @@ use phalanx_analysis::{
 };
 use phalanx_ir::{InstId, module::GlobalIndex};
 
-use super::answer_slot::{Followed, blocks_version};
+use super::answer_slot::{Changed, Followed, blocks_version};
 use super::calls::closed_calls;
 use super::facts::is_kernel;
 use super::follow::fresh;
@@ -42,8 +42,8 @@ pub fn space_conflicts(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Find
         let findings = with_context(db, function, conflicts::findings).unwrap_or_default();
         KeptConflicts { findings: findings.into(), kinds: kinds.clone() }
     };
-    let follow = |kept: &mut KeptConflicts, changed: &[InstId]| {
-        let found = with_context(db, function, |of| kept.follow(of, changed));
+    let follow = |kept: &mut KeptConflicts, changed: Changed<'_>| {
+        let found = with_context(db, function, |of| kept.follow(of, changed.concerned));
         found.flatten().unwrap_or(Followed::Lost)
     };
     let around = conflicts_version(db, function);

@@ -18,7 +18,7 @@ use phalanx_target::{
 };
 use rustc_hash::FxHashMap;
 
-use super::answer_slot::{Followed, is_call};
+use super::answer_slot::{Changed, Followed, is_call};
 use super::calls::{call_graph, is_local};
 use super::control_slot::controlled;
 use super::convergent::code;
@@ -99,11 +99,11 @@ fn called(db: &dyn Db, function: FunctionInput) -> Arc<[GlobalName]> {
     if !function.is_large(db) {
         return make().names;
     }
-    let follow = |kept: &mut KeptNames, changed: &[InstId]| {
-        if changed.is_empty() {
+    let follow = |kept: &mut KeptNames, Changed { concerned, .. }: Changed<'_>| {
+        if concerned.is_empty() {
             return Followed::Kept;
         }
-        if kept.tally.look_again(code, changed, name) {
+        if kept.tally.look_again(code, concerned, name) {
             let tally = std::mem::take(&mut kept.tally);
             *kept = KeptNames::new(tally);
         }

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
     Convergence,
+    check::Judged,
     divergence::{self as solver, Divergence, Flow, Rules},
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
     granted::{Granted, StableLoad},
@@ -287,6 +288,7 @@ pub struct Slots {
     pub(super) conflicts: AnswerSlot<KeptConflicts>,
     pub(super) waits: AnswerSlot<bool>,
     pub(super) sites: AnswerSlot<KeptSites>,
+    pub(super) findings: AnswerSlot<Judged>,
     pub(super) callees: AnswerSlot<KeptNames>,
     pub(super) convergence: AnswerSlot<Arc<Convergence>>,
     pub(super) written: AnswerSlot<KeptWrites>,
@@ -306,6 +308,7 @@ impl Slots {
         self.conflicts.clear();
         self.waits.clear();
         self.sites.clear();
+        self.findings.clear();
         self.callees.clear();
         self.convergence.clear();
         self.written.clear();

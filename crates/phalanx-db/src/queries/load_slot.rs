@@ -21,10 +21,10 @@ use phalanx_analysis::{
     lower::Numbering,
     spaces::SpaceSet,
 };
-use phalanx_ir::{GlobalName, InstId, Type};
+use phalanx_ir::{GlobalName, Type};
 use rustc_hash::FxHashMap;
 
-use super::answer_slot::{Followed, loads_version};
+use super::answer_slot::{Changed, Followed, loads_version};
 use super::divergence;
 use super::loads::{is_unchanged_argument, passed_use, variable, with_facts, written_by};
 use crate::FunctionInput;
@@ -200,8 +200,8 @@ pub(super) fn followed_classes(db: &dyn Db, function: FunctionInput) -> Option<L
         let classes = with_facts(db, function, None, &asked, loads::classify).unwrap_or_default();
         KeptLoads::new(db, function, classes, now.clone(), asked)
     };
-    let follow = |kept: &mut KeptLoads, changed: &[InstId]| {
-        if !changed.is_empty() || !kept.asked.is_as_before(db, function) {
+    let follow = |kept: &mut KeptLoads, changed: Changed<'_>| {
+        if !changed.concerned.is_empty() || !kept.asked.is_as_before(db, function) {
             return Followed::Lost;
         }
         kept.follow(db, function, now).unwrap_or(Followed::Lost)

@@ -26,7 +26,7 @@ use phalanx_ir::{
 use phalanx_target::calling_convention::{self, Entry};
 use rustc_hash::FxHashMap;
 
-use super::answer_slot::{Followed, blocks_version};
+use super::answer_slot::{Changed, Followed, blocks_version};
 use super::calls::{DEPTH, closed_calls, named_by_shell};
 use super::follow::fresh;
 use super::load_slot::{Asked, followed_classes};
@@ -221,13 +221,13 @@ pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> 
             let tally = Tally::new(code, |inst| written(&asked, inst));
             KeptWrites { tally, asked, kinds: kinds.clone() }
         };
-        let follow = |kept: &mut KeptWrites, changed: &[InstId]| {
+        let follow = |kept: &mut KeptWrites, Changed { concerned, .. }: Changed<'_>| {
             let others = readers::of_kinds(code, kinds, &kept.kinds);
             let Some(mut again) = others.filter(|_| kept.asked.is_as_before(db, function)) else {
                 return Followed::Lost;
             };
             kept.kinds = kinds.clone();
-            again.extend_from_slice(changed);
+            again.extend_from_slice(concerned);
             if again.is_empty() {
                 return Followed::Kept;
             }

@@ -19,7 +19,7 @@ use phalanx_analysis::{
     },
 };
 
-use super::answer_slot::{AnswerSlot, Answers, Followed, blocks_version};
+use super::answer_slot::{AnswerSlot, Answers, Changed, Followed, blocks_version};
 use super::facts::flow_facts;
 use super::follow::{Place, Repairs, flow_together, fresh, read_around};
 use super::postdom_tree;
@@ -28,7 +28,6 @@ use super::surroundings::{NO_CALLEES, with_code};
 use super::tally::Tally;
 use crate::FunctionInput;
 
-use phalanx_ir::InstId;
 use salsa::Database as Db;
 
 /// What is kept of the summary of one function.
@@ -136,11 +135,11 @@ fn besides(db: &dyn Db, function: FunctionInput, slot: &SummarySlot) -> Option<B
     let flow = flow_facts(db, function)?;
     with_code(db, function, NO_CALLEES, |code, around| {
         let told = |inst| Told::by(code, around, inst);
-        let follow = |tally: &mut Tally<Told>, changed: &[InstId]| {
-            if changed.is_empty() {
+        let follow = |tally: &mut Tally<Told>, Changed { concerned, .. }: Changed<'_>| {
+            if concerned.is_empty() {
                 return Followed::Kept;
             }
-            let Some(again) = readers::of_addresses(code, changed) else { return Followed::Lost };
+            let Some(again) = readers::of_addresses(code, concerned) else { return Followed::Lost };
             tally.look_again(code, &again, told);
             Followed::Repaired
         };
@@ -161,8 +160,8 @@ fn through(db: &dyn Db, function: FunctionInput, slot: &SummarySlot) -> Option<B
             analysis::through(code, around, flow, postdom)
         })?
     };
-    let follow = |known: &mut Option<Box<Through>>, changed: &[InstId]| match known.is_none()
-        && changed.is_empty()
+    let follow = |known: &mut Option<Box<Through>>, changed: Changed<'_>| match known.is_none()
+        && changed.concerned.is_empty()
     {
         true => Followed::Kept,
         false => Followed::Lost,
