@@ -17,6 +17,7 @@ pub mod follow;
 pub mod granted;
 pub mod launch;
 pub mod legality;
+pub mod listing;
 pub mod loads;
 pub mod lower;
 pub mod memory;

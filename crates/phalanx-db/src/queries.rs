@@ -43,7 +43,6 @@ mod graph;
 mod graph_slot;
 mod kinds_slot;
 mod legality;
-mod listing;
 mod load_slot;
 mod loads;
 mod memory;

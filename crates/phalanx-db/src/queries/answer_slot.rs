@@ -25,8 +25,7 @@ use phalanx_ir::InstId;
 use super::follow::{around, fresh};
 use super::surroundings::attributes_of_callees;
 use super::{
-    call_place, cfg, code, cycles, dom_tree, memory_kinds, pointer_flow, private_memory,
-    promised_loads, starts_at_launch,
+    call_place, cfg, code, cycles, dom_tree, memory_kinds, promised_loads, starts_at_launch,
 };
 use crate::FunctionInput;
 
@@ -352,17 +351,16 @@ pub fn accesses_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
-/// Identity of what `load_classes` reads besides the body, divergence, and what it asks of functions and variables by name.
+/// Identity of what `load_classes` reads besides the body, divergence, what is known of pointers, and what it asks of functions and variables by name.
 ///
-/// *Reads* [`accesses_version`], [`dom_tree`], [`cycles`], [`private_memory`], [`pointer_flow`], [`promised_loads`], [`starts_at_launch`], [`call_place`].
+/// *Reads* [`blocks_version`], [`around`], `function_attributes`, [`dom_tree`], [`cycles`], [`promised_loads`], [`starts_at_launch`], [`call_place`].
 /// *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn loads_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = (accesses_version(db, function), cfg(db, function));
+    let _ = (blocks_version(db, function), around(db, function), cfg(db, function));
+    let _ = (attributes_of_callees(db, function), call_place(db, function));
     let _ = (dom_tree(db, function), cycles(db, function));
-    let _ = (private_memory(db, function), pointer_flow(db, function));
     let _ = (promised_loads(db, function), starts_at_launch(db, function));
-    let _ = call_place(db, function);
     fresh()
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use phalanx_analysis::{
     check::{Finding, spaces as conflicts},
+    listing::relisted,
     spaces::{
         self as analysis, MemoryKinds, SpaceChain, SpaceModel, SpaceSet, SpaceSubject,
         Specialization,
@@ -15,7 +16,6 @@ use super::answer_slot::{Changed, Followed, blocks_version};
 use super::calls::closed_calls;
 use super::facts::is_kernel;
 use super::follow::fresh;
-use super::listing::relisted;
 use super::spaces::{Known, with_memory};
 use super::surroundings::{NO_CALLEES, with_code};
 use super::{call_place, cfg, dom_tree, memory_kinds, module_index, target};

@@ -5,16 +5,20 @@
 //!
 //! O(entries + blocks), a few steps for each; and for each new entry the instructions between it and the next one that is listed in its block.
 
-use phalanx_analysis::lower::Code;
 use phalanx_graph::BitSet;
 use phalanx_ir::{BlockId, InstId, flow::node_of};
 
-use super::answer_slot::number;
+use crate::lower::Code;
+
+fn number(inst: InstId) -> usize {
+    inst.into_raw().into_u32() as usize
+}
 
 /// The list after some instructions have changed, where it was `old`: `look` gives what they have now, in order. None if it is the same.
 ///
 /// Entries of instructions that were removed are only found if these are among `again`.
-pub(super) fn relisted<T: Clone + PartialEq>(
+#[must_use]
+pub fn relisted<T: Clone + PartialEq>(
     code: Code<'_>,
     old: &[T],
     inst_of: impl Fn(&T) -> InstId,
