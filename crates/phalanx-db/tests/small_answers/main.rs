@@ -1,6 +1,8 @@
 //! Which edit leaves what is known of the calls, the writes and the control divergence of a large function as it is, and that it is what a new database
 //! finds.
 
+mod random;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::sync::Arc;
