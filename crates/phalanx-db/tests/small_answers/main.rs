@@ -7,7 +7,9 @@ mod support;
 
 use std::sync::Arc;
 
-use phalanx_analysis::{stable::Assumptions, variance::BarrierModel};
+use phalanx_analysis::{
+    check::Rule, loads::LoadClass, stable::Assumptions, variance::BarrierModel,
+};
 use phalanx_db::queries;
 use phalanx_ir::{BuildError, InstBuilder, InstId, Type, Value};
 use phalanx_target::{LaunchStatement, SourceSet};
@@ -157,7 +159,7 @@ impl Fixture {
                 )*};
             }
             same!(control_divergence has_barrier diagnostics callees convergence written_spaces);
-            same!(space_conflicts);
+            same!(space_conflicts load_classes);
             let control = |db, f| queries::assumed_control_divergence(db, f, ASSUMED);
             let (known, found) = (control(&self.db, warm.input), control(&db, cold.input));
             assert!(known == found, "{what}: control divergence under assumptions");
@@ -432,4 +434,62 @@ fn conflicts_come_and_go() {
     f.edit(|edit| edit.set_operand(v, 1, Value::arg(1)));
     f.check("an integer");
     assert_eq!(f.counts().1.conflicts.kept, before.kept + 1);
+}
+
+/// Whether threads that miss a barrier have ended is a matter of what the last block does, and where threads return of how a function ends.
+#[test]
+fn a_barrier_behind_a_guard() {
+    let text = text(400)
+        .replace("add i32 %n, 1\n  %v1", "add i32 %tid, 1\n  %v1")
+        .replace("store i32 %n, ptr addrspace(1) %out\n", "")
+        .replace(
+            "call void @together(i32 %n)",
+            "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
+        );
+    let mut f = Fixture::warm(&text);
+    let rules = |f: &Fixture| -> Vec<Rule> {
+        let found = queries::diagnostics(&f.db, f.edited()).iter().flatten();
+        found.map(|finding| finding.rule).collect()
+    };
+    let (x, v) = (f.named("x3"), f.named("v0"));
+    for _ in 0..2 {
+        assert_eq!(rules(&f), [Rule::BarrierAfterExit]);
+        let store = f.edit(|edit| edit.before(x).store(v, Value::arg(0)));
+        f.check("the last block stores");
+        assert_eq!(rules(&f), [Rule::DivergentBarrier]);
+        f.edit(|edit| edit.erase(store));
+        f.check("the last block does nothing");
+    }
+    assert!(f.counts().1.findings.repaired >= 4, "{:?}", f.counts().1.findings);
+    // Who calls a function may wait behind it, unless it does not return.
+    let mut f = Fixture::warm(&text.replace("ptx_kernel void @kernel", "void @kernel"));
+    assert_eq!(rules(&f), [Rule::DivergentBarrier]);
+    let last = f.edited().body(&f.db).block_of(f.named("x3")).expect("it is in a block");
+    f.edit(|edit| edit.replace_terminator(last).unreachable().map(drop));
+    f.check("nothing returns");
+    assert_eq!(rules(&f), [Rule::BarrierAfterExit]);
+}
+
+/// A kernel begins to write what it is given, and ceases to: all loads of it are others, though none of them, nor an address, has changed.
+#[test]
+fn classes_follow_what_is_done_with_an_argument() {
+    let text = text(400).replace(
+        "kernel(ptr addrspace(1) %out",
+        "kernel(ptr addrspace(1) noalias %in, ptr addrspace(1) noalias %out",
+    );
+    let text = text.replace("  %u = add", "  %l = load i32, ptr addrspace(1) %in\n  %u = add");
+    let mut f = Fixture::warm(&text);
+    let is_apart = |f: &Fixture| {
+        let classes = queries::load_classes(&f.db, f.edited()).as_ref().expect("it has a body");
+        classes.of(f.named("l")).expect("it is a load").is(LoadClass::NonCoherent)
+    };
+    let (u, v) = (f.named("u"), f.named("v0"));
+    for _ in 0..2 {
+        assert!(is_apart(&f));
+        let store = f.edit(|edit| edit.after(u).store(v, Value::arg(0)));
+        f.check("a store through the argument");
+        assert!(!is_apart(&f));
+        f.edit(|edit| edit.erase(store));
+        f.check("none");
+    }
 }

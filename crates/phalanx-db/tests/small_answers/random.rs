@@ -61,6 +61,7 @@ fn kernel(rng: &mut SmallRng, rounds: usize) -> String {
     for at in 0..rounds {
         let base = ["%s", "%d"][rng.random_range(0..2)];
         let space = [1, 3][rng.random_range(0..2)];
+        let from = ["h", "q"][rng.random_range(0..2)];
         let variable = if rng.random_bool(0.2) { "@table" } else { "@dev" };
         text.push_str(&format!(
             "a{at}:\n  %i{at} = add i32 %n, {at}\n  %t{at} = and i32 %tid, 48\n  \
@@ -68,17 +69,24 @@ fn kernel(rng: &mut SmallRng, rounds: usize) -> String {
              %h{at} = getelementptr i32, ptr %g{at}, i32 1\n  store i32 %i{at}, ptr %h{at}\n  \
              %r{at} = getelementptr i32, ptr addrspace(1) %in, i32 %i{at}\n  \
              %l{at} = load i32, ptr addrspace(1) %r{at}\n  \
+             %u{at} = icmp eq i32 %n, {at}\n  \
+             %q{at} = select i1 %u{at}, ptr %g{at}, ptr %h{at}\n  \
+             %f{at} = select i1 %u{at}, ptr addrspace(1) %r{at}, ptr addrspace(1) %in\n  \
+             %m{at} = load i32, ptr addrspace(1) %f{at}\n  \
              %k{at} = getelementptr i32, ptr addrspace(1) {variable}, i32 %l{at}\n"
         ));
         if rng.random_bool(0.2) {
             text.push_str(&format!(
-                "  %x{at} = addrspacecast ptr %h{at} to ptr addrspace({space})\n  \
+                "  %x{at} = addrspacecast ptr %{from}{at} to ptr addrspace({space})\n  \
                  %y{at} = getelementptr i32, ptr addrspace({space}) %x{at}, i32 %n\n  \
                  %z{at} = load i32, ptr addrspace({space}) %y{at}\n"
             ));
         }
         if rng.random_bool(0.2) {
             text.push_str(&format!("  store i32 %i{at}, ptr addrspace(1) %k{at}\n"));
+        }
+        if rng.random_bool(0.1) {
+            text.push_str(&format!("  store i32 %n, ptr %q{at}\n"));
         }
         if rng.random_bool(0.1) {
             text.push_str("  store ptr %leak, ptr addrspace(1) %out\n");
@@ -207,7 +215,7 @@ fn random_edits_are_followed() {
     for (name, wanted) in [
         ("effects", 300),
         ("diagnostics", 300),
-        ("callees", 30),
+        ("callees", 20),
         ("written_spaces", 200),
         ("space_conflicts", 300),
         ("load_classes", 100),
