@@ -493,3 +493,32 @@ fn classes_follow_what_is_done_with_an_argument() {
         f.check("none");
     }
 }
+
+/// A branch comes to depend on less, while what the barrier behind it depends on stays the same because of another one.
+#[test]
+fn a_barrier_under_two_branches() {
+    let text = text(400)
+        .replace("define void @meet", "declare i32 @llvm.nvvm.read.ptx.sreg.tid.y()\ndefine void @meet")
+        .replace(
+            "%v0 = add i32 %n, 1\n  %v1 = mul i32 %v0, %v0",
+            "%y = call i32 @llvm.nvvm.read.ptx.sreg.tid.y()\n  %v0 = add i32 %tid, 1\n  %v1 = mul i32 %v0, %y",
+        )
+        .replace(
+            "call void @together(i32 %w)",
+            "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
+        );
+    let mut f = Fixture::warm(&text);
+    let sources = |f: &Fixture| -> Vec<SourceSet> {
+        let found = queries::diagnostics(&f.db, f.edited()).iter().flatten();
+        found.map(|finding| finding.sources).collect()
+    };
+    let (w, v0, v1) = (f.named("w"), f.named("v0"), f.named("v1"));
+    for _ in 0..2 {
+        assert_eq!(sources(&f), [SourceSet::X | SourceSet::Y]);
+        f.edit(|edit| edit.set_operand(w, 0, v0));
+        f.check("the inner branch depends on less");
+        assert_eq!(sources(&f), [SourceSet::X]);
+        f.edit(|edit| edit.set_operand(w, 0, v1));
+        f.check("and on both again");
+    }
+}
