@@ -180,12 +180,18 @@ impl Token {
     }
 }
 
-/// Whether a [`Convergence`] may be another after an instruction was inserted, removed, moved or changed that is, or was, like this: a call, or what
-/// makes a token, which it matters where it stands.
+/// Whether a [`Convergence`] may be another after an instruction was inserted, removed, moved or changed that is, or was, like this: a convergent
+/// operation, what makes a token or uses one. `callee` gives attributes of functions of the module.
 #[must_use]
-pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
+pub fn concerns(
+    code: Code<'_>,
+    inst: InstId,
+    callee: &dyn Fn(GlobalName) -> Option<AttrList>,
+) -> bool {
     let data = code.body.inst(inst);
-    data.opcode.is_call() || data.ty == Type::TOKEN
+    let uses_token = || Tokens::new(code.context).used(code.body, inst).is_some();
+    data.ty == Type::TOKEN
+        || data.opcode.is_call() && (uses_token() || is_convergent(code, inst, callee))
 }
 
 /// The outermost cycle around a block that a token comes from outside of.

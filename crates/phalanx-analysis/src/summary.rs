@@ -257,6 +257,23 @@ fn summarize_with(
     besides.with_results(code, through, reading.finish(is_timeless))
 }
 
+/// What a single instruction tells.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Told {
+    effects: Effects,
+    writes_memory: bool,
+}
+
+impl Told {
+    /// What an instruction tells; none if it is nothing.
+    #[must_use]
+    pub fn by(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> Option<Told> {
+        let effects = Effects::at(code, around, inst);
+        let told = Told { effects, writes_memory: writes_memory(code, inst) };
+        (told.writes_memory || effects != Effects::NONE).then_some(told)
+    }
+}
+
 /// What single instructions tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Besides {
@@ -268,8 +285,17 @@ impl Besides {
     /// That of a function. O(instructions).
     #[must_use]
     pub fn new(code: Code<'_>, around: Surroundings<'_>, cycles: &Cycles) -> Besides {
-        let effects = Effects::of(code, around, cycles);
-        Besides { effects, writes_memory: writes_memory(code) }
+        let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+        Besides::of(code, cycles, insts.filter_map(|inst| Told::by(code, around, inst)))
+    }
+
+    /// That of a function whose instructions tell this, whatever how often.
+    #[must_use]
+    pub fn of(code: Code<'_>, cycles: &Cycles, all: impl Iterator<Item = Told>) -> Besides {
+        let mut writes_memory = false;
+        let all = all.inspect(|told| writes_memory |= told.writes_memory);
+        let effects = Effects::of(code, cycles, all.map(|told| told.effects));
+        Besides { effects, writes_memory }
     }
 
     /// The summary of a function that returns nothing, where it is known without looking at results.
@@ -365,15 +391,12 @@ fn member_count(code: Code<'_>) -> usize {
     }
 }
 
-/// Whether there is an instruction that writes to memory or orders accesses, so that a call has a time.
-fn writes_memory(code: Code<'_>) -> bool {
-    let is_write = |inst: InstId| {
-        matches!(
-            code.body.inst(inst).opcode,
-            Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg | Opcode::Fence
-        )
-    };
-    code.flow.order().iter().any(|&block| code.body.block_insts(block).any(is_write))
+/// Whether an instruction writes to memory or orders accesses, so that a call has a time.
+fn writes_memory(code: Code<'_>, inst: InstId) -> bool {
+    matches!(
+        code.body.inst(inst).opcode,
+        Opcode::Store | Opcode::AtomicRmw | Opcode::CmpXchg | Opcode::Fence
+    )
 }
 
 /// The first instruction that is no pure function of its operands and of the thread, if there is one; `is_pure` tells it of those that are neither

@@ -54,6 +54,7 @@ mod spaces;
 mod summaries;
 mod summary_slot;
 mod surroundings;
+mod tally;
 mod walker;
 mod within_group;
 

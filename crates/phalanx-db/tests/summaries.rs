@@ -147,10 +147,12 @@ impl Edited {
         let (repairs, kept) = self.counts();
         let way = |before: queries::Answers, now: queries::Answers| match (
             now.kept - before.kept,
+            now.repaired - before.repaired,
             now.made - before.made,
         ) {
-            (0, 0) => "not asked",
-            (_, 0) => "kept",
+            (0, 0, 0) => "not asked",
+            (_, 0, 0) => "kept",
+            (_, _, 0) => "repaired",
             _ => "anew",
         };
         let results = match (
@@ -392,7 +394,8 @@ fn a_function_becomes_timeless_and_is_no_longer() {
 fn an_address_leads_elsewhere() {
     let text = text(400).replace(
         "%l = load i32, ptr addrspace(1) %g",
-        "%x = addrspacecast ptr addrspace(1) %g to ptr\n  %y = getelementptr i32, ptr %x, i32 1\n  %l = load i32, ptr %y",
+        "%x = addrspacecast ptr addrspace(1) %g to ptr\n  %y = getelementptr i32, ptr %x, i32 1\n  \
+         %z = getelementptr i32, ptr %y, i32 1\n  %l = load i32, ptr %z",
     );
     let mut f = Edited::of(&text);
     let effects = |f: &Edited| queries::summary(&f.0.db, f.callee()).effects;

@@ -1,8 +1,8 @@
-//! A dense bit set on 64-bit words with a fixed universe.
+//! A dense bit set on 64-bit words with a bound.
 
 const BITS: usize = u64::BITS as usize;
 
-/// A set of numbers below a bound that is fixed when the set is made.
+/// A set of numbers below a bound, which is fixed unless it is [raised](BitSet::raise).
 ///
 /// Two sets are equal when they have the same bound and the same members.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -22,6 +22,14 @@ impl BitSet {
     #[must_use]
     pub fn universe(&self) -> usize {
         self.len
+    }
+
+    /// Lets there be numbers up to a larger bound; a smaller one changes nothing.
+    pub fn raise(&mut self, len: usize) {
+        if len > self.len {
+            self.len = len;
+            self.words.resize(len.div_ceil(BITS), 0);
+        }
     }
 
     /// Whether `i` is a member. A number beyond the bound never is.
@@ -178,6 +186,16 @@ mod tests {
         assert!(!set.contains(3) && !set.contains(1000) && !set.remove(1000));
         assert!(BitSet::new(0).iter().next().is_none());
         assert_eq!(BitSet::new(0).last(), None);
+    }
+
+    #[test]
+    fn a_raised_bound_keeps_the_members() {
+        let mut set = BitSet::new(3);
+        set.insert(2);
+        set.raise(70);
+        assert!(set.insert(69) && set.iter().eq([2, 69]));
+        set.raise(5);
+        assert_eq!(set.universe(), 70);
     }
 
     proptest! {

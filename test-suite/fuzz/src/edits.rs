@@ -107,7 +107,8 @@ impl fmt::Display for Tally {
         )?;
         write!(f, "repaired, control       {:>12}", self.control.repaired)?;
         for (name, answers) in self.answers.by_query() {
-            write!(f, "\n{name:<18} kept {:>12}, {} from scratch", answers.kept, answers.made)?;
+            let queries::Answers { kept, repaired, made } = answers;
+            write!(f, "\n{name:<18} kept {kept:>12}, {repaired} repaired, {made} from scratch")?;
         }
         for (name, ways) in [
             ("private_memory", self.memory.private),

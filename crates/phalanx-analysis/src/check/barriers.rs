@@ -45,6 +45,7 @@
 use phalanx_graph::{BitSet, Node};
 use phalanx_ir::{GlobalName, InstId, Opcode, Value, flow::block_of};
 use phalanx_target::{Scope, SourceSet, intrinsics::Location};
+use rustc_hash::FxHashSet;
 
 use super::{
     Facts, Finding, Geometry, Level, Rule, kinds,
@@ -54,28 +55,46 @@ use super::{
     witness::{Decision, decision, witness},
 };
 
-/// Findings about barriers, one for each at most.
-pub(super) fn findings(facts: Facts<'_>, sites: &[Site]) -> Vec<Finding> {
-    let waiting: Vec<&Site> = sites.iter().filter(|site| site.kind.may_wait()).collect();
-    if waiting.is_empty() {
-        return Vec::new();
+/// What is known of blocks when barriers are judged: the graph, the operations, and where threads return.
+#[derive(Debug)]
+pub(super) struct Around {
+    /// Blocks from which something that waits can be executed.
+    live: BitSet,
+    /// Blocks from which there is a way to the end of the function.
+    ending: BitSet,
+}
+
+impl Around {
+    /// O(blocks + edges).
+    pub(super) fn new(facts: Facts<'_>, sites: &[Site]) -> Self {
+        let ending = backwards(facts, facts.cfg.exits());
+        Around { live: live(facts, &waiting(sites)), ending }
     }
-    let ending = backwards(facts, facts.cfg.exits());
-    let check = Check { facts, live: live(facts, &waiting), ending, waiting: &waiting };
-    let mut found: Vec<Finding> = Vec::new();
-    for site in sites {
-        let Some(finding) = check.site(site) else { continue };
-        // Of two barriers that are reached instead of one another, one is enough to say.
-        let is_said = |other: &Finding| {
-            other.rule == Rule::UnmatchedBarriers
-                && finding.rule == Rule::UnmatchedBarriers
-                && other.branch == finding.branch
-        };
-        if !found.iter().any(is_said) {
-            found.push(finding);
-        }
-    }
-    found
+}
+
+/// Operations that wait.
+pub(super) fn waiting(sites: &[Site]) -> Vec<&Site> {
+    sites.iter().filter(|site| site.kind.may_wait()).collect()
+}
+
+/// What there is to say about a barrier.
+pub(super) fn finding(
+    facts: Facts<'_>,
+    around: &Around,
+    waiting: &[&Site],
+    site: &Site,
+) -> Option<Finding> {
+    Check { facts, around, waiting }.site(site)
+}
+
+/// Findings about barriers, in order, without those that are said by another one.
+pub(super) fn said_once<'a>(all: impl Iterator<Item = &'a Finding>) -> Vec<Finding> {
+    // Of two barriers that are reached instead of one another, one is enough to say.
+    let mut branches = FxHashSet::default();
+    let is_new = |finding: &&Finding| {
+        finding.rule != Rule::UnmatchedBarriers || branches.insert(finding.branch)
+    };
+    all.filter(is_new).cloned().collect()
 }
 
 /// Whether barriers of a function are judged in full: it has none of which only some threads are meant to take part, and calls nothing unknown.
@@ -121,10 +140,8 @@ fn backwards(facts: Facts<'_>, from: impl IntoIterator<Item = Node>) -> BitSet {
 
 struct Check<'a> {
     facts: Facts<'a>,
+    around: &'a Around,
     waiting: &'a [&'a Site],
-    live: BitSet,
-    /// Blocks from which there is a way to the end of the function.
-    ending: BitSet,
 }
 
 impl Check<'_> {
@@ -135,10 +152,10 @@ impl Check<'_> {
             SiteKind::Call(name) => Some(name),
             _ => None,
         };
-        let mut deciding = if !self.ending.contains(site.block.index()) {
+        let mut deciding = if !self.around.ending.contains(site.block.index()) {
             let before = backwards(facts, [site.block]);
             facts.cfg.nodes().filter(|node| before.contains(node.index())).collect()
-        } else if facts.controlled[site.block.index()].intersects(facts.varying(scope)) {
+        } else if facts.is_parted(site.block, scope) {
             facts.control.iterated_controllers(facts.postdom, [site.block])
         } else {
             // Nothing that varies decides about it: the usual case.
@@ -193,7 +210,7 @@ impl Check<'_> {
         } else {
             Rule::DivergentBarrier
         };
-        let is_together = !facts.controlled[branch.index()].intersects(facts.varying(scope));
+        let is_together = !facts.is_parted(branch, scope);
         let is_near = scope <= Scope::Workgroup;
         let is_for_rows = scope == Scope::Wave
             && decision(facts, branch, Scope::Wave) == Decision::TogetherInRows;
@@ -241,7 +258,7 @@ impl Check<'_> {
     fn is_exit(&self, site: &Site, targets: &[Node]) -> bool {
         let facts = self.facts;
         let (live, quiet): (Vec<Node>, Vec<Node>) =
-            targets.iter().partition(|target| self.live.contains(target.index()));
+            targets.iter().partition(|target| self.around.live.contains(target.index()));
         if live.len() > 1 || quiet.is_empty() {
             return false;
         }
@@ -312,7 +329,7 @@ pub(super) fn likely(facts: Facts<'_>, sources: SourceSet) -> Level {
 /// Whether others can see that a block was executed.
 pub(super) fn has_effect(facts: Facts<'_>, block: Node) -> bool {
     let body = facts.code.body;
-    body.block_insts(block_of(block)).any(|inst| match body.inst(inst).opcode {
+    let does = |inst| match body.inst(inst).opcode {
         Opcode::Store => !is_own(facts, body.operands(inst)[1]),
         Opcode::AtomicRmw | Opcode::CmpXchg | Opcode::Invoke | Opcode::CallBr => true,
         Opcode::Call => {
@@ -329,7 +346,10 @@ pub(super) fn has_effect(facts: Facts<'_>, block: Node) -> bool {
             (memory.writes_memory() && !is_own) || found.info.convergent
         }
         _ => false,
-    })
+    };
+    let has_effect = body.block_insts(block_of(block)).any(does);
+    facts.reads_effect(block, has_effect);
+    has_effect
 }
 
 /// Whether an address is that of a stack slot. Looks through a few steps.

@@ -24,25 +24,20 @@ use super::{
     witness::{Decision, constant, decision, witness},
 };
 
-/// Findings about operations of a wave.
-pub(super) fn findings(facts: Facts<'_>, sites: &[Site]) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for site in sites {
-        let SiteKind::Group { members } = site.kind else { continue };
-        if !facts.controlled[site.block.index()].intersects(facts.varying(Scope::Wave)) {
-            continue;
-        }
-        let arguments = facts.code.body.call_args(site.inst);
-        let mask = members.and_then(|at| arguments.get(usize::from(at)));
-        let named = mask.map(|&mask| constant(facts, mask));
-        match named {
-            // Computed: whoever did knows.
-            Some(None) => {}
-            Some(Some(lanes)) => found.extend(missing(facts, site, lanes)),
-            None => found.extend(whoever(facts, site)),
-        }
+/// What there is to say about an operation of a wave.
+pub(super) fn finding(facts: Facts<'_>, site: &Site) -> Option<Finding> {
+    let SiteKind::Group { members } = site.kind else { return None };
+    if !facts.is_parted(site.block, Scope::Wave) {
+        return None;
     }
-    found
+    let arguments = facts.code.body.call_args(site.inst);
+    let mask = members.and_then(|at| arguments.get(usize::from(at)));
+    match mask.map(|&mask| constant(facts, mask)) {
+        // Computed: whoever did knows.
+        Some(None) => None,
+        Some(Some(lanes)) => missing(facts, site, lanes),
+        None => whoever(facts, site),
+    }
 }
 
 /// Branches that part threads of a wave before an operation, from the last on.
@@ -79,7 +74,7 @@ fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
             targets.iter().copied().partition(|&target| comes(target));
         // Those that miss it have ended if nothing is left for them to do.
         let ends = facts.is_kernel && staying.iter().all(|&node| ends(facts, node));
-        let is_together = !facts.controlled[branch.index()].intersects(facts.varying(Scope::Wave));
+        let is_together = !facts.is_parted(branch, Scope::Wave);
         let witness = (is_together && !ends)
             .then(|| {
                 let stays = |node: Node| staying.contains(&node);

@@ -18,6 +18,7 @@
 //! | [`launch`] | what could be said of launches so that something is uniform |
 //! | `rounds` | what decides whether a round of a cycle comes to an operation |
 //! | `sites` | where the operations are that rules speak of |
+//! | `judged` | findings about operations, and which are looked at again after an edit |
 //! | `witness` | threads that decide a branch differently |
 //!
 //! # Invariants
@@ -31,6 +32,7 @@
 
 pub mod accesses;
 pub mod barriers;
+mod judged;
 pub mod kinds;
 pub mod launch;
 pub mod loads;
@@ -50,9 +52,10 @@ use crate::loads::Refusal;
 use crate::lower::Code;
 
 pub use accesses::{AccessCost, WaveCost};
+pub use judged::{Judged, Notes, Reads, concerns_memory, findings};
 pub use kinds::CountFault;
 pub use launch::Geometry;
-pub use sites::{Callee, has_barrier};
+pub use sites::{Callee, has_barrier, is_barrier, may_be_site};
 use witness::Decision;
 pub use witness::Witness;
 
@@ -269,6 +272,8 @@ pub struct Facts<'a> {
     pub callers_are_known: bool,
     /// What is known of a function that is called.
     pub callee: &'a dyn Fn(GlobalName) -> Callee,
+    /// Where it is put down what is read.
+    pub notes: Option<&'a Notes>,
 }
 
 impl Facts<'_> {
@@ -281,11 +286,18 @@ impl Facts<'_> {
         if !self.cfg.is_branch(block) {
             return SourceSet::EMPTY;
         }
+        self.reads_branch(block);
         let sources = self.divergence.terminator(block) & self.varying(scope);
         match sources.is_empty() || witness::decision(*self, block, scope) != Decision::Together {
             true => sources,
             false => SourceSet::EMPTY,
         }
+    }
+
+    /// Whether the execution of a block depends on something that varies within a scope.
+    fn is_parted(&self, block: Node, scope: Scope) -> bool {
+        self.reads_control(block);
+        self.controlled[block.index()].intersects(self.varying(scope))
     }
 
     /// Blocks reached from some, themselves included, as far as `goes_on` allows to leave a block. O(blocks + edges).
@@ -360,17 +372,4 @@ impl Sites {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-}
-
-/// Everything that is found in a function with these operations, in the order of the text.
-#[must_use]
-pub fn findings(facts: Facts<'_>, Sites(sites): &Sites) -> Vec<Finding> {
-    let mut found = barriers::findings(facts, sites);
-    found.extend(kinds::counts(facts, sites));
-    found.extend(split::findings(facts, sites));
-    found.extend(members::findings(facts, sites));
-    // Sites are in the order of the text.
-    let order = |finding: &Finding| sites.iter().position(|site| site.inst == finding.inst);
-    found.sort_by_cached_key(|finding| (order(finding), finding.rule));
-    found
 }

@@ -68,13 +68,29 @@ pub(super) fn sites(code: Code<'_>, callee: &dyn Fn(GlobalName) -> Callee) -> Ve
 /// Whether a function has a barrier in its own code for which others wait: one of all threads of a workgroup or more. O(instructions).
 #[must_use]
 pub fn has_barrier(code: Code<'_>) -> bool {
-    let silent = |_| Callee::Silent;
-    sites(code, &silent).iter().any(|site| match site.kind {
-        SiteKind::Barrier { barrier, .. } => {
+    let mut insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+    insts.any(|inst| is_barrier(code, inst))
+}
+
+/// Whether an instruction is a barrier of all threads of a workgroup or more for which others wait.
+#[must_use]
+pub fn is_barrier(code: Code<'_>, inst: InstId) -> bool {
+    match kind(code, inst, &|_| Callee::Silent) {
+        Some(SiteKind::Barrier { barrier, .. }) => {
             !barrier.partial && barrier.phase != BarrierPhase::Wait
         }
         _ => false,
-    })
+    }
+}
+
+/// Whether the operations that rules are about, or what they say of them, may be others after an instruction came, went, moved or changed that is, or was,
+/// like this, by what is called: all calls but of intrinsics that no rule is about.
+#[must_use]
+pub fn may_be_site(code: Code<'_>, inst: InstId) -> bool {
+    code.body.inst(inst).opcode.is_call() && {
+        let found = called(code, inst).and_then(|name| intrinsic(code, name));
+        found.is_none() || kind(code, inst, &|_| Callee::Unknown).is_some()
+    }
 }
 
 fn kind(code: Code<'_>, inst: InstId, callee: &dyn Fn(GlobalName) -> Callee) -> Option<SiteKind> {

@@ -20,7 +20,7 @@
 //! O(instructions), and for each cast that is contradicted O(uses of its result).
 
 use phalanx_graph::DomTree;
-use phalanx_ir::{GlobalName, InstId, Opcode, Value, constant::ConstKind};
+use phalanx_ir::{BlockId, GlobalName, InstId, Opcode, Value, constant::ConstKind, flow::node_of};
 use phalanx_target::{Architecture, Scope, intrinsics};
 use smallvec::SmallVec;
 
@@ -28,6 +28,7 @@ use super::{Finding, Level, Rule};
 use crate::{
     lower::Code,
     memory::has_pointers,
+    readers,
     spaces::{MemoryKinds, SpaceModel, SpaceSet, SpaceSubject},
 };
 
@@ -98,6 +99,33 @@ pub fn findings(of: SpaceContext<'_>) -> Vec<Finding> {
     executed(of).flat_map(|inst| conflicts(of, inst)).collect()
 }
 
+/// Those of [`findings`] that are about one instruction.
+#[must_use]
+pub fn findings_at(of: SpaceContext<'_>, inst: InstId) -> Vec<Finding> {
+    let is_executed = of.code.body.block_of(inst).is_some_and(|block| of.is_executed(block));
+    if is_executed { conflicts(of, inst) } else { Vec::new() }
+}
+
+/// Instructions that [`findings_at`] may say something else about than before, when addresses led where `before` says: those that [concern](concerns) findings
+/// and have changed are given. None if it is cheaper to find everything anew.
+#[must_use]
+pub fn to_look_at(
+    of: SpaceContext<'_>,
+    before: &MemoryKinds,
+    known: &[Finding],
+    changed: &[InstId],
+) -> Option<Vec<InstId>> {
+    let mut found = readers::of_kinds(of.code, of.kinds, before)?;
+    if !changed.is_empty() {
+        // A variable is found through the steps that make an address of it.
+        found.extend(readers::of_addresses(of.code, changed)?);
+        // What is done with the result of a cast is a part of the finding.
+        let casts = known.iter().filter(|finding| finding.rule == Rule::ContradictedCast);
+        found.extend(casts.map(|finding| finding.inst));
+    }
+    Some(found)
+}
+
 /// Generic accesses of which no single space is known, in the order of the text.
 #[must_use]
 pub fn mixed(of: SpaceContext<'_>) -> Vec<Finding> {
@@ -110,11 +138,15 @@ pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
     has_pointers(code, inst)
 }
 
+impl SpaceContext<'_> {
+    fn is_executed(&self, block: BlockId) -> bool {
+        self.dom.is_reachable(node_of(block))
+    }
+}
+
 fn executed(of: SpaceContext<'_>) -> impl Iterator<Item = InstId> {
     let Code { flow, body, .. } = of.code;
-    let is_executed =
-        move |block: &phalanx_ir::BlockId| of.dom.is_reachable(phalanx_ir::flow::node_of(*block));
-    let blocks = flow.order().iter().copied().filter(is_executed);
+    let blocks = flow.order().iter().copied().filter(move |&block| of.is_executed(block));
     blocks.flat_map(move |block| body.block_insts(block))
 }
 
@@ -206,9 +238,7 @@ fn access_through(of: SpaceContext<'_>, value: InstId) -> Option<InstId> {
             body.uses_of(at.into()).map(|one| (one.user, one.index)).collect();
         users.sort_unstable();
         for (user, operand) in users {
-            let is_reached = body
-                .block_of(user)
-                .is_some_and(|block| of.dom.is_reachable(phalanx_ir::flow::node_of(block)));
+            let is_reached = body.block_of(user).is_some_and(|block| of.is_executed(block));
             if !is_reached {
                 continue;
             }

@@ -169,6 +169,7 @@ impl Expression {
     fn of_branch(facts: Facts<'_>, branch: Node) -> Option<Expression> {
         let body = facts.code.body;
         let terminator = body.terminator(block_of(branch))?;
+        facts.reads_inst(terminator);
         match body.inst(terminator).opcode {
             Opcode::Br | Opcode::Switch => {}
             _ => return None,
@@ -257,6 +258,7 @@ fn operands(facts: Facts<'_>, value: Value) -> Option<Vec<Value>> {
         ValueKind::Inst(inst) => inst,
         _ => return None,
     };
+    facts.reads_inst(inst);
     let body = facts.code.body;
     match body.inst(inst).opcode {
         Opcode::Call => Some(Vec::new()),
@@ -327,6 +329,7 @@ pub(super) fn constant(facts: Facts<'_>, value: Value) -> Option<u64> {
             return Some(found);
         }
         let inst = at.as_inst()?;
+        facts.reads_inst(inst);
         if facts.code.body.inst(inst).opcode != Opcode::Load {
             return None;
         }
@@ -337,6 +340,7 @@ pub(super) fn constant(facts: Facts<'_>, value: Value) -> Option<u64> {
 
 /// What a load from a stack slot gives, where the slot is written once, in full and before.
 fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
+    facts.reads_slots();
     let body = facts.code.body;
     let slot = |address: Value| {
         let mut at = address.as_inst()?;

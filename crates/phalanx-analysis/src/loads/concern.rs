@@ -37,7 +37,7 @@ pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
 }
 
 /// Whether values of a type are numbers or vectors of them, or there are none.
-fn is_number(context: &Context, ty: Type) -> bool {
+pub(super) fn is_number(context: &Context, ty: Type) -> bool {
     let element = match *context.type_kind(ty) {
         TypeKind::Vector { elem, .. } => elem,
         _ => ty,

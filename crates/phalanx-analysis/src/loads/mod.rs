@@ -49,6 +49,7 @@
 
 pub mod clobbers;
 mod concern;
+pub mod follow;
 pub mod pointers;
 mod refusal;
 pub mod unchanged;
@@ -70,10 +71,12 @@ use crate::memory::{AliasQuery, Location, PrivateMemory, TypeSizes};
 use crate::spaces::{MemoryKinds, SpaceModel, SpaceSet};
 use clobbers::{Clobbers, Found};
 pub use concern::concerns;
+use concern::is_number;
+pub use follow::LoadFollower;
 pub use pointers::{Objects, PassedUse, PointerFlow, Root, RootUse};
 pub use refusal::Refusal;
 pub use unchanged::{Unchanged, Writers};
-pub use writes::{may_write, written_by_call, written_memories};
+pub use writes::{may_write, written_at, written_by_call, written_memories};
 
 /// A cheaper way to load. See the [module documentation](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -232,39 +235,14 @@ impl Facts<'_> {
 /// The classes of all loads of a function.
 #[must_use]
 pub fn classify(code: Code<'_>, around: Surroundings<'_>, facts: Facts<'_>) -> LoadClasses {
-    with_classifier(code, around, facts, |classifier| {
-        let mut loads = Vec::new();
-        for &block in code.flow.order() {
-            for inst in code.body.block_insts(block) {
-                if code.body.inst(inst).opcode == Opcode::Load {
-                    loads.push(classifier.load(inst));
-                }
-            }
-        }
-        LoadClasses { loads: Arc::new(loads) }
-    })
+    with_classifier(code, around, facts, classify_with)
 }
 
-/// The classes of all loads of a function where those are known but for the loads at some positions of the list: each load has its class by itself.
-/// O(these), and O(instructions) if what is written before one of them matters.
-#[must_use]
-pub fn classify_again(
-    code: Code<'_>,
-    around: Surroundings<'_>,
-    facts: Facts<'_>,
-    mut known: LoadClasses,
-    positions: &[u32],
-) -> LoadClasses {
-    with_classifier(code, around, facts, |classifier| {
-        for &position in positions {
-            let old = known.loads[position as usize];
-            let new = classifier.load(old.inst);
-            if new != old {
-                Arc::make_mut(&mut known.loads)[position as usize] = new;
-            }
-        }
-        known
-    })
+fn classify_with(classifier: &mut Classifier<'_>) -> LoadClasses {
+    let Code { flow, body, .. } = classifier.code;
+    let insts = flow.order().iter().flat_map(|&block| body.block_insts(block));
+    let loads = insts.filter(|&inst| body.inst(inst).opcode == Opcode::Load);
+    LoadClasses { loads: Arc::new(loads.map(|inst| classifier.load(inst)).collect()) }
 }
 
 fn with_classifier<R>(
@@ -285,6 +263,7 @@ fn with_classifier<R>(
         sizes: TypeSizes::new(code.context, around.layout),
         aliases: aliases.with_kinds(Some(facts.kinds)),
         clobbers: None,
+        walked: Vec::new(),
         unchanged: Unchanged::new(code, architecture, facts.writers),
     })
 }
@@ -299,6 +278,8 @@ struct Classifier<'a> {
     aliases: AliasQuery<'a>,
     /// Made when it is first asked.
     clobbers: Option<Clobbers>,
+    /// Loads of which it was asked what happens before them.
+    walked: Vec<InstId>,
     unchanged: Unchanged<'a>,
 }
 
@@ -433,6 +414,7 @@ impl Classifier<'_> {
         if !self.facts.is_at_launch && !self.facts.omits(Omitted::Entry) {
             return Some(Refusal::NoKernel);
         }
+        self.walked.push(inst);
         let (code, around, facts) = (self.code, self.around, self.facts);
         let clobbers = self.clobbers.get_or_insert_with(|| Clobbers::new(code, around, facts));
         let location = Location {

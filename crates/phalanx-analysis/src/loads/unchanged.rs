@@ -74,7 +74,12 @@ impl<'a> Unchanged<'a> {
         pointers.roots(set).find_map(|root| self.of_root(root))
     }
 
-    fn of_root(&mut self, root: Root) -> Option<Refusal> {
+    /// What was said of roots so far.
+    pub(super) fn known(&self) -> &[(Root, Option<Refusal>)] {
+        &self.known
+    }
+
+    pub(super) fn of_root(&mut self, root: Root) -> Option<Refusal> {
         if let Some((_, known)) = self.known.iter().find(|(other, _)| *other == root) {
             return *known;
         }

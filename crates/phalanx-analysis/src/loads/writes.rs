@@ -23,20 +23,29 @@ pub fn written_memories(
     kinds: &MemoryKinds,
     callee: WrittenBy<'_>,
 ) -> Option<SpaceSet> {
+    let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
     let mut all = SpaceSet::EMPTY;
-    for &block in code.flow.order() {
-        for inst in code.body.block_insts(block) {
-            let opcode = code.body.inst(inst).opcode;
-            all |= match opcode {
-                Opcode::Store => kinds.at(code.body, inst, 1).memories(),
-                Opcode::AtomicRmw | Opcode::CmpXchg => kinds.at(code.body, inst, 0).memories(),
-                Opcode::VaArg | Opcode::CatchPad | Opcode::CatchRet => return None,
-                opcode if opcode.is_call() => written_by_call(code, around, kinds, callee, inst)?,
-                _ => SpaceSet::EMPTY,
-            };
-        }
+    for inst in insts.filter(|&inst| may_write(code, inst)) {
+        all |= written_at(code, around, kinds, callee, inst)?;
     }
     Some(all)
+}
+
+/// What an instruction may write that [may write](may_write); none if that is not known.
+#[must_use]
+pub fn written_at(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    kinds: &MemoryKinds,
+    callee: WrittenBy<'_>,
+    inst: InstId,
+) -> Option<SpaceSet> {
+    match code.body.inst(inst).opcode {
+        Opcode::Store => Some(kinds.at(code.body, inst, 1).memories()),
+        Opcode::AtomicRmw | Opcode::CmpXchg => Some(kinds.at(code.body, inst, 0).memories()),
+        opcode if opcode.is_call() => written_by_call(code, around, kinds, callee, inst),
+        _ => None,
+    }
 }
 
 /// Whether [`written_memories`] may be others after an instruction was inserted, removed, moved or changed that is, or was, like this. Where addresses

@@ -23,7 +23,7 @@ use crate::lower::{Code, Surroundings};
 use crate::memory::order::acquires;
 
 /// A set of kinds of address spaces.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Spaces(u16);
 
 impl Spaces {
@@ -67,7 +67,7 @@ impl Spaces {
 }
 
 /// What a call does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Effects {
     /// It executes an operation that communicates among the threads that execute it together.
     pub convergent: bool,
@@ -147,24 +147,27 @@ impl Effects {
         }
     }
 
-    /// Those of a function with a body.
-    #[must_use]
-    pub fn of(code: Code<'_>, around: Surroundings<'_>, cycles: &Cycles) -> Effects {
-        let scan = Scan { code, around };
-        let mut all = Effects { may_not_return: !cycles.is_empty(), ..Effects::NONE };
-        for &block in code.flow.order() {
-            for inst in code.body.block_insts(block) {
-                // Decided for the instruction as a whole; its parts say nothing of that.
-                let acquires = acquires(code, around, inst);
-                all = all.union(Effects { acquires, ..scan.inst(inst) });
-            }
-            if let Some(last) = code.body.terminator(block) {
-                let opcode = code.body.inst(last).opcode;
-                let goes_on = matches!(opcode, Opcode::Ret | Opcode::Br | Opcode::Switch);
-                // Nobody executes what is unreachable, so `unreachable` itself is no matter; how a thread got there is.
-                all.may_not_return |= !goes_on && opcode != Opcode::Unreachable;
-            }
-        }
+    /// What one instruction of a function does.
+    pub(super) fn at(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> Effects {
+        let mut effects = Scan { code, around }.inst(inst);
+        // Decided for the instruction as a whole; its parts say nothing of that.
+        effects.acquires = acquires(code, around, inst);
+        let opcode = code.body.inst(inst).opcode;
+        // Nobody executes what is unreachable, so `unreachable` itself is no matter; how a thread got there is.
+        let goes_on =
+            matches!(opcode, Opcode::Ret | Opcode::Br | Opcode::Switch | Opcode::Unreachable);
+        effects.may_not_return |= opcode.is_terminator() && !goes_on;
+        effects
+    }
+
+    /// Those of a function with a body, by what its instructions do.
+    pub(super) fn of(
+        code: Code<'_>,
+        cycles: &Cycles,
+        insts: impl Iterator<Item = Effects>,
+    ) -> Effects {
+        let rounds = Effects { may_not_return: !cycles.is_empty(), ..Effects::NONE };
+        let mut all = insts.fold(rounds, Effects::union);
         let attributes = code.context.function_attrs(code.header.attributes);
         if attributes.has(AttrKind::WillReturn) && attributes.has(AttrKind::NoUnwind) {
             all.may_not_return = false;

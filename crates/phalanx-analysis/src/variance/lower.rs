@@ -14,12 +14,6 @@ pub fn barrier_blocks(code: Code<'_>) -> Vec<Node> {
     code.flow.order().iter().copied().filter(has_barrier).map(node_of).collect()
 }
 
-/// Whether an instruction can be a barrier as it is: where there are any hangs on these alone.
-#[must_use]
-pub fn is_call(code: Code<'_>, inst: InstId) -> bool {
-    code.body.inst(inst).opcode == Opcode::Call
-}
-
 /// Whether an instruction is an aligned barrier of all threads of a workgroup. A numbered barrier counts when its number is a constant.
 #[must_use]
 pub fn is_whole_barrier(code: Code<'_>, inst: InstId) -> bool {

@@ -32,7 +32,7 @@ use crate::divergence::{Divergence, SourceSets};
 use crate::lower::{Code, Numbering, Single, Surroundings};
 
 pub use barriers::BarrierModel;
-pub use lower::{barrier_blocks, is_call, is_whole_barrier};
+pub use lower::{barrier_blocks, is_whole_barrier};
 
 /// States of everything in a function: subsets of {x, y, z}.
 #[derive(Clone, Copy, Debug)]

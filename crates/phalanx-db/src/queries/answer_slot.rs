@@ -1,9 +1,16 @@
-//! Answers that most edits of a large function leave as they are.
+//! Answers of a large function that follow edits by what single instructions tell.
 //!
 //! A query that reads the body runs after each edit. Where what it looks at in there is known by instruction, the answer is kept beside the memos, with
 //! the position in the history of the body that it was found at, a number that is new whenever anything else that is read has
-//! changed, and the set of instructions that it depends on. It stays the answer while blocks and edges are the same and no changed instruction is in the set, or
-//! belongs there as it is now. One that was there before and has not changed belongs where it did: *concerns* is asked of an instruction by itself, and says
+//! changed, and the set of instructions that it depends on. While blocks and edges are the same,
+//!
+//! | what changed | what happens |
+//! |---|---|
+//! | no instruction that is in the set, or belongs there as it is now | the answer again |
+//! | few that are | they are looked at again, where the answer is put together from [what each tells](super::tally) or [lists them](super::listing) |
+//! | many, or where the answer is anything else | it is found anew |
+//!
+//! An instruction that was there before and has not changed belongs where it did: *concerns* is asked of an instruction by itself, and says
 //! yes of whatever the answer could depend on.
 //!
 //! What is kept is taken out of its slot while it is worked with, so that work which is broken off loses it. O(changed instructions);
@@ -11,22 +18,21 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use phalanx_analysis::{lower::Code, spaces::MemoryKinds};
+use phalanx_analysis::{follow::few, lower::Code, spaces::MemoryKinds};
 use phalanx_graph::BitSet;
 use phalanx_ir::InstId;
 
 use super::follow::{around, fresh};
 use super::surroundings::attributes_of_callees;
 use super::{
-    call_place, cfg, code, cycles, dom_tree, memory_kinds, pointer_flow, private_memory,
-    promised_loads, starts_at_launch,
+    call_place, cfg, code, cycles, dom_tree, memory_kinds, promised_loads, starts_at_launch,
 };
 use crate::FunctionInput;
 
 use salsa::Database as Db;
 
 /// Whether an answer may depend on an instruction.
-pub(super) type Concerns = fn(Code<'_>, InstId) -> bool;
+pub(super) type Concerns<'a> = &'a dyn Fn(Code<'_>, InstId) -> bool;
 
 /// Whether an instruction calls something: answers about who is called and where depend on these alone.
 pub(super) fn is_call(code: Code<'_>, inst: InstId) -> bool {
@@ -42,13 +48,23 @@ struct Kept<T> {
     answer: T,
 }
 
-/// How often an answer was the one that was kept, or found with it, and how often it was found anew.
+/// How often an answer was found in which way.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Answers {
-    /// With what was kept.
+    /// It was the one that was kept: nothing was looked at again.
     pub kept: u64,
+    /// From the one that was kept: instructions were looked at again that may matter to it.
+    pub repaired: u64,
     /// Anew.
     pub made: u64,
+}
+
+impl Answers {
+    fn merge(&mut self, other: Answers) {
+        self.kept += other.kept;
+        self.repaired += other.repaired;
+        self.made += other.made;
+    }
 }
 
 /// The same of each query that keeps its answer.
@@ -68,6 +84,8 @@ pub struct KeptAnswers {
     pub waits: Answers,
     /// Of the operations that [`diagnostics`](super::diagnostics) looks for.
     pub sites: Answers,
+    /// Of what it finds.
+    pub findings: Answers,
     /// Of [`callees`](super::callees).
     pub callees: Answers,
     /// Of [`convergence()`](super::convergence()).
@@ -81,26 +99,23 @@ pub struct KeptAnswers {
 impl KeptAnswers {
     /// Adds those of another function.
     pub fn merge(&mut self, other: KeptAnswers) {
-        let add = |answers: &mut Answers, other: Answers| {
-            answers.kept += other.kept;
-            answers.made += other.made;
-        };
-        add(&mut self.barriers, other.barriers);
-        add(&mut self.race_free, other.race_free);
-        add(&mut self.loads, other.loads);
-        add(&mut self.effects, other.effects);
-        add(&mut self.through, other.through);
-        add(&mut self.waits, other.waits);
-        add(&mut self.sites, other.sites);
-        add(&mut self.callees, other.callees);
-        add(&mut self.convergence, other.convergence);
-        add(&mut self.written, other.written);
-        add(&mut self.conflicts, other.conflicts);
+        self.barriers.merge(other.barriers);
+        self.race_free.merge(other.race_free);
+        self.loads.merge(other.loads);
+        self.effects.merge(other.effects);
+        self.through.merge(other.through);
+        self.waits.merge(other.waits);
+        self.sites.merge(other.sites);
+        self.findings.merge(other.findings);
+        self.callees.merge(other.callees);
+        self.convergence.merge(other.convergence);
+        self.written.merge(other.written);
+        self.conflicts.merge(other.conflicts);
     }
 
     /// The names of the queries, and how their answers were found.
     #[must_use]
-    pub fn by_query(&self) -> [(&'static str, Answers); 11] {
+    pub fn by_query(&self) -> [(&'static str, Answers); 12] {
         [
             ("barrier_blocks", self.barriers),
             ("race_free_loads", self.race_free),
@@ -108,7 +123,8 @@ impl KeptAnswers {
             ("effects", self.effects),
             ("through", self.through),
             ("has_barrier", self.waits),
-            ("diagnostics", self.sites),
+            ("sites", self.sites),
+            ("diagnostics", self.findings),
             ("callees", self.callees),
             ("convergence", self.convergence),
             ("written_spaces", self.written),
@@ -120,15 +136,17 @@ impl KeptAnswers {
 /// How answers were found that are kept between edits; all zero for small functions, of which nothing is kept. Not a query.
 pub fn kept_answers(db: &dyn Db, function: FunctionInput) -> KeptAnswers {
     let slots = function.slots(db);
-    let [without, with] = slots.race_free.each_ref().map(AnswerSlot::counts);
+    let [mut race_free, with] = slots.race_free.each_ref().map(AnswerSlot::counts);
+    race_free.merge(with);
     KeptAnswers {
         barriers: slots.barriers.counts(),
-        race_free: Answers { kept: without.kept + with.kept, made: without.made + with.made },
+        race_free,
         loads: slots.loads.counts(),
         effects: slots.summary.effects(),
         through: slots.summary.through(),
         waits: slots.waits.counts(),
         sites: slots.sites.counts(),
+        findings: slots.findings.counts(),
         callees: slots.callees.counts(),
         convergence: slots.convergence.counts(),
         written: slots.written.counts(),
@@ -154,94 +172,97 @@ fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
     place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An answer that was taken out of its slot.
-#[derive(Debug)]
-pub(super) struct Taken<T> {
-    concerned: BitSet,
-    pub(super) answer: T,
+/// What was kept, after a look at what has changed.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Followed {
+    /// It is the answer still.
+    Kept,
+    /// Instructions were looked at again, and it is the answer now.
+    Repaired,
+    /// It is to be found anew.
+    Lost,
 }
 
-fn number(inst: InstId) -> usize {
+/// Instructions that have changed, by number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Changed<'a> {
+    /// Those that concern the answer, as they were or as they are.
+    pub(super) concerned: &'a [InstId],
+    pub(super) all: &'a [InstId],
+}
+
+pub(super) fn number(inst: InstId) -> usize {
     inst.into_raw().into_u32() as usize
 }
 
 impl<T> AnswerSlot<T> {
-    /// Takes out what is kept, if it is the answer still, as far as the body and `around` tell.
-    pub(super) fn take(
+    /// Gives what is kept, as `follow` has brought it up to date, or what is made anew.
+    ///
+    /// `follow` is not asked where too many instructions have changed that concern it, or where `around` or the blocks are others.
+    pub(super) fn follow<R>(
         &self,
-        db: &dyn Db,
-        function: FunctionInput,
+        (db, function): (&dyn Db, FunctionInput),
         around: u64,
-        concerns: Concerns,
-    ) -> Option<Taken<T>> {
-        let kept = locked(&self.place).take()?;
-        let changes = function.body(db).journal().since(kept.position)?;
-        if kept.around != around || changes.flow {
-            return None;
-        }
-        let Kept { concerned, answer, .. } = kept;
+        concerns: Concerns<'_>,
+        follow: impl FnOnce(&mut T, Changed<'_>) -> Followed,
+        make: impl FnOnce() -> T,
+        read: impl FnOnce(&T) -> R,
+    ) -> R {
         let code = code(db, function);
-        let was = |inst| number(inst) < concerned.universe() && concerned.contains(number(inst));
-        let is_concerned = changes.insts.iter().any(|&inst| was(inst) || concerns(code, inst));
-        (!is_concerned).then_some(Taken { concerned, answer })
-    }
-
-    /// Puts back what was taken out; it is the answer for the function as it is.
-    pub(super) fn put_back(
-        &self,
-        db: &dyn Db,
-        function: FunctionInput,
-        around: u64,
-        taken: Taken<T>,
-    ) {
-        locked(&self.counts).kept += 1;
-        self.keep(db, function, around, taken);
-    }
-
-    fn keep(&self, db: &dyn Db, function: FunctionInput, around: u64, taken: Taken<T>) {
-        let position = function.body(db).journal().position();
-        let Taken { concerned, answer } = taken;
-        *locked(&self.place) = Some(Kept { position, around, concerned, answer });
-    }
-
-    /// Keeps a new answer.
-    pub(super) fn put(
-        &self,
-        db: &dyn Db,
-        function: FunctionInput,
-        around: u64,
-        concerns: Concerns,
-        answer: T,
-    ) {
-        let code = code(db, function);
-        let mut concerned = BitSet::new(code.body.id_count());
-        for inst in code.body.all_ids().filter(|&inst| concerns(code, inst)) {
-            concerned.insert(number(inst));
+        let journal = code.body.journal();
+        let taken = locked(&self.place).take();
+        let known = taken.and_then(|mut kept| {
+            let changes = journal.since(kept.position)?;
+            if kept.around != around || changes.flow {
+                return None;
+            }
+            let concerned = &kept.concerned_of(code, &changes.insts, concerns);
+            let found = match concerned.len() > few(code.body.id_count()) {
+                true => Followed::Lost,
+                false => follow(&mut kept.answer, Changed { concerned, all: &changes.insts }),
+            };
+            Some((kept, found))
+        });
+        let (mut kept, found) = match known {
+            // Which instructions concern an answer does not follow from the answer.
+            Some((kept, Followed::Lost)) => (Kept { answer: make(), ..kept }, Followed::Lost),
+            Some(known) => known,
+            None => {
+                let concerned = all_concerned(code, concerns);
+                (Kept { position: 0, around, concerned, answer: make() }, Followed::Lost)
+            }
+        };
+        kept.position = journal.position();
+        let answer = read(&kept.answer);
+        {
+            let mut counts = locked(&self.counts);
+            match found {
+                Followed::Kept => counts.kept += 1,
+                Followed::Repaired => counts.repaired += 1,
+                Followed::Lost => counts.made += 1,
+            }
         }
-        locked(&self.counts).made += 1;
-        self.keep(db, function, around, Taken { concerned, answer });
+        *locked(&self.place) = Some(kept);
+        answer
     }
 
-    /// The answer that is kept, or a new one.
+    /// The answer that is kept, or a new one if an instruction has changed that concerns it.
     pub(super) fn answer(
         &self,
         db: &dyn Db,
         function: FunctionInput,
         around: u64,
-        concerns: Concerns,
+        concerns: Concerns<'_>,
         make: impl FnOnce() -> T,
     ) -> T
     where
         T: Clone,
     {
-        if let Some(taken) = self.take(db, function, around, concerns) {
-            let answer = taken.answer.clone();
-            self.put_back(db, function, around, taken);
-            return answer;
-        }
-        let answer = make();
-        self.put(db, function, around, concerns, answer.clone());
-        answer
+        let follow = |_: &mut T, changed: Changed<'_>| match changed.concerned.is_empty() {
+            true => Followed::Kept,
+            false => Followed::Lost,
+        };
+        self.follow((db, function), around, concerns, follow, make, T::clone)
     }
 
     pub(super) fn clear(&self) {
@@ -251,6 +272,36 @@ impl<T> AnswerSlot<T> {
     pub(super) fn counts(&self) -> Answers {
         *locked(&self.counts)
     }
+}
+
+impl<T> Kept<T> {
+    /// Those of some instructions that concern the answer, as they were or as they are, which is put down.
+    fn concerned_of(
+        &mut self,
+        code: Code<'_>,
+        changed: &[InstId],
+        concerns: Concerns<'_>,
+    ) -> Vec<InstId> {
+        self.concerned.raise(code.body.id_count());
+        let mut is_concerned = |inst: InstId| {
+            let was = self.concerned.contains(number(inst));
+            let is = concerns(code, inst);
+            match is {
+                true => self.concerned.insert(number(inst)),
+                false => self.concerned.remove(number(inst)),
+            };
+            was || is
+        };
+        changed.iter().copied().filter(|&inst| is_concerned(inst)).collect()
+    }
+}
+
+fn all_concerned(code: Code<'_>, concerns: Concerns<'_>) -> BitSet {
+    let mut concerned = BitSet::new(code.body.id_count());
+    for inst in code.body.all_ids().filter(|&inst| concerns(code, inst)) {
+        concerned.insert(number(inst));
+    }
+    concerned
 }
 
 /// Identity of blocks, edges, and the order of the blocks.
@@ -300,17 +351,16 @@ pub fn accesses_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
-/// Identity of what `load_classes` reads besides the body, divergence, and what it asks of functions and variables by name.
+/// Identity of what `load_classes` reads besides the body, divergence, what is known of pointers, and what it asks of functions and variables by name.
 ///
-/// *Reads* [`accesses_version`], [`dom_tree`], [`cycles`], [`private_memory`], [`pointer_flow`], [`promised_loads`], [`starts_at_launch`], [`call_place`].
+/// *Reads* [`blocks_version`], [`around`], `function_attributes`, [`dom_tree`], [`cycles`], [`promised_loads`], [`starts_at_launch`], [`call_place`].
 /// *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn loads_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = (accesses_version(db, function), cfg(db, function));
+    let _ = (blocks_version(db, function), around(db, function), cfg(db, function));
+    let _ = (attributes_of_callees(db, function), call_place(db, function));
     let _ = (dom_tree(db, function), cycles(db, function));
-    let _ = (private_memory(db, function), pointer_flow(db, function));
     let _ = (promised_loads(db, function), starts_at_launch(db, function));
-    let _ = call_place(db, function);
     fresh()
 }
 
@@ -347,7 +397,7 @@ mod tests {
         let function = module.functions(&db)[0].input;
         let slot = AnswerSlot::default();
         let answer = |db: &Database, around, is_new| {
-            slot.answer(db, function, around, is_sum, || is_new) == is_new
+            slot.answer(db, function, around, &is_sum, || is_new) == is_new
         };
         assert!(answer(&db, 0, true), "the first");
         assert!(!answer(&db, 0, false), "nothing has changed");
@@ -357,7 +407,7 @@ mod tests {
         let is_kept = !answer(&db, around, false);
         assert_eq!(
             slot.counts(),
-            Answers { kept: 1 + u64::from(is_kept), made: 2 - u64::from(is_kept) }
+            Answers { kept: 1 + u64::from(is_kept), repaired: 0, made: 2 - u64::from(is_kept) }
         );
         is_kept
     }

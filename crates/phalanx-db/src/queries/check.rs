@@ -4,14 +4,14 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use phalanx_analysis::{
-    check::{self, Callee, Facts, Finding, Operation, Sites},
+    check::{self, Callee, Facts, Finding, Judged, Operation, Sites},
     lower::Code,
 };
 use phalanx_ir::{GlobalName, attributes::AttrKind};
 use phalanx_target::LaunchFacts;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::answer_slot::{blocks_version, is_call};
+use super::answer_slot::{Changed, Followed, blocks_version};
 use super::facts::{divergence, is_kernel, launch_facts, symbols};
 use super::graph::{cfg, control_dependence, cycles, postdom_tree};
 use super::surroundings::{NO_CALLEES, with_code};
@@ -34,7 +34,7 @@ pub fn has_barrier(db: &dyn Db, function: FunctionInput) -> bool {
         return find();
     }
     let slot = &function.slots(db).waits;
-    slot.answer(db, function, blocks_version(db, function), is_call, find)
+    slot.answer(db, function, blocks_version(db, function), &check::is_barrier, find)
 }
 
 /// What a call of a function does, as far as barriers are concerned.
@@ -85,7 +85,23 @@ pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>>
             return Some(Vec::new());
         }
     }
-    with_facts(db, function, |facts| check::findings(facts, &sites))
+    with_facts(db, function, |facts| {
+        if !function.is_large(db) {
+            return check::findings(facts, &sites);
+        }
+        let follow = |judged: &mut Judged, changed: Changed<'_>| {
+            let is_memory = !changed.concerned.is_empty();
+            match judged.follow(facts, &sites, changed.all, is_memory) {
+                Some(0) => Followed::Kept,
+                Some(_) => Followed::Repaired,
+                None => Followed::Lost,
+            }
+        };
+        let make = || Judged::new(facts, &sites);
+        let read = |judged: &Judged| judged.findings().to_vec();
+        let (around, slot) = (blocks_version(db, function), &function.slots(db).findings);
+        slot.follow((db, function), around, &check::concerns_memory, follow, make, read)
+    })
 }
 
 /// Operations of a function that rules are about, and what was asked of functions that it calls.
@@ -102,20 +118,20 @@ fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {
     if !function.is_large(db) {
         return find();
     }
-    let (around, slot) = (blocks_version(db, function), &function.slots(db).sites);
-    let is_as_before = |(_, asked): &KeptSites| {
-        asked.iter().all(|(&name, &known)| callee(db, function, name) == known)
+    let follow = |(_, asked): &mut KeptSites, changed: Changed<'_>| {
+        let mut asked = asked.iter();
+        let is_same = changed.concerned.is_empty()
+            && asked.all(|(&name, &known)| callee(db, function, name) == known);
+        if is_same { Followed::Kept } else { Followed::Lost }
     };
-    if let Some(taken) = slot.take(db, function, around, is_call)
-        && is_as_before(&taken.answer)
-    {
-        let found = Arc::clone(&taken.answer.0);
-        slot.put_back(db, function, around, taken);
-        return found;
-    }
-    let found = find();
-    slot.put(db, function, around, is_call, (Arc::clone(&found), asked.into_inner()));
-    found
+    let make = || {
+        let found = find();
+        (found, asked.take())
+    };
+    let (around, slot) = (blocks_version(db, function), &function.slots(db).sites);
+    slot.follow((db, function), around, &check::may_be_site, follow, make, |(found, _)| {
+        Arc::clone(found)
+    })
 }
 
 /// Branches of a function that part threads of a wave, and would not for some launches.
@@ -218,6 +234,7 @@ fn with_facts<R>(
             is_kernel: is_kernel(db, function),
             callers_are_known,
             callee: &callee,
+            notes: None,
         })
     })
 }

@@ -4,11 +4,15 @@ use std::sync::Arc;
 
 use phalanx_analysis::{
     check::{Finding, spaces as conflicts},
-    spaces::{self as analysis, SpaceChain, SpaceModel, SpaceSet, SpaceSubject, Specialization},
+    listing::relisted,
+    spaces::{
+        self as analysis, MemoryKinds, SpaceChain, SpaceModel, SpaceSet, SpaceSubject,
+        Specialization,
+    },
 };
 use phalanx_ir::{InstId, module::GlobalIndex};
 
-use super::answer_slot::{blocks_version, known_kinds_version};
+use super::answer_slot::{Changed, Followed, blocks_version};
 use super::calls::closed_calls;
 use super::facts::is_kernel;
 use super::follow::fresh;
@@ -23,28 +27,62 @@ use salsa::Database as Db;
 /// [`phalanx_analysis::check::spaces`]. None for a declaration.
 ///
 /// *Reads* `header`, `flow`, `body`, `target`, `dom_tree`, [`memory_kinds`], `call_place`, variables that are written by name; of a large function also
-/// [`conflicts_version`], and then what changed. *Changes when* a finding does. *Cost* O(instructions).
+/// [`conflicts_version`], and then what changed and what reads an address that leads elsewhere. *Changes when* a finding does. *Cost* O(instructions).
 #[salsa::tracked(returns(ref))]
 pub fn space_conflicts(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
-    let find = || with_context(db, function, conflicts::findings).map(Arc::from);
-    if !function.is_large(db) {
-        return find();
+    dom_tree(db, function).as_ref()?;
+    if !may_be_executed(db, function) {
+        return Some(Arc::default());
     }
+    if !function.is_large(db) {
+        return with_context(db, function, conflicts::findings).map(Arc::from);
+    }
+    let kinds = memory_kinds(db, function).as_ref()?;
+    let make = || {
+        let findings = with_context(db, function, conflicts::findings).unwrap_or_default();
+        KeptConflicts { findings: findings.into(), kinds: kinds.clone() }
+    };
+    let follow = |kept: &mut KeptConflicts, changed: Changed<'_>| {
+        let found = with_context(db, function, |of| kept.follow(of, changed.concerned));
+        found.flatten().unwrap_or(Followed::Lost)
+    };
     let around = conflicts_version(db, function);
-    function.slots(db).conflicts.answer(db, function, around, conflicts::concerns, find)
+    let slot = &function.slots(db).conflicts;
+    let read = |kept: &KeptConflicts| Some(Arc::clone(&kept.findings));
+    slot.follow((db, function), around, &conflicts::concerns, follow, make, read)
 }
 
-/// Identity of what [`space_conflicts`] of a large function reads besides the body.
+/// Findings, and where addresses led.
+#[derive(Debug)]
+pub(super) struct KeptConflicts {
+    findings: Arc<[Finding]>,
+    kinds: MemoryKinds,
+}
+
+impl KeptConflicts {
+    fn follow(&mut self, of: conflicts::SpaceContext<'_>, changed: &[InstId]) -> Option<Followed> {
+        let again = conflicts::to_look_at(of, &self.kinds, &self.findings, changed)?;
+        self.kinds = of.kinds.clone();
+        if again.is_empty() {
+            return Some(Followed::Kept);
+        }
+        let look = |inst| conflicts::findings_at(of, inst);
+        if let Some(found) = relisted(of.code, &self.findings, |f| f.inst, &again, look) {
+            self.findings = found.into();
+        }
+        Some(Followed::Repaired)
+    }
+}
+
+/// Identity of what [`space_conflicts`] of a large function reads besides the body and [`memory_kinds`].
 ///
-/// *Reads* `header`, [`target`], shell, [`module_index`], [`blocks_version`], `dom_tree`, [`known_kinds_version`], `call_place`. *Changes when* one of
-/// them does. *Cost* O(1).
+/// *Reads* `header`, [`target`], shell, [`module_index`], [`blocks_version`], `dom_tree`. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn conflicts_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let module = function.module(db);
     let _ = (function.header(db), target(db, module));
     let _ = (module.shell(db), module_index(db, module));
     let _ = (blocks_version(db, function), dom_tree(db, function));
-    let _ = (known_kinds_version(db, function), call_place(db, function));
     fresh()
 }
 
@@ -53,22 +91,27 @@ pub fn conflicts_version(db: &dyn Db, function: FunctionInput) -> u64 {
 /// *Reads* what [`space_conflicts`] does. *Changes when* a finding does. *Cost* O(accesses).
 #[salsa::tracked(returns(ref))]
 pub fn mixed_spaces(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
-    with_context(db, function, conflicts::mixed)
+    dom_tree(db, function).as_ref()?;
+    match may_be_executed(db, function) {
+        true => with_context(db, function, conflicts::mixed),
+        false => Some(Vec::new()),
+    }
 }
 
-fn with_context(
+/// What nobody calls is not executed.
+fn may_be_executed(db: &dyn Db, function: FunctionInput) -> bool {
+    is_kernel(db, function) || {
+        let place = call_place(db, function);
+        !place.is_closed || !place.callers.is_empty()
+    }
+}
+
+fn with_context<R>(
     db: &dyn Db,
     function: FunctionInput,
-    find: impl FnOnce(conflicts::SpaceContext<'_>) -> Vec<Finding>,
-) -> Option<Vec<Finding>> {
+    find: impl FnOnce(conflicts::SpaceContext<'_>) -> R,
+) -> Option<R> {
     let dom = dom_tree(db, function).as_deref()?;
-    // What nobody calls is not executed.
-    if !is_kernel(db, function) {
-        let place = call_place(db, function);
-        if place.is_closed && place.callers.is_empty() {
-            return Some(Vec::new());
-        }
-    }
     let kinds = memory_kinds(db, function).as_ref()?;
     let module = function.module(db);
     let is_constant = |name| {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use phalanx_analysis::{Convergence, convergence as operations, lower::Code};
-use phalanx_graph::Cycles;
 use phalanx_ir::GlobalName;
 
 use super::answer_slot::blocks_version;
@@ -20,22 +19,19 @@ use salsa::Database as Db;
 #[salsa::tracked(returns(ref))]
 pub fn convergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Convergence>> {
     let cycles = cycles(db, function).as_ref()?;
-    let find = || Arc::new(new_convergence(db, function, cycles));
-    if !function.is_large(db) {
-        return Some(find());
-    }
-    let around = convergence_version(db, function);
-    let slot = &function.slots(db).convergence;
-    Some(slot.answer(db, function, around, operations::concerns, find))
-}
-
-fn new_convergence(db: &dyn Db, function: FunctionInput, cycles: &Cycles) -> Convergence {
     let attributes = callees(db, function);
     let callee = |name: GlobalName| {
         let found = attributes.binary_search_by_key(&name, |&(name, _)| name).ok()?;
         Some(attributes[found].1)
     };
-    Convergence::new(code(db, function), cycles, &callee)
+    let find = || Arc::new(Convergence::new(code(db, function), cycles, &callee));
+    if !function.is_large(db) {
+        return Some(find());
+    }
+    let around = convergence_version(db, function);
+    let slot = &function.slots(db).convergence;
+    let concerns = |code: Code<'_>, inst| operations::concerns(code, inst, &callee);
+    Some(slot.answer(db, function, around, &concerns, find))
 }
 
 /// Identity of what [`convergence()`] reads besides the body.

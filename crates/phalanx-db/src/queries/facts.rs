@@ -10,7 +10,7 @@ use phalanx_analysis::{
     memory::PrivateMemory,
 };
 use phalanx_ir::{
-    GlobalName, ValueKind, attributes::AttrList, constant::ConstKind, verify::ModuleIndex,
+    GlobalName, InstId, attributes::AttrList, constant::ConstKind, verify::ModuleIndex,
 };
 use phalanx_target::{
     LaunchFacts, Target,
@@ -18,12 +18,14 @@ use phalanx_target::{
 };
 use rustc_hash::FxHashMap;
 
-use super::answer_slot::is_call;
+use super::answer_slot::{Changed, Followed, is_call};
 use super::calls::{call_graph, is_local};
 use super::control_slot::controlled;
+use super::convergent::code;
 use super::follow::repaired;
 use super::graph::{cfg, cycles, dom_tree, postdom_tree, sync_dependence};
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
+use super::tally::Tally;
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -62,37 +64,55 @@ pub fn module_index(db: &dyn Db, module: ModuleInput) -> ModuleIndex {
 /// attributes. *Cost* O(instructions); of a large function after an edit that of the edit, and O(callees).
 #[salsa::tracked(returns(ref))]
 pub fn callees(db: &dyn Db, function: FunctionInput) -> Vec<(GlobalName, AttrList)> {
-    let names: Arc<[GlobalName]> = match function.is_large(db) {
-        true => {
-            let slot = &function.slots(db).callees;
-            // Other blocks are another answer in any case, and nothing else is read.
-            slot.answer(db, function, 0, is_call, || called(db, function))
-        }
-        false => called(db, function),
-    };
+    let names = called(db, function);
     let symbols = symbols(db, function.module(db));
     let attributes = |name: &GlobalName| Some((*name, symbols.get(name)?.header(db).attributes));
     names.iter().filter_map(attributes).collect()
 }
 
+/// What a function calls by name, sorted, as it is kept of a large one.
+#[derive(Debug)]
+pub(super) struct KeptNames {
+    tally: Tally<GlobalName>,
+    names: Arc<[GlobalName]>,
+}
+
+impl KeptNames {
+    fn new(tally: Tally<GlobalName>) -> Self {
+        let mut names: Vec<GlobalName> = tally.all().collect();
+        names.sort_unstable();
+        KeptNames { tally, names: names.into() }
+    }
+}
+
 /// What a function calls by name, sorted. Not a query.
 fn called(db: &dyn Db, function: FunctionInput) -> Arc<[GlobalName]> {
-    let body = function.body(db);
-    let context = function.module(db).context(db);
-    let mut names: Vec<GlobalName> = Vec::new();
-    for inst in body.all_ids().filter(|&inst| body.inst(inst).opcode.is_call()) {
-        if body.block_of(inst).is_none() {
-            continue;
+    let code = code(db, function);
+    let name = |inst: InstId| {
+        let callee = code.body.inst(inst).opcode.is_call().then(|| code.body.const_callee(inst))?;
+        match code.context.const_data(callee?).kind {
+            ConstKind::Global(name) => Some(name),
+            _ => None,
         }
-        if let ValueKind::Const(callee) = body.callee(inst).kind()
-            && let ConstKind::Global(name) = context.const_data(callee).kind
-        {
-            names.push(name);
-        }
+    };
+    let make = || KeptNames::new(Tally::new(code, name));
+    if !function.is_large(db) {
+        return make().names;
     }
-    names.sort_unstable();
-    names.dedup();
-    names.into()
+    let follow = |kept: &mut KeptNames, Changed { concerned, .. }: Changed<'_>| {
+        if concerned.is_empty() {
+            return Followed::Kept;
+        }
+        if kept.tally.look_again(code, concerned, name) {
+            let tally = std::mem::take(&mut kept.tally);
+            *kept = KeptNames::new(tally);
+        }
+        Followed::Repaired
+    };
+    let slot = &function.slots(db).callees;
+    let names = |kept: &KeptNames| Arc::clone(&kept.names);
+    // Other blocks are another answer in any case, and nothing else is read.
+    slot.follow((db, function), 0, &is_call, follow, make, names)
 }
 
 /// Attributes of the functions of a module, by name.

@@ -11,26 +11,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
     Convergence,
-    check::Finding,
+    check::Judged,
     divergence::{self as solver, Divergence, Flow, Rules},
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
     granted::{Granted, StableLoad},
     memory::Looks,
-    spaces::SpaceSet,
     stable::Assumptions,
 };
 use phalanx_graph::{Cfg, Cycles, DomTree, Node, sync::SyncDependence};
-use phalanx_ir::GlobalName;
 
 use super::access_slot::AccessSlot;
 use super::answer_slot::{AnswerSlot, KindsSeen};
 use super::calls::is_local;
 use super::check::KeptSites;
+use super::conflicts::KeptConflicts;
 use super::control_slot::ControlSlot;
-use super::facts::{flow_facts, new_affect_map, new_llvm_affect_map};
+use super::facts::{KeptNames, flow_facts, new_affect_map, new_llvm_affect_map};
 use super::graph_slot::GraphSlot;
 use super::kinds_slot::KindsSlot;
-use super::load_slot::{Asked, KeptLoads};
+use super::load_slot::KeptLoads;
+use super::loads::KeptWrites;
 use super::memory_slot::MemorySlots;
 use super::summaries::{KnownCalls, callee_summaries};
 use super::summary_slot::SummarySlot;
@@ -286,13 +286,13 @@ pub struct Slots {
     pub(super) loads: AnswerSlot<KeptLoads>,
     pub(super) summary: SummarySlot,
     pub(super) accesses: AccessSlot,
-    pub(super) conflicts: AnswerSlot<Option<Arc<[Finding]>>>,
+    pub(super) conflicts: AnswerSlot<KeptConflicts>,
     pub(super) waits: AnswerSlot<bool>,
     pub(super) sites: AnswerSlot<KeptSites>,
-    pub(super) callees: AnswerSlot<Arc<[GlobalName]>>,
+    pub(super) findings: AnswerSlot<Judged>,
+    pub(super) callees: AnswerSlot<KeptNames>,
     pub(super) convergence: AnswerSlot<Arc<Convergence>>,
-    /// With what was asked of callees.
-    pub(super) written: AnswerSlot<(Option<SpaceSet>, Asked)>,
+    pub(super) written: AnswerSlot<KeptWrites>,
 }
 
 impl Slots {
@@ -309,6 +309,7 @@ impl Slots {
         self.conflicts.clear();
         self.waits.clear();
         self.sites.clear();
+        self.findings.clear();
         self.callees.clear();
         self.convergence.clear();
         self.written.clear();

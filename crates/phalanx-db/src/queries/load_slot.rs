@@ -1,32 +1,24 @@
 //! Classes of loads of a function that is edited: the last answer, with what it was found from.
 //!
-//! # How
-//!
-//! | what changed | what happens |
-//! |---|---|
-//! | instructions that [concern](loads::concerns) no load | the answer again |
-//! | what diverges, at addresses of some loads | these are classified again |
-//! | what was [asked](Asked) of other functions or of variables; anything else | from scratch |
+//! How they are followed is told in [`phalanx_analysis::loads::follow`].
 //!
 //! What is asked by name depends on what is met, and to read all of it would ask every function of a module what it writes. So questions are kept with
-//! their answers, and asked again.
+//! their answers, and asked again: if one is answered otherwise, everything is found from scratch.
 //!
-//! **Complexity.** O(questions + values that diverge otherwise); a load that is classified again may cost O(instructions) once.
+//! **Complexity.** O(questions), and that of following.
 
 use std::cell::RefCell;
 
 use phalanx_analysis::{
-    Divergence, User, Value,
-    loads::{self, LoadClasses, PassedUse, VariableUse},
-    lower::Numbering,
+    loads::{self, LoadClasses, LoadFollower, PassedUse, VariableUse},
     spaces::SpaceSet,
 };
 use phalanx_ir::{GlobalName, Type};
 use rustc_hash::FxHashMap;
 
-use super::answer_slot::loads_version;
-use super::divergence;
+use super::answer_slot::{Changed, Followed, loads_version};
 use super::loads::{is_unchanged_argument, passed_use, variable, with_facts, written_by};
+use super::{pointer_flow, private_memory};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -127,76 +119,41 @@ impl Asked {
     }
 }
 
-/// The classes of the loads of a function, and what they were found from.
+/// The classes of the loads of a function, and what was asked.
 #[derive(Debug)]
 pub(super) struct KeptLoads {
-    classes: LoadClasses,
-    divergence: Divergence,
-    /// Positions in the list, by address.
-    by_address: FxHashMap<Value, Vec<u32>>,
+    follower: Option<LoadFollower>,
     asked: Asked,
-}
-
-impl KeptLoads {
-    fn new(
-        db: &dyn Db,
-        function: FunctionInput,
-        classes: LoadClasses,
-        divergence: Divergence,
-        asked: Asked,
-    ) -> Self {
-        let (numbering, body) = (Numbering::new(function.header(db)), function.body(db));
-        let mut by_address: FxHashMap<Value, Vec<u32>> = FxHashMap::default();
-        for (position, load) in (0..).zip(classes.loads()) {
-            if let Some(address) = numbering.operand(body.operands(load.inst)[0]) {
-                by_address.entry(address).or_default().push(position);
-            }
-        }
-        KeptLoads { classes, divergence, by_address, asked }
-    }
-
-    /// Positions of loads that read an address about which something else is said than before, where they read it.
-    fn that_diverge_otherwise(&self, numbering: Numbering, now: &Divergence) -> Vec<u32> {
-        let mut found = Vec::new();
-        for value in now.values_that_differ(&self.divergence) {
-            for &position in self.by_address.get(&value).into_iter().flatten() {
-                let load =
-                    User::value(numbering.inst(self.classes.loads()[position as usize].inst));
-                if now.at_use(value, load) != self.divergence.at_use(value, load) {
-                    found.push(position);
-                }
-            }
-        }
-        found
-    }
 }
 
 /// The classes of the loads of a large function as its journal says they have become. None for a declaration.
 ///
-/// *Reads* `body`, [`loads_version`], [`divergence()`], and what is asked by name. *Cost* see the module documentation.
+/// *Reads* `body`, [`loads_version`], [`divergence()`](super::divergence()), [`memory_kinds`](super::memory_kinds), [`private_memory`], [`pointer_flow`], and what is
+/// asked by name. *Cost* see [`phalanx_analysis::loads::follow`].
 pub(super) fn followed_classes(db: &dyn Db, function: FunctionInput) -> Option<LoadClasses> {
     let around = loads_version(db, function);
-    let now = divergence(db, function).as_ref()?;
-    let slot = &function.slots(db).loads;
-    let taken = slot.take(db, function, around, loads::concerns);
-    if let Some(mut taken) = taken.filter(|taken| taken.answer.asked.is_as_before(db, function)) {
-        let kept = &mut taken.answer;
-        let numbering = Numbering::new(function.header(db));
-        let others = kept.that_diverge_otherwise(numbering, now);
-        if !others.is_empty() {
-            let known = kept.classes.clone();
-            kept.classes = with_facts(db, function, None, &kept.asked, |code, around, facts| {
-                loads::classify_again(code, around, facts, known, &others)
-            })?;
+    let shared = (pointer_flow(db, function), private_memory(db, function).as_ref()?);
+    let make = || {
+        let asked = Asked::default();
+        let follower = with_facts(db, function, None, &asked, |code, around, facts| {
+            LoadFollower::new(code, around, facts, shared)
+        });
+        KeptLoads { follower, asked }
+    };
+    let follow = |KeptLoads { follower, asked }: &mut KeptLoads, changed: Changed<'_>| {
+        let Some(follower) = follower.as_mut().filter(|_| asked.is_as_before(db, function)) else {
+            return Followed::Lost;
+        };
+        let found = with_facts(db, function, None, asked, |code, around, facts| {
+            follower.follow(code, around, facts, shared, changed.concerned)
+        });
+        match found.flatten() {
+            Some(false) => Followed::Kept,
+            Some(true) => Followed::Repaired,
+            None => Followed::Lost,
         }
-        kept.divergence = now.clone();
-        let classes = kept.classes.clone();
-        slot.put_back(db, function, around, taken);
-        return Some(classes);
-    }
-    let asked = Asked::default();
-    let classes = with_facts(db, function, None, &asked, loads::classify)?;
-    let kept = KeptLoads::new(db, function, classes.clone(), now.clone(), asked);
-    slot.put(db, function, around, loads::concerns, kept);
-    Some(classes)
+    };
+    let slot = &function.slots(db).loads;
+    let read = |kept: &KeptLoads| Some(kept.follower.as_ref()?.classes().clone());
+    slot.follow((db, function), around, &loads::concerns, follow, make, read)
 }

@@ -9,11 +9,12 @@ use phalanx_analysis::{
     loads::{
         self, Facts, LoadClass, LoadClasses, Omitted, PassedUse, PointerFlow, Root, RootUse,
         Unchanged, VariableUse, Writers, clobbers::Clobbers, may_write, pointers::has_provenance,
-        written_memories,
+        written_at, written_memories,
     },
     lower::{Code, Surroundings},
     memory::PrivateMemory,
-    spaces::SpaceSet,
+    readers,
+    spaces::{MemoryKinds, SpaceSet},
     summary::is_exact,
 };
 use phalanx_ir::{
@@ -25,13 +26,14 @@ use phalanx_ir::{
 use phalanx_target::calling_convention::{self, Entry};
 use rustc_hash::FxHashMap;
 
-use super::answer_slot::{blocks_version, known_kinds_version};
+use super::answer_slot::{Changed, Followed, blocks_version};
 use super::calls::{DEPTH, closed_calls, named_by_shell};
 use super::follow::fresh;
 use super::load_slot::{Asked, followed_classes};
 use super::memory_slot::{Version, kept, objects_version};
 use super::summaries::known_body;
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
+use super::tally::Tally;
 use super::{
     call_place, cfg, cycles, divergence, dom_tree, memory_kinds, module_index, private_memory,
     symbols, target,
@@ -199,43 +201,62 @@ pub(super) fn variable(db: &dyn Db, function: FunctionInput, name: GlobalName) -
 /// Which memories a function may write, with all that it calls. None if that is not known.
 ///
 /// *Reads* `header`, `flow`, `body`, [`memory_kinds`], attributes of the callees, [`call_place`], and this of the callees; of a large function also
-/// [`written_version`], and then what changed. *Changes when* a store may lead elsewhere. *Cost* O(instructions).
+/// [`written_version`], and then what changed and what reads an address that leads elsewhere. *Changes when* a store may lead elsewhere. *Cost* O(instructions).
 #[salsa::tracked(returns(copy))]
 pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
     known_body(db, function).filter(|place| place.component.is_empty())?;
-    if !function.is_large(db) {
-        return new_written_spaces(db, function, &Asked::default());
-    }
-    let around = written_version(db, function);
-    let slot = &function.slots(db).written;
-    let taken = slot.take(db, function, around, may_write);
-    if let Some(taken) = taken.filter(|taken| taken.answer.1.is_as_before(db, function)) {
-        let answer = taken.answer.0;
-        slot.put_back(db, function, around, taken);
-        return answer;
-    }
-    let asked = Asked::default();
-    let answer = new_written_spaces(db, function, &asked);
-    slot.put(db, function, around, may_write, (answer, asked));
-    answer
-}
-
-fn new_written_spaces(db: &dyn Db, function: FunctionInput, asked: &Asked) -> Option<SpaceSet> {
     let kinds = memory_kinds(db, function).as_ref()?;
     let callees = attributes_of_callees(db, function);
     with_attributes(db, function, callees, |code, around| {
-        let called = |name, ty| asked.written_by(db, function, name, ty);
-        written_memories(code, around, kinds, &called)
+        if !function.is_large(db) {
+            let called = |name, ty| written_by(db, function, name, ty);
+            return written_memories(code, around, kinds, &called);
+        }
+        let written = |asked: &Asked, inst| {
+            let called = |name, ty| asked.written_by(db, function, name, ty);
+            may_write(code, inst).then(|| written_at(code, around, kinds, &called, inst))
+        };
+        let make = || {
+            let asked = Asked::default();
+            let tally = Tally::new(code, |inst| written(&asked, inst));
+            KeptWrites { tally, asked, kinds: kinds.clone() }
+        };
+        let follow = |kept: &mut KeptWrites, Changed { concerned, .. }: Changed<'_>| {
+            let others = readers::of_kinds(code, kinds, &kept.kinds);
+            let Some(mut again) = others.filter(|_| kept.asked.is_as_before(db, function)) else {
+                return Followed::Lost;
+            };
+            kept.kinds = kinds.clone();
+            again.extend_from_slice(concerned);
+            if again.is_empty() {
+                return Followed::Kept;
+            }
+            kept.tally.look_again(code, &again, |inst| written(&kept.asked, inst));
+            Followed::Repaired
+        };
+        let all =
+            |kept: &KeptWrites| kept.tally.all().try_fold(SpaceSet::EMPTY, |a, b| Some(a | b?));
+        let around = written_version(db, function);
+        let slot = &function.slots(db).written;
+        slot.follow((db, function), around, &may_write, follow, make, all)
     })?
 }
 
-/// Identity of what [`written_spaces`] reads besides the body, and what it asks of functions by name.
+/// What instructions may write, what was asked of callees, and where addresses led.
+#[derive(Debug)]
+pub(super) struct KeptWrites {
+    tally: Tally<Option<SpaceSet>>,
+    asked: Asked,
+    kinds: MemoryKinds,
+}
+
+/// Identity of what [`written_spaces`] of a large function reads besides the body and [`memory_kinds`], and what it asks of functions by name.
 ///
-/// *Reads* [`blocks_version`], [`objects_version`], `function_attributes`, [`known_kinds_version`]. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* [`blocks_version`], [`objects_version`], `function_attributes`. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn written_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (blocks_version(db, function), objects_version(db, function));
-    let _ = (attributes_of_callees(db, function), known_kinds_version(db, function));
+    let _ = attributes_of_callees(db, function);
     fresh()
 }
 

@@ -12,20 +12,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use phalanx_analysis::{
     Summary,
     follow::{Changes, Found, Stamp},
-    lower::Code,
+    readers,
     summary::{
-        Besides, Through,
+        Besides, Through, Told,
         follow::{self as analysis, ResultFollower},
     },
 };
 
-use super::answer_slot::{AnswerSlot, Answers, blocks_version};
+use super::answer_slot::{AnswerSlot, Answers, Changed, Followed, blocks_version};
 use super::facts::flow_facts;
 use super::follow::{Place, Repairs, flow_together, fresh, read_around};
 use super::postdom_tree;
 use super::summaries::summarize;
-use super::surroundings::NO_CALLEES;
-use super::surroundings::with_code;
+use super::surroundings::{NO_CALLEES, with_code};
+use super::tally::Tally;
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -34,7 +34,7 @@ use salsa::Database as Db;
 #[derive(Debug, Default)]
 pub(super) struct SummarySlot {
     results: Mutex<Place<ResultFollower>>,
-    besides: AnswerSlot<Option<Besides>>,
+    besides: AnswerSlot<Tally<Told>>,
     through: AnswerSlot<Option<Box<Through>>>,
     counts: Mutex<Repairs>,
 }
@@ -133,26 +133,40 @@ pub(super) fn followed_summary(db: &dyn Db, function: FunctionInput) -> Option<S
 
 fn besides(db: &dyn Db, function: FunctionInput, slot: &SummarySlot) -> Option<Besides> {
     let flow = flow_facts(db, function)?;
-    let find = || {
-        with_code(db, function, NO_CALLEES, |code, around| Besides::new(code, around, flow.cycles))
-    };
-    let around = parts_version(db, function);
-    slot.besides.answer(db, function, around, analysis::concerns_effects, find)
+    with_code(db, function, NO_CALLEES, |code, around| {
+        let told = |inst| Told::by(code, around, inst);
+        let follow = |tally: &mut Tally<Told>, Changed { concerned, .. }: Changed<'_>| {
+            if concerned.is_empty() {
+                return Followed::Kept;
+            }
+            let Some(again) = readers::of_addresses(code, concerned) else { return Followed::Lost };
+            tally.look_again(code, &again, told);
+            Followed::Repaired
+        };
+        let make = || Tally::new(code, told);
+        let read = |tally: &Tally<Told>| Besides::of(code, flow.cycles, tally.all());
+        let version = parts_version(db, function);
+        let concerns = &analysis::concerns_effects;
+        slot.besides.follow((db, function), version, concerns, follow, make, read)
+    })
 }
 
 /// What is done through pointers. That something is known of it depends on too much to be kept.
 fn through(db: &dyn Db, function: FunctionInput, slot: &SummarySlot) -> Option<Box<Through>> {
+    let find = || {
+        let flow = flow_facts(db, function)?;
+        let postdom = postdom_tree(db, function).as_deref()?;
+        with_code(db, function, NO_CALLEES, |code, around| {
+            analysis::through(code, around, flow, postdom)
+        })?
+    };
+    let follow = |known: &mut Option<Box<Through>>, changed: Changed<'_>| match known.is_none()
+        && changed.concerned.is_empty()
+    {
+        true => Followed::Kept,
+        false => Followed::Lost,
+    };
     let around = parts_version(db, function);
-    let concerns: fn(Code<'_>, _) -> bool = analysis::concerns_pointers;
-    let taken = slot.through.take(db, function, around, concerns);
-    if let Some(taken) = taken.filter(|taken| taken.answer.is_none()) {
-        slot.through.put_back(db, function, around, taken);
-        return None;
-    }
-    let (flow, postdom) = (flow_facts(db, function)?, postdom_tree(db, function).as_deref()?);
-    let found = with_code(db, function, NO_CALLEES, |code, around| {
-        analysis::through(code, around, flow, postdom)
-    })?;
-    slot.through.put(db, function, around, concerns, found.clone());
-    found
+    let concerns = &analysis::concerns_pointers;
+    slot.through.follow((db, function), around, concerns, follow, find, Clone::clone)
 }

@@ -65,7 +65,7 @@ pub fn barrier_blocks(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Node]
     let around = blocks_version(db, function);
     let make = || Arc::from(find().unwrap_or_default());
     let slot = &function.slots(db).barriers;
-    Some(slot.answer(db, function, around, analysis::is_call, make))
+    Some(slot.answer(db, function, around, &analysis::is_whole_barrier, make))
 }
 
 /// Blocks whose terminators are uniform in each workgroup if barriers are used rightly.
@@ -147,7 +147,7 @@ fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> 
     }
     let around = accesses_version(db, function);
     let slot = &function.slots(db).race_free[usize::from(has_barriers)];
-    slot.answer(db, function, around, stable::concerns, make)
+    slot.answer(db, function, around, &stable::concerns, make)
 }
 
 fn new_race_free_loads(

@@ -1,11 +1,15 @@
 //! Which edit leaves what is known of the calls, the writes and the control divergence of a large function as it is, and that it is what a new database
 //! finds.
 
+mod random;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::sync::Arc;
 
-use phalanx_analysis::{stable::Assumptions, variance::BarrierModel};
+use phalanx_analysis::{
+    check::Rule, loads::LoadClass, stable::Assumptions, variance::BarrierModel,
+};
 use phalanx_db::queries;
 use phalanx_ir::{BuildError, InstBuilder, InstId, Type, Value};
 use phalanx_target::{LaunchStatement, SourceSet};
@@ -120,16 +124,19 @@ impl Fixture {
             _ => "anew",
         };
         let answer = |of: fn(&queries::KeptAnswers) -> queries::Answers| {
-            let (before, now) = (of(&before.1), of(&now.1));
-            match (now.made - before.made, now.kept - before.kept) {
-                (0, 0) => "not asked",
-                (0, _) => "kept",
-                _ => "anew",
+            let (before, now) = (&of(&before.1), &of(&now.1));
+            let is_more = |of: fn(&queries::Answers) -> u64| of(now) > of(before);
+            match [is_more(|a| a.made), is_more(|a| a.repaired), is_more(|a| a.kept)] {
+                [true, ..] => "anew",
+                [_, true, _] => "repaired",
+                [.., true] => "kept",
+                _ => "not asked",
             }
         };
         let answers = [
             answer(|all| all.waits),
             answer(|all| all.sites),
+            answer(|all| all.findings),
             answer(|all| all.callees),
             answer(|all| all.convergence),
             answer(|all| all.written),
@@ -152,7 +159,7 @@ impl Fixture {
                 )*};
             }
             same!(control_divergence has_barrier diagnostics callees convergence written_spaces);
-            same!(space_conflicts);
+            same!(space_conflicts load_classes);
             let control = |db, f| queries::assumed_control_divergence(db, f, ASSUMED);
             let (known, found) = (control(&self.db, warm.input), control(&db, cold.input));
             assert!(known == found, "{what}: control divergence under assumptions");
@@ -280,7 +287,7 @@ const EDITS: &[(&str, Edit)] = &[
 #[test]
 fn the_table_in_the_documentation_is_what_happens() {
     let mut table = String::from(
-        "| edited in a large kernel | `control_divergence` | `has_barrier` | sites of `diagnostics` | `callees` | `convergence` | `written_spaces` | `space_conflicts` |\n|---|---|---|---|---|---|---|---|\n",
+        "| edited in a large kernel | `control_divergence` | `has_barrier` | sites of `diagnostics` | `diagnostics` | `callees` | `convergence` | `written_spaces` | `space_conflicts` |\n|---|---|---|---|---|---|---|---|---|\n",
     );
     for (kind, edit) in EDITS {
         let mut fixture = Fixture::new(400);
@@ -374,7 +381,7 @@ fn nothing_is_kept_of_small_functions_and_of_what_was_dropped() {
     fixture.db.trim(fixture.module);
     let (w, tid) = (fixture.named("w"), fixture.named("tid"));
     fixture.edit(|edit| edit.set_operand(w, 1, tid));
-    assert_eq!(fixture.found(), "anew | anew | anew | anew | anew | anew | anew");
+    assert_eq!(fixture.found(), "anew | anew | anew | anew | anew | anew | anew | anew");
 }
 
 /// Addresses that contradict a cast, and a private one that is stored where others read.
@@ -427,4 +434,91 @@ fn conflicts_come_and_go() {
     f.edit(|edit| edit.set_operand(v, 1, Value::arg(1)));
     f.check("an integer");
     assert_eq!(f.counts().1.conflicts.kept, before.kept + 1);
+}
+
+/// Whether threads that miss a barrier have ended is a matter of what the last block does, and where threads return of how a function ends.
+#[test]
+fn a_barrier_behind_a_guard() {
+    let text = text(400)
+        .replace("add i32 %n, 1\n  %v1", "add i32 %tid, 1\n  %v1")
+        .replace("store i32 %n, ptr addrspace(1) %out\n", "")
+        .replace(
+            "call void @together(i32 %n)",
+            "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
+        );
+    let mut f = Fixture::warm(&text);
+    let rules = |f: &Fixture| -> Vec<Rule> {
+        let found = queries::diagnostics(&f.db, f.edited()).iter().flatten();
+        found.map(|finding| finding.rule).collect()
+    };
+    let (x, v) = (f.named("x3"), f.named("v0"));
+    for _ in 0..2 {
+        assert_eq!(rules(&f), [Rule::BarrierAfterExit]);
+        let store = f.edit(|edit| edit.before(x).store(v, Value::arg(0)));
+        f.check("the last block stores");
+        assert_eq!(rules(&f), [Rule::DivergentBarrier]);
+        f.edit(|edit| edit.erase(store));
+        f.check("the last block does nothing");
+    }
+    assert!(f.counts().1.findings.repaired >= 4, "{:?}", f.counts().1.findings);
+    // Who calls a function may wait behind it, unless it does not return.
+    let mut f = Fixture::warm(&text.replace("ptx_kernel void @kernel", "void @kernel"));
+    assert_eq!(rules(&f), [Rule::DivergentBarrier]);
+    let last = f.edited().body(&f.db).block_of(f.named("x3")).expect("it is in a block");
+    f.edit(|edit| edit.replace_terminator(last).unreachable().map(drop));
+    f.check("nothing returns");
+    assert_eq!(rules(&f), [Rule::BarrierAfterExit]);
+}
+
+/// A kernel begins to write what it is given, and ceases to: all loads of it are others, though none of them, nor an address, has changed.
+#[test]
+fn classes_follow_what_is_done_with_an_argument() {
+    let text = text(400).replace(
+        "kernel(ptr addrspace(1) %out",
+        "kernel(ptr addrspace(1) noalias %in, ptr addrspace(1) noalias %out",
+    );
+    let text = text.replace("  %u = add", "  %l = load i32, ptr addrspace(1) %in\n  %u = add");
+    let mut f = Fixture::warm(&text);
+    let is_apart = |f: &Fixture| {
+        let classes = queries::load_classes(&f.db, f.edited()).as_ref().expect("it has a body");
+        classes.of(f.named("l")).expect("it is a load").is(LoadClass::NonCoherent)
+    };
+    let (u, v) = (f.named("u"), f.named("v0"));
+    for _ in 0..2 {
+        assert!(is_apart(&f));
+        let store = f.edit(|edit| edit.after(u).store(v, Value::arg(0)));
+        f.check("a store through the argument");
+        assert!(!is_apart(&f));
+        f.edit(|edit| edit.erase(store));
+        f.check("none");
+    }
+}
+
+/// A branch comes to depend on less, while what the barrier behind it depends on stays the same because of another one.
+#[test]
+fn a_barrier_under_two_branches() {
+    let text = text(400)
+        .replace("define void @meet", "declare i32 @llvm.nvvm.read.ptx.sreg.tid.y()\ndefine void @meet")
+        .replace(
+            "%v0 = add i32 %n, 1\n  %v1 = mul i32 %v0, %v0",
+            "%y = call i32 @llvm.nvvm.read.ptx.sreg.tid.y()\n  %v0 = add i32 %tid, 1\n  %v1 = mul i32 %v0, %y",
+        )
+        .replace(
+            "call void @together(i32 %w)",
+            "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
+        );
+    let mut f = Fixture::warm(&text);
+    let sources = |f: &Fixture| -> Vec<SourceSet> {
+        let found = queries::diagnostics(&f.db, f.edited()).iter().flatten();
+        found.map(|finding| finding.sources).collect()
+    };
+    let (w, v0, v1) = (f.named("w"), f.named("v0"), f.named("v1"));
+    for _ in 0..2 {
+        assert_eq!(sources(&f), [SourceSet::X | SourceSet::Y]);
+        f.edit(|edit| edit.set_operand(w, 0, v0));
+        f.check("the inner branch depends on less");
+        assert_eq!(sources(&f), [SourceSet::X]);
+        f.edit(|edit| edit.set_operand(w, 0, v1));
+        f.check("and on both again");
+    }
 }

@@ -1,0 +1,237 @@
+//! Findings about operations of a function that is edited.
+//!
+//! # How
+//!
+//! What the rules say of one operation follows from the graph, from all operations, from what is known of launches, and from what was *read* while it was judged
+//! ([`Reads`]). The latter is put down for each operation. After an edit of instructions those are judged again that read
+//!
+//! - a branch that diverges otherwise, or a block whose execution depends on something else,
+//! - an instruction that has changed, to evaluate a condition, or stack slots if an instruction has to do with pointers,
+//! - whether a block has an effect, if that has become another.
+//!
+//! # Invariants
+//!
+//! - The answer is that of judging each operation: there is no other way to [find](findings) anything.
+//! - Operations, blocks and edges are the same: who keeps this sees to that. Where a function ends in another way, everything is judged again.
+//!
+//! **Complexity.** O(operations × what each read), and judging again those that are.
+
+use std::{cell::RefCell, sync::Arc};
+
+use phalanx_graph::Node;
+use phalanx_ir::{InstId, Opcode};
+use phalanx_target::LaunchFacts;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    Facts, Finding, Sites,
+    barriers::{self, Around, has_effect},
+    kinds, members,
+    sites::Site,
+    split,
+};
+use crate::{divergence::SourceSets, lower::Code, memory::has_pointers};
+
+/// What was read of the function to judge an operation, besides the graph.
+#[derive(Debug, Default)]
+pub struct Reads {
+    /// Blocks: what their execution depends on.
+    controlled: Vec<Node>,
+    /// Blocks: the sources of the branches at their ends.
+    branches: Vec<Node>,
+    /// Instructions that were evaluated.
+    insts: Vec<InstId>,
+    /// Whether the blocks have an effect.
+    effects: Vec<(Node, bool)>,
+    /// Whether it was asked what is stored in a stack slot.
+    slots: bool,
+}
+
+/// Where reads are put down.
+pub type Notes = RefCell<Reads>;
+
+impl Facts<'_> {
+    fn note(&self, note: impl FnOnce(&mut Reads)) {
+        if let Some(notes) = self.notes {
+            note(&mut notes.borrow_mut());
+        }
+    }
+
+    /// Puts down that the sources of the branch at the end of a block are read.
+    pub(super) fn reads_branch(&self, block: Node) {
+        self.note(|reads| reads.branches.push(block));
+    }
+
+    /// Puts down that it is read what the execution of a block depends on.
+    pub(super) fn reads_control(&self, block: Node) {
+        self.note(|reads| reads.controlled.push(block));
+    }
+
+    /// Puts down that an instruction is evaluated.
+    pub(super) fn reads_inst(&self, inst: InstId) {
+        self.note(|reads| reads.insts.push(inst));
+    }
+
+    /// Puts down that it is asked whether a block has an effect.
+    pub(super) fn reads_effect(&self, block: Node, has_effect: bool) {
+        self.note(|reads| reads.effects.push((block, has_effect)));
+    }
+
+    /// Puts down that it is asked what is in a stack slot.
+    pub(super) fn reads_slots(&self) {
+        self.note(|reads| reads.slots = true);
+    }
+}
+
+/// What there is to say about one operation.
+#[derive(Debug)]
+struct Judgement {
+    barrier: Option<Finding>,
+    member: Option<Finding>,
+    reads: Reads,
+}
+
+/// What does not change with instructions.
+#[derive(PartialEq, Debug)]
+struct Launch {
+    known: LaunchFacts,
+    is_kernel: bool,
+    callers_are_known: bool,
+}
+
+impl Launch {
+    fn of(facts: Facts<'_>) -> Self {
+        let Facts { is_kernel, callers_are_known, .. } = facts;
+        Launch { known: facts.launch.clone(), is_kernel, callers_are_known }
+    }
+}
+
+/// See the [module documentation](self).
+#[derive(Debug)]
+pub struct Judged {
+    sites: Arc<Sites>,
+    launch: Launch,
+    around: Around,
+    judgements: Vec<Judgement>,
+    /// What follows from the operations and the graph alone.
+    others: Vec<Finding>,
+    terminators: SourceSets,
+    controlled: SourceSets,
+    findings: Vec<Finding>,
+}
+
+/// Everything that is found in a function with these operations, in the order of the text.
+#[must_use]
+pub fn findings(facts: Facts<'_>, sites: &Arc<Sites>) -> Vec<Finding> {
+    Judged::new(facts, sites).findings
+}
+
+/// Whether [`Judged::follow`] has to be told that what is stored may be another, or what blocks do, after an instruction came, went, moved or changed that is, or
+/// was, like this.
+#[must_use]
+pub fn concerns_memory(code: Code<'_>, inst: InstId) -> bool {
+    code.body.inst(inst).opcode.is_call() || has_pointers(code, inst)
+}
+
+impl Judged {
+    /// Judges all operations.
+    #[must_use]
+    pub fn new(facts: Facts<'_>, sites: &Arc<Sites>) -> Judged {
+        let around = Around::new(facts, &sites.0);
+        let waiting = barriers::waiting(&sites.0);
+        let judge = |site: &Site| judge(facts, &around, &waiting, site);
+        let judgements = sites.0.iter().map(judge).collect();
+        let mut others = kinds::counts(facts, &sites.0);
+        others.extend(split::findings(facts, &sites.0));
+        let mut judged = Judged {
+            sites: Arc::clone(sites),
+            launch: Launch::of(facts),
+            around,
+            judgements,
+            others,
+            terminators: facts.divergence.terminators().clone(),
+            controlled: facts.controlled.clone(),
+            findings: Vec::new(),
+        };
+        judged.put_together();
+        judged
+    }
+
+    /// Everything that is found, in the order of the text.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Brings the findings up to date with instructions that have changed, in the same blocks with the same edges; `is_memory` if some
+    /// [concern memory](concerns_memory). How many operations were judged again; none if all are to be.
+    #[must_use]
+    pub fn follow(
+        &mut self,
+        facts: Facts<'_>,
+        sites: &Arc<Sites>,
+        changed: &[InstId],
+        is_memory: bool,
+    ) -> Option<usize> {
+        let opcode = |inst: InstId| facts.code.body.inst(inst).opcode;
+        let may_end = |&inst: &InstId| {
+            opcode(inst).is_terminator() && !matches!(opcode(inst), Opcode::Br | Opcode::Switch)
+        };
+        let is_same = Arc::ptr_eq(&self.sites, sites) && self.launch == Launch::of(facts);
+        if !is_same || changed.iter().any(may_end) {
+            return None;
+        }
+        let others = |now: &SourceSets, before: &SourceSets| {
+            let mut nodes = FxHashSet::default();
+            now.each_that_differs(before, |block| _ = nodes.insert(Node::new(block)));
+            nodes
+        };
+        let branches = others(facts.divergence.terminators(), &self.terminators);
+        let blocks = others(facts.controlled, &self.controlled);
+        let insts: FxHashSet<InstId> = changed.iter().copied().collect();
+        let is_touched = |reads: &Reads| {
+            reads.branches.iter().any(|block| branches.contains(block))
+                || reads.controlled.iter().any(|block| blocks.contains(block))
+                || reads.insts.iter().any(|inst| insts.contains(inst))
+                || is_memory && reads.slots
+                || is_memory && reads.effects.iter().any(|&(at, is)| has_effect(facts, at) != is)
+        };
+        let (mut count, mut is_other) = (0, false);
+        let sites = Arc::clone(&self.sites);
+        let waiting = barriers::waiting(&sites.0);
+        for (site, known) in sites.0.iter().zip(&mut self.judgements) {
+            if is_touched(&known.reads) {
+                let found = judge(facts, &self.around, &waiting, site);
+                is_other |= found.barrier != known.barrier || found.member != known.member;
+                *known = found;
+                count += 1;
+            }
+        }
+        self.terminators = facts.divergence.terminators().clone();
+        self.controlled = facts.controlled.clone();
+        if is_other {
+            self.put_together();
+        }
+        Some(count)
+    }
+
+    fn put_together(&mut self) {
+        let barriers = self.judgements.iter().filter_map(|known| known.barrier.as_ref());
+        let mut found = barriers::said_once(barriers);
+        found.extend(self.others.iter().cloned());
+        found.extend(self.judgements.iter().filter_map(|known| known.member.clone()));
+        // Sites are in the order of the text.
+        let order: FxHashMap<InstId, usize> =
+            self.sites.0.iter().map(|site| site.inst).zip(0..).collect();
+        found.sort_by_key(|finding| (order.get(&finding.inst).copied(), finding.rule));
+        self.findings = found;
+    }
+}
+
+fn judge(facts: Facts<'_>, around: &Around, waiting: &[&Site], site: &Site) -> Judgement {
+    let notes = Notes::default();
+    let facts = Facts { notes: Some(&notes), ..facts };
+    let barrier = barriers::finding(facts, around, waiting, site);
+    let member = members::finding(facts, site);
+    Judgement { barrier, member, reads: notes.into_inner() }
+}

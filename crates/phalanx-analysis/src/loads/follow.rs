@@ -1,0 +1,204 @@
+//! Classes of loads of a function that is edited.
+//!
+//! # How
+//!
+//! Each load has its class by itself, so it is enough to classify those again whose class may be another. For most of them that follows from the load, from
+//! what its address is made from, where that leads and whether it diverges, and from what is done with the arguments and variables it is based on.
+//!
+//! | what changed | what happens |
+//! |---|---|
+//! | loads, or steps of addresses | the loads that read them are classified again |
+//! | where an address leads, what it is based on, or whether it diverges | these loads are |
+//! | what is done with an argument or a variable | from scratch |
+//! | anything else that may write or acquire, where it mattered to some load what happens before it | from scratch |
+//!
+//! What happens *before* a load ([`clobbers`](super::clobbers)) is a matter of the whole function. Loads of which that was asked are remembered; where there are
+//! none, it does not matter what stores and calls come and go, as long as the rest is the same.
+//!
+//! # Invariants
+//!
+//! - The answer is that of [`classify`](super::classify).
+//! - Blocks, edges and whatever is not told here are the same: who keeps a follower sees to that.
+//!
+//! **Complexity.** O(loads), a look-up each, where a pointer has changed, and O(sinks) per root; classifying again may cost O(instructions) once, if it
+//! matters what happens before a load.
+
+use std::sync::Arc;
+
+use phalanx_ir::{
+    InstId, Opcode,
+    inst::{InstFlags, Ordering},
+};
+use rustc_hash::FxHashSet;
+
+use super::{
+    Classifier, Facts, Load, LoadClass, LoadClasses, PointerFlow, Refusal, Root, Unchanged,
+    classify_with, is_number, with_classifier,
+};
+use crate::{
+    affect::User,
+    divergence::Divergence,
+    listing::relisted,
+    lower::{Code, Definition, Numbering, Surroundings},
+    memory::PrivateMemory,
+    readers,
+    spaces::MemoryKinds,
+};
+
+/// What the facts of a load are found from, to be kept with the answer.
+pub type Shared<'a> = (&'a Arc<PointerFlow>, &'a Arc<PrivateMemory>);
+
+/// See the [module documentation](self).
+#[derive(Debug)]
+pub struct LoadFollower {
+    classes: LoadClasses,
+    /// Loads of which it was asked what happens before them.
+    walked: FxHashSet<InstId>,
+    /// What was said of arguments and variables.
+    roots: Vec<(Root, Option<Refusal>)>,
+    kinds: MemoryKinds,
+    divergence: Divergence,
+    pointers: Arc<PointerFlow>,
+    private: Arc<PrivateMemory>,
+}
+
+impl LoadFollower {
+    /// Classifies all loads.
+    #[must_use]
+    pub fn new(
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        facts: Facts<'_>,
+        (pointers, private): Shared<'_>,
+    ) -> Self {
+        with_classifier(code, around, facts, |classifier| {
+            let classes = classify_with(classifier);
+            let Classifier { walked, unchanged, .. } = classifier;
+            LoadFollower {
+                classes,
+                walked: walked.iter().copied().collect(),
+                roots: unchanged.known().to_vec(),
+                kinds: facts.kinds.clone(),
+                divergence: facts.divergence.clone(),
+                pointers: Arc::clone(pointers),
+                private: Arc::clone(private),
+            }
+        })
+    }
+
+    /// The classes.
+    #[must_use]
+    pub fn classes(&self) -> &LoadClasses {
+        &self.classes
+    }
+
+    /// Brings the classes up to date with instructions that have changed and [concern](super::concerns) them, in the same blocks with the same edges. Whether
+    /// a load was classified again; none if all are to be.
+    #[must_use]
+    pub fn follow(
+        &mut self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        facts: Facts<'_>,
+        (pointers, private): Shared<'_>,
+        changed: &[InstId],
+    ) -> Option<bool> {
+        let mut again = readers::of_kinds(code, facts.kinds, &self.kinds)?;
+        again.extend(readers::of_addresses(code, changed)?);
+        let is_same_memory = || {
+            Arc::ptr_eq(&self.private, private)
+                && again.iter().all(|&inst| self.is_only_read(code, inst))
+        };
+        if !self.walked.is_empty() && !is_same_memory() {
+            return None;
+        }
+        if !Arc::ptr_eq(&self.pointers, pointers) {
+            again.extend(self.based_on_others(code, around, facts)?);
+        }
+        again.extend(self.that_diverge_otherwise(code, facts.divergence));
+        again.retain(|&inst| code.body.inst(inst).opcode == Opcode::Load);
+        if !again.is_empty() {
+            with_classifier(code, around, facts, |classifier| {
+                let look = |inst: InstId| vec![classifier.load(inst)];
+                let loads = self.classes.loads();
+                if let Some(found) = relisted(code, loads, |load| load.inst, &again, look) {
+                    self.classes = LoadClasses { loads: Arc::new(found) };
+                }
+                for inst in &again {
+                    self.walked.remove(inst);
+                }
+                self.walked.extend(&classifier.walked);
+                let known = classifier.unchanged.known().iter();
+                let new = known.filter(|(root, _)| !self.roots.iter().any(|(of, _)| of == root));
+                let new: Vec<_> = new.copied().collect();
+                self.roots.extend(new);
+            });
+        }
+        self.kinds = facts.kinds.clone();
+        self.divergence = facts.divergence.clone();
+        (self.pointers, self.private) = (Arc::clone(pointers), Arc::clone(private));
+        Some(!again.is_empty())
+    }
+
+    /// Whether an instruction that may have changed neither writes nor acquires, nor has done so: a plain load of numbers, or a step of an address.
+    fn is_only_read(&self, code: Code<'_>, inst: InstId) -> bool {
+        let data = code.body.inst(inst);
+        match data.opcode {
+            Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast => true,
+            Opcode::Load => {
+                let is_plain = !data.flags.contains(InstFlags::VOLATILE)
+                    && data.mem().ordering() == Ordering::NotAtomic;
+                let was_plain = self.classes.of(inst).is_none_or(|load| {
+                    let refusal = load.refusal(LoadClass::Scalar);
+                    !matches!(refusal, Some(Refusal::Volatile | Refusal::Atomic))
+                });
+                is_plain && was_plain && is_number(code.context, data.ty)
+            }
+            _ => false,
+        }
+    }
+
+    /// Loads whose addresses are based on something else; none if something else is said of what they are based on.
+    fn based_on_others(
+        &self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        facts: Facts<'_>,
+    ) -> Option<Vec<InstId>> {
+        let (old, now) = (&*self.pointers, facts.writers.pointers);
+        let passed = facts.writers.passed;
+        let is_used_otherwise = |&root: &Root| old.uses(root, passed) != now.uses(root, passed);
+        // What happens before a load may be done through any of them.
+        let is_other = old.all_roots() != now.all_roots()
+            || !self.walked.is_empty() && now.all_roots().iter().any(is_used_otherwise);
+        let mut unchanged = Unchanged::new(code, around.target.architecture(), facts.writers);
+        if is_other || self.roots.iter().any(|&(root, known)| unchanged.of_root(root) != known) {
+            return None;
+        }
+        let is_other = |load: &&Load| {
+            let address = code.body.operands(load.inst).first();
+            address.is_some_and(|&address| old.of(code, address) != now.of(code, address))
+        };
+        Some(self.classes.loads().iter().filter(is_other).map(|load| load.inst).collect())
+    }
+
+    /// Loads that read an address about which something else is said than before, where they read it.
+    fn that_diverge_otherwise(&self, code: Code<'_>, now: &Divergence) -> Vec<InstId> {
+        let numbering = Numbering::new(code.header);
+        let mut found = Vec::new();
+        for value in now.values_that_differ(&self.divergence) {
+            let definition = match numbering.definition(value) {
+                Definition::Argument(position) => phalanx_ir::Value::arg(position),
+                Definition::Inst(inst) => inst.into(),
+            };
+            let is_other = |inst: &InstId| {
+                let load = User::value(numbering.inst(*inst));
+                code.body.inst(*inst).opcode == Opcode::Load
+                    && now.at_use(value, load) != self.divergence.at_use(value, load)
+            };
+            let users = code.body.uses_of(definition).map(|read| read.user);
+            found.extend(users.filter(is_other));
+        }
+        found
+    }
+}
