@@ -33,19 +33,25 @@
 //! A fence alone acquires nothing: it takes an atomic operation that reads what another thread wrote. These count as acquires, whatever their order;
 //! so do calls that may contain one, and volatile loads, if the function has a fence.
 //!
+//! After an edit of instructions the loads among these are looked at again; an acquire that comes, goes or moves has all looked at again.
+//!
 //! # Complexity
 //!
 //! O(instructions + edges).
 
+use std::sync::Arc;
+
 use phalanx_graph::{BitSet, Cfg};
 use phalanx_ir::{
-    BlockId, GlobalName, InstId, Opcode,
+    GlobalName, InstId, Opcode,
     constant::ConstKind,
     flow::node_of,
     inst::{InstFlags, Ordering},
 };
 use phalanx_target::{SourceSet, intrinsics::lookup};
 
+use crate::granted::StableLoad;
+use crate::listing::relisted;
 use crate::lower::{Code, Surroundings};
 use crate::memory::{
     effects::call_effects,
@@ -84,54 +90,156 @@ pub enum Omitted {
     Entry,
 }
 
-/// Plain loads that are stable without races, in the order of blocks, and what is left of [`SourceSet::OPAQUE_WAVE`]: nothing, or
-/// [`SourceSet::OPAQUE_GROUP`] if it is stable in workgroups only. Loads of private memory are not told apart here.
+/// Plain loads that are stable without races, and what that was found from.
 ///
 /// The function is entered by launches, or before a thread has seen anything that others wrote.
-#[must_use]
-pub fn race_free_loads(
-    code: Code<'_>,
-    around: Surroundings<'_>,
-    (cfg, kinds): (&Cfg, &MemoryKinds),
-    assumptions: Assumptions,
-    omitted: Option<Omitted>,
-) -> Vec<(InstId, SourceSet)> {
-    if !assumptions.race_free {
-        return Vec::new();
-    }
-    let insts = || code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
-    let has_fence = insts().any(|inst| code.body.inst(inst).opcode == Opcode::Fence);
-    let mut any = Way::new(code, cfg, |inst| {
-        acquires(code, around, inst) && omitted != Some(Omitted::Acquires)
-    });
-    let mut other = Way::new(code, cfg, |inst| {
-        acquires_otherwise(code, around, inst, has_fence, omitted)
-            && omitted != Some(Omitted::Others)
-    });
-    let mut found = Vec::new();
-    for &block in code.flow.order() {
-        any.enter(block);
-        other.enter(block);
-        for inst in code.body.block_insts(block) {
-            if is_plain_load(code, inst) {
-                let device = SpaceSet::GLOBAL | SpaceSet::CONSTANT;
-                let is_device = device.contains(kinds.at(code.body, inst, 0).memories())
-                    || omitted == Some(Omitted::Spaces);
-                if !any.is_passed() {
-                    let left = if is_device { SourceSet::EMPTY } else { SourceSet::OPAQUE_GROUP };
-                    found.push((inst, left));
-                } else if assumptions.barriers.is_some() && !other.is_passed() {
-                    found.push((inst, SourceSet::OPAQUE_GROUP));
-                }
-            }
-            any.step(inst);
-            other.step(inst);
-        }
-    }
-    found
+#[derive(Clone, Debug)]
+pub struct RaceFree {
+    loads: Arc<[StableLoad]>,
+    /// Over acquires of any kind.
+    any: Way,
+    /// Over those that are not barriers of the whole workgroup.
+    other: Way,
+    has_fence: bool,
+    rules: Rules,
 }
 
-/// Whether [`race_free_loads`] may be others after an instruction was inserted, removed, moved or changed that is, or was, like this. Of what
+/// What is taken for granted, and left out.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    assumptions: Assumptions,
+    omitted: Option<Omitted>,
+}
+
+impl RaceFree {
+    /// Those of a function. O(instructions + edges).
+    #[must_use]
+    pub fn new(
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        (cfg, kinds): (&Cfg, &MemoryKinds),
+        assumptions: Assumptions,
+        omitted: Option<Omitted>,
+    ) -> Self {
+        let rules = Rules { assumptions, omitted };
+        let insts = || code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+        let has_fence = insts().any(|inst| code.body.inst(inst).opcode == Opcode::Fence);
+        let any = Way::new(code, cfg, |inst| rules.is_acquire(code, around, inst));
+        let other = Way::new(code, cfg, |inst| rules.is_other(code, around, inst, has_fence));
+        let mut found = RaceFree { loads: Arc::default(), any, other, has_fence, rules };
+        if !assumptions.race_free {
+            return found;
+        }
+        let mut loads = Vec::new();
+        for &block in code.flow.order() {
+            let ways = [&found.any, &found.other];
+            let mut passed = ways.map(|way| way.behind.contains(node_of(block).index()));
+            for inst in code.body.block_insts(block) {
+                if is_plain_load(code, inst) {
+                    loads.extend(rules.left(code, kinds, inst, passed).map(|left| (inst, left)));
+                }
+                for (passed, way) in passed.iter_mut().zip(ways) {
+                    *passed |= way.contains(inst);
+                }
+            }
+        }
+        found.loads = loads.into();
+        found
+    }
+
+    /// In the order of blocks, with what is left of [`SourceSet::OPAQUE_WAVE`]: nothing, or [`SourceSet::OPAQUE_GROUP`] if it is stable in workgroups only.
+    /// Loads of private memory are not told apart here.
+    #[must_use]
+    pub fn loads(&self) -> &Arc<[StableLoad]> {
+        &self.loads
+    }
+
+    /// Brings it up to date with instructions that have changed and [concern](concerns) it, in the same blocks with the same edges; where
+    /// those lead that have not changed is the same. Whether the loads are others; none if it is to be made anew: an acquire or a fence came, went, moved or changed.
+    ///
+    /// O(loads + length of the blocks of changed ones).
+    #[must_use]
+    pub fn follow(
+        &mut self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        kinds: &MemoryKinds,
+        changed: &[InstId],
+    ) -> Option<bool> {
+        let (rules, body) = (self.rules, code.body);
+        let is_way = |inst: InstId| {
+            body.inst(inst).opcode == Opcode::Fence
+                || self.any.contains(inst)
+                || self.other.contains(inst)
+                || rules.is_acquire(code, around, inst)
+                || rules.is_other(code, around, inst, self.has_fence)
+        };
+        if changed.iter().any(|&inst| is_way(inst)) {
+            return None;
+        }
+        let look = |inst: InstId| {
+            let ways = [&self.any, &self.other];
+            let is_looked_at = is_plain_load(code, inst) && rules.assumptions.race_free;
+            let passed = || ways.map(|way| way.is_passed(code, inst));
+            let left = is_looked_at.then(|| rules.left(code, kinds, inst, passed())).flatten();
+            left.map(|left| (inst, left)).into_iter().collect()
+        };
+        let again: Vec<InstId> = changed
+            .iter()
+            .copied()
+            .filter(|&inst| body.inst(inst).opcode == Opcode::Load)
+            .collect();
+        let found = match again.is_empty() {
+            true => None,
+            false => relisted(code, &self.loads, |(load, _)| *load, &again, look),
+        };
+        let is_other = found.is_some();
+        if let Some(found) = found {
+            self.loads = found.into();
+        }
+        Some(is_other)
+    }
+}
+
+impl Rules {
+    fn is_acquire(self, code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> bool {
+        self.omitted != Some(Omitted::Acquires) && acquires(code, around, inst)
+    }
+
+    fn is_other(
+        self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        inst: InstId,
+        has_fence: bool,
+    ) -> bool {
+        self.omitted != Some(Omitted::Others)
+            && acquires_otherwise(code, around, inst, has_fence, self.omitted)
+    }
+
+    /// What is left at a plain load, if it is stable in more than a wave; `passed` says of both kinds of acquires whether one is on a way to it.
+    fn left(
+        self,
+        code: Code<'_>,
+        kinds: &MemoryKinds,
+        load: InstId,
+        passed: [bool; 2],
+    ) -> Option<SourceSet> {
+        let device = SpaceSet::GLOBAL | SpaceSet::CONSTANT;
+        let is_device = || {
+            self.omitted == Some(Omitted::Spaces)
+                || device.contains(kinds.at(code.body, load, 0).memories())
+        };
+        match passed {
+            [false, _] if is_device() => Some(SourceSet::EMPTY),
+            [false, _] => Some(SourceSet::OPAQUE_GROUP),
+            [true, false] if self.assumptions.barriers.is_some() => Some(SourceSet::OPAQUE_GROUP),
+            _ => None,
+        }
+    }
+}
+
+/// Whether [`RaceFree`] may be another after an instruction was inserted, removed, moved or changed that is, or was, like this. Of what
 /// addresses lead to it hears from [`MemoryKinds`].
 #[must_use]
 pub fn concerns(code: Code<'_>, inst: InstId) -> bool {
@@ -186,31 +294,42 @@ fn is_intrinsic(code: Code<'_>, call: InstId) -> bool {
     std::str::from_utf8(code.context.bytes(symbol)).is_ok_and(|name| lookup(name).is_some())
 }
 
-/// Whether one of some instructions is on a way from the entry, at a place that moves through a block.
-struct Way<F> {
-    is: F,
+/// Whether one of some instructions is on a way from the entry.
+#[derive(Clone, Debug)]
+struct Way {
+    insts: BitSet,
     /// Blocks that one of them reaches by an edge or more.
     behind: BitSet,
-    is_passed: bool,
 }
 
-impl<F: Fn(InstId) -> bool> Way<F> {
-    fn new(code: Code<'_>, cfg: &Cfg, is: F) -> Self {
-        let has_one = |block: &&BlockId| code.body.block_insts(**block).any(&is);
-        let blocks = code.flow.order().iter().filter(has_one).map(|&block| node_of(block));
-        let behind = blocks_behind(cfg, blocks.collect());
-        Self { is, behind, is_passed: false }
+impl Way {
+    fn new(code: Code<'_>, cfg: &Cfg, is: impl Fn(InstId) -> bool) -> Self {
+        let mut insts = BitSet::new(code.body.id_count());
+        let mut blocks = Vec::new();
+        for &block in code.flow.order() {
+            let mut has_one = false;
+            for inst in code.body.block_insts(block).filter(|&inst| is(inst)) {
+                insts.insert(number(inst));
+                has_one = true;
+            }
+            blocks.extend(has_one.then_some(node_of(block)));
+        }
+        Self { insts, behind: blocks_behind(cfg, blocks) }
     }
 
-    fn enter(&mut self, block: BlockId) {
-        self.is_passed = self.behind.contains(node_of(block).index());
+    fn contains(&self, inst: InstId) -> bool {
+        number(inst) < self.insts.universe() && self.insts.contains(number(inst))
     }
 
-    fn step(&mut self, inst: InstId) {
-        self.is_passed = self.is_passed || (self.is)(inst);
+    /// Whether one is on a way to an instruction.
+    fn is_passed(&self, code: Code<'_>, inst: InstId) -> bool {
+        let body = code.body;
+        let block = body.block_of(inst).map(|block| node_of(block).index());
+        let mut above = std::iter::successors(body.prev(inst), |&at| body.prev(at));
+        block.is_none_or(|block| self.behind.contains(block)) || above.any(|at| self.contains(at))
     }
+}
 
-    const fn is_passed(&self) -> bool {
-        self.is_passed
-    }
+fn number(inst: InstId) -> usize {
+    inst.into_raw().into_u32() as usize
 }

@@ -14,9 +14,9 @@ use phalanx_analysis::{
     check::Judged,
     divergence::{self as solver, Divergence, Flow, Rules},
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
-    granted::{Granted, StableLoad},
+    granted::Granted,
     memory::Looks,
-    stable::Assumptions,
+    stable::{Assumptions, RaceFree},
 };
 use phalanx_graph::{Cfg, Cycles, DomTree, Node, sync::SyncDependence};
 
@@ -282,7 +282,7 @@ pub struct Slots {
     pub(super) kinds_seen: KindsSeen,
     pub(super) barriers: AnswerSlot<Arc<[Node]>>,
     /// Without barriers, and with them.
-    pub(super) race_free: [AnswerSlot<Arc<[StableLoad]>>; 2],
+    pub(super) race_free: [AnswerSlot<Option<RaceFree>>; 2],
     pub(super) loads: AnswerSlot<KeptLoads>,
     pub(super) summary: SummarySlot,
     pub(super) accesses: AccessSlot,

@@ -6,16 +6,18 @@ use phalanx_analysis::{
     divergence::{Divergence, Rules, SourceSets, ValueTable, solve},
     granted::{Granted, StableLoad},
     loads::Load,
-    stable::{self, Assumptions},
+    lower::{Code, Surroundings},
+    spaces::MemoryKinds,
+    stable::{self, Assumptions, RaceFree},
     true_uniformity::{self, Known},
     variance::{self as analysis, BarrierModel, Variance, barriers},
 };
-use phalanx_graph::Node;
+use phalanx_graph::{Cfg, Node};
 use phalanx_ir::{InstId, Value};
 use phalanx_target::{Scope, SourceSet, varying};
 use rustc_hash::FxHashMap;
 
-use super::answer_slot::{accesses_version, blocks_version};
+use super::answer_slot::{Changed, Followed, accesses_version, blocks_version};
 use super::control_slot::controlled;
 use super::facts::{
     affect_map, control_divergence, divergence, flow_facts, is_kernel, launch_facts,
@@ -107,11 +109,13 @@ pub fn stable_loads_without(
     omitted: Option<stable::Omitted>,
 ) -> Vec<StableLoad> {
     let is_known = starts_at_launch(db, function) || omitted == Some(stable::Omitted::Entry);
-    let race_free = match is_known {
-        true => new_race_free_loads(db, function, assumptions, omitted),
-        false => Vec::new(),
+    let find = || {
+        with_race_facts(db, function, |code, around, facts| {
+            RaceFree::new(code, around, facts, assumptions, omitted)
+        })
     };
-    with_classes(db, function, &race_free)
+    let race_free = is_known.then(find).flatten();
+    with_classes(db, function, race_free.as_ref().map_or(&[], |found| found.loads()))
 }
 
 /// These loads and those that are of a class.
@@ -141,29 +145,45 @@ fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> 
     // Which model of barriers it is makes no difference to loads.
     let barriers = has_barriers.then_some(BarrierModel::Lenient);
     let assumptions = Assumptions { barriers, race_free: true };
-    let make = || Arc::from(new_race_free_loads(db, function, assumptions, None));
     if !function.is_large(db) {
-        return make();
+        let found = with_race_facts(db, function, |code, around, facts| {
+            RaceFree::new(code, around, facts, assumptions, None)
+        });
+        return found.map_or_else(Arc::default, |found| Arc::clone(found.loads()));
     }
+    let make = || {
+        with_race_facts(db, function, |code, around, facts| {
+            RaceFree::new(code, around, facts, assumptions, None)
+        })
+    };
+    let follow = |known: &mut Option<RaceFree>, changed: Changed<'_>| {
+        let Some(known) = known else { return Followed::Lost };
+        let found = with_race_facts(db, function, |code, around, (_, kinds)| {
+            known.follow(code, around, kinds, changed.concerned)
+        });
+        match found.flatten() {
+            Some(false) => Followed::Kept,
+            Some(true) => Followed::Repaired,
+            None => Followed::Lost,
+        }
+    };
     let around = accesses_version(db, function);
     let slot = &function.slots(db).race_free[usize::from(has_barriers)];
-    slot.answer(db, function, around, &stable::concerns, make)
+    let read = |known: &Option<RaceFree>| {
+        known.as_ref().map_or_else(Arc::default, |known| Arc::clone(known.loads()))
+    };
+    slot.follow((db, function), around, &stable::concerns, follow, make, read)
 }
 
-fn new_race_free_loads(
+/// Gives what stable loads without races are found from.
+fn with_race_facts<R>(
     db: &dyn Db,
     function: FunctionInput,
-    assumptions: Assumptions,
-    omitted: Option<stable::Omitted>,
-) -> Vec<StableLoad> {
-    let facts = cfg(db, function).as_deref().zip(memory_kinds(db, function).as_ref());
-    let found = facts.and_then(|facts| {
-        let callees = attributes_of_callees(db, function);
-        with_attributes(db, function, callees, |code, around| {
-            stable::race_free_loads(code, around, facts, assumptions, omitted)
-        })
-    });
-    found.unwrap_or_default()
+    run: impl FnOnce(Code<'_>, Surroundings<'_>, (&Cfg, &MemoryKinds)) -> R,
+) -> Option<R> {
+    let facts = (cfg(db, function).as_deref()?, memory_kinds(db, function).as_ref()?);
+    let callees = attributes_of_callees(db, function);
+    with_attributes(db, function, callees, |code, around| run(code, around, facts))
 }
 
 /// As [`divergence()`], for questions about more than a wave: [`stable_loads`] give one value to the threads that they are stable for. Where barriers
