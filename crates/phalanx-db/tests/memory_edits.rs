@@ -124,9 +124,11 @@ impl Fixture {
         let way = |before: queries::Ways, now: queries::Ways| match (
             now.solved - before.solved,
             now.kept - before.kept,
+            now.repaired - before.repaired,
         ) {
-            (0, 0) => "not asked",
-            (0, _) => "kept",
+            (0, 0, 0) => "not asked",
+            (0, _, 0) => "kept",
+            (0, 0, _) => "repaired",
             _ => "anew",
         };
         let ways = [
@@ -407,16 +409,16 @@ fn nothing_is_kept_of_small_functions_and_of_what_was_dropped() {
     assert_eq!(fixture.found(before), "anew | anew | anew | anew | nothing");
 }
 
-/// Accesses with so much between them that it is not known where they stand.
+/// Accesses with so much between them that it is not easily told where they stand: their block is looked at as a whole.
 #[test]
-fn what_is_far_apart_is_found_anew() {
+fn what_is_far_apart_is_found_in_its_block() {
     let far =
         text(400).replace("  ret void\n}\n!0", "  store i32 %w0, ptr %out\n  ret void\n}\n!0");
     let mut fixture = Fixture::warm(&far);
     let (store, w) = (fixture.behind("w400"), fixture.named("w2"));
     let before = fixture.repairs();
     fixture.edit(|edit| edit.set_operand(store, 0, w));
-    assert_eq!(fixture.found(before), "kept | anew | anew | anew | nothing");
+    assert_eq!(fixture.found(before), "kept | kept | kept | anew | nothing");
     fixture.check("an access that stands alone");
 }
 
@@ -453,7 +455,7 @@ fn steps_are_counted() {
     let mut fixture = Fixture::warm(&text);
     let touched = |fixture: &Fixture| {
         let ssa = queries::memory_ssa(&fixture.db, fixture.function("kernel")).as_ref();
-        ssa.expect("it has a body").of(fixture.behind("g70")).len()
+        ssa.expect("it has a body").of(fixture.behind("g70")).count()
     };
     assert_eq!(touched(&fixture), 1);
     let (step, base) = (fixture.named("g60"), fixture.named("g20"));

@@ -372,14 +372,14 @@ fn by_variable(definitions: &[(u32, Node)], variables: usize) -> Vec<(u32, Node)
 }
 
 /// Iterated frontiers, one after another.
-struct Search {
+pub(super) struct Search {
     /// By node: the number of the last search that met it.
     met: Vec<u32>,
     round: u32,
 }
 
 impl Search {
-    fn new(nodes: usize) -> Self {
+    pub(super) fn new(nodes: usize) -> Self {
         Self { met: vec![0; nodes], round: 0 }
     }
 
@@ -387,7 +387,7 @@ impl Search {
     ///
     /// Frontiers of single nodes overlap, in deep nests of loops so much that this would be quadratic; then the
     /// search that is linear in the graph takes over, once what it costs has been spent.
-    fn iterated(
+    pub(super) fn iterated(
         &mut self,
         frontier: &DominanceFrontier,
         dom: &DomTree,
