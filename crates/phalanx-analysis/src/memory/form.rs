@@ -27,6 +27,8 @@
 mod follow;
 mod joins;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 pub(super) use self::follow::Look;
 
