@@ -251,6 +251,10 @@ const EDITS: &[(&str, Edit)] = &[
         let (o, v) = (f.named("o"), f.named("v0"));
         f.edit(|edit| edit.replace(o, v));
     }),
+    ("an address of a slot is stored: others may reach it", |f| {
+        let (m, slot) = (f.named("m"), f.named("slot"));
+        f.edit(|edit| edit.before(m).store(slot, Value::arg(0)));
+    }),
     ("an index", |f| {
         let (a, v) = (f.named("a"), f.named("v0"));
         f.edit(|edit| edit.set_operand(a, 1, v));
@@ -438,6 +442,28 @@ fn blocks_are_put_back_by_a_reload() {
     assert_eq!(kernel.flow(&fixture.db).order(), order);
     assert_eq!(kernel.body(&fixture.db).journal().position(), position, "the body is the same");
     fixture.check("blocks in their old order");
+}
+
+/// Accesses of a slot that nobody touched become accesses of a class, and private ones again.
+#[test]
+fn a_slot_is_reached_by_others_and_by_nobody() {
+    let mut fixture = Fixture::new(400);
+    let (slot, before) = (fixture.named("slot"), fixture.named("m"));
+    let touched = |fixture: &Fixture| {
+        let ssa = queries::memory_ssa(&fixture.db, fixture.function("kernel")).as_ref();
+        ssa.expect("it has a body").of(fixture.named("o")).count()
+    };
+    assert_eq!(touched(&fixture), 0);
+    fixture.edit(|edit| edit.before(before).store(slot, Value::arg(0)));
+    fixture.check("a slot that others may reach");
+    assert_ne!(touched(&fixture), 0);
+    let body = fixture.function("kernel").body(&fixture.db);
+    let store = body.prev(before).expect("the store");
+    let ways = fixture.repairs();
+    fixture.edit(|edit| edit.erase(store));
+    fixture.check("a slot that nobody else reaches");
+    assert_eq!(touched(&fixture), 0);
+    assert_eq!(fixture.repairs().hssa.repaired, ways.hssa.repaired + 1);
 }
 
 /// What an argument is made from is looked for a number of steps up: a step that is left out matters to who is far from it.
