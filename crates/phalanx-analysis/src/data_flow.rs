@@ -31,20 +31,22 @@
 //!
 //! # How
 //!
-//! No table holds all of that. Who reads a value is in the body's def-use lists, which edits keep in step, and which versions an instruction makes
-//! is in the HSSA form. What is in neither are the edges from versions: [`MemoryFlow`] is the HSSA form turned round, follows from that alone,
-//! and so outlives every edit that leaves the form as it is. [`DataFlow`] looks at these three when it is asked.
+//! No table holds all of that. Who reads a value is in the body's def-use lists, which edits keep in step. Which versions an instruction makes, and who
+//! reads those of a class, is in the HSSA form, which follows edits. What is in neither are the edges from versions of private slots: [`MemoryFlow`] is their form
+//! turned round, follows from that alone, and so outlives every edit that leaves them as they are. [`DataFlow`] looks at these three when it is asked.
 //!
 //! # Complexity
 //!
-//! Users of a value: O(uses). Users of a version: O(instructions that read it); of [`Entity::Others`] O(accesses of that class). Reaching everything that
-//! is influenced: O(instructions + operands + touches of memory) at most. The first question about a body makes its def-use lists, if it has none.
+//! Users of a value: O(uses). Users of a version of a slot: O(instructions that read it); of a class: O(touches of the blocks in which it is read), which
+//! is O(touches of the function) for all versions of a class together; of [`Entity::Others`] O(touches). Reaching everything that
+//! is influenced: O(instructions + operands + touches of memory) at most. The first question about a body makes its def-use lists, if it has none, and
+//! the first one about a version of a class looks at all blocks.
 
 mod memory;
 #[cfg(any(test, feature = "testing"))]
 pub mod twin;
 
-use phalanx_graph::BitSet;
+use phalanx_graph::{BitSet, Node};
 use phalanx_ir::{InstId, Opcode, constant::ConstKind, inst::InstFlags, inst::Ordering};
 use smallvec::SmallVec;
 
@@ -53,7 +55,7 @@ use crate::{
     lower::{Code, Definition, Numbering},
     memory::{
         MemorySsa,
-        hssa::MemoryClass,
+        hssa::{self, ClassReader, Classes, MemoryClass},
         ssa::{EventKind, Version},
     },
 };
@@ -69,10 +71,10 @@ pub enum Entity {
     Slot(u32),
     /// A memory phi of a private slot.
     SlotPhi(u32),
-    /// A version of a class of memory that an event makes.
-    Class(u32),
-    /// A memory phi of a class.
-    ClassPhi(u32),
+    /// A version of a class of memory that an instruction makes.
+    Class(MemoryClass, InstId),
+    /// The memory phi of a class in a block.
+    ClassPhi(MemoryClass, Node),
     /// What other threads may have written to a class.
     Others(MemoryClass),
 }
@@ -113,7 +115,7 @@ impl Edges {
     }
 }
 
-/// Where each kind of entity begins in the dense numbering.
+/// Where each kind of entity begins in the dense numbering. Some numbers stand for nothing: not every instruction makes a version of each class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 struct Layout {
     slots: u32,
@@ -121,18 +123,22 @@ struct Layout {
     classes: u32,
     class_phis: u32,
     others: u32,
+    /// How many instructions there are, and blocks.
+    insts: u32,
+    blocks: u32,
 }
 
 impl Layout {
-    /// With so many values first.
-    fn new(values: usize, memory: &MemorySsa) -> Self {
-        let private = memory.private();
+    /// With so many values first, of which the last are instructions.
+    fn new(values: usize, insts: usize, memory: &MemorySsa) -> Self {
+        let (private, count) = (memory.private(), MemoryClass::ALL.len() as u32);
+        let (insts, blocks) = (insts as u32, memory.block_count() as u32);
         let slots = values as u32;
         let slot_phis = slots + private.events().len() as u32;
         let classes = slot_phis + private.ssa().phis().len() as u32;
-        let class_phis = classes + memory.event_count() as u32;
-        let others = class_phis + memory.ssa().phis().len() as u32;
-        Layout { slots, slot_phis, classes, class_phis, others }
+        let class_phis = classes + count * insts;
+        let others = class_phis + count * blocks;
+        Layout { slots, slot_phis, classes, class_phis, others, insts, blocks }
     }
 
     fn number(self, entity: Entity) -> u32 {
@@ -140,13 +146,21 @@ impl Layout {
             Entity::Value(value) => value.raw(),
             Entity::Slot(event) => self.slots + event,
             Entity::SlotPhi(phi) => self.slot_phis + phi,
-            Entity::Class(event) => self.classes + event,
-            Entity::ClassPhi(phi) => self.class_phis + phi,
+            Entity::Class(class, inst) => {
+                self.classes + class as u32 * self.insts + inst.into_raw().into_u32()
+            }
+            Entity::ClassPhi(class, block) => {
+                self.class_phis + class as u32 * self.blocks + block.raw()
+            }
             Entity::Others(class) => self.others + class as u32,
         }
     }
 
     fn entity(self, number: u32) -> Entity {
+        // Classes one after the other, with so many of something each.
+        let class = |number: u32, each: u32| {
+            (MemoryClass::ALL[(number / each.max(1)) as usize], number % each.max(1))
+        };
         if number < self.slots {
             Entity::Value(Value::from_raw(number))
         } else if number < self.slot_phis {
@@ -154,9 +168,11 @@ impl Layout {
         } else if number < self.classes {
             Entity::SlotPhi(number - self.slot_phis)
         } else if number < self.class_phis {
-            Entity::Class(number - self.classes)
+            let (class, inst) = class(number - self.classes, self.insts);
+            Entity::Class(class, InstId::from_raw(inst.into()))
         } else if number < self.others {
-            Entity::ClassPhi(number - self.class_phis)
+            let (class, block) = class(number - self.class_phis, self.blocks);
+            Entity::ClassPhi(class, Node::from_raw(block))
         } else {
             Entity::Others(MemoryClass::ALL[(number - self.others) as usize])
         }
@@ -181,17 +197,22 @@ pub struct DataFlow<'a> {
 type Users = SmallVec<[(Entity, Edge); 8]>;
 
 impl<'a> DataFlow<'a> {
-    /// That of a function, whose memory is given, and the same turned round.
+    /// That of a function, whose memory is given, and its private slots turned round.
     #[must_use]
     pub fn new(code: Code<'a>, memory: &'a MemorySsa, flow: &'a MemoryFlow) -> Self {
         let values = code.header.params.len() + code.body.id_count();
-        let layout = Layout::new(values, memory);
+        let layout = Layout::new(values, code.body.id_count(), memory);
         Self { code, numbering: Numbering::new(code.header), memory, flow, layout }
     }
 
     /// Everything that there is, in order: whatever it influences.
     pub fn entities(self) -> impl Iterator<Item = Entity> {
-        (0..self.layout.len() as u32).map(move |number| self.layout.entity(number))
+        let all = (0..self.layout.len() as u32).map(move |number| self.layout.entity(number));
+        all.filter(move |&entity| match entity {
+            Entity::Class(class, inst) => self.memory.defines(inst, class),
+            Entity::ClassPhi(class, block) => self.memory.phi(class, block).is_some(),
+            _ => true,
+        })
     }
 
     /// What an entity directly influences, and how; in order.
@@ -227,13 +248,31 @@ impl<'a> DataFlow<'a> {
 
     /// Users in any order, and some of them more than once.
     fn each_user(self, entity: Entity, mut call: impl FnMut(Entity, Edge)) {
-        let Entity::Value(value) = entity else {
-            for (to, edge) in self.flow.users(entity, self.numbering) {
-                if self.has_edge(entity, to) {
-                    call(to, edge);
-                }
+        let value = match entity {
+            Entity::Value(value) => value,
+            Entity::Slot(_) | Entity::SlotPhi(_) => {
+                return self
+                    .flow
+                    .users(entity, self.numbering)
+                    .for_each(|(to, edge)| call(to, edge));
             }
-            return;
+            Entity::Class(class, inst) => {
+                if Classes::SHARED.contains(class) {
+                    call(Entity::Others(class), Edge::Content);
+                }
+                return self.readers(class, hssa::Version::Def(inst), call);
+            }
+            Entity::ClassPhi(class, block) => {
+                return self.readers(class, hssa::Version::Phi(block), call);
+            }
+            Entity::Others(class) => {
+                let touches = self.memory.touches().filter(|touch| touch.class == class);
+                let sees = touches.filter(|touch| sees_others(self.code, touch.inst));
+                if Classes::SHARED.contains(class) {
+                    sees.for_each(|touch| call(self.inst(touch.inst), Edge::Content));
+                }
+                return;
+            }
         };
         let (value, inst) = match self.numbering.definition(value) {
             Definition::Argument(position) => (phalanx_ir::Value::arg(position), None),
@@ -250,23 +289,34 @@ impl<'a> DataFlow<'a> {
                 call(Entity::Slot(touch.event), Edge::Content);
             }
         }
-        for touch in self.memory.of(inst).iter().filter(|touch| touch.is_chi) {
-            call(Entity::Class(touch.event), Edge::Content);
+        for touch in self.memory.of(inst).filter(|touch| touch.is_chi) {
+            call(Entity::Class(touch.class, inst), Edge::Content);
         }
     }
 
-    /// Whether what a class holds, or others wrote to it, gets to an instruction that touches it. That hangs on flags of the instruction, so the
-    /// table has all of them.
-    fn has_edge(self, from: Entity, to: Entity) -> bool {
-        let Entity::Value(value) = to else { return true };
-        let Definition::Inst(inst) = self.numbering.definition(value) else { return true };
-        match from {
-            Entity::Class(_) | Entity::ClassPhi(_) => {
-                self.code.body.inst(inst).opcode != Opcode::Store
+    fn inst(self, inst: InstId) -> Entity {
+        Entity::Value(self.numbering.inst(inst))
+    }
+
+    /// What a version of a class influences, others aside.
+    fn readers(
+        self,
+        class: MemoryClass,
+        version: hssa::Version,
+        mut call: impl FnMut(Entity, Edge),
+    ) {
+        self.memory.readers(class, version, |reader| match reader {
+            ClassReader::Inst { inst, has_chi } => {
+                // A store takes nothing from what was there.
+                if self.code.body.inst(inst).opcode != Opcode::Store {
+                    call(self.inst(inst), Edge::Content);
+                }
+                if has_chi {
+                    call(Entity::Class(class, inst), Edge::OldContent);
+                }
             }
-            Entity::Others(_) => sees_others(self.code, inst),
-            _ => true,
-        }
+            ClassReader::Phi(block) => call(Entity::ClassPhi(class, block), Edge::Content),
+        });
     }
 }
 
@@ -348,13 +398,5 @@ fn slot(version: Version) -> Option<Entity> {
         Version::Entry => None,
         Version::Def(event) => Some(Entity::Slot(event)),
         Version::Phi(phi) => Some(Entity::SlotPhi(phi)),
-    }
-}
-
-fn class(version: Version) -> Option<Entity> {
-    match version {
-        Version::Entry => None,
-        Version::Def(event) => Some(Entity::Class(event)),
-        Version::Phi(phi) => Some(Entity::ClassPhi(phi)),
     }
 }

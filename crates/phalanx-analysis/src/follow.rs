@@ -29,7 +29,7 @@ use crate::divergence::{
 };
 use crate::granted::{Difference, Granted};
 use crate::lower::{self, Code, Neighbours, Numbering, Restated, RowNumbers, Surroundings};
-use crate::memory::{Followed, Looks, Numbered, PrivateMemory};
+use crate::memory::{Looks, Numbered, PrivateMemory, SlotFollower};
 use crate::summary::Passes;
 
 /// Functions with fewer instructions are always solved from scratch.
@@ -145,7 +145,7 @@ enum State {
 struct Kept {
     stamp: Stamp,
     granted: Granted,
-    memory: Followed,
+    memory: SlotFollower,
     rows: RowNumbers,
     neighbours: Neighbours,
     retained: Retained,
@@ -383,7 +383,7 @@ impl Follower {
                     None => Neighbours::of_llvm(),
                 };
                 let granted = granted.clone();
-                let memory = Followed::new(memory);
+                let memory = SlotFollower::new(memory);
                 let kept = Kept { stamp, granted, memory, rows, neighbours, retained, passes };
                 self.state = State::Kept(Box::new(kept));
                 Answered::Kept(Found::Kept)

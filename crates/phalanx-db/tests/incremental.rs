@@ -380,8 +380,6 @@ define ptx_kernel void @f(ptr %out, i32 %n) {
     expect![[r#"
         load_classes(f)
         load_classes(put)
-        memory_flow(f)
-        memory_flow(put)
         memory_kinds(put)
         memory_ssa(f)
         memory_ssa(put)
@@ -392,7 +390,6 @@ define ptx_kernel void @f(ptr %out, i32 %n) {
     expect![[r#"
         load_classes(f)
         load_classes(put)
-        memory_flow(f)
         memory_kinds(f)
         memory_ssa(f)
         private_memory(f)"#]]

@@ -214,16 +214,15 @@ fn memory_that_is_not_private_falls_into_classes() {
     let classes: Vec<Vec<MemoryClass>> = fixture
         .loads()
         .iter()
-        .map(|load| ssa.of(*load).iter().map(|touch| touch.class).collect())
+        .map(|load| ssa.of(*load).map(|touch| touch.class).collect())
         .collect();
     assert_eq!(
         classes,
         [vec![MemoryClass::Global], vec![], vec![MemoryClass::Global, MemoryClass::Constant]],
         "device memory; a private slot; what the host passes to a kernel"
     );
-    let global = ssa.of(fixture.loads()[0])[0].before;
-    let generic = ssa.of(fixture.loads()[2]);
-    assert_eq!(generic[0].before, global, "nothing was stored between");
+    let before = |at: usize| ssa.of(fixture.loads()[at]).next().expect("it reads memory").before;
+    assert_eq!(before(2), before(0), "nothing was stored between");
 }
 
 /// Whether the last of two loads of device memory may read what these instructions between them wrote.
@@ -277,7 +276,7 @@ define amdgpu_kernel void @other(ptr %p) {{
     let ssa = queries::memory_ssa(&fixture.db, fixture.function).as_ref().expect("a body");
     let loads = fixture.loads();
     let before = |load: &InstId| {
-        let touch = ssa.of(*load).iter().find(|touch| touch.class == MemoryClass::Global);
+        let touch = ssa.of(*load).find(|touch| touch.class == MemoryClass::Global);
         touch.expect("it reads device memory").before
     };
     before(&loads[0]) != before(&loads[loads.len() - 1])

@@ -124,9 +124,11 @@ impl Fixture {
         let way = |before: queries::Ways, now: queries::Ways| match (
             now.solved - before.solved,
             now.kept - before.kept,
+            now.repaired - before.repaired,
         ) {
-            (0, 0) => "not asked",
-            (0, _) => "kept",
+            (0, 0, 0) => "not asked",
+            (0, _, 0) => "kept",
+            (0, 0, _) => "repaired",
             _ => "anew",
         };
         let ways = [
@@ -248,6 +250,10 @@ const EDITS: &[(&str, Edit)] = &[
     ("a load of a slot less", |f| {
         let (o, v) = (f.named("o"), f.named("v0"));
         f.edit(|edit| edit.replace(o, v));
+    }),
+    ("an address of a slot is stored: others may reach it", |f| {
+        let (m, slot) = (f.named("m"), f.named("slot"));
+        f.edit(|edit| edit.before(m).store(slot, Value::arg(0)));
     }),
     ("an index", |f| {
         let (a, v) = (f.named("a"), f.named("v0"));
@@ -407,16 +413,16 @@ fn nothing_is_kept_of_small_functions_and_of_what_was_dropped() {
     assert_eq!(fixture.found(before), "anew | anew | anew | anew | nothing");
 }
 
-/// Accesses with so much between them that it is not known where they stand.
+/// Accesses with so much between them that it is not easily told where they stand: their block is looked at as a whole.
 #[test]
-fn what_is_far_apart_is_found_anew() {
+fn what_is_far_apart_is_found_in_its_block() {
     let far =
         text(400).replace("  ret void\n}\n!0", "  store i32 %w0, ptr %out\n  ret void\n}\n!0");
     let mut fixture = Fixture::warm(&far);
     let (store, w) = (fixture.behind("w400"), fixture.named("w2"));
     let before = fixture.repairs();
     fixture.edit(|edit| edit.set_operand(store, 0, w));
-    assert_eq!(fixture.found(before), "kept | anew | anew | anew | nothing");
+    assert_eq!(fixture.found(before), "kept | kept | kept | kept | nothing");
     fixture.check("an access that stands alone");
 }
 
@@ -438,6 +444,28 @@ fn blocks_are_put_back_by_a_reload() {
     fixture.check("blocks in their old order");
 }
 
+/// Accesses of a slot that nobody touched become accesses of a class, and private ones again.
+#[test]
+fn a_slot_is_reached_by_others_and_by_nobody() {
+    let mut fixture = Fixture::new(400);
+    let (slot, before) = (fixture.named("slot"), fixture.named("m"));
+    let touched = |fixture: &Fixture| {
+        let ssa = queries::memory_ssa(&fixture.db, fixture.function("kernel")).as_ref();
+        ssa.expect("it has a body").of(fixture.named("o")).count()
+    };
+    assert_eq!(touched(&fixture), 0);
+    fixture.edit(|edit| edit.before(before).store(slot, Value::arg(0)));
+    fixture.check("a slot that others may reach");
+    assert_ne!(touched(&fixture), 0);
+    let body = fixture.function("kernel").body(&fixture.db);
+    let store = body.prev(before).expect("the store");
+    let ways = fixture.repairs();
+    fixture.edit(|edit| edit.erase(store));
+    fixture.check("a slot that nobody else reaches");
+    assert_eq!(touched(&fixture), 0);
+    assert_eq!(fixture.repairs().hssa.repaired, ways.hssa.repaired + 1);
+}
+
 /// What an argument is made from is looked for a number of steps up: a step that is left out matters to who is far from it.
 #[test]
 fn steps_are_counted() {
@@ -453,7 +481,7 @@ fn steps_are_counted() {
     let mut fixture = Fixture::warm(&text);
     let touched = |fixture: &Fixture| {
         let ssa = queries::memory_ssa(&fixture.db, fixture.function("kernel")).as_ref();
-        ssa.expect("it has a body").of(fixture.behind("g70")).len()
+        ssa.expect("it has a body").of(fixture.behind("g70")).count()
     };
     assert_eq!(touched(&fixture), 1);
     let (step, base) = (fixture.named("g60"), fixture.named("g20"));

@@ -16,42 +16,37 @@
 //! A `chi` leaves the rest of the variable as it was, a `def` replaces all of it.
 
 use phalanx_analysis::memory::{
-    MemoryClass, MemorySsa,
-    ssa::{EventKind, Ssa, Version},
+    MemoryClass, MemorySsa, hssa,
+    ssa::{EventKind, Version},
 };
+use phalanx_graph::Node;
 use phalanx_ir::{BlockId, InstId, flow::node_of, function::FunctionRef};
 use phalanx_llvm::FunctionPrinter;
+use rustc_hash::FxHashMap;
+use std::hash::Hash;
 
 use crate::llvm::{Text, annotate, block_name};
 
-/// Numbers of the versions of some variables.
-#[derive(Default)]
-struct Numbers {
+/// Numbers of the versions of some variables, by what makes them.
+struct Numbers<V> {
     next: Vec<u32>,
-    definitions: Vec<u32>,
-    phis: Vec<u32>,
+    number: FxHashMap<(u32, V), u32>,
 }
 
-impl Numbers {
-    fn new(variables: usize, definitions: usize, ssa: &Ssa) -> Self {
-        Numbers {
-            next: vec![0; variables],
-            definitions: vec![0; definitions],
-            phis: vec![0; ssa.phis().len()],
-        }
+impl<V: Eq + Hash> Numbers<V> {
+    fn new(variables: usize) -> Self {
+        Numbers { next: vec![0; variables], number: FxHashMap::default() }
     }
 
-    fn take(&mut self, variable: usize) -> u32 {
-        self.next[variable] += 1;
-        self.next[variable]
+    fn add(&mut self, variable: u32, version: V) {
+        let next = &mut self.next[variable as usize];
+        *next += 1;
+        self.number.insert((variable, version), *next);
     }
 
-    fn of(&self, version: Version) -> u32 {
-        match version {
-            Version::Entry => 0,
-            Version::Def(event) => self.definitions[event as usize],
-            Version::Phi(phi) => self.phis[phi as usize],
-        }
+    /// That of the version on entry is 0.
+    fn of(&self, variable: u32, version: V) -> u32 {
+        self.number.get(&(variable, version)).copied().unwrap_or(0)
     }
 }
 
@@ -59,8 +54,8 @@ struct Listing<'a> {
     function: FunctionRef<'a>,
     memory: &'a MemorySsa,
     printer: &'a FunctionPrinter<'a>,
-    classes: Numbers,
-    slots: Numbers,
+    classes: Numbers<hssa::Version>,
+    slots: Numbers<Version>,
 }
 
 impl<'a> Listing<'a> {
@@ -70,21 +65,23 @@ impl<'a> Listing<'a> {
         printer: &'a FunctionPrinter<'a>,
     ) -> Self {
         let private = memory.private();
-        let mut classes = Numbers::new(MemoryClass::ALL.len(), memory.event_count(), memory.ssa());
-        let mut slots = Numbers::new(private.slots().len(), private.events().len(), private.ssa());
+        let mut classes = Numbers::new(MemoryClass::ALL.len());
+        let mut slots = Numbers::new(private.slots().len());
         for &block in function.flow.order() {
-            for (numbers, ssa) in [(&mut classes, memory.ssa()), (&mut slots, private.ssa())] {
-                for at in ssa.phis_of(node_of(block)) {
-                    numbers.phis[at] = numbers.take(ssa.phis()[at].variable as usize);
-                }
+            let node = node_of(block);
+            for class in MemoryClass::ALL.into_iter().filter(|&c| memory.phi(c, node).is_some()) {
+                classes.add(class as u32, hssa::Version::Phi(node));
+            }
+            for at in private.ssa().phis_of(node) {
+                slots.add(private.ssa().phis()[at].variable, Version::Phi(at as u32));
             }
             for inst in function.body.block_insts(block) {
-                for touch in memory.of(inst).iter().filter(|touch| touch.is_chi) {
-                    classes.definitions[touch.event as usize] = classes.take(touch.class as usize);
+                for touch in memory.of(inst).filter(|touch| touch.is_chi) {
+                    classes.add(touch.class as u32, hssa::Version::Def(inst));
                 }
                 for touch in private.of(inst) {
                     if private.events().event(touch.event).kind != EventKind::Use {
-                        slots.definitions[touch.event as usize] = slots.take(touch.slot as usize);
+                        slots.add(touch.slot, Version::Def(touch.event));
                     }
                 }
             }
@@ -92,12 +89,13 @@ impl<'a> Listing<'a> {
         Listing { function, memory, printer, classes, slots }
     }
 
-    fn class(&self, class: MemoryClass, version: Version) -> String {
-        format!("{}.{}", class.name(), self.classes.of(version))
+    fn class(&self, class: MemoryClass, version: hssa::Version) -> String {
+        format!("{}.{}", class.name(), self.classes.of(class as u32, version))
     }
 
     fn slot(&self, slot: u32, version: Version) -> String {
         let private = self.memory.private();
+        let number = self.slots.of(slot, version);
         let slot = private.slots()[slot as usize];
         let mut name = Vec::new();
         self.printer.inst(slot.alloca, &mut name);
@@ -106,37 +104,34 @@ impl<'a> Listing<'a> {
         let is_part =
             private.slots().iter().filter(|other| other.alloca == slot.alloca).count() > 1;
         match slot.range.filter(|_| is_part) {
-            Some((from, to)) => format!("{name}[{from}..{to}].{}", self.slots.of(version)),
-            None => format!("{name}.{}", self.slots.of(version)),
+            Some((from, to)) => format!("{name}[{from}..{to}].{number}"),
+            None => format!("{name}.{number}"),
         }
     }
 
-    fn phis(&self, block: BlockId, out: &mut Vec<u8>) {
-        let class =
-            |variable: u32, version| self.class(MemoryClass::ALL[variable as usize], version);
-        let slot = |variable: u32, version| self.slot(variable, version);
-        self.phis_of(self.memory.ssa(), &class, block, out);
-        self.phis_of(self.memory.private().ssa(), &slot, block, out);
-    }
-
-    fn phis_of(
-        &self,
-        ssa: &Ssa,
-        name: &dyn Fn(u32, Version) -> String,
-        block: BlockId,
-        out: &mut Vec<u8>,
-    ) {
-        for at in ssa.phis_of(node_of(block)) {
+    fn phis(&self, block: Node, out: &mut Vec<u8>) {
+        for class in MemoryClass::ALL {
+            let Some(incoming) = self.memory.phi(class, block) else { continue };
+            let incoming = incoming.map(|(pred, version)| (pred, self.class(class, version)));
+            self.phi(&self.class(class, hssa::Version::Phi(block)), incoming, out);
+        }
+        let ssa = self.memory.private().ssa();
+        for at in ssa.phis_of(block) {
             let phi = &ssa.phis()[at];
-            let made = name(phi.variable, Version::Phi(at as u32));
-            out.extend_from_slice(format!("; {made} = phi(").as_bytes());
-            for (number, &(pred, version)) in ssa.incoming(phi).iter().enumerate() {
-                out.extend_from_slice(if number > 0 { b",{" } else { b"{" });
-                block_name(pred, self.printer, out);
-                out.extend_from_slice(format!(",{}}}", name(phi.variable, version)).as_bytes());
-            }
-            out.extend_from_slice(b")\n");
+            let name = |version| self.slot(phi.variable, version);
+            let incoming = ssa.incoming(phi).iter().map(|&(pred, version)| (pred, name(version)));
+            self.phi(&name(Version::Phi(at as u32)), incoming, out);
         }
+    }
+
+    fn phi(&self, made: &str, incoming: impl Iterator<Item = (Node, String)>, out: &mut Vec<u8>) {
+        out.extend_from_slice(format!("; {made} = phi(").as_bytes());
+        for (number, (pred, version)) in incoming.enumerate() {
+            out.extend_from_slice(if number > 0 { b",{" } else { b"{" });
+            block_name(pred, self.printer, out);
+            out.extend_from_slice(format!(",{version}}}").as_bytes());
+        }
+        out.extend_from_slice(b")\n");
     }
 
     fn touches(&self, inst: InstId, out: &mut Vec<u8>) {
@@ -148,7 +143,7 @@ impl<'a> Listing<'a> {
             match touch.is_chi {
                 false => mus.push(before),
                 true => {
-                    let after = self.class(touch.class, Version::Def(touch.event));
+                    let after = self.class(touch.class, hssa::Version::Def(inst));
                     made.push(format!("{after} = chi({before})"));
                 }
             }
@@ -181,7 +176,7 @@ pub fn print_hssa(
     out.extend_from_slice(name);
     out.push(b'\n');
     let listing = Listing::new(function, memory, printer);
-    let at_block = |block: BlockId, out: &mut Vec<u8>| listing.phis(block, out);
+    let at_block = |block: BlockId, out: &mut Vec<u8>| listing.phis(node_of(block), out);
     let before = |inst: InstId, out: &mut Vec<u8>| listing.touches(inst, out);
     annotate(listing.function, printer, (&at_block, &before), out);
 }

@@ -116,7 +116,8 @@ impl fmt::Display for Tally {
             ("classic_memory_ssa", self.memory.classic),
             ("pointer_flow", self.memory.pointers),
         ] {
-            write!(f, "\n{name:<18} kept {:>12}, {} from scratch", ways.kept, ways.solved)?;
+            let queries::Ways { kept, repaired, solved } = ways;
+            write!(f, "\n{name:<18} kept {kept:>12}, {repaired} repaired, {solved} from scratch")?;
         }
         Ok(())
     }

@@ -33,6 +33,7 @@ fn facts_of_large_functions() {
     for ways in [private, hssa, classic, pointers] {
         assert!(ways.kept > 20 && ways.solved > 20, "{tally:?}");
     }
+    assert!(hssa.repaired > 5 && classic.repaired > 5, "{tally:?}");
     assert!(tally.accesses.kept > 20 && tally.accesses.repaired > 5, "{tally:?}");
     for (query, answers) in tally.answers.by_query() {
         assert!(answers.kept > 20 && answers.made > 20, "{query}: {tally:?}");

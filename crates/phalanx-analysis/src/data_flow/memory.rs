@@ -1,8 +1,8 @@
-//! Edges from versions of memory: the HSSA form turned round.
+//! Edges from versions of private slots: their SSA form turned round.
 //!
-//! The form says of each touch which version is before it; this says of each version what comes behind. It follows from the form and from nothing else, so
-//! it is there as long as the form is. An edge that hangs on flags of an instruction too is here whatever the flags are, and
-//! [`DataFlow`](super::DataFlow) leaves it out when it is asked.
+//! The form says of each touch which version is before it; this says of each version what comes behind. It follows from private memory and from nothing else, so
+//! it is there as long as that is. Versions of classes of memory need no table: their form can be asked
+//! ([`MemorySsa::readers`](crate::memory::MemorySsa::readers)).
 //!
 //! **Invariants.** Instructions are known by their ids, not by their numbers among all values: these move when the function gets another argument.
 //!
@@ -10,12 +10,11 @@
 
 use phalanx_ir::InstId;
 
-use super::{Edge, Entity, Layout, class, slot};
+use super::{Edge, Entity, slot};
 use crate::{
     lower::Numbering,
     memory::{
-        MemorySsa,
-        hssa::Classes,
+        PrivateMemory,
         private::{Effect, Touch},
         ssa::EventKind,
     },
@@ -25,43 +24,54 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
     Inst(u32),
-    /// By its number.
     Version(u32),
 }
 
-/// Edges from versions of memory. See the [module documentation](self).
+/// Edges from versions of private slots. See the [module documentation](self).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct MemoryFlow {
-    /// The numbering of versions: with no values.
-    layout: Layout,
+    /// How many events there are: phis are numbered behind them.
+    events: u32,
     /// First edge by version, and the end.
     start: Vec<u32>,
     edges: Vec<(Target, Edge)>,
 }
 
 impl MemoryFlow {
-    /// That of the memory of a function.
+    /// That of the private slots of a function.
     #[must_use]
-    pub fn new(memory: &MemorySsa) -> Self {
-        let mut found = Collect { layout: Layout::new(0, memory), edges: Vec::new() };
-        found.slots(memory);
-        found.classes(memory);
-        found.phis(memory);
-        found.finish()
+    pub fn new(private: &PrivateMemory) -> Self {
+        let events = private.events().len() as u32;
+        let mut found = Collect { events, edges: Vec::new() };
+        found.touches(private);
+        found.phis(private);
+        found.finish(events as usize + private.ssa().phis().len())
     }
 
-    /// What a version influences, whatever the flags of instructions are.
+    /// What a version of a slot influences.
     pub(super) fn users(
         &self,
         version: Entity,
         numbering: Numbering,
     ) -> impl Iterator<Item = (Entity, Edge)> {
-        let number = self.layout.number(version) as usize;
-        let of = self.start[number] as usize..self.start[number + 1] as usize;
+        let of = number(self.events, version).map(|number| number as usize);
+        let of = of.map_or(0..0, |at| self.start[at] as usize..self.start[at + 1] as usize);
         self.edges[of].iter().map(move |&(to, edge)| match to {
             Target::Inst(id) => (Entity::Value(numbering.inst(InstId::from_raw(id.into()))), edge),
-            Target::Version(number) => (self.layout.entity(number), edge),
+            Target::Version(number) => match number.checked_sub(self.events) {
+                None => (Entity::Slot(number), edge),
+                Some(phi) => (Entity::SlotPhi(phi), edge),
+            },
         })
+    }
+}
+
+/// The number of a version of a slot.
+fn number(events: u32, version: Entity) -> Option<u32> {
+    match version {
+        Entity::Slot(event) => Some(event),
+        Entity::SlotPhi(phi) => Some(events + phi),
+        _ => None,
     }
 }
 
@@ -72,23 +82,22 @@ pub(super) fn is_read(touch: &Touch) -> bool {
 
 /// Edges as they are found.
 struct Collect {
-    layout: Layout,
+    events: u32,
     edges: Vec<(u32, Target, Edge)>,
 }
 
 impl Collect {
     fn add_inst(&mut self, from: Entity, inst: InstId) {
         let inst = Target::Inst(inst.into_raw().into_u32());
-        self.edges.push((self.layout.number(from), inst, Edge::Content));
+        self.edges.extend(number(self.events, from).map(|from| (from, inst, Edge::Content)));
     }
 
     fn add_version(&mut self, from: Entity, to: Entity, edge: Edge) {
-        let to = Target::Version(self.layout.number(to));
-        self.edges.push((self.layout.number(from), to, edge));
+        let both = number(self.events, from).zip(number(self.events, to));
+        self.edges.extend(both.map(|(from, to)| (from, Target::Version(to), edge)));
     }
 
-    fn slots(&mut self, memory: &MemorySsa) {
-        let private = memory.private();
+    fn touches(&mut self, private: &PrivateMemory) {
         for touch in private.touches() {
             let Some(before) = slot(private.reaching(touch)) else { continue };
             if is_read(touch) {
@@ -100,43 +109,19 @@ impl Collect {
         }
     }
 
-    fn classes(&mut self, memory: &MemorySsa) {
-        for touch in memory.touches() {
-            let (made, others) = (Entity::Class(touch.event), Entity::Others(touch.class));
-            if let Some(before) = class(touch.before) {
-                self.add_inst(before, touch.inst);
-                if touch.is_chi {
-                    self.add_version(before, made, Edge::OldContent);
-                }
-            }
-            if Classes::SHARED.contains(touch.class) {
-                if touch.is_chi {
-                    self.add_version(made, others, Edge::Content);
-                }
-                self.add_inst(others, touch.inst);
-            }
-        }
-    }
-
-    fn phis(&mut self, memory: &MemorySsa) {
-        let ssa = memory.private().ssa();
+    fn phis(&mut self, private: &PrivateMemory) {
+        let ssa = private.ssa();
         for (number, phi) in ssa.phis().iter().enumerate() {
             for from in ssa.incoming(phi).iter().filter_map(|(_, version)| slot(*version)) {
                 self.add_version(from, Entity::SlotPhi(number as u32), Edge::Content);
             }
         }
-        let ssa = memory.ssa();
-        for (number, phi) in ssa.phis().iter().enumerate() {
-            for from in ssa.incoming(phi).iter().filter_map(|(_, version)| class(*version)) {
-                self.add_version(from, Entity::ClassPhi(number as u32), Edge::Content);
-            }
-        }
     }
 
-    fn finish(mut self) -> MemoryFlow {
+    fn finish(mut self, versions: usize) -> MemoryFlow {
         self.edges.sort_unstable();
         self.edges.dedup();
-        let mut start = vec![0u32; self.layout.len() + 1];
+        let mut start = vec![0u32; versions + 1];
         for (from, ..) in &self.edges {
             start[*from as usize + 1] += 1;
         }
@@ -144,6 +129,6 @@ impl Collect {
             start[i] += start[i - 1];
         }
         let edges = self.edges.into_iter().map(|(_, to, edge)| (to, edge)).collect();
-        MemoryFlow { layout: self.layout, start, edges }
+        MemoryFlow { events: self.events, start, edges }
     }
 }

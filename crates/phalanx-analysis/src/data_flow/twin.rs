@@ -2,10 +2,14 @@
 
 use phalanx_ir::{InstId, Opcode};
 
-use super::{Edge, Entity, class, edge, memory::is_read, sees_others, slot};
+use super::{Edge, Entity, edge, memory::is_read, sees_others, slot};
 use crate::{
     lower::{Code, Numbering},
-    memory::{MemorySsa, hssa::Classes, ssa::EventKind},
+    memory::{
+        MemorySsa,
+        hssa::{Classes, MemoryClass, Version},
+        ssa::EventKind,
+    },
 };
 
 /// All edges of a function in order: from, to, and how.
@@ -26,9 +30,12 @@ pub fn edges(code: Code<'_>, memory: &MemorySsa) -> Vec<(Entity, Entity, Edge)> 
             twin.edges.push((from, Entity::SlotPhi(number as u32), Edge::Content));
         }
     }
-    for (number, phi) in memory.ssa().phis().iter().enumerate() {
-        for from in memory.ssa().incoming(phi).iter().filter_map(|(_, version)| class(*version)) {
-            twin.edges.push((from, Entity::ClassPhi(number as u32), Edge::Content));
+    for variable in MemoryClass::ALL {
+        for block in memory.phis(variable) {
+            let incoming = memory.phi(variable, block).into_iter().flatten();
+            for from in incoming.filter_map(|(_, version)| class(variable, version)) {
+                twin.edges.push((from, Entity::ClassPhi(variable, block), Edge::Content));
+            }
         }
     }
     twin.edges.sort_unstable();
@@ -85,9 +92,9 @@ impl Twin<'_> {
         let at = self.inst(inst);
         let is_store = self.code.body.inst(inst).opcode == Opcode::Store;
         for touch in memory.of(inst) {
-            let (made, others) = (Entity::Class(touch.event), Entity::Others(touch.class));
+            let (made, others) = (Entity::Class(touch.class, inst), Entity::Others(touch.class));
             let is_shared = Classes::SHARED.contains(touch.class);
-            if let Some(before) = class(touch.before) {
+            if let Some(before) = class(touch.class, touch.before) {
                 if !is_store {
                     self.edges.push((before, at, Edge::Content));
                 }
@@ -105,5 +112,13 @@ impl Twin<'_> {
                 self.edges.push((others, at, Edge::Content));
             }
         }
+    }
+}
+
+fn class(class: MemoryClass, version: Version) -> Option<Entity> {
+    match version {
+        Version::Entry => None,
+        Version::Def(inst) => Some(Entity::Class(class, inst)),
+        Version::Phi(block) => Some(Entity::ClassPhi(class, block)),
     }
 }

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     affect::Value,
     divergence::{self, Incoming, repair::EditableTable},
-    memory::{Followed, Looked, Numbered},
+    memory::{Looked, Numbered, SlotFollower},
     shape::{Place, Shapes},
 };
 
@@ -38,7 +38,7 @@ pub(crate) struct Restated<'a> {
     /// Which values they are.
     pub(crate) rows: &'a mut RowNumbers,
     /// Private memory as it is.
-    pub(crate) memory: &'a mut Followed,
+    pub(crate) memory: &'a mut SlotFollower,
     /// The graph.
     pub(crate) graph: Numbered<'a>,
     /// The patch that tells of what has become another, if anything has; none if all of it may have.

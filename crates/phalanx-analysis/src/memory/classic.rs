@@ -9,54 +9,43 @@
 //!
 //! # How
 //!
-//! As [`ssa`](super::ssa), with all phis at iterated dominance frontiers, used or not. Definitions are numbered from 1 in
-//! the order of blocks, then phis by block. Instructions in blocks that cannot be reached have `liveOnEntry` before them.
+//! A [form](super::form) of two variables, with all phis at iterated dominance frontiers, used or not. The one is memory; the other
+//! is memory that never changes, which has no definitions. Definitions are known by their instructions; the numbers that LLVM gives them are only made in order to be
+//! printed ([`ClassicMemorySsa::numbers`]). Instructions in blocks that cannot be reached have `liveOnEntry` before them.
 //!
 //! **Complexity.** O(instructions + blocks + edges). A walk is linear in the definitions that it passes.
 
-mod concern;
+mod follow;
 
 use phalanx_graph::{Cfg, DomTree, Node};
-use phalanx_ir::{InstId, Opcode, flow::node_of};
-use rustc_hash::FxHashSet;
+use phalanx_ir::{Body, Flow, InstId, Opcode};
+use rustc_hash::FxHashMap;
 
-use super::by_inst::trim;
 use super::effects::{MemoryAccess, memory_access};
-use super::ssa::{Event, EventKind, Events, Pruning, Ssa, Version};
+use super::form::{Does, Form, Touch};
+use super::ssa::Pruning;
 use crate::lower::{Code, Surroundings};
 
-/// An access as LLVM names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Name {
-    /// `liveOnEntry`
-    Entry,
-    /// The number of a definition or a phi.
-    Number(u32),
-}
+pub use super::form::Version;
+
+/// The number of the variable that memory is.
+const MEMORY: u8 = 0;
+/// That of memory that never changes.
+const CONSTANT: u8 = 1;
 
 /// What an instruction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassicAccess {
-    /// A definition with this number, after another.
-    Def(u32, Name),
+    /// A definition, after another.
+    Def(Version),
     /// A use of a definition.
-    Use(Name),
+    Use(Version),
 }
 
 /// The form of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassicMemorySsa {
-    events: Events,
-    ssa: Ssa,
-    /// Uses of what never changes.
-    constant: FxHashSet<u32>,
-    /// By event.
-    insts: Vec<InstId>,
-    /// Event by instruction, plus one. Ends with the last instruction that has one.
-    event_of: Vec<u32>,
-    /// Number by event that is a definition.
-    number: Vec<u32>,
-    definitions: u32,
+    form: Form,
 }
 
 impl ClassicMemorySsa {
@@ -66,86 +55,48 @@ impl ClassicMemorySsa {
     pub fn new(
         code: Code<'_>,
         around: Surroundings<'_>,
-        (cfg, dom): (&Cfg, &DomTree),
+        graph: (&Cfg, &DomTree),
         never_changes: impl Fn(InstId) -> bool,
     ) -> Self {
-        let mut by_block: Vec<(Node, Event)> = Vec::new();
-        let mut listed: Vec<InstId> = Vec::new();
-        for &block in code.flow.order() {
-            for inst in code.body.block_insts(block) {
-                let Some(kind) = kind(code, around, inst) else { continue };
-                by_block.push((node_of(block), Event { variable: 0, kind }));
-                listed.push(inst);
-            }
-        }
-        let (events, place) = Events::new(cfg.node_count(), &by_block);
-        let mut insts = listed.clone();
-        let mut number = vec![0; events.len()];
-        let mut event_of = vec![0u32; code.body.id_count()];
-        let mut definitions = 0;
-        for (inst, &event) in listed.iter().zip(&place) {
-            insts[event as usize] = *inst;
-            event_of[inst.into_raw().into_u32() as usize] = event + 1;
-            if events.event(event).kind != EventKind::Use {
-                definitions += 1;
-                number[event as usize] = definitions;
-            }
-        }
-        let ssa = Ssa::new(cfg, dom, &events, 1, Pruning::None);
-        let is_constant = |event: &u32| {
-            let inst = insts[*event as usize];
-            is_constant_use(code, inst, &never_changes)
-        };
-        let uses = (0..events.len() as u32).filter(|&e| events.event(e).kind == EventKind::Use);
-        let constant: FxHashSet<u32> = uses.filter(is_constant).collect();
-        trim(&mut event_of);
-        Self { events, ssa, constant, insts, event_of, number, definitions }
+        let does = |inst| does(code, around, inst, &never_changes);
+        Self { form: Form::new(code.body, graph, (2, Pruning::None), does) }
     }
 
-    fn event_of(&self, inst: InstId) -> Option<u32> {
-        self.event_of.get(inst.into_raw().into_u32() as usize)?.checked_sub(1)
-    }
-
-    fn before(&self, event: u32) -> Version {
-        match self.constant.contains(&event) {
-            true => Version::Entry,
-            false => self.ssa.reaching(event),
-        }
-    }
-
-    fn name(&self, version: Version) -> Name {
-        match version {
-            Version::Entry => Name::Entry,
-            Version::Def(event) => Name::Number(self.number[event as usize]),
-            Version::Phi(phi) => Name::Number(self.definitions + 1 + phi),
-        }
+    fn touch(&self, inst: InstId) -> Option<Touch> {
+        self.form.of(inst).next()
     }
 
     /// What an instruction is; nothing if it touches no memory.
     #[must_use]
     pub fn access(&self, inst: InstId) -> Option<ClassicAccess> {
-        let event = self.event_of(inst)?;
-        let before = self.name(self.before(event));
-        Some(match self.events.event(event).kind {
-            EventKind::Use => ClassicAccess::Use(before),
-            _ => ClassicAccess::Def(self.number[event as usize], before),
+        let touch = self.touch(inst)?;
+        Some(match touch.defines {
+            true => ClassicAccess::Def(touch.before),
+            false => ClassicAccess::Use(touch.before),
         })
     }
 
-    /// The phi of a block, and what comes in from each predecessor.
+    /// What comes into the phi of a block from each distinct predecessor, if the block has one.
     #[must_use]
-    pub fn phi(&self, block: Node) -> Option<(Name, Vec<(Node, Name)>)> {
-        let number = self.ssa.phis_of(block).next()?;
-        let entries = self.ssa.incoming(&self.ssa.phis()[number]).iter();
-        let entries = entries.map(|&(pred, version)| (pred, self.name(version))).collect();
-        Some((self.name(Version::Phi(number as u32)), entries))
+    pub fn phi(&self, block: Node) -> Option<impl ExactSizeIterator<Item = (Node, Version)> + '_> {
+        self.form.incoming(MEMORY, block)
     }
 
-    /// How many definitions, uses and phis there are.
+    /// How many definitions, uses and phis there are. O(accesses).
     #[must_use]
     pub fn counts(&self) -> (usize, usize, usize) {
-        let definitions = self.definitions as usize;
-        (definitions, self.events.len() - definitions, self.ssa.phis().len())
+        let all = self.form.touches().count();
+        let definitions = self.form.touches().filter(|touch| touch.defines).count();
+        (definitions, all - definitions, self.form.phis(MEMORY).len())
+    }
+
+    /// The numbers of definitions as LLVM has them: from 1 in the order of blocks, then phis by block. O(function).
+    #[must_use]
+    pub fn numbers(&self, flow: &Flow, body: &Body) -> FxHashMap<Version, u32> {
+        let insts = flow.order().iter().flat_map(|&block| body.block_insts(block));
+        let is_definition = |inst: &InstId| self.touch(*inst).is_some_and(|touch| touch.defines);
+        let definitions = insts.filter(is_definition).map(Version::Def);
+        definitions.chain(self.form.phis(MEMORY).map(Version::Phi)).zip(1..).collect()
     }
 
     /// The nearest definition before an instruction that may write what it is asked about: the walker.
@@ -159,10 +110,9 @@ impl ClassicMemorySsa {
         limit: usize,
         mut may_clobber: impl FnMut(InstId) -> bool,
     ) -> Option<Clobber> {
-        let start = self.before(self.event_of(inst)?);
+        let mut at = self.touch(inst)?.before;
         let mut left = limit;
-        let mut seen: Vec<u32> = Vec::new();
-        let mut at = start;
+        let mut seen: Vec<Node> = Vec::new();
         loop {
             at = self.up(at, &mut left, &mut may_clobber);
             let Version::Phi(phi) = at else { break };
@@ -173,7 +123,7 @@ impl ClassicMemorySsa {
             seen.push(phi);
             let mut is_one = true;
             while let Some(phi) = stack.pop() {
-                for &(_, version) in self.ssa.incoming(&self.ssa.phis()[phi as usize]) {
+                for (_, version) in self.phi(phi).into_iter().flatten() {
                     let version = self.up(version, &mut left, &mut may_clobber);
                     match version {
                         Version::Phi(next) if seen.contains(&next) => {}
@@ -199,8 +149,8 @@ impl ClassicMemorySsa {
         }
         Some(match at {
             Version::Entry => Clobber::Entry,
-            Version::Def(event) => Clobber::Def(self.insts[event as usize]),
-            Version::Phi(phi) => Clobber::Phi(self.ssa.phis()[phi as usize].block),
+            Version::Def(inst) => Clobber::Def(inst),
+            Version::Phi(block) => Clobber::Phi(block),
         })
     }
 
@@ -210,29 +160,33 @@ impl ClassicMemorySsa {
         left: &mut usize,
         may_clobber: &mut impl FnMut(InstId) -> bool,
     ) -> Version {
-        while let Version::Def(event) = at {
-            if *left == 0 || may_clobber(self.insts[event as usize]) {
+        while let Version::Def(inst) = at {
+            if *left == 0 || may_clobber(inst) {
                 break;
             }
             *left -= 1;
-            at = self.ssa.reaching(event);
+            at = self.touch(inst).map_or(Version::Entry, |touch| touch.before);
         }
         at
     }
 }
 
-/// What an instruction does to the variable.
-fn kind(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> Option<EventKind> {
+/// What an instruction does to the variables.
+fn does(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    inst: InstId,
+    never_changes: &dyn Fn(InstId) -> bool,
+) -> Does {
     match memory_access(code, around, inst) {
-        MemoryAccess::None => None,
-        MemoryAccess::Read => Some(EventKind::Use),
-        MemoryAccess::Write => Some(EventKind::MayDef),
+        MemoryAccess::None => Does::NOTHING,
+        MemoryAccess::Read => {
+            let is_constant = code.body.inst(inst).opcode == Opcode::Load && never_changes(inst);
+            let variable = if is_constant { CONSTANT } else { MEMORY };
+            Does { uses: 1 << variable, defines: 0 }
+        }
+        MemoryAccess::Write => Does { uses: 0, defines: 1 << MEMORY },
     }
-}
-
-/// Whether a use names `liveOnEntry` whatever is defined before it.
-fn is_constant_use(code: Code<'_>, inst: InstId, never_changes: &dyn Fn(InstId) -> bool) -> bool {
-    code.body.inst(inst).opcode == Opcode::Load && never_changes(inst)
 }
 
 /// How many phis a walk goes through at once.

@@ -16,9 +16,9 @@
 //!
 //! # How
 //!
-//! [`ssa`](super::ssa) in pruned form, over five variables. O(instructions + blocks + edges).
+//! A [form](super::form) of five variables, pruned. O(instructions + blocks + edges); after an edit what [`follow`] says.
 
-mod concern;
+mod follow;
 
 use std::sync::Arc;
 
@@ -31,14 +31,16 @@ use phalanx_ir::{
 };
 use phalanx_target::address_space::{AddressSpace, SpaceKind};
 
-use super::by_inst::trim;
 use super::effects::{MemoryAccess, call_effects, memory_access};
+use super::form::{Does, Form, Reader, Touch};
 use super::order::acquires;
 use super::private::{PrivateMemory, value_type};
-use super::ssa::{Event, EventKind, Events, Pruning, Ssa, Version};
+use super::ssa::Pruning;
 use crate::lower::{Code, Surroundings};
 use crate::spaces::SpaceSet;
 use crate::summary::{Effects, Spaces};
+
+pub use super::form::Version;
 
 /// Memory that is told apart, besides private slots. The number is that of its variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -173,10 +175,6 @@ impl Classes {
     const fn minus(self, class: MemoryClass) -> Self {
         Classes(self.0 & !(1 << class as u8))
     }
-
-    fn iter(self) -> impl Iterator<Item = MemoryClass> {
-        MemoryClass::ALL.into_iter().filter(move |class| self.contains(*class))
-    }
 }
 
 /// What an instruction does to a class.
@@ -186,23 +184,31 @@ pub struct ClassTouch {
     pub inst: InstId,
     /// The class.
     pub class: MemoryClass,
-    /// A mu or a chi.
+    /// A mu or a chi. The version that a chi makes is [`Version::Def`] of the instruction.
     pub is_chi: bool,
     /// The version before it.
     pub before: Version,
-    /// The version that a chi makes is [`Version::Def`] of this.
-    pub event: u32,
+}
+
+/// Who reads a version of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClassReader {
+    /// An instruction, with a mu or a chi or both.
+    Inst {
+        /// The instruction.
+        inst: InstId,
+        /// Whether it has a chi.
+        has_chi: bool,
+    },
+    /// The phi of a block.
+    Phi(Node),
 }
 
 /// The memory of a function in HSSA form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemorySsa {
     private: Arc<PrivateMemory>,
-    touches: Vec<ClassTouch>,
-    /// First touch by instruction, plus one. Ends with the last instruction that has one.
-    first: Vec<u32>,
-    events: Events,
-    ssa: Ssa,
+    form: Form,
 }
 
 impl MemorySsa {
@@ -211,36 +217,14 @@ impl MemorySsa {
     pub fn new(
         code: Code<'_>,
         around: Surroundings<'_>,
-        (cfg, dom): (&Cfg, &DomTree),
+        graph: (&Cfg, &DomTree),
         private: Arc<PrivateMemory>,
         reach: Reach<'_>,
     ) -> Self {
-        let mut by_block: Vec<(Node, Event)> = Vec::new();
-        let mut touches: Vec<ClassTouch> = Vec::new();
         let scan = Scan { code, around, private: &private, reach };
-        for &node in dom.preorder() {
-            for inst in code.body.block_insts(phalanx_ir::flow::block_of(node)) {
-                for (class, is_chi) in scan.touches(inst) {
-                    let kind = if is_chi { EventKind::MayDef } else { EventKind::Use };
-                    by_block.push((node, Event { variable: class as u32, kind }));
-                    let before = Version::Entry;
-                    touches.push(ClassTouch { inst, class, is_chi, before, event: 0 });
-                }
-            }
-        }
-        let (events, place) = Events::new(cfg.node_count(), &by_block);
-        let ssa = Ssa::new(cfg, dom, &events, MemoryClass::ALL.len() as u32, Pruning::Live);
-        let mut first = vec![0u32; code.body.id_count()];
-        for (i, touch) in touches.iter_mut().enumerate() {
-            touch.event = place[i];
-            touch.before = ssa.reaching(place[i]);
-            let entry = &mut first[touch.inst.into_raw().into_u32() as usize];
-            if *entry == 0 {
-                *entry = i as u32 + 1;
-            }
-        }
-        trim(&mut first);
-        Self { private, touches, first, events, ssa }
+        let variables = (MemoryClass::ALL.len() as u8, Pruning::Live);
+        let form = Form::new(code.body, graph, variables, |inst| scan.does(inst));
+        Self { private, form }
     }
 
     /// Private slots and their versions.
@@ -250,34 +234,63 @@ impl MemorySsa {
     }
 
     /// Mus, then chis of an instruction.
-    #[must_use]
-    pub fn of(&self, inst: InstId) -> &[ClassTouch] {
-        let number = inst.into_raw().into_u32() as usize;
-        let Some(first) = self.first.get(number).and_then(|first| first.checked_sub(1)) else {
-            return &[];
-        };
-        let rest = &self.touches[first as usize..];
-        let count = rest.iter().take_while(|touch| touch.inst == inst).count();
-        &rest[..count]
+    pub fn of(&self, inst: InstId) -> impl Iterator<Item = ClassTouch> + '_ {
+        let touches = self.form.of(inst);
+        let mus = touches.clone().filter(|touch| touch.uses).map(|touch| class_touch(touch, false));
+        let chis = touches.filter(|touch| touch.defines).map(|touch| class_touch(touch, true));
+        mus.chain(chis)
     }
 
-    /// All touches, those of an instruction together.
-    #[must_use]
-    pub fn touches(&self) -> &[ClassTouch] {
-        &self.touches
+    /// All touches: those of an instruction together, the mu of a class before its chi.
+    pub fn touches(&self) -> impl Iterator<Item = ClassTouch> + '_ {
+        self.form.touches().flat_map(|touch| {
+            let mu = touch.uses.then(|| class_touch(touch, false));
+            mu.into_iter().chain(touch.defines.then(|| class_touch(touch, true)))
+        })
     }
 
-    /// How many touches of classes there are: events are numbered below this.
+    /// Whether an instruction makes a version of a class.
     #[must_use]
-    pub fn event_count(&self) -> usize {
-        self.touches.len()
+    pub fn defines(&self, inst: InstId, class: MemoryClass) -> bool {
+        self.form.of_variable(inst, class as u8).is_some_and(|touch| touch.defines)
     }
 
-    /// Phis of classes, by block and class.
+    /// How many blocks the function has: those of phis are below this.
     #[must_use]
-    pub fn ssa(&self) -> &Ssa {
-        &self.ssa
+    pub fn block_count(&self) -> usize {
+        self.form.block_count()
     }
+
+    /// The blocks with a phi of a class, in order.
+    pub fn phis(&self, class: MemoryClass) -> impl ExactSizeIterator<Item = Node> + '_ {
+        self.form.phis(class as u8)
+    }
+
+    /// What comes into the phi of a class of a block from each distinct predecessor, in their order; none if the block has none.
+    #[must_use]
+    pub fn phi(
+        &self,
+        class: MemoryClass,
+        block: Node,
+    ) -> Option<impl ExactSizeIterator<Item = (Node, Version)> + '_> {
+        self.form.incoming(class as u8, block)
+    }
+
+    /// Calls for all that reads a version of a class. Nobody is named for [`Version::Entry`]. O(touches of the blocks in which it is read), and
+    /// O(blocks + edges) the first time.
+    pub fn readers(&self, class: MemoryClass, version: Version, mut call: impl FnMut(ClassReader)) {
+        self.form.readers(class as u8, version, |reader| {
+            call(match reader {
+                Reader::Touch(inst, has_chi) => ClassReader::Inst { inst, has_chi },
+                Reader::Phi(block) => ClassReader::Phi(block),
+            });
+        });
+    }
+}
+
+fn class_touch(touch: Touch, is_chi: bool) -> ClassTouch {
+    let class = MemoryClass::ALL[usize::from(touch.variable)];
+    ClassTouch { inst: touch.inst, class, is_chi, before: touch.before }
 }
 
 struct Scan<'a> {
@@ -288,16 +301,14 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// What an instruction does to classes: mus, then chis.
-    fn touches(&self, inst: InstId) -> impl Iterator<Item = (MemoryClass, bool)> + use<> {
+    /// What an instruction does to classes.
+    fn does(&self, inst: InstId) -> Does {
         let (reads, writes) = match memory_access(self.code, self.around, inst) {
-            MemoryAccess::None => (Classes::NONE, Classes::NONE),
+            MemoryAccess::None => return Does::NOTHING,
             access => self.classes(inst, access),
         };
-        let mus = reads.iter().map(|class| (class, false));
         // Nothing defines constant memory.
-        let chis = writes.minus(MemoryClass::Constant).iter().map(|class| (class, true));
-        mus.chain(chis)
+        Does { uses: reads.0, defines: writes.minus(MemoryClass::Constant).0 }
     }
 
     /// The classes that an instruction may read, and may write.

@@ -6,6 +6,7 @@
 //! | [`effects`] | which instructions read and write |
 //! | [`origins`] | which addresses may lead to private memory |
 //! | [`ssa`] | SSA form of memory variables: uses, definitions, phis |
+//! | [`form`] | the same of a few variables that stand for much, such that an edit costs little |
 //! | [`private`] | objects of the frame that nobody else can reach, as memory variables |
 //! | [`hssa`] | these, and one variable per class of memory for the rest |
 //! | [`alias`] | whether two accesses may touch the same bytes |
@@ -17,9 +18,11 @@ pub mod alias;
 pub(crate) mod by_inst;
 pub mod classic;
 pub mod effects;
+pub mod form;
 pub mod hssa;
 pub mod order;
 pub mod origins;
+mod pages;
 mod place;
 pub mod private;
 pub mod sizes;
@@ -32,7 +35,7 @@ pub use hssa::{MemoryClass, MemorySsa, Reach};
 pub use origins::Origins;
 pub use private::{PrivateMemory, follow::Looks};
 pub(crate) use private::{
-    follow::{Followed, Looked, Numbered},
+    follow::{Looked, Numbered, SlotFollower},
     value_type,
 };
 pub use sizes::{TypeLayout, TypeSizes};
@@ -42,6 +45,17 @@ pub use tbaa::Tbaa;
 use phalanx_ir::{InstId, Opcode, Type, TypeKind};
 
 use crate::lower::Code;
+
+/// What became of an answer after an edit.
+#[derive(Clone, Debug)]
+pub enum Followed<T> {
+    /// It is what it was.
+    Same,
+    /// It is this.
+    Other(T),
+    /// That is not known.
+    Unknown,
+}
 
 /// Whether an instruction gives something that is a pointer or may hold one, or reads one.
 pub(crate) fn has_pointers(code: Code<'_>, inst: InstId) -> bool {

@@ -417,7 +417,7 @@ fn by_variable(definitions: &[(u32, Node)], variables: usize) -> Vec<(u32, Node)
 }
 
 /// Iterated frontiers, one after another.
-struct Search {
+pub(super) struct Search {
     met: Met,
     round: u32,
 }
@@ -431,7 +431,7 @@ enum Met {
 }
 
 impl Search {
-    fn new(nodes: usize) -> Self {
+    pub(super) fn new(nodes: usize) -> Self {
         Self { met: Met::All(vec![0; nodes]), round: 0 }
     }
 
@@ -452,7 +452,7 @@ impl Search {
     ///
     /// Frontiers of single nodes overlap, in deep nests of loops so much that this would be quadratic; then the
     /// search that is linear in the graph takes over, once what it costs has been spent.
-    fn iterated(
+    pub(super) fn iterated(
         &mut self,
         frontier: &DominanceFrontier,
         dom: &DomTree,

@@ -7,16 +7,18 @@ use phalanx_analysis::{
     loads::written_by_call,
     lower::{Code, Surroundings},
     memory::{
-        Alias, AliasQuery, ClassicMemorySsa, MemorySsa, PrivateMemory, Reach, Tbaa, TypeLayout,
+        Alias, AliasQuery, ClassicMemorySsa, Followed, MemorySsa, PrivateMemory, Reach, Tbaa,
+        TypeLayout,
     },
     spaces::MemoryKinds,
 };
+use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::attributes::AttrKind;
 use phalanx_ir::{ConstKind, InstId, Opcode, Value, metadata::kind, module::GlobalIndex};
 use phalanx_target::AddressSpace;
 
 use super::loads::written_by;
-use super::memory_slot::{classic_version, kept, memory_version, objects_version};
+use super::memory_slot::{classic_version, followed, kept, memory_version, objects_version};
 use super::promises::{constant_variables, invariant_marks, promises};
 use super::surroundings::{NO_CALLEES, with_attributes, with_code};
 use super::{callees, cfg, dom_tree, memory_kinds, module_index};
@@ -52,7 +54,7 @@ pub fn private_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<Privat
 ///
 /// *Reads* `header`, `flow`, `body`, `dom_tree`, [`private_memory`], [`memory_kinds`], attributes of callees, `target`; of callees
 /// [`written_spaces`](super::written_spaces) and `summary`; large: [`memory_version`]. *Changes when* an instruction that touches memory does, or what it
-/// touches. *Cost* O(instructions + phis); large, after an edit of other instructions, that of the edit.
+/// touches. *Cost* O(instructions + phis); large, after an edit of instructions, that of the edit and of the blocks in which accesses become others.
 #[salsa::tracked(returns(ref))]
 pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>> {
     let graph = (&**cfg(db, function).as_ref()?, &**dom_tree(db, function).as_ref()?);
@@ -63,22 +65,23 @@ pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>
         let called = |name, ty| written_by(db, function, name, ty);
         let written_by = |call| written_by_call(code, around, kinds, &called, call);
         let reach = Reach { leads_to: &leads_to, written_by: &written_by };
-        let holds = |kept: &MemorySsa, before: &MemoryKinds, changed: &[_]| {
-            let others = kinds.other_results(before).filter(|_| kept.is_with(private));
-            others.is_some_and(|others| !kept.concerns(code, around, reach, changed, &others))
+        let follow = |kept: &MemorySsa, before: &MemoryKinds, changed: &[_]| match kinds
+            .other_results(before)
+        {
+            Some(others) => kept.follow(code, around, graph, (private, reach), (changed, &others)),
+            None => Followed::Unknown,
         };
         let make = || MemorySsa::new(code, around, graph, Arc::clone(private), reach);
-        kept(db, function, |slots| &slots.hssa, (memory_version, kinds.clone()), holds, make)
+        followed(db, function, |slots| &slots.hssa, (memory_version, kinds.clone()), follow, make)
     })
 }
 
-/// What versions of the memory of a function influence. None for a declaration.
+/// What versions of private slots of a function influence. None for a declaration.
 ///
-/// *Reads* [`memory_ssa`]. *Changes when* that does. *Cost* O(touches of memory + entries of phis).
+/// *Reads* [`private_memory`]. *Changes when* that does. *Cost* O(touches of slots + entries of phis).
 #[salsa::tracked(returns(ref))]
 pub fn memory_flow(db: &dyn Db, function: FunctionInput) -> Option<MemoryFlow> {
-    let memory = memory_ssa(db, function).as_ref()?;
-    Some(MemoryFlow::new(memory))
+    Some(MemoryFlow::new(private_memory(db, function).as_ref()?))
 }
 
 /// Forward data flow of a function, memory included. None for a declaration. Not a query: it looks at the def-use lists of the body and at
@@ -106,11 +109,12 @@ pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<Cl
     let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
     with_attributes(db, function, promises(db, function), |code, around| {
         let never_changes = |load| never_changes(db, function, code, around, load);
-        let holds = |kept: &ClassicMemorySsa, (): &(), changed: &[_]| {
-            !kept.concerns(code, around, &never_changes, changed)
+        let graph: (&Cfg, &DomTree) = (cfg, dom);
+        let follow = |kept: &ClassicMemorySsa, (): &(), changed: &[_]| {
+            kept.follow(code, around, graph, &never_changes, changed)
         };
-        let make = || ClassicMemorySsa::new(code, around, (cfg, dom), never_changes);
-        kept(db, function, |slots| &slots.classic, (classic_version, ()), holds, make)
+        let make = || ClassicMemorySsa::new(code, around, graph, never_changes);
+        followed(db, function, |slots| &slots.classic, (classic_version, ()), follow, make)
     })
 }
 

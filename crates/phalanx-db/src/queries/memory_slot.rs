@@ -1,4 +1,4 @@
-//! Facts about memory of a function that is edited, kept where an edit does not concern them.
+//! Facts about memory of a function that is edited, kept where an edit does not concern them, or made to follow it.
 //!
 //! # What
 //!
@@ -6,11 +6,12 @@
 //! [`pointer_flow`](super::pointer_flow) read the body, so any edit asks for them again; but most instructions have nothing to do with memory. A large
 //! function has a [`Place`] for each beside the memos with the last answer, shared with the memo. When it is asked again, the journal tells which
 //! instructions have been changed since. If the answer itself says that these do not *concern* it, it is given again: the very same
-//! one, so that it is compared with the memo by its address, and nothing that follows from it runs.
+//! one, so that it is compared with the memo by its address, and nothing that follows from it runs. Some answers are *repaired*, if it does: another one is
+//! made that shares with it what is the same.
 //!
 //! # Invariants
 //!
-//! - An answer that is given again equals the one from scratch, tables by instruction included
+//! - An answer that is given again or repaired equals the one from scratch, tables by instruction included
 //!   ([`by_inst`](phalanx_analysis::memory)): these end where they say nothing, so they do not tell how many instructions there are.
 //! - An answer counts for a position in the history of the body, and for two numbers that are new whenever anything else that is read has changed:
 //!   [`blocks_version`] for blocks, edges and their order, and one for what is around the function.
@@ -19,13 +20,13 @@
 //! Nothing is taken out of a place, so work that is broken off leaves the answer of before. An answer costs nothing to keep, so that is done from the
 //! first time on. What is made from scratch and comes out equal is dropped for the one that was there.
 //!
-//! **Complexity.** O(changed instructions), as each answer says of itself; else from scratch.
+//! **Complexity.** O(changed instructions) where it is kept; where it is repaired, as each answer says of itself; else from scratch.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
     loads::PointerFlow,
-    memory::{ClassicMemorySsa, MemorySsa, PrivateMemory},
+    memory::{ClassicMemorySsa, Followed, MemorySsa, PrivateMemory},
     spaces::MemoryKinds,
 };
 use phalanx_ir::InstId;
@@ -47,6 +48,8 @@ pub struct Ways {
     pub solved: u64,
     /// An edit did not concern it.
     pub kept: u64,
+    /// From the one of before.
+    pub repaired: u64,
 }
 
 /// How often the facts about memory of a function were found in which way.
@@ -68,6 +71,7 @@ impl MemoryRepairs {
         let add = |ways: &mut Ways, other: Ways| {
             ways.solved += other.solved;
             ways.kept += other.kept;
+            ways.repaired += other.repaired;
         };
         add(&mut self.private, other.private);
         add(&mut self.hssa, other.hssa);
@@ -180,17 +184,17 @@ pub(super) fn classic_version(db: &dyn Db, function: FunctionInput) -> u64 {
 /// A query that answers with another number when anything is another.
 pub(super) type Version = fn(&dyn Db, FunctionInput) -> u64;
 
-/// An answer about a function: the one of before, if the function is large and `holds` says so of it and of what it was found with, given the
+/// An answer about a function: from the one of before, if the function is large and `follow` makes it from that and from what it was found with, given the
 /// instructions that have been changed since; else what `make` finds. `version` is that of what is around the function, and `with` what
 /// the answer follows from besides.
 ///
 /// *Reads* `body`, [`blocks_version`], the version.
-pub(super) fn kept<T: PartialEq, W>(
+pub(super) fn followed<T: PartialEq, W>(
     db: &dyn Db,
     function: FunctionInput,
     place: fn(&MemorySlots) -> &Place<T, W>,
     (version, with): (Version, W),
-    holds: impl FnOnce(&T, &W, &[InstId]) -> bool,
+    follow: impl FnOnce(&T, &W, &[InstId]) -> Followed<T>,
     make: impl FnOnce() -> T,
 ) -> Arc<T> {
     if !function.is_large(db) {
@@ -201,26 +205,48 @@ pub(super) fn kept<T: PartialEq, W>(
     let (order, around) = (blocks_version(db, function), version(db, function));
     let journal = function.body(db).journal();
     let before = place.kept().clone();
-    let is_kept = before.as_ref().is_some_and(|kept| {
+    let found = before.as_ref().map_or(Followed::Unknown, |kept| {
         // Changes of the flow have given it another number.
-        (kept.order, kept.around) == (order, around)
-            && (journal.since(kept.position))
-                .is_some_and(|changes| holds(&kept.answer, &kept.with, &changes.insts))
+        let is_known = (kept.order, kept.around) == (order, around);
+        match journal.since(kept.position).filter(|_| is_known) {
+            Some(changes) => follow(&kept.answer, &kept.with, &changes.insts),
+            None => Followed::Unknown,
+        }
     });
     let before = before.map(|kept| Arc::clone(&kept.answer));
-    let answer = match before {
-        Some(before) if is_kept => before,
-        before => {
+    let answer = match (found, before) {
+        (Followed::Same, Some(before)) => {
+            place.ways().kept += 1;
+            before
+        }
+        (Followed::Other(new), _) => {
+            place.ways().repaired += 1;
+            Arc::new(new)
+        }
+        (_, before) => {
+            place.ways().solved += 1;
             let new = make();
             before.filter(|before| **before == new).unwrap_or_else(|| Arc::new(new))
         }
     };
-    match is_kept {
-        true => place.ways().kept += 1,
-        false => place.ways().solved += 1,
-    }
     let kept = Kept { position: journal.position(), order, around, with, answer };
     let answer = Arc::clone(&kept.answer);
     *place.kept() = Some(Arc::new(kept));
     answer
+}
+
+/// As [`followed`], of an answer that is never repaired: `holds` says whether it is what it was.
+pub(super) fn kept<T: PartialEq, W>(
+    db: &dyn Db,
+    function: FunctionInput,
+    place: fn(&MemorySlots) -> &Place<T, W>,
+    with: (Version, W),
+    holds: impl FnOnce(&T, &W, &[InstId]) -> bool,
+    make: impl FnOnce() -> T,
+) -> Arc<T> {
+    let follow = |answer: &T, with: &W, changed: &[InstId]| match holds(answer, with, changed) {
+        true => Followed::Same,
+        false => Followed::Unknown,
+    };
+    followed(db, function, place, with, follow, make)
 }

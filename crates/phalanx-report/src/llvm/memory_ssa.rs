@@ -2,7 +2,7 @@
 
 use phalanx_analysis::memory::{
     ClassicMemorySsa,
-    classic::{ClassicAccess, Name},
+    classic::{ClassicAccess, Version},
 };
 use phalanx_graph::Node;
 use phalanx_ir::{BlockId, InstId, flow::node_of, function::FunctionRef};
@@ -22,23 +22,27 @@ pub fn print_memory_ssa(
     out.extend_from_slice(b"MemorySSA for function: ");
     out.extend_from_slice(name);
     out.push(b'\n');
+    let numbers = memory.numbers(function.flow, function.body);
+    let name = |version: Version| match numbers.get(&version) {
+        Some(number) => number.to_string(),
+        None => "liveOnEntry".into(),
+    };
     let at_block = |block: BlockId, out: &mut Vec<u8>| {
-        if let Some((phi, entries)) = memory.phi(node_of(block)) {
-            phi_line(phi, &entries, printer, out);
+        let block = node_of(block);
+        if let Some(entries) = memory.phi(block) {
+            let entries = entries.map(|(pred, version)| (pred, name(version)));
+            phi_line(&name(Version::Phi(block)), entries, printer, out);
         }
     };
-    let before = |inst: InstId, out: &mut Vec<u8>| match memory.access(inst) {
-        Some(ClassicAccess::Def(number, before)) => {
-            out.extend_from_slice(format!("; {number} = MemoryDef(").as_bytes());
-            access(before, out);
-            out.extend_from_slice(b")\n");
-        }
-        Some(ClassicAccess::Use(before)) => {
-            out.extend_from_slice(b"; MemoryUse(");
-            access(before, out);
-            out.extend_from_slice(b")\n");
-        }
-        None => {}
+    let before = |inst: InstId, out: &mut Vec<u8>| {
+        let line = match memory.access(inst) {
+            Some(ClassicAccess::Def(before)) => {
+                format!("; {} = MemoryDef({})\n", name(Version::Def(inst)), name(before))
+            }
+            Some(ClassicAccess::Use(before)) => format!("; MemoryUse({})\n", name(before)),
+            None => return,
+        };
+        out.extend_from_slice(line.as_bytes());
     };
     annotate(function, printer, (&at_block, &before), out);
 }
@@ -107,13 +111,6 @@ fn position(text: &[u8], line: &[u8]) -> Option<usize> {
     None
 }
 
-fn access(name: Name, out: &mut Vec<u8>) {
-    match name {
-        Name::Entry => out.extend_from_slice(b"liveOnEntry"),
-        Name::Number(number) => out.extend_from_slice(number.to_string().as_bytes()),
-    }
-}
-
 /// As LLVM calls blocks here: without quotes, and with `%` if it is a number.
 pub(crate) fn block_name(block: Node, names: &FunctionPrinter<'_>, out: &mut Vec<u8>) {
     let mut name = Vec::new();
@@ -125,19 +122,20 @@ pub(crate) fn block_name(block: Node, names: &FunctionPrinter<'_>, out: &mut Vec
     out.extend_from_slice(bare.unwrap_or(&name));
 }
 
-fn phi_line(phi: Name, entries: &[(Node, Name)], names: &FunctionPrinter<'_>, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"; ");
-    access(phi, out);
-    out.extend_from_slice(b" = MemoryPhi(");
-    for (number, &(pred, version)) in entries.iter().enumerate() {
+fn phi_line(
+    phi: &str,
+    entries: impl Iterator<Item = (Node, String)>,
+    names: &FunctionPrinter<'_>,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(format!("; {phi} = MemoryPhi(").as_bytes());
+    for (number, (pred, version)) in entries.enumerate() {
         if number > 0 {
             out.push(b',');
         }
         out.push(b'{');
         block_name(pred, names, out);
-        out.push(b',');
-        access(version, out);
-        out.push(b'}');
+        out.extend_from_slice(format!(",{version}}}").as_bytes());
     }
     out.extend_from_slice(b")\n");
 }

@@ -98,7 +98,7 @@ pub(crate) fn kept(size: usize, (name, ask, pick): (&str, Ask, Pick)) {
         edits: Some(edits),
         times,
         opt: None,
-        found: [ways.kept, ways.solved],
+        found: [ways.kept + ways.repaired, ways.solved],
     }
     .print();
 }

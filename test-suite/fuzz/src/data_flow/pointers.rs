@@ -333,7 +333,7 @@ fn spoilt_flow(
         };
         let reach = Reach { leads_to: &leads_to, written_by: &written };
         let memory = MemorySsa::new(code, around, graph, private.clone(), reach);
-        let flow = MemoryFlow::new(&memory);
+        let flow = MemoryFlow::new(memory.private());
         Some(reached_from(DataFlow::new(code, &memory, &flow), argument, Edges::All))
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! # What
 //!
-//! [`Followed`] is what [`PrivateMemory::through_calls`] says of a function as it is, found after an edit of instructions from what was known before: only
+//! [`SlotFollower`] is what [`PrivateMemory::through_calls`] says of a function as it is, found after an edit of instructions from what was known before: only
 //! objects are looked at again with which a changed instruction has to do, or had.
 //!
 //! # Why
@@ -44,7 +44,7 @@ const BOUND: usize = 1 << 14;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Looked<'a> {
     Whole(&'a PrivateMemory),
-    Followed(&'a Followed),
+    Followed(&'a SlotFollower),
 }
 
 impl<'a> Looked<'a> {
@@ -76,7 +76,7 @@ impl<'a> Looked<'a> {
 
 /// See the [module documentation](self).
 #[derive(Debug, Default)]
-pub(crate) struct Followed {
+pub(crate) struct SlotFollower {
     base: PrivateMemory,
     origins: Origins,
     /// Stack slots of which patches tell.
@@ -131,11 +131,11 @@ pub(crate) struct Changed {
     pub(crate) others: Vec<InstId>,
 }
 
-impl Followed {
+impl SlotFollower {
     /// What is known of a function, to be followed.
     pub(crate) fn new(mut memory: PrivateMemory) -> Self {
         let origins = std::mem::take(&mut memory.origins);
-        Followed { base: memory, origins, ..Followed::default() }
+        SlotFollower { base: memory, origins, ..SlotFollower::default() }
     }
 
     /// That of the whole function, if nothing has been found again since it was made.
@@ -205,7 +205,7 @@ impl Followed {
     /// Takes something else for what is known: instructions that may have to be looked at because of it, in order.
     pub(crate) fn replace(&mut self, code: Code<'_>, new: PrivateMemory) -> Vec<InstId> {
         let looks = Looks { whole: self.looks.whole + 1, ..self.looks };
-        let new = Followed { frontier: self.frontier.take(), looks, ..Followed::new(new) };
+        let new = SlotFollower { frontier: self.frontier.take(), looks, ..SlotFollower::new(new) };
         let old = std::mem::replace(self, new);
         let is_other = |inst: &InstId| {
             self.is_load(*inst) != old.is_load(*inst) || self.passed(*inst) != old.passed(*inst)

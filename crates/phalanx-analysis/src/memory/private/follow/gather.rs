@@ -16,7 +16,7 @@ use phalanx_ir::{InstId, Opcode, TypeKind, Value, flow::node_of};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::{BOUND, Followed, Patch, sort};
+use super::{BOUND, Patch, SlotFollower, sort};
 use crate::lower::Code;
 use crate::memory::private::{holders::slot_of, is_address, is_trackable};
 
@@ -37,7 +37,7 @@ pub(super) struct Component {
 
 /// Finds the components of objects, and whoever has to do with them.
 pub(super) struct Gather<'a> {
-    known: &'a Followed,
+    known: &'a SlotFollower,
     code: Code<'a>,
     dom: &'a DomTree,
     objects: FxHashSet<InstId>,
@@ -51,7 +51,7 @@ pub(super) struct Gather<'a> {
 }
 
 impl<'a> Gather<'a> {
-    pub(super) fn new(known: &'a Followed, code: Code<'a>, dom: &'a DomTree) -> Self {
+    pub(super) fn new(known: &'a SlotFollower, code: Code<'a>, dom: &'a DomTree) -> Self {
         Gather {
             known,
             code,

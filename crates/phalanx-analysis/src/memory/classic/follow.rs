@@ -1,0 +1,82 @@
+//! How MemorySSA follows edits of instructions.
+//!
+//! # What
+//!
+//! With the same graph the [form](crate::memory::form) is another one only where an instruction does something else to memory than before, comes, goes or moves. What an
+//! instruction does follows from itself and from what functions promise. Whether what a load reads never changes follows from marks and promises, which are
+//! known to be the same to whoever keeps the form, and from what the address is made from by steps and casts.
+//!
+//! # How
+//!
+//! A load is another one only if an instruction on the way from its address up has been changed. Let the first of these be the one next to the load: all
+//! before it are as they were, so the load is found from it by going down from addresses to what is made from them. From each changed
+//! address that is done for a bounded number of instructions; beyond, nothing is known.
+//!
+//! **Complexity.** That of [`Form::follow`](crate::memory::form); times the bound for changed instructions that are addresses.
+
+use phalanx_graph::{Cfg, DomTree};
+use phalanx_ir::{Body, InstId, Opcode};
+
+use super::{ClassicMemorySsa, does};
+use crate::lower::{Code, Surroundings};
+use crate::memory::{
+    Followed,
+    form::{Does, Look},
+    origins::is_pointer,
+};
+
+/// How many instructions are visited that are made from a changed address.
+const MADE: usize = 256;
+
+impl ClassicMemorySsa {
+    /// The form after these instructions were inserted, removed, moved or changed. The graph, promises of
+    /// functions and constant variables are the same; `never_changes` as for [`ClassicMemorySsa::new`].
+    #[must_use]
+    pub fn follow(
+        &self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        graph: (&Cfg, &DomTree),
+        never_changes: &dyn Fn(InstId) -> bool,
+        changed: &[InstId],
+    ) -> Followed<Self> {
+        let body = code.body;
+        let mut looked = Vec::with_capacity(changed.len());
+        let look = |inst: InstId| {
+            let is_there = body.block_of(inst).is_some();
+            let does =
+                if is_there { does(code, around, inst, never_changes) } else { Does::NOTHING };
+            Look { inst, does }
+        };
+        for &inst in changed {
+            looked.push(look(inst));
+            if is_pointer(code, body.inst(inst).ty)
+                && !each_load(body, inst, |load| looked.push(look(load)))
+            {
+                return Followed::Unknown;
+            }
+        }
+        match self.form.follow(body, graph, &looked) {
+            None => Followed::Same,
+            Some(form) => Followed::Other(Self { form }),
+        }
+    }
+}
+
+/// Calls for loads from what is made from an address by steps and casts; false if there is too much of that.
+fn each_load(body: &Body, address: InstId, mut call: impl FnMut(InstId)) -> bool {
+    let mut work: smallvec::SmallVec<[InstId; 8]> = smallvec::SmallVec::from_slice(&[address]);
+    let mut left = MADE;
+    while let Some(address) = work.pop() {
+        for read in body.uses_of(address.into()).filter(|read| read.index == 0) {
+            let Some(rest) = left.checked_sub(1) else { return false };
+            left = rest;
+            match body.inst(read.user).opcode {
+                Opcode::Load => call(read.user),
+                Opcode::GetElementPtr | Opcode::AddrSpaceCast => work.push(read.user),
+                _ => {}
+            }
+        }
+    }
+    true
+}

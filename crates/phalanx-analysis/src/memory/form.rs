@@ -1,0 +1,280 @@
+//! SSA form of a few variables that stand for much memory, so that an edit costs what it touches.
+//!
+//! # What
+//!
+//! Instructions use and define such variables, and no definition replaces all of one: each is a may-definition, which reads what was there before. Besides that it is
+//! the form of [`ssa`](super::ssa); what is different is how a version is called. There it has a number, and an access more gives another number to everything behind
+//! it. Here it is called by where it is made ([`Version`]): an instruction, or the phi of a block.
+//!
+//! # How
+//!
+//! On two levels.
+//!
+//! - The [row](rows) of a block has its touches in order. Which definition is before a touch is known within the row, or is that with which the block begins.
+//! - With which version a block begins ([`joins`]) is the phi of a block, or *the end of* a block, whichever definition that is. So it changes for a variable
+//!   only when a block comes to use or define it or ceases to, and is found again from the blocks alone.
+//!
+//! All tables are such that a copy shares what is not changed. [`follow`] says how an edit is followed.
+//!
+//! **Invariants.** Two forms are equal if and only if all instructions touch the same, in the same order, and the graph is the same; so a form that has followed edits
+//! equals the one from scratch.
+//!
+//! # Complexity
+//!
+//! From scratch: O(instructions + blocks + edges). The version before a touch, the last definition of a block: O(1). What comes into a phi: O(predecessors).
+//! Who reads a version: O(touches of the blocks in which it is read), and O(blocks + edges) the first time.
+
+mod follow;
+mod joins;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+pub(super) use self::follow::Look;
+
+use std::sync::Arc;
+
+use phalanx_graph::{Cfg, DomTree, Node};
+use phalanx_ir::{Body, InstId, flow::block_of};
+
+use self::{
+    joins::{Graph, Joins, Start, Taker},
+    rows::{Entry, Rows},
+};
+use super::{pages::Pages, ssa::Pruning};
+
+/// How many variables there can be.
+pub(super) const VARIABLES: usize = 8;
+
+/// What an instruction does, by variable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Does {
+    /// The set of those that it may read.
+    pub(super) uses: u8,
+    /// The set of those of which it may change something.
+    pub(super) defines: u8,
+}
+
+impl Does {
+    pub(super) const NOTHING: Does = Does { uses: 0, defines: 0 };
+
+    const fn and(self, other: Does) -> Does {
+        Does { uses: self.uses | other.uses, defines: self.defines | other.defines }
+    }
+}
+
+/// A version of a variable, by what makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// What it is when the function is entered: `liveOnEntry`.
+    Entry,
+    /// What an instruction makes it.
+    Def(InstId),
+    /// What the phi of a block selects.
+    Phi(Node),
+}
+
+/// What one instruction does to one variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Touch {
+    pub(super) inst: InstId,
+    pub(super) variable: u8,
+    pub(super) uses: bool,
+    pub(super) defines: bool,
+    /// The version before it.
+    pub(super) before: Version,
+}
+
+/// Who reads a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// This does.
+    Touch(InstId, bool),
+    /// It comes into the phi of a block.
+    Phi(Node),
+}
+
+/// Where the entries of an instruction are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Place {
+    block: u32,
+    /// The position of the first one in the row of the block, plus one; zero: it has none.
+    first: u32,
+}
+
+/// See the [module documentation](self).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Form {
+    rows: Rows,
+    places: Pages<Place>,
+    /// By variable.
+    joins: Vec<Arc<Joins>>,
+    is_pruned: bool,
+}
+
+impl Form {
+    /// That of the instructions of a function, of which `does` says what they do. With [`Pruning::None`] nothing can be asked of
+    /// [readers](Form::readers); with [`Pruning::Live`] nothing is touched in blocks that cannot be reached.
+    pub(super) fn new(
+        body: &Body,
+        graph: (&Cfg, &DomTree),
+        (variables, pruning): (u8, Pruning),
+        mut does: impl FnMut(InstId) -> Does,
+    ) -> Self {
+        let (cfg, dom) = graph;
+        let mut places = vec![Place::default(); body.id_count()];
+        let rows = Rows::new(cfg.node_count(), |page, node| {
+            let is_reachable = dom.is_reachable(node);
+            let is_wanted = is_reachable || pruning == Pruning::None;
+            let insts = is_wanted.then(|| body.block_insts(block_of(node)));
+            let insts = insts.into_iter().flatten().map(|inst| (inst, does(inst)));
+            let row = page.push(insts, is_reachable);
+            for (inst, place) in placed(node, row.entries) {
+                places[number(inst)] = place;
+            }
+        });
+        let mut graph = Graph::new(graph);
+        let joins = |variable| Arc::new(Joins::new(&mut graph, &rows, variable, pruning));
+        let joins = (0..variables).map(joins).collect();
+        let is_pruned = pruning == Pruning::Live;
+        Self { rows, places: Pages::new(&places), joins, is_pruned }
+    }
+
+    fn place(&self, inst: InstId) -> Option<Place> {
+        self.places.get(number(inst)).copied().filter(|place| place.first > 0)
+    }
+
+    /// The entries of the block of an instruction, and where its own begin.
+    #[inline]
+    fn entries(&self, inst: InstId) -> Option<(Node, &[Entry], usize)> {
+        let place = self.place(inst)?;
+        let block = Node::from_raw(place.block);
+        Some((block, self.rows.of(block).entries, place.first as usize - 1))
+    }
+
+    fn touch(&self, block: Node, entries: &[Entry], entry: &Entry) -> Touch {
+        let &Entry { inst, before, variable, uses, defines } = entry;
+        let before = match before.checked_sub(1) {
+            Some(at) => Version::Def(entries[at as usize].inst),
+            None => self.start(variable, block),
+        };
+        Touch { inst, variable, uses, defines, before }
+    }
+
+    /// What an instruction does, each variable once and in order.
+    pub(super) fn of(&self, inst: InstId) -> impl Iterator<Item = Touch> + Clone + '_ {
+        let found = self.entries(inst);
+        found.into_iter().flat_map(move |(block, entries, first)| {
+            let own = entries[first..].iter().take_while(move |entry| entry.inst == inst);
+            own.map(move |entry| self.touch(block, entries, entry))
+        })
+    }
+
+    /// What an instruction does to one variable.
+    pub(super) fn of_variable(&self, inst: InstId, variable: u8) -> Option<Touch> {
+        self.of(inst).find(|touch| touch.variable == variable)
+    }
+
+    fn does(&self, inst: InstId) -> Does {
+        let Some((_, entries, first)) = self.entries(inst) else { return Does::NOTHING };
+        let own = entries[first..].iter().take_while(|entry| entry.inst == inst);
+        own.fold(Does::NOTHING, |all, entry| {
+            let set = |is: bool| u8::from(is) << entry.variable;
+            all.and(Does { uses: set(entry.uses), defines: set(entry.defines) })
+        })
+    }
+
+    /// All touches: blocks in order of their numbers, instructions in order in each, those of an instruction together.
+    pub(super) fn touches(&self) -> impl Iterator<Item = Touch> + '_ {
+        self.rows.iter().flat_map(move |(block, row)| {
+            row.entries.iter().map(move |entry| self.touch(block, row.entries, entry))
+        })
+    }
+
+    /// How many blocks there are, with and without touches.
+    pub(super) fn block_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The version with which a block begins.
+    fn start(&self, variable: u8, block: Node) -> Version {
+        self.version(variable, self.joins[usize::from(variable)].start(block))
+    }
+
+    #[inline]
+    fn version(&self, variable: u8, start: Start) -> Version {
+        match start {
+            Start::Entry => Version::Entry,
+            Start::Phi(block) => Version::Phi(block),
+            Start::End(block) => {
+                self.rows.of(block).last(variable).map_or(Version::Entry, Version::Def)
+            }
+        }
+    }
+
+    /// The blocks that have a phi, in order.
+    pub(super) fn phis(&self, variable: u8) -> impl ExactSizeIterator<Item = Node> + '_ {
+        self.joins[usize::from(variable)].phis()
+    }
+
+    /// What comes into the phi of a block from each distinct predecessor, in their order. From those that cannot be reached it is [`Version::Entry`].
+    pub(super) fn incoming(
+        &self,
+        variable: u8,
+        block: Node,
+    ) -> Option<impl ExactSizeIterator<Item = (Node, Version)> + '_> {
+        let joins = &self.joins[usize::from(variable)];
+        let preds = joins.preds(block)?.iter();
+        Some(preds.map(move |&pred| (pred, self.version(variable, joins.end(pred)))))
+    }
+
+    /// Calls for all that reads a version which is not [`Version::Entry`].
+    pub(super) fn readers(&self, variable: u8, version: Version, mut call: impl FnMut(Reader)) {
+        debug_assert!(self.is_pruned, "who touches a variable is not known");
+        // Those up to the next definition, and whether there is one.
+        let mut read = |entries: &[Entry]| {
+            let mut own = entries.iter().filter(|entry| entry.variable == variable);
+            own.any(|entry| {
+                call(Reader::Touch(entry.inst, entry.defines));
+                entry.defines
+            })
+        };
+        let start = match version {
+            Version::Entry => return,
+            Version::Phi(block) => Start::Phi(block),
+            Version::Def(inst) => {
+                let Some((block, entries, first)) = self.entries(inst) else { return };
+                let own = entries[first..].iter().take_while(|entry| entry.inst == inst).count();
+                if read(&entries[first + own..]) {
+                    return;
+                }
+                Start::End(block)
+            }
+        };
+        let takers = self.joins[usize::from(variable)].takers(start);
+        for &taker in takers {
+            if let Taker::Block(block) = taker {
+                read(self.rows.of(block).entries);
+            }
+        }
+        for &taker in takers {
+            if let Taker::Phi(block) = taker {
+                call(Reader::Phi(block));
+            }
+        }
+    }
+}
+
+/// The first entry of each instruction of a row.
+fn placed(block: Node, entries: &[Entry]) -> impl Iterator<Item = (InstId, Place)> + '_ {
+    let mut before = None;
+    entries.iter().enumerate().filter_map(move |(at, entry)| {
+        let is_first = before.replace(entry.inst) != Some(entry.inst);
+        let place = Place { block: block.raw(), first: at as u32 + 1 };
+        is_first.then_some((entry.inst, place))
+    })
+}
+
+fn number(inst: InstId) -> usize {
+    inst.into_raw().into_u32() as usize
+}

@@ -1,0 +1,241 @@
+//! Which version of a variable a block begins with: the second level of the [form](super).
+//!
+//! # What
+//!
+//! On this level a block defines a variable or does not, and which of its instructions does is nothing to others: the version behind it is *the end of the block*.
+//! So the version on entry to a block is that on entry to the function, the phi of a block, or the end of a block.
+//!
+//! # How
+//!
+//! Phis are placed at the iterated dominance frontier of the blocks that define (Cytron and others, 1991), and kept if they are live where only live ones are
+//! wanted. No definition replaces all of a variable, so a phi is live if a block with a use can be reached from it. Then versions are handed down the
+//! dominator tree: a block without a phi begins with what its immediate dominator ends with.
+//!
+//! All follows from the graph and from which blocks use and define the variable, and no instruction is looked at.
+//!
+//! **Invariants.** Of a variable that is nowhere defined nothing is stored. Phis are sorted by block; those of a block that can be reached alone. Where a phi is
+//! dropped, the block begins with [`Start::Entry`]: nobody reads it.
+//!
+//! **Complexity.** O(blocks + edges), for each variable.
+
+use std::sync::OnceLock;
+
+use phalanx_graph::{BitSet, Cfg, DomTree, DominanceFrontier, Node};
+
+use super::rows::Rows;
+use crate::memory::ssa::{Pruning, Search};
+
+/// The version with which a block begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Start {
+    /// That on entry to the function.
+    #[default]
+    Entry,
+    /// What the phi of a block selects.
+    Phi(Node),
+    /// What the last definition of a block makes.
+    End(Node),
+}
+
+/// Who takes a version over from where it was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taker {
+    /// A block that begins with it and touches the variable.
+    Block(Node),
+    /// The phi of a block.
+    Phi(Node),
+}
+
+/// The graph of a function, and its dominance frontiers once somebody asked for them.
+pub(super) struct Graph<'a> {
+    pub(super) cfg: &'a Cfg,
+    pub(super) dom: &'a DomTree,
+    frontier: Option<DominanceFrontier>,
+}
+
+impl<'a> Graph<'a> {
+    pub(super) fn new((cfg, dom): (&'a Cfg, &'a DomTree)) -> Self {
+        Graph { cfg, dom, frontier: None }
+    }
+}
+
+/// Versions of one variable on entry to blocks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Joins {
+    start: Vec<Start>,
+    /// Blocks with a phi, and the end of their predecessors.
+    phis: Vec<(Node, u32)>,
+    /// Predecessors of blocks with phis, each once, sorted.
+    preds: Vec<Node>,
+    /// Blocks that define the variable.
+    defining: BitSet,
+    /// Blocks that touch the variable, where only live phis are kept.
+    touched: BitSet,
+    /// Who takes over which version: made from the rest when somebody asks.
+    takers: OnceLock<Takers>,
+}
+
+impl PartialEq for Joins {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.start, &self.phis, &self.preds, &self.defining, &self.touched)
+            == (&other.start, &other.phis, &other.preds, &other.defining, &other.touched)
+    }
+}
+
+impl Eq for Joins {}
+
+impl Joins {
+    pub(super) fn new(graph: &mut Graph<'_>, rows: &Rows, variable: u8, pruning: Pruning) -> Self {
+        let (cfg, dom) = (graph.cfg, graph.dom);
+        let bit = 1u8 << variable;
+        let (mut defining, mut using) = (BitSet::new(rows.len()), Vec::new());
+        let mut touched = BitSet::new(if pruning == Pruning::Live { rows.len() } else { 0 });
+        let mut definitions = Vec::new();
+        let mut is_defined = false;
+        for (block, row) in rows.iter() {
+            let [uses, defines] = [row.does.uses, row.does.defines].map(|set| set & bit != 0);
+            if uses {
+                using.push(block);
+            }
+            if defines {
+                is_defined = true;
+                defining.insert(block.index());
+                // What the entry defines meets nothing: no edge leads to the entry.
+                if block != dom.root() {
+                    definitions.push(block);
+                }
+            }
+            if (uses || defines) && pruning == Pruning::Live {
+                touched.insert(block.index());
+            }
+        }
+        if !is_defined {
+            return Self::default();
+        }
+        let mut places = Vec::new();
+        if !definitions.is_empty() {
+            let frontier = graph.frontier.get_or_insert_with(|| DominanceFrontier::new(cfg, dom));
+            let mut search = Search::new(cfg.node_count());
+            places = search.iterated(frontier, dom, definitions.iter().copied());
+            places.sort_unstable();
+        }
+        let mut meets = BitSet::new(rows.len());
+        places.iter().for_each(|block| _ = meets.insert(block.index()));
+        let mut is_live = BitSet::default();
+        if pruning == Pruning::Live && !places.is_empty() {
+            is_live = before(cfg, using);
+            places.retain(|block| is_live.contains(block.index()));
+        }
+        let mut start = vec![Start::Entry; rows.len()];
+        for &block in dom.preorder() {
+            start[block.index()] = match dom.idom(block) {
+                None => Start::Entry,
+                _ if meets.contains(block.index()) => match pruning {
+                    Pruning::Live if !is_live.contains(block.index()) => Start::Entry,
+                    _ => Start::Phi(block),
+                },
+                Some(above) if defining.contains(above.index()) => Start::End(above),
+                Some(above) => start[above.index()],
+            };
+        }
+        let mut preds: Vec<Node> = Vec::new();
+        let mut row: Vec<Node> = Vec::new();
+        let with_preds = |block: Node| {
+            row.clear();
+            row.extend_from_slice(cfg.predecessors(block));
+            row.sort_unstable();
+            row.dedup();
+            preds.extend_from_slice(&row);
+            (block, preds.len() as u32)
+        };
+        let phis = places.into_iter().map(with_preds).collect();
+        Self { start, phis, preds, defining, touched, takers: OnceLock::new() }
+    }
+
+    #[inline]
+    pub(super) fn start(&self, block: Node) -> Start {
+        self.start.get(block.index()).copied().unwrap_or_default()
+    }
+
+    /// Blocks with a phi, in order.
+    pub(super) fn phis(&self) -> impl ExactSizeIterator<Item = Node> + '_ {
+        self.phis.iter().map(|phi| phi.0)
+    }
+
+    /// The predecessors of a block that has a phi: each once, in order.
+    pub(super) fn preds(&self, block: Node) -> Option<&[Node]> {
+        let at = self.phis.binary_search_by_key(&block, |phi| phi.0).ok()?;
+        let first = at.checked_sub(1).map_or(0, |before| self.phis[before].1);
+        Some(&self.preds[first as usize..self.phis[at].1 as usize])
+    }
+
+    /// Who takes over a version. O(blocks + edges) the first time.
+    pub(super) fn takers(&self, version: Start) -> &[Taker] {
+        self.takers.get_or_init(|| Takers::new(self)).of(version)
+    }
+
+    /// The version with which a block ends.
+    #[inline]
+    pub(super) fn end(&self, block: Node) -> Start {
+        match self.defining.contains(block.index()) {
+            true => Start::End(block),
+            false => self.start(block),
+        }
+    }
+}
+
+/// Blocks from which one of these can be reached, themselves included.
+fn before(cfg: &Cfg, mut blocks: Vec<Node>) -> BitSet {
+    let mut found = BitSet::new(cfg.node_count());
+    blocks.iter().for_each(|block| _ = found.insert(block.index()));
+    while let Some(block) = blocks.pop() {
+        let preds = cfg.predecessors(block).iter();
+        blocks.extend(preds.filter(|pred| found.insert(pred.index())));
+    }
+    found
+}
+
+/// Versions on entry turned round.
+#[derive(Clone, Debug)]
+struct Takers {
+    /// First by version, and the end: the phi and the end of each block.
+    first: Vec<u32>,
+    list: Vec<Taker>,
+}
+
+impl Takers {
+    fn new(joins: &Joins) -> Self {
+        let mut found: Vec<(usize, Taker)> = Vec::new();
+        for block in joins.touched.iter().map(Node::new) {
+            found.extend(key(joins.start(block)).map(|key| (key, Taker::Block(block))));
+        }
+        for block in joins.phis() {
+            let preds = joins.preds(block).unwrap_or_default().iter();
+            let versions = preds.filter_map(|pred| key(joins.end(*pred)));
+            found.extend(versions.map(|key| (key, Taker::Phi(block))));
+        }
+        let mut first = vec![0u32; 2 * joins.start.len() + 1];
+        found.iter().for_each(|(key, _)| first[key + 1] += 1);
+        for i in 1..first.len() {
+            first[i] += first[i - 1];
+        }
+        found.sort_by_key(|(key, _)| *key);
+        Takers { first, list: found.into_iter().map(|(_, taker)| taker).collect() }
+    }
+
+    fn of(&self, version: Start) -> &[Taker] {
+        let Some(key) = key(version) else { return &[] };
+        match (self.first.get(key), self.first.get(key + 1)) {
+            (Some(&first), Some(&end)) => &self.list[first as usize..end as usize],
+            _ => &[],
+        }
+    }
+}
+
+fn key(version: Start) -> Option<usize> {
+    match version {
+        Start::Entry => None,
+        Start::Phi(block) => Some(2 * block.index()),
+        Start::End(block) => Some(2 * block.index() + 1),
+    }
+}

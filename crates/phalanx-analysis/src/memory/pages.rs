@@ -1,0 +1,140 @@
+//! Tables by number of which a copy shares all that is not changed.
+//!
+//! A table consists of groups of pages. A copy takes the groups as they are, a change copies the group and the page that it touches, and
+//! two tables that share a group or a page are compared without looking into it.
+//!
+//! What is not there has the default value, and two tables are equal if they say the same, however far they reach: a table by instruction does not tell
+//! how many instructions there are ([`by_inst`](super::by_inst)).
+//!
+//! **Complexity.** Reading: O(1). Changing an entry: O(page + group), and nothing if it is what it was. Copying: O(groups), one for 8192 entries.
+
+use std::sync::Arc;
+
+/// Entries of a page.
+const PAGE: usize = 128;
+/// Pages of a group.
+const GROUP: usize = 64;
+
+/// No page, or a full one.
+type Page<T> = Option<Arc<[T; PAGE]>>;
+/// At most [`GROUP`] pages.
+type Group<T> = Arc<Vec<Page<T>>>;
+
+/// Values by number.
+#[derive(Clone, Debug)]
+pub(super) struct Pages<T> {
+    groups: Vec<Group<T>>,
+}
+
+impl<T> Default for Pages<T> {
+    fn default() -> Self {
+        Pages { groups: Vec::new() }
+    }
+}
+
+impl<T: Clone + Default + PartialEq> Pages<T> {
+    /// A table of these values, the first of which has the number 0.
+    pub(super) fn new(values: &[T]) -> Self {
+        let nothing = T::default();
+        let page = |values: &[T]| {
+            let says_something = values.iter().any(|value| *value != nothing);
+            let at = |i: usize| values.get(i).cloned().unwrap_or_default();
+            says_something.then(|| Arc::new(std::array::from_fn(at)))
+        };
+        let group = |values: &[T]| Arc::new(values.chunks(PAGE).map(page).collect());
+        Pages { groups: values.chunks(PAGE * GROUP).map(group).collect() }
+    }
+
+    /// The value of a number, if a page has it; else it is the default.
+    #[inline]
+    pub(super) fn get(&self, number: usize) -> Option<&T> {
+        let page = self.groups.get(number / PAGE / GROUP)?.get(number / PAGE % GROUP)?;
+        Some(&page.as_ref()?[number % PAGE])
+    }
+
+    /// Sets the value of a number.
+    pub(super) fn set(&mut self, number: usize, value: T) {
+        if self.get(number).map_or(value == T::default(), |old| *old == value) {
+            return;
+        }
+        let (group, page) = (number / PAGE / GROUP, number / PAGE % GROUP);
+        if self.groups.len() <= group {
+            self.groups.resize_with(group + 1, Arc::default);
+        }
+        let pages = Arc::make_mut(&mut self.groups[group]);
+        if pages.len() <= page {
+            pages.resize(page + 1, None);
+        }
+        let new = || Arc::new(std::array::from_fn(|_| T::default()));
+        Arc::make_mut(pages[page].get_or_insert_with(new))[number % PAGE] = value;
+    }
+}
+
+impl<T: Default + PartialEq> PartialEq for Pages<T> {
+    fn eq(&self, other: &Self) -> bool {
+        let nothing = T::default();
+        let is_same_page = |a: Option<&Arc<[T; PAGE]>>, b: Option<&Arc<[T; PAGE]>>| match (a, b) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
+            (Some(page), None) | (None, Some(page)) => page.iter().all(|value| *value == nothing),
+            (None, None) => true,
+        };
+        (0..self.groups.len().max(other.groups.len())).all(|number| {
+            let pages = [self, other].map(|table| table.groups.get(number));
+            if pages[0].zip(pages[1]).is_some_and(|(a, b)| Arc::ptr_eq(a, b)) {
+                return true;
+            }
+            let [a, b] = pages.map(|group| group.map_or(&[][..], |group| group));
+            (0..a.len().max(b.len())).all(|at| {
+                let [a, b] = [a, b].map(|pages| pages.get(at).and_then(Option::as_ref));
+                is_same_page(a, b)
+            })
+        })
+    }
+}
+
+impl<T: Default + Eq> Eq for Pages<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_a_vector_without_an_end() {
+        for n in [0, 1, PAGE - 1, PAGE, PAGE + 1, PAGE * GROUP, 2 * PAGE * GROUP + 7] {
+            let plain: Vec<u32> = (0..n).map(|i| (i % 5) as u32).collect();
+            let table = Pages::new(&plain);
+            let get = |table: &Pages<u32>, i| table.get(i).copied().unwrap_or_default();
+            assert!(
+                (0..n + 3).all(|i| get(&table, i) == plain.get(i).copied().unwrap_or_default())
+            );
+            assert_eq!(table, table.clone());
+            assert_eq!(table == Pages::default(), n <= 1);
+            // Set one by one, and made longer by what says nothing.
+            let mut other = Pages::default();
+            plain.iter().enumerate().rev().for_each(|(i, value)| other.set(i, *value));
+            assert_eq!(table, other);
+            other.set(3 * PAGE * GROUP, 1);
+            assert_ne!(table, other);
+            assert_ne!(other, table);
+            other.set(3 * PAGE * GROUP, 0);
+            assert_eq!(table, other);
+            assert_eq!(other, table);
+        }
+    }
+
+    #[test]
+    fn a_copy_shares_what_is_not_changed() {
+        let table = Pages::new(&vec![1u32; 2 * PAGE * GROUP]);
+        let mut other = table.clone();
+        other.set(5, 1);
+        assert!(Arc::ptr_eq(&table.groups[0], &other.groups[0]), "it is what it was");
+        other.set(5, 2);
+        assert_eq!((table.get(5), other.get(5)), (Some(&1), Some(&2)));
+        assert!(Arc::ptr_eq(&table.groups[1], &other.groups[1]));
+        let page = |table: &Pages<u32>, at: usize| table.groups[0][at].clone().expect("a page");
+        assert!(Arc::ptr_eq(&page(&table, 1), &page(&other, 1)));
+        assert!(!Arc::ptr_eq(&page(&table, 0), &page(&other, 0)));
+        other.set(5, 1);
+        assert_eq!(table, other);
+    }
+}
