@@ -40,6 +40,9 @@ fn through_memory_and_threads() {
             Definition::Argument(position) => format!("argument {position}"),
             Definition::Inst(inst) => session.print_inst(kernel, inst).trim().to_owned(),
         },
+        Entity::Class(class, inst) => {
+            format!("{} behind {}", class.name(), session.print_inst(kernel, inst).trim())
+        }
         other => format!("{other:?}"),
     };
     let everything = flow.reached((0..3).map(|i| Entity::Value(Value::new(i))), Edges::All);
@@ -55,18 +58,18 @@ fn through_memory_and_threads() {
         store i32 %n, ptr addrspace(5) %slot, align 4 -> Slot(0) (Content)
         %back = load i32, ptr addrspace(5) %slot, align 4 -> store i32 %back, ptr addrspace(3) %there, align 4 (Content)
         %there = getelementptr [64 x i32], ptr addrspace(3) @tile, i32 0, i32 %at -> store i32 %back, ptr addrspace(3) %there, align 4 (Address)
-        store i32 %back, ptr addrspace(3) %there, align 4 -> Class(0) (Content)
-        call void @llvm.amdgcn.s.barrier() -> Class(6) (Content)
-        call void @llvm.amdgcn.s.barrier() -> Class(7) (Content)
-        call void @llvm.amdgcn.s.barrier() -> Class(8) (Content)
+        store i32 %back, ptr addrspace(3) %there, align 4 -> workgroup behind store i32 %back, ptr addrspace(3) %there, align 4 (Content)
+        call void @llvm.amdgcn.s.barrier() -> workgroup behind call void @llvm.amdgcn.s.barrier() (Content)
+        call void @llvm.amdgcn.s.barrier() -> global behind call void @llvm.amdgcn.s.barrier() (Content)
+        call void @llvm.amdgcn.s.barrier() -> other behind call void @llvm.amdgcn.s.barrier() (Content)
         Slot(0) -> %back = load i32, ptr addrspace(5) %slot, align 4 (Content)
-        Class(0) -> call void @llvm.amdgcn.s.barrier() (Content)
-        Class(0) -> Class(6) (OldContent)
-        Class(0) -> Others(Workgroup) (Content)
-        Class(6) -> %first = load i32, ptr addrspace(3) @tile, align 4 (Content)
-        Class(6) -> Others(Workgroup) (Content)
-        Class(7) -> Others(Global) (Content)
-        Class(8) -> Others(Other) (Content)
+        workgroup behind store i32 %back, ptr addrspace(3) %there, align 4 -> call void @llvm.amdgcn.s.barrier() (Content)
+        workgroup behind store i32 %back, ptr addrspace(3) %there, align 4 -> workgroup behind call void @llvm.amdgcn.s.barrier() (OldContent)
+        workgroup behind store i32 %back, ptr addrspace(3) %there, align 4 -> Others(Workgroup) (Content)
+        workgroup behind call void @llvm.amdgcn.s.barrier() -> %first = load i32, ptr addrspace(3) @tile, align 4 (Content)
+        workgroup behind call void @llvm.amdgcn.s.barrier() -> Others(Workgroup) (Content)
+        global behind call void @llvm.amdgcn.s.barrier() -> Others(Global) (Content)
+        other behind call void @llvm.amdgcn.s.barrier() -> Others(Other) (Content)
         Others(Workgroup) -> call void @llvm.amdgcn.s.barrier() (Content)
         Others(Global) -> call void @llvm.amdgcn.s.barrier() (Content)
         Others(Other) -> call void @llvm.amdgcn.s.barrier() (Content)

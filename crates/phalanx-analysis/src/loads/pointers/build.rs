@@ -1,13 +1,12 @@
 //! How [`PointerFlow`] is made: sets of values and of versions of private memory, then what is done with them.
 
 use phalanx_graph::BitSet;
-use phalanx_ir::{InstId, Value, flow::node_of};
+use phalanx_ir::{InstId, Opcode, Value, flow::node_of};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 use super::done::{mentions, sinks_of};
 use super::{
-    End, Made, Objects, PointerFlow, Root, Sink, concern::matters, is_address, is_pointer, made,
+    End, Made, Objects, PointerFlow, Root, STEPS, Sink, concern::matters, is_address, is_pointer,
     number,
 };
 use crate::{
@@ -34,17 +33,19 @@ pub(super) fn flow(
         nodes: Vec::new(),
         edges: Vec::new(),
     };
-    let insts = listed(code);
+    let insts = mattering(code);
     build.arguments();
     build.variables(&insts);
-    build.propagate(&insts);
-    build.ends(&insts);
+    let pointers: Vec<InstId> =
+        insts.iter().copied().filter(|&inst| is_pointer(code, code.body.inst(inst).ty)).collect();
+    build.ends(&pointers);
+    build.propagate(&pointers);
     build.sinks(&insts);
     build.flow
 }
 
-/// The instructions of blocks that are listed, by number.
-fn listed(code: Code<'_>) -> Vec<InstId> {
+/// The instructions of blocks that are listed and that have to do with pointers, by number.
+fn mattering(code: Code<'_>) -> Vec<InstId> {
     let mut is_listed = BitSet::new(code.flow.id_count());
     for &block in code.flow.order() {
         is_listed.insert(node_of(block).index());
@@ -53,7 +54,7 @@ fn listed(code: Code<'_>) -> Vec<InstId> {
     let of_listed = |inst: &InstId| {
         body.block_of(*inst).is_some_and(|block| is_listed.contains(node_of(block).index()))
     };
-    body.all_ids().filter(of_listed).collect()
+    body.all_ids().filter(|inst| of_listed(inst) && matters(code, *inst)).collect()
 }
 
 struct Build<'a> {
@@ -108,12 +109,12 @@ impl Build<'_> {
         self.version(version).map_or(Objects::NONE, |node| self.nodes[node])
     }
 
-    fn propagate(&mut self, insts: &[InstId]) {
-        let (body, code) = (self.code.body, self.code);
-        let private = self.private;
+    /// Finds the sets of what is made from several, and of what private memory holds.
+    fn propagate(&mut self, pointers: &[InstId]) {
+        let (body, private) = (self.code.body, self.private);
         let phis = private.ssa().phis();
         self.nodes = vec![Objects::NONE; body.id_count() + private.events().len() + phis.len()];
-        for &inst in insts.iter().filter(|&&inst| is_pointer(code, body.inst(inst).ty)) {
+        for &inst in pointers {
             self.value(inst);
         }
         for touch in private.touches() {
@@ -139,16 +140,21 @@ impl Build<'_> {
                 }
             }
         }
+        self.flow.sets = self.nodes[..body.id_count()].to_vec();
+        trim(&mut self.flow.sets);
     }
 
-    /// Sets of what is made from several, and where chains of steps end.
-    fn ends(&mut self, insts: &[InstId]) {
+    /// Where chains of steps end.
+    fn ends(&mut self, pointers: &[InstId]) {
         let (code, count) = (self.code, self.code.body.id_count());
-        self.flow.sets = vec![Objects::NONE; count];
+        let is_load = |inst: &&InstId| code.body.inst(**inst).opcode == Opcode::Load;
+        for &load in pointers.iter().filter(is_load).filter(|&&load| self.private.is_load(load)) {
+            self.flow.held.insert(load);
+        }
         self.flow.ends = vec![End::Itself; count];
         let mut is_done = BitSet::new(count);
         let mut chain: Vec<InstId> = Vec::new();
-        for &inst in insts {
+        for &inst in pointers {
             let mut at = Value::inst(inst);
             let end = loop {
                 let Some(step) = at.as_inst() else { break Some(at) };
@@ -166,29 +172,22 @@ impl Build<'_> {
                         chain.push(step);
                         at = from;
                     }
-                    made => {
-                        if let Some(Made::Join(_) | Made::Held) = made {
-                            self.flow.sets[number(step)] = self.nodes[number(step)];
-                        }
-                        break Some(at);
-                    }
+                    _ => break Some(at),
                 }
             };
             for step in chain.drain(..) {
                 self.flow.ends[number(step)] = end.map_or(End::Nowhere, End::At);
             }
         }
-        trim(&mut self.flow.sets);
     }
 
-    /// What comes into a pointer: edges from what it is made from, and what else it is based on.
+    /// What comes into a pointer that is made from several others, or held: edges from what it is made from, and what else it is based on.
     fn value(&mut self, inst: InstId) {
         let (code, private) = (self.code, self.private);
         let into = number(inst);
         let mut set = Objects::NONE;
-        match made(code, inst, |load| private.is_load(load)) {
-            Made::Step(from) => set = self.input(from, into),
-            Made::Join(operands) => {
+        match self.flow.made(code, inst) {
+            Some(Made::Join(operands)) => {
                 for &operand in operands {
                     set = set.union(self.input(operand, into));
                 }
@@ -197,28 +196,27 @@ impl Build<'_> {
                     set = set.union(Objects::UNKNOWN);
                 }
             }
-            Made::Slot => set = Objects::SLOT,
-            Made::Held => {
-                self.flow.held.insert(inst);
+            Some(Made::Held) => {
                 for touch in private.of(inst) {
                     let from = self.version(private.reaching(touch));
                     self.edges.extend(from.map(|from| (from as u32, into as u32)));
                 }
             }
-            Made::Unknown => set = Objects::UNKNOWN,
+            _ => return,
         }
-        self.nodes[into] = self.nodes[into].union(set);
+        self.nodes[into] = set;
     }
 
-    /// Adds an edge from an instruction; what is not one is based on this.
+    /// Adds an edge from where a chain of steps ends, if a set is found for that; all else is based on this.
     fn input(&mut self, operand: Value, into: usize) -> Objects {
-        match operand.as_inst() {
-            Some(from) => {
-                self.edges.push((number(from) as u32, into as u32));
-                Objects::NONE
-            }
-            None => self.flow.of(self.code, operand),
+        let Some(end) = self.flow.end(self.code, operand, STEPS) else { return Objects::NONE };
+        if let Some(inst) = end.as_inst()
+            && let Some(Made::Join(_) | Made::Held) = self.flow.made(self.code, inst)
+        {
+            self.edges.push((number(inst) as u32, into as u32));
+            return Objects::NONE;
         }
+        self.flow.of(self.code, end)
     }
 
     /// What a definition of private memory leaves there.
@@ -267,10 +265,7 @@ impl Build<'_> {
         let mut seen: FxHashMap<Sink, Objects> = FxHashMap::default();
         for &inst in insts {
             let read = self.read_otherwise(inst).map(|objects| (objects, Sink::Escape));
-            let done = match matters(self.code, inst) {
-                true => sinks_of(self.code, &self.flow, self.private, inst),
-                false => SmallVec::new(),
-            };
+            let done = sinks_of(self.code, &self.flow, self.private, inst);
             for (objects, sink) in read.into_iter().chain(done) {
                 let known = seen.entry(sink).or_default();
                 let first = objects.minus(*known);
