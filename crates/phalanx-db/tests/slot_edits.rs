@@ -36,6 +36,7 @@ entry:
   %y = alloca i32
   %z = alloca [4 x i32]
   %w = alloca [4 x i32]
+  %v = alloca [4 x i32]
   %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %and = and i32 %tid, 3
   store ptr %out, ptr %out.addr
@@ -65,6 +66,8 @@ two:
 three:
   call void @set(ptr %y, i32 %tid)
   call void @llvm.memcpy.p0.p0.i64(ptr %w, ptr %z, i64 16, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %v, ptr %step, i64 16, i1 false)
+  %lv = load i32, ptr %v
   %w2 = getelementptr [4 x i32], ptr %w, i32 0, i32 2
   %lz = load i32, ptr %w2
   %cz = icmp slt i32 %lz, %n
@@ -218,9 +221,8 @@ const EDITS: &[(&str, u64, Edit)] = &[
         f.edit(|edit| edit.set_operand(z1, 0, Value::arg(0)));
     }),
     ("a copy takes from elsewhere", 1, |f| {
-        let copy = behind(f, "w2", Opcode::GetElementPtr);
-        let body = f.edited().body(&f.db);
-        let copy = body.prev(copy).expect("the copy stands before it");
+        let load = at(f, "lv");
+        let copy = f.edited().body(&f.db).prev(load).expect("the copy stands before it");
         f.edit(|edit| edit.set_operand(copy, 1, Value::arg(0)));
     }),
     ("a function is given another slot", 1, |f| {
@@ -243,7 +245,7 @@ const EDITS: &[(&str, u64, Edit)] = &[
             edit.set_phi_input(walk, loaded, entry)
         });
     }),
-    ("and not any more", 0, |f| {
+    ("and not any more", 2, |f| {
         let (walk, vx) = (at(f, "walk"), at(f, "vx"));
         let made = f.edit(|edit| {
             let made = edit.before(vx).inttoptr(Value::arg(1), Type::PTR)?;
