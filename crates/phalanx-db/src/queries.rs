@@ -24,7 +24,7 @@
 //! Memory: [`memory_kinds`] says which memories each pointer may lead to; [`returned_spaces`] and [`argument_spaces`] carry that across
 //! calls.
 //! What is wrong: [`diagnostics`]; [`space_conflicts`] of memory spaces.
-//! Memory: [`private_memory`], [`memory_ssa`], and [`load_classes`] for loads that may take a cheaper way.
+//! Memory: [`private_memory`], [`address_memory`], [`memory_ssa`], and [`load_classes`] for loads that may take a cheaper way.
 //!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 

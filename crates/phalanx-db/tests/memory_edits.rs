@@ -7,7 +7,7 @@ use std::sync::Arc;
 use phalanx_analysis::{data_flow::twin, lower::Code};
 use phalanx_db::{Did, queries};
 use phalanx_ir::{
-    BuildError, InstBuilder, InstId, Type, Value,
+    BuildError, InstBuilder, InstId, Opcode, Type, Value,
     inst::{InstFlags, IntPredicate},
     metadata::MetadataId,
 };
@@ -37,6 +37,8 @@ define internal void @leaf(i32 %n) {
 define ptx_kernel void @kernel(ptr %out, i32 %n, i1 %c) {
 entry:
   %slot = alloca i32
+  %kept = alloca ptr
+  %word = alloca i64
   %v0 = add i32 %n, 1
   %v1 = mul i32 %v0, %v0
   store i32 %v0, ptr %slot
@@ -46,6 +48,10 @@ entry:
   %b = getelementptr inbounds i32, ptr %a, i32 1
   %f = getelementptr inbounds i32, ptr addrspace(1) @fixed, i32 %n
   %h = getelementptr inbounds i32, ptr addrspace(1) %f, i32 1
+  store ptr %a, ptr %kept
+  store i64 0, ptr %word
+  %p = load ptr, ptr %kept
+  %wide = load i64, ptr %word
   %k = icmp eq i32 %v0, %v1
   %unread = add i32 %v0, 3
   %l = load i32, ptr %b
@@ -117,7 +123,7 @@ impl Fixture {
         queries::variables_written(db, f);
     }
 
-    /// How each of the four was found after an edit, as cells of a table; and what ran besides.
+    /// How each of the five was found after an edit, as cells of a table; and what ran besides.
     fn found(&self, before: queries::MemoryRepairs) -> String {
         self.ask();
         let now = self.repairs();
@@ -133,6 +139,7 @@ impl Fixture {
         };
         let ways = [
             way(before.private, now.private),
+            way(before.addresses, now.addresses),
             way(before.hssa, now.hssa),
             way(before.classic, now.classic),
             way(before.pointers, now.pointers),
@@ -149,7 +156,7 @@ impl Fixture {
         format!("{} | {ran}", ways.join(" | "))
     }
 
-    /// Whether all four are what a new database finds.
+    /// Whether all of them are what a new database finds.
     #[track_caller]
     fn check(&self, what: &str) {
         let (db, cold) = self.cold();
@@ -162,7 +169,7 @@ impl Fixture {
                     assert!(known == found, "{what}: {}", stringify!($query));
                 )*};
             }
-            same!(private_memory memory_ssa classic_memory_ssa pointer_flow memory_kinds);
+            same!(private_memory address_memory memory_ssa classic_memory_ssa pointer_flow memory_kinds);
             let flow = queries::data_flow(&self.db, warm.input).expect("it has a body");
             let users = |from| flow.users(from).map(move |(to, edge)| (from, to, edge));
             let memory = queries::memory_ssa(&db, cold.input).as_ref().expect("it has a body");
@@ -250,6 +257,18 @@ const EDITS: &[(&str, Edit)] = &[
     ("a load of a slot less", |f| {
         let (o, v) = (f.named("o"), f.named("v0"));
         f.edit(|edit| edit.replace(o, v));
+    }),
+    ("a store of another address in a slot", |f| {
+        let (store, b) = (f.behind("h"), f.named("b"));
+        f.edit(|edit| edit.set_operand(store, 0, b));
+    }),
+    ("a load of an address from a slot less", |f| {
+        let p = f.named("p");
+        f.edit(|edit| edit.erase(p));
+    }),
+    ("an integer from a slot is made a pointer", |f| {
+        let (k, wide) = (f.named("k"), f.named("wide"));
+        f.edit(|edit| edit.before(k).cast(Opcode::IntToPtr, wide, Type::PTR));
     }),
     ("an address of a slot is stored: others may reach it", |f| {
         let (m, slot) = (f.named("m"), f.named("slot"));
@@ -352,7 +371,7 @@ const EDITS: &[(&str, Edit)] = &[
 #[test]
 fn the_table_in_the_documentation_is_what_happens() {
     let mut table = String::from(
-        "| edited in a large function | `private_memory` | `memory_ssa` | `classic_memory_ssa` | `pointer_flow` | runs besides |\n|---|---|---|---|---|---|\n",
+        "| edited in a large function | `private_memory` | `address_memory` | `memory_ssa` | `classic_memory_ssa` | `pointer_flow` | runs besides |\n|---|---|---|---|---|---|---|\n",
     );
     for (kind, edit) in EDITS {
         let mut fixture = Fixture::new(400);
@@ -366,12 +385,13 @@ fn the_table_in_the_documentation_is_what_happens() {
     check_table(page, "| edited in a large function |", &table);
 }
 
-/// Addresses of the four answers.
-fn addresses(fixture: &Fixture) -> [*const (); 4] {
+/// Addresses of the five answers.
+fn addresses(fixture: &Fixture) -> [*const (); 5] {
     let (db, f) = (&fixture.db, fixture.function("kernel"));
     let body = "it has a body";
     [
         Arc::as_ptr(queries::private_memory(db, f).as_ref().expect(body)).cast(),
+        Arc::as_ptr(queries::address_memory(db, f).as_ref().expect(body)).cast(),
         Arc::as_ptr(queries::memory_ssa(db, f).as_ref().expect(body)).cast(),
         Arc::as_ptr(queries::classic_memory_ssa(db, f).as_ref().expect(body)).cast(),
         Arc::as_ptr(queries::pointer_flow(db, f)).cast(),
@@ -410,7 +430,7 @@ fn nothing_is_kept_of_small_functions_and_of_what_was_dropped() {
     fixture.db.trim(fixture.module);
     let (v, before) = (fixture.named("v1"), fixture.repairs());
     fixture.edit(|edit| edit.set_operand(v, 1, Value::arg(1)));
-    assert_eq!(fixture.found(before), "anew | anew | anew | anew | nothing");
+    assert_eq!(fixture.found(before), "anew | anew | anew | anew | anew | nothing");
 }
 
 /// Accesses with so much between them that it is not easily told where they stand: their block is looked at as a whole.
@@ -422,7 +442,7 @@ fn what_is_far_apart_is_found_in_its_block() {
     let (store, w) = (fixture.behind("w400"), fixture.named("w2"));
     let before = fixture.repairs();
     fixture.edit(|edit| edit.set_operand(store, 0, w));
-    assert_eq!(fixture.found(before), "kept | kept | kept | kept | nothing");
+    assert_eq!(fixture.found(before), "kept | kept | kept | kept | kept | nothing");
     fixture.check("an access that stands alone");
 }
 
@@ -464,6 +484,29 @@ fn a_slot_is_reached_by_others_and_by_nobody() {
     fixture.check("a slot that nobody else reaches");
     assert_eq!(touched(&fixture), 0);
     assert_eq!(fixture.repairs().hssa.repaired, ways.hssa.repaired + 1);
+}
+
+/// Integers in slots count as addresses as long as one is made a pointer, and the first that was may go.
+#[test]
+fn integers_become_pointers_and_are_none_again() {
+    let mut fixture = Fixture::new(400);
+    let (k, wide, word) = (fixture.named("k"), fixture.named("wide"), fixture.named("word"));
+    let is_there = |fixture: &Fixture| {
+        let memory = queries::address_memory(&fixture.db, fixture.function("kernel")).as_ref();
+        memory.expect("it has a body").slots().iter().any(|slot| slot.alloca == word)
+    };
+    assert!(!is_there(&fixture));
+    let casts = [0; 2].map(|_| {
+        let cast = fixture.edit(|edit| edit.before(k).cast(Opcode::IntToPtr, wide, Type::PTR));
+        fixture.check("an integer is made a pointer");
+        assert!(is_there(&fixture));
+        cast.as_inst().expect("it is an instruction")
+    });
+    for (cast, is_left) in casts.into_iter().zip([true, false]) {
+        fixture.edit(|edit| edit.erase(cast));
+        fixture.check("a pointer that was an integer less");
+        assert_eq!(is_there(&fixture), is_left);
+    }
 }
 
 /// What an argument is made from is looked for a number of steps up: a step that is left out matters to who is far from it.

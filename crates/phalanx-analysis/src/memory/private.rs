@@ -216,7 +216,8 @@ impl PrivateMemory {
         Self::reaching_to(code, around, (cfg, dom), Reach::default())
     }
 
-    /// The same of objects alone from which addresses may be loaded: what is known of pointers follows from these. Others have no slots.
+    /// The same of objects alone in which addresses are put, or from which they may be loaded: what is known of pointers follows from these. Others have
+    /// no slots.
     #[must_use]
     pub fn of_addresses(
         code: Code<'_>,
@@ -225,11 +226,12 @@ impl PrivateMemory {
         dom: &DomTree,
     ) -> Self {
         let body = code.body;
-        let is_made = |inst: InstId| {
-            body.inst(inst).opcode == Opcode::IntToPtr && body.block_of(inst).is_some()
-        };
-        let wanted = Wanted::Addresses { has_integers: body.all_ids().any(is_made) };
-        Self::reaching_to(code, around, (cfg, dom), Reach { wanted, ..Reach::default() })
+        let cast = body.all_ids().find(|&inst| is_cast(body, inst));
+        let wanted = Wanted::Addresses { has_integers: cast.is_some() };
+        let reach = Reach { wanted, ..Reach::default() };
+        let mut memory = Self::reaching_to(code, around, (cfg, dom), reach);
+        memory.concern.cast = cast;
+        memory
     }
 
     fn reaching_to(
@@ -385,6 +387,11 @@ fn is_address(body: &Body, inst: InstId) -> bool {
         body.inst(inst).opcode,
         Opcode::Alloca | Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast
     )
+}
+
+/// Whether an instruction makes a pointer of an integer.
+fn is_cast(body: &Body, inst: InstId) -> bool {
+    body.inst(inst).opcode == Opcode::IntToPtr && body.block_of(inst).is_some()
 }
 
 /// Whether an alloca of the entry block is a plain piece of the frame.

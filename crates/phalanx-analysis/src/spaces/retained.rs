@@ -27,6 +27,8 @@
 //!
 //! **Complexity.** O(changed instructions, and nodes whose sets are others, with those who read them), each a few hash look-ups and evaluations.
 
+use std::sync::Arc;
+
 use phalanx_graph::{Cfg, Dfs, DomTree, Node};
 use phalanx_ir::{Const, InstId, Opcode, Value, flow::node_of};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -97,7 +99,7 @@ impl Extras {
 /// The kinds of a function, and what they are repaired from.
 #[derive(Debug)]
 pub struct RetainedKinds {
-    memory: PrivateMemory,
+    memory: Arc<PrivateMemory>,
     sets: Sets,
     /// By version of private memory: who reads it.
     readers: Vec<SmallVec<[Place; 2]>>,
@@ -122,7 +124,7 @@ impl RetainedKinds {
         code: Code<'_>,
         around: Surroundings<'_>,
         (cfg, dom): (&Cfg, &DomTree),
-        memory: PrivateMemory,
+        memory: Arc<PrivateMemory>,
         facts: &dyn SpaceFacts,
     ) -> Self {
         let mut solver = Solver::new(code, around, (cfg, dom), &memory, facts, false);
@@ -201,12 +203,12 @@ impl RetainedKinds {
     }
 
     /// Brings the kinds up to date after these instructions were inserted, erased, moved or changed; the graph and everything around the
-    /// function are the same. How many nodes were looked at; none if they have to be found anew, after which this is of no more use.
+    /// function are the same, and `memory` is that of objects with addresses as it is now. How many nodes were looked at; none if they have to be found anew, after which this is of no more use.
     pub fn repair(
         &mut self,
         code: Code<'_>,
         around: Surroundings<'_>,
-        dom: &DomTree,
+        (dom, memory): (&DomTree, &Arc<PrivateMemory>),
         facts: &dyn SpaceFacts,
         changed: &[InstId],
     ) -> Option<usize> {
@@ -215,7 +217,7 @@ impl RetainedKinds {
         if self.has_tests
             || count < self.sets.values.len()
             || changed.len() > LIMIT
-            || self.memory.concerns_objects(code, around, changed)
+            || !Arc::ptr_eq(&self.memory, memory)
         {
             return None;
         }

@@ -5,18 +5,16 @@
 //! work which is broken off loses it. It counts for a position in the history of the body, and for two numbers that are new
 //! whenever anything else that is read has changed.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use phalanx_analysis::{
-    memory::PrivateMemory,
-    spaces::{MemoryKinds, RetainedKinds, SpaceFacts, may_return_address},
-};
+use phalanx_analysis::spaces::{MemoryKinds, RetainedKinds, SpaceFacts, may_return_address};
 
 use super::calls::is_local;
 use super::follow::{Place, fresh};
 use super::surroundings::{NO_CALLEES, with_code};
 use super::{
-    argument_spaces, cfg, dom_tree, returned_spaces, symbols, target, type_layout, variables,
+    address_memory, argument_spaces, cfg, dom_tree, returned_spaces, symbols, target, type_layout,
+    variables,
 };
 use crate::FunctionInput;
 
@@ -110,13 +108,14 @@ pub fn kinds_version(db: &dyn Db, function: FunctionInput) -> u64 {
 
 /// The kinds of a large function as its journal says they have become. None for a declaration.
 ///
-/// *Reads* `flow`, `body`, [`tree_version`], [`kinds_version`]. *Cost* from scratch the first times; then that of what changed.
+/// *Reads* `flow`, `body`, [`address_memory`], [`tree_version`], [`kinds_version`]. *Cost* from scratch the first times; then that of what changed.
 pub(super) fn followed(
     db: &dyn Db,
     function: FunctionInput,
     facts: &dyn SpaceFacts,
 ) -> Option<MemoryKinds> {
     let (cfg, dom) = (cfg(db, function).as_deref()?, dom_tree(db, function).as_deref()?);
+    let memory = address_memory(db, function).as_ref()?;
     let slot = &function.slots(db).kinds;
     let (graph, around) = (tree_version(db, function), kinds_version(db, function));
     let journal = function.body(db).journal();
@@ -129,7 +128,7 @@ pub(super) fn followed(
     let repaired = kept.and_then(|mut kept| {
         let changes = journal.since(kept.position).filter(|changes| !changes.flow)?;
         let visited = with_code(db, function, NO_CALLEES, |code, around| {
-            kept.retained.repair(code, around, dom, facts, &changes.insts)
+            kept.retained.repair(code, around, (dom, memory), facts, &changes.insts)
         })??;
         slot.count(Some(visited));
         kept.position = journal.position();
@@ -142,14 +141,14 @@ pub(super) fn followed(
     }
     slot.count(None);
     with_code(db, function, NO_CALLEES, |code, surroundings| {
-        let memory = PrivateMemory::of_addresses(code, surroundings, cfg, dom);
         if !keeps {
             let graph = (cfg, dom);
             let kinds =
-                phalanx_analysis::spaces::memory_kinds(code, surroundings, graph, &memory, facts);
+                phalanx_analysis::spaces::memory_kinds(code, surroundings, graph, memory, facts);
             *slot.place() = Place::Asked(journal.position());
             return kinds;
         }
+        let memory = Arc::clone(memory);
         let retained = RetainedKinds::new(code, surroundings, (cfg, dom), memory, facts);
         let answer = retained.answer().clone();
         let position = journal.position();

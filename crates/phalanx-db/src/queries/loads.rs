@@ -35,8 +35,8 @@ use super::summaries::known_body;
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::tally::Tally;
 use super::{
-    call_place, cfg, cycles, divergence, dom_tree, memory_kinds, module_index, private_memory,
-    symbols, target,
+    address_memory, call_place, cfg, cycles, divergence, dom_tree, memory_kinds, module_index,
+    private_memory, symbols, target,
 };
 use crate::{FunctionInput, ModuleInput};
 
@@ -47,11 +47,11 @@ pub const OUR_INVARIANT: &str = "phalanx.invariant.load";
 
 /// What pointers of a function are made from. Nothing for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, [`private_memory`]; large: [`objects_version`]. *Changes when* a pointer does. *Cost* O(instructions +
+/// *Reads* `header`, `flow`, `body`, [`address_memory`]; large: [`objects_version`]. *Changes when* a pointer does. *Cost* O(instructions +
 /// operands); large, after an edit of instructions that have nothing to do with pointers, that of the edit.
 #[salsa::tracked(returns(ref))]
 pub fn pointer_flow(db: &dyn Db, function: FunctionInput) -> Arc<PointerFlow> {
-    let Some(private) = private_memory(db, function) else { return Arc::default() };
+    let Some(private) = address_memory(db, function) else { return Arc::default() };
     let flow = with_code(db, function, NO_CALLEES, |code, _| {
         let holds = |flow: &PointerFlow, before: &Arc<PrivateMemory>, changed: &[_]| {
             Arc::ptr_eq(before, private) && !flow.concerns(code, private, changed)
@@ -65,7 +65,7 @@ pub fn pointer_flow(db: &dyn Db, function: FunctionInput) -> Arc<PointerFlow> {
 
 /// The same without a rule. Not a query.
 fn pointer_flow_without(db: &dyn Db, function: FunctionInput, omitted: Omitted) -> PointerFlow {
-    let private = private_memory(db, function).as_ref();
+    let private = address_memory(db, function).as_ref();
     let flow = private.and_then(|private| {
         with_code(db, function, NO_CALLEES, |code, _| {
             PointerFlow::new_without(code, private, Some(omitted))

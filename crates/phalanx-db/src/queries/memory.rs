@@ -50,6 +50,23 @@ pub fn private_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<Privat
     })
 }
 
+/// The same of those private objects alone in which addresses are put or from which they are loaded: what is known of pointers follows from these. None for
+/// a declaration.
+///
+/// *Reads* what [`private_memory`] does. *Changes when* an access of such an object does. *Cost* as [`private_memory`], where what is done with other
+/// objects is nothing to it.
+#[salsa::tracked(returns(ref))]
+pub fn address_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<PrivateMemory>> {
+    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
+    with_code(db, function, NO_CALLEES, |code, around| {
+        let holds = |kept: &PrivateMemory, (): &(), changed: &[_]| {
+            !kept.concerns_objects(code, around, changed)
+        };
+        let make = || PrivateMemory::of_addresses(code, around, cfg, dom);
+        kept(db, function, |slots| &slots.addresses, (objects_version, ()), holds, make)
+    })
+}
+
 /// The memory of a function in HSSA form: a variable per private slot and per class of memory. None for a declaration.
 ///
 /// *Reads* `header`, `flow`, `body`, `dom_tree`, [`private_memory`], [`memory_kinds`], attributes of callees, `target`; of callees

@@ -2,7 +2,7 @@
 //!
 //! # What
 //!
-//! [`private_memory`](super::private_memory), [`memory_ssa`](super::memory_ssa), [`classic_memory_ssa`](super::classic_memory_ssa) and
+//! [`private_memory`](super::private_memory), [`address_memory`](super::address_memory), [`memory_ssa`](super::memory_ssa), [`classic_memory_ssa`](super::classic_memory_ssa) and
 //! [`pointer_flow`](super::pointer_flow) read the body, so any edit asks for them again; but most instructions have nothing to do with memory. A large
 //! function has a [`Place`] for each beside the memos with the last answer, shared with the memo. When it is asked again, the journal tells which
 //! instructions have been changed since. If the answer itself says that these do not *concern* it, it is given again: the very same
@@ -57,6 +57,8 @@ pub struct Ways {
 pub struct MemoryRepairs {
     /// Of `private_memory`.
     pub private: Ways,
+    /// Of `address_memory`.
+    pub addresses: Ways,
     /// Of `memory_ssa`.
     pub hssa: Ways,
     /// Of `classic_memory_ssa`.
@@ -74,6 +76,7 @@ impl MemoryRepairs {
             ways.repaired += other.repaired;
         };
         add(&mut self.private, other.private);
+        add(&mut self.addresses, other.addresses);
         add(&mut self.hssa, other.hssa);
         add(&mut self.classic, other.classic);
         add(&mut self.pointers, other.pointers);
@@ -122,6 +125,7 @@ impl<T, W> Place<T, W> {
 #[derive(Debug, Default)]
 pub(super) struct MemorySlots {
     pub(super) private: Place<PrivateMemory, ()>,
+    pub(super) addresses: Place<PrivateMemory, ()>,
     pub(super) hssa: Place<MemorySsa, MemoryKinds>,
     pub(super) classic: Place<ClassicMemorySsa, ()>,
     pub(super) pointers: Place<PointerFlow, Arc<PrivateMemory>>,
@@ -130,6 +134,7 @@ pub(super) struct MemorySlots {
 impl MemorySlots {
     pub(super) fn clear(&self) {
         self.private.clear();
+        self.addresses.clear();
         self.hssa.clear();
         self.classic.clear();
         self.pointers.clear();
@@ -142,6 +147,7 @@ pub fn memory_repairs(db: &dyn Db, function: FunctionInput) -> MemoryRepairs {
     let slots = &function.slots(db).memory;
     MemoryRepairs {
         private: *slots.private.ways(),
+        addresses: *slots.addresses.ways(),
         hssa: *slots.hssa.ways(),
         classic: *slots.classic.ways(),
         pointers: *slots.pointers.ways(),

@@ -10,7 +10,6 @@ use phalanx_analysis::{
     spaces::{self as analysis, MemoryKinds, Returned, SpaceFacts, SpaceSet, VariableFacts},
     summary::is_exact,
 };
-use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{GlobalName, GlobalVariable};
 use rustc_hash::FxHashMap;
 
@@ -19,7 +18,7 @@ use super::kinds_slot::followed;
 use super::passed::{Passed, add, unite, within_component};
 use super::summaries::{ROUNDS, known_body};
 use super::surroundings::{NO_CALLEES, with_code};
-use super::{call_place, cfg, dom_tree, symbols};
+use super::{address_memory, call_place, cfg, dom_tree, symbols};
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -80,40 +79,26 @@ pub fn variables(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, Vari
     all.map(|variable| (variable.name, facts(variable))).collect()
 }
 
-type Make = fn(Code<'_>, Surroundings<'_>, &Cfg, &DomTree) -> PrivateMemory;
-
-/// Gives the code of a function and its private objects.
+/// Gives the code of a function and its private objects in which addresses are.
 pub(super) fn with_memory<R>(
     db: &dyn Db,
     function: FunctionInput,
     run: impl FnOnce(Code<'_>, Surroundings<'_>, &PrivateMemory) -> R,
 ) -> Option<R> {
-    with_objects(db, function, PrivateMemory::without_origins, run)
-}
-
-/// As [`with_memory`], with private objects that are found so.
-fn with_objects<R>(
-    db: &dyn Db,
-    function: FunctionInput,
-    make: Make,
-    run: impl FnOnce(Code<'_>, Surroundings<'_>, &PrivateMemory) -> R,
-) -> Option<R> {
-    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
-    with_code(db, function, NO_CALLEES, |code, around| {
-        run(code, around, &make(code, around, cfg, dom))
-    })
+    let memory = address_memory(db, function).as_ref()?;
+    with_code(db, function, NO_CALLEES, |code, around| run(code, around, memory))
 }
 
 fn kinds(db: &dyn Db, function: FunctionInput, known: &Known<'_>) -> Option<MemoryKinds> {
     let graph = (&**cfg(db, function).as_ref()?, &**dom_tree(db, function).as_ref()?);
-    with_objects(db, function, PrivateMemory::of_addresses, |code, around, memory| {
+    with_memory(db, function, |code, around, memory| {
         analysis::memory_kinds(code, around, graph, memory, known)
     })
 }
 
 /// Which memories each pointer of a function may lead to. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `dom_tree`, `target`, `type_layout`, variables of the module that are named, [`returned_spaces`] of the
+/// *Reads* `header`, `flow`, `body`, `dom_tree`, `target`, `type_layout`, [`address_memory`], variables of the module that are named, [`returned_spaces`] of the
 /// callees, [`argument_spaces`] of a function that cannot be named from outside. *Changes when* an address may lead elsewhere. *Cost*
 /// near-linear; see [`phalanx_analysis::spaces`]. Of a large function also [`kinds_version`](super::kinds_version) and
 /// [`tree_version`](super::tree_version), and then that of what changed.
@@ -149,7 +134,7 @@ fn returned(
 ) -> Option<Returned> {
     let graph = (&**cfg(db, function).as_ref()?, &**dom_tree(db, function).as_ref()?);
     let known = Known { db, function, found, arguments: None };
-    with_objects(db, function, PrivateMemory::of_addresses, |code, around, memory| {
+    with_memory(db, function, |code, around, memory| {
         // Nothing else can be passed on.
         let (ret, ..) = phalanx_ir::Function::split_type(code.context, code.header.ty)?;
         if !analysis::may_hold_address(code, ret) {

@@ -11,6 +11,9 @@
 //! - has, or had, the address of a private object for an operand, and does not do with it what it did, or not where. A store of another
 //!   value does, and a load of another type of that size; and a comparison that comes or goes never did anything.
 //!
+//! Where objects are of no interest unless addresses are put there or loaded from there, integers count as addresses if one integer at least is made a
+//! pointer: then that instruction is a witness, and else there must be none.
+//!
 //! Where functions that are called are followed, every instruction that has to do with an object counts.
 //!
 //! # How
@@ -26,7 +29,7 @@ use phalanx_ir::{Body, InstId, Opcode, Type, TypeKind, Value, flow::node_of};
 use smallvec::SmallVec;
 
 use super::scan::{Access, Scan};
-use super::{PrivateMemory, Reach, is_address};
+use super::{PrivateMemory, Reach, is_address, is_cast};
 use crate::lower::{Code, Surroundings};
 use crate::memory::{by_inst::InstSet, place::neighbours};
 
@@ -36,11 +39,22 @@ pub(super) enum Wanted {
     /// All.
     #[default]
     All,
-    /// Those from which something is loaded that can hold an address, or copied. In integers they matter if some are made pointers.
+    /// Those in which an address is put, and those from which something is loaded that can hold one, or copied. In integers they matter if some are made
+    /// pointers.
     Addresses { has_integers: bool },
 }
 
 impl Wanted {
+    /// Whether a store of a type is to what is wanted: of integers, a load says so.
+    pub(super) fn is_put(self, code: Code<'_>, ty: Type) -> bool {
+        match self {
+            Wanted::All => true,
+            Wanted::Addresses { .. } => {
+                Wanted::Addresses { has_integers: false }.is_among(code, ty)
+            }
+        }
+    }
+
     /// Whether a load of a type is of what is wanted.
     pub(super) fn is_among(self, code: Code<'_>, ty: Type) -> bool {
         match (self, code.context.type_kind(ty)) {
@@ -72,6 +86,8 @@ pub(super) struct Concern {
     pub(super) allocas: Vec<InstId>,
     /// Objects that are not put into SSA form, because nothing that is wanted is read from them.
     pub(super) unwanted: InstSet,
+    /// One instruction that makes a pointer of an integer, where that matters.
+    pub(super) cast: Option<InstId>,
     /// How all of it was found; none if nothing is known here.
     reach: Option<Reach>,
 }
@@ -105,6 +121,9 @@ impl PrivateMemory {
         let followed = changed.iter().filter(|&&inst| self.concerns_at_all(code, inst));
         let mut followed = followed.copied();
         let Some(reach) = concern.reach else { return followed.next().is_some() };
+        if reach.wanted != Wanted::All && self.has_other_casts(code.body, changed) {
+            return true;
+        }
         followed.any(|inst| {
             let has_address = self.addresses_of(code.body, inst).next().is_some();
             code.body.inst(inst).opcode == Opcode::Alloca
@@ -113,6 +132,14 @@ impl PrivateMemory {
                 || (has_address || concern.users.contains(inst))
                     && !self.is_as_before(code, around, reach, inst)
         })
+    }
+
+    /// Whether integers may have become pointers that were none, or none any more.
+    fn has_other_casts(&self, body: &Body, changed: &[InstId]) -> bool {
+        match self.concern.cast {
+            Some(cast) => !is_cast(body, cast),
+            None => changed.iter().any(|&inst| is_cast(body, inst)),
+        }
     }
 
     /// The operands of an instruction that are addresses of private objects, with their positions.
@@ -146,7 +173,7 @@ impl PrivateMemory {
         }
         let before = self.accesses_of(inst);
         let is_wanted = |access: &&Access| {
-            access.gives_address || !self.concern.unwanted.contains(again.alloca(access))
+            access.has_address || !self.concern.unwanted.contains(again.alloca(access))
         };
         let now: SmallVec<[&Access; 4]> = again.accesses().iter().filter(is_wanted).collect();
         let is_equal = |(a, b): (&Access, &&Access)| {

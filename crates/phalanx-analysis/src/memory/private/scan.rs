@@ -44,8 +44,8 @@ pub(super) struct Access {
     pub(super) is_wide: bool,
     /// Whether it writes every bit of its range with what it is given.
     pub(super) is_full: bool,
-    /// Whether it may give an address that was stored: a load of a type that can hold one, or the source of a copy.
-    pub(super) gives_address: bool,
+    /// Whether it may put an address there or give one that was: an access of a type that can hold one, or the source of a copy.
+    pub(super) has_address: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -436,8 +436,12 @@ impl<'a> Scan<'a> {
         let known = self.accesses.len();
         self.range(inst, block, address, effect, (size, is_full));
         if let Some(access) = self.accesses[known..].first_mut() {
-            access.gives_address =
-                effect == Effect::Load && self.reach.wanted.is_among(self.code, ty);
+            let wanted = self.reach.wanted;
+            access.has_address = match effect {
+                Effect::Load => wanted.is_among(self.code, ty),
+                Effect::Store => wanted.is_put(self.code, ty),
+                _ => false,
+            };
         }
     }
 
@@ -469,7 +473,7 @@ impl<'a> Scan<'a> {
             is_fixed: range.is_some(),
             is_wide: !is_scalar,
             is_full,
-            gives_address: effect == Effect::CopyFrom,
+            has_address: effect == Effect::CopyFrom,
         });
     }
 }

@@ -114,7 +114,7 @@ impl Scan<'_> {
                         is_fixed: range.is_some(),
                         is_wide,
                         is_full,
-                        gives_address: true,
+                        has_address: true,
                     });
                 };
                 if part.is_read {

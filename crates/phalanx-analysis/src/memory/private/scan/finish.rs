@@ -56,7 +56,7 @@ impl Scan<'_> {
         let objects = std::mem::take(&mut self.objects);
         let mut accesses = std::mem::take(&mut self.accesses);
         let mut is_wanted = vec![self.reach.wanted == Wanted::All; objects.len()];
-        for access in accesses.iter().filter(|access| access.gives_address) {
+        for access in accesses.iter().filter(|access| access.has_address) {
             is_wanted[access.object as usize] = true;
         }
         accesses.retain(|access| {
