@@ -376,22 +376,20 @@ pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
 /// The answer of [`divergence()`](super::divergence()), [`uniformity`](super::uniformity) or
 /// [`assumed_divergence`](super::assumed_divergence) as the journal says it has become. None for a declaration.
 ///
-/// *Reads* `flow`, `body`, [`flow_together`], [`around`] or [`llvm_version`]. *Cost* from scratch the first times; then that
-/// of what changed.
+/// *Reads* `flow`, `body`; the first time the graph facts, then [`flow_together`], [`around`] or [`llvm_version`]. *Cost* from scratch the first
+/// times; then that of what changed.
 fn follow(
     db: &dyn Db,
     function: FunctionInput,
     wanted: Wanted,
     granted: &Granted,
 ) -> Option<Divergence> {
-    let facts = flow_together(db, function).as_ref()?;
-    let flow = facts.get();
     // The table is not kept: it is as large as the body, and the follower has its own.
     let table = || match wanted.sources() {
         Sources::Full => new_affect_map(db, function),
         Sources::Llvm => new_llvm_affect_map(db, function),
     };
-    let scratch = || match table() {
+    let scratch = |flow| match table() {
         Some(mut table) => {
             granted.apply(function.header(db), &mut table);
             solver::solve(flow, &table, Rules::Precise)
@@ -403,8 +401,10 @@ fn follow(
     let slot = &function.slots(db).followers;
     let Some(mut follower) = slot.take(wanted, position) else {
         slot.count(wanted, Found::Solved);
-        return Some(scratch());
+        return flow_facts(db, function).map(scratch);
     };
+    let facts = flow_together(db, function).as_ref()?;
+    let flow = facts.get();
     let changes = OnceCell::new();
     let since = |position| {
         let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
@@ -419,7 +419,8 @@ fn follow(
     let calls = KnownCalls::new(db, function);
     let own = &around.surroundings;
     let (answer, found) = own.with(db, function, (callees, &calls), |code, around| {
-        follower.answer(Subject { code, around, flow, stamp, granted }, since, scratch)
+        let subject = Subject { code, around, flow, stamp, granted };
+        follower.answer(subject, since, || scratch(flow))
     });
     slot.put(wanted, follower);
     slot.count(wanted, found);

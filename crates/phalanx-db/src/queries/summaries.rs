@@ -7,7 +7,10 @@
 //!
 //! A summary that is equal after an edit stops it there: callers are only validated.
 
-use std::{borrow::Cow, cell::RefCell};
+use std::{
+    borrow::Cow,
+    cell::{OnceCell, RefCell},
+};
 
 use phalanx_analysis::{
     Divergence, Summary,
@@ -41,13 +44,16 @@ pub(super) struct KnownCalls<'a> {
     found: &'a [(FunctionInput, Summary)],
     /// Those that were asked for.
     known: RefCell<FxHashMap<GlobalName, Option<&'a Summary>>>,
+    /// The functions of the module, once one was asked for.
+    symbols: OnceCell<&'a FxHashMap<GlobalName, FunctionInput>>,
     /// Sources of the arguments that are being found; `None` asks the query.
     arguments: Option<&'a [SourceSet]>,
 }
 
 impl<'a> KnownCalls<'a> {
     pub(super) fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
-        KnownCalls { db, function, found: &[], known: RefCell::default(), arguments: None }
+        let (known, symbols) = (RefCell::default(), OnceCell::new());
+        KnownCalls { db, function, found: &[], known, symbols, arguments: None }
     }
 
     /// The same, with other summaries of some functions.
@@ -59,7 +65,8 @@ impl<'a> KnownCalls<'a> {
 impl CallFacts for KnownCalls<'_> {
     fn summary(&self, callee: GlobalName) -> Option<Cow<'_, Summary>> {
         let known = *self.known.borrow_mut().entry(callee).or_insert_with(|| {
-            let input = *symbols(self.db, self.function.module(self.db)).get(&callee)?;
+            let all = || symbols(self.db, self.function.module(self.db));
+            let input = *self.symbols.get_or_init(all).get(&callee)?;
             let found = self.found.iter().find(|(of, _)| *of == input);
             Some(found.map_or_else(|| summary(self.db, input), |(_, found)| found))
         });

@@ -101,13 +101,14 @@ fn with_surroundings<R>(
     cfg(db, function).as_ref()?;
     let module = function.module(db);
     let (context, header) = (module.context(db), function.header(db));
+    let target = target(db, module);
     let around = Known {
         context,
         header,
-        target: target(db, module),
+        target,
         layout: type_layout(db, module),
         launch: launch_facts(db, function),
-        moment: Moment::new(db, function),
+        moment: Moment::new(context, header, target),
     };
     Some(around.with(db, function, (callees, calls), run))
 }
@@ -120,11 +121,9 @@ struct Moment {
 }
 
 impl Moment {
-    fn new(db: &dyn Db, function: FunctionInput) -> Moment {
-        let module = function.module(db);
-        let (context, target) = (module.context(db), target(db, module));
-        let attributes = function.header(db).attributes;
-        let processor = context.function_attr_text(attributes, "target-cpu").unwrap_or_default();
+    fn new(context: &Context, header: &FunctionHeader, target: &Target) -> Moment {
+        let processor = context.function_attr_text(header.attributes, "target-cpu");
+        let processor = processor.unwrap_or_default();
         let processor = std::str::from_utf8(processor).unwrap_or_default();
         Moment {
             lockstep: target.is_lockstep(processor),
@@ -193,13 +192,15 @@ impl OwnSurroundings {
     /// *Reads* `header`, [`target`], [`type_layout`], [`launch_facts`].
     pub(super) fn new(db: &dyn Db, function: FunctionInput) -> Self {
         let module = function.module(db);
+        let (context, header) = (module.context(db), function.header(db));
+        let target = target(db, module);
         OwnSurroundings {
-            context: Arc::clone(module.context(db)),
-            header: function.header(db).clone(),
-            target: target(db, module).clone(),
+            context: Arc::clone(context),
+            header: header.clone(),
+            target: target.clone(),
             layout: Arc::clone(type_layout(db, module)),
             launch: launch_facts(db, function).clone(),
-            moment: Moment::new(db, function),
+            moment: Moment::new(context, header, target),
         }
     }
 
