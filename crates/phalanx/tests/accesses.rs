@@ -45,7 +45,7 @@ fn accesses(body: &str, size: Option<[u32; 3]>) -> (Session, FunctionId, Vec<Acc
         session.set_launch(function, launch).expect("nothing else is said");
     }
     let found = queries::memory_accesses(session.database(), function.input());
-    let found = found.as_ref().expect("it has a body").to_vec();
+    let found = found.as_ref().expect("it has a body").iter().copied().collect();
     (session, function, found)
 }
 

@@ -112,6 +112,7 @@ impl fmt::Display for Tally {
         }
         for (name, ways) in [
             ("private_memory", self.memory.private),
+            ("address_memory", self.memory.addresses),
             ("memory_ssa", self.memory.hssa),
             ("classic_memory_ssa", self.memory.classic),
             ("pointer_flow", self.memory.pointers),
@@ -545,7 +546,7 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
     same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity diagnostics);
     same!(launch_suggestions memory_accesses slow_accesses convergence memory_kinds load_classes launch_facts);
     same!(space_conflicts mixed_spaces);
-    same!(private_memory memory_ssa classic_memory_ssa pointer_flow);
+    same!(private_memory address_memory memory_ssa classic_memory_ssa pointer_flow);
     same!(slow_loads parameter_uses unchanged_arguments written_spaces starts_at_launch);
     same!(has_barrier callees promised_loads);
     for assumptions in ASSUMPTIONS {

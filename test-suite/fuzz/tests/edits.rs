@@ -29,8 +29,8 @@ fn edits_of_functions_that_are_repaired() {
 #[test]
 fn facts_of_large_functions() {
     let tally = campaign(16, 400);
-    let MemoryRepairs { private, hssa, classic, pointers } = tally.memory;
-    for ways in [private, hssa, classic, pointers] {
+    let MemoryRepairs { private, addresses, hssa, classic, pointers } = tally.memory;
+    for ways in [private, addresses, hssa, classic, pointers] {
         assert!(ways.kept > 20 && ways.solved > 20, "{tally:?}");
     }
     assert!(hssa.repaired > 5 && classic.repaired > 5, "{tally:?}");

@@ -44,8 +44,8 @@ fn kinds_follow_edits() {
     println!("{all:?}");
     assert!(all.committed > 200 && all.repaired > 50, "{all:?}");
     assert!(all.left > 20 && all.other > 20, "{all:?}");
-    let queries::MemoryRepairs { private, hssa, classic, pointers } = all.memory;
-    for ways in [private, pointers] {
+    let queries::MemoryRepairs { private, addresses, hssa, classic, pointers } = all.memory;
+    for ways in [private, addresses, pointers] {
         assert!(ways.kept > 100 && ways.solved > 100, "{all:?}");
     }
     for ways in [hssa, classic] {

@@ -17,7 +17,7 @@ use super::{Facts, Finding, Level, Rule};
 use crate::affect::User;
 use crate::lower::Numbering;
 use crate::shape::{
-    access::{Access, Pattern, fewest_sectors},
+    access::{Access, Accesses, Pattern, fewest_sectors},
     banks,
 };
 
@@ -50,7 +50,7 @@ pub struct WaveCost {
 
 /// Findings about accesses, in the order of the function.
 #[must_use]
-pub fn findings(facts: Facts<'_>, accesses: &[Access]) -> Vec<Finding> {
+pub fn findings(facts: Facts<'_>, accesses: &Accesses) -> Vec<Finding> {
     accesses.iter().filter_map(|access| finding(facts, access)).collect()
 }
 

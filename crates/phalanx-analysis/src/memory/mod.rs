@@ -22,7 +22,7 @@ pub mod form;
 pub mod hssa;
 pub mod order;
 pub mod origins;
-mod pages;
+pub(crate) mod pages;
 mod place;
 pub mod private;
 pub mod sizes;

@@ -22,7 +22,7 @@ type Group<T> = Arc<Vec<Page<T>>>;
 
 /// Values by number.
 #[derive(Clone, Debug)]
-pub(super) struct Pages<T> {
+pub(crate) struct Pages<T> {
     groups: Vec<Group<T>>,
 }
 
@@ -34,7 +34,7 @@ impl<T> Default for Pages<T> {
 
 impl<T: Clone + Default + PartialEq> Pages<T> {
     /// A table of these values, the first of which has the number 0.
-    pub(super) fn new(values: &[T]) -> Self {
+    pub(crate) fn new(values: &[T]) -> Self {
         let nothing = T::default();
         let page = |values: &[T]| {
             let says_something = values.iter().any(|value| *value != nothing);
@@ -47,13 +47,13 @@ impl<T: Clone + Default + PartialEq> Pages<T> {
 
     /// The value of a number, if a page has it; else it is the default.
     #[inline]
-    pub(super) fn get(&self, number: usize) -> Option<&T> {
+    pub(crate) fn get(&self, number: usize) -> Option<&T> {
         let page = self.groups.get(number / PAGE / GROUP)?.get(number / PAGE % GROUP)?;
         Some(&page.as_ref()?[number % PAGE])
     }
 
     /// Sets the value of a number.
-    pub(super) fn set(&mut self, number: usize, value: T) {
+    pub(crate) fn set(&mut self, number: usize, value: T) {
         if self.get(number).map_or(value == T::default(), |old| *old == value) {
             return;
         }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
     follow::few,
-    shape::access::{self, Access, AccessFollower, Found},
+    shape::access::{self, AccessFollower, Accesses, Found},
 };
 use phalanx_ir::InstId;
 
@@ -85,7 +85,7 @@ pub(super) fn followed(
     db: &dyn Db,
     function: FunctionInput,
     facts: access::Facts<'_>,
-) -> Arc<Vec<Access>> {
+) -> Arc<Accesses> {
     let slot = &function.slots(db).accesses;
     let (order, around) = (blocks_version(db, function), objects_version(db, function));
     let journal = function.body(db).journal();

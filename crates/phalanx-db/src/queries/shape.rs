@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use phalanx_analysis::shape::{
     Shapes, Trust,
-    access::{self, Access, Facts},
+    access::{self, Accesses, Facts},
 };
 
 use super::access_slot::followed;
@@ -28,7 +28,7 @@ pub fn shapes(db: &dyn Db, function: FunctionInput) -> Option<Shapes> {
 /// [`cycles()`]. *Changes when* an access does, or one comes, goes or moves. *Cost* near O(instructions + operands), and lanes of a wave for each access;
 /// large, after an edit of instructions, that of the edit.
 #[salsa::tracked(returns(ref))]
-pub fn memory_accesses(db: &dyn Db, function: FunctionInput) -> Option<Arc<Vec<Access>>> {
+pub fn memory_accesses(db: &dyn Db, function: FunctionInput) -> Option<Arc<Accesses>> {
     let divergence = divergence(db, function).as_ref()?;
     let (cfg, cycles) = (cfg(db, function).as_ref()?, cycles(db, function).as_ref()?);
     with_code(db, function, NO_CALLEES, |code, around| {

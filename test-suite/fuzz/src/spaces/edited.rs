@@ -111,7 +111,7 @@ pub fn edited(rng: &mut dyn RngCore, rounds: usize) -> Edited {
                     String::from_utf8_lossy(&session.print(module))
                 );)*};
             }
-            same!(private_memory memory_ssa classic_memory_ssa pointer_flow);
+            same!(private_memory address_memory memory_ssa classic_memory_ssa pointer_flow);
         }
     }
     let repairs = queries::kind_repairs(session.database(), kernel.input());

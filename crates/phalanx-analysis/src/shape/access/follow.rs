@@ -13,8 +13,8 @@
 //! | what changed | what happens |
 //! |---|---|
 //! | nothing that an access reads | the very same list again |
-//! | what some read | these are looked at again; a new list if one of them does something else |
-//! | an access came, went, or stands elsewhere among the others | the same, and the list is put together anew |
+//! | what some read | these are looked at again; the rows of their blocks are others if one of them does something else |
+//! | an access came, went, or stands elsewhere among the others | the same, and the rows of these blocks are put together anew |
 //! | what the loops are solved from | from scratch |
 //!
 //! # Invariants
@@ -26,8 +26,8 @@
 //! - In code that is not reached a value can depend on itself, and then the order of questions matters. A function with such blocks is not
 //!   followed.
 //!
-//! **Complexity.** O(values whose form changes, their users, and accesses that read what changed); where an access comes, goes or moves,
-//! O(instructions), each for one look at what it is.
+//! **Complexity.** O(values whose form changes, their users, accesses that read what changed, and others of their blocks); where an access comes, goes or
+//! moves, O(instructions of the block), each for one look at what it is.
 
 use std::sync::Arc;
 
@@ -36,20 +36,18 @@ use phalanx_ir::{BlockId, InstId, Opcode, flow::node_of};
 use rustc_hash::FxHashSet;
 
 use super::{
-    Access, Facts, Finder, accesses_memory, in_order,
+    Access, Accesses, Facts, Finder,
+    list::Listed,
     loops::{LoopReads, has_candidates},
     readers::Readers,
 };
 use crate::{
     affect::Value,
     divergence::Divergence,
-    lower::{Code, Numbering},
+    lower::Numbering,
     memory::order::blocks_behind,
     shape::{Place, Shapes},
 };
-
-/// Steps in which the access next to another one is looked for.
-const NEAR: usize = 64;
 
 /// How an answer was found that was not found from scratch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,76 +66,7 @@ pub struct AccessFollower {
     of_loops: LoopReads,
     divergence: Divergence,
     readers: Readers,
-    list: List,
-}
-
-/// The answer, and where it has what.
-#[derive(Debug)]
-struct List {
-    answer: Arc<Vec<Access>>,
-    /// The blocks of the accesses.
-    blocks: Vec<BlockId>,
-    /// Positions in the answer by instruction.
-    positions: Vec<Option<u32>>,
-}
-
-impl List {
-    fn new(code: Code<'_>, answer: Arc<Vec<Access>>) -> List {
-        let mut list = List {
-            blocks: Vec::with_capacity(answer.len()),
-            positions: vec![None; code.body.id_count()],
-            answer,
-        };
-        for (at, access) in (0..).zip(&*list.answer) {
-            list.positions[number(access.inst)] = Some(at);
-            list.blocks.extend(code.body.block_of(access.inst));
-        }
-        list
-    }
-
-    fn position(&self, inst: InstId) -> Option<usize> {
-        self.positions.get(number(inst)).copied().flatten().map(|at| at as usize)
-    }
-
-    /// Whether an instruction that has changed is an access that is not in the list, is none any more, or may stand elsewhere.
-    fn is_other(&self, code: Code<'_>, inst: InstId) -> bool {
-        let block = code.body.block_of(inst);
-        let is_access = block.is_some() && accesses_memory(code.body.inst(inst).opcode);
-        match self.position(inst) {
-            None => is_access,
-            Some(at) => {
-                let is_here = is_access && block == self.blocks.get(at).copied();
-                !(is_here
-                    && self.is_next(code, at, at.checked_sub(1), |inst| code.body.prev(inst))
-                    && self.is_next(code, at, at.checked_add(1), |inst| code.body.next(inst)))
-            }
-        }
-    }
-
-    /// Whether the next access of the list to one side of another is the next one in the block, or in another block if there is none.
-    fn is_next(
-        &self,
-        code: Code<'_>,
-        at: usize,
-        beside: Option<usize>,
-        step: impl Fn(InstId) -> Option<InstId>,
-    ) -> bool {
-        let beside = beside.filter(|&beside| beside < self.answer.len());
-        let mut inst = self.answer[at].inst;
-        for _ in 0..NEAR {
-            match step(inst) {
-                None => {
-                    let here = code.body.block_of(inst);
-                    return beside.is_none_or(|beside| Some(self.blocks[beside]) != here);
-                }
-                Some(next) => inst = next,
-            }
-            if let Some(found) = self.position(inst) {
-                return Some(found) == beside;
-            }
-        }
-        false
-    }
+    list: Listed,
 }
 
 fn number(inst: InstId) -> usize {
@@ -166,7 +95,7 @@ impl LoopReads {
 impl AccessFollower {
     /// The accesses of a function, found from scratch, and what follows them; nothing does if the function has blocks that are not reached.
     #[must_use]
-    pub fn new(facts: Facts<'_>) -> (Arc<Vec<Access>>, Option<Self>) {
+    pub fn new(facts: Facts<'_>) -> (Arc<Accesses>, Option<Self>) {
         let Facts { code, cfg, .. } = facts;
         let mut reached = blocks_behind(cfg, vec![cfg.entry()]);
         reached.insert(cfg.entry().index());
@@ -178,8 +107,7 @@ impl AccessFollower {
         finder.of_loops = Some(LoopReads { values: BitSet::new(values), atoms: Vec::new() });
         finder.solve_loops();
         let mut readers = Readers::new(values);
-        let answer: Vec<Access> =
-            in_order(code).filter_map(|inst| finder.noted_access(inst, &mut readers)).collect();
+        let answer = Accesses::new(code, |inst| finder.noted_access(inst, &mut readers));
         let answer = Arc::new(answer);
         readers.settle();
         finder.shapes.settle();
@@ -188,13 +116,13 @@ impl AccessFollower {
         of_loops.atoms.sort_unstable();
         of_loops.atoms.dedup();
         let divergence = facts.divergence.clone();
-        let list = List::new(code, Arc::clone(&answer));
+        let list = Listed::new(code, Arc::clone(&answer));
         (answer, Some(AccessFollower { shapes, uniform, of_loops, divergence, readers, list }))
     }
 
     /// The accesses.
     #[must_use]
-    pub fn answer(&self) -> &Arc<Vec<Access>> {
+    pub fn answer(&self) -> &Arc<Accesses> {
         &self.list.answer
     }
 
@@ -221,10 +149,7 @@ impl AccessFollower {
         dirty.dedup();
 
         let mut finder = Finder::with_shapes(facts, self.shapes, self.uniform);
-        let found = match changed.iter().any(|&inst| self.list.is_other(facts.code, inst)) {
-            true => relist(&mut self.list, &mut finder, &mut self.readers, &dirty),
-            false => look_again(&mut self.list, &mut finder, &mut self.readers, &dirty)?,
-        };
+        let found = look_again(&mut self.list, &mut finder, &mut self.readers, (&dirty, changed))?;
         (self.shapes, self.uniform) = (finder.shapes, finder.uniform);
         self.divergence = facts.divergence.clone();
         let is_worth = self.shapes.can_be_followed() && !self.readers.is_crowded();
@@ -232,47 +157,39 @@ impl AccessFollower {
     }
 }
 
-/// Looks at some accesses again, which stand where they did.
+/// Looks at some accesses again, and at the blocks in which some may have come, gone or moved.
 fn look_again(
-    list: &mut List,
+    list: &mut Listed,
     finder: &mut Finder<'_>,
     readers: &mut Readers,
-    dirty: &[InstId],
+    (dirty, changed): (&[InstId], &[InstId]),
 ) -> Option<Found> {
-    let mut found = Found::Kept;
-    for &inst in dirty {
-        // Who was looked at once may be gone.
-        let Some(at) = list.position(inst) else { continue };
-        let access = finder.noted_access(inst, readers)?;
-        if access != list.answer[at] {
-            found = Found::Repaired;
-            Arc::make_mut(&mut list.answer)[at] = access;
-        }
-    }
-    Some(found)
-}
-
-/// Puts the list together anew, with what is known of accesses that need not be looked at again.
-fn relist(
-    list: &mut List,
-    finder: &mut Finder<'_>,
-    readers: &mut Readers,
-    dirty: &[InstId],
-) -> Found {
     let code = finder.facts.code;
     let is_dirty =
         |inst: InstId| dirty.binary_search_by_key(&number(inst), |&dirty| number(dirty)).is_ok();
-    let accesses = in_order(code).filter(|&inst| accesses_memory(code.body.inst(inst).opcode));
-    let found: Vec<Access> = accesses
-        .filter_map(|inst| match list.position(inst).filter(|_| !is_dirty(inst)) {
-            Some(at) => Some(list.answer[at]),
-            None => finder.noted_access(inst, readers),
-        })
-        .collect();
-    let is_same = found == *list.answer;
-    let answer = if is_same { Arc::clone(&list.answer) } else { Arc::new(found) };
-    *list = List::new(code, answer);
-    if is_same { Found::Kept } else { Found::Repaired }
+    let concerned = changed.iter().flat_map(|&inst| list.concerned(code, inst));
+    let mut moved: Vec<BlockId> = concerned.collect();
+    moved.sort_unstable();
+    moved.dedup();
+    // Who was looked at once may be gone.
+    let mut blocks: Vec<BlockId> = dirty.iter().filter_map(|&inst| list.home(inst)).collect();
+    blocks.extend(&moved);
+    blocks.sort_unstable();
+    blocks.dedup();
+    let mut rows = Vec::with_capacity(blocks.len());
+    for block in blocks {
+        let mut look = |inst| finder.noted_access(inst, readers);
+        if moved.binary_search(&block).is_ok() {
+            rows.push((block, list.again(code, block, is_dirty, look)));
+            continue;
+        }
+        let row = list.answer.of(block).iter().map(|access| match is_dirty(access.inst) {
+            true => look(access.inst),
+            false => Some(*access),
+        });
+        rows.push((block, row.collect::<Option<_>>()?));
+    }
+    Some(if list.replace(&rows) { Found::Repaired } else { Found::Kept })
 }
 
 impl Finder<'_> {

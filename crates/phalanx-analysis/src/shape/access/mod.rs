@@ -26,6 +26,7 @@
 mod address;
 mod follow;
 mod lanes;
+mod list;
 mod loops;
 mod readers;
 
@@ -36,6 +37,7 @@ use rustc_hash::FxHashSet;
 
 pub use self::follow::{AccessFollower, Found};
 pub use self::lanes::fewest_sectors;
+pub use self::list::Accesses;
 use self::loops::LoopReads;
 use super::{Place, Shapes, Trust, form::Rest};
 use crate::{
@@ -106,15 +108,10 @@ pub struct Facts<'a> {
 
 /// The accesses of a function, in its order.
 #[must_use]
-pub fn accesses(facts: Facts<'_>) -> Vec<Access> {
+pub fn accesses(facts: Facts<'_>) -> Accesses {
     let mut finder = Finder::new(facts);
     finder.solve_loops();
-    in_order(facts.code).filter_map(|inst| finder.access(inst)).collect()
-}
-
-/// All instructions of a function in its order.
-fn in_order(code: Code<'_>) -> impl Iterator<Item = InstId> {
-    code.flow.order().iter().flat_map(move |&block| code.body.block_insts(block))
+    Accesses::new(facts.code, |inst| finder.access(inst))
 }
 
 /// Whether such an instruction accesses memory by an address.
