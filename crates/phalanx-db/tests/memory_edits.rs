@@ -254,6 +254,10 @@ const EDITS: &[(&str, Edit)] = &[
         let store = f.behind("m");
         f.edit(|edit| edit.erase(store));
     }),
+    ("a store goes to a slot", |f| {
+        let (store, slot) = (f.behind("m"), f.named("slot"));
+        f.edit(|edit| edit.set_operand(store, 1, slot));
+    }),
     ("a load of a slot less", |f| {
         let (o, v) = (f.named("o"), f.named("v0"));
         f.edit(|edit| edit.replace(o, v));
@@ -507,6 +511,57 @@ fn integers_become_pointers_and_are_none_again() {
         fixture.check("a pointer that was an integer less");
         assert_eq!(is_there(&fixture), is_left);
     }
+}
+
+/// A step that has come since pointers were looked at last is not told of: who uses it does something else if it is made from something else.
+#[test]
+fn a_new_step_is_made_from_another_pointer() {
+    let mut fixture = Fixture::new(400);
+    let (store, s, before) = (fixture.behind("m"), fixture.named("s"), fixture.repairs());
+    let step = fixture.edit(|edit| {
+        let step = edit.after(store).gep(Type::I32, Value::arg(0), &[Value::arg(1)])?;
+        let step_inst = step.as_inst().expect("it is an instruction");
+        edit.after(step_inst).store(Value::arg(1), step)?;
+        Ok(step_inst)
+    });
+    fixture.check("a store through an argument that is written already");
+    assert_eq!(fixture.repairs().pointers.kept, before.pointers.kept + 1);
+    fixture.edit(|edit| edit.set_operand(step, 0, s));
+    fixture.check("a store through a variable that nobody wrote");
+}
+
+/// Who is the first to mention a variable is told, whatever it does with it.
+#[test]
+fn a_variable_is_mentioned_earlier_and_later() {
+    let early = "entry:\n  %early = load i32, ptr %out\n";
+    let mut fixture = Fixture::warm(&text(400).replace("entry:\n", early));
+    let (early, g) = (fixture.named("early"), fixture.named("g"));
+    let dev = fixture.function("kernel").body(&fixture.db).operands(g)[0];
+    for address in [dev, Value::arg(0)] {
+        fixture.edit(|edit| edit.set_operand(early, 0, address));
+        fixture.check("another address");
+    }
+}
+
+/// A pointer that is put into a slot from which nobody loads is kept by nobody; one that is read as a number is.
+#[test]
+fn what_is_put_into_slots_goes_nowhere() {
+    let text = "
+target triple = \"nvptx64-nvidia-cuda\"
+define internal void @puts(ptr %p, ptr %q) {
+  %a = alloca ptr
+  %b = alloca ptr
+  store ptr %p, ptr %a
+  store ptr %q, ptr %b
+  %number = load i64, ptr %b
+  store i64 %number, ptr %q
+  ret void
+}
+";
+    let fixture = Fixture::of(text, "puts");
+    let uses = queries::parameter_uses(&fixture.db, fixture.edited());
+    let found: Vec<_> = uses.iter().map(|found| (found.writes, found.escapes)).collect();
+    assert_eq!(found, [(false, false), (true, true)]);
 }
 
 /// What an argument is made from is looked for a number of steps up: a step that is left out matters to who is far from it.
