@@ -429,7 +429,7 @@ end:
     fixture.check("an address that is made from itself");
 }
 
-/// Accesses with so much between them that it is not known where they stand: the list is put together anew.
+/// Accesses with so much between them that it is not known where they stand: their block is put together anew.
 #[test]
 fn accesses_that_stand_alone_are_in_their_place() {
     let last = "  ret void\n}\n";
@@ -444,6 +444,12 @@ fn accesses_that_stand_alone_are_in_their_place() {
     fixture.edit(|edit| edit.move_before(l, w));
     assert_eq!(fixture.found(before), "repaired | nothing");
     fixture.check("from one block to another");
+    let s = fixture.named("s");
+    for (inst, place) in [(l, "w100"), (s, "w250"), (l, "w320")] {
+        let place = fixture.named(place);
+        fixture.edit(|edit| edit.move_before(inst, place));
+        fixture.check("far from all others of the block");
+    }
 }
 
 /// What a value may be in threads that others are not follows from atoms that its operands do not tell of.
