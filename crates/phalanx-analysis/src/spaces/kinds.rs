@@ -48,15 +48,6 @@ impl MemoryKinds {
         known.unwrap_or(SpaceSet::ALL)
     }
 
-    /// Whether the same was said by an older answer, as far as that told of instructions that there are; operands and constants are the same ones.
-    #[must_use]
-    pub fn continues(&self, older: &MemoryKinds) -> bool {
-        self.values.starts_with(&older.values)
-            && self.arguments == older.arguments
-            && self.uses == older.uses
-            && self.constants == older.constants
-    }
-
     /// What an operand may lead to where an instruction reads it: less than its value may, where tests of the address say so.
     #[must_use]
     pub fn at(&self, body: &Body, user: InstId, index: u32) -> SpaceSet {

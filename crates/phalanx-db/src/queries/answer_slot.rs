@@ -18,15 +18,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use phalanx_analysis::{follow::few, lower::Code, spaces::MemoryKinds};
+use phalanx_analysis::{follow::few, lower::Code};
 use phalanx_graph::BitSet;
 use phalanx_ir::InstId;
 
 use super::follow::{around, fresh};
 use super::surroundings::attributes_of_callees;
-use super::{
-    call_place, cfg, code, cycles, dom_tree, memory_kinds, promised_loads, starts_at_launch,
-};
+use super::{call_place, cfg, code, cycles, dom_tree, promised_loads, starts_at_launch};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -313,41 +311,13 @@ pub fn blocks_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
-/// The kinds of a function that were seen last, and the number that they were given.
-#[derive(Debug, Default)]
-pub(super) struct KindsSeen(Mutex<Option<(MemoryKinds, u64)>>);
-
-impl KindsSeen {
-    pub(super) fn clear(&self) {
-        *locked(&self.0) = None;
-    }
-}
-
-/// Identity of what is known of memory kinds of the instructions that there are: the number stays when there come to be more.
+/// Identity of what is read, besides the body and where addresses lead, to tell what accesses of memory do.
 ///
-/// Answers with one number agree on all instructions that each of them tells of, which is what a kept answer needs: it depends on no new one.
-///
-/// *Reads* [`memory_kinds`]. *Changes when* an address may lead elsewhere that was there before. *Cost* O(pages that are not shared).
-#[salsa::tracked(returns(copy))]
-pub fn known_kinds_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let Some(kinds) = memory_kinds(db, function) else { return fresh() };
-    let seen = &function.slots(db).kinds_seen.0;
-    let before = locked(seen).take();
-    let number = match before {
-        Some((older, number)) if kinds.continues(&older) => number,
-        _ => fresh(),
-    };
-    *locked(seen) = Some((kinds.clone(), number));
-    number
-}
-
-/// Identity of what is read, besides the body, to tell what accesses of memory do.
-///
-/// *Reads* [`blocks_version`], [`around`], `function_attributes`, [`known_kinds_version`]. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* [`blocks_version`], [`around`], `function_attributes`. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn accesses_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (blocks_version(db, function), around(db, function));
-    let _ = (attributes_of_callees(db, function), known_kinds_version(db, function));
+    let _ = attributes_of_callees(db, function);
     fresh()
 }
 

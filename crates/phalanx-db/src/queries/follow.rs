@@ -16,12 +16,12 @@ use phalanx_analysis::{
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
     granted::Granted,
     memory::Looks,
-    stable::{Assumptions, RaceFree},
+    stable::Assumptions,
 };
 use phalanx_graph::{Cfg, Cycles, DomTree, Node, sync::SyncDependence};
 
 use super::access_slot::AccessSlot;
-use super::answer_slot::{AnswerSlot, KindsSeen};
+use super::answer_slot::AnswerSlot;
 use super::calls::is_local;
 use super::check::KeptSites;
 use super::conflicts::KeptConflicts;
@@ -35,6 +35,7 @@ use super::memory_slot::MemorySlots;
 use super::summaries::{KnownCalls, callee_summaries};
 use super::summary_slot::SummarySlot;
 use super::surroundings::{Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees};
+use super::within_group::KeptRaces;
 use super::{
     affect_map, argument_facts, cfg, cycles, dom_tree, function_attributes, launch_facts,
     llvm_affect_map, sync_dependence, target, type_layout,
@@ -279,10 +280,9 @@ pub struct Slots {
     pub(super) graph: GraphSlot,
     pub(super) control: ControlSlot,
     pub(super) memory: MemorySlots,
-    pub(super) kinds_seen: KindsSeen,
     pub(super) barriers: AnswerSlot<Arc<[Node]>>,
     /// Without barriers, and with them.
-    pub(super) race_free: [AnswerSlot<Option<RaceFree>>; 2],
+    pub(super) race_free: [AnswerSlot<Option<KeptRaces>>; 2],
     pub(super) loads: AnswerSlot<KeptLoads>,
     pub(super) summary: SummarySlot,
     pub(super) accesses: AccessSlot,
@@ -301,7 +301,6 @@ impl Slots {
         self.kinds.clear();
         self.graph.clear();
         self.control.clear();
-        self.kinds_seen.clear();
         self.barriers.clear();
         self.race_free.iter().for_each(AnswerSlot::clear);
         self.loads.clear();

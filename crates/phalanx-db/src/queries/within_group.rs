@@ -7,6 +7,7 @@ use phalanx_analysis::{
     granted::{Granted, StableLoad},
     loads::Load,
     lower::{Code, Surroundings},
+    readers,
     spaces::MemoryKinds,
     stable::{self, Assumptions, RaceFree},
     true_uniformity::{self, Known},
@@ -15,7 +16,6 @@ use phalanx_analysis::{
 use phalanx_graph::{Cfg, Node};
 use phalanx_ir::{InstId, Value};
 use phalanx_target::{Scope, SourceSet, varying};
-use rustc_hash::FxHashMap;
 
 use super::answer_slot::{Changed, Followed, accesses_version, blocks_version};
 use super::control_slot::controlled;
@@ -122,24 +122,25 @@ pub fn stable_loads_without(
 fn with_classes(db: &dyn Db, function: FunctionInput, race_free: &[StableLoad]) -> Vec<StableLoad> {
     let Some(classes) = load_classes(db, function) else { return Vec::new() };
     let is_stable = |load: &&Load| load.classes().next().is_some();
-    let mut all: FxHashMap<InstId, SourceSet> = classes
-        .loads()
-        .iter()
-        .filter(is_stable)
-        .map(|load| (load.inst, SourceSet::EMPTY))
-        .collect();
-    for &(load, left) in race_free {
-        all.entry(load).and_modify(|known| *known &= left).or_insert(left);
-    }
-    let mut all: Vec<StableLoad> = all.into_iter().collect();
-    all.sort_unstable_by_key(|(load, _)| load.into_raw().into_u32());
+    let of_class = classes.loads().iter().filter(is_stable);
+    let mut all: Vec<StableLoad> = of_class.map(|load| (load.inst, SourceSet::EMPTY)).collect();
+    all.extend_from_slice(race_free);
+    // Two lists that are mostly in order.
+    all.sort_by_key(|(load, _)| load.into_raw().into_u32());
+    all.dedup_by(|other, kept| {
+        let is_same = other.0 == kept.0;
+        if is_same {
+            kept.1 &= other.1;
+        }
+        is_same
+    });
     all
 }
 
 /// Loads that are stable without races, where nothing was seen before the function is entered; with barriers that are used rightly, or without.
 ///
-/// *Reads* `header`, `flow`, `body`, `cfg`, [`memory_kinds`], [`attributes_of_callees`]; of a large function also [`accesses_version`], and then what changed.
-/// *Changes when* a load, an acquire or a call does. *Cost* O(instructions + edges).
+/// *Reads* `header`, `flow`, `body`, `cfg`, [`memory_kinds`], [`attributes_of_callees`]; of a large function also [`accesses_version`], and then what changed
+/// and what reads an address that leads elsewhere. *Changes when* a load, an acquire or a call does. *Cost* O(instructions + edges).
 #[salsa::tracked(returns(ref))]
 fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> Arc<[StableLoad]> {
     // Which model of barriers it is makes no difference to loads.
@@ -153,13 +154,18 @@ fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> 
     }
     let make = || {
         with_race_facts(db, function, |code, around, facts| {
-            RaceFree::new(code, around, facts, assumptions, None)
+            let found = RaceFree::new(code, around, facts, assumptions, None);
+            KeptRaces { found, kinds: facts.1.clone() }
         })
     };
-    let follow = |known: &mut Option<RaceFree>, changed: Changed<'_>| {
+    let follow = |known: &mut Option<KeptRaces>, changed: Changed<'_>| {
         let Some(known) = known else { return Followed::Lost };
         let found = with_race_facts(db, function, |code, around, (_, kinds)| {
-            known.follow(code, around, kinds, changed.concerned)
+            let mut again = readers::of_kinds(code, kinds, &known.kinds)?;
+            again.retain(|&inst| stable::concerns(code, inst));
+            again.extend_from_slice(changed.concerned);
+            known.kinds = kinds.clone();
+            known.found.follow(code, around, kinds, &again)
         });
         match found.flatten() {
             Some(false) => Followed::Kept,
@@ -169,10 +175,17 @@ fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> 
     };
     let around = accesses_version(db, function);
     let slot = &function.slots(db).race_free[usize::from(has_barriers)];
-    let read = |known: &Option<RaceFree>| {
-        known.as_ref().map_or_else(Arc::default, |known| Arc::clone(known.loads()))
+    let read = |known: &Option<KeptRaces>| {
+        known.as_ref().map_or_else(Arc::default, |known| Arc::clone(known.found.loads()))
     };
     slot.follow((db, function), around, &stable::concerns, follow, make, read)
+}
+
+/// Loads that are stable without races, and where addresses led.
+#[derive(Debug)]
+pub(super) struct KeptRaces {
+    found: RaceFree,
+    kinds: MemoryKinds,
 }
 
 /// Gives what stable loads without races are found from.

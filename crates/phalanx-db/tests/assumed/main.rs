@@ -114,7 +114,6 @@ impl Fixture {
             "blocks_version",
             "accesses_version",
             "loads_version",
-            "known_kinds_version",
         ];
         let log = self.db.take_log().into_iter().filter(|entry| entry.did == Did::Run);
         let log = log
