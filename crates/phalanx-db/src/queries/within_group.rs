@@ -125,15 +125,10 @@ fn with_classes(db: &dyn Db, function: FunctionInput, race_free: &[StableLoad]) 
     let of_class = classes.loads().iter().filter(is_stable);
     let mut all: Vec<StableLoad> = of_class.map(|load| (load.inst, SourceSet::EMPTY)).collect();
     all.extend_from_slice(race_free);
-    // Two lists that are mostly in order.
-    all.sort_by_key(|(load, _)| load.into_raw().into_u32());
-    all.dedup_by(|other, kept| {
-        let is_same = other.0 == kept.0;
-        if is_same {
-            kept.1 &= other.1;
-        }
-        is_same
-    });
+    // Of a load in both lists the first entry stays: what has a class is one value for all.
+    let number = |(load, _): &StableLoad| load.into_raw().into_u32();
+    all.sort_by_key(number);
+    all.dedup_by_key(|load| number(load));
     all
 }
 

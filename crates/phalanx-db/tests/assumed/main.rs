@@ -83,7 +83,11 @@ exit:
 impl Fixture {
     /// With everything asked often enough for that of a large function to be kept.
     fn new(long: usize) -> Self {
-        let mut fixture = Fixture::of(&text(long), "kernel");
+        Fixture::warm(&text(long))
+    }
+
+    fn warm(text: &str) -> Self {
+        let mut fixture = Fixture::of(text, "kernel");
         fixture.ask();
         for operand in [fixture.named("v1").into(), Value::arg(3), fixture.named("v1").into()] {
             let at = fixture.named("v2");
@@ -321,6 +325,51 @@ fn classes_follow_there_and_back() {
     }
     let after = queries::kept_answers(&fixture.db, fixture.edited()).loads;
     assert_eq!((after.repaired - before.repaired, after.made), (6, before.made));
+}
+
+/// A load is stable in a workgroup or in all of them by where its address leads, and hears of it however far from there the address was made.
+#[test]
+fn stable_loads_follow_addresses() {
+    let text = text(400).replace(
+        "  %c = icmp",
+        "  %far = addrspacecast ptr addrspace(1) %r to ptr
+  %tile = addrspacecast ptr addrspace(3) @tile to ptr
+  %base = getelementptr i8, ptr %far, i32 0
+  %then = getelementptr i8, ptr %base, i32 4
+  %through = load i32, ptr %then
+  %c = icmp",
+    );
+    let text = text.replace("@v = ", "@tile = internal addrspace(3) global [2 x i32] undef\n@v = ");
+    let mut fixture = Fixture::warm(&text);
+    let (base, through) = (fixture.named("base"), fixture.named("through"));
+    let (far, tile) = (fixture.named("far"), fixture.named("tile"));
+    let left = |fixture: &Fixture| {
+        let stable = queries::stable_loads(&fixture.db, fixture.edited(), STRICT);
+        stable.iter().find(|(load, _)| *load == through).map(|(_, left)| *left)
+    };
+    assert_eq!(left(&fixture), Some(SourceSet::EMPTY));
+    let before = queries::kept_answers(&fixture.db, fixture.edited()).race_free;
+    for (from, all) in
+        [(tile, SourceSet::OPAQUE_GROUP), (far, SourceSet::EMPTY), (tile, SourceSet::OPAQUE_GROUP)]
+    {
+        fixture.edit(|edit| edit.set_operand(base, 0, from));
+        fixture.check(&[STRICT], "the base of an address");
+        assert_eq!(left(&fixture), Some(all));
+    }
+    let after = queries::kept_answers(&fixture.db, fixture.edited()).race_free;
+    assert_eq!((after.repaired - before.repaired, after.made), (3, before.made));
+    // What else is said of addresses is not told by instruction: then all is found anew.
+    let late = fixture.named("late");
+    let writer = fixture.function("writer").body(&fixture.db);
+    let variable = writer.all_ids().find_map(|inst| writer.operands(inst).get(1).copied());
+    let variable = variable.expect("it stores to a variable");
+    fixture.edit(|edit| {
+        edit.set_operand(base, 0, far)?;
+        edit.before(late).load(Type::I32, variable)
+    });
+    fixture.check(&[STRICT], "the base of an address, and a load of a variable more");
+    assert_eq!(left(&fixture), Some(SourceSet::EMPTY));
+    assert_eq!(queries::kept_answers(&fixture.db, fixture.edited()).race_free.made, after.made + 1);
 }
 
 /// A few followers are kept; who asks with more assumptions in turn starts anew each time.
