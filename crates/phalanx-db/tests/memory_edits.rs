@@ -251,6 +251,14 @@ const EDITS: &[(&str, Edit)] = &[
         let (o, v) = (f.named("o"), f.named("v0"));
         f.edit(|edit| edit.replace(o, v));
     }),
+    ("a store to a slot more", |f| {
+        let (m, v, slot) = (f.named("m"), f.named("v0"), f.named("slot"));
+        f.edit(|edit| edit.before(m).store(v, slot));
+    }),
+    ("an address of a slot that nobody uses", |f| {
+        let (m, v, slot) = (f.named("m"), f.named("v0"), f.named("slot"));
+        f.edit(|edit| edit.before(m).gep(Type::I32, slot, &[v.into()]));
+    }),
     ("an address of a slot is stored: others may reach it", |f| {
         let (m, slot) = (f.named("m"), f.named("slot"));
         f.edit(|edit| edit.before(m).store(slot, Value::arg(0)));

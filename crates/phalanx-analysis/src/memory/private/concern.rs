@@ -58,7 +58,7 @@ impl Wanted {
 }
 
 /// What the answer hangs on: all of that, and maybe more.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Concern {
     /// Private objects, and addresses that are made from them.
     pub(super) addresses: InstSet,
@@ -66,6 +66,8 @@ pub(super) struct Concern {
     pub(super) users: InstSet,
     /// Objects that are not private, and why.
     pub(super) witnesses: InstSet,
+    /// The same with the object, by number of the instruction.
+    pub(super) escapes: Vec<(InstId, InstId)>,
     /// What is done with private objects, in the order of [`PrivateMemory::touches`].
     pub(super) accesses: Vec<Access>,
     /// By the number of an object in these.
@@ -73,7 +75,7 @@ pub(super) struct Concern {
     /// Objects that are not put into SSA form, because nothing that is wanted is read from them.
     pub(super) unwanted: InstSet,
     /// How all of it was found; none if nothing is known here.
-    reach: Option<Reach>,
+    pub(super) reach: Option<Reach>,
 }
 
 impl Concern {
@@ -159,7 +161,7 @@ impl PrivateMemory {
     }
 
     /// What an instruction did.
-    fn accesses_of(&self, inst: InstId) -> &[Access] {
+    pub(super) fn accesses_of(&self, inst: InstId) -> &[Access] {
         let Some(first) = self.of(inst).first() else { return &[] };
         let rest = &self.concern.accesses[first.access as usize..];
         let count = rest.iter().take_while(|access| access.inst == inst).count();
