@@ -95,12 +95,14 @@ impl<'a> Places<'a> {
     pub(super) fn of_objects(&mut self, part: &PrivateMemory) -> Option<Vec<Piece>> {
         let (old, body) = (&self.old.concern.allocas, self.body);
         let mut objects = Vec::with_capacity(old.len() + part.concern.allocas.len());
-        let mut at = 0;
+        let mut at: usize = 0;
         for (new, &alloca) in (0..).zip(&part.concern.allocas) {
+            // No place is before the last one.
+            let from = at.saturating_sub(1);
             let is_alloca = |inst: &InstId| body.inst(*inst).opcode == Opcode::Alloca;
-            let place = |inst| old.iter().position(|&o| o == inst).filter(|_| is_alloca(&inst));
+            let known = |inst| Some(from + old[from..].iter().position(|&object| object == inst)?);
             let end =
-                match self.above(alloca, |inst| Some(inst).filter(is_alloca).and(place(inst)))? {
+                match self.above(alloca, |inst| Some(inst).filter(is_alloca).and_then(known))? {
                     Some((above, place)) if above == alloca => place,
                     Some((_, place)) => place + 1,
                     None => 0,
@@ -199,22 +201,25 @@ impl Made {
         let Some(first) = touches.first() else { return Some(()) };
         let behind = from.touches.get(range.end as usize);
         let end = behind.map_or(from.concern.accesses.len(), |touch| touch.access as usize);
-        let first = first.access;
-        let moved = self.accesses.len() as u32;
-        for access in &from.concern.accesses[first as usize..end] {
-            let object = numbers.object[access.object as usize];
-            self.accesses.push(Access { object, ..*access });
-        }
+        let accesses = &from.concern.accesses[first.access as usize..end];
+        let (first, moved) = (first.access, self.accesses.len() as u32);
+        let object = |access: &Access| numbers.object[access.object as usize];
+        self.accesses.extend(accesses.iter().map(|a| Access { object: object(a), ..*a }));
         for touch in touches {
-            let access = touch.access - first + moved;
-            let block = self.accesses[access as usize].block;
+            let block = accesses[(touch.access - first) as usize].block;
             if self.last != Some(block) {
                 (self.last, self.next) = (Some(block), self.start[block.index()]);
             }
-            numbers.event[touch.event as usize] = self.next;
-            *self.touch_of.get_mut(self.next as usize)? = self.touches.len() as u32;
+            let event = self.next;
+            numbers.event[touch.event as usize] = event;
+            *self.touch_of.get_mut(event as usize)? = self.touches.len() as u32;
             let slot = numbers.slot[touch.slot as usize];
-            self.touches.push(Touch { slot, event: self.next, access, ..*touch });
+            self.touches.push(Touch {
+                slot,
+                event,
+                access: touch.access - first + moved,
+                ..*touch
+            });
             self.next += 1;
         }
         Some(())
