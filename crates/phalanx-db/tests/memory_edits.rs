@@ -297,6 +297,10 @@ const EDITS: &[(&str, Edit)] = &[
         let v = f.named("v0");
         f.edit(|edit| edit.before(v).alloca(Type::I32, 0));
     }),
+    ("the last stack slot less", |f| {
+        let slot = f.named("slot");
+        f.edit(|edit| edit.replace(slot, Value::arg(0)));
+    }),
     ("`!invariant.load` on a load", |f| {
         let (l, node) = (f.named("l"), node(f));
         f.edit(|edit| edit.attach(l, "invariant.load", Some(node)));

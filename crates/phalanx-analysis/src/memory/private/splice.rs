@@ -29,7 +29,7 @@
 mod question;
 mod tables;
 
-use phalanx_ir::{InstId, flow::node_of};
+use phalanx_ir::{InstId, TypeKind, flow::node_of};
 
 use self::question::Question;
 use self::tables::Places;
@@ -50,6 +50,11 @@ impl PrivateMemory {
         graph: Frontiers<'_>,
         changed: &[InstId],
     ) -> Followed<Self> {
+        // Whether integers are made pointers may matter to all objects.
+        let is_whole = self.concern.reach.is_some_and(|reach| reach.wanted == Wanted::All);
+        if !is_whole && changed.iter().any(|&inst| may_make_pointer(code, inst)) {
+            return Followed::Unknown;
+        }
         if !self.concerns_objects(code, around, changed) {
             return Followed::Same;
         }
@@ -75,11 +80,6 @@ impl PrivateMemory {
     ) -> Option<Self> {
         let (body, dom, entry) = (code.body, graph.dom, code.flow.entry()?);
         let reach = self.concern.reach.filter(|reach| is_plain(*reach))?;
-        // Whether integers are made pointers matters to all objects.
-        let is_cast = |inst: &InstId| body.inst(*inst).opcode.is_cast();
-        if reach.wanted != Wanted::All && changed.iter().any(is_cast) {
-            return None;
-        }
         let mut question = Question::new(self, code, dom, changed)?;
         let mut insts: Vec<InstId> = question.users.iter().copied().collect();
         insts.extend(question.objects.iter().filter(|&&object| is_slot(code, object)));
@@ -106,6 +106,13 @@ impl PrivateMemory {
         new.concerned.extend(&part.concerned);
         Some(new)
     }
+}
+
+/// Whether an instruction makes a pointer of an integer, or may have done: one cast can become another.
+fn may_make_pointer(code: Code<'_>, inst: InstId) -> bool {
+    let data = code.body.inst(inst);
+    data.opcode.is_cast()
+        && matches!(code.context.type_kind(data.ty), TypeKind::Ptr(_) | TypeKind::Vector { .. })
 }
 
 /// Whether all that is known of an object follows from its uses.

@@ -8,8 +8,8 @@
 //! - a changed instruction was given its address and did something with it, or is given it now;
 //! - it was not private, and a changed instruction was part of why: only then can it become private;
 //! - it was accessed through an address that hangs on a changed one;
-//! - an instruction does something with it, or did, that has to do with another object in question. So no instruction has touches of an object in question and of
-//!   another.
+//! - an instruction did something with it that has to do with another object in question, or had. So no instruction has touches of an object in question
+//!   and of another.
 //!
 //! An object that is not private for a reason that has not changed is not in question, whatever else is done with it.
 //!
@@ -180,12 +180,10 @@ impl Search<'_> {
                 if !self.question.users.insert(user) {
                     continue;
                 }
+                // What it does with other objects, it did before, or their addresses have changed as well.
                 self.had(user);
                 if is_made {
                     work.push(user);
-                } else if body.inst(user).opcode.is_call() {
-                    // The only one that does something with two objects.
-                    self.given(user)?;
                 }
             }
         }
