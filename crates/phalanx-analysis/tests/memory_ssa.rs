@@ -149,7 +149,7 @@ fn the_sparse_form_is_the_same() {
             .map(|&number| (block(number).expect("it is in one"), events.event(number)))
             .collect();
         let frontier = DominanceFrontier::new(&cfg, &dom);
-        let graph = Frontiers { cfg: &cfg, dom: &dom, frontier: &frontier };
+        let graph = Frontiers { cfg: &cfg, dom: &dom, frontier: &|| &frontier };
         let (_, sparse) = Ssa::sparse(graph, &by_block, variables);
         let same = |version: Version| match version {
             Version::Def(event) => Version::Def(numbers[event as usize]),

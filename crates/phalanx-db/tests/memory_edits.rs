@@ -274,6 +274,14 @@ const EDITS: &[(&str, Edit)] = &[
         let (k, wide) = (f.named("k"), f.named("wide"));
         f.edit(|edit| edit.before(k).cast(Opcode::IntToPtr, wide, Type::PTR));
     }),
+    ("a store to a slot more", |f| {
+        let (m, v, slot) = (f.named("m"), f.named("v0"), f.named("slot"));
+        f.edit(|edit| edit.before(m).store(v, slot));
+    }),
+    ("an address of a slot that nobody uses", |f| {
+        let (m, v, slot) = (f.named("m"), f.named("v0"), f.named("slot"));
+        f.edit(|edit| edit.before(m).gep(Type::I32, slot, &[v.into()]));
+    }),
     ("an address of a slot is stored: others may reach it", |f| {
         let (m, slot) = (f.named("m"), f.named("slot"));
         f.edit(|edit| edit.before(m).store(slot, Value::arg(0)));
@@ -311,6 +319,10 @@ const EDITS: &[(&str, Edit)] = &[
     ("a stack slot more", |f| {
         let v = f.named("v0");
         f.edit(|edit| edit.before(v).alloca(Type::I32, 0));
+    }),
+    ("the last stack slot less", |f| {
+        let slot = f.named("slot");
+        f.edit(|edit| edit.replace(slot, Value::arg(0)));
     }),
     ("`!invariant.load` on a load", |f| {
         let (l, node) = (f.named("l"), node(f));
@@ -495,6 +507,7 @@ fn a_slot_is_reached_by_others_and_by_nobody() {
 fn integers_become_pointers_and_are_none_again() {
     let mut fixture = Fixture::new(400);
     let (k, wide, word) = (fixture.named("k"), fixture.named("wide"), fixture.named("word"));
+    let zero = fixture.context.const_zero(Type::I64);
     let is_there = |fixture: &Fixture| {
         let memory = queries::address_memory(&fixture.db, fixture.function("kernel")).as_ref();
         memory.expect("it has a body").slots().iter().any(|slot| slot.alloca == word)
@@ -506,6 +519,9 @@ fn integers_become_pointers_and_are_none_again() {
         assert!(is_there(&fixture));
         cast.as_inst().expect("it is an instruction")
     });
+    // Who takes part of it over knows of the cast as well.
+    fixture.edit(|edit| edit.after(wide).store(Value::constant(zero), word));
+    fixture.check("a store to the slot more");
     for (cast, is_left) in casts.into_iter().zip([true, false]) {
         fixture.edit(|edit| edit.erase(cast));
         fixture.check("a pointer that was an integer less");

@@ -115,6 +115,8 @@ impl Fixture {
         for (warm, cold_entry) in self.module.functions(&self.db).iter().zip(&entries) {
             let now = queries::divergence(&self.db, warm.input);
             assert!(now == queries::divergence(&cold, cold_entry.input), "{what}");
+            let now = queries::private_memory(&self.db, warm.input);
+            assert!(now == queries::private_memory(&cold, cold_entry.input), "{what}: memory");
         }
     }
 
@@ -350,6 +352,7 @@ fn seeds() -> u64 {
 #[test]
 fn slots_follow_random_edits() {
     let (mut edits, mut found) = (0, [0; 4]);
+    let mut memory = queries::Ways::default();
     for seed in 0..seeds() {
         let mut rng = SmallRng::seed_from_u64(seed);
         let mut fixture = Fixture::warm(30);
@@ -366,9 +369,14 @@ fn slots_follow_random_edits() {
             (0..4).for_each(|at| found[at] += more(at));
             fixture.check(&format!("seed {seed}, round {round}"));
         }
+        let ways = queries::memory_repairs(&fixture.db, fixture.edited()).private;
+        memory.solved += ways.solved;
+        memory.kept += ways.kept;
+        memory.repaired += ways.repaired;
     }
     let [in_part, whole, repaired, solved] = found;
-    println!("{edits} edits: {found:?}");
+    println!("{edits} edits: {found:?}, private memory: {memory:?}");
     assert!(edits > 400 && repaired > 300, "{edits} {found:?}");
+    assert!(memory.repaired > 200 && memory.solved * 10 < memory.repaired, "{memory:?}");
     assert!(in_part > 200 && whole * 10 < in_part && solved * 4 < repaired, "{found:?}");
 }

@@ -19,6 +19,21 @@ impl InstSet {
         self.0[i / 64] |= 1 << (i % 64);
     }
 
+    pub(crate) fn remove(&mut self, inst: InstId) {
+        let i = inst.into_raw().into_u32() as usize;
+        if let Some(word) = self.0.get_mut(i / 64) {
+            *word &= !(1 << (i % 64));
+        }
+    }
+
+    /// Adds those of another set.
+    pub(crate) fn extend(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(word, more)| *word |= more);
+    }
+
     pub(crate) fn contains(&self, inst: InstId) -> bool {
         let i = inst.into_raw().into_u32() as usize;
         self.0.get(i / 64).is_some_and(|word| word >> (i % 64) & 1 != 0)
@@ -59,6 +74,12 @@ mod tests {
         assert!(one.contains(inst(3)) && !one.contains(inst(4)) && !one.contains(inst(700)));
         other.insert(inst(700));
         assert_ne!(one, other);
+        other.remove(inst(3));
+        one.remove(inst(5000));
+        one.extend(&other);
+        assert!(one.contains(inst(3)) && one.contains(inst(700)));
+        one.remove(inst(3));
+        assert_eq!(one, other);
         let mut table = vec![0, 2, 0, 0];
         trim(&mut table);
         assert_eq!(table, [0, 2]);

@@ -17,7 +17,7 @@
 //!    join slots but touch several, and what only they touch is a slot of its own.
 //! 3. A store *must define* its slot when it writes all of it; then the old content does not count.
 //!
-//! After an edit of instructions, [`follow`] looks again at the objects in question.
+//! After an edit of instructions, [`follow`] and [`splice`] look again at the objects in question.
 //!
 //! [`PrivateMemory::through_calls`] follows addresses further: into functions whose [summary](crate::summary) says what they do with what an
 //! argument points to, and through slots that hold one address ([`holders`]). For the summary itself
@@ -34,6 +34,7 @@ mod holders;
 mod passed;
 mod scan;
 mod slots;
+mod splice;
 
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{

@@ -23,6 +23,7 @@
 //! part of the dominance frontiers that is looked at, at most O(blocks + edges).
 
 mod sparse;
+mod splice;
 
 use std::ops::Range;
 
@@ -30,6 +31,7 @@ use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
 use rustc_hash::FxHashSet;
 
 pub use self::sparse::Frontiers;
+pub(super) use self::splice::{LEFT_OUT, Part};
 
 /// What an instruction does to a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

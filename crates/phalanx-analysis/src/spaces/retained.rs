@@ -217,10 +217,11 @@ impl RetainedKinds {
         if self.has_tests
             || count < self.sets.values.len()
             || changed.len() > LIMIT
-            || !Arc::ptr_eq(&self.memory, memory)
+            || self.memory != *memory
         {
             return None;
         }
+        self.memory.clone_from(memory);
         let had_casts = !self.casts.is_empty();
         for &inst in changed {
             let is_linked = body.block_of(inst).is_some();

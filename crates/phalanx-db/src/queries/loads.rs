@@ -54,7 +54,7 @@ pub fn pointer_flow(db: &dyn Db, function: FunctionInput) -> Arc<PointerFlow> {
     let Some(private) = address_memory(db, function) else { return Arc::default() };
     let flow = with_code(db, function, NO_CALLEES, |code, _| {
         let holds = |flow: &PointerFlow, before: &Arc<PrivateMemory>, changed: &[_]| {
-            Arc::ptr_eq(before, private) && !flow.concerns(code, private, changed)
+            before == private && !flow.concerns(code, private, changed)
         };
         let make = || PointerFlow::new(code, private);
         let from = (objects_version as Version, Arc::clone(private));

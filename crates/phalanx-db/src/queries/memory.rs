@@ -8,7 +8,7 @@ use phalanx_analysis::{
     lower::{Code, Surroundings},
     memory::{
         Alias, AliasQuery, ClassicMemorySsa, Followed, MemorySsa, PrivateMemory, Reach, Tbaa,
-        TypeLayout,
+        TypeLayout, ssa::Frontiers,
     },
     spaces::MemoryKinds,
 };
@@ -18,10 +18,12 @@ use phalanx_ir::{ConstKind, InstId, Opcode, Value, metadata::kind, module::Globa
 use phalanx_target::AddressSpace;
 
 use super::loads::written_by;
-use super::memory_slot::{classic_version, followed, kept, memory_version, objects_version};
+use super::memory_slot::{
+    MemorySlots, Place, classic_version, followed, memory_version, objects_version,
+};
 use super::promises::{constant_variables, invariant_marks, promises};
 use super::surroundings::{NO_CALLEES, with_attributes, with_code};
-use super::{callees, cfg, dom_tree, memory_kinds, module_index};
+use super::{callees, cfg, dom_frontier, dom_tree, memory_kinds, module_index};
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -36,18 +38,12 @@ pub fn type_layout(db: &dyn Db, module: ModuleInput) -> Arc<TypeLayout> {
 
 /// Private objects of a function, in SSA form. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`type_layout`], `target`; large: [`objects_version`]. *Changes when* an access of a slot
-/// does. *Cost* O(instructions + phis); large, after an edit of other instructions, that of the edit.
+/// *Reads* `header`, `flow`, `body`, `dom_tree`, [`type_layout`], `target`; large: [`objects_version`], `dom_frontier`. *Changes when* an access of a slot
+/// does. *Cost* O(instructions + phis); large, after an edit of instructions, that of the edit and of the uses of the slots in question; where something
+/// is another, a copy of the touches besides.
 #[salsa::tracked(returns(ref))]
 pub fn private_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<PrivateMemory>> {
-    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
-    with_code(db, function, NO_CALLEES, |code, around| {
-        let holds = |kept: &PrivateMemory, (): &(), changed: &[_]| {
-            !kept.concerns_objects(code, around, changed)
-        };
-        let make = || PrivateMemory::without_origins(code, around, cfg, dom);
-        kept(db, function, |slots| &slots.private, (objects_version, ()), holds, make)
-    })
+    objects(db, function, PrivateMemory::without_origins, |slots| &slots.private)
 }
 
 /// The same of those private objects alone in which addresses are put or from which they are loaded: what is known of pointers follows from these. None for
@@ -57,13 +53,26 @@ pub fn private_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<Privat
 /// objects is nothing to it.
 #[salsa::tracked(returns(ref))]
 pub fn address_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<PrivateMemory>> {
+    objects(db, function, PrivateMemory::of_addresses, |slots| &slots.addresses)
+}
+
+/// Private objects that are found by `make`, and are kept in a place of large functions.
+fn objects(
+    db: &dyn Db,
+    function: FunctionInput,
+    make: fn(Code<'_>, Surroundings<'_>, &Cfg, &DomTree) -> PrivateMemory,
+    place: fn(&MemorySlots) -> &Place<PrivateMemory, ()>,
+) -> Option<Arc<PrivateMemory>> {
     let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
     with_code(db, function, NO_CALLEES, |code, around| {
-        let holds = |kept: &PrivateMemory, (): &(), changed: &[_]| {
-            !kept.concerns_objects(code, around, changed)
+        let has_graph = "a function with a graph has frontiers";
+        let frontier = || dom_frontier(db, function).as_ref().expect(has_graph);
+        let graph = Frontiers { cfg, dom, frontier: &frontier };
+        let follow = |kept: &PrivateMemory, (): &(), changed: &[_]| {
+            kept.follow(code, around, graph, changed)
         };
-        let make = || PrivateMemory::of_addresses(code, around, cfg, dom);
-        kept(db, function, |slots| &slots.addresses, (objects_version, ()), holds, make)
+        let make = || make(code, around, cfg, dom);
+        followed(db, function, place, (objects_version, ()), follow, make)
     })
 }
 

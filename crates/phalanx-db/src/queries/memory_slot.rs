@@ -18,7 +18,7 @@
 //! - What an answer reads of other facts about the same body is kept with it, and compared by whoever asks.
 //!
 //! Nothing is taken out of a place, so work that is broken off leaves the answer of before. An answer costs nothing to keep, so that is done from the
-//! first time on. What is made from scratch and comes out equal is dropped for the one that was there.
+//! first time on. What is made from scratch and comes out equal is dropped for the one that was there, unless it knows more of what concerns it.
 //!
 //! **Complexity.** O(changed instructions) where it is kept; where it is repaired, as each answer says of itself; else from scratch.
 
@@ -82,6 +82,24 @@ impl MemoryRepairs {
         add(&mut self.pointers, other.pointers);
     }
 }
+
+/// A fact that is kept.
+pub(super) trait Answer: PartialEq {
+    /// Whether one that was found anew can be dropped for this: they say the same, also to whoever asks what an edit is to them.
+    fn says_as_much(&self, new: &Self) -> bool {
+        self == new
+    }
+}
+
+impl Answer for PrivateMemory {
+    fn says_as_much(&self, new: &Self) -> bool {
+        self.says_as_much(new)
+    }
+}
+
+impl Answer for MemorySsa {}
+impl Answer for ClassicMemorySsa {}
+impl Answer for PointerFlow {}
 
 /// An answer, and what it was found from: `with` are facts about the same body.
 #[derive(Debug)]
@@ -195,7 +213,7 @@ pub(super) type Version = fn(&dyn Db, FunctionInput) -> u64;
 /// the answer follows from besides.
 ///
 /// *Reads* `body`, [`blocks_version`], the version.
-pub(super) fn followed<T: PartialEq, W>(
+pub(super) fn followed<T: Answer, W>(
     db: &dyn Db,
     function: FunctionInput,
     place: fn(&MemorySlots) -> &Place<T, W>,
@@ -232,7 +250,7 @@ pub(super) fn followed<T: PartialEq, W>(
         (_, before) => {
             place.ways().solved += 1;
             let new = make();
-            before.filter(|before| **before == new).unwrap_or_else(|| Arc::new(new))
+            before.filter(|before| before.says_as_much(&new)).unwrap_or_else(|| Arc::new(new))
         }
     };
     let kept = Kept { position: journal.position(), order, around, with, answer };
@@ -242,7 +260,7 @@ pub(super) fn followed<T: PartialEq, W>(
 }
 
 /// As [`followed`], of an answer that is never repaired: `holds` says whether it is what it was.
-pub(super) fn kept<T: PartialEq, W>(
+pub(super) fn kept<T: Answer, W>(
     db: &dyn Db,
     function: FunctionInput,
     place: fn(&MemorySlots) -> &Place<T, W>,

@@ -44,12 +44,15 @@ impl MemorySsa {
         (changed, others): (&[InstId], &[InstId]),
     ) -> Followed<Self> {
         let old = &self.private;
-        let is_step = |inst: &InstId| old.is_address(*inst) || private.is_address(*inst);
+        let body = code.body;
+        // Whoever used one that nobody uses any more has changed as well.
+        let is_step = |inst: &InstId| {
+            body.is_used((*inst).into()) && (old.is_address(*inst) || private.is_address(*inst))
+        };
         if changed.iter().any(is_step) {
             return Followed::Unknown;
         }
         let scan = Scan { code, around, private, reach };
-        let body = code.body;
         let look = |inst: InstId| {
             let block = body.block_of(inst).filter(|block| graph.1.is_reachable(node_of(*block)));
             Look { inst, does: block.map_or(Does::NOTHING, |_| scan.does(inst)) }

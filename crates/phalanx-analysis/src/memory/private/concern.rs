@@ -72,7 +72,7 @@ impl Wanted {
 }
 
 /// What the answer hangs on: all of that, and maybe more.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Concern {
     /// Private objects, and addresses that are made from them.
     pub(super) addresses: InstSet,
@@ -80,6 +80,8 @@ pub(super) struct Concern {
     pub(super) users: InstSet,
     /// Objects that are not private, and why.
     pub(super) witnesses: InstSet,
+    /// The same with the object, by number of the instruction.
+    pub(super) escapes: Vec<(InstId, InstId)>,
     /// What is done with private objects, in the order of [`PrivateMemory::touches`].
     pub(super) accesses: Vec<Access>,
     /// By the number of an object in these.
@@ -89,7 +91,7 @@ pub(super) struct Concern {
     /// One instruction that makes a pointer of an integer, where that matters.
     pub(super) cast: Option<InstId>,
     /// How all of it was found; none if nothing is known here.
-    reach: Option<Reach>,
+    pub(super) reach: Option<Reach>,
 }
 
 impl Concern {
@@ -121,7 +123,7 @@ impl PrivateMemory {
         let followed = changed.iter().filter(|&&inst| self.concerns_at_all(code, inst));
         let mut followed = followed.copied();
         let Some(reach) = concern.reach else { return followed.next().is_some() };
-        if reach.wanted != Wanted::All && self.has_other_casts(code.body, changed) {
+        if self.has_other_casts(code.body, changed) {
             return true;
         }
         followed.any(|inst| {
@@ -134,12 +136,14 @@ impl PrivateMemory {
         })
     }
 
-    /// Whether integers may have become pointers that were none, or none any more.
-    fn has_other_casts(&self, body: &Body, changed: &[InstId]) -> bool {
-        match self.concern.cast {
-            Some(cast) => !is_cast(body, cast),
-            None => changed.iter().any(|&inst| is_cast(body, inst)),
-        }
+    /// Whether integers may have become pointers that were none, or none any more, where that matters.
+    pub(super) fn has_other_casts(&self, body: &Body, changed: &[InstId]) -> bool {
+        let matters = self.concern.reach.is_some_and(|reach| reach.wanted != Wanted::All);
+        matters
+            && match self.concern.cast {
+                Some(cast) => !is_cast(body, cast),
+                None => changed.iter().any(|&inst| is_cast(body, inst)),
+            }
     }
 
     /// The operands of an instruction that are addresses of private objects, with their positions.
@@ -186,7 +190,7 @@ impl PrivateMemory {
     }
 
     /// What an instruction did.
-    fn accesses_of(&self, inst: InstId) -> &[Access] {
+    pub(super) fn accesses_of(&self, inst: InstId) -> &[Access] {
         let Some(first) = self.of(inst).first() else { return &[] };
         let rest = &self.concern.accesses[first.access as usize..];
         let count = rest.iter().take_while(|access| access.inst == inst).count();

@@ -31,7 +31,8 @@ use phalanx_graph::{Cfg, DomTree, DominanceFrontier};
 use phalanx_ir::{InstId, Value, flow::node_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use self::gather::{Component, Gather, is_slot};
+pub(super) use self::gather::is_slot;
+use self::gather::{Component, Gather};
 use super::scan::Scan;
 use super::{Effect, Passed, PrivateMemory, number};
 use crate::lower::{Code, Surroundings};
@@ -310,7 +311,9 @@ impl SlotFollower {
             self.frontier = Some((number, DominanceFrontier::new(cfg, dom)));
         }
         let (_, frontier) = self.frontier.as_ref()?;
-        let visited = in_order(code, dom, &insts);
+        let others: Vec<InstId> =
+            insts.iter().copied().filter(|&inst| !is_slot(code, inst)).collect();
+        let visited = in_order(code, dom, &others);
         let slots = objects.iter().copied().filter(|&object| is_slot(code, object));
         let mut scan = Scan::of_some(code, around, slots.clone(), &visited);
         for slot in slots {
@@ -320,7 +323,7 @@ impl SlotFollower {
             let block = code.body.block_of(inst)?;
             scan.visit(inst, node_of(block), block == entry);
         }
-        let memory = scan.finish_some(Frontiers { cfg, dom, frontier }, &visited);
+        let memory = scan.finish_some(Frontiers { cfg, dom, frontier: &|| frontier }, &visited);
         let is_other = |inst: &InstId| {
             self.is_load(*inst) != memory.is_load(*inst)
                 || self.passed(*inst) != memory.passed(*inst)
@@ -369,10 +372,10 @@ fn sort(insts: &mut Vec<InstId>) {
 }
 
 /// Instructions in the order in which a scan of the whole function meets them.
-fn in_order(code: Code<'_>, dom: &DomTree, insts: &[InstId]) -> Vec<InstId> {
+pub(super) fn in_order(code: Code<'_>, dom: &DomTree, insts: &[InstId]) -> Vec<InstId> {
     let body = code.body;
     let mut placed: Vec<(u32, InstId)> = Vec::with_capacity(insts.len());
-    for &inst in insts.iter().filter(|&&inst| !is_slot(code, inst)) {
+    for &inst in insts {
         let node = body.block_of(inst).map(node_of);
         placed.extend(node.and_then(|node| dom.tin(node)).map(|at| (at, inst)));
     }

@@ -174,6 +174,12 @@ impl<'a> Scan<'a> {
         Scan { address, holders, ..Scan::of_one(code, around, reach) }
     }
 
+    /// Nothing seen yet, to look at all instructions that have to do with some objects. Calls are not followed.
+    pub(super) fn of_part(code: Code<'a>, around: Surroundings<'a>, reach: Reach) -> Self {
+        let address = Entries::Some(FxHashMap::default());
+        Scan { address, ..Scan::of_one(code, around, reach) }
+    }
+
     /// Nothing seen yet, to look at one instruction.
     pub(super) fn of_one(code: Code<'a>, around: Surroundings<'a>, reach: Reach) -> Self {
         Scan {

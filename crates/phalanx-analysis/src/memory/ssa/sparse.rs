@@ -26,8 +26,8 @@ pub struct Frontiers<'a> {
     pub cfg: &'a Cfg,
     /// Its dominator tree.
     pub dom: &'a DomTree,
-    /// Its dominance frontiers.
-    pub frontier: &'a DominanceFrontier,
+    /// Gives its dominance frontiers; asked if a definition needs them.
+    pub frontier: &'a dyn Fn() -> &'a DominanceFrontier,
 }
 
 impl Ssa {
@@ -57,7 +57,7 @@ impl Ssa {
         let definitions = Self::definitions(dom, &events, listed, variables, Pruning::Live);
         if !definitions.is_empty() {
             let mut search = Search::sparse();
-            ssa.put_phis(cfg, dom, frontier, &mut search, &definitions);
+            ssa.put_phis(cfg, dom, frontier(), &mut search, &definitions);
         }
         let known: FxHashSet<Node> = blocks.iter().map(|(block, _)| *block).collect();
         let others = ssa.phis.iter().map(|phi| phi.block);

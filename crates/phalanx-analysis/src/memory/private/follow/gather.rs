@@ -21,7 +21,7 @@ use crate::lower::Code;
 use crate::memory::private::{holders::slot_of, is_address, is_trackable};
 
 /// Whether an instruction is a stack slot that can be an object.
-pub(super) fn is_slot(code: Code<'_>, inst: InstId) -> bool {
+pub(in crate::memory::private) fn is_slot(code: Code<'_>, inst: InstId) -> bool {
     let body = code.body;
     body.inst(inst).opcode == Opcode::Alloca
         && is_trackable(body, inst)

@@ -193,17 +193,23 @@ impl Scan<'_> {
             match object.witness {
                 None => concern.addresses.insert(object.alloca),
                 Some((by, operand)) => {
-                    concern.witnesses.insert(by);
+                    let mut witness = |inst| {
+                        concern.witnesses.insert(inst);
+                        concern.escapes.push((inst, object.alloca));
+                    };
+                    witness(by);
                     // From the address that escapes up to the object: each address is made from one other.
                     let mut at = operand.as_inst();
                     while let Some(step) = at {
-                        concern.witnesses.insert(step);
+                        witness(step);
                         let is_step = is_address(body, step) && step != object.alloca;
                         at = is_step.then(|| body.operands(step)[0].as_inst()).flatten();
                     }
                 }
             }
         }
+        let place = |(inst, object): &(InstId, InstId)| (number(*inst), number(*object));
+        concern.escapes.sort_unstable_by_key(place);
         concern
     }
 

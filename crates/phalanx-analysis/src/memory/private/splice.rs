@@ -1,0 +1,146 @@
+//! Private memory of a function that is edited, as a whole.
+//!
+//! # What
+//!
+//! [`PrivateMemory::follow`] is what [`PrivateMemory::without_origins`] says of a function after an edit of instructions, made from what it said before. It equals the one
+//! from scratch, and knows as much of what concerns it, so that it can be followed again.
+//!
+//! # Why
+//!
+//! What is said of an object follows from the instructions that have its address for an operand, and from the graph. So the objects that are not in
+//! [`question`] keep their slots and versions: these only get other numbers.
+//!
+//! [`SlotFollower`](super::follow) goes another way: it puts patches beside a base, and who asks is answered from one or the other. Here the answer is one table, which is
+//! shared with who has the old one, compared, and handed out. For that it costs a copy.
+//!
+//! # How
+//!
+//! 1. [`question`] gathers the objects in question, and whoever has to do with them.
+//! 2. These instructions alone are scanned, in the order of a scan of the whole function: that is the *part*.
+//! 3. [`tables`] takes what is said of the objects in question out of the old tables and puts the part in: objects in order of the entry block,
+//!    touches in order of blocks and instructions. What was not changed is in the order in which it was, so a place is found by a walk from a changed instruction up to
+//!    the next one that has a place; blocks are not looked at as a whole.
+//!
+//! **Invariants.** Each access has a touch, and no instruction has touches of an object in question and of another.
+//!
+//! **Complexity.** O(uses of the objects in question and lengths of the blocks that they are in), and copies of the tables: O(touches + blocks). Dominance frontiers are found once for a
+//! graph, when a definition asks for them.
+
+mod question;
+mod tables;
+
+use phalanx_ir::{InstId, flow::node_of};
+
+use self::question::Question;
+use self::tables::Places;
+use super::concern::Concern;
+use super::follow::{in_order, is_slot};
+use super::{PrivateMemory, Reach, number, scan::Scan};
+use crate::lower::{Code, Surroundings};
+use crate::memory::{Followed, ssa::Frontiers};
+
+impl PrivateMemory {
+    /// The same after these instructions were inserted, removed, moved or changed, with nothing said about where other pointers come from. The graph is the
+    /// same.
+    #[must_use]
+    pub fn follow(
+        &self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        graph: Frontiers<'_>,
+        changed: &[InstId],
+    ) -> Followed<Self> {
+        // Whether integers are made pointers may matter to all objects.
+        if self.has_other_casts(code.body, changed) {
+            return Followed::Unknown;
+        }
+        if !self.concerns_objects(code, around, changed) {
+            return Followed::Same;
+        }
+        match self.spliced(code, around, graph, changed) {
+            Some(new) if self.says_as_much(&new) => Followed::Same,
+            Some(new) => Followed::Other(new),
+            None => Followed::Unknown,
+        }
+    }
+
+    /// Whether another one says the same, also of what concerns it: only then can it be left out.
+    #[must_use]
+    pub fn says_as_much(&self, other: &Self) -> bool {
+        (self, &self.concern, &self.concerned) == (other, &other.concern, &other.concerned)
+    }
+
+    fn spliced(
+        &self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        graph: Frontiers<'_>,
+        changed: &[InstId],
+    ) -> Option<Self> {
+        let (body, dom, entry) = (code.body, graph.dom, code.flow.entry()?);
+        let reach = self.concern.reach.filter(|reach| is_plain(*reach))?;
+        let mut question = Question::new(self, code, dom, changed)?;
+        let mut insts: Vec<InstId> = question.users.iter().copied().collect();
+        insts.extend(question.objects.iter().filter(|&&object| is_slot(code, object)));
+        let visited = in_order(code, dom, &insts);
+        let mut scan = Scan::of_part(code, around, reach);
+        for &inst in &visited {
+            let block = body.block_of(inst)?;
+            scan.visit(inst, node_of(block), block == entry);
+        }
+        let part = scan.finish_some(graph, &visited);
+        let mut places = Places::new(self, code, dom, &mut question, changed);
+        let inserted = places.of_touches(&part)?;
+        let objects = places.of_objects(&part)?;
+        if objects.is_empty() {
+            // Then nothing is known from scratch, not even what would concern it.
+            return None;
+        }
+        let mut new = tables::joined(self, &part, &question, (&inserted, &objects))?;
+        new.concern = Concern {
+            accesses: std::mem::take(&mut new.concern.accesses),
+            allocas: std::mem::take(&mut new.concern.allocas),
+            ..self.concern.with(&part.concern, &question)
+        };
+        new.concerned.extend(&part.concerned);
+        Some(new)
+    }
+}
+
+/// Whether all that is known of an object follows from its uses.
+fn is_plain(reach: Reach) -> bool {
+    !reach.follows_calls && !reach.has_pointees
+}
+
+impl Concern {
+    /// What it hangs on, with what is found of objects in question in the place of what was known; without accesses and the order of objects.
+    fn with(&self, part: &Concern, question: &Question) -> Self {
+        let mut concern = Concern {
+            addresses: self.addresses.clone(),
+            users: self.users.clone(),
+            witnesses: self.witnesses.clone(),
+            escapes: Vec::with_capacity(self.escapes.len() + part.escapes.len()),
+            unwanted: self.unwanted.clone(),
+            cast: self.cast,
+            reach: self.reach,
+            ..Concern::default()
+        };
+        for &inst in question.all.iter().chain(&question.objects) {
+            concern.addresses.remove(inst);
+            concern.unwanted.remove(inst);
+        }
+        concern.addresses.extend(&part.addresses);
+        concern.unwanted.extend(&part.unwanted);
+        // Who has an address no longer does nothing with it, which is found when it changes.
+        concern.users.extend(&part.users);
+        let is_kept = |(_, object): &&(InstId, InstId)| !question.objects.contains(object);
+        let gone = self.escapes.iter().filter(|escape| !is_kept(escape));
+        gone.for_each(|(by, _)| concern.witnesses.remove(*by));
+        concern.escapes.extend(self.escapes.iter().filter(is_kept));
+        concern.escapes.extend(&part.escapes);
+        let place = |(by, object): &(InstId, InstId)| (number(*by), number(*object));
+        concern.escapes.sort_by_key(place);
+        concern.escapes.iter().for_each(|(by, _)| concern.witnesses.insert(*by));
+        concern
+    }
+}

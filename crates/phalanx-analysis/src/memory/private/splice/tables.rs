@@ -1,0 +1,321 @@
+//! Tables of a function, with what is said of some objects replaced.
+//!
+//! # What
+//!
+//! [`Places`] says where the touches and the objects of a part belong among those that are known; [`joined`] puts them there, and leaves out what was known
+//! of the objects in question.
+//!
+//! # How
+//!
+//! A place is a number in the old table: the new entry stands before the old one with that number. Instructions that were not changed are in the order in which they were,
+//! so of one that has changed, or had no touches, it is the place behind the next instruction above it that was not changed and had some; if there is
+//! none in its block, the place where the block begins.
+//!
+//! Old and new entries then come in one pass, in the order that a scan of the whole function gives. Numbers of events follow from the pass: those of a block stand
+//! together in both orders.
+
+use std::ops::Range;
+
+use phalanx_graph::{DomTree, Node};
+use phalanx_ir::{Body, InstId, Opcode, flow::node_of};
+
+use super::question::Question;
+use crate::lower::Code;
+use crate::memory::private::{
+    PrivateMemory, Slot, Touch,
+    concern::Concern,
+    number,
+    scan::{Access, Entries},
+};
+use crate::memory::ssa::{LEFT_OUT, Part, Ssa};
+
+/// Finds places for what is new.
+pub(super) struct Places<'a> {
+    old: &'a PrivateMemory,
+    body: &'a Body,
+    dom: &'a DomTree,
+    question: &'a mut Question,
+    /// Sorted.
+    changed: Vec<InstId>,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(
+        old: &'a PrivateMemory,
+        code: Code<'a>,
+        dom: &'a DomTree,
+        question: &'a mut Question,
+        changed: &[InstId],
+    ) -> Self {
+        let mut changed = changed.to_vec();
+        changed.sort_unstable_by_key(|inst| number(*inst));
+        Places { old, body: code.body, dom, question, changed }
+    }
+
+    /// The nearest instruction above one in its block, itself included, that was not changed and has a place.
+    fn above<T>(
+        &mut self,
+        inst: InstId,
+        place: impl Fn(InstId) -> Option<T>,
+    ) -> Option<Option<(InstId, T)>> {
+        let mut at = Some(inst);
+        while let Some(inst) = at {
+            self.question.step()?;
+            let changed = self.changed.binary_search_by_key(&number(inst), |inst| number(*inst));
+            if changed.is_err()
+                && let Some(place) = place(inst)
+            {
+                return Some(Some((inst, place)));
+            }
+            at = self.body.prev(inst);
+        }
+        Some(None)
+    }
+
+    /// Where the touches of each instruction of a part belong: the place, and which touches.
+    pub(super) fn of_touches(&mut self, part: &PrivateMemory) -> Option<Vec<(u32, Range<u32>)>> {
+        let mut places = Vec::new();
+        let mut from = 0;
+        for touches in part.touches.chunk_by(|a, b| a.inst == b.inst) {
+            let inst = touches.first()?.inst;
+            let (old, body) = (self.old, self.body);
+            let place = match self.above(inst, |inst| old.first.get(inst))? {
+                Some((above, first)) if above == inst => first,
+                Some((above, first)) => first + old.of(above).len() as u32,
+                None => old.begin(self.dom, node_of(body.block_of(inst)?)),
+            };
+            let end = from + touches.len() as u32;
+            places.push((place, from..end));
+            from = end;
+        }
+        Some(places)
+    }
+
+    /// All objects that there are, in order, with their numbers in the old table and in that of the part, if they have one there that counts.
+    pub(super) fn of_objects(&mut self, part: &PrivateMemory) -> Option<Vec<Piece>> {
+        let (old, body) = (&self.old.concern.allocas, self.body);
+        let mut objects = Vec::with_capacity(old.len() + part.concern.allocas.len());
+        let mut at: usize = 0;
+        for (new, &alloca) in (0..).zip(&part.concern.allocas) {
+            // No place is before the last one.
+            let from = at.saturating_sub(1);
+            let is_alloca = |inst: &InstId| body.inst(*inst).opcode == Opcode::Alloca;
+            let known = |inst| Some(from + old[from..].iter().position(|&object| object == inst)?);
+            let end =
+                match self.above(alloca, |inst| Some(inst).filter(is_alloca).and_then(known))? {
+                    Some((above, place)) if above == alloca => place,
+                    Some((_, place)) => place + 1,
+                    None => 0,
+                };
+            self.keep(&mut objects, at..end);
+            at = at.max(end);
+            objects.push(Piece { alloca, number: new, is_new: true });
+        }
+        self.keep(&mut objects, at..old.len());
+        Some(objects)
+    }
+
+    fn keep(&self, objects: &mut Vec<Piece>, range: Range<usize>) {
+        for number in range {
+            let alloca = self.old.concern.allocas[number];
+            if !self.question.objects.contains(&alloca) {
+                objects.push(Piece { alloca, number: number as u32, is_new: false });
+            }
+        }
+    }
+}
+
+impl PrivateMemory {
+    /// The first touch of a block, or the one that would come behind it.
+    fn begin(&self, dom: &DomTree, block: Node) -> u32 {
+        let is_before = |touch: &Touch| dom.tin(self.block(touch)) < dom.tin(block);
+        self.touches.partition_point(is_before) as u32
+    }
+
+    fn block(&self, touch: &Touch) -> Node {
+        self.concern.accesses[touch.access as usize].block
+    }
+}
+
+/// An object of the table that is made.
+pub(super) struct Piece {
+    alloca: InstId,
+    /// Its number where it is taken from.
+    number: u32,
+    /// Whether that is the part.
+    is_new: bool,
+}
+
+/// New numbers of what is taken from one of two tables.
+struct Numbers<'a> {
+    from: &'a PrivateMemory,
+    object: Vec<u32>,
+    slot: Vec<u32>,
+    event: Vec<u32>,
+    /// Slots of each object.
+    slots_of: Vec<Range<usize>>,
+}
+
+impl<'a> Numbers<'a> {
+    fn new(from: &'a PrivateMemory) -> Self {
+        let mut end = 0;
+        let slots_of = |alloca: &InstId| {
+            let first = end;
+            let own = from.slots[first..].iter().take_while(|slot| slot.alloca == *alloca);
+            end += own.count();
+            first..end
+        };
+        Numbers {
+            slots_of: from.concern.allocas.iter().map(slots_of).collect(),
+            from,
+            object: vec![LEFT_OUT; from.concern.allocas.len()],
+            slot: vec![LEFT_OUT; from.slots.len()],
+            event: vec![LEFT_OUT; from.touches.len()],
+        }
+    }
+
+    fn part(&self) -> Part<'_> {
+        let PrivateMemory { events, ssa, .. } = self.from;
+        Part { events, ssa, event: &self.event, variable: &self.slot }
+    }
+}
+
+/// The tables of touches as they are made.
+#[derive(Default)]
+struct Made {
+    accesses: Vec<Access>,
+    touches: Vec<Touch>,
+    touch_of: Vec<u32>,
+    /// First event of each block, and the end.
+    start: Vec<u32>,
+    /// The block of the last touch, and the event behind.
+    last: Option<Node>,
+    next: u32,
+}
+
+impl Made {
+    /// Adds touches, and the accesses from which they are.
+    fn put(&mut self, numbers: &mut Numbers<'_>, range: Range<u32>) -> Option<()> {
+        let from = numbers.from;
+        let touches = from.touches.get(range.start as usize..range.end as usize)?;
+        let Some(first) = touches.first() else { return Some(()) };
+        let behind = from.touches.get(range.end as usize);
+        let end = behind.map_or(from.concern.accesses.len(), |touch| touch.access as usize);
+        let accesses = &from.concern.accesses[first.access as usize..end];
+        let (first, moved) = (first.access, self.accesses.len() as u32);
+        let object = |access: &Access| numbers.object[access.object as usize];
+        self.accesses.extend(accesses.iter().map(|a| Access { object: object(a), ..*a }));
+        for touch in touches {
+            let block = accesses[(touch.access - first) as usize].block;
+            if self.last != Some(block) {
+                (self.last, self.next) = (Some(block), self.start[block.index()]);
+            }
+            let event = self.next;
+            numbers.event[touch.event as usize] = event;
+            *self.touch_of.get_mut(event as usize)? = self.touches.len() as u32;
+            let slot = numbers.slot[touch.slot as usize];
+            self.touches.push(Touch {
+                slot,
+                event,
+                access: touch.access - first + moved,
+                ..*touch
+            });
+            self.next += 1;
+        }
+        Some(())
+    }
+}
+
+/// The slots of all objects, and the numbers that objects and slots get.
+fn slots(numbers: &mut [Numbers<'_>; 2], objects: &[Piece]) -> Vec<Slot> {
+    let mut slots = Vec::with_capacity(numbers.iter().map(|of| of.slot.len()).sum());
+    for (object, piece) in (0..).zip(objects) {
+        let numbers = &mut numbers[usize::from(piece.is_new)];
+        numbers.object[piece.number as usize] = object;
+        let own = numbers.slots_of[piece.number as usize].clone();
+        for at in own {
+            numbers.slot[at] = slots.len() as u32;
+            slots.push(numbers.from.slots[at]);
+        }
+    }
+    slots
+}
+
+/// The old memory with what is said of objects in question replaced by what the part says: all but what it hangs on, of which it has the accesses and the
+/// order of objects. None if the part does not fit.
+pub(super) fn joined(
+    old: &PrivateMemory,
+    part: &PrivateMemory,
+    question: &Question,
+    (inserted, objects): (&[(u32, Range<u32>)], &[Piece]),
+) -> Option<PrivateMemory> {
+    let mut numbers = [Numbers::new(old), Numbers::new(part)];
+    let slots = slots(&mut numbers, objects);
+    let range_of = |&inst: &InstId| {
+        let first = old.first.get(inst)?;
+        Some(first..first + old.of(inst).len() as u32)
+    };
+    let mut gone: Vec<Range<u32>> = question.all.iter().filter_map(range_of).collect();
+    gone.sort_unstable_by_key(|range| range.start);
+    let block =
+        |of: &PrivateMemory, range: &Range<u32>| of.block(&of.touches[range.start as usize]);
+    let less = gone.iter().map(|range| (block(old, range), -(range.len() as i64)));
+    let more = inserted.iter().map(|(_, range)| (block(part, range), range.len() as i64));
+    let mut changes: Vec<(Node, i64)> = less.chain(more).collect();
+    let start = old.events.shifted(&mut changes);
+    let count = *start.last()? as usize;
+    let mut made = Made { start, touch_of: vec![0; count], ..Made::default() };
+    made.touches.reserve_exact(count);
+    made.accesses.reserve_exact(old.concern.accesses.len() + part.concern.accesses.len());
+    let [of_old, of_part] = &mut numbers;
+    let (mut at, mut gone) = (0, gone.into_iter().peekable());
+    let mut keep_until = |made: &mut Made, end: u32| {
+        while let Some(range) = gone.next_if(|range| range.start < end) {
+            made.put(of_old, at..range.start)?;
+            at = range.end;
+        }
+        made.put(of_old, at..end)?;
+        at = end;
+        Some(())
+    };
+    for (place, range) in inserted {
+        keep_until(&mut made, *place)?;
+        made.put(of_part, range.clone())?;
+    }
+    keep_until(&mut made, old.touches.len() as u32)?;
+    let Made { accesses, touches, touch_of, start, .. } = made;
+    if touches.len() != count {
+        return None;
+    }
+    let (events, ssa) = Ssa::joined(start, [numbers[0].part(), numbers[1].part()])?;
+    let kept = old.objects.iter().filter(|object| !question.objects.contains(object));
+    let mut private: Vec<InstId> = kept.chain(&part.objects).copied().collect();
+    private.sort_by_key(|object| number(*object));
+    let allocas = objects.iter().map(|piece| piece.alloca).collect();
+    Some(PrivateMemory {
+        first: first_of(&touches),
+        slots,
+        touches,
+        touch_of,
+        events,
+        ssa,
+        concerned: old.concerned.clone(),
+        has_slots: old.has_slots || part.has_slots,
+        concern: Concern { accesses, allocas, ..Concern::default() },
+        objects: private,
+        ..PrivateMemory::default()
+    })
+}
+
+/// The first touch of each instruction.
+fn first_of(touches: &[Touch]) -> Entries {
+    let end = touches.iter().map(|touch| number(touch.inst) as usize + 1).max();
+    let mut first = Entries::All(vec![0; end.unwrap_or(0)]);
+    let mut last = None;
+    for (at, touch) in (0..).zip(touches) {
+        if last.replace(touch.inst) != Some(touch.inst) {
+            first.set(touch.inst, at);
+        }
+    }
+    first
+}

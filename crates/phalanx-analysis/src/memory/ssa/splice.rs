@@ -1,0 +1,126 @@
+//! Two SSA forms of different variables of one graph, made one.
+//!
+//! # What
+//!
+//! [`Ssa::joined`] gives the form that [`Ssa::new`] finds for the variables of both parts together. A variable's versions follow from its own events and from the
+//! graph, so nothing is found again: events, variables and phis get other numbers, and that is all.
+//!
+//! # How
+//!
+//! Whoever joins says which number each event and each variable gets; what gets none is left out. Numbers of events follow the blocks, and phis are sorted by
+//! block and variable in both parts, so they are merged. If variables keep their order within each part, so do phis.
+//!
+//! **Complexity.** O(events + entries of phis).
+
+use phalanx_graph::Node;
+
+use super::{Event, EventKind, Events, MemoryPhi, Ssa, Version};
+
+/// In the place of a number: what is left out.
+pub(in crate::memory) const LEFT_OUT: u32 = u32::MAX;
+
+/// A form, and what becomes of its numbers.
+#[derive(Clone, Copy)]
+pub(in crate::memory) struct Part<'a> {
+    pub(in crate::memory) events: &'a Events,
+    pub(in crate::memory) ssa: &'a Ssa,
+    /// By event.
+    pub(in crate::memory) event: &'a [u32],
+    /// By variable.
+    pub(in crate::memory) variable: &'a [u32],
+}
+
+impl Part<'_> {
+    fn variable(&self, old: u32) -> Option<u32> {
+        self.variable.get(old as usize).copied().filter(|&new| new != LEFT_OUT)
+    }
+
+    /// Phis that are kept: block, variable by its new number, and number.
+    fn phis(&self) -> impl Iterator<Item = (Node, u32, u32)> {
+        let numbered = self.ssa.phis.iter().zip(0..);
+        numbered.filter_map(|(phi, at)| Some((phi.block, self.variable(phi.variable)?, at)))
+    }
+}
+
+impl Events {
+    /// The first event of each block, and the end, where blocks have some events more or less. Sorts what it is given.
+    pub(in crate::memory) fn shifted(&self, changes: &mut [(Node, i64)]) -> Vec<u32> {
+        changes.sort_unstable();
+        let mut starts = Vec::with_capacity(self.start.len());
+        let (mut from, mut shift) = (0, 0);
+        let mut put = |end: usize, shift: i64| {
+            let by = |start: &u32| (i64::from(*start) + shift) as u32;
+            starts.extend(self.start[from..end].iter().map(by));
+            from = end;
+        };
+        for &(block, change) in &*changes {
+            put(block.index() + 1, shift);
+            shift += change;
+        }
+        put(self.start.len(), shift);
+        starts
+    }
+}
+
+impl Ssa {
+    /// The form of all that two parts have. `start` is the first event of each block, and the end. None if the parts do not fit together.
+    pub(in crate::memory) fn joined(
+        start: Vec<u32>,
+        parts: [Part<'_>; 2],
+    ) -> Option<(Events, Self)> {
+        let count = *start.last()? as usize;
+        let (phis, number) = merged(parts);
+        let mut ssa = Ssa { reaching: vec![Version::Entry; count], ..Ssa::default() };
+        let nothing = Event { variable: LEFT_OUT, kind: EventKind::Use };
+        let mut list = vec![nothing; count];
+        for (part, number) in parts.iter().zip(&number) {
+            let renamed = |version| renamed(version, part.event, number);
+            for (old, &new) in part.event.iter().enumerate().filter(|(_, new)| **new != LEFT_OUT) {
+                let event = part.events.event(old as u32);
+                *list.get_mut(new as usize)? =
+                    Event { variable: part.variable(event.variable)?, ..event };
+                ssa.reaching[new as usize] = renamed(part.ssa.reaching[old])?;
+            }
+        }
+        for (of, block, variable, old) in phis {
+            let part = &parts[of];
+            let first = ssa.incoming.len() as u32;
+            for (pred, version) in part.ssa.incoming(&part.ssa.phis[old as usize]) {
+                ssa.incoming.push((*pred, renamed(*version, part.event, &number[of])?));
+            }
+            let end = ssa.incoming.len() as u32;
+            ssa.phis.push(MemoryPhi { block, variable, first, end });
+        }
+        Some((Events { start, list }, ssa))
+    }
+}
+
+/// A version by the new numbers of events and phis.
+fn renamed(version: Version, event: &[u32], phi: &[u32]) -> Option<Version> {
+    let of = |numbers: &[u32], old: u32| {
+        numbers.get(old as usize).copied().filter(|&new| new != LEFT_OUT)
+    };
+    Some(match version {
+        Version::Entry => Version::Entry,
+        Version::Def(old) => Version::Def(of(event, old)?),
+        Version::Phi(old) => Version::Phi(of(phi, old)?),
+    })
+}
+
+/// The phis of both parts by block and variable: of which part, and its number there; and the new number of each, by part.
+#[expect(clippy::type_complexity)]
+fn merged(parts: [Part<'_>; 2]) -> (Vec<(usize, Node, u32, u32)>, [Vec<u32>; 2]) {
+    let mut number = parts.map(|part| vec![LEFT_OUT; part.ssa.phis.len()]);
+    let mut phis = Vec::with_capacity(parts.iter().map(|part| part.ssa.phis.len()).sum());
+    let [mut one, mut other] = [parts[0].phis().peekable(), parts[1].phis().peekable()];
+    loop {
+        let is_first = match (one.peek(), other.peek()) {
+            (Some(a), Some(b)) => (a.0, a.1) < (b.0, b.1),
+            (a, _) => a.is_some(),
+        };
+        let (of, next) = if is_first { (0, one.next()) } else { (1, other.next()) };
+        let Some((block, variable, old)) = next else { return (phis, number) };
+        number[of][old as usize] = phis.len() as u32;
+        phis.push((of, block, variable, old));
+    }
+}
