@@ -12,12 +12,13 @@ use phalanx_ir::{
     BuildError, InstBuilder, InstId, Opcode, Type, Value,
     inst::{InstFlags, IntPredicate},
 };
+use phalanx_testing::many_slots;
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use support::Fixture;
 
 /// Slots of all kinds, and all that is done with slots; then `long` times the same with slots of their own.
 fn text(long: usize) -> String {
-    let mut text = String::from(
+    let text = String::from(
         r#"
 target triple = "nvptx64-nvidia-cuda"
 %pair = type { i32, i64, ptr }
@@ -88,19 +89,8 @@ three:
   br i1 %same, label %s0, label %s0
 "#,
     );
-    let slots: String = (0..long).map(|at| format!("  %a{at} = alloca i32\n")).collect();
-    let mut text = text.split_off(0).replace("SLOTS", &slots);
-    for at in 0..long {
-        text.push_str(&format!(
-            "s{at}:\n  store i32 %n, ptr %a{at}\n  %b{at} = load i32, ptr %a{at}\n  \
-             %d{at} = icmp eq i32 %b{at}, 3\n  br i1 %d{at}, label %t{at}, label %u{at}\n\
-             t{at}:\n  %e{at} = add i32 %b{at}, 1\n  store i32 %e{at}, ptr %a{at}\n  br label %u{at}\n\
-             u{at}:\n  %f{at} = load i32, ptr %a{at}\n  %h{at} = icmp eq i32 %f{at}, %n\n  \
-             br i1 %h{at}, label %s{}, label %s{}\n",
-            at + 1,
-            at + 1
-        ));
-    }
+    let mut text = text.replace("SLOTS", &many_slots::slots(long));
+    text.push_str(&many_slots::blocks(long, &["%n"]));
     text.push_str(&format!("s{long}:\n  ret void\n"));
     text.push_str("dead:\n  br label %never\nnever:\n  %ph = phi ptr [ %out, %dead ]\n");
     text.push_str("  store i32 %n, ptr %ph\n  ret void\n}\n");

@@ -4,13 +4,14 @@ mod support;
 
 use phalanx_db::queries;
 use phalanx_ir::{BuildError, InstBuilder, InstId, Opcode, Type, Value};
+use phalanx_testing::many_slots;
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use support::Fixture;
 
 /// A kernel as a compiler writes it that does not optimise: arguments and variables are in slots, pointers to them as well; then `long` times
 /// the same with slots of their own.
 fn text(long: usize) -> String {
-    let mut text = String::from(
+    let text = String::from(
         r#"
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -75,20 +76,9 @@ three:
 "#,
     );
     // Slots of the rest, in the entry.
-    let slots: String = (0..long).map(|at| format!("  %a{at} = alloca i32\n")).collect();
-    let mut text = text.split_off(0).replace("  %tid = call", &format!("{slots}  %tid = call"));
-    for at in 0..long {
-        let stored = ["%n", "%tid", "%lz"][at % 3];
-        text.push_str(&format!(
-            "s{at}:\n  store i32 {stored}, ptr %a{at}\n  %b{at} = load i32, ptr %a{at}\n  \
-             %d{at} = icmp eq i32 %b{at}, 3\n  br i1 %d{at}, label %t{at}, label %u{at}\n\
-             t{at}:\n  %e{at} = add i32 %b{at}, 1\n  store i32 %e{at}, ptr %a{at}\n  br label %u{at}\n\
-             u{at}:\n  %f{at} = load i32, ptr %a{at}\n  %h{at} = icmp eq i32 %f{at}, %n\n  \
-             br i1 %h{at}, label %s{}, label %s{}\n",
-            at + 1,
-            at + 1
-        ));
-    }
+    let slots = many_slots::slots(long) + "  %tid = call";
+    let mut text = text.replace("  %tid = call", &slots);
+    text.push_str(&many_slots::blocks(long, &["%n", "%tid", "%lz"]));
     text.push_str(&format!("s{long}:\n  ret void\n}}\n"));
     text
 }
