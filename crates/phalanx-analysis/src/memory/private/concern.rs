@@ -18,7 +18,7 @@
 //!
 //! # How
 //!
-//! Three sets of instructions, and the accesses of each instruction, which are found again from its operands. An instruction is where it was
+//! Sets of instructions, and the accesses of each instruction, which are found again from its operands. An instruction is where it was
 //! among those that touch private memory if the next ones before and behind it are the same as before: of all instructions that were not changed the order
 //! is what it was. Instructions that touch nothing are stepped over, a bounded number of them.
 //!
@@ -29,7 +29,7 @@ use phalanx_ir::{Body, InstId, Opcode, Type, TypeKind, Value, flow::node_of};
 use smallvec::SmallVec;
 
 use super::scan::{Access, Scan};
-use super::{PrivateMemory, Reach, is_address, is_cast};
+use super::{PrivateMemory, Reach, is_address, is_cast, number};
 use crate::lower::{Code, Surroundings};
 use crate::memory::{by_inst::InstSet, place::neighbours};
 
@@ -78,10 +78,8 @@ pub(super) struct Concern {
     pub(super) addresses: InstSet,
     /// Other instructions that have one for an operand.
     pub(super) users: InstSet,
-    /// Objects that are not private, and why.
-    pub(super) witnesses: InstSet,
-    /// The same with the object, by number of the instruction.
-    pub(super) escapes: Vec<(InstId, InstId)>,
+    /// Witnesses of objects that are not private, by number, each with its object.
+    pub(super) witnesses: Vec<(InstId, InstId)>,
     /// What is done with private objects, in the order of [`PrivateMemory::touches`].
     pub(super) accesses: Vec<Access>,
     /// By the number of an object in these.
@@ -101,6 +99,13 @@ impl Concern {
 
     pub(super) fn is_known(&self) -> bool {
         self.reach.is_some()
+    }
+
+    /// The objects of which an instruction is a witness.
+    pub(super) fn witnessed_by(&self, inst: InstId) -> impl Iterator<Item = InstId> + '_ {
+        let first = self.witnesses.partition_point(|(by, _)| number(*by) < number(inst));
+        let own = self.witnesses[first..].iter().take_while(move |(by, _)| *by == inst);
+        own.map(|&(_, object)| object)
     }
 }
 
@@ -129,7 +134,7 @@ impl PrivateMemory {
         followed.any(|inst| {
             let has_address = self.addresses_of(code.body, inst).next().is_some();
             code.body.inst(inst).opcode == Opcode::Alloca
-                || concern.witnesses.contains(inst)
+                || concern.witnessed_by(inst).next().is_some()
                 || concern.addresses.contains(inst)
                 || (has_address || concern.users.contains(inst))
                     && !self.is_as_before(code, around, reach, inst)

@@ -118,8 +118,7 @@ impl Concern {
         let mut concern = Concern {
             addresses: self.addresses.clone(),
             users: self.users.clone(),
-            witnesses: self.witnesses.clone(),
-            escapes: Vec::with_capacity(self.escapes.len() + part.escapes.len()),
+            witnesses: Vec::with_capacity(self.witnesses.len() + part.witnesses.len()),
             unwanted: self.unwanted.clone(),
             cast: self.cast,
             reach: self.reach,
@@ -134,13 +133,10 @@ impl Concern {
         // Who has an address no longer does nothing with it, which is found when it changes.
         concern.users.extend(&part.users);
         let is_kept = |(_, object): &&(InstId, InstId)| !question.objects.contains(object);
-        let gone = self.escapes.iter().filter(|escape| !is_kept(escape));
-        gone.for_each(|(by, _)| concern.witnesses.remove(*by));
-        concern.escapes.extend(self.escapes.iter().filter(is_kept));
-        concern.escapes.extend(&part.escapes);
+        concern.witnesses.extend(self.witnesses.iter().filter(is_kept));
+        concern.witnesses.extend(&part.witnesses);
         let place = |(by, object): &(InstId, InstId)| (number(*by), number(*object));
-        concern.escapes.sort_by_key(place);
-        concern.escapes.iter().for_each(|(by, _)| concern.witnesses.insert(*by));
+        concern.witnesses.sort_by_key(place);
         concern
     }
 }

@@ -193,10 +193,7 @@ impl Scan<'_> {
             match object.witness {
                 None => concern.addresses.insert(object.alloca),
                 Some((by, operand)) => {
-                    let mut witness = |inst| {
-                        concern.witnesses.insert(inst);
-                        concern.escapes.push((inst, object.alloca));
-                    };
+                    let mut witness = |inst| concern.witnesses.push((inst, object.alloca));
                     witness(by);
                     // From the address that escapes up to the object: each address is made from one other.
                     let mut at = operand.as_inst();
@@ -209,7 +206,7 @@ impl Scan<'_> {
             }
         }
         let place = |(inst, object): &(InstId, InstId)| (number(*inst), number(*object));
-        concern.escapes.sort_unstable_by_key(place);
+        concern.witnesses.sort_unstable_by_key(place);
         concern
     }
 

@@ -25,9 +25,7 @@ use phalanx_ir::{InstId, Opcode, Value, flow::node_of};
 use rustc_hash::FxHashSet;
 
 use crate::lower::Code;
-use crate::memory::private::{
-    PrivateMemory, concern::Concern, follow::is_slot, is_address, number,
-};
+use crate::memory::private::{PrivateMemory, follow::is_slot, is_address};
 
 /// How many uses, and steps of addresses, are looked at for one edit.
 pub(super) const BOUND: usize = 1 << 14;
@@ -106,7 +104,7 @@ impl Search<'_> {
     fn changed(&mut self, inst: InstId) -> Option<()> {
         let (body, concern) = (self.code.body, &self.known.concern);
         self.had(inst);
-        concern.escaped_by(inst).for_each(|object| self.join(object));
+        concern.witnessed_by(inst).for_each(|object| self.join(object));
         if body.inst(inst).opcode == Opcode::Alloca {
             self.join(inst);
         }
@@ -124,7 +122,7 @@ impl Search<'_> {
         for &operand in self.code.body.operands(inst) {
             if let Some(object) = self.object(operand)? {
                 let concern = &self.known.concern;
-                if self.known.is_object(object) || !concern.witnesses.contains(object) {
+                if self.known.is_object(object) || concern.witnessed_by(object).next().is_none() {
                     self.join(object);
                 }
             }
@@ -188,14 +186,5 @@ impl Search<'_> {
             }
         }
         Some(())
-    }
-}
-
-impl Concern {
-    /// The objects that are not private because of an instruction.
-    fn escaped_by(&self, inst: InstId) -> impl Iterator<Item = InstId> + '_ {
-        let first = self.escapes.partition_point(|(by, _)| number(*by) < number(inst));
-        let own = self.escapes[first..].iter().take_while(move |(by, _)| *by == inst);
-        own.map(|&(_, object)| object)
     }
 }
