@@ -48,6 +48,7 @@ mod loads;
 mod memory;
 mod memory_slot;
 mod passed;
+mod pointer_slot;
 mod promises;
 mod shape;
 mod spaces;

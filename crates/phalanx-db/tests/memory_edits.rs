@@ -80,15 +80,18 @@ impl Fixture {
         Fixture::warm(&text(long))
     }
 
-    /// With kinds asked often enough to be repaired.
+    /// With kinds and pointers asked often enough to be repaired.
     fn warm(text: &str) -> Self {
         let mut fixture = Fixture::of(text, "kernel");
         fixture.ask();
         for operand in [7, 8, 7] {
             let (at, next) = (fixture.named("w0"), fixture.behind("w0"));
             let operand = Value::constant(fixture.context.const_i32(operand));
+            let (b, one) = (fixture.named("b"), Value::constant(fixture.context.const_i32(1)));
             fixture.edit(|edit| {
                 edit.set_name(next, "warm")?;
+                edit.set_operand(b, 1, operand)?;
+                edit.set_operand(b, 1, one)?;
                 edit.set_operand(at, 1, operand)
             });
             // What has been edited once is expected to be edited again; a fact that comes out equal counts as the one of before from then on.

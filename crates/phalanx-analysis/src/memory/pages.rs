@@ -70,6 +70,21 @@ impl<T: Clone + Default + PartialEq> Pages<T> {
     }
 }
 
+impl<T> Pages<T> {
+    /// Whether `is_same` holds of the values of each number of which both tables tell.
+    pub(crate) fn agrees(&self, other: &Self, is_same: impl Fn(&T, &T) -> bool) -> bool {
+        self.groups.iter().zip(&other.groups).all(|(a, b)| {
+            Arc::ptr_eq(a, b)
+                || a.iter().zip(b.iter()).all(|pages| match pages {
+                    (Some(a), Some(b)) => {
+                        Arc::ptr_eq(a, b) || a.iter().zip(&**b).all(|(a, b)| is_same(a, b))
+                    }
+                    _ => true,
+                })
+        })
+    }
+}
+
 impl<T: Default + PartialEq> PartialEq for Pages<T> {
     fn eq(&self, other: &Self) -> bool {
         let nothing = T::default();
@@ -120,6 +135,19 @@ mod tests {
             assert_eq!(table, other);
             assert_eq!(other, table);
         }
+    }
+
+    #[test]
+    fn tables_agree_where_both_tell() {
+        let table = Pages::new(&vec![1u32; 2 * PAGE]);
+        let is_same = |a: &u32, b: &u32| a == b || [a, b].contains(&&0);
+        let mut other = table.clone();
+        other.set(3, 0);
+        other.set(5 * PAGE, 7);
+        assert!(table.agrees(&other, is_same) && other.agrees(&table, is_same));
+        other.set(PAGE + 1, 2);
+        assert!(!table.agrees(&other, is_same) && !other.agrees(&table, is_same));
+        assert!(Pages::default().agrees(&other, is_same));
     }
 
     #[test]

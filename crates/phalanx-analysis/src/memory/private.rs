@@ -28,10 +28,12 @@
 //!
 //! **Complexity.** O(instructions + operands), sorting accesses per object, and [`ssa`](super::ssa).
 
+pub(crate) mod compare;
 mod concern;
 pub(crate) mod follow;
 mod holders;
 mod passed;
+pub(crate) mod readers;
 mod scan;
 mod slots;
 mod splice;

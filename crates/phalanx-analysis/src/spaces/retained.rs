@@ -21,9 +21,10 @@
 //! The sets that a node is evaluated from are those of its operands, or of what they are made from some steps up; [`readers`](super::readers) finds who
 //! reads what is changed from there.
 //!
-//! What a private object holds is a node as well, so another value may be stored there. What is not followed: changes of control flow, of
-//! which private object is accessed where ([`PrivateMemory::concerns_objects`]), functions that test addresses, the first or last integer
-//! that becomes a pointer. These are found anew.
+//! What a private object holds is a node as well. Where private memory is another than it was, nodes are given the numbers that their versions have now
+//! ([`Renumbered`]), and what touches something else, or what other versions reach, counts as changed.
+//!
+//! What is not followed: changes of control flow, functions that test addresses, the first or last integer that becomes a pointer. These are found anew.
 //!
 //! **Complexity.** O(changed instructions, and nodes whose sets are others, with those who read them), each a few hash look-ups and evaluations.
 
@@ -44,18 +45,17 @@ use super::{
 };
 use crate::{
     lower::{Code, Surroundings},
-    memory::{PrivateMemory, ssa::Version},
+    memory::{
+        PrivateMemory,
+        private::{
+            compare::Renumbered,
+            readers::{Place, Readers},
+        },
+    },
 };
 
 /// How many nodes are looked at before it is given up.
 const LIMIT: usize = 1 << 13;
-
-/// A node of the solver, by what does not move when instructions are added.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Place {
-    Value(InstId),
-    Content(u32),
-}
 
 /// What phis have from backward inputs alone.
 #[derive(Debug, Default)]
@@ -83,6 +83,25 @@ impl Extras {
         }
     }
 
+    /// The same by the numbers that versions have now. Gives whether a version is gone of which there was one.
+    fn renumber(&mut self, memory: &Renumbered) -> bool {
+        if self.by_phi.keys().all(|place| matches!(place, Place::Value(_))) {
+            return false;
+        }
+        let numbers: FxHashMap<u32, u32> = memory.pairs().collect();
+        let mut is_lost = false;
+        let of = |(place, extra): (Place, u64)| match place {
+            Place::Value(_) => Some((place, extra)),
+            Place::Content(old) => {
+                let now = numbers.get(&old).map(|now| (Place::Content(*now), extra));
+                is_lost |= now.is_none();
+                now
+            }
+        };
+        self.by_phi = std::mem::take(&mut self.by_phi).into_iter().filter_map(of).collect();
+        is_lost
+    }
+
     fn remove(&mut self, phi: Place, less: u64) {
         if let Some(extra) = self.by_phi.get_mut(&phi) {
             *extra &= !less;
@@ -101,8 +120,7 @@ impl Extras {
 pub struct RetainedKinds {
     memory: Arc<PrivateMemory>,
     sets: Sets,
-    /// By version of private memory: who reads it.
-    readers: Vec<SmallVec<[Place; 2]>>,
+    readers: Readers,
     /// Position of each block in reverse postorder.
     rank: Vec<u32>,
     extras: Extras,
@@ -134,27 +152,8 @@ impl RetainedKinds {
         let rank: Vec<u32> = (0..cfg.node_count())
             .map(|at| dfs.rpo_index(Node::from_raw(at as u32)).unwrap_or(u32::MAX))
             .collect();
-        let mut readers = vec![SmallVec::new(); solver.sets.content.len()];
+        let readers = memory.readers();
         let definitions = memory.events().len();
-        let content = |version| match version {
-            Version::Entry => None,
-            Version::Def(event) => Some(event as usize),
-            Version::Phi(phi) => Some(definitions + phi as usize),
-        };
-        for touch in memory.touches() {
-            if let Some(from) = content(memory.reaching(touch)) {
-                let own = [Place::Value(touch.inst), Place::Content(touch.event)];
-                readers[from].extend(own);
-                // A copy reads one object and writes another.
-                let others = memory.of(touch.inst).iter().map(|other| Place::Content(other.event));
-                readers[from].extend(others.filter(|place| !own.contains(place)));
-            }
-        }
-        for (at, phi) in memory.ssa().phis().iter().enumerate() {
-            for from in memory.ssa().incoming(phi).iter().filter_map(|(_, v)| content(*v)) {
-                readers[from].push(Place::Content((definitions + at) as u32));
-            }
-        }
         let mut tables = Tables::default();
         let (mut casts, mut asked) = (FxHashSet::default(), FxHashMap::default());
         let mut counts: FxHashMap<Const, u32> = FxHashMap::default();
@@ -214,14 +213,10 @@ impl RetainedKinds {
     ) -> Option<usize> {
         let body = code.body;
         let count = body.id_count();
-        if self.has_tests
-            || count < self.sets.values.len()
-            || changed.len() > LIMIT
-            || self.memory != *memory
-        {
+        if self.has_tests || count < self.sets.values.len() || changed.len() > LIMIT {
             return None;
         }
-        self.memory.clone_from(memory);
+        let others = self.renumber(memory)?;
         let had_casts = !self.casts.is_empty();
         for &inst in changed {
             let is_linked = body.block_of(inst).is_some();
@@ -236,8 +231,11 @@ impl RetainedKinds {
         if had_casts == self.casts.is_empty() {
             return None;
         }
-        let read = self.tables.with_readers(code, changed, LIMIT)?;
+        let mut read = self.tables.with_readers(code, changed, LIMIT)?;
         read.iter().for_each(|&inst| self.tables.note(code, inst));
+        read.extend(&others.insts);
+        read.sort_unstable();
+        read.dedup();
         self.sets.values.resize(count, 0);
         self.answer.values.grow(count, SpaceSet::ALL);
         let mut rules = Rules::new(code, around, &self.memory, facts, false);
@@ -251,8 +249,8 @@ impl RetainedKinds {
             changed: FxHashSet::default(),
             visited: 0,
         };
-        let visited = repair.run(&read).then_some(repair.visited);
-        let (others, mut solver) = (repair.changed, repair.solver);
+        let visited = repair.run(&read, &others.phis).then_some(repair.visited);
+        let (of_others, mut solver) = (repair.changed, repair.solver);
         visited?;
         let mut of_constants: Vec<(Const, SpaceSet)> = Vec::new();
         let mut is_new = false;
@@ -292,7 +290,8 @@ impl RetainedKinds {
             all.dedup();
             self.answer.constants = all.into();
         }
-        for inst in changed.iter().copied().chain(others.into_iter().filter_map(inst_at)) {
+        let changed = read.iter().copied();
+        for inst in changed.chain(of_others.into_iter().filter_map(inst_at)) {
             let is_told = body.block_of(inst).is_some_and(|b| dom.is_reachable(node_of(b)))
                 && solver.rules.is_tracked(inst);
             let set = match is_told {
@@ -303,6 +302,23 @@ impl RetainedKinds {
         }
         self.sets = solver.into_sets();
         visited
+    }
+}
+
+impl RetainedKinds {
+    /// Gives nodes the numbers that their versions have in private memory as it is now: what is otherwise there. None if that is not known.
+    fn renumber(&mut self, memory: &Arc<PrivateMemory>) -> Option<Renumbered> {
+        if Arc::ptr_eq(&self.memory, memory) || self.memory == *memory {
+            return Some(Renumbered::default());
+        }
+        let renumbered = memory.renumbered(&self.memory);
+        if self.extras.renumber(&renumbered) {
+            return None;
+        }
+        self.sets.content = renumbered.table(&self.sets.content);
+        self.readers = memory.readers();
+        self.memory = Arc::clone(memory);
+        Some(renumbered)
     }
 }
 
@@ -394,7 +410,7 @@ impl Work<'_> {
 struct Repair<'a, 'b> {
     solver: Solver<'a>,
     work: Work<'a>,
-    readers: &'b [SmallVec<[Place; 2]>],
+    readers: &'b Readers,
     extras: &'b mut Extras,
     /// Nodes whose sets are others than before.
     changed: FxHashSet<Place>,
@@ -423,14 +439,16 @@ impl Repair<'_, '_> {
         }
     }
 
-    /// Whether it could be done.
-    fn run(&mut self, changed: &[InstId]) -> bool {
+    /// Whether it could be done. `phis` of private memory are those in which other versions meet.
+    fn run(&mut self, changed: &[InstId], phis: &[u32]) -> bool {
         let all = self.extras.any;
         // What is stored where is what an instruction gives, too.
         let memory = self.solver.rules.memory;
+        let definitions = memory.events().len() as u32;
         let stored: Vec<Place> = changed
             .iter()
             .flat_map(|&inst| memory.of(inst).iter().map(|touch| Place::Content(touch.event)))
+            .chain(phis.iter().map(|phi| Place::Content(definitions + phi)))
             .collect();
         let seeds: Vec<Place> =
             changed.iter().map(|&inst| Place::Value(inst)).chain(stored.iter().copied()).collect();

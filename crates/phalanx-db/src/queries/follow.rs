@@ -32,6 +32,7 @@ use super::kinds_slot::KindsSlot;
 use super::load_slot::KeptLoads;
 use super::loads::KeptWrites;
 use super::memory_slot::MemorySlots;
+use super::pointer_slot::PointerSlot;
 use super::summaries::{KnownCalls, callee_summaries};
 use super::summary_slot::SummarySlot;
 use super::surroundings::{Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees};
@@ -280,6 +281,7 @@ pub struct Slots {
     pub(super) graph: GraphSlot,
     pub(super) control: ControlSlot,
     pub(super) memory: MemorySlots,
+    pub(super) pointers: PointerSlot,
     pub(super) barriers: AnswerSlot<Arc<[Node]>>,
     /// Without barriers, and with them.
     pub(super) race_free: [AnswerSlot<Option<KeptRaces>>; 2],
@@ -313,6 +315,7 @@ impl Slots {
         self.convergence.clear();
         self.written.clear();
         self.memory.clear();
+        self.pointers.clear();
         self.summary.clear();
     }
 }

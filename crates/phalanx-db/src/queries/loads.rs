@@ -12,7 +12,6 @@ use phalanx_analysis::{
         written_at, written_memories,
     },
     lower::{Code, Surroundings},
-    memory::PrivateMemory,
     readers,
     spaces::{MemoryKinds, SpaceSet},
     summary::is_exact,
@@ -30,7 +29,8 @@ use super::answer_slot::{Changed, Followed, blocks_version};
 use super::calls::{DEPTH, closed_calls, named_by_shell};
 use super::follow::fresh;
 use super::load_slot::{Asked, followed_classes};
-use super::memory_slot::{Version, kept, objects_version};
+use super::memory_slot::objects_version;
+use super::pointer_slot;
 use super::summaries::known_body;
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::tally::Tally;
@@ -47,19 +47,17 @@ pub const OUR_INVARIANT: &str = "phalanx.invariant.load";
 
 /// What pointers of a function are made from. Nothing for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, [`address_memory`]; large: [`objects_version`]. *Changes when* a pointer does. *Cost* O(instructions +
-/// operands); large, after an edit of instructions that have nothing to do with pointers, that of the edit.
+/// *Reads* `header`, `flow`, `body`, [`address_memory`]; large: [`objects_version`](super::memory_slot::objects_version). *Changes when* a pointer does. *Cost*
+/// O(instructions + operands); large, after an edit of instructions, that of the edit: see [`phalanx_analysis::loads::pointers::follow`].
 #[salsa::tracked(returns(ref))]
 pub fn pointer_flow(db: &dyn Db, function: FunctionInput) -> Arc<PointerFlow> {
     let Some(private) = address_memory(db, function) else { return Arc::default() };
-    let flow = with_code(db, function, NO_CALLEES, |code, _| {
-        let holds = |flow: &PointerFlow, before: &Arc<PrivateMemory>, changed: &[_]| {
-            before == private && !flow.concerns(code, private, changed)
-        };
-        let make = || PointerFlow::new(code, private);
-        let from = (objects_version as Version, Arc::clone(private));
-        kept(db, function, |slots| &slots.pointers, from, holds, make)
-    });
+    let flow = match function.is_large(db) {
+        true => pointer_slot::followed(db, function, private),
+        false => {
+            with_code(db, function, NO_CALLEES, |code, _| Arc::new(PointerFlow::new(code, private)))
+        }
+    };
     flow.unwrap_or_default()
 }
 

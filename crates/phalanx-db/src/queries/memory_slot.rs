@@ -2,11 +2,11 @@
 //!
 //! # What
 //!
-//! [`private_memory`](super::private_memory), [`address_memory`](super::address_memory), [`memory_ssa`](super::memory_ssa), [`classic_memory_ssa`](super::classic_memory_ssa) and
-//! [`pointer_flow`](super::pointer_flow) read the body, so any edit asks for them again; but most instructions have nothing to do with memory. A large
+//! [`private_memory`](super::private_memory), [`address_memory`](super::address_memory), [`memory_ssa`](super::memory_ssa) and
+//! [`classic_memory_ssa`](super::classic_memory_ssa) read the body, so any edit asks for them again; but most instructions have nothing to do with memory. A large
 //! function has a [`Place`] for each beside the memos with the last answer, shared with the memo. When it is asked again, the journal tells which
 //! instructions have been changed since. If the answer itself says that these do not *concern* it, it is given again: the very same
-//! one, so that it is compared with the memo by its address, and nothing that follows from it runs. Some answers are *repaired*, if it does: another one is
+//! one, so that it is compared with the memo by its address, and nothing that follows from it runs. Else it is *repaired*: another one is
 //! made that shares with it what is the same.
 //!
 //! # Invariants
@@ -25,7 +25,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
-    loads::PointerFlow,
     memory::{ClassicMemorySsa, Followed, MemorySsa, PrivateMemory},
     spaces::MemoryKinds,
 };
@@ -99,7 +98,6 @@ impl Answer for PrivateMemory {
 
 impl Answer for MemorySsa {}
 impl Answer for ClassicMemorySsa {}
-impl Answer for PointerFlow {}
 
 /// An answer, and what it was found from: `with` are facts about the same body.
 #[derive(Debug)]
@@ -146,7 +144,6 @@ pub(super) struct MemorySlots {
     pub(super) addresses: Place<PrivateMemory, ()>,
     pub(super) hssa: Place<MemorySsa, MemoryKinds>,
     pub(super) classic: Place<ClassicMemorySsa, ()>,
-    pub(super) pointers: Place<PointerFlow, Arc<PrivateMemory>>,
 }
 
 impl MemorySlots {
@@ -155,7 +152,6 @@ impl MemorySlots {
         self.addresses.clear();
         self.hssa.clear();
         self.classic.clear();
-        self.pointers.clear();
     }
 }
 
@@ -168,7 +164,7 @@ pub fn memory_repairs(db: &dyn Db, function: FunctionInput) -> MemoryRepairs {
         addresses: *slots.addresses.ways(),
         hssa: *slots.hssa.ways(),
         classic: *slots.classic.ways(),
-        pointers: *slots.pointers.ways(),
+        pointers: function.slots(db).pointers.ways(),
     }
 }
 
@@ -206,7 +202,7 @@ pub(super) fn classic_version(db: &dyn Db, function: FunctionInput) -> u64 {
 }
 
 /// A query that answers with another number when anything is another.
-pub(super) type Version = fn(&dyn Db, FunctionInput) -> u64;
+type Version = fn(&dyn Db, FunctionInput) -> u64;
 
 /// An answer about a function: from the one of before, if the function is large and `follow` makes it from that and from what it was found with, given the
 /// instructions that have been changed since; else what `make` finds. `version` is that of what is around the function, and `with` what
@@ -257,20 +253,4 @@ pub(super) fn followed<T: Answer, W>(
     let answer = Arc::clone(&kept.answer);
     *place.kept() = Some(Arc::new(kept));
     answer
-}
-
-/// As [`followed`], of an answer that is never repaired: `holds` says whether it is what it was.
-pub(super) fn kept<T: Answer, W>(
-    db: &dyn Db,
-    function: FunctionInput,
-    place: fn(&MemorySlots) -> &Place<T, W>,
-    with: (Version, W),
-    holds: impl FnOnce(&T, &W, &[InstId]) -> bool,
-    make: impl FnOnce() -> T,
-) -> Arc<T> {
-    let follow = |answer: &T, with: &W, changed: &[InstId]| match holds(answer, with, changed) {
-        true => Followed::Same,
-        false => Followed::Unknown,
-    };
-    followed(db, function, place, with, follow, make)
 }

@@ -43,6 +43,7 @@ impl Fixture {
     }
 
     /// Edits it.
+    #[allow(dead_code, reason = "each test uses a part")]
     pub(crate) fn edit<R>(
         &mut self,
         edit: impl FnOnce(&mut Transaction<'_>) -> Result<R, BuildError>,

@@ -9,7 +9,7 @@ use phalanx_target::intrinsics::{Location, lookup};
 use smallvec::SmallVec;
 
 use super::{
-    Made, Objects, PassedUse, PointerFlow, Sink, concern::names_something, entities, has_provenance,
+    Made, Objects, PassedUse, PointerFlow, Sink, entities, has_provenance, names_something,
 };
 use crate::{
     lower::Code,

@@ -18,7 +18,7 @@
 //! has a last member for all further ones, which counts as unknown. Each set grows at most 64 times, by a few steps as a rule:
 //! O(instructions + operands) in practice.
 //!
-//! So that most edits leave all of it as it is ([`concern`]), nothing is said that need not be:
+//! So that an edit changes little of it ([`follow`]), nothing is said that need not be:
 //!
 //! - a pointer that is made from one other, by steps and casts, is based on what that is based on. Sets are kept of those that are made from
 //!   several or loaded from private memory, and of a chain of steps where it *ends*, to be found in one step;
@@ -28,8 +28,12 @@
 //! **Invariant.** Whatever is done with a pointer and is neither followed nor a read is an escape.
 
 mod build;
-mod concern;
+mod doers;
 mod done;
+pub mod follow;
+mod nodes;
+
+use std::sync::Arc;
 
 use phalanx_ir::{
     Const, GlobalName, InstId, Opcode, Type, Value, ValueKind, attributes::CaptureComponents,
@@ -40,6 +44,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::lower::Code;
 use crate::memory::by_inst::InstSet;
 use crate::memory::origins::{is_pointer, number};
+use crate::memory::pages::Pages;
 use crate::memory::{PrivateMemory, value_type};
 
 use super::Omitted;
@@ -101,6 +106,10 @@ impl Objects {
         Objects(self.0 & !other.0)
     }
 
+    const fn common(self, other: Objects) -> Objects {
+        Objects(self.0 & other.0)
+    }
+
     /// Whether there is a root in it that is told apart from others.
     const fn has_roots(self) -> bool {
         self.0 >> Self::FIRST != 0
@@ -113,7 +122,7 @@ impl Objects {
 }
 
 /// What is done with a pointer that is not followed further.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Sink {
     Write,
     Escape,
@@ -147,36 +156,53 @@ pub struct RootUse {
     pub escapes: Option<InstId>,
 }
 
-/// See the [module documentation](self).
+/// The roots of a function.
 #[derive(Clone, Debug, Default)]
-pub struct PointerFlow {
+struct Roots {
     /// Arguments by position, then variables in the order of `mentioned`.
-    roots: Vec<Root>,
+    all: Vec<Root>,
     /// By variable: the first instruction that mentions it.
     mentioned: Vec<InstId>,
     /// Numbers of roots.
     variables: FxHashMap<GlobalName, usize>,
-    /// By instruction, of those that are made from several others or loaded from private memory. Ends with the last that may be based on something.
-    sets: Vec<Objects>,
-    /// Pointers that are loaded from private memory.
-    held: InstSet,
-    /// By instruction that there was when this was made: where its chain of steps ends.
-    ends: Vec<End>,
     /// By argument.
     arguments: Vec<Objects>,
-    /// By instruction: what it is the first to do with which objects.
-    sinks: Vec<(InstId, Objects, Sink)>,
+}
+
+impl PartialEq for Roots {
+    fn eq(&self, other: &Self) -> bool {
+        // Numbers follow from the list.
+        (&self.all, &self.mentioned, &self.arguments)
+            == (&other.all, &other.mentioned, &other.arguments)
+    }
+}
+
+/// An instruction that is the first to do something with some objects.
+type First = (InstId, Objects, Sink);
+
+/// See the [module documentation](self).
+#[derive(Clone, Debug, Default)]
+pub struct PointerFlow {
+    roots: Arc<Roots>,
+    /// By instruction, of those that are made from several others or loaded from private memory.
+    sets: Pages<Objects>,
+    /// Pointers that are loaded from private memory.
+    held: InstSet,
+    /// By instruction: where its chain of steps ends.
+    ends: Pages<End>,
+    /// By instruction and what it does: that of which it is the first to do it.
+    firsts: Vec<First>,
 }
 
 impl PartialEq for PointerFlow {
     fn eq(&self, other: &Self) -> bool {
-        // Numbers follow from the list. Ends are looked for where they are not told, and told of what is there no longer.
-        let Self { roots, mentioned, variables: _, sets, held, ends, arguments, sinks } = self;
+        // Ends are looked for where they are not told, and told of what is there no longer.
+        let Self { roots, sets, held, ends, firsts } = self;
         let is_same =
-            |(end, other): (&End, &End)| end == other || [end, other].contains(&&End::Itself);
-        (roots, mentioned, sets) == (&other.roots, &other.mentioned, &other.sets)
-            && (held, arguments, sinks) == (&other.held, &other.arguments, &other.sinks)
-            && ends.iter().zip(&other.ends).all(is_same)
+            |end: &End, other: &End| end == other || [end, other].contains(&&End::NotTold);
+        (roots, sets) == (&other.roots, &other.sets)
+            && (held, firsts) == (&other.held, &other.firsts)
+            && ends.agrees(&other.ends, is_same)
     }
 }
 
@@ -198,10 +224,11 @@ enum Made<'a> {
 }
 
 /// Where the chain of steps of an instruction ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum End {
-    /// It is no step.
-    Itself,
+    /// It is no step, or one that has come since: from there it is looked for.
+    #[default]
+    NotTold,
     At(Value),
     /// Nowhere: in code that is not reached an address may be made from itself.
     Nowhere,
@@ -240,13 +267,13 @@ impl PointerFlow {
     /// That of a function; `private` is the memory that only it reaches.
     #[must_use]
     pub fn new(code: Code<'_>, private: &PrivateMemory) -> Self {
-        build::flow(code, private, None)
+        build::flow(code, private, None, false).0
     }
 
     /// The same without a rule: a negative control.
     #[must_use]
     pub fn new_without(code: Code<'_>, private: &PrivateMemory, omitted: Option<Omitted>) -> Self {
-        build::flow(code, private, omitted)
+        build::flow(code, private, omitted, false).0
     }
 
     /// Where the chain of steps of a value ends; none if there is no end.
@@ -256,8 +283,7 @@ impl PointerFlow {
             match self.ends.get(number(inst)) {
                 Some(End::At(end)) => return Some(*end),
                 Some(End::Nowhere) => return None,
-                Some(End::Itself) => return Some(value),
-                None => match self.made(code, inst) {
+                Some(End::NotTold) | None => match self.made(code, inst) {
                     Some(Made::Step(from)) => value = from,
                     _ => return Some(value),
                 },
@@ -287,7 +313,7 @@ impl PointerFlow {
                 None => Objects::NONE,
             },
             ValueKind::Arg(position) => {
-                self.arguments.get(position as usize).copied().unwrap_or(Objects::UNKNOWN)
+                self.roots.arguments.get(position as usize).copied().unwrap_or(Objects::UNKNOWN)
             }
             ValueKind::Const(constant) => entities(code, constant).iter().fold(
                 match has_number(code, constant) {
@@ -302,28 +328,28 @@ impl PointerFlow {
 
     fn find(&self, root: Root) -> Objects {
         let number = match root {
-            Root::Argument(_) => self.roots.iter().position(|&other| other == root),
-            Root::Variable(name) => self.variables.get(&name).copied(),
+            Root::Argument(_) => self.roots.all.iter().position(|&other| other == root),
+            Root::Variable(name) => self.roots.variables.get(&name).copied(),
         };
         number.map_or(Objects::UNKNOWN, Objects::root)
     }
 
     /// The roots of a set.
     pub fn roots(&self, set: Objects) -> impl Iterator<Item = Root> + '_ {
-        set.numbers().filter_map(|number| self.roots.get(number).copied())
+        set.numbers().filter_map(|number| self.roots.all.get(number).copied())
     }
 
     /// All roots.
     #[must_use]
     pub fn all_roots(&self) -> &[Root] {
-        &self.roots
+        &self.roots.all
     }
 
     /// What is done through a root. `passed` says what a function does with an argument.
     pub fn uses(&self, root: Root, passed: Passed<'_>) -> RootUse {
         let set = self.find(root);
         let mut found = RootUse::default();
-        for &(inst, objects, sink) in &self.sinks {
+        for &(inst, objects, sink) in &self.firsts {
             if objects.is_disjoint(set) {
                 continue;
             }
@@ -341,7 +367,7 @@ impl PointerFlow {
         }
         // A root without a bit of its own may be used anywhere.
         if set.has_unknown() {
-            let anywhere = self.sinks.first().map(|sink| sink.0);
+            let anywhere = self.firsts.first().map(|first| first.0);
             found.written = found.written.or(anywhere);
             found.escapes = found.escapes.or(anywhere);
         }
@@ -390,4 +416,30 @@ fn visit(code: Code<'_>, constant: Const, mut see: impl FnMut(&ConstKind)) {
 #[must_use]
 pub const fn has_provenance(kept: CaptureComponents) -> bool {
     kept.contains(CaptureComponents::READ_PROVENANCE)
+}
+
+/// Whether an instruction has to do with pointers. It gives one, or has an operand that is one or is made of entities or numbers as an
+/// address is.
+fn matters(code: Code<'_>, inst: InstId) -> bool {
+    let body = code.body;
+    let is_address = |&operand: &Value| match operand.kind() {
+        ValueKind::Inst(inst) => is_pointer(code, body.inst(inst).ty),
+        ValueKind::Arg(position) => match code.header.params.get(position as usize) {
+            Some(&ty) => is_pointer(code, ty),
+            None => true,
+        },
+        ValueKind::Const(constant) => names_something(code, constant),
+        ValueKind::Block(_) | ValueKind::Metadata(_) => false,
+    };
+    is_pointer(code, body.inst(inst).ty) || body.operands(inst).iter().any(is_address)
+}
+
+fn names_something(code: Code<'_>, constant: Const) -> bool {
+    let kind = &code.context.const_data(constant).kind;
+    // Most constants are plain numbers.
+    let is_leaf = kind.parts().is_empty() && kind.entity().is_none();
+    let may_be_number =
+        matches!(kind, ConstKind::Expr(_) | ConstKind::BlockAddress { .. } | ConstKind::PtrAuth(_));
+    (!is_leaf || may_be_number)
+        && (has_number(code, constant) || !entities(code, constant).is_empty())
 }

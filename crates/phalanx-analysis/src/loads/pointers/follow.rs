@@ -1,0 +1,521 @@
+//! Where pointers come from, in a function that is being edited.
+//!
+//! # What
+//!
+//! A [`PointerFollower`] gives the [`PointerFlow`] of a function after each edit of instructions, with blocks and edges as they were. It is the one from scratch. Until an instruction
+//! changes that has to do with pointers it keeps nothing but that; then it is made anew, with [`Tables`] from which it is repaired from then on.
+//!
+//! # How
+//!
+//! 1. *Variables* are numbered by who mentions them first. Where that is another, everything is made anew.
+//! 2. *Versions* of private memory get the numbers that they have now ([`Renumbered`]), and what touches something else than before, or what other versions
+//!    reach, counts as changed.
+//! 3. *Steps* that have changed may end elsewhere, and so may what is made from them by steps.
+//! 4. *Sets* are the least solution of unions, which delete and rederive (Gupta and others, *Maintaining Views Incrementally*, 1993) brings up to
+//!    date: what a changed node has from others is taken back, and from whoever may have it from there, object by object; then each is evaluated again from what is left. What
+//!    a node is given directly is never in doubt, so loops through which nothing came are not gone round.
+//! 5. Who has changed, or has a set that has, or reads one, may *do* something else with pointers. All that is done is kept, so that the first of those who do
+//!    something is known when another one was it before ([`Doers`]).
+//!
+//! **Why that is all.** What an instruction does, and what comes into a node, follows from operands, from what these are based on, from what the instruction
+//! touches, and from what is held there. Users are found from def-use lists, through steps; users of before that are none now have changed themselves.
+//!
+//! A step that has come since, and that only what has changed with it reads, is not told of: so an address more that is only accessed leaves the answer as it is.
+//!
+//! **Complexity.** O(uses of what has changed, and of pointers whose sets may have), up to a bound, with a copy of what versions hold where private memory is
+//! another.
+
+use std::sync::Arc;
+
+use phalanx_graph::BitSet;
+use phalanx_ir::{GlobalName, InstId, Opcode, flow::node_of};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::build::{self, done_by};
+use super::doers::Doers;
+use super::done::mentions;
+use super::nodes::{Held, Input, Nodes, set_of};
+use super::{End, Made, Objects, PointerFlow, Root, is_pointer, matters, number};
+use crate::lower::Code;
+use crate::memory::PrivateMemory;
+use crate::memory::private::{
+    compare::Renumbered,
+    readers::{Place, Readers},
+};
+use crate::memory::ssa::EventKind;
+
+/// How many uses and nodes are looked at before it is given up.
+const BOUND: usize = 1 << 14;
+
+/// How long a chain of steps may be that are not told of.
+const STEPS: usize = 64;
+
+/// How an answer was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It is the very one of before.
+    Kept,
+    /// From the one of before.
+    Repaired,
+    /// From scratch.
+    Made,
+}
+
+/// What a flow is repaired from.
+#[derive(Debug)]
+pub(super) struct Tables {
+    is_listed: BitSet,
+    held: Held,
+    readers: Readers,
+    doers: Doers,
+}
+
+impl Tables {
+    pub(super) fn new(
+        private: &PrivateMemory,
+        is_listed: BitSet,
+        held: Held,
+        doers: Doers,
+    ) -> Self {
+        Tables { is_listed, held, readers: private.readers(), doers }
+    }
+}
+
+/// Follows the pointers of one function. See the [module documentation](self).
+#[derive(Debug)]
+pub struct PointerFollower {
+    flow: Arc<PointerFlow>,
+    private: Arc<PrivateMemory>,
+    tables: Option<Box<Tables>>,
+}
+
+impl PointerFollower {
+    /// Of a function of which nothing is kept, but perhaps an answer of before: if that is the answer it is given again.
+    #[must_use]
+    pub fn new(
+        code: Code<'_>,
+        private: &Arc<PrivateMemory>,
+        before: Option<&Arc<PointerFlow>>,
+    ) -> Self {
+        let flow = PointerFlow::new(code, private);
+        let same = before.filter(|before| ***before == flow);
+        let flow = same.map_or_else(|| Arc::new(flow), Arc::clone);
+        PointerFollower { flow, private: Arc::clone(private), tables: None }
+    }
+
+    /// The answer.
+    #[must_use]
+    pub fn flow(&self) -> &Arc<PointerFlow> {
+        &self.flow
+    }
+
+    /// Brings it up to date after these instructions were inserted, removed, moved or changed. `private` is private memory as it is now; the graph is the
+    /// same.
+    pub fn follow(
+        &mut self,
+        code: Code<'_>,
+        private: &Arc<PrivateMemory>,
+        changed: &[InstId],
+    ) -> Found {
+        let is_same_memory = Arc::ptr_eq(&self.private, private) || self.private == *private;
+        let matters = |inst: &InstId| self.flow.has_to_do(code, *inst);
+        let found = match is_same_memory && !changed.iter().any(matters) {
+            true => match &mut self.tables {
+                // Those who do something that others do first may have gone.
+                Some(tables) => {
+                    changed.iter().for_each(|inst| tables.doers.forget(*inst));
+                    Some(Found::Kept)
+                }
+                None => Some(Found::Kept),
+            },
+            false => self.repair(code, private, is_same_memory, changed),
+        };
+        self.private = Arc::clone(private);
+        found.unwrap_or_else(|| {
+            let (flow, tables) = build::flow(code, private, None, true);
+            self.tables = tables.map(Box::new);
+            if flow != *self.flow {
+                self.flow = Arc::new(flow);
+            }
+            Found::Made
+        })
+    }
+
+    /// None if that cannot be done.
+    fn repair(
+        &mut self,
+        code: Code<'_>,
+        private: &PrivateMemory,
+        is_same_memory: bool,
+        changed: &[InstId],
+    ) -> Option<Found> {
+        // It is lost if it cannot be brought up to date.
+        let mut tables = self.tables.take()?;
+        let is_listed = &tables.is_listed;
+        let is_there = |inst| is_there(code, is_listed, inst);
+        if !changed.iter().all(|&inst| self.flow.mentions_the_same(code, inst, is_there(inst))) {
+            return None;
+        }
+        let memory = match is_same_memory {
+            true => Renumbered::default(),
+            false => {
+                let memory = private.renumbered(&self.private);
+                tables.held.content = memory.table(&tables.held.content);
+                tables.readers = private.readers();
+                memory
+            }
+        };
+        let mut flow = PointerFlow::clone(&self.flow);
+        let mut repair = Repair {
+            code,
+            private,
+            flow: &mut flow,
+            tables: &mut tables,
+            changed: changed.iter().copied().collect(),
+            before: FxHashMap::default(),
+            doubtful: Vec::new(),
+            again: FxHashSet::default(),
+            left: BOUND,
+            is_other: false,
+        };
+        repair.run(&memory)?;
+        let is_other = repair.is_other;
+        self.tables = Some(tables);
+        match is_other {
+            true => {
+                self.flow = Arc::new(flow);
+                Some(Found::Repaired)
+            }
+            false => Some(Found::Kept),
+        }
+    }
+}
+
+impl PointerFlow {
+    /// Whether an instruction that has changed has to do with pointers, or had: else nothing here is otherwise.
+    fn has_to_do(&self, code: Code<'_>, inst: InstId) -> bool {
+        let is_told = |end: &End| *end != End::NotTold;
+        let is_set = |set: &Objects| *set != Objects::NONE;
+        code.body.block_of(inst).is_some() && matters(code, inst)
+            || self.ends.get(number(inst)).is_some_and(is_told)
+            || self.sets.get(number(inst)).is_some_and(is_set)
+            || self.held.contains(inst)
+            || self.firsts.iter().any(|(by, ..)| *by == inst)
+            || self.roots.mentioned.contains(&inst)
+    }
+
+    /// Whether each variable is mentioned first by whom it was.
+    fn mentions_the_same(&self, code: Code<'_>, inst: InstId, is_there: bool) -> bool {
+        let now = if is_there { mentions(code, inst) } else { SmallVec::new() };
+        let roots = &*self.roots;
+        let first = roots.all.len() - roots.mentioned.len();
+        let is_missing = |(root, by): (&Root, &InstId)| {
+            *by == inst && !now.iter().any(|&name| *root == Root::Variable(name))
+        };
+        let is_early = |name: &GlobalName| match roots.variables.get(name) {
+            Some(&at) => number(inst) < number(roots.mentioned[at - first]),
+            None => true,
+        };
+        !roots.all[first..].iter().zip(&roots.mentioned).any(is_missing)
+            && !now.iter().any(is_early)
+    }
+}
+
+fn is_there(code: Code<'_>, is_listed: &BitSet, inst: InstId) -> bool {
+    let block = code.body.block_of(inst);
+    block.is_some_and(|block| is_listed.contains(node_of(block).index()))
+}
+
+/// One repair.
+struct Repair<'a> {
+    code: Code<'a>,
+    private: &'a PrivateMemory,
+    flow: &'a mut PointerFlow,
+    tables: &'a mut Tables,
+    changed: FxHashSet<InstId>,
+    /// The sets of nodes that were given another one, as they were.
+    before: FxHashMap<Place, Objects>,
+    /// Nodes into which something else may come.
+    doubtful: Vec<Place>,
+    /// Instructions that may do something else with pointers.
+    again: FxHashSet<InstId>,
+    /// How much may still be looked at.
+    left: usize,
+    /// Whether the flow is another one.
+    is_other: bool,
+}
+
+impl Repair<'_> {
+    /// None if it is too much.
+    fn run(&mut self, memory: &Renumbered) -> Option<()> {
+        let mut seeds: Vec<InstId> = self.changed.iter().chain(&memory.insts).copied().collect();
+        seeds.sort_unstable_by_key(|inst| number(*inst));
+        seeds.dedup();
+        for &inst in &seeds {
+            self.affect(inst);
+            self.hold(inst)?;
+        }
+        self.end_anew(&seeds)?;
+        let versions = self.private.events().len() as u32;
+        self.doubtful.extend(memory.phis.iter().map(|phi| Place::Content(versions + phi)));
+        self.doubt()?;
+        self.rederive()?;
+        self.look_at_readers()?;
+        for inst in std::mem::take(&mut self.again) {
+            let done = match self.is_there(inst) && matters(self.code, inst) {
+                true => {
+                    let flow = (&*self.flow, &self.tables.held);
+                    done_by(self.code, self.private, flow, inst, None)
+                }
+                false => SmallVec::new(),
+            };
+            self.is_other |= self.tables.doers.set(inst, &done, &mut self.flow.firsts);
+        }
+        Some(())
+    }
+
+    fn nodes(&self) -> Nodes<'_> {
+        Nodes { code: self.code, private: self.private, flow: self.flow }
+    }
+
+    fn is_there(&self, inst: InstId) -> bool {
+        is_there(self.code, &self.tables.is_listed, inst)
+    }
+
+    fn step(&mut self) -> Option<()> {
+        self.left = self.left.checked_sub(1)?;
+        Some(())
+    }
+
+    /// Notes that an instruction may give something else, put something else into private memory, and do something else.
+    fn affect(&mut self, inst: InstId) {
+        self.again.insert(inst);
+        self.doubtful.push(Place::Value(inst));
+        let touches = self.private.of(inst).iter();
+        self.doubtful.extend(touches.map(|touch| Place::Content(touch.event)));
+    }
+
+    /// The users of an instruction, and of steps from it; the steps as well.
+    fn users(&mut self, inst: InstId) -> Option<Vec<InstId>> {
+        let mut users = Vec::new();
+        let mut seen: FxHashSet<InstId> = FxHashSet::default();
+        let mut work = vec![inst];
+        while let Some(value) = work.pop() {
+            for read in self.code.body.uses_of(value.into()) {
+                self.left = self.left.checked_sub(1)?;
+                let user = read.user;
+                if !is_there(self.code, &self.tables.is_listed, user) || !seen.insert(user) {
+                    continue;
+                }
+                users.push(user);
+                if self.is_step_from(user, value) {
+                    work.push(user);
+                }
+            }
+        }
+        Some(users)
+    }
+
+    fn is_step_from(&self, user: InstId, value: InstId) -> bool {
+        let made = self.flow.made(self.code, user);
+        matches!(made, Some(Made::Step(from)) if from.as_inst() == Some(value))
+    }
+
+    /// Whether an instruction is a load from private memory, and what depends on that.
+    fn hold(&mut self, inst: InstId) -> Option<()> {
+        let data = self.code.body.inst(inst);
+        let is_held = self.is_there(inst)
+            && data.opcode == Opcode::Load
+            && is_pointer(self.code, data.ty)
+            && self.private.is_load(inst);
+        if is_held != self.flow.held.contains(inst) {
+            match is_held {
+                true => self.flow.held.insert(inst),
+                false => self.flow.held.remove(inst),
+            }
+            self.is_other = true;
+        }
+        // Whoever was given anything may be given what is in a set, or the other way round.
+        for user in self.users(inst)? {
+            self.affect(user);
+        }
+        Some(())
+    }
+
+    /// Where changed steps end, and steps from them.
+    fn end_anew(&mut self, seeds: &[InstId]) -> Option<()> {
+        let mut work = seeds.to_vec();
+        while let Some(inst) = work.pop() {
+            self.step()?;
+            if !self.is_there(inst) {
+                continue;
+            }
+            let now = match self.flow.made(self.code, inst) {
+                Some(Made::Step(from)) => {
+                    // In a ring there is no end.
+                    let end = self.flow.end(self.code, from, STEPS)?;
+                    let made = end.as_inst().and_then(|end| self.flow.made(self.code, end));
+                    if let Some(Made::Step(_)) = made {
+                        return None;
+                    }
+                    End::At(end)
+                }
+                _ => End::NotTold,
+            };
+            let was = self.flow.ends.get(number(inst)).copied().unwrap_or_default();
+            let users: Vec<InstId> =
+                self.code.body.uses_of(inst.into()).map(|read| read.user).collect();
+            // So new that nobody can have known of it.
+            let is_new =
+                was == End::NotTold && users.iter().all(|user| self.changed.contains(user));
+            if now == was || is_new {
+                continue;
+            }
+            self.flow.ends.set(number(inst), now);
+            self.is_other = true;
+            for user in users {
+                self.step()?;
+                if !self.is_there(user) {
+                    continue;
+                }
+                self.affect(user);
+                if self.is_step_from(user, inst) {
+                    work.push(user);
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn is_node(&self, place: Place) -> bool {
+        match place {
+            Place::Value(inst) => self.is_there(inst) && self.nodes().is_value(inst),
+            Place::Content(at) => {
+                let events = self.private.events();
+                at as usize >= events.len() || events.event(at).kind != EventKind::Use
+            }
+        }
+    }
+
+    fn set_of(&self, place: Place) -> Objects {
+        set_of(self.flow, &self.tables.held.content, place)
+    }
+
+    fn put(&mut self, place: Place, set: Objects) {
+        let old = self.set_of(place);
+        if old == set {
+            return;
+        }
+        self.before.entry(place).or_insert(old);
+        match place {
+            Place::Value(inst) => self.flow.sets.set(number(inst), set),
+            Place::Content(at) => self.tables.held.content[at as usize] = set,
+        }
+    }
+
+    /// What comes into a node: what it is given directly, and if wanted what other nodes have.
+    fn evaluate(&self, place: Place, with_nodes: bool) -> Objects {
+        let mut set = Objects::NONE;
+        if self.is_node(place) {
+            self.nodes().inputs(place, &mut |input| match input {
+                Input::Objects(objects) => set = set.union(objects),
+                Input::Node(from) if with_nodes => set = set.union(self.set_of(from)),
+                Input::Node(_) => {}
+            });
+        }
+        set
+    }
+
+    /// Nodes into which another one may come.
+    fn readers(&mut self, place: Place) -> Option<Vec<Place>> {
+        let mut found = Vec::new();
+        match place {
+            Place::Value(inst) => {
+                for user in self.users(inst)? {
+                    found.push(Place::Value(user));
+                    let touches = self.private.of(user).iter();
+                    found.extend(touches.map(|touch| Place::Content(touch.event)));
+                }
+            }
+            Place::Content(at) => {
+                let readers = &self.tables.readers[at as usize];
+                self.left = self.left.checked_sub(readers.len())?;
+                found.extend(readers.iter().copied());
+            }
+        }
+        found.retain(|&place| self.is_node(place));
+        Some(found)
+    }
+
+    /// Takes back what may not come into nodes any longer.
+    fn doubt(&mut self) -> Option<()> {
+        let mut work: Vec<(Place, Objects)> = Vec::new();
+        self.doubtful.sort_unstable();
+        self.doubtful.dedup();
+        for at in 0..self.doubtful.len() {
+            let place = self.doubtful[at];
+            self.take_back(place, self.set_of(place), &mut work);
+        }
+        while let Some((place, lost)) = work.pop() {
+            for reader in self.readers(place)? {
+                if self.take_back(reader, lost, &mut work) {
+                    self.doubtful.push(reader);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Takes objects out of a set of which they are not known to be there by themselves. Whether there were any.
+    fn take_back(&mut self, place: Place, lost: Objects, work: &mut Vec<(Place, Objects)>) -> bool {
+        let set = self.set_of(place);
+        let lost = set.common(lost).minus(self.evaluate(place, false));
+        if lost == Objects::NONE {
+            return false;
+        }
+        self.put(place, set.minus(lost));
+        work.push((place, lost));
+        true
+    }
+
+    /// Finds again what comes into nodes.
+    fn rederive(&mut self) -> Option<()> {
+        let mut work = std::mem::take(&mut self.doubtful);
+        while let Some(place) = work.pop() {
+            self.step()?;
+            let set = self.set_of(place);
+            let now = set.union(self.evaluate(place, true));
+            if now != set {
+                self.put(place, now);
+                work.extend(self.readers(place)?);
+            }
+        }
+        Some(())
+    }
+
+    /// Who reads a set that is another one may do something else.
+    fn look_at_readers(&mut self) -> Option<()> {
+        let others: Vec<Place> = self.before.keys().copied().collect();
+        for place in others {
+            if self.before[&place] == self.set_of(place) {
+                continue;
+            }
+            match place {
+                Place::Value(inst) => {
+                    self.is_other = true;
+                    let users = self.users(inst)?;
+                    self.again.extend(users);
+                }
+                Place::Content(at) => {
+                    let readers = self.tables.readers[at as usize].iter();
+                    self.again.extend(readers.filter_map(|place| match place {
+                        Place::Value(inst) => Some(*inst),
+                        Place::Content(_) => None,
+                    }));
+                }
+            }
+        }
+        Some(())
+    }
+}

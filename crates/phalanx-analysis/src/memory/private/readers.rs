@@ -1,0 +1,45 @@
+//! Who reads what versions of private memory hold.
+//!
+//! A fixpoint over values and over what memory holds has a node for each instruction and for each version; these are the ways from versions. O(touches +
+//! entries of phis).
+
+use phalanx_ir::InstId;
+use smallvec::SmallVec;
+
+use super::PrivateMemory;
+
+/// A node: what an instruction gives, or what a version holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Place {
+    /// By instruction.
+    Value(InstId),
+    /// By [number](PrivateMemory::number_of) of the version.
+    Content(u32),
+}
+
+/// By number of a version: who reads it.
+pub(crate) type Readers = Vec<SmallVec<[Place; 2]>>;
+
+impl PrivateMemory {
+    /// The readers of each version.
+    pub(crate) fn readers(&self) -> Readers {
+        let mut readers: Readers = vec![SmallVec::new(); self.version_count()];
+        for touch in &self.touches {
+            if let Some(from) = self.number_of(self.reaching(touch)) {
+                let own = [Place::Value(touch.inst), Place::Content(touch.event)];
+                readers[from].extend(own);
+                // A copy reads one object and writes another.
+                let others = self.of(touch.inst).iter().map(|other| Place::Content(other.event));
+                readers[from].extend(others.filter(|place| !own.contains(place)));
+            }
+        }
+        for (phi, at) in self.ssa.phis().iter().zip(self.events.len() as u32..) {
+            for &(_, version) in self.ssa.incoming(phi) {
+                if let Some(from) = self.number_of(version) {
+                    readers[from].push(Place::Content(at));
+                }
+            }
+        }
+        readers
+    }
+}

@@ -1,0 +1,98 @@
+//! Where pointers of a function that is edited come from, by what is kept beside the memos.
+//!
+//! How they are followed is told in [`phalanx_analysis::loads::pointers`]. A follower is taken out of its place while it is worked with, so that work
+//! which is broken off loses it. It counts for a position in the history of the body, and for two numbers that are new whenever blocks, edges or anything around the
+//! function has changed.
+//!
+//! **Complexity.** That of the follower.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use phalanx_analysis::{
+    loads::{
+        PointerFlow,
+        pointers::follow::{Found, PointerFollower},
+    },
+    memory::PrivateMemory,
+};
+
+use super::answer_slot::blocks_version;
+use super::memory_slot::{Ways, objects_version};
+use super::surroundings::{NO_CALLEES, with_code};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// What is kept of a function.
+#[derive(Debug)]
+struct Kept {
+    position: u64,
+    blocks: u64,
+    around: u64,
+    follower: PointerFollower,
+}
+
+/// Where the pointers of a function are while nobody asks.
+#[derive(Debug, Default)]
+pub(super) struct PointerSlot {
+    place: Mutex<Option<Box<Kept>>>,
+    ways: Mutex<Ways>,
+}
+
+/// Nothing is done under a lock but moving and counting.
+fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl PointerSlot {
+    pub(super) fn clear(&self) {
+        *locked(&self.place) = None;
+    }
+
+    /// How often the answer was found in which way.
+    pub(super) fn ways(&self) -> Ways {
+        *locked(&self.ways)
+    }
+
+    fn count(&self, found: Found) {
+        let mut ways = locked(&self.ways);
+        match found {
+            Found::Made => ways.solved += 1,
+            Found::Kept => ways.kept += 1,
+            Found::Repaired => ways.repaired += 1,
+        }
+    }
+}
+
+/// The pointers of a large function as its journal says they have become. None for a declaration.
+///
+/// *Reads* `body`, [`blocks_version`], [`objects_version`]. *Cost* from scratch the first times; then that of what changed.
+pub(super) fn followed(
+    db: &dyn Db,
+    function: FunctionInput,
+    private: &Arc<PrivateMemory>,
+) -> Option<Arc<PointerFlow>> {
+    let slot = &function.slots(db).pointers;
+    let (blocks, around) = (blocks_version(db, function), objects_version(db, function));
+    let journal = function.body(db).journal();
+    let taken = locked(&slot.place).take();
+    let (kept, found) = with_code(db, function, NO_CALLEES, |code, _| {
+        let before = taken.as_ref().map(|kept| Arc::clone(kept.follower.flow()));
+        let known = taken.filter(|kept| (kept.blocks, kept.around) == (blocks, around));
+        let followed = known.and_then(|mut kept| {
+            let changes = journal.since(kept.position)?;
+            let found = kept.follower.follow(code, private, &changes.insts);
+            Some((kept, found))
+        });
+        let (mut kept, found) = followed.unwrap_or_else(|| {
+            let follower = PointerFollower::new(code, private, before.as_ref());
+            (Box::new(Kept { position: 0, blocks, around, follower }), Found::Made)
+        });
+        kept.position = journal.position();
+        (kept, found)
+    })?;
+    let flow = Arc::clone(kept.follower.flow());
+    slot.count(found);
+    *locked(&slot.place) = Some(kept);
+    Some(flow)
+}

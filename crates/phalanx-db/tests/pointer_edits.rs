@@ -1,0 +1,280 @@
+//! Edits of pointers: where they come from, what is done with them, and where they lead is repaired, and is that from scratch.
+
+mod support;
+
+use std::sync::Arc;
+
+use phalanx_db::queries;
+use phalanx_ir::{
+    Body, BuildError, GlobalName, InstBuilder, InstId, Opcode, Type, Value, constant::ConstKind,
+    inst::InstFlags,
+};
+use phalanx_testing::many_slots;
+use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
+use support::Fixture;
+
+/// Pointers of all kinds, what they can be made from, and what can be done with them; then `long` slots and their blocks.
+fn text(long: usize) -> String {
+    let text = String::from(
+        r#"
+target triple = "nvptx64-nvidia-cuda"
+@near = addrspace(3) global [64 x i32] undef
+@far = addrspace(1) global [64 x i32] zeroinitializer
+@table = addrspace(4) constant [4 x i32] zeroinitializer
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare ptr @elsewhere(ptr)
+
+define void @writes(ptr %p, ptr %q) {
+  %v = load i32, ptr %q
+  store i32 %v, ptr %p
+  ret void
+}
+
+define ptr @keeps(ptr %p, ptr %q) {
+  store ptr %p, ptr %q
+  ret ptr %q
+}
+
+define ptx_kernel void @kernel(ptr %out, ptr addrspace(1) %one, ptr %two, ptr noalias %three, i32 %n, i1 %c) {
+entry:
+  %p = alloca ptr
+  %q = alloca ptr
+  %r = alloca [2 x ptr]
+  %s = alloca { ptr, ptr }
+  %x = alloca i32
+SLOTS  %g = addrspacecast ptr addrspace(1) %one to ptr
+  %far = addrspacecast ptr addrspace(1) @far to ptr
+  %near = getelementptr i32, ptr addrspacecast (ptr addrspace(3) @near to ptr), i32 %n
+  store ptr %out, ptr %p
+  store ptr %two, ptr %q
+  call void @llvm.memset.p0.i64(ptr %r, i8 0, i64 16, i1 false)
+  store ptr %g, ptr %s
+  br i1 %c, label %left, label %right
+left:
+  %r1 = getelementptr [2 x ptr], ptr %r, i32 0, i32 1
+  store ptr %three, ptr %r1
+  store ptr %far, ptr %p
+  br label %loop
+right:
+  %second = getelementptr { ptr, ptr }, ptr %s, i32 0, i32 1
+  store ptr %near, ptr %second
+  br label %loop
+loop:
+  %i = phi ptr [ %out, %left ], [ %two, %right ], [ %j, %loop ], [ %i2, %inner ]
+  %j = phi ptr [ %two, %left ], [ %g, %right ], [ %i, %loop ], [ %j2, %inner ]
+  %i1 = getelementptr i32, ptr %i, i32 1
+  %i2 = select i1 %c, ptr %i1, ptr %three
+  store ptr %i2, ptr %q
+  %li = load i32, ptr %i1
+  store i32 %li, ptr %i2
+  br i1 %c, label %loop, label %inner
+inner:
+  %k = phi ptr [ %i2, %loop ], [ %k1, %inner ]
+  %k1 = getelementptr i8, ptr %k, i64 8
+  %lq = load ptr, ptr %q
+  %j2 = freeze ptr %lq
+  store i32 %n, ptr %lq
+  %old = atomicrmw add ptr %k1, i32 %n monotonic
+  %more = icmp eq ptr %k1, %out
+  br i1 %more, label %inner, label %back
+back:
+  br i1 %c, label %out2, label %out2
+out2:
+  %lp = load ptr, ptr %p
+  %lr = load ptr, ptr %r
+  %ls = load ptr, ptr %s
+  call void @llvm.memcpy.p0.p0.i64(ptr %s, ptr %r, i64 16, i1 false)
+  %ls2 = load ptr, ptr %s
+  %whole = load { ptr, ptr }, ptr %s
+  %number = ptrtoint ptr %lr to i64
+  %back.again = inttoptr i64 %number to ptr
+  call void @writes(ptr %lp, ptr %ls)
+  %kept = call ptr @keeps(ptr %ls2, ptr %x)
+  %other = call ptr @elsewhere(ptr %kept)
+  %v = insertelement <2 x ptr> poison, ptr %lp, i32 0
+  %w = insertelement <2 x ptr> %v, ptr %other, i32 1
+  %t = extractelement <2 x ptr> %w, i32 %n
+  %cx = cmpxchg ptr %t, i32 %n, i32 %li monotonic monotonic
+  store ptr %back.again, ptr %out
+  br i1 %c, label %s0, label %s0
+"#,
+    );
+    // No block leads from `inner` to `loop`.
+    let text = text.replace(", [ %i2, %inner ]", "").replace(", [ %j2, %inner ]", "");
+    let mut text = text.replace("SLOTS", &many_slots::slots(long));
+    text.push_str(&many_slots::blocks(long, &["%n"]));
+    text.push_str(&format!("s{long}:\n  ret void\n"));
+    text.push_str(
+        "dead:\n  br label %never\nnever:\n  %ring = getelementptr i8, ptr %ring2, i64 1\n",
+    );
+    text.push_str("  %ring2 = getelementptr i8, ptr %ring, i64 1\n");
+    text.push_str("  store ptr %ring, ptr %two\n  br label %never\n}\n");
+    text
+}
+
+impl Fixture {
+    fn pointers() -> Self {
+        Fixture::of(&text(20), "kernel")
+    }
+
+    #[track_caller]
+    fn check(&self, what: &str) {
+        let (db, entries) = self.cold();
+        for (warm, cold) in self.module.functions(&self.db).iter().zip(&entries) {
+            let (now, of_cold) = (warm.input, cold.input);
+            let pointers = queries::pointer_flow(&self.db, now);
+            assert_eq!(pointers, queries::pointer_flow(&db, of_cold), "{what}: pointers");
+            let kinds = queries::memory_kinds(&self.db, now);
+            assert!(kinds == queries::memory_kinds(&db, of_cold), "{what}: kinds");
+            let uses = queries::parameter_uses(&self.db, now);
+            assert_eq!(uses, queries::parameter_uses(&db, of_cold), "{what}: uses");
+            // What is said of each pointer, whether it is told of or looked for.
+            let of_cold = queries::pointer_flow(&db, of_cold);
+            for inst in warm.input.body(&self.db).all_ids() {
+                let code = phalanx_analysis::lower::Code {
+                    context: &self.context,
+                    header: warm.input.header(&self.db),
+                    flow: warm.input.flow(&self.db),
+                    body: warm.input.body(&self.db),
+                };
+                let [a, b] = [pointers, of_cold].map(|flow| flow.of(code, inst.into()));
+                let is_there = code.body.block_of(inst).is_some();
+                assert!(!is_there || a == b, "{what}: {inst:?} is {a:?}, from scratch {b:?}");
+            }
+        }
+    }
+
+    fn ways(&self) -> [u64; 3] {
+        let ways = queries::memory_repairs(&self.db, self.edited()).pointers;
+        [ways.solved, ways.kept, ways.repaired]
+    }
+}
+
+/// The instructions that can be reached, by what they are.
+struct Choice {
+    here: Vec<InstId>,
+    pointers: Vec<Value>,
+    /// Of which an operand is a pointer.
+    users: Vec<InstId>,
+}
+
+impl Choice {
+    fn of(fixture: &Fixture) -> Self {
+        let f = fixture.edited();
+        let (flow, body) = (f.flow(&fixture.db), f.body(&fixture.db));
+        let blocks = &flow.order()[..flow.order().len() - 2];
+        let here: Vec<InstId> = blocks.iter().flat_map(|&block| body.block_insts(block)).collect();
+        let is_pointer = |&inst: &InstId| body.inst(inst).ty == Type::PTR;
+        let of_args = [0, 2, 3].map(Value::arg);
+        let insts = here.iter().copied().filter(is_pointer).map(Value::from);
+        let mut pointers: Vec<Value> = of_args.into_iter().chain(insts).collect();
+        // Those of slots that have nothing to do with the rest.
+        pointers.truncate(30);
+        pointers.push(Value::constant(fixture.context.const_null(Type::PTR)));
+        let is_one = |value: &Value| pointers.contains(value);
+        let users = here.iter().copied().filter(|&inst| body.operands(inst).iter().any(is_one));
+        Choice { users: users.take(60).collect(), here, pointers }
+    }
+}
+
+/// An operand of an instruction that is a pointer.
+fn pointer_operand(body: &Body, inst: InstId, choice: &Choice, rng: &mut SmallRng) -> Option<u32> {
+    let operands = body.operands(inst).iter().zip(0..);
+    let all: Vec<u32> =
+        operands.filter(|(value, _)| choice.pointers.contains(value)).map(|(_, at)| at).collect();
+    all.choose(rng).copied()
+}
+
+/// One edit of what has to do with pointers, whatever it makes of the program. An edit that would break a rule is none.
+fn random_edit(fixture: &mut Fixture, rng: &mut SmallRng) -> Option<()> {
+    let function = fixture.edited();
+    let choice = Choice::of(fixture);
+    let context = Arc::clone(&fixture.context);
+    let (inst, near) = (*choice.users.choose(rng)?, *choice.users.choose(rng)?);
+    let at = *choice.here[..90.min(choice.here.len())].choose(rng)?;
+    let (pointer, other) = (*choice.pointers.choose(rng)?, *choice.pointers.choose(rng)?);
+    let body = function.body(&fixture.db);
+    let operand = pointer_operand(body, inst, &choice, rng);
+    let near_operand = pointer_operand(body, near, &choice, rng);
+    let global = context.find_symbol(b"far").map(GlobalName::Named)?;
+    let far = context.constant(context.ptr_type(1), ConstKind::Global(global));
+    let index = Value::constant(context.const_i32(rng.random_range(0..3)));
+    let slot = [fixture.named("p"), fixture.named("q"), fixture.named("r")][rng.random_range(0..3)];
+    let done: Result<(), BuildError> =
+        fixture.db.edit(function, |edit| match rng.random_range(0..24) {
+            0..=5 => match operand {
+                Some(at) => edit.set_operand(inst, at, pointer),
+                None => Ok(()),
+            },
+            6 => edit.before(at).load(Type::PTR, pointer).map(drop),
+            7 => edit.before(at).load(Type::PTR, slot).map(drop),
+            8 => edit.before(at).store(pointer, slot).map(drop),
+            9 => edit.before(at).store(pointer, other).map(drop),
+            10 | 11 => {
+                let made = edit.before(at).gep(Type::I32, pointer, &[index])?;
+                match near_operand {
+                    Some(operand) => edit.set_operand(near, operand, made),
+                    None => Ok(()),
+                }
+            }
+            12 => {
+                let made = edit.before(at).select(Value::arg(5), pointer, other)?;
+                match near_operand {
+                    Some(operand) => edit.set_operand(near, operand, made),
+                    None => Ok(()),
+                }
+            }
+            13 => edit.after(inst).clone_of(inst).map(drop),
+            14 | 15 => edit.erase(inst),
+            16 | 17 => edit.move_before(inst, near),
+            18 => match pointer.as_inst() {
+                Some(old) => edit.replace_all_uses(old, other).map(drop),
+                None => Ok(()),
+            },
+            19 => {
+                let mut flags = edit.body().inst(inst).flags;
+                flags.0 ^= InstFlags::VOLATILE.0;
+                edit.set_flags(inst, flags)
+            }
+            20 => {
+                let cast = edit.before(at).addrspacecast(Value::constant(far), Type::PTR)?;
+                edit.before(at).store(cast, slot).map(drop)
+            }
+            21 => edit.before(at).load(Type::I64, slot).map(drop),
+            22 => edit.before(at).inttoptr(Value::arg(4), Type::PTR).map(drop),
+            _ => match edit.body().inst(inst).opcode {
+                Opcode::Store => edit.erase(inst),
+                _ => Ok(()),
+            },
+        });
+    done.ok()
+}
+
+/// How many runs: more than the usual ones where `PHALANX_POINTERS` says so.
+fn seeds() -> u64 {
+    std::env::var("PHALANX_POINTERS").ok().and_then(|count| count.parse().ok()).unwrap_or(12)
+}
+
+#[test]
+fn pointers_follow_random_edits() {
+    let (mut edits, mut ways, mut kinds) = (0, [0; 3], [0; 2]);
+    for seed in 0..seeds() {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut fixture = Fixture::pointers();
+        fixture.check("at first");
+        for round in 0..150 {
+            let count = [1, 1, 2, 4][rng.random_range(0..4)];
+            let done = (0..count).filter(|_| random_edit(&mut fixture, &mut rng).is_some()).count();
+            edits += done;
+            fixture.check(&format!("seed {seed}, round {round}"));
+        }
+        (0..3).for_each(|at| ways[at] += fixture.ways()[at]);
+        let found = queries::kind_repairs(&fixture.db, fixture.edited());
+        (kinds[0], kinds[1]) = (kinds[0] + found.solved, kinds[1] + found.repaired);
+    }
+    println!("{edits} edits: {ways:?}, kinds {kinds:?}");
+    let [solved, kept, repaired] = ways;
+    assert!(repaired > 700 && kept > 100 && solved * 10 < repaired, "{edits} {ways:?}");
+    assert!(kinds[1] > 700, "{kinds:?}");
+}
