@@ -46,6 +46,12 @@ entry:
 SLOTS  %g = addrspacecast ptr addrspace(1) %one to ptr
   %far = addrspacecast ptr addrspace(1) @far to ptr
   %near = getelementptr i32, ptr addrspacecast (ptr addrspace(3) @near to ptr), i32 %n
+  %x1 = select i1 %c, ptr %three, ptr null
+  %x2 = select i1 %c, ptr %x1, ptr null
+  %x3 = select i1 %c, ptr %x2, ptr null
+  %y1 = select i1 %c, ptr %three, ptr null
+  %z = select i1 %c, ptr %x3, ptr %y1
+  store i32 %n, ptr %z
   store ptr %out, ptr %p
   store ptr %two, ptr %q
   call void @llvm.memset.p0.i64(ptr %r, i8 0, i64 16, i1 false)
@@ -170,11 +176,11 @@ impl Choice {
         let insts = here.iter().copied().filter(is_pointer).map(Value::from);
         let mut pointers: Vec<Value> = of_args.into_iter().chain(insts).collect();
         // Those of slots that have nothing to do with the rest.
-        pointers.truncate(30);
+        pointers.truncate(35);
         pointers.push(Value::constant(fixture.context.const_null(Type::PTR)));
         let is_one = |value: &Value| pointers.contains(value);
         let users = here.iter().copied().filter(|&inst| body.operands(inst).iter().any(is_one));
-        Choice { users: users.take(60).collect(), here, pointers }
+        Choice { users: users.take(66).collect(), here, pointers }
     }
 }
 
@@ -249,6 +255,20 @@ fn random_edit(fixture: &mut Fixture, rng: &mut SmallRng) -> Option<()> {
             },
         });
     done.ok()
+}
+
+/// What comes in on two ways is still there when it does not come on one of them any more.
+#[test]
+fn what_comes_twice_is_taken_back_once() {
+    let mut fixture = Fixture::pointers();
+    let null = Value::constant(fixture.context.const_null(Type::PTR));
+    let (x, y) = (fixture.named("x1"), fixture.named("y1"));
+    for (inst, value) in [(x, null), (y, null), (x, Value::arg(3)), (y, Value::arg(3)), (x, null)] {
+        fixture.edit(|edit| edit.set_operand(inst, 1, value));
+        fixture.check("a selection");
+    }
+    let [solved, _, repaired] = fixture.ways();
+    assert_eq!((solved, repaired), (2, 3));
 }
 
 /// How many runs: more than the usual ones where `PHALANX_POINTERS` says so.

@@ -322,7 +322,7 @@ impl Repair<'_> {
         matches!(made, Some(Made::Step(from)) if from.as_inst() == Some(value))
     }
 
-    /// Whether an instruction is a load from private memory, and what depends on that.
+    /// Whether an instruction is a load from private memory; and whoever uses it, also through steps, may have to do with something else.
     fn hold(&mut self, inst: InstId) -> Option<()> {
         let data = self.code.body.inst(inst);
         let is_held = self.is_there(inst)
@@ -336,9 +336,11 @@ impl Repair<'_> {
             }
             self.is_other = true;
         }
-        // Whoever was given anything may be given what is in a set, or the other way round.
-        for user in self.users(inst)? {
-            self.affect(user);
+        // Whoever was given anything may be given what is in a set, or the other way round, or come to another end.
+        if is_pointer(self.code, data.ty) {
+            for user in self.users(inst)? {
+                self.affect(user);
+            }
         }
         Some(())
     }
@@ -374,16 +376,7 @@ impl Repair<'_> {
             }
             self.flow.ends.set(number(inst), now);
             self.is_other = true;
-            for user in users {
-                self.step()?;
-                if !self.is_there(user) {
-                    continue;
-                }
-                self.affect(user);
-                if self.is_step_from(user, inst) {
-                    work.push(user);
-                }
-            }
+            work.extend(users.into_iter().filter(|&user| self.is_step_from(user, inst)));
         }
         Some(())
     }
