@@ -308,7 +308,7 @@ impl RetainedKinds {
 impl RetainedKinds {
     /// Gives nodes the numbers that their versions have in private memory as it is now: what is otherwise there. None if that is not known.
     fn renumber(&mut self, memory: &Arc<PrivateMemory>) -> Option<Renumbered> {
-        if Arc::ptr_eq(&self.memory, memory) || self.memory == *memory {
+        if Arc::ptr_eq(&self.memory, memory) {
             return Some(Renumbered::default());
         }
         let renumbered = memory.renumbered(&self.memory);

@@ -3,7 +3,7 @@
 use super::common::{percentiles, read, us};
 use super::operands::ASSUMED;
 use phalanx::db::{Database, FunctionInput, queries};
-use phalanx::ir::{BuildError, InstId, Opcode};
+use phalanx::ir::{BuildError, InstId, Opcode, Value};
 use phalanx::{FunctionId, Session};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -52,6 +52,36 @@ fn mixed(size: usize) -> (Session, FunctionId) {
     read(&text)
 }
 
+/// A kernel as a compiler writes it that does not optimise: addresses go through stack slots, and some are chosen between.
+fn addressed(size: usize) -> (Session, FunctionId) {
+    let mut text = String::from(
+        "target triple = \"nvptx64-nvidia-cuda\"\n\
+         define ptx_kernel void @f(ptr noalias %p, ptr noalias %q, i32 %n) {\nentry:\n",
+    );
+    let rounds = size / 14;
+    for slot in 0..rounds.div_ceil(16) {
+        text.push_str(&format!("  %slot{slot} = alloca ptr\n"));
+    }
+    text.push_str("  br label %a0\n");
+    for at in 0..rounds {
+        let slot = at / 16;
+        text.push_str(&format!(
+            "a{at}:\n  %i{at} = add i32 %n, {at}\n  %g{at} = getelementptr i32, ptr %p, i32 %i{at}\n  \
+             store ptr %g{at}, ptr %slot{slot}\n  %c{at} = icmp slt i32 %i{at}, 9\n  \
+             br i1 %c{at}, label %b{at}, label %e{at}\n\
+             b{at}:\n  %h{at} = getelementptr i32, ptr %q, i32 %i{at}\n  \
+             store ptr %h{at}, ptr %slot{slot}\n  br label %e{at}\n\
+             e{at}:\n  %l{at} = load ptr, ptr %slot{slot}\n  \
+             %s{at} = select i1 %c{at}, ptr %l{at}, ptr %q\n  %v{at} = load i32, ptr %s{at}\n  \
+             %w{at} = getelementptr i32, ptr %l{at}, i32 1\n  store i32 %v{at}, ptr %w{at}\n  \
+             br label %a{}\n",
+            at + 1
+        ));
+    }
+    text.push_str(&format!("a{rounds}:\n  ret void\n}}\n"));
+    read(&text)
+}
+
 type Asked = (&'static str, fn(&Database, FunctionInput));
 
 const FACTS: [Asked; 15] = [
@@ -91,15 +121,20 @@ fn stores(session: &Session, function: FunctionId, first: char) -> Vec<InstId> {
 }
 
 enum Kind {
+    /// An operand is an argument, every other time what it was.
+    Argument(u32, u32),
     /// An operand is what it is made from, every other time what it was.
     Operand(u32),
     /// A copy behind it; every other time the last copy is erased.
     Copy,
 }
 
+/// What is done to which instructions.
+type Column = (&'static str, Kind, Vec<InstId>);
+
 pub(crate) fn changes(size: usize) {
-    let (mut session, function) = mixed(size);
-    let kinds: [(&str, Kind, Vec<InstId>); 9] = [
+    let (session, function) = mixed(size);
+    let kinds: [Column; 9] = [
         ("sum", Kind::Operand(0), named(&session, function, 't')),
         ("index", Kind::Operand(1), named(&session, function, 'w')),
         ("integer", Kind::Copy, named(&session, function, 't')),
@@ -110,6 +145,20 @@ pub(crate) fn changes(size: usize) {
         ("slot load", Kind::Copy, named(&session, function, 'x')),
         ("slot store", Kind::Copy, stores(&session, function, 'y')),
     ];
+    table(session, function, kinds);
+    let (session, function) = addressed(size);
+    let kinds: [Column; 5] = [
+        ("base", Kind::Argument(0, 1), named(&session, function, 'g')),
+        ("join", Kind::Argument(1, 0), named(&session, function, 's')),
+        ("kept", Kind::Argument(0, 0), stores(&session, function, 'h')),
+        ("loaded", Kind::Copy, named(&session, function, 'l')),
+        ("put", Kind::Copy, stores(&session, function, 'g')),
+    ];
+    table(session, function, kinds);
+}
+
+/// What each fact costs from scratch and after each of these edits.
+fn table(mut session: Session, function: FunctionId, kinds: impl IntoIterator<Item = Column>) {
     let insts = session.code(function).body.id_count();
     let mut columns: Vec<(&str, Vec<Duration>)> = Vec::new();
     let ask = |session: &Session| {
@@ -128,6 +177,17 @@ pub(crate) fn changes(size: usize) {
             let done: Result<(), BuildError> = session.edit(function, |edit| {
                 edit.verifying(false);
                 match (&kind, copy.take()) {
+                    (Kind::Argument(index, argument), _) => {
+                        let now = edit.body().operands(at)[*index as usize];
+                        let new = match before.take() {
+                            Some(before) => before,
+                            None => {
+                                before = Some(now);
+                                Value::arg(*argument)
+                            }
+                        };
+                        edit.set_operand(at, *index, new)
+                    }
                     (Kind::Operand(index), _) => {
                         let now = edit.body().operands(at)[*index as usize];
                         // What that is made from, and back.

@@ -118,7 +118,7 @@ impl PointerFollower {
         private: &Arc<PrivateMemory>,
         changed: &[InstId],
     ) -> Found {
-        let is_same_memory = Arc::ptr_eq(&self.private, private) || self.private == *private;
+        let is_same_memory = Arc::ptr_eq(&self.private, private);
         let matters = |inst: &InstId| self.flow.has_to_do(code, *inst);
         let found = match is_same_memory && !changed.iter().any(matters) {
             true => match &mut self.tables {

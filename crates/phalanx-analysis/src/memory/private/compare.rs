@@ -16,9 +16,8 @@
 use phalanx_graph::Node;
 use phalanx_ir::InstId;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
-use super::{Effect, PrivateMemory, Touch};
+use super::{PrivateMemory, Slot, Touch};
 use crate::memory::ssa::{LEFT_OUT, Version};
 
 /// Which version was which, and what is otherwise. See the [module documentation](self).
@@ -63,67 +62,123 @@ impl PrivateMemory {
 
     /// What has become of the versions of another one, which was that of the same function before an edit of instructions.
     pub(crate) fn renumbered(&self, before: &Self) -> Renumbered {
-        let mut old_slots: FxHashMap<_, u32> = FxHashMap::default();
-        old_slots.extend(before.slots.iter().map(|slot| (slot.alloca, slot.range)).zip(0..));
-        let slot = |slot: &super::Slot| {
-            old_slots.get(&(slot.alloca, slot.range)).copied().unwrap_or(LEFT_OUT)
+        let versions = vec![LEFT_OUT; self.version_count()];
+        let mut compared = Compared { now: self, before, slots: self.old_slots(before), versions };
+        let pairs = compared.touches();
+        compared.phis();
+        let others = pairs.iter().filter(|(now, old)| !compared.is_same_access(now, old));
+        let insts = others.filter_map(|(now, old)| now.first().or(old.first()));
+        let insts = insts.map(|touch| touch.inst).collect();
+        let phis = (0..self.ssa.phis().len() as u32).filter(|&at| !compared.is_same_phi(at));
+        let phis = phis.collect();
+        Renumbered { versions: compared.versions, insts, phis }
+    }
+
+    /// By slot: which it was.
+    fn old_slots(&self, before: &Self) -> Vec<u32> {
+        let key = |slot: &Slot| (slot.alloca, slot.range);
+        let old: FxHashMap<_, u32> = before.slots.iter().map(key).zip(0..).collect();
+        self.slots.iter().map(|slot| old.get(&key(slot)).copied().unwrap_or(LEFT_OUT)).collect()
+    }
+}
+
+/// What one instruction touches now, and what it touched before.
+type Pair<'a> = (&'a [Touch], &'a [Touch]);
+
+/// Two memories that are compared.
+struct Compared<'a> {
+    now: &'a PrivateMemory,
+    before: &'a PrivateMemory,
+    slots: Vec<u32>,
+    /// As in [`Renumbered`].
+    versions: Vec<u32>,
+}
+
+impl<'a> Compared<'a> {
+    /// Finds which touch was which: of each instruction that touches something, or did.
+    fn touches(&mut self) -> Vec<Pair<'a>> {
+        let groups = |memory: &'a PrivateMemory| -> Vec<&'a [Touch]> {
+            memory.touches.chunk_by(|a, b| a.inst == b.inst).collect()
         };
-        let slots: Vec<u32> = self.slots.iter().map(slot).collect();
-        let mut versions = vec![LEFT_OUT; self.version_count()];
-        let mut matched: Vec<(&[Touch], &[Touch])> = Vec::new();
-        for touches in self.touches.chunk_by(|a, b| a.inst == b.inst) {
-            let old = before.of(touches[0].inst);
-            let mut known: SmallVec<[(u32, Effect); 8]> = SmallVec::new();
-            for touch in touches {
-                let what = (slots[touch.slot as usize], touch.effect);
-                let nth = known.iter().filter(|other| **other == what).count();
-                known.push(what);
-                let mut same = old.iter().filter(|old| (old.slot, old.effect) == what);
+        let (now, old) = (groups(self.now), groups(self.before));
+        let is_same = |(now, old): &(&&[Touch], &&[Touch])| now[0].inst == old[0].inst;
+        // Most stand where they stood.
+        let first = now.iter().zip(&old).take_while(is_same).count();
+        let rest = now[first..].iter().rev().zip(old[first..].iter().rev());
+        let last = rest.take_while(is_same).count();
+        let mut pairs: Vec<Pair<'a>> = Vec::with_capacity(now.len() + 4);
+        let (between, were) = (first..now.len() - last, first..old.len() - last);
+        pairs.extend(now.iter().copied().zip(old.iter().copied()).take(first));
+        let of_before = |now: &&'a [Touch]| (*now, self.before.of(now[0].inst));
+        pairs.extend(now[between.clone()].iter().map(of_before));
+        let is_gone = |old: &&&[Touch]| self.now.of(old[0].inst).is_empty();
+        pairs.extend(old[were.clone()].iter().filter(is_gone).map(|old| (&[][..], *old)));
+        let behind = now[between.end..].iter().copied().zip(old[were.end..].iter().copied());
+        pairs.extend(behind);
+        for (now, old) in &pairs {
+            for (at, touch) in now.iter().enumerate() {
+                let what = |touch: &Touch| (self.slots[touch.slot as usize], touch.effect);
+                let nth = now[..at].iter().filter(|other| what(other) == what(touch)).count();
+                let mut same = old.iter().filter(|old| (old.slot, old.effect) == what(touch));
                 if let Some(old) = same.nth(nth) {
-                    versions[touch.event as usize] = old.event;
+                    self.versions[touch.event as usize] = old.event;
                 }
             }
-            matched.push((touches, old));
         }
-        let mut old_phis: FxHashMap<(Node, u32), u32> = FxHashMap::default();
-        let phis = before.ssa.phis().iter().map(|phi| (phi.block, phi.variable));
-        old_phis.extend(phis.zip(before.events.len() as u32..));
-        for (phi, at) in self.ssa.phis().iter().zip(self.events.len()..) {
-            let old = old_phis.get(&(phi.block, slots[phi.variable as usize]));
-            versions[at] = old.copied().unwrap_or(LEFT_OUT);
+        pairs
+    }
+
+    /// Finds which phi was which.
+    fn phis(&mut self) {
+        let (events, old_events) = (self.now.events.len(), self.before.events.len() as u32);
+        let mut old = self.before.ssa.phis().iter().zip(old_events..).peekable();
+        let mut here: Vec<(u32, u32)> = Vec::new();
+        let mut block: Option<Node> = None;
+        // Both are sorted by block.
+        for (phi, at) in self.now.ssa.phis().iter().zip(events..) {
+            if block != Some(phi.block) {
+                block = Some(phi.block);
+                here.clear();
+                while let Some((old, number)) = old.next_if(|(old, _)| old.block <= phi.block) {
+                    if old.block == phi.block {
+                        here.push((old.variable, number));
+                    }
+                }
+            }
+            let was = self.slots[phi.variable as usize];
+            let known = here.iter().find(|(variable, _)| *variable == was);
+            self.versions[at] = known.map_or(LEFT_OUT, |(_, number)| *number);
         }
-        let was = |version: Version| self.number_of(version).map(|at| versions[at]);
-        let is_same = |version: Version, old: Version| match was(version) {
+    }
+
+    fn is_same(&self, version: Version, old: Version) -> bool {
+        match self.now.number_of(version) {
             None => old == Version::Entry,
-            Some(was) => before.number_of(old) == Some(was as usize),
-        };
-        let is_same_touch = |touch: &Touch, old: &Touch| {
-            let kind = |memory: &Self, touch: &Touch| memory.events.event(touch.event).kind;
-            versions[touch.event as usize] == old.event
-                && kind(self, touch) == kind(before, old)
+            Some(at) => self.before.number_of(old) == Some(self.versions[at] as usize),
+        }
+    }
+
+    fn is_same_access(&self, touches: &[Touch], old: &[Touch]) -> bool {
+        let kind = |memory: &PrivateMemory, touch: &Touch| memory.events.event(touch.event).kind;
+        let is_same = |(touch, old): (&Touch, &Touch)| {
+            self.versions[touch.event as usize] == old.event
+                && kind(self.now, touch) == kind(self.before, old)
                 && touch.is_at_variable_offset == old.is_at_variable_offset
                 && touch.at == old.at
-                && is_same(self.reaching(touch), before.reaching(old))
+                && self.is_same(self.now.reaching(touch), self.before.reaching(old))
         };
-        let is_other = |(touches, old): &&(&[Touch], &[Touch])| {
-            touches.len() != old.len()
-                || !touches.iter().zip(*old).all(|(a, b)| is_same_touch(a, b))
-        };
-        let mut insts: Vec<InstId> =
-            matched.iter().filter(is_other).map(|(touches, _)| touches[0].inst).collect();
-        let were = before.touches.chunk_by(|a, b| a.inst == b.inst).map(|touches| touches[0].inst);
-        insts.extend(were.filter(|&inst| self.of(inst).is_empty()));
-        let is_other_phi = |at: &u32| {
-            let phi = &self.ssa.phis()[*at as usize];
-            let was = versions[self.events.len() + *at as usize] as usize;
-            let old = was.checked_sub(before.events.len()).and_then(|at| before.ssa.phis().get(at));
-            let Some(old) = old else { return true };
-            let (now, were) = (self.ssa.incoming(phi), before.ssa.incoming(old));
-            now.len() != were.len()
-                || !now.iter().zip(were).all(|(a, b)| a.0 == b.0 && is_same(a.1, b.1))
-        };
-        let phis = (0..self.ssa.phis().len() as u32).filter(is_other_phi).collect();
-        Renumbered { versions, insts, phis }
+        touches.len() == old.len() && touches.iter().zip(old).all(is_same)
+    }
+
+    fn is_same_phi(&self, at: u32) -> bool {
+        let phi = &self.now.ssa.phis()[at as usize];
+        let was = self.versions[self.now.events.len() + at as usize] as usize;
+        let old = was.checked_sub(self.before.events.len());
+        let Some(old) = old.and_then(|at| self.before.ssa.phis().get(at)) else { return false };
+        let (now, were) = (self.now.ssa.incoming(phi), self.before.ssa.incoming(old));
+        let is_same =
+            |(a, b): (&(Node, Version), &(Node, Version))| a.0 == b.0 && self.is_same(a.1, b.1);
+        now.len() == were.len() && now.iter().zip(were).all(is_same)
     }
 }
 

@@ -6,7 +6,8 @@
 use phalanx_ir::InstId;
 use smallvec::SmallVec;
 
-use super::PrivateMemory;
+use super::{PrivateMemory, Touch};
+use crate::memory::ssa::EventKind;
 
 /// A node: what an instruction gives, or what a version holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -24,13 +25,16 @@ impl PrivateMemory {
     /// The readers of each version.
     pub(crate) fn readers(&self) -> Readers {
         let mut readers: Readers = vec![SmallVec::new(); self.version_count()];
-        for touch in &self.touches {
-            if let Some(from) = self.number_of(self.reaching(touch)) {
-                let own = [Place::Value(touch.inst), Place::Content(touch.event)];
-                readers[from].extend(own);
-                // A copy reads one object and writes another.
-                let others = self.of(touch.inst).iter().map(|other| Place::Content(other.event));
-                readers[from].extend(others.filter(|place| !own.contains(place)));
+        for touches in self.touches.chunk_by(|a, b| a.inst == b.inst) {
+            // A copy reads one object and writes another.
+            let kind = |touch: &&Touch| self.events.event(touch.event).kind;
+            let definitions = touches.iter().filter(|touch| kind(touch) != EventKind::Use);
+            for touch in touches {
+                if let Some(from) = self.number_of(self.reaching(touch)) {
+                    readers[from].push(Place::Value(touch.inst));
+                    let into = definitions.clone().map(|touch| Place::Content(touch.event));
+                    readers[from].extend(into);
+                }
             }
         }
         for (phi, at) in self.ssa.phis().iter().zip(self.events.len() as u32..) {
