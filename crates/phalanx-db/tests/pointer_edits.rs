@@ -271,6 +271,42 @@ fn what_comes_twice_is_taken_back_once() {
     assert_eq!((solved, repaired), (2, 3));
 }
 
+/// Who was the second to write through an argument may be gone before the first is.
+#[test]
+fn who_is_next_is_still_there() {
+    let mut fixture = Fixture::pointers();
+    fixture.check("at first");
+    let at = fixture.named("x1");
+    let stores = fixture.edit(|edit| {
+        let mut one = || edit.before(at).store(Value::arg(4), Value::arg(1));
+        Ok([one()?, one()?, one()?])
+    });
+    fixture.check("three stores");
+    for store in [stores[1], stores[0], stores[2]] {
+        fixture.edit(|edit| edit.erase(store));
+        fixture.check("a store less");
+    }
+    let [solved, kept, repaired] = fixture.ways();
+    assert_eq!((solved, kept, repaired), (2, 1, 2));
+}
+
+/// A variable that nobody mentioned is another root.
+#[test]
+fn a_variable_is_mentioned_for_the_first_time() {
+    let mut fixture = Fixture::pointers();
+    fixture.check("at first");
+    let (at, context) = (fixture.named("x1"), Arc::clone(&fixture.context));
+    let table = context.find_symbol(b"table").map(GlobalName::Named).expect("it is interned");
+    let table = Value::constant(context.constant(context.ptr_type(4), ConstKind::Global(table)));
+    for address in [Value::arg(1), table, Value::arg(1), table] {
+        let load = fixture.edit(|edit| edit.before(at).load(Type::I32, address));
+        fixture.check("a load more");
+        let load = load.as_inst().expect("it is an instruction");
+        fixture.edit(|edit| edit.erase(load));
+        fixture.check("a load less");
+    }
+}
+
 /// How many runs: more than the usual ones where `PHALANX_POINTERS` says so.
 fn seeds() -> u64 {
     std::env::var("PHALANX_POINTERS").ok().and_then(|count| count.parse().ok()).unwrap_or(12)
