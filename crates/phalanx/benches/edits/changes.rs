@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// A kernel that works in rounds: what is read goes through a stack slot, is summed up, kept in memory of the workgroup, and written under a condition.
-fn mixed(size: usize) -> (Session, FunctionId) {
+fn mixed(size: usize) -> String {
     let mut text = String::from(
         "target triple = \"nvptx64-nvidia-cuda\"\n\
          @tile = internal addrspace(3) global [64 x i32] undef\n\
@@ -49,7 +49,13 @@ fn mixed(size: usize) -> (Session, FunctionId) {
         ));
     }
     text.push_str(&format!("a{rounds}:\n  call void @llvm.nvvm.barrier0()\n  ret void\n}}\n"));
-    read(&text)
+    text
+}
+
+/// The same as a function that is called, with pointers that may lead to private memory of its caller.
+fn given(size: usize) -> String {
+    let kernel = "ptx_kernel void @f(ptr addrspace(1) noalias %p, ptr addrspace(1) noalias %q";
+    mixed(size).replace(kernel, "void @f(ptr %p, ptr %q").replace("ptr addrspace(1)", "ptr")
 }
 
 type Asked = (&'static str, fn(&Database, FunctionInput));
@@ -98,7 +104,14 @@ enum Kind {
 }
 
 pub(crate) fn changes(size: usize) {
-    let (mut session, function) = mixed(size);
+    table(&mixed(size), &FACTS);
+    let of_summary: Vec<Asked> =
+        FACTS.iter().copied().filter(|(name, _)| *name == "summary").collect();
+    table(&given(size), &of_summary);
+}
+
+fn table(text: &str, facts: &[Asked]) {
+    let (mut session, function) = read(text);
     let kinds: [(&str, Kind, Vec<InstId>); 9] = [
         ("sum", Kind::Operand(0), named(&session, function, 't')),
         ("index", Kind::Operand(1), named(&session, function, 'w')),
@@ -113,15 +126,16 @@ pub(crate) fn changes(size: usize) {
     let insts = session.code(function).body.id_count();
     let mut columns: Vec<(&str, Vec<Duration>)> = Vec::new();
     let ask = |session: &Session| {
-        FACTS.map(|(_, ask)| {
+        let time = |(_, ask): &Asked| {
             let start = Instant::now();
             ask(session.database(), function.input());
             start.elapsed()
-        })
+        };
+        facts.iter().map(time).collect::<Vec<Duration>>()
     };
-    columns.push(("scratch", ask(&session).to_vec()));
+    columns.push(("scratch", ask(&session)));
     for (name, kind, insts) in kinds {
-        let mut times: Vec<Vec<Duration>> = vec![Vec::new(); FACTS.len()];
+        let mut times: Vec<Vec<Duration>> = vec![Vec::new(); facts.len()];
         let (mut copy, mut before) = (None, None);
         for round in 0..60 {
             let at = insts[(round / 2) * 7919 % insts.len()];
@@ -163,7 +177,7 @@ pub(crate) fn changes(size: usize) {
     print!("{:<22}", format!("us, {insts}"));
     columns.iter().for_each(|(name, _)| print!("{name:>11}"));
     println!();
-    for (row, (name, _)) in FACTS.iter().enumerate() {
+    for (row, (name, _)) in facts.iter().enumerate() {
         print!("{name:<22}");
         columns.iter().for_each(|(_, times)| print!("{:>11.1}", us(times[row])));
         println!();
