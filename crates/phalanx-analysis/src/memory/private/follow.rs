@@ -21,7 +21,8 @@
 //! **Invariants.**
 //!
 //! - An object is in one patch at most, and with it all that it hangs together with.
-//! - Instructions that have to do with an object of a patch, or had when the base was made, are in the patch, so that nobody asks the base about them.
+//! - Instructions that have to do with an object of a patch, or had when the base was made, are in the patch, so that nobody asks the base about them. Only
+//!   returns, which have to do with whatever arguments point to, are in no patch for that ([`Pointees`]).
 //!
 //! **Complexity.** O(uses of the objects in question and the blocks that they are in); dominance frontiers once for each graph.
 
@@ -40,7 +41,7 @@ use super::{Effect, Passed, PrivateMemory, number, parameter_of};
 use crate::lower::{Code, Surroundings};
 use crate::memory::{origins::Origins, ssa::Frontiers};
 
-/// How many uses, or steps of addresses, are looked at for one edit.
+/// How many uses, or steps of addresses, are looked at for one edit; in a large function as many as half of its instructions.
 const BOUND: usize = 1 << 14;
 
 /// Private memory as rules look at it.
@@ -326,7 +327,8 @@ impl SlotFollower {
         found: Component,
     ) -> Option<(u32, Vec<InstId>)> {
         let Component { objects, insts, past } = found;
-        if self.by_inst.len() + insts.len() > BOUND.max(code.body.id_count() / 8) {
+        let more = insts.iter().filter(|inst| !self.by_inst.contains_key(inst)).count();
+        if self.by_inst.len() + more > BOUND.max(code.body.id_count() / 4) {
             return None;
         }
         let entry = code.flow.entry()?;

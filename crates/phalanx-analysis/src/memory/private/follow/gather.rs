@@ -69,7 +69,7 @@ impl<'a> Gather<'a> {
             work: Vec::new(),
             insts: FxHashSet::default(),
             past: FxHashSet::default(),
-            left: BOUND,
+            left: BOUND.max(code.body.id_count() / 2),
         }
     }
 
