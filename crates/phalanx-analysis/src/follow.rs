@@ -403,10 +403,11 @@ impl Follower {
                     return None;
                 }
                 kept.is_whole_new = patch.is_none();
-                if self.purpose == Purpose::Through
-                    && !kept.seeded.update(code, kept.is_whole_new, memory, rows)
-                {
-                    return None;
+                if self.purpose == Purpose::Through {
+                    kept.seeded.update(code, kept.is_whole_new, memory, rows);
+                    if kept.seeded.is_empty() {
+                        return None;
+                    }
                 }
                 if let Some(passes) = &kept.passes
                     && !passes.are_of(&self.purpose.inputs(code, &kept.seeded))

@@ -404,6 +404,66 @@ fn other_returns() {
     assert!(f.counts().repaired > 5, "{:?}", f.counts());
 }
 
+/// A function without slots of its own, which does nothing with what one argument points to.
+fn without_slots(long: usize) -> String {
+    let body = r#"
+define i32 @work(ptr %a, ptr %b, ptr %c, i32 %n, i32 %m) {
+entry:
+  %v1 = mul i32 %m, 3
+  %c0 = icmp slt i32 %n, 7
+  br i1 %c0, label %one, label %two
+one:
+  store i32 %v1, ptr %a
+  br label %two
+two:
+  store i32 %n, ptr %b
+  %w0 = add i32 %v1, %n
+"#;
+    let (text, all) = (text(long), "a function");
+    let from = text.find("define i32 @work").expect(all);
+    let to = text.find("  %w1 = ").expect(all);
+    let rest = text[to..].replacen("  store i32 %w0, ptr %x\n", "", 1);
+    format!("{}{body}{rest}", &text[..from])
+}
+
+/// What is known of memory is found again after an edit of the graph, whether or not there is any slot.
+#[test]
+fn the_graph_of_a_function_without_slots() {
+    let mut f = Fixture::warm(&without_slots(400));
+    let (c0, w) = (f.named("c0"), f.named("w9"));
+    let body = f.edited().body(&f.db);
+    let two = body.block_of(w).expect("it stands in a block");
+    let entry = body.block_of(c0).expect("it stands in a block");
+    let before = f.counts();
+    // Past the store, by it, and past it again.
+    let one = *f.edited().flow(&f.db).successors(entry).first().expect("it branches");
+    for round in 0..4 {
+        let target = if round % 2 == 0 { two } else { one };
+        f.edit(|edit| edit.replace_terminator(entry).br(target).map(drop));
+        f.check(&format!("round {round}"));
+        let v = f.named("v1");
+        f.edit(|edit| edit.set_operand(v, 0, Value::arg(3 + round % 2)));
+        f.check(&format!("round {round}, what is stored"));
+    }
+    f.edit(|edit| edit.split_before(w, "").map(drop));
+    f.check("a block split");
+    assert!(f.counts().repaired > before.repaired + 4, "{:?}", f.counts());
+}
+
+/// That an argument is followed is known also where nothing is there that could be an input.
+#[test]
+fn nothing_is_done_with_what_is_there() {
+    let text = without_slots(400).replace("  store i32 %v1, ptr %a\n", "");
+    let mut f = Fixture::warm(&text.replace("  store i32 %n, ptr %b\n", ""));
+    assert!(f.through().is_some_and(|through| through.parts.is_empty()));
+    let (w, kept) = (f.named("w9"), f.kept());
+    for at in 0..3 {
+        f.edit(|edit| edit.before(w).store(Value::arg(at), kept).map(drop));
+        f.check(&format!("{at} is kept"));
+    }
+    assert!(f.through().is_none());
+}
+
 /// What random edits choose from.
 struct Choice {
     here: Vec<InstId>,

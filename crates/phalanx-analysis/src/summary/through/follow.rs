@@ -40,8 +40,6 @@ pub struct ThroughFollower {
 /// What is known without solutions.
 #[derive(Debug)]
 struct Known {
-    /// Identity of the control flow.
-    flow: u64,
     /// Where the result is told for private objects apart.
     returns: Option<Returns>,
     /// By argument, of all its slots.
@@ -86,15 +84,14 @@ impl ThroughFollower {
                 return (found.map(Box::new), Found::Solved);
             }
         };
-        let is_same_flow = |known: &Known| known.flow == stamp.flow && !changes.flow;
         let graphs = (code, flow, postdom);
-        let known = match known.filter(|known| is_same_flow(known) && !answers.is_whole_new) {
+        // So it is after an edit of the graph.
+        let known = match known.filter(|_| !answers.is_whole_new) {
             Some(known) => {
                 let edited = answers.passes.edited(code);
                 known.after(changes.insts.iter().copied().chain(edited), graphs, &answers)
             }
             None => Known {
-                flow: stamp.flow,
                 returns: super::returns(code, flow, postdom),
                 facts: slot_facts(graphs, &answers),
             },

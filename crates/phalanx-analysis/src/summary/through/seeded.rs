@@ -83,15 +83,14 @@ impl Seeded {
         Seeded { pointees: arguments.map(|at| Pointee::of(memory, values, at)).collect() }
     }
 
-    /// Brings it up to date with a function that is followed: with all of its memory, or with what has been found again. Whether there is anything to be
-    /// found, as [`is_told_by`](Self::is_told_by) tells of memory.
+    /// Brings it up to date with a function that is followed: with all of its memory, or with what has been found again.
     pub(crate) fn update(
         &mut self,
         code: Code<'_>,
         is_all: bool,
         memory: &SlotFollower,
         rows: &RowNumbers,
-    ) -> bool {
+    ) {
         if is_all && let Some(memory) = memory.whole() {
             *self = Seeded::new(code, memory, &rows.pointees(memory));
         } else if let Some((objects, memory)) = memory.found_again() {
@@ -102,8 +101,11 @@ impl Seeded {
                 }
             }
         }
-        let parts = self.pointees.iter().flatten().map(|pointee| pointee.slots.len());
-        self.pointees.iter().any(Option::is_some) && parts.sum::<usize>() <= PARTS
+    }
+
+    /// Whether no argument is followed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pointees.iter().all(Option::is_none)
     }
 
     /// By argument.
