@@ -10,7 +10,7 @@
 //! instruction had to do; and from the [`Returns`], as for results.
 //!
 //! Where an edit changes what the inputs are, or by which values they are stood for, everything is found anew: another argument is followed, an object has
-//! other slots, or there are more than [`PARTS`](super::PARTS).
+//! other slots, or there are more than [`PARTS`](super::PARTS). While no argument is followed nothing is kept, and memory alone is looked at.
 //!
 //! **Complexity.** That of the repairs, and O(uses of the objects in question).
 
