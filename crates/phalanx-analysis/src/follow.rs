@@ -21,6 +21,7 @@
 use phalanx_graph::Node;
 use phalanx_ir::{BlockId, InstId, flow::node_of};
 
+use crate::affect::Value;
 use crate::convergence::escape;
 use crate::divergence::{
     Divergence, Flow, Rules,
@@ -29,8 +30,8 @@ use crate::divergence::{
 };
 use crate::granted::{Difference, Granted};
 use crate::lower::{self, Code, Neighbours, Numbering, Restated, RowNumbers, Surroundings};
-use crate::memory::{Looks, Numbered, PrivateMemory, SlotFollower};
-use crate::summary::Passes;
+use crate::memory::{Looks, Numbered, Pointees, PrivateMemory, SlotFollower};
+use crate::summary::{self, Passes, Seeded};
 
 /// Functions with fewer instructions are always solved from scratch.
 pub const LARGE: usize = 256;
@@ -111,13 +112,78 @@ pub enum Found {
     Rebuilt,
 }
 
+/// What a function is followed for besides its divergence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Divergence,
+    /// The results of a [summary](crate::summary): it is also solved with its arguments as the only sources.
+    Results,
+    /// What is done [through](crate::summary::through) pointers: what arguments point to is private memory, and is a source like arguments.
+    Through,
+}
+
 /// Follows one function.
 #[derive(Debug)]
 pub struct Follower {
     sources: Sources,
-    /// Whether it is also solved with its arguments as the only sources, for a [summary](crate::summary).
-    has_passes: bool,
+    purpose: Purpose,
     state: State,
+}
+
+/// What is kept for a summary, up to date.
+#[derive(Clone, Copy)]
+pub(crate) struct Answers<'a> {
+    /// What is found with the function's own sources.
+    pub(crate) own: &'a Retained,
+    /// What is found with others.
+    pub(crate) passes: &'a Passes,
+    /// Private memory, and whether all of it was looked at again.
+    pub(crate) memory: &'a SlotFollower,
+    pub(crate) is_whole_new: bool,
+    /// What arguments point to, where it is followed.
+    pub(crate) seeded: &'a Seeded,
+    pub(crate) found: Found,
+}
+
+/// Why nothing is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// There is nothing to be found.
+    Nothing,
+    /// It must be found from scratch.
+    Unknown,
+}
+
+impl Purpose {
+    /// Private memory.
+    fn memory(self, code: Code<'_>, around: Surroundings<'_>, flow: Flow<'_>) -> PrivateMemory {
+        match self {
+            Purpose::Through => PrivateMemory::with_pointees(code, around, flow.cfg, flow.dom),
+            _ => PrivateMemory::through_calls(code, around, flow.cfg, flow.dom),
+        }
+    }
+
+    /// The same, to be followed.
+    fn followed(self, memory: PrivateMemory, subject: &Subject<'_>) -> SlotFollower {
+        let Subject { code, around, flow, .. } = *subject;
+        match self {
+            Purpose::Through => {
+                SlotFollower::with_pointees(memory, Pointees::new(code, around, flow.dom))
+            }
+            _ => SlotFollower::new(memory),
+        }
+    }
+
+    /// The only sources that it is also solved with.
+    fn inputs(self, code: Code<'_>, seeded: &Seeded) -> Vec<Option<Value>> {
+        match self {
+            Purpose::Divergence => Vec::new(),
+            Purpose::Results => summary::arguments(code),
+            Purpose::Through => {
+                seeded.inputs(code).into_iter().map(|(_, value)| Some(value)).collect()
+            }
+        }
+    }
 }
 
 /// What was found, and how.
@@ -125,6 +191,8 @@ enum Answered {
     /// It is in what is kept.
     Kept(Found),
     Solved(Divergence),
+    /// There is nothing to be found.
+    Nothing,
     /// It must be found from scratch.
     Not,
 }
@@ -150,13 +218,15 @@ struct Kept {
     neighbours: Neighbours,
     retained: Retained,
     passes: Option<Passes>,
+    seeded: Seeded,
+    is_whole_new: bool,
 }
 
 impl Follower {
     /// A follower that has not been asked.
     #[must_use]
     pub fn new(sources: Sources) -> Self {
-        Self { sources, has_passes: false, state: State::New }
+        Self { sources, purpose: Purpose::Divergence, state: State::New }
     }
 
     /// A follower that will keep what it finds: of a function whose divergence was solved from scratch before, at that position of its
@@ -167,9 +237,9 @@ impl Follower {
         Self { state: State::Seen(stamp), ..Self::new(sources) }
     }
 
-    /// As [`seen`](Self::seen), by our own rules, of a function that is also solved with its arguments as the only sources.
-    pub(crate) fn seen_with_passes(position: u64) -> Self {
-        Self { has_passes: true, ..Self::seen(Sources::Full, position) }
+    /// As [`seen`](Self::seen), by our own rules, for a part of a summary.
+    pub(crate) fn seen_for(purpose: Purpose, position: u64) -> Self {
+        Self { purpose, ..Self::seen(Sources::Full, position) }
     }
 
     /// The divergence of the function as it is now.
@@ -188,22 +258,27 @@ impl Follower {
                 State::Kept(kept) => (kept.retained.answer().clone(), found),
                 _ => (scratch(), Found::Solved),
             },
-            Answered::Not => (scratch(), Found::Solved),
+            Answered::Nothing | Answered::Not => (scratch(), Found::Solved),
         }
     }
 
-    /// What is found with the function's own sources, and with its arguments as the only ones, as the function is now; none where that cannot be
-    /// kept.
+    /// What is kept for a summary, of the function as it is now.
+    ///
+    /// # Errors
+    /// Where nothing can be kept, or there is nothing to be found.
     pub(crate) fn answers<'h>(
         &mut self,
         subject: Subject<'_>,
         since: impl FnOnce(u64) -> Option<Changes<'h>>,
-    ) -> Option<(&Retained, &Passes, Found)> {
+    ) -> Result<Answers<'_>, Missing> {
         match (self.bring_up_to_date(subject, since), &self.state) {
             (Answered::Kept(found), State::Kept(kept)) => {
-                Some((&kept.retained, kept.passes.as_ref()?, found))
+                let Kept { retained: own, memory, is_whole_new, seeded, .. } = &**kept;
+                let passes = kept.passes.as_ref().ok_or(Missing::Unknown)?;
+                Ok(Answers { own, passes, memory, is_whole_new: *is_whole_new, seeded, found })
             }
-            _ => None,
+            (Answered::Nothing, _) => Err(Missing::Nothing),
+            _ => Err(Missing::Unknown),
         }
     }
 
@@ -269,10 +344,11 @@ impl Follower {
     fn follow(
         &mut self,
         mut kept: Box<Kept>,
-        Subject { code, around, flow, stamp, granted }: Subject<'_>,
+        subject: Subject<'_>,
         changes: Changes<'_>,
         difference: &Difference,
     ) -> Option<(Box<Kept>, Found)> {
+        let Subject { code, around, flow, stamp, granted } = subject;
         let as_llvm = self.sources == Sources::Llvm;
         let is_other_flow = changes.flow || kept.stamp.flow != stamp.flow;
         // Nobody knows the blocks of another flow that the history does not tell of.
@@ -300,7 +376,8 @@ impl Follower {
                         Some(changed.patch)
                     }
                     None => {
-                        let new = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
+                        let new = self.purpose.memory(code, around, flow);
+                        let new = self.purpose.followed(new, &subject);
                         insts.extend(memory.replace(code, new));
                         None
                     }
@@ -323,6 +400,18 @@ impl Follower {
                 let rows = &mut kept.rows;
                 let restated = Restated { rows, memory, graph, patch };
                 if !kept.neighbours.update_full_with(code, around, restated, &insts, table) {
+                    return None;
+                }
+                kept.is_whole_new = patch.is_none();
+                if self.purpose == Purpose::Through {
+                    kept.seeded.update(code, kept.is_whole_new, memory, rows);
+                    if kept.seeded.is_empty() {
+                        return None;
+                    }
+                }
+                if let Some(passes) = &kept.passes
+                    && !passes.are_of(&self.purpose.inputs(code, &kept.seeded))
+                {
                     return None;
                 }
             }
@@ -357,11 +446,16 @@ impl Follower {
     }
 
     /// Solves from scratch and keeps what it can.
-    fn keep(&mut self, Subject { code, around, flow, stamp, granted }: Subject<'_>) -> Answered {
+    fn keep(&mut self, subject: Subject<'_>) -> Answered {
+        let Subject { code, around, flow, stamp, granted } = subject;
         let mut memory = PrivateMemory::default();
         let (mut table, rows, shapes) = match self.sources {
             Sources::Full => {
-                memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
+                memory = self.purpose.memory(code, around, flow);
+                if self.purpose == Purpose::Through && !Seeded::is_told_by(&memory) {
+                    self.state = State::Seen(stamp);
+                    return Answered::Nothing;
+                }
                 let unused = code.body.id_count() / 4 + 1024;
                 let (table, rows, shapes) = lower::full_and_rows(code, around, &memory, unused);
                 (table, rows, Some(shapes))
@@ -374,7 +468,14 @@ impl Follower {
             self.state = State::Seen(stamp);
             return Answered::Solved(answer);
         }
-        let passes = self.has_passes.then(|| Passes::new(code, around, flow, &table)).transpose();
+        let memory = self.purpose.followed(memory, &subject);
+        let mut seeded = Seeded::default();
+        if self.purpose == Purpose::Through {
+            seeded.update(code, true, &memory, &rows);
+        }
+        let inputs = self.purpose.inputs(code, &seeded);
+        let has_passes = self.purpose != Purpose::Divergence;
+        let passes = has_passes.then(|| Passes::new(around, flow, &table, inputs)).transpose();
         let retained = passes.and_then(|passes| Ok((Retained::new(flow, table)?, passes)));
         match retained {
             Ok((retained, passes)) => {
@@ -383,8 +484,17 @@ impl Follower {
                     None => Neighbours::of_llvm(),
                 };
                 let granted = granted.clone();
-                let memory = SlotFollower::new(memory);
-                let kept = Kept { stamp, granted, memory, rows, neighbours, retained, passes };
+                let kept = Kept {
+                    stamp,
+                    granted,
+                    memory,
+                    rows,
+                    neighbours,
+                    retained,
+                    passes,
+                    seeded,
+                    is_whole_new: true,
+                };
                 self.state = State::Kept(Box::new(kept));
                 Answered::Kept(Found::Kept)
             }

@@ -48,9 +48,9 @@ pub mod through;
 
 pub use effects::{Effects, Spaces};
 pub use outcome::{Dependence, Outcome};
-pub(crate) use passes::Passes;
-pub(crate) use through::may_be_private_argument;
+pub(crate) use passes::{Passes, arguments};
 pub use through::{Part, Through};
+pub(crate) use through::{Seeded, may_be_private_argument};
 
 use std::borrow::Cow;
 
@@ -244,15 +244,13 @@ fn summarize_with(
         let results = Results { is_timeless, ..Results::default() };
         return besides.with_results(code, through, results);
     }
-    let tokens = passes::tokens(code, around, &table);
+    let inputs = arguments(code);
+    let tokens = passes::tokens(around, &table, inputs.len());
     let mut reading = Reading::new(code, around, returns);
     let more = tokens.unconditional(&table);
     reading.own(&solve(flow, more.as_ref().unwrap_or(&table), Rules::Precise));
-    for pass in passes::passes(code, &tokens) {
-        let seeds = passes::seeds(code, &pass);
-        if !seeds.is_empty() {
-            reading.pass(&pass, &solve(flow, &tokens.table(&table, &seeds), Rules::Precise));
-        }
+    for (pass, seeds) in passes::seeded(&tokens, &inputs) {
+        reading.pass(&pass, &solve(flow, &tokens.table(&table, &seeds), Rules::Precise));
     }
     besides.with_results(code, through, reading.finish(is_timeless))
 }

@@ -36,7 +36,7 @@ define ptr @keeps(ptr %p, ptr %q) {
   ret ptr %q
 }
 
-define ptx_kernel void @kernel(ptr %out, ptr addrspace(1) %one, ptr %two, ptr noalias %three, i32 %n, i1 %c) {
+define ptx_kernel void @kernel(ptr %out, ptr addrspace(1) %one, ptr %two, ptr noalias %three, i32 %n, i1 %c, ptr %four) {
 entry:
   %p = alloca ptr
   %q = alloca ptr
@@ -278,7 +278,7 @@ fn who_is_next_is_still_there() {
     fixture.check("at first");
     let at = fixture.named("x1");
     let stores = fixture.edit(|edit| {
-        let mut one = || edit.before(at).store(Value::arg(4), Value::arg(1));
+        let mut one = || edit.before(at).store(Value::arg(4), Value::arg(6));
         Ok([one()?, one()?, one()?])
     });
     fixture.check("three stores");

@@ -193,8 +193,8 @@ pub(crate) struct PointeeValues {
     pub(crate) entries: Vec<(u32, Value)>,
     /// Argument, and a value that everything depends on that is loaded through it.
     pub(crate) loaded: Vec<(u32, Value)>,
-    /// Slot, block that returns, and what the slot holds there.
-    pub(crate) exits: Vec<(u32, Node, Value)>,
+    /// Slot, and what it holds where the function returns.
+    pub(crate) exits: Vec<(u32, Value)>,
 }
 
 /// As [`full_with`], of memory [with pointees](PrivateMemory::with_pointees). Answers tell of versions of memory as of other values.

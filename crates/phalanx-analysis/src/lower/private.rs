@@ -37,7 +37,7 @@ use crate::{
     divergence::{Definition, Incoming, PhiKey, Transfer, ValueTableBuilder},
     memory::{
         PrivateMemory,
-        private::{Effect, Touch, pointee_of},
+        private::{Effect, Slot, Touch, parameter_of},
         ssa::{EventKind, Version},
     },
 };
@@ -70,13 +70,20 @@ pub(super) struct RowKey {
 pub struct MemoryVersion {
     /// Its number in the table.
     pub value: Value,
-    /// The stack slot; or beyond all instructions, by number of the parameter, what that points to
-    /// ([`explain::left`](crate::explain::left)).
+    /// The stack slot; or what an argument points to, if it has a [`parameter`](Self::parameter).
     pub object: InstId,
     /// The first byte of the object that it is about, if it is about some only.
     pub offset: Option<i64>,
     /// Where it comes to be.
     pub by: VersionBy,
+}
+
+impl MemoryVersion {
+    /// The parameter, if it is about what that points to ([`explain::left`](crate::explain::left)).
+    #[must_use]
+    pub fn parameter(&self) -> Option<u32> {
+        parameter_of(self.object)
+    }
 }
 
 /// Where a version of memory comes to be.
@@ -135,8 +142,30 @@ pub(super) struct PointeeRows {
     entries: Vec<(u32, u32)>,
     /// Argument, and a row that whoever loads through it reads.
     loaded: Vec<(u32, u32)>,
-    /// Slot, block that returns, and the row of what the slot holds there.
-    exits: Vec<(u32, Node, u32)>,
+    /// Slot, and the row of what it holds where the function returns.
+    exits: Vec<(u32, u32)>,
+}
+
+/// The row of what a slot holds when the function is entered.
+fn entry_key(slot: &Slot) -> RowKey {
+    RowKey { at: u32::MAX, is_phi: true, ..slot_key(slot) }
+}
+
+/// The row that whoever loads from an object reads. No block has the number.
+fn loaded_key(object: InstId) -> RowKey {
+    let alloca = object.into_raw().into_u32();
+    RowKey { alloca, offset: i64::MIN, is_phi: true, at: u32::MAX - 1 }
+}
+
+/// The row of what a slot holds where the function returns.
+fn exit_key(slot: &Slot, ret: InstId) -> RowKey {
+    RowKey { at: ret.into_raw().into_u32(), ..slot_key(slot) }
+}
+
+/// What rows about a slot have in common.
+fn slot_key(slot: &Slot) -> RowKey {
+    let offset = slot.range.map_or(i64::MIN, |(first, _)| first);
+    RowKey { alloca: slot.alloca.into_raw().into_u32(), offset, is_phi: false, at: 0 }
 }
 
 impl MemoryRows {
@@ -147,7 +176,7 @@ impl MemoryRows {
         PointeeValues {
             entries: entries.iter().map(|&(slot, row)| (slot, value(row))).collect(),
             loaded: loaded.iter().map(|&(position, row)| (position, value(row))).collect(),
-            exits: exits.iter().map(|&(slot, at, row)| (slot, at, value(row))).collect(),
+            exits: exits.iter().map(|&(slot, row)| (slot, value(row))).collect(),
         }
     }
 
@@ -190,7 +219,7 @@ impl MemoryRows {
                 make.definitions += 1;
             }
         }
-        make.pointees = Pointees::new(code, memory, make.definitions);
+        make.pointees = Pointees::new(memory, make.definitions);
         make.all()
     }
 
@@ -269,34 +298,33 @@ struct Pointees {
     loaded: Vec<(u32, u32)>,
     /// By slot: of what it holds when the function is entered.
     entry: FxHashMap<u32, u32>,
-    end: u32,
+    /// What they stand for, in order.
+    keys: Vec<RowKey>,
 }
 
 impl Pointees {
-    fn new(code: Code<'_>, memory: &PrivateMemory, definitions: u32) -> Self {
-        let mut next = definitions + memory.ssa().phis().len() as u32;
-        let mut number = || {
-            next += 1;
-            next - 1
-        };
+    fn new(memory: &PrivateMemory, definitions: u32) -> Self {
+        let first = definitions + memory.ssa().phis().len() as u32;
         let mut found = Pointees::default();
-        for position in 0..code.header.params.len() as u32 {
-            let object = pointee_of(code.body, position);
-            if !memory.is_object(object) {
-                continue;
+        let mut last = None;
+        for (slot, number) in memory.slots().iter().zip(0..) {
+            let Some(position) = parameter_of(slot.alloca) else { continue };
+            // Slots of an object stand together.
+            if last.replace(position) != Some(position) {
+                found.loaded.push((position, first + found.keys.len() as u32));
+                found.keys.push(loaded_key(slot.alloca));
             }
-            found.loaded.push((position, number()));
-            let slots = memory.slots().iter().zip(0..).filter(|(slot, _)| slot.alloca == object);
-            found.entry.extend(slots.map(|(_, slot)| (slot, number())));
+            found.entry.insert(number, first + found.keys.len() as u32);
+            found.keys.push(entry_key(slot));
         }
-        found.end = next;
         found
     }
 
     /// The row that whoever loads from an object reads.
-    fn loaded(&self, code: Code<'_>, object: InstId) -> Option<Read> {
-        let of = |&&(position, _): &&(u32, u32)| pointee_of(code.body, position) == object;
-        self.loaded.iter().find(of).map(|&(_, row)| Read::Row(row))
+    fn loaded(&self, object: InstId) -> Option<Read> {
+        let position = parameter_of(object)?;
+        let known = self.loaded.iter().find(|(of, _)| *of == position);
+        known.map(|&(_, row)| Read::Row(row))
     }
 }
 
@@ -363,7 +391,7 @@ impl Make<'_, '_> {
     /// What a slot holds before something reads it.
     fn content(&self, touch: &Touch, reads: &mut SmallVec<[Read; 4]>) {
         reads.extend(self.version(touch.slot, self.memory.reaching(touch)));
-        reads.extend(self.pointees.loaded(self.code, self.memory.object(touch)));
+        reads.extend(self.pointees.loaded(self.memory.object(touch)));
     }
 
     /// Rows about what arguments point to: what is there at the entry, what stands for it wherever it is loaded, what is there at the
@@ -374,9 +402,8 @@ impl Make<'_, '_> {
         let mut known: Vec<(u32, u32)> =
             self.pointees.entry.iter().map(|(&slot, &row)| (slot, row)).collect();
         known.sort_unstable();
-        for row in made.rows.len() as u32..self.pointees.end {
-            // They read nothing, and no two are made of the same.
-            let key = RowKey { at: row, is_phi: true, alloca: u32::MAX, offset: 0 };
+        for &key in &self.pointees.keys {
+            // They read nothing.
             let what = What::Definition(Definition::PURE, SmallVec::new());
             made.rows.push(Row { key, block: entry, what });
         }
@@ -385,18 +412,16 @@ impl Make<'_, '_> {
         let exits = self.memory.touches().iter().filter(|touch| touch.effect == Effect::Return);
         for touch in exits {
             let Some(block) = body.block_of(touch.inst).map(node_of) else { continue };
-            let key = self.key(touch.slot, touch.inst.into_raw().into_u32(), false);
+            let key = exit_key(&self.memory.slots()[touch.slot as usize], touch.inst);
             let reads = self.version(touch.slot, self.memory.reaching(touch));
             let what = What::Definition(Definition::PURE, reads.into_iter().collect());
-            made.pointees.exits.push((touch.slot, block, made.rows.len() as u32));
+            made.pointees.exits.push((touch.slot, made.rows.len() as u32));
             made.rows.push(Row { key, block, what });
         }
     }
 
     fn key(&self, slot: u32, at: u32, is_phi: bool) -> RowKey {
-        let slot = self.memory.slots()[slot as usize];
-        let offset = slot.range.map_or(i64::MIN, |(first, _)| first);
-        RowKey { at, is_phi, alloca: slot.alloca.into_raw().into_u32(), offset }
+        RowKey { at, is_phi, ..slot_key(&self.memory.slots()[slot as usize]) }
     }
 
     /// What is read where a version is; nothing for undef and constants.

@@ -354,6 +354,12 @@ impl PrivateMemory {
         self.objects.binary_search_by_key(&number(alloca), |object| number(*object)).is_ok()
     }
 
+    /// Whether there is an argument that points to an object that nobody else can reach.
+    pub(crate) fn has_pointees(&self) -> bool {
+        // In order of numbers.
+        self.objects.last().is_some_and(|&object| parameter_of(object).is_some())
+    }
+
     /// The object of a touch.
     #[must_use]
     pub fn object(&self, touch: &Touch) -> InstId {
@@ -379,9 +385,17 @@ impl PrivateMemory {
     }
 }
 
-/// The number of the object that an argument points to: one that no instruction has.
-pub(crate) fn pointee_of(body: &Body, position: u32) -> InstId {
-    InstId::from_raw((body.id_count() as u32 + position).into())
+/// The number of what the first argument points to: no function has so many instructions.
+const POINTEES: u32 = Value::LIMIT as u32 + 1;
+
+/// The number of the object that an argument points to: one that no instruction has, however many there come to be.
+pub(crate) fn pointee_of(position: u32) -> InstId {
+    InstId::from_raw((POINTEES + position).into())
+}
+
+/// The argument that points to an object with that number, if it is none of a stack slot.
+pub(crate) fn parameter_of(object: InstId) -> Option<u32> {
+    number(object).checked_sub(POINTEES)
 }
 
 /// Whether an instruction can make an address of an object.

@@ -5,10 +5,8 @@
 //! | part | found from | after an edit |
 //! |---|---|---|
 //! | [`Besides`](super::Besides): effects | single instructions | the same, unless an instruction has changed that [concerns](concerns_effects) it |
-//! | [`Through`]: what is done through pointers | solutions, if a pointer is followed | the same if none was, and no instruction has changed that [has to do](concerns_pointers) with pointers |
+//! | [`Through`](super::Through): what is done through pointers | solutions, if a pointer is followed | the same if none was, and no instruction has changed that [has to do](concerns_pointers) with pointers; else these are repaired ([`ThroughFollower`](super::through::follow::ThroughFollower)) |
 //! | [`Results`] | solutions with the function's own sources and with its arguments | these are repaired ([`ResultFollower`]) |
-//!
-//! Of a function through whose pointers something is known, that is found from scratch.
 //!
 //! **Results.** The [`Follower`] of the function has the solutions. Which [`Returns`] there are follows from the graph, from `ret` instructions, and from
 //! where what they return is computed; it is found again when one of these changes. Whether a call has a time is told by one
@@ -19,11 +17,9 @@
 use phalanx_graph::PostDomTree;
 use phalanx_ir::{InstId, Opcode};
 
-use super::{
-    Reading, Results, Through, WithoutArguments, first_impure, is_timeless, returns::Returns,
-};
+use super::{Reading, Results, WithoutArguments, first_impure, is_timeless, returns::Returns};
 use crate::divergence::Flow;
-use crate::follow::{Changes, Follower, Found, Stamp, Subject};
+use crate::follow::{Answers, Changes, Follower, Found, Purpose, Stamp, Subject};
 use crate::granted::Granted;
 use crate::lower::{Code, Numbering, Surroundings};
 use crate::memory::has_pointers;
@@ -55,19 +51,6 @@ pub fn concerns_pointers(code: Code<'_>, inst: InstId) -> bool {
     concerns_effects(code, inst) || has_pointers(code, inst)
 }
 
-/// What is done through pointers, as [`summarize`](super::summarize) finds it.
-#[must_use]
-pub fn through(
-    code: Code<'_>,
-    around: Surroundings<'_>,
-    flow: Flow<'_>,
-    postdom: &PostDomTree,
-) -> Option<Box<Through>> {
-    let facts = WithoutArguments(around.calls, code);
-    let around = Surroundings { calls: &facts, ..around };
-    super::through::through(code, around, (flow, postdom), true).map(Box::new)
-}
-
 /// Follows what solving a function tells of its result.
 #[derive(Debug)]
 pub struct ResultFollower {
@@ -89,7 +72,7 @@ impl ResultFollower {
     /// Of a function that was summarized from scratch before, at that position of its history.
     #[must_use]
     pub fn seen(position: u64) -> Self {
-        Self { follower: Follower::seen_with_passes(position), known: None }
+        Self { follower: Follower::seen_for(Purpose::Results, position), known: None }
     }
 
     /// What is told of the result of the function as it is now, as [`summarize`](super::summarize) finds it, and how that was found; none where it
@@ -107,11 +90,12 @@ impl ResultFollower {
         let subject = Subject { code, around, flow, stamp, granted: &granted };
         let known = self.known.take();
         let mut changes = Changes::default();
-        let (own, passes, found) = self.follower.answers(subject, |position| {
+        let answers = self.follower.answers(subject, |position| {
             let since = since(position);
             changes = since.unwrap_or_default();
             since
-        })?;
+        });
+        let Answers { own, passes, found, .. } = answers.ok()?;
         let is_pure = |inst| own.is_pure(Numbering::new(code.header).inst(inst));
         let is_followed = matches!(found, Found::Repaired { .. } | Found::Rebuilt);
         let is_same_flow = |known: &Known| is_followed && known.flow == stamp.flow && !changes.flow;
@@ -144,8 +128,8 @@ impl ResultFollower {
         };
         let mut reading = Reading::new(code, around, &known.returns);
         reading.own(own.answer());
-        for (pass, answer) in passes.answers() {
-            reading.pass(pass, answer);
+        for (pass, solution) in passes.solutions() {
+            reading.pass(pass, solution.answer());
         }
         let results = reading.finish(known.witness.is_none());
         self.known = Some(known);

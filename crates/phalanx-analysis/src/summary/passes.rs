@@ -1,10 +1,10 @@
-//! Solutions of a function with its arguments as the only sources, which follow its edits.
+//! Solutions of a function with its arguments as the only sources, or with other inputs, which follow its edits.
 //!
 //! The function itself is followed with its own sources ([`Retained`]); for each [`Pass`] there is another solution beside that, whose tables are the same
 //! but for sources and images. What has been edited in the first is restated in the others, which are then repaired for themselves.
 //!
-//! **Equality.** Parameters are told apart as from scratch. There, one token per parameter does where no operation makes something else of
-//! sources, and four are needed elsewhere. With four the outcome is the same where one would do, as long as no parameter has to share them; where
+//! **Equality.** Inputs are told apart as from scratch. There, one token per input does where no operation makes something else of
+//! sources, and four are needed elsewhere. With four the outcome is the same where one would do, as long as no input has to share them; where
 //! one would not do any more, the solutions are made anew ([`Tokens::followed_image`]).
 //!
 //! **Cost.** One repair for each pass, of which there are at most four.
@@ -12,12 +12,13 @@
 use phalanx_graph::Node;
 use phalanx_ir::InstId;
 use phalanx_target::{SourceSet, TransferContext};
+use rustc_hash::FxHashSet;
 
 use super::is_copied;
 use super::outcome::{Pass, Tokens};
 use crate::affect::Value;
 use crate::divergence::{
-    Divergence, Flow, ValueTable,
+    Flow, ValueTable,
     repair::{Outcome, Retained, Unfit},
 };
 use crate::lower::{Code, Numbering, Surroundings};
@@ -26,26 +27,38 @@ use crate::lower::{Code, Numbering, Surroundings};
 #[derive(Debug)]
 pub(crate) struct Passes {
     tokens: Tokens,
+    /// The only sources; none for what is left out.
+    inputs: Box<[Option<Value>]>,
     all: Vec<(Pass, Retained)>,
     /// What was restated last, whatever passes there are.
     edited: Vec<Value>,
 }
 
-/// What is found with the arguments of a function as the only sources: for each pass, which they are.
-pub(super) fn seeds(code: Code<'_>, pass: &Pass) -> Vec<(Value, SourceSet)> {
+/// The arguments of a function. A copy is its own source; of which argument does not matter.
+pub(crate) fn arguments(code: Code<'_>) -> Vec<Option<Value>> {
     let numbering = Numbering::new(code.header);
-    pass.seeds(|parameter| numbering.argument(parameter as u32)).collect()
+    let arguments = 0..code.header.params.len();
+    let is_open = |at: &usize| !is_copied(code.context, code.header, *at);
+    arguments.map(|at| Some(at).filter(is_open).map(|at| numbering.argument(at as u32))).collect()
 }
 
-/// The passes of a function. A copy is its own source; of which argument does not matter.
-pub(super) fn passes(code: Code<'_>, tokens: &Tokens) -> Vec<Pass> {
-    tokens.passes(|position| !is_copied(code.context, code.header, position))
-}
-
-/// How parameters are told apart.
-pub(super) fn tokens(code: Code<'_>, around: Surroundings<'_>, table: &ValueTable) -> Tokens {
+/// How inputs are told apart.
+pub(super) fn tokens(around: Surroundings<'_>, table: &ValueTable, count: usize) -> Tokens {
     let wave = TransferContext::new(around.launch, around.lockstep).wave;
-    Tokens::new(table, wave, code.header.params.len())
+    Tokens::new(table, wave, count)
+}
+
+/// What is found with these inputs as the only ones: for each pass, which they are.
+pub(super) fn seeded<'a>(
+    tokens: &Tokens,
+    inputs: &'a [Option<Value>],
+) -> impl Iterator<Item = (Pass, Vec<(Value, SourceSet)>)> + use<'a> {
+    let passes = tokens.passes(|at| inputs[at].is_some()).into_iter().map(|pass| {
+        // Only what is not left out has bits.
+        let seeds = pass.seeds(|at| inputs[at].unwrap_or(Value::from_raw(0))).collect::<Vec<_>>();
+        (pass, seeds)
+    });
+    passes.filter(|(_, seeds)| !seeds.is_empty())
 }
 
 impl Passes {
@@ -54,33 +67,38 @@ impl Passes {
     /// # Errors
     /// When they cannot be followed.
     pub(crate) fn new(
-        code: Code<'_>,
         around: Surroundings<'_>,
         flow: Flow<'_>,
         table: &ValueTable,
+        inputs: Vec<Option<Value>>,
     ) -> Result<Passes, Unfit> {
-        let tokens = tokens(code, around, table);
+        let tokens = tokens(around, table, inputs.len());
         if !tokens.is_regardless_of_images() || tokens.unconditional(table).is_some() {
             return Err(Unfit::TooLarge);
         }
         let mut all = Vec::new();
-        for pass in passes(code, &tokens) {
-            let seeds = seeds(code, &pass);
-            if !seeds.is_empty() {
-                let retained = Retained::new(flow, tokens.table(table, &seeds))?;
-                all.push((pass, retained));
-            }
+        for (pass, seeds) in seeded(&tokens, &inputs) {
+            all.push((pass, Retained::new(flow, tokens.table(table, &seeds))?));
         }
-        Ok(Passes { tokens, all, edited: Vec::new() })
+        Ok(Passes { tokens, inputs: inputs.into(), all, edited: Vec::new() })
+    }
+
+    /// Whether these are the inputs.
+    pub(crate) fn are_of(&self, inputs: &[Option<Value>]) -> bool {
+        *self.inputs == *inputs
     }
 
     /// Restates what has been edited in the tables of the function since their last repair.
     ///
     /// # Errors
-    /// When something cannot be said of tokens. Then these are of no use any more.
+    /// When something cannot be said of tokens, or an input is stated anew. Then these are of no use any more.
     pub(crate) fn restate(&mut self, of: &Retained) -> Result<(), Unfit> {
         self.edited.clear();
         self.edited.extend(of.edited());
+        let edited: FxHashSet<Value> = self.edited.iter().copied().collect();
+        if self.inputs.iter().flatten().any(|input| edited.contains(input)) {
+            return Err(Unfit::Full);
+        }
         for (_, retained) in &mut self.all {
             retained.restate(of, |image| self.tokens.followed_image(image))?;
         }
@@ -126,7 +144,7 @@ impl Passes {
     }
 
     /// The passes, and what was found.
-    pub(super) fn answers(&self) -> impl Iterator<Item = (&Pass, &Divergence)> {
-        self.all.iter().map(|(pass, retained)| (pass, retained.answer()))
+    pub(super) fn solutions(&self) -> impl Iterator<Item = (&Pass, &Retained)> {
+        self.all.iter().map(|(pass, retained)| (pass, retained))
     }
 }

@@ -31,28 +31,34 @@
 //!
 //! # Cost
 //!
-//! As for results, if a pointer is followed; nothing otherwise. Functions with more than [`PARTS`] parts are not followed.
+//! As for results, if a pointer is followed; nothing otherwise. Functions with more than [`PARTS`] parts are not followed. After an edit
+//! what was found is repaired: [`follow`].
 
-use phalanx_graph::{Node, PostDomTree};
-use phalanx_ir::{TypeKind, attributes::AttrKind, flow::node_of};
+pub mod follow;
+mod reading;
+mod seeded;
+mod slots;
+
+pub(crate) use seeded::Seeded;
+
+use phalanx_graph::PostDomTree;
+use phalanx_ir::{TypeKind, attributes::AttrKind};
 use phalanx_target::{
-    SourceSet, TransferContext,
+    TransferContext,
     address_space::AddressSpace,
     calling_convention::{self, Entry},
 };
 
-use super::outcome::Tokens;
-use super::returns::{Returns, parting_for};
-use super::{Outcome, is_copied};
+use self::reading::Reading;
+use self::seeded::Pointee;
+use self::slots::SlotFacts;
+use super::returns::Returns;
+use super::{Outcome, is_copied, passes};
 use crate::affect::Value;
-use crate::divergence::{Divergence, Flow, Rules, ValueTable, solve};
+use crate::divergence::{Flow, Rules, solve};
 use crate::explain::Fact;
-use crate::lower::{self, Code, Numbering, PointeeValues, Surroundings};
-use crate::memory::{
-    PrivateMemory,
-    private::{Effect, Touch, pointee_of},
-    ssa::{EventKind, Version},
-};
+use crate::lower::{self, Code, PointeeValues, Surroundings};
+use crate::memory::PrivateMemory;
 
 /// So many parts are told apart in a function.
 pub const PARTS: usize = 32;
@@ -133,24 +139,49 @@ pub(super) fn through(
     (flow, postdom): (Flow<'_>, &PostDomTree),
     can_part: bool,
 ) -> Option<Through> {
-    let count = code.header.params.len() as u32;
-    if !(0..count).any(|position| may_be_private_argument(code, around, position)) {
+    if !may_be_followed(code, around) {
         return None;
     }
     let memory = PrivateMemory::with_pointees(code, around, flow.cfg, flow.dom);
-    let followed: Box<[bool]> =
-        (0..count).map(|at| memory.is_object(pointee_of(code.body, at))).collect();
-    if !followed.contains(&true) {
-        return None;
-    }
-    let slots = slots(code, &memory, &followed);
-    if slots.len() > PARTS {
+    if !Seeded::is_told_by(&memory) {
         return None;
     }
     let (table, values) = lower::full_through(code, around, &memory);
-    let solver = Solver { code, flow, postdom, memory: &memory, values: &values, can_part };
+    let seeded = Seeded::new(code, &memory, &values);
+    let mut slots = SlotFacts::all((code, flow, postdom), &memory);
+    if !can_part {
+        slots.iter_mut().for_each(SlotFacts::forget_parting);
+    }
+    let facts = seeded.arguments().map(|of| SlotFacts::of_pointee(&slots, of)).collect::<Vec<_>>();
+    let inputs = seeded.inputs(code);
+    let returns = returns(code, flow, postdom);
     let wave = TransferContext::new(around.launch, around.lockstep).wave;
-    Some(solver.through(&table, wave, followed, &slots))
+    let values: Vec<Option<Value>> = inputs.iter().map(|&(_, value)| Some(value)).collect();
+    let tokens = passes::tokens(around, &table, inputs.len());
+    let mut reading = Reading::new((&seeded, &facts), returns.as_ref(), &inputs, wave);
+    let more = tokens.unconditional(&table);
+    let own = solve(flow, more.as_ref().unwrap_or(&table), Rules::Precise);
+    reading.own(&own, |value| own.value(value));
+    for (pass, seeds) in passes::seeded(&tokens, &values) {
+        let answer = solve(flow, &tokens.table(&table, &seeds), Rules::Precise);
+        reading.pass(&pass, &answer, |value| answer.value(value));
+    }
+    Some(reading.finish())
+}
+
+/// Whether there is an argument that may be followed at all.
+pub(super) fn may_be_followed(code: Code<'_>, around: Surroundings<'_>) -> bool {
+    let mut arguments = 0..code.header.params.len() as u32;
+    arguments.any(|position| may_be_private_argument(code, around, position))
+}
+
+/// What is returned, if that is told for private objects apart.
+fn returns(code: Code<'_>, flow: Flow<'_>, postdom: &PostDomTree) -> Option<Returns> {
+    let Code { context, header, .. } = code;
+    let promises = context.function_attrs(header.attributes).has(AttrKind::NoDivergenceSource);
+    let is_whole =
+        !promises && header.ret != phalanx_ir::Type::VOID && super::member_count(code) == 0;
+    is_whole.then(|| Returns::new(code, flow, postdom))
 }
 
 /// What an outcome of parts of what an argument points to is read off: what is there at the returns, and the branches at which threads part
@@ -161,15 +192,14 @@ pub(crate) fn ends(
     parameter: u32,
     ranges: &[Option<(i64, i64)>],
 ) -> Vec<Fact> {
-    let solver = Solver { code, flow, postdom, memory, values, can_part: true };
-    let object = pointee_of(code.body, parameter);
+    let Some(pointee) = Pointee::of(memory, values, parameter) else { return Vec::new() };
+    let facts =
+        SlotFacts::of_pointee(&SlotFacts::all((code, flow, postdom), memory), Some(&pointee));
     let mut found = Vec::new();
-    for (slot, number) in memory.slots().iter().zip(0..) {
-        if slot.alloca == object && ranges.contains(&slot.range) {
-            let exits = values.exits.iter().filter(|(of, ..)| *of == number);
-            found.extend(exits.map(|&(.., value)| Fact::Value(value)));
-            found.extend(solver.parting(number).into_iter().map(Fact::Terminator));
-        }
+    let slots = pointee.slots.iter().zip(&facts);
+    for (slot, facts) in slots.filter(|(slot, _)| ranges.contains(&slot.range)) {
+        found.extend(slot.exits.iter().map(|&value| Fact::Value(value)));
+        found.extend(facts.parting.iter().map(|&node| Fact::Terminator(node)));
     }
     found
 }
@@ -177,177 +207,4 @@ pub(crate) fn ends(
 /// Whether two ranges have a byte in common; one that is not known has with all.
 pub(crate) fn meet(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> bool {
     a.zip(b).is_none_or(|((first, end), (at, last))| at < end && first < last)
-}
-
-/// The slots of what arguments point to: argument and number.
-fn slots(code: Code<'_>, memory: &PrivateMemory, followed: &[bool]) -> Vec<(u32, u32)> {
-    let mut found = Vec::new();
-    for (position, _) in followed.iter().enumerate().filter(|(_, is_followed)| **is_followed) {
-        let object = pointee_of(code.body, position as u32);
-        let slots = memory.slots().iter().zip(0..).filter(|(slot, _)| slot.alloca == object);
-        found.extend(slots.map(|(_, slot)| (position as u32, slot)));
-    }
-    found
-}
-
-struct Solver<'a> {
-    code: Code<'a>,
-    flow: Flow<'a>,
-    postdom: &'a PostDomTree,
-    memory: &'a PrivateMemory,
-    values: &'a PointeeValues,
-    can_part: bool,
-}
-
-impl Solver<'_> {
-    fn through(
-        &self,
-        table: &ValueTable,
-        wave: SourceSet,
-        followed: Box<[bool]>,
-        slots: &[(u32, u32)],
-    ) -> Through {
-        let Solver { code, flow, .. } = *self;
-        let numbering = Numbering::new(code.header);
-        let parameters = 0..code.header.params.len() as u32;
-        // A copy is its own source; of which argument does not matter.
-        let open = parameters.filter(|&at| !is_copied(code.context, code.header, at as usize));
-        let mut inputs: Vec<(Input, Value)> =
-            open.map(|at| (Input::Argument(at), numbering.argument(at))).collect();
-        let loaded = &self.values.loaded;
-        inputs.extend(loaded.iter().map(|&(at, value)| (Input::Loaded(at), value)));
-        for (part, (_, slot)) in slots.iter().enumerate() {
-            let entry = self.values.entries.iter().find(|(of, _)| of == slot);
-            inputs.extend(entry.map(|&(_, value)| (Input::Content(part as u32), value)));
-        }
-        let written: Vec<bool> = slots.iter().map(|(_, slot)| self.is_written(*slot)).collect();
-        let parting: Vec<Vec<Node>> = slots.iter().map(|(_, slot)| self.parting(*slot)).collect();
-        let returns = self.returns();
-        let mut outcomes = vec![Outcome::new(wave, inputs.len()); slots.len()];
-        let mut result = returns.is_some().then(|| Outcome::new(wave, inputs.len()));
-        let mut read = |answer: &Divergence, add: &mut dyn FnMut(&mut Outcome, SourceSet)| {
-            if let (Some(result), Some(returns)) = (&mut result, &returns) {
-                add(result, returns.whole(answer));
-            }
-            for (at, (_, slot)) in slots.iter().enumerate().filter(|(at, _)| written[*at]) {
-                let exits = self.values.exits.iter().filter(|(of, ..)| of == slot);
-                let mut sources: SourceSet =
-                    exits.map(|&(.., value)| answer.value(value)).collect();
-                sources |= parting[at].iter().map(|node| answer.terminator(*node)).collect();
-                add(&mut outcomes[at], sources);
-            }
-        };
-        let tokens = Tokens::new(table, wave, inputs.len());
-        let more = tokens.unconditional(table);
-        let own = solve(flow, more.as_ref().unwrap_or(table), Rules::Precise);
-        read(&own, &mut |outcome, sources| outcome.sources |= sources);
-        for pass in tokens.passes(|_| true) {
-            let seeds: Vec<(Value, SourceSet)> = pass.seeds(|input| inputs[input].1).collect();
-            if seeds.is_empty() {
-                continue;
-            }
-            let answer = solve(flow, &tokens.table(table, &seeds), Rules::Precise);
-            read(&answer, &mut |outcome, found| pass.note(outcome, found));
-        }
-        let is_read = |part: u32| {
-            let at = inputs.iter().position(|(input, _)| *input == Input::Content(part));
-            let reads = |outcome: &Outcome| at.is_some_and(|at| !outcome.arguments[at].is_none());
-            result.as_ref().is_some_and(reads) || outcomes.iter().any(reads)
-        };
-        let read: Vec<bool> = (0..slots.len() as u32).map(is_read).collect();
-        let parts =
-            slots.iter().zip(outcomes).enumerate().map(|(at, (&(parameter, slot), content))| {
-                Part {
-                    parameter,
-                    range: self.memory.slots()[slot as usize].range,
-                    is_read: read[at],
-                    content: written[at].then_some(content),
-                    is_certain: self.is_certain(slot),
-                }
-            });
-        Through {
-            parts: parts.collect(),
-            inputs: inputs.iter().map(|(input, _)| *input).collect(),
-            result,
-            followed,
-        }
-    }
-
-    /// What is returned, if that is told for private objects apart.
-    fn returns(&self) -> Option<Returns> {
-        let Code { context, header, .. } = self.code;
-        let promises = context.function_attrs(header.attributes).has(AttrKind::NoDivergenceSource);
-        let is_whole = !promises
-            && header.ret != phalanx_ir::Type::VOID
-            && super::member_count(self.code) == 0;
-        is_whole.then(|| Returns::new(self.code, self.flow, self.postdom))
-    }
-
-    fn definitions(&self, slot: u32) -> impl Iterator<Item = &Touch> {
-        self.memory.touches().iter().filter(move |touch| {
-            touch.slot == slot && self.memory.events().event(touch.event).kind != EventKind::Use
-        })
-    }
-
-    fn is_written(&self, slot: u32) -> bool {
-        self.definitions(slot).next().is_some()
-    }
-
-    fn exits(&self, slot: u32) -> impl Iterator<Item = &Touch> {
-        let touches = self.memory.touches().iter();
-        touches.filter(move |touch| touch.slot == slot && touch.effect == Effect::Return)
-    }
-
-    /// Whether what is there at the entry is nowhere left at a return.
-    fn is_certain(&self, slot: u32) -> bool {
-        let ssa = self.memory.ssa();
-        let mut work: Vec<Version> =
-            self.exits(slot).map(|touch| self.memory.reaching(touch)).collect();
-        let mut seen = rustc_hash::FxHashSet::default();
-        while let Some(version) = work.pop() {
-            match version {
-                Version::Entry => return false,
-                Version::Def(event) => {
-                    let is_partial = self.memory.events().event(event).kind == EventKind::MayDef;
-                    if is_partial && seen.insert(version) {
-                        work.push(ssa.reaching(event));
-                    }
-                }
-                Version::Phi(phi) => {
-                    if seen.insert(version) {
-                        let phi = &ssa.phis()[phi as usize];
-                        work.extend(ssa.incoming(phi).iter().map(|(_, version)| *version));
-                    }
-                }
-            }
-        }
-        true
-    }
-
-    /// The branches at which threads part for returns where a slot holds different things.
-    fn parting(&self, slot: u32) -> Vec<Node> {
-        let exit = |touch: &Touch| {
-            let node = node_of(self.code.body.block_of(touch.inst)?);
-            let version = self.memory.reaching(touch);
-            Some((node, version, self.is_once(version)))
-        };
-        let given: Vec<(Node, Version, bool)> = self.exits(slot).filter_map(exit).collect();
-        match self.can_part {
-            true => parting_for(self.flow, self.postdom, self.code.flow.id_count(), &given),
-            false => Vec::new(),
-        }
-    }
-
-    /// Whether a version is one per call.
-    fn is_once(&self, version: Version) -> bool {
-        let block = match version {
-            Version::Entry => return true,
-            Version::Phi(phi) => Some(self.memory.ssa().phis()[phi as usize].block),
-            Version::Def(event) => {
-                let touch = self.memory.touch_of(event);
-                self.code.body.block_of(touch.inst).map(node_of)
-            }
-        };
-        block.is_some_and(|block| self.flow.cycles.innermost(block).is_none())
-    }
 }

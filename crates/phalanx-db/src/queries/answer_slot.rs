@@ -76,7 +76,7 @@ pub struct KeptAnswers {
     pub loads: Answers,
     /// Of effects in a [`summary`](super::summary).
     pub effects: Answers,
-    /// Of what is done through pointers there: kept where nothing is known of it.
+    /// Of what is done through pointers there: kept where nothing is known of it, else repaired.
     pub through: Answers,
     /// Of [`has_barrier`](super::has_barrier).
     pub waits: Answers,

@@ -1,8 +1,9 @@
 //! The summary of a large function that is edited, from parts that are kept beside the memos.
 //!
-//! What the parts are, and how each follows edits, is told in [`phalanx_analysis::summary::follow`]. Here they are in slots of the function: effects and what
-//! is done through pointers as [kept answers](super::answer_slot), and a [`ResultFollower`], which is taken out of its place while it works, as
-//! those of divergence are ([`follow`](super::follow)). Nothing is kept the first time.
+//! What the parts are, and how each follows edits, is told in [`phalanx_analysis::summary::follow`]. Here they are in slots of the function: effects, and
+//! that nothing is known of what is done through pointers, as [kept answers](super::answer_slot); a [`ResultFollower`] and a
+//! [`ThroughFollower`], which are taken out of their places while they work, as those of divergence are ([`follow`](super::follow)). Nothing is
+//! kept the first time.
 //!
 //! Functions in recursion are solved together, from scratch.
 
@@ -16,6 +17,7 @@ use phalanx_analysis::{
     summary::{
         Besides, Through, Told,
         follow::{self as analysis, ResultFollower},
+        through::follow::ThroughFollower,
     },
 };
 
@@ -35,7 +37,10 @@ use salsa::Database as Db;
 pub(super) struct SummarySlot {
     results: Mutex<Place<ResultFollower>>,
     besides: AnswerSlot<Tally<Told>>,
-    through: AnswerSlot<Option<Box<Through>>>,
+    /// Whether nothing is known of what is done through pointers.
+    nothing: AnswerSlot<bool>,
+    through: Mutex<Option<ThroughFollower>>,
+    through_counts: Mutex<Answers>,
     counts: Mutex<Repairs>,
 }
 
@@ -48,7 +53,8 @@ impl SummarySlot {
     pub(super) fn clear(&self) {
         *locked(&self.results) = Place::default();
         self.besides.clear();
-        self.through.clear();
+        self.nothing.clear();
+        *locked(&self.through) = None;
     }
 
     /// How often effects were found in which way.
@@ -56,9 +62,9 @@ impl SummarySlot {
         self.besides.counts()
     }
 
-    /// How often that nothing is known of what is done through pointers was found in which way.
+    /// How often what is done through pointers was found in which way.
     pub(super) fn through(&self) -> Answers {
-        self.through.counts()
+        *locked(&self.through_counts)
     }
 }
 
@@ -89,8 +95,7 @@ pub fn parts_version(db: &dyn Db, function: FunctionInput) -> u64 {
 
 /// The summary of a large function that is not in recursion, as its journal says it has become. None for a declaration.
 ///
-/// *Reads* `body`, `flow`, [`summary_version`], [`parts_version`], graph facts. *Cost* from scratch the first times; then that of what changed, but for
-/// what is done through pointers, if something is known of that.
+/// *Reads* `body`, `flow`, [`summary_version`], [`parts_version`], graph facts. *Cost* from scratch the first times; then that of what changed.
 pub(super) fn followed_summary(db: &dyn Db, function: FunctionInput) -> Option<Summary> {
     let facts = flow_together(db, function).as_ref()?;
     let (flow, postdom) = (facts.get(), postdom_tree(db, function).as_deref()?);
@@ -104,13 +109,13 @@ pub(super) fn followed_summary(db: &dyn Db, function: FunctionInput) -> Option<S
         return summarize(db, function, &[]);
     };
     let besides = besides(db, function, slot)?;
-    let through = through(db, function, slot);
     let stamp = Stamp { position, flow: facts.number(), around: summary_version(db, function) };
     let changes = OnceCell::new();
     let since = |position| {
         let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
         Some(Changes { insts: &changes.insts, blocks: &changes.blocks, flow: changes.flow })
     };
+    let through = through(db, function, stamp, since);
     let found = with_code(db, function, NO_CALLEES, |code, around| {
         if let Some(known) = besides.without_result(code, through.clone()) {
             return Some((known, None));
@@ -151,16 +156,32 @@ fn besides(db: &dyn Db, function: FunctionInput, slot: &SummarySlot) -> Option<B
     })
 }
 
-/// What is done through pointers. That something is known of it depends on too much to be kept.
-fn through(db: &dyn Db, function: FunctionInput, slot: &SummarySlot) -> Option<Box<Through>> {
-    let find = || {
-        let flow = flow_facts(db, function)?;
-        let postdom = postdom_tree(db, function).as_deref()?;
-        with_code(db, function, NO_CALLEES, |code, around| {
-            analysis::through(code, around, flow, postdom)
-        })?
+/// What is done through pointers.
+fn through<'h>(
+    db: &dyn Db,
+    function: FunctionInput,
+    stamp: Stamp,
+    since: impl Fn(u64) -> Option<Changes<'h>>,
+) -> Option<Box<Through>> {
+    let slot = &function.slots(db).summary;
+    let mut known = None;
+    let mut found = None;
+    let mut find = || {
+        let graphs = (flow_facts(db, function)?, postdom_tree(db, function).as_deref()?);
+        let taken = locked(&slot.through).take();
+        let mut follower = taken.unwrap_or_else(|| ThroughFollower::seen(stamp.position));
+        let (through, way) = with_code(db, function, NO_CALLEES, |code, around| {
+            follower.through((code, around), graphs, stamp, &since)
+        })?;
+        *locked(&slot.through) = Some(follower);
+        found = Some(way);
+        through
     };
-    let follow = |known: &mut Option<Box<Through>>, changed: Changed<'_>| match known.is_none()
+    let is_nothing = || {
+        known = find();
+        known.is_none()
+    };
+    let follow = |was_nothing: &mut bool, changed: Changed<'_>| match *was_nothing
         && changed.concerned.is_empty()
     {
         true => Followed::Kept,
@@ -168,5 +189,12 @@ fn through(db: &dyn Db, function: FunctionInput, slot: &SummarySlot) -> Option<B
     };
     let around = parts_version(db, function);
     let concerns = &analysis::concerns_pointers;
-    slot.through.follow((db, function), around, concerns, follow, find, Clone::clone)
+    slot.nothing.follow((db, function), around, concerns, follow, is_nothing, |_| ());
+    let mut counts = locked(&slot.through_counts);
+    match found {
+        None => counts.kept += 1,
+        Some(Found::Repaired { .. } | Found::Rebuilt) => counts.repaired += 1,
+        Some(Found::Solved | Found::Kept) => counts.made += 1,
+    }
+    known
 }

@@ -298,10 +298,9 @@ impl<'a> Explainer<'a> {
 
     pub(super) fn value_name(&self, value: phalanx_analysis::Value) -> String {
         if let Some(version) = self.version(value) {
-            let object = version.object.into_raw().into_u32() as usize;
-            return match object.checked_sub(self.function.body.id_count()) {
+            return match version.parameter() {
                 Some(position) => {
-                    format!("what {} points to", self.operand(Value::arg(position as u32)))
+                    format!("what {} points to", self.operand(Value::arg(position)))
                 }
                 None => format!("the content of {}", self.inst_name(version.object)),
             };

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// A kernel that works in rounds: what is read goes through a stack slot, is summed up, kept in memory of the workgroup, and written under a condition.
-fn mixed(size: usize) -> (Session, FunctionId) {
+fn mixed(size: usize) -> String {
     let mut text = String::from(
         "target triple = \"nvptx64-nvidia-cuda\"\n\
          @tile = internal addrspace(3) global [64 x i32] undef\n\
@@ -49,11 +49,17 @@ fn mixed(size: usize) -> (Session, FunctionId) {
         ));
     }
     text.push_str(&format!("a{rounds}:\n  call void @llvm.nvvm.barrier0()\n  ret void\n}}\n"));
-    read(&text)
+    text
+}
+
+/// The same as a function that is called, with pointers that may lead to private memory of its caller.
+fn given(size: usize) -> String {
+    let kernel = "ptx_kernel void @f(ptr addrspace(1) noalias %p, ptr addrspace(1) noalias %q";
+    mixed(size).replace(kernel, "void @f(ptr %p, ptr %q").replace("ptr addrspace(1)", "ptr")
 }
 
 /// A kernel as a compiler writes it that does not optimise: addresses go through stack slots, and some are chosen between.
-fn addressed(size: usize) -> (Session, FunctionId) {
+fn addressed(size: usize) -> String {
     let mut text = String::from(
         "target triple = \"nvptx64-nvidia-cuda\"\n\
          define ptx_kernel void @f(ptr noalias %p, ptr noalias %q, i32 %n) {\nentry:\n",
@@ -79,7 +85,7 @@ fn addressed(size: usize) -> (Session, FunctionId) {
         ));
     }
     text.push_str(&format!("a{rounds}:\n  ret void\n}}\n"));
-    read(&text)
+    text
 }
 
 type Asked = (&'static str, fn(&Database, FunctionInput));
@@ -133,44 +139,56 @@ enum Kind {
 type Column = (&'static str, Kind, Vec<InstId>);
 
 pub(crate) fn changes(size: usize) {
-    let (session, function) = mixed(size);
-    let kinds: [Column; 9] = [
-        ("sum", Kind::Operand(0), named(&session, function, 't')),
-        ("index", Kind::Operand(1), named(&session, function, 'w')),
-        ("integer", Kind::Copy, named(&session, function, 't')),
-        ("call", Kind::Copy, named(&session, function, 'k')),
-        ("address", Kind::Copy, named(&session, function, 'g')),
-        ("load", Kind::Copy, named(&session, function, 'l')),
-        ("store", Kind::Copy, stores(&session, function, 'w')),
-        ("slot load", Kind::Copy, named(&session, function, 'x')),
-        ("slot store", Kind::Copy, stores(&session, function, 'y')),
-    ];
-    table(session, function, kinds);
-    let (session, function) = addressed(size);
-    let kinds: [Column; 5] = [
-        ("base", Kind::Argument(0, 1), named(&session, function, 'g')),
-        ("join", Kind::Argument(1, 0), named(&session, function, 's')),
-        ("kept", Kind::Argument(0, 0), stores(&session, function, 'h')),
-        ("loaded", Kind::Copy, named(&session, function, 'l')),
-        ("put", Kind::Copy, stores(&session, function, 'g')),
-    ];
-    table(session, function, kinds);
+    table(&mixed(size), mixed_edits, &FACTS);
+    let of_summary: Vec<Asked> =
+        FACTS.iter().copied().filter(|(name, _)| *name == "summary").collect();
+    table(&given(size), mixed_edits, &of_summary);
+    table(&addressed(size), addressed_edits, &FACTS);
 }
 
-/// What each fact costs from scratch and after each of these edits.
-fn table(mut session: Session, function: FunctionId, kinds: impl IntoIterator<Item = Column>) {
+/// What is edited in [`mixed`] and [`given`].
+fn mixed_edits(session: &Session, function: FunctionId) -> Vec<Column> {
+    vec![
+        ("sum", Kind::Operand(0), named(session, function, 't')),
+        ("index", Kind::Operand(1), named(session, function, 'w')),
+        ("integer", Kind::Copy, named(session, function, 't')),
+        ("call", Kind::Copy, named(session, function, 'k')),
+        ("address", Kind::Copy, named(session, function, 'g')),
+        ("load", Kind::Copy, named(session, function, 'l')),
+        ("store", Kind::Copy, stores(session, function, 'w')),
+        ("slot load", Kind::Copy, named(session, function, 'x')),
+        ("slot store", Kind::Copy, stores(session, function, 'y')),
+    ]
+}
+
+/// What is edited in [`addressed`].
+fn addressed_edits(session: &Session, function: FunctionId) -> Vec<Column> {
+    vec![
+        ("base", Kind::Argument(0, 1), named(session, function, 'g')),
+        ("join", Kind::Argument(1, 0), named(session, function, 's')),
+        ("kept", Kind::Argument(0, 0), stores(session, function, 'h')),
+        ("loaded", Kind::Copy, named(session, function, 'l')),
+        ("put", Kind::Copy, stores(session, function, 'g')),
+    ]
+}
+
+/// What each of these facts costs from scratch and after each kind of edit.
+fn table(text: &str, edits: fn(&Session, FunctionId) -> Vec<Column>, facts: &[Asked]) {
+    let (mut session, function) = read(text);
+    let kinds = edits(&session, function);
     let insts = session.code(function).body.id_count();
     let mut columns: Vec<(&str, Vec<Duration>)> = Vec::new();
     let ask = |session: &Session| {
-        FACTS.map(|(_, ask)| {
+        let time = |(_, ask): &Asked| {
             let start = Instant::now();
             ask(session.database(), function.input());
             start.elapsed()
-        })
+        };
+        facts.iter().map(time).collect::<Vec<Duration>>()
     };
-    columns.push(("scratch", ask(&session).to_vec()));
+    columns.push(("scratch", ask(&session)));
     for (name, kind, insts) in kinds {
-        let mut times: Vec<Vec<Duration>> = vec![Vec::new(); FACTS.len()];
+        let mut times: Vec<Vec<Duration>> = vec![Vec::new(); facts.len()];
         let (mut copy, mut before) = (None, None);
         for round in 0..60 {
             let at = insts[(round / 2) * 7919 % insts.len()];
@@ -223,7 +241,7 @@ fn table(mut session: Session, function: FunctionId, kinds: impl IntoIterator<It
     print!("{:<22}", format!("us, {insts}"));
     columns.iter().for_each(|(name, _)| print!("{name:>11}"));
     println!();
-    for (row, (name, _)) in FACTS.iter().enumerate() {
+    for (row, (name, _)) in facts.iter().enumerate() {
         print!("{name:<22}");
         columns.iter().for_each(|(_, times)| print!("{:>11.1}", us(times[row])));
         println!();

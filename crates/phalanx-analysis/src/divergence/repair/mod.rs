@@ -141,6 +141,11 @@ impl Retained {
         &self.answer
     }
 
+    /// The sources of a value as of the last repair, also of one that an answer does not tell of.
+    pub(crate) fn sources(&self, value: Value) -> SourceSet {
+        SourceSet::from_bits(self.state.facts.values.get(value.raw()))
+    }
+
     /// The tables, to state what has changed. The answer is out of date until the next repair.
     pub fn table(&mut self) -> &mut EditableTable {
         &mut self.table

@@ -6,11 +6,15 @@ use phalanx_graph::Node;
 use phalanx_ir::{InstId, flow::node_of};
 use smallvec::SmallVec;
 
-use super::{MemoryRows, RowKey, What, incoming, resolve};
+use super::{MemoryRows, RowKey, What, entry_key, exit_key, incoming, loaded_key, resolve};
 use crate::{
     affect::Value,
     divergence::{Definition, Incoming, repair::EditableTable},
-    lower::{Code, FullRules, Numbering, operands, rule_of},
+    lower::{Code, FullRules, Numbering, PointeeValues, operands, rule_of},
+    memory::{
+        PrivateMemory,
+        private::{Effect, parameter_of},
+    },
 };
 
 /// Which values the rows of an editable table are.
@@ -27,6 +31,25 @@ impl RowNumbers {
         let numbered = rows.rows.iter().enumerate();
         let known = numbered.map(|(i, row)| (row.key, Value::new(first.index() + i))).collect();
         Self { known, free: Vec::new() }
+    }
+
+    /// Those about what arguments point to, as far as some memory tells of that.
+    pub(crate) fn pointees(&self, memory: &PrivateMemory) -> PointeeValues {
+        let mut found = PointeeValues::default();
+        let value = |key: RowKey| self.known.get(&key).copied();
+        for (slot, number) in memory.slots().iter().zip(0..) {
+            let Some(position) = parameter_of(slot.alloca) else { continue };
+            found.entries.extend(value(entry_key(slot)).map(|value| (number, value)));
+            if found.loaded.last().is_none_or(|(last, _)| *last != position) {
+                let loaded = value(loaded_key(slot.alloca));
+                found.loaded.extend(loaded.map(|value| (position, value)));
+            }
+        }
+        for touch in memory.touches().iter().filter(|touch| touch.effect == Effect::Return) {
+            let key = exit_key(&memory.slots()[touch.slot as usize], touch.inst);
+            found.exits.extend(value(key).map(|value| (touch.slot, value)));
+        }
+        found
     }
 
     /// Takes out the rows of some objects.

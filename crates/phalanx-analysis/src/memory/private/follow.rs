@@ -2,7 +2,7 @@
 //!
 //! # What
 //!
-//! [`SlotFollower`] is what [`PrivateMemory::through_calls`] says of a function as it is, found after an edit of instructions from what was known before: only
+//! [`SlotFollower`] is what [`PrivateMemory::through_calls`] says of a function as it is, or [`PrivateMemory::with_pointees`], found after an edit of instructions from what was known before: only
 //! objects are looked at again with which a changed instruction has to do, or had.
 //!
 //! # Why
@@ -21,24 +21,27 @@
 //! **Invariants.**
 //!
 //! - An object is in one patch at most, and with it all that it hangs together with.
-//! - Instructions that have to do with an object of a patch, or had when the base was made, are in the patch, so that nobody asks the base about them.
+//! - Instructions that have to do with an object of a patch, or had when the base was made, are in the patch, so that nobody asks the base about them. Only
+//!   returns, which have to do with whatever arguments point to, are in no patch for that ([`Pointees`]).
 //!
 //! **Complexity.** O(uses of the objects in question and the blocks that they are in); dominance frontiers once for each graph.
 
 mod gather;
+mod pointees;
 
 use phalanx_graph::{Cfg, DomTree, DominanceFrontier};
 use phalanx_ir::{InstId, Value, flow::node_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) use self::gather::is_slot;
-use self::gather::{Component, Gather};
+use self::gather::{Component, Gather, is_object};
+pub(crate) use self::pointees::Pointees;
 use super::scan::Scan;
-use super::{Effect, Passed, PrivateMemory, number};
+use super::{Effect, Passed, PrivateMemory, number, parameter_of};
 use crate::lower::{Code, Surroundings};
 use crate::memory::{origins::Origins, ssa::Frontiers};
 
-/// How many uses, or steps of addresses, are looked at for one edit.
+/// How many uses, or steps of addresses, are looked at for one edit; in a large function as many as half of its instructions.
 const BOUND: usize = 1 << 14;
 
 /// Private memory as rules look at it.
@@ -80,7 +83,9 @@ impl<'a> Looked<'a> {
 pub(crate) struct SlotFollower {
     base: PrivateMemory,
     origins: Origins,
-    /// Stack slots of which patches tell.
+    /// Where what arguments point to is an object as well.
+    pointees: Option<Pointees>,
+    /// Objects of which patches tell.
     by_object: FxHashMap<InstId, u32>,
     /// Instructions of which patches tell.
     by_inst: FxHashMap<InstId, u32>,
@@ -139,6 +144,23 @@ impl SlotFollower {
         SlotFollower { base: memory, origins, ..SlotFollower::default() }
     }
 
+    /// The same of memory with pointees.
+    pub(crate) fn with_pointees(memory: PrivateMemory, pointees: Pointees) -> Self {
+        SlotFollower { pointees: Some(pointees), ..SlotFollower::new(memory) }
+    }
+
+    /// Memory that tells of an object.
+    pub(crate) fn memory_of(&self, object: InstId) -> &PrivateMemory {
+        let patch = self.by_object.get(&object).map(|&patch| &self.patches[patch as usize]);
+        patch.map_or(&self.base, |patch| &patch.memory)
+    }
+
+    /// The objects of which something else may be said since it was brought up to date last, and what is known of them; none where all of it was made
+    /// anew, or nothing has been found again.
+    pub(crate) fn found_again(&self) -> Option<(&[InstId], &PrivateMemory)> {
+        self.last.map(|last| self.patch(last))
+    }
+
     /// That of the whole function, if nothing has been found again since it was made.
     pub(crate) fn whole(&self) -> Option<&PrivateMemory> {
         self.patches.is_empty().then_some(&self.base)
@@ -155,9 +177,9 @@ impl SlotFollower {
         self.looks
     }
 
-    /// Whether there was any stack slot: whether edits of the graph can matter.
+    /// Whether there was any object: whether edits of the graph can matter.
     pub(crate) fn has_slots(&self) -> bool {
-        self.base.has_slots || !self.by_object.is_empty()
+        self.base.has_slots || self.pointees.is_some() || !self.by_object.is_empty()
     }
 
     fn patch_of(&self, inst: InstId) -> Option<&Patch> {
@@ -204,9 +226,9 @@ impl SlotFollower {
     }
 
     /// Takes something else for what is known: instructions that may have to be looked at because of it, in order.
-    pub(crate) fn replace(&mut self, code: Code<'_>, new: PrivateMemory) -> Vec<InstId> {
+    pub(crate) fn replace(&mut self, code: Code<'_>, new: SlotFollower) -> Vec<InstId> {
         let looks = Looks { whole: self.looks.whole + 1, ..self.looks };
-        let new = SlotFollower { frontier: self.frontier.take(), looks, ..SlotFollower::new(new) };
+        let new = SlotFollower { frontier: self.frontier.take(), looks, ..new };
         let old = std::mem::replace(self, new);
         let is_other = |inst: &InstId| {
             self.is_load(*inst) != old.is_load(*inst) || self.passed(*inst) != old.passed(*inst)
@@ -228,6 +250,9 @@ impl SlotFollower {
         changed: &[InstId],
     ) -> Option<Changed> {
         self.free_last();
+        if self.pointees.as_ref().is_some_and(|of| of.has_other_returns(code, graph.dom, changed)) {
+            return None;
+        }
         let turned = self.origins.follow(code, around, changed)?;
         let users = turned.iter().flat_map(|&other| code.body.uses_of(other.into()));
         let mut others: Vec<InstId> = users.map(|read| read.user).collect();
@@ -302,7 +327,8 @@ impl SlotFollower {
         found: Component,
     ) -> Option<(u32, Vec<InstId>)> {
         let Component { objects, insts, past } = found;
-        if self.by_inst.len() + insts.len() > BOUND.max(code.body.id_count() / 8) {
+        let more = insts.iter().filter(|inst| !self.by_inst.contains_key(inst)).count();
+        if self.by_inst.len() + more > BOUND.max(code.body.id_count() / 4) {
             return None;
         }
         let entry = code.flow.entry()?;
@@ -313,10 +339,17 @@ impl SlotFollower {
         let (_, frontier) = self.frontier.as_ref()?;
         let others: Vec<InstId> =
             insts.iter().copied().filter(|&inst| !is_slot(code, inst)).collect();
-        let visited = in_order(code, dom, &others);
-        let slots = objects.iter().copied().filter(|&object| is_slot(code, object));
-        let mut scan = Scan::of_some(code, around, slots.clone(), &visited);
-        for slot in slots {
+        let (pointees, slots): (Vec<InstId>, Vec<InstId>) =
+            { objects.iter().copied().filter(|&object| is_object(code, object)) }
+                .partition(|&object| parameter_of(object).is_some());
+        let mut visited = others;
+        if let (Some(of), false) = (&self.pointees, pointees.is_empty()) {
+            visited.extend(of.returns());
+            sort(&mut visited);
+        }
+        let visited = in_order(code, dom, &visited);
+        let mut scan = Scan::of_some(code, around, (&slots, &pointees), &visited);
+        for &slot in &slots {
             scan.visit(slot, node_of(entry), true);
         }
         for &inst in &visited {
@@ -338,8 +371,7 @@ impl SlotFollower {
             }
         }
         let patch = self.free.pop().unwrap_or(self.patches.len() as u32);
-        let slots = objects.iter().filter(|&&object| is_slot(code, object));
-        self.by_object.extend(slots.map(|&object| (object, patch)));
+        self.by_object.extend(slots.iter().chain(&pointees).map(|&object| (object, patch)));
         // What the base says nothing of, or nobody asks about, need not be answered from elsewhere.
         let (base, body) = (&self.base, code.body);
         let (past, forgotten): (Vec<InstId>, Vec<InstId>) = past.into_iter().partition(|&inst| {

@@ -156,22 +156,31 @@ impl<'a> Scan<'a> {
             scan.holders = holders(code, code.body.block_insts(entry), insts);
         }
         if reach.has_pointees {
-            scan.pointees();
+            let count = code.header.params.len() as u32;
+            let may_be = |at| summary::may_be_private_argument(code, around, at);
+            scan.pointees((0..count).map(may_be));
         }
         scan
     }
 
-    /// Nothing seen yet, to look at these instructions, which are all that have to do with these stack slots. Calls are followed.
+    /// Nothing seen yet, to look at these instructions, which are all that have to do with these objects: stack slots, and what arguments point to.
+    /// Calls are followed.
     pub(super) fn of_some(
         code: Code<'a>,
         around: Surroundings<'a>,
-        slots: impl Iterator<Item = InstId>,
+        (slots, pointees): (&[InstId], &[InstId]),
         insts: &[InstId],
     ) -> Self {
-        let reach = Reach { follows_calls: true, ..Reach::default() };
+        let has_pointees = !pointees.is_empty();
+        let reach = Reach { follows_calls: true, has_pointees, ..Reach::default() };
         let address = Entries::Some(FxHashMap::default());
-        let holders = holders(code, slots, insts.iter().copied());
-        Scan { address, holders, ..Scan::of_one(code, around, reach) }
+        let holders = holders(code, slots.iter().copied(), insts.iter().copied());
+        let mut scan = Scan { address, holders, ..Scan::of_one(code, around, reach) };
+        if has_pointees {
+            let count = code.header.params.len() as u32;
+            scan.pointees((0..count).map(|at| pointees.contains(&pointee_of(at))));
+        }
+        scan
     }
 
     /// Nothing seen yet, to look at all instructions that have to do with some objects. Calls are not followed.
@@ -259,14 +268,14 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Takes what arguments point to for objects.
-    fn pointees(&mut self) {
-        for position in 0..self.code.header.params.len() as u32 {
+    /// Takes what arguments point to for objects, of those that are named.
+    fn pointees(&mut self, are_objects: impl Iterator<Item = bool>) {
+        for (is_object, position) in are_objects.zip(0..) {
             let mut entry = NO_ADDRESS;
-            if summary::may_be_private_argument(self.code, self.around, position) {
+            if is_object {
                 entry = self.addresses.len() as u32;
                 let object = self.objects.len() as u32;
-                let alloca = pointee_of(self.code.body, position);
+                let alloca = pointee_of(position);
                 self.objects.push(Object::new(alloca));
                 self.addresses.push(Address { object, offset: Some(0) });
             }

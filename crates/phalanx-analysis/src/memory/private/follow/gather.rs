@@ -9,6 +9,8 @@
 //! What is made from an address that has changed may have had to do with another slot before. It is noted as *past*, and the slots are joined with which it had to
 //! do: what it does with these may hang on the address.
 //!
+//! Where arguments are followed, what they point to is an object as a stack slot is.
+//!
 //! More than a bounded number of uses and steps is not worth it; then there is no answer. O(uses and steps).
 
 use phalanx_graph::DomTree;
@@ -18,7 +20,9 @@ use smallvec::SmallVec;
 
 use super::{BOUND, Patch, SlotFollower, sort};
 use crate::lower::Code;
-use crate::memory::private::{holders::slot_of, is_address, is_trackable};
+use crate::memory::private::{
+    holders::slot_of, is_address, is_trackable, parameter_of, pointee_of,
+};
 
 /// Whether an instruction is a stack slot that can be an object.
 pub(in crate::memory::private) fn is_slot(code: Code<'_>, inst: InstId) -> bool {
@@ -26,6 +30,11 @@ pub(in crate::memory::private) fn is_slot(code: Code<'_>, inst: InstId) -> bool 
     body.inst(inst).opcode == Opcode::Alloca
         && is_trackable(body, inst)
         && body.block_of(inst).is_some_and(|block| Some(block) == code.flow.entry())
+}
+
+/// Whether a number is that of an object, if arguments are followed.
+pub(super) fn is_object(code: Code<'_>, object: InstId) -> bool {
+    parameter_of(object).is_some() || is_slot(code, object)
 }
 
 /// Objects that hang together, instructions that have to do with them, and others that had. In order.
@@ -60,7 +69,7 @@ impl<'a> Gather<'a> {
             work: Vec::new(),
             insts: FxHashSet::default(),
             past: FxHashSet::default(),
-            left: BOUND,
+            left: BOUND.max(code.body.id_count() / 2),
         }
     }
 
@@ -78,7 +87,13 @@ impl<'a> Gather<'a> {
     /// The objects of a patch that are there still.
     fn slots_of(&self, patch: &'a Patch) -> impl Iterator<Item = InstId> + use<'a> {
         let code = self.code;
-        patch.objects.iter().copied().filter(move |&object| is_slot(code, object))
+        patch.objects.iter().copied().filter(move |&object| is_object(code, object))
+    }
+
+    /// What an argument points to, if that is an object.
+    fn pointee(&self, address: Value) -> Option<InstId> {
+        let pointees = self.known.pointees.as_ref()?;
+        address.as_arg().filter(|&at| pointees.is_object(at)).map(pointee_of)
     }
 
     /// Joins the objects with which a changed instruction has to do, or had. None if there is too much to look at, here and in what follows.
@@ -116,17 +131,18 @@ impl<'a> Gather<'a> {
         !objects.is_empty()
     }
 
-    /// The stack slot that an address is made from; of one that is loaded, the slot that it is loaded from.
+    /// The object that an address is made from; of one that is loaded, the slot that it is loaded from.
     fn object(&mut self, address: Value) -> Option<Option<InstId>> {
         let body = self.code.body;
-        let Some(mut at) = address.as_inst() else { return Some(None) };
+        let Some(mut at) = address.as_inst() else { return Some(self.pointee(address)) };
         loop {
             self.step()?;
             if body.inst(at).opcode == Opcode::Alloca {
                 return Some(Some(at).filter(|&slot| is_slot(self.code, slot)));
             }
-            let Some(from) = body.operands(at).first().and_then(|operand| operand.as_inst()) else {
-                return Some(None);
+            let Some(&first) = body.operands(at).first() else { return Some(None) };
+            let Some(from) = first.as_inst() else {
+                return Some(self.pointee(first).filter(|_| is_address(body, at)));
             };
             if self.is_loaded(at) {
                 return Some(slot_of(body, from).filter(|&slot| is_slot(self.code, slot)));
@@ -175,7 +191,7 @@ impl<'a> Gather<'a> {
                 self.slots_of(patch).for_each(|object| self.join(object));
                 self.past.extend(patch.insts.iter().chain(&patch.past));
             }
-            if is_slot(self.code, object) {
+            if is_object(self.code, object) {
                 self.uses(object)?;
             }
         }
@@ -202,12 +218,13 @@ impl<'a> Gather<'a> {
     /// Looks at all uses of the address of an object, and of what is made from it.
     fn uses(&mut self, object: InstId) -> Option<()> {
         let body = self.code.body;
-        let mut work = vec![object];
+        let address = parameter_of(object).map_or_else(|| object.into(), Value::arg);
+        let mut work: Vec<Value> = vec![address];
         // What is loaded from there is the address of another object if such a one is stored there.
         let mut loaded: Vec<InstId> = Vec::new();
         let mut holds_address = false;
         while let Some(at) = work.pop() {
-            for read in body.uses_of(at.into()) {
+            for read in body.uses_of(at) {
                 self.step()?;
                 let user = read.user;
                 if body.block_of(user).is_none() {
@@ -220,9 +237,9 @@ impl<'a> Gather<'a> {
                     }
                 }
                 if read.index == 0 && is_address(body, user) {
-                    work.push(user);
+                    work.push(user.into());
                 } else if read.index == 0 && self.is_loaded(user) {
-                    if slot_of(body, at) == Some(object) {
+                    if at.as_inst().and_then(|at| slot_of(body, at)) == Some(object) {
                         loaded.push(user);
                     }
                 } else if read.index == 1 && body.inst(user).opcode == Opcode::Store {
@@ -231,7 +248,8 @@ impl<'a> Gather<'a> {
             }
             if work.is_empty() {
                 let was_held = |load: &InstId| holds_address || self.known.is_held(*load);
-                work.extend(std::mem::take(&mut loaded).into_iter().filter(was_held));
+                let held = std::mem::take(&mut loaded).into_iter().filter(was_held);
+                work.extend(held.map(Value::from));
             }
         }
         Some(())

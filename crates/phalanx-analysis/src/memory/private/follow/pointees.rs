@@ -1,0 +1,55 @@
+//! What arguments point to, while the function is edited.
+//!
+//! Where a function returns, everything that its arguments point to is its caller's: a return has to do with each of these objects, and joins none of
+//! them. So returns are in no component; a patch looks at all of them besides, if one of its objects is what an argument points to.
+
+use phalanx_graph::DomTree;
+use phalanx_ir::{InstId, Opcode, flow::node_of};
+
+use crate::lower::{Code, Surroundings};
+use crate::summary::may_be_private_argument;
+
+/// See the [module documentation](self).
+#[derive(Debug)]
+pub(crate) struct Pointees {
+    /// By argument: whether what it points to is an object.
+    are_objects: Box<[bool]>,
+    /// All that can be reached.
+    returns: Vec<InstId>,
+}
+
+impl Pointees {
+    /// Those of a function. O(arguments and blocks).
+    pub(crate) fn new(code: Code<'_>, around: Surroundings<'_>, dom: &DomTree) -> Self {
+        let arguments = 0..code.header.params.len() as u32;
+        let are_objects = arguments.map(|at| may_be_private_argument(code, around, at)).collect();
+        Pointees { are_objects, returns: returns(code, dom) }
+    }
+
+    pub(super) fn is_object(&self, position: u32) -> bool {
+        self.are_objects.get(position as usize) == Some(&true)
+    }
+
+    pub(super) fn returns(&self) -> &[InstId] {
+        &self.returns
+    }
+
+    /// Whether the function returns elsewhere after these instructions were changed. The blocks are the same.
+    pub(super) fn has_other_returns(
+        &self,
+        code: Code<'_>,
+        dom: &DomTree,
+        changed: &[InstId],
+    ) -> bool {
+        let is_return = |inst: &InstId| {
+            code.body.inst(*inst).opcode == Opcode::Ret || self.returns.contains(inst)
+        };
+        changed.iter().any(is_return) && self.returns != returns(code, dom)
+    }
+}
+
+fn returns(code: Code<'_>, dom: &DomTree) -> Vec<InstId> {
+    let reachable = code.flow.order().iter().filter(|&&block| dom.is_reachable(node_of(block)));
+    let last = reachable.filter_map(|&block| code.body.terminator(block));
+    last.filter(|&inst| code.body.inst(inst).opcode == Opcode::Ret).collect()
+}

@@ -1,0 +1,155 @@
+//! What a function does through pointers, while it is edited.
+//!
+//! # How
+//!
+//! The [`Follower`] of the function follows it [with pointees](crate::memory::PrivateMemory::with_pointees): its tables have rows for what arguments point to, which are
+//! stated again, of the objects in question, after an edit ([`SlotFollower`](crate::memory::SlotFollower)); and beside the solution with the function's own sources
+//! it keeps those with the inputs of [`Through`] as the only ones.
+//!
+//! What is read off them follows from the SSA form of the objects ([`SlotFacts`]), which is looked at again for objects with which a changed
+//! instruction had to do; and from the [`Returns`], as for results.
+//!
+//! Where an edit changes what the inputs are, or by which values they are stood for, everything is found anew: another argument is followed, an object has
+//! other slots, or there are more than [`PARTS`](super::PARTS). While no argument is followed nothing is kept, and memory alone is looked at.
+//!
+//! **Complexity.** That of the repairs, and O(uses of the objects in question).
+
+use phalanx_graph::PostDomTree;
+use phalanx_ir::InstId;
+use phalanx_target::TransferContext;
+
+use super::super::WithoutArguments;
+use super::super::returns::Returns;
+use super::reading::Reading;
+use super::seeded::positions;
+use super::slots::SlotFacts;
+use super::{Through, may_be_followed};
+use crate::divergence::Flow;
+use crate::follow::{Answers, Changes, Follower, Found, Missing, Purpose, Stamp, Subject};
+use crate::granted::Granted;
+use crate::lower::{Code, Surroundings};
+use crate::memory::private::pointee_of;
+
+/// See the [module documentation](self).
+#[derive(Debug)]
+pub struct ThroughFollower {
+    follower: Follower,
+    known: Option<Known>,
+}
+
+/// What is known without solutions.
+#[derive(Debug)]
+struct Known {
+    /// Where the result is told for private objects apart.
+    returns: Option<Returns>,
+    /// By argument, of all its slots.
+    facts: Vec<Vec<SlotFacts>>,
+}
+
+impl ThroughFollower {
+    /// Of a function of which something may have been known before, at that position of its history.
+    #[must_use]
+    pub fn seen(position: u64) -> Self {
+        Self { follower: Follower::seen_for(Purpose::Through, position), known: None }
+    }
+
+    /// What the function does through pointers as it is now, as [`summarize`](super::super::summarize) finds it, and how that was found. `since` says what
+    /// happened to the body since an earlier position.
+    pub fn through<'h>(
+        &mut self,
+        (code, around): (Code<'_>, Surroundings<'_>),
+        (flow, postdom): (Flow<'_>, &PostDomTree),
+        stamp: Stamp,
+        since: impl FnOnce(u64) -> Option<Changes<'h>>,
+    ) -> (Option<Box<Through>>, Found) {
+        let facts = WithoutArguments(around.calls, code);
+        let around = Surroundings { calls: &facts, ..around };
+        let known = self.known.take();
+        if !may_be_followed(code, around) {
+            return (None, Found::Solved);
+        }
+        let granted = Granted::default();
+        let subject = Subject { code, around, flow, stamp, granted: &granted };
+        let mut changes = Changes::default();
+        let answers = self.follower.answers(subject, |position| {
+            let since = since(position);
+            changes = since.unwrap_or_default();
+            since
+        });
+        let answers = match answers {
+            Ok(answers) => answers,
+            Err(Missing::Nothing) => return (None, Found::Solved),
+            Err(Missing::Unknown) => {
+                let found = super::through(code, around, (flow, postdom), true);
+                return (found.map(Box::new), Found::Solved);
+            }
+        };
+        let graphs = (code, flow, postdom);
+        // So it is after an edit of the graph.
+        let known = match known.filter(|_| !answers.is_whole_new) {
+            Some(known) => {
+                let edited = answers.passes.edited(code);
+                known.after(changes.insts.iter().copied().chain(edited), graphs, &answers)
+            }
+            None => Known {
+                returns: super::returns(code, flow, postdom),
+                facts: slot_facts(graphs, &answers),
+            },
+        };
+        let wave = TransferContext::new(around.launch, around.lockstep).wave;
+        let inputs = answers.seeded.inputs(code);
+        let of = (answers.seeded, known.facts.as_slice());
+        let mut reading = Reading::new(of, known.returns.as_ref(), &inputs, wave);
+        let own = answers.own;
+        reading.own(own.answer(), |value| own.sources(value));
+        for (pass, solution) in answers.passes.solutions() {
+            reading.pass(pass, solution.answer(), |value| solution.sources(value));
+        }
+        let found = reading.finish();
+        self.known = Some(known);
+        (Some(Box::new(found)), answers.found)
+    }
+}
+
+impl Known {
+    /// The same after these instructions were changed. The graph is the same.
+    fn after(
+        mut self,
+        mut changed: impl Iterator<Item = InstId>,
+        graphs: (Code<'_>, Flow<'_>, &PostDomTree),
+        answers: &Answers<'_>,
+    ) -> Known {
+        let (code, flow, postdom) = graphs;
+        if let Some(returns) = &self.returns
+            && changed.any(|inst| returns.concern(code, inst))
+        {
+            self.returns = Some(Returns::new(code, flow, postdom));
+        }
+        if let Some((objects, memory)) = answers.memory.found_again()
+            && positions(objects).next().is_some()
+        {
+            let all = SlotFacts::all(graphs, memory);
+            for position in positions(objects) {
+                let pointee = answers.seeded.arguments().nth(position as usize).flatten();
+                self.facts[position as usize] = SlotFacts::of_pointee(&all, pointee);
+            }
+        }
+        self
+    }
+}
+
+/// What is known of the slots of each argument.
+fn slot_facts(
+    graphs: (Code<'_>, Flow<'_>, &PostDomTree),
+    answers: &Answers<'_>,
+) -> Vec<Vec<SlotFacts>> {
+    let whole = answers.memory.whole().map(|memory| SlotFacts::all(graphs, memory));
+    let of = |(pointee, position)| match &whole {
+        Some(all) => SlotFacts::of_pointee(all, pointee),
+        None => {
+            let memory = answers.memory.memory_of(pointee_of(position));
+            SlotFacts::of_pointee(&SlotFacts::all(graphs, memory), pointee)
+        }
+    };
+    answers.seeded.arguments().zip(0..).map(of).collect()
+}
