@@ -4,14 +4,16 @@
 //! is done through pointers as [kept answers](super::answer_slot), and a [`ResultFollower`], which is taken out of its place while it works, as
 //! those of divergence are ([`follow`](super::follow)). Nothing is kept the first time.
 //!
-//! Functions in recursion are solved together, from scratch.
+//! Of a function in recursion each [round](super::rounds) has a slot; what it does through pointers is found once, after the last one, and is in the slot
+//! of the function itself.
 
 use std::cell::OnceCell;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
     Summary,
     follow::{Changes, Found, Stamp},
+    lower::{Code, Surroundings},
     readers,
     summary::{
         Besides, Through, Told,
@@ -23,8 +25,9 @@ use super::answer_slot::{AnswerSlot, Answers, Changed, Followed, blocks_version}
 use super::facts::flow_facts;
 use super::follow::{Place, Repairs, flow_together, fresh, read_around};
 use super::postdom_tree;
-use super::summaries::summarize;
-use super::surroundings::{NO_CALLEES, with_code};
+use super::summaries::{KnownCalls, summarize};
+use super::summary_rounds::{callees_in_round, summary_round_version};
+use super::surroundings::{NO_CALLEES, with_code_and};
 use super::tally::Tally;
 use crate::FunctionInput;
 
@@ -64,7 +67,10 @@ impl SummarySlot {
 
 /// How the summary of a function was found so far; all zero for small functions, where it is always found from scratch. Not a query.
 pub fn summary_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
-    *locked(&function.slots(db).summary.counts)
+    let slots = function.slots(db);
+    let mut repairs = *locked(&slots.summary.counts);
+    slots.summary_rounds.all().iter().for_each(|slot| repairs.merge(*locked(&slot.counts)));
+    repairs
 }
 
 /// Identity of what a summary is found from besides flow and body.
@@ -82,36 +88,122 @@ pub fn summary_version(db: &dyn Db, function: FunctionInput) -> u64 {
 /// *Reads* [`summary_version`], [`blocks_version`], [`flow_together`], [`postdom_tree`]. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn parts_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = (summary_version(db, function), blocks_version(db, function));
-    let _ = (flow_together(db, function), postdom_tree(db, function));
+    let _ = summary_version(db, function);
+    read_flow(db, function);
     fresh()
 }
 
-/// The summary of a large function that is not in recursion, as its journal says it has become. None for a declaration.
+/// The same of a round of a function in recursion.
 ///
-/// *Reads* `body`, `flow`, [`summary_version`], [`parts_version`], graph facts. *Cost* from scratch the first times; then that of what changed, but for
-/// what is done through pointers, if something is known of that.
-pub(super) fn followed_summary(db: &dyn Db, function: FunctionInput) -> Option<Summary> {
+/// *Reads* [`summary_round_version`], [`blocks_version`], [`flow_together`], [`postdom_tree`]. *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn parts_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {
+    let _ = summary_round_version(db, member, round);
+    read_flow(db, member);
+    fresh()
+}
+
+fn read_flow(db: &dyn Db, function: FunctionInput) {
+    let _ = blocks_version(db, function);
+    let _ = (flow_together(db, function), postdom_tree(db, function));
+}
+
+/// The summary of a large function that is to be followed.
+pub(super) struct Asked<'a> {
+    db: &'a dyn Db,
+    function: FunctionInput,
+    /// The round, and what it reads of functions in recursion with this one.
+    round: Option<(usize, &'a [(FunctionInput, Summary)])>,
+    slot: Kept<'a>,
+}
+
+/// Where what is kept is.
+enum Kept<'a> {
+    OfFunction(&'a SummarySlot),
+    OfRound(Arc<SummarySlot>),
+}
+
+impl<'a> Asked<'a> {
+    /// Of a function that is not in recursion.
+    pub(super) fn alone(db: &'a dyn Db, function: FunctionInput) -> Self {
+        let slot = Kept::OfFunction(&function.slots(db).summary);
+        Asked { db, function, round: None, slot }
+    }
+
+    /// Of a round of one that is.
+    pub(super) fn in_round(
+        db: &'a dyn Db,
+        function: FunctionInput,
+        round: usize,
+        slot: Arc<SummarySlot>,
+    ) -> Self {
+        let round = Some((round, &callees_in_round(db, function, round)[..]));
+        Asked { db, function, round, slot: Kept::OfRound(slot) }
+    }
+
+    fn slot(&self) -> &SummarySlot {
+        match &self.slot {
+            Kept::OfFunction(slot) => slot,
+            Kept::OfRound(slot) => slot,
+        }
+    }
+
+    fn version(&self) -> u64 {
+        match self.round {
+            Some((round, _)) => summary_round_version(self.db, self.function, round),
+            None => summary_version(self.db, self.function),
+        }
+    }
+
+    fn parts_version(&self) -> u64 {
+        match self.round {
+            Some((round, _)) => parts_round_version(self.db, self.function, round),
+            None => parts_version(self.db, self.function),
+        }
+    }
+
+    fn found(&self) -> &'a [(FunctionInput, Summary)] {
+        self.round.map_or(&[], |(_, found)| found)
+    }
+
+    fn with_code<R>(&self, run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R) -> Option<R> {
+        let calls = KnownCalls::new(self.db, self.function).with(self.found());
+        with_code_and(self.db, self.function, NO_CALLEES, &calls, run)
+    }
+
+    fn scratch(&self) -> Option<Summary> {
+        summarize(self.db, self.function, self.found())
+    }
+}
+
+/// The summary of a large function, as its journal says it has become; in a round without what is done through pointers. None for a declaration.
+///
+/// *Reads* `body`, `flow`, [`summary_version`] or [`summary_round_version`], [`parts_version`], graph facts. *Cost* from scratch the first times; then that of what
+/// changed, but for what is done through pointers, if something is known of that.
+pub(super) fn followed_summary(asked: &Asked<'_>) -> Option<Summary> {
+    let (db, function, slot) = (asked.db, asked.function, asked.slot());
     let facts = flow_together(db, function).as_ref()?;
     let (flow, postdom) = (facts.get(), postdom_tree(db, function).as_deref()?);
     let journal = function.body(db).journal();
     let position = journal.position();
-    let slot = &function.slots(db).summary;
     let taken = locked(&slot.results).take(position, ResultFollower::seen);
     let count = |found: Found| locked(&slot.counts).count(found);
     let Some(mut follower) = taken else {
         count(Found::Solved);
-        return summarize(db, function, &[]);
+        return asked.scratch();
     };
-    let besides = besides(db, function, slot)?;
-    let through = through(db, function, slot);
-    let stamp = Stamp { position, flow: facts.number(), around: summary_version(db, function) };
+    let besides = besides(asked)?;
+    let through = match asked.round {
+        Some(_) => None,
+        None => followed_through(asked),
+    };
+    let stamp = Stamp { position, flow: facts.number(), around: asked.version() };
     let changes = OnceCell::new();
     let since = |position| {
         let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
         Some(Changes { insts: &changes.insts, blocks: &changes.blocks, flow: changes.flow })
     };
-    let found = with_code(db, function, NO_CALLEES, |code, around| {
+    let found = asked.with_code(|code, around| {
         if let Some(known) = besides.without_result(code, through.clone()) {
             return Some((known, None));
         }
@@ -126,14 +218,15 @@ pub(super) fn followed_summary(db: &dyn Db, function: FunctionInput) -> Option<S
         }
         None => {
             count(Found::Solved);
-            summarize(db, function, &[])
+            asked.scratch()
         }
     }
 }
 
-fn besides(db: &dyn Db, function: FunctionInput, slot: &SummarySlot) -> Option<Besides> {
+fn besides(asked: &Asked<'_>) -> Option<Besides> {
+    let (db, function) = (asked.db, asked.function);
     let flow = flow_facts(db, function)?;
-    with_code(db, function, NO_CALLEES, |code, around| {
+    asked.with_code(|code, around| {
         let told = |inst| Told::by(code, around, inst);
         let follow = |tally: &mut Tally<Told>, Changed { concerned, .. }: Changed<'_>| {
             if concerned.is_empty() {
@@ -145,20 +238,19 @@ fn besides(db: &dyn Db, function: FunctionInput, slot: &SummarySlot) -> Option<B
         };
         let make = || Tally::new(code, told);
         let read = |tally: &Tally<Told>| Besides::of(code, flow.cycles, tally.all());
-        let version = parts_version(db, function);
+        let version = asked.parts_version();
         let concerns = &analysis::concerns_effects;
-        slot.besides.follow((db, function), version, concerns, follow, make, read)
+        asked.slot().besides.follow((db, function), version, concerns, follow, make, read)
     })
 }
 
 /// What is done through pointers. That something is known of it depends on too much to be kept.
-fn through(db: &dyn Db, function: FunctionInput, slot: &SummarySlot) -> Option<Box<Through>> {
+pub(super) fn followed_through(asked: &Asked<'_>) -> Option<Box<Through>> {
+    let (db, function) = (asked.db, asked.function);
     let find = || {
         let flow = flow_facts(db, function)?;
         let postdom = postdom_tree(db, function).as_deref()?;
-        with_code(db, function, NO_CALLEES, |code, around| {
-            analysis::through(code, around, flow, postdom)
-        })?
+        asked.with_code(|code, around| analysis::through(code, around, flow, postdom))?
     };
     let follow = |known: &mut Option<Box<Through>>, changed: Changed<'_>| match known.is_none()
         && changed.concerned.is_empty()
@@ -166,7 +258,14 @@ fn through(db: &dyn Db, function: FunctionInput, slot: &SummarySlot) -> Option<B
         true => Followed::Kept,
         false => Followed::Lost,
     };
-    let around = parts_version(db, function);
+    let around = asked.parts_version();
     let concerns = &analysis::concerns_pointers;
-    slot.through.follow((db, function), around, concerns, follow, find, Clone::clone)
+    function.slots(db).summary.through.follow(
+        (db, function),
+        around,
+        concerns,
+        follow,
+        find,
+        Clone::clone,
+    )
 }
