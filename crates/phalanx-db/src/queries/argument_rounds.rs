@@ -47,7 +47,11 @@ pub(super) fn component_arguments(
 ///
 /// *Reads* [`call_place`], `passed_arguments` of callers outside, `passed_in_round` of the others. *Changes when* an argument's sources do. *Cost* O(members and calls).
 #[salsa::tracked(returns(ref))]
-fn arguments_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Option<Vec<SourceSet>> {
+pub(super) fn arguments_in_round(
+    db: &dyn Db,
+    member: FunctionInput,
+    round: usize,
+) -> Option<Vec<SourceSet>> {
     if !call_place(db, member).is_closed {
         return None;
     }
@@ -78,7 +82,11 @@ fn passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Passed<S
 }
 
 /// The divergence of a function whose arguments have these sources, from scratch.
-fn solved(db: &dyn Db, function: FunctionInput, arguments: &[SourceSet]) -> Option<Divergence> {
+pub(super) fn solved(
+    db: &dyn Db,
+    function: FunctionInput,
+    arguments: &[SourceSet],
+) -> Option<Divergence> {
     let table = table_with(db, function, arguments)?;
     Some(solve(flow_facts(db, function)?, &table, Rules::Precise))
 }

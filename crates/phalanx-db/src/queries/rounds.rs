@@ -77,6 +77,11 @@ impl<T: Default> RoundSlots<T> {
 }
 
 #[cfg(test)]
+mod random;
+#[cfg(test)]
+mod twin;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
