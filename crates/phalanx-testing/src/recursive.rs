@@ -7,19 +7,22 @@ use std::fmt::Write;
 
 use rand::{Rng, RngCore, seq::IndexedRandom};
 
+/// The functions besides the kernel, if they are there.
+pub const NAMES: [&str; 4] = ["h0", "h1", "h2", "h3"];
+
 /// How many functions there are, and of how many pieces; each is of ten to fifteen instructions.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Pieces of each function that the kernel may call: `@h0`, `@h1` and so on.
+    /// Pieces of each function that the kernel may call, at most as many as [have names](NAMES).
     pub pieces: Vec<usize>,
     /// Whether some of them can be named from outside of the module.
     pub some_are_open: bool,
 }
 
 impl Options {
-    /// Two to four functions, of which some are large.
+    /// One to four functions, of which some are large.
     pub fn random(rng: &mut dyn RngCore) -> Self {
-        let count = rng.random_range(1..5);
+        let count = rng.random_range(1..=NAMES.len());
         let pieces = (0..count).map(|_| if rng.random_bool(0.6) { 30 } else { 3 }).collect();
         Options { pieces, some_are_open: rng.random_bool(0.3) }
     }
