@@ -159,7 +159,7 @@ pub(super) fn returned(
 
 /// What a function passes, by callee of those that cannot be named from outside of the module: the union over its calls.
 ///
-/// *Reads* `header`, `body`, `mentions`, [`memory_kinds`], `symbols`. *Changes when* something else may be passed. *Cost* O(calls).
+/// *Reads* `header`, `body`, [`closed_calls`], [`memory_kinds`]. *Changes when* something else may be passed. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
 fn passed_spaces(db: &dyn Db, function: FunctionInput) -> Passed<SpaceSet> {
     match memory_kinds(db, function) {
@@ -179,7 +179,7 @@ pub(super) fn passed(
         return all;
     }
     with_code(db, function, NO_CALLEES, |code, _| {
-        for (inst, callee) in calls {
+        for &(inst, callee) in calls {
             let header = callee.header(db);
             let mut sets = vec![SpaceSet::ALL; header.params.len()];
             if code.body.call_info(inst).function_type == header.ty {

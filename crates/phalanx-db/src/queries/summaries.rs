@@ -160,7 +160,7 @@ pub(super) fn callee_summaries(db: &dyn Db, function: FunctionInput) -> Vec<(Glo
 /// Sources of the arguments that a function passes, by callee of those that cannot be named from outside of the module: the union
 /// over its calls.
 ///
-/// *Reads* `header`, `flow`, `body`, `mentions`, [`divergence()`], `symbols`. *Changes when* an argument's sources
+/// *Reads* `header`, `flow`, `body`, [`closed_calls`], [`divergence()`]. *Changes when* an argument's sources
 /// do. *Cost* O(calls) after those.
 #[salsa::tracked(returns(ref))]
 fn passed_arguments(db: &dyn Db, function: FunctionInput) -> Passed<SourceSet> {
@@ -179,7 +179,7 @@ pub(super) fn passed(
     let mut all: Passed<SourceSet> = Vec::new();
     let calls = KnownCalls::new(db, function).with_arguments(&[]);
     with_code_and(db, function, NO_CALLEES, &calls, |code, _| {
-        for (inst, callee) in closed_calls(db, function) {
+        for &(inst, callee) in closed_calls(db, function) {
             let header = callee.header(db);
             let mut sources = vec![SourceSet::OPAQUE_THREAD; header.params.len()];
             if code.body.call_info(inst).function_type == header.ty {
