@@ -586,6 +586,32 @@ fn random_edit(f: &mut Fixture, rng: &mut SmallRng) -> Option<()> {
     done.ok()
 }
 
+/// Results of a function that returns nothing and writes are not asked for, while what it does through pointers is: each follows what has changed since it
+/// was asked itself.
+#[test]
+fn parts_are_asked_at_different_times() {
+    let mut text = String::from(
+        "target triple = \"nvptx64-nvidia-cuda\"\n\
+         define void @work(ptr %a, ptr %b, i32 %n) {\n  %la = load i32, ptr %a\n  %v0 = add i32 %n, 1\n",
+    );
+    (1..=300).for_each(|at| text.push_str(&format!("  %v{at} = add i32 %n, {at}\n")));
+    text.push_str("  ret void\n}\n");
+    let mut f = Fixture::of(&text, "work");
+    let (load, v0) = (f.named("la"), f.named("v0"));
+    f.check("at first");
+    for operand in [7, 8, 3] {
+        let operand = f.number(operand);
+        f.edit(|edit| edit.set_operand(v0, 1, operand));
+        f.check("a sum");
+    }
+    let store = f.edit(|edit| edit.before(v0).store(Value::arg(2), Value::arg(0)));
+    f.check("a store");
+    f.edit(|edit| edit.erase(load));
+    f.check("the load is gone");
+    f.edit(|edit| edit.erase(store));
+    f.check("the store is gone");
+}
+
 /// How many runs: more than the usual ones where `PHALANX_SLOTS` says so.
 fn seeds() -> u64 {
     std::env::var("PHALANX_SLOTS").ok().and_then(|count| count.parse().ok()).unwrap_or(8)

@@ -15,4 +15,5 @@ pub mod many_slots;
 pub mod mutate;
 pub mod opt_timers;
 pub mod pointers;
+pub mod recursive;
 pub mod verdict;

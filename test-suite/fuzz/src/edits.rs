@@ -31,6 +31,7 @@ use phalanx::{
 use phalanx_analysis::data_flow::twin;
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_testing::generate::{Options, program_from};
+use phalanx_testing::recursive;
 use rand::{Rng, RngCore, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use rustc_hash::FxHashSet;
 
@@ -131,13 +132,14 @@ pub fn edits(data: &[u8]) {
     run(&mut choices, blocks);
 }
 
-/// Edits a random function: a small one mostly, or one that is repaired, or large ones that a small one calls.
+/// Edits a random function: a small one mostly, or one that is repaired, or large ones that a small one calls, or functions in recursion.
 pub fn run_random(seed: u64) -> Tally {
     let rng = &mut SmallRng::seed_from_u64(seed);
     match seed % 8 {
         0 => run(rng, 110),
         1 | 2 => run(rng, 50),
         3 => run_called(rng, 250),
+        4 => run_recursive(rng),
         _ => run(rng, 12),
     }
 }
@@ -156,6 +158,14 @@ pub fn run_called(rng: &mut dyn RngCore, blocks: usize) -> Tally {
     let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };
     let text = with_load(&runnable_with_large(&program, kind, rng.next_u64(), blocks));
     run_on(rng, &text, (0.9, &CALLED[..2]))
+}
+
+/// Edits functions in recursion with each other, of which some are large.
+pub fn run_recursive(rng: &mut dyn RngCore) -> Tally {
+    let options = recursive::Options::random(rng);
+    let module = recursive::recursive(rng, &options);
+    let text = format!("target triple = \"nvptx64-nvidia-cuda\"\n{module}");
+    run_on(rng, &with_load(&text), (0.9, &recursive::NAMES[..options.pieces.len()]))
 }
 
 /// Edits the functions of a module, and with this probability one of these that the kernel calls.
@@ -525,7 +535,11 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
     for (number, entry) in entries.iter().enumerate().filter(|(_, e)| e.is_definition) {
         let of_both = [(session.database(), entry), (&db, &cold.functions(&db)[number])];
         let [warm, cold] = of_both.map(|(db, entry)| {
-            let calls = queries::argument_facts(db, entry.input).clone();
+            let calls = (
+                queries::argument_facts(db, entry.input).clone(),
+                queries::argument_spaces(db, entry.input).clone(),
+                *queries::returned_spaces(db, entry.input),
+            );
             let facts = (queries::summary(db, entry.input), queries::divergence(db, entry.input));
             (calls, facts, queries::load_classes(db, entry.input))
         });

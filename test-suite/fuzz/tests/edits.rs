@@ -1,7 +1,7 @@
 //! Random transactions: everything is repaired, taken back or refused, and nothing is left half done.
 
 use phalanx::db::queries::MemoryRepairs;
-use phalanx_fuzz::edits::{Tally, run, run_called};
+use phalanx_fuzz::edits::{Tally, run, run_called, run_recursive};
 use rand::{SeedableRng as _, rngs::SmallRng};
 
 fn campaign(functions: u64, blocks: usize) -> Tally {
@@ -52,4 +52,14 @@ fn summaries_of_large_functions() {
     for answers in [tally.answers.effects, tally.answers.through] {
         assert!(answers.kept > 50, "{tally:?}");
     }
+}
+
+#[test]
+fn functions_in_recursion() {
+    let mut tally = Tally::default();
+    for seed in 0..30 {
+        tally.merge(run_recursive(&mut SmallRng::seed_from_u64(seed)));
+    }
+    let found = tally.summaries;
+    assert!(found.repaired > 200 && found.visited > 200, "{tally:?}");
 }

@@ -15,7 +15,7 @@
 //! **Complexity.** That of the repairs, and O(returns).
 
 use phalanx_graph::PostDomTree;
-use phalanx_ir::{InstId, Opcode};
+use phalanx_ir::{InstId, Opcode, Type};
 
 use super::{Reading, Results, WithoutArguments, first_impure, is_timeless, returns::Returns};
 use crate::divergence::Flow;
@@ -126,12 +126,17 @@ impl ResultFollower {
                 Known { flow: stamp.flow, returns, witness: first_impure(code, is_pure) }
             }
         };
-        let mut reading = Reading::new(code, around, &known.returns);
-        reading.own(own.answer());
-        for (pass, solution) in passes.solutions() {
-            reading.pass(pass, solution.answer());
-        }
-        let results = reading.finish(known.witness.is_none());
+        let is_timeless = known.witness.is_none();
+        let results = if code.header.ret == Type::VOID {
+            Results { is_timeless, ..Results::default() }
+        } else {
+            let mut reading = Reading::new(code, around, &known.returns);
+            reading.own(own.answer());
+            for (pass, solution) in passes.solutions() {
+                reading.pass(pass, solution.answer());
+            }
+            reading.finish(is_timeless)
+        };
         self.known = Some(known);
         Some((results, found))
     }

@@ -136,11 +136,13 @@ pub fn kept_answers(db: &dyn Db, function: FunctionInput) -> KeptAnswers {
     let slots = function.slots(db);
     let [mut race_free, with] = slots.race_free.each_ref().map(AnswerSlot::counts);
     race_free.merge(with);
+    let mut effects = slots.summary.effects();
+    slots.summary_rounds.all().iter().for_each(|slot| effects.merge(slot.effects()));
     KeptAnswers {
         barriers: slots.barriers.counts(),
         race_free,
         loads: slots.loads.counts(),
-        effects: slots.summary.effects(),
+        effects,
         through: slots.summary.through(),
         waits: slots.waits.counts(),
         sites: slots.sites.counts(),

@@ -192,8 +192,11 @@ pub fn call_place(db: &dyn Db, function: FunctionInput) -> CallPlace {
     }
 }
 
-/// Calls of functions that cannot be named from outside of the module, with the callee. Not a query.
-pub(super) fn closed_calls(db: &dyn Db, function: FunctionInput) -> Vec<(InstId, FunctionInput)> {
+/// Calls of functions that cannot be named from outside of the module, with the callee.
+///
+/// *Reads* `mentions`, [`symbols`](super::symbols), headers of the callees, `is_whole`. *Changes when* such a call comes or goes. *Cost* O(calls).
+#[salsa::tracked(returns(ref))]
+pub fn closed_calls(db: &dyn Db, function: FunctionInput) -> Vec<(InstId, FunctionInput)> {
     let symbols = super::symbols(db, function.module(db));
     let calls = function.mentions(db).calls().iter();
     let found = calls.filter_map(|&(inst, name)| Some((inst, *symbols.get(&name)?)));

@@ -164,7 +164,7 @@ pub fn space_specializations(
     for &caller in &place.callers {
         let Some(kinds) = memory_kinds(db, caller) else { return Vec::new() };
         let body = caller.body(db);
-        for (call, _) in closed_calls(db, caller).into_iter().filter(|(_, to)| *to == function) {
+        for &(call, _) in closed_calls(db, caller).iter().filter(|(_, to)| *to == function) {
             if body.call_info(call).function_type != header.ty {
                 return Vec::new();
             }

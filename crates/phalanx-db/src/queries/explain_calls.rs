@@ -420,7 +420,7 @@ impl Walk<'_> {
                 continue;
             }
             for &caller in &call_place(db, function).callers {
-                let calls = closed_calls(db, caller).into_iter();
+                let calls = closed_calls(db, caller).iter().copied();
                 for (call, _) in calls.filter(|(_, callee)| *callee == function) {
                     if self.left == 0 {
                         return VecDeque::new();

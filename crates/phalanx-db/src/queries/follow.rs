@@ -22,6 +22,7 @@ use phalanx_graph::{Cfg, Cycles, DomTree, Node, sync::SyncDependence};
 
 use super::access_slot::AccessSlot;
 use super::answer_slot::AnswerSlot;
+use super::argument_rounds::DivergenceSlot;
 use super::calls::is_local;
 use super::check::KeptSites;
 use super::conflicts::KeptConflicts;
@@ -33,6 +34,7 @@ use super::load_slot::KeptLoads;
 use super::loads::KeptWrites;
 use super::memory_slot::MemorySlots;
 use super::pointer_slot::PointerSlot;
+use super::rounds::RoundSlots;
 use super::summaries::{KnownCalls, callee_summaries};
 use super::summary_slot::SummarySlot;
 use super::surroundings::{Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees};
@@ -120,10 +122,16 @@ pub fn llvm_version(db: &dyn Db, function: FunctionInput) -> u64 {
 
 /// Reads what is around a function but for its callers.
 pub(super) fn read_around(db: &dyn Db, function: FunctionInput) {
+    read_alone(db, function);
+    // Not the mentions themselves: calls come and go while what is called is the same.
+    let _ = callee_summaries(db, function);
+}
+
+/// The same but for what it calls.
+pub(super) fn read_alone(db: &dyn Db, function: FunctionInput) {
     let module = function.module(db);
     let _ = (function.header(db), target(db, module), launch_facts(db, function));
-    // Not the mentions themselves: calls come and go while what is called is the same.
-    let _ = (type_layout(db, module), callee_summaries(db, function));
+    let _ = type_layout(db, module);
 }
 
 /// How often the divergence of a function was found in which way.
@@ -287,6 +295,9 @@ pub struct Slots {
     pub(super) race_free: [AnswerSlot<Option<KeptRaces>>; 2],
     pub(super) loads: AnswerSlot<KeptLoads>,
     pub(super) summary: SummarySlot,
+    pub(super) summary_rounds: RoundSlots<SummarySlot>,
+    pub(super) divergence_rounds: RoundSlots<DivergenceSlot>,
+    pub(super) kinds_rounds: RoundSlots<KindsSlot>,
     pub(super) accesses: AccessSlot,
     pub(super) conflicts: AnswerSlot<KeptConflicts>,
     pub(super) waits: AnswerSlot<bool>,
@@ -317,6 +328,9 @@ impl Slots {
         self.memory.clear();
         self.pointers.clear();
         self.summary.clear();
+        self.summary_rounds.all().iter().for_each(|slot| slot.clear());
+        self.divergence_rounds.all().iter().for_each(|slot| slot.clear());
+        self.kinds_rounds.all().iter().for_each(|slot| slot.clear());
     }
 }
 

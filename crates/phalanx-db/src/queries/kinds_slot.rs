@@ -74,6 +74,18 @@ pub fn kind_repairs(db: &dyn Db, function: FunctionInput) -> KindRepairs {
     *function.slots(db).kinds.counts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The same of a function in recursion in all rounds, for what it passes to the others. Not a query.
+pub fn kind_round_repairs(db: &dyn Db, function: FunctionInput) -> KindRepairs {
+    let mut all = KindRepairs::default();
+    for slot in function.slots(db).kinds_rounds.all() {
+        let counts = slot.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        all.solved += counts.solved;
+        all.repaired += counts.repaired;
+        all.visited += counts.visited;
+    }
+    all
+}
+
 /// Identity of the graph facts that kinds are found from.
 ///
 /// *Reads* `cfg`, `dom_tree`. *Changes when* one of them does. *Cost* O(1).
@@ -89,6 +101,15 @@ pub fn tree_version(db: &dyn Db, function: FunctionInput) -> u64 {
 /// function that cannot be named from outside. *Changes when* one of them does. *Cost* O(callees).
 #[salsa::tracked(returns(copy))]
 pub fn kinds_version(db: &dyn Db, function: FunctionInput) -> u64 {
+    read_around(db, function);
+    if is_local(db, function) {
+        let _ = argument_spaces(db, function);
+    }
+    fresh()
+}
+
+/// Reads what [`kinds_version`] does but for the callers of the function.
+pub(super) fn read_around(db: &dyn Db, function: FunctionInput) {
     let module = function.module(db);
     let context = module.context(db);
     let _ = (function.header(db), target(db, module), type_layout(db, module));
@@ -100,24 +121,22 @@ pub fn kinds_version(db: &dyn Db, function: FunctionInput) -> u64 {
             let _ = returned_spaces(db, callee);
         }
     }
-    if is_local(db, function) {
-        let _ = argument_spaces(db, function);
-    }
-    fresh()
 }
 
 /// The kinds of a large function as its journal says they have become. None for a declaration.
 ///
-/// *Reads* `flow`, `body`, [`address_memory`], [`tree_version`], [`kinds_version`]. *Cost* from scratch the first times; then that of what changed.
+/// `around` is the identity of what else is read, `facts` and the header included.
+///
+/// *Reads* `flow`, `body`, [`address_memory`], [`tree_version`]. *Cost* from scratch the first times; then that of what changed.
 pub(super) fn followed(
     db: &dyn Db,
     function: FunctionInput,
-    facts: &dyn SpaceFacts,
+    slot: &KindsSlot,
+    (around, facts): (u64, &dyn SpaceFacts),
 ) -> Option<MemoryKinds> {
     let (cfg, dom) = (cfg(db, function).as_deref()?, dom_tree(db, function).as_deref()?);
     let memory = address_memory(db, function).as_ref()?;
-    let slot = &function.slots(db).kinds;
-    let (graph, around) = (tree_version(db, function), kinds_version(db, function));
+    let graph = tree_version(db, function);
     let journal = function.body(db).journal();
     let taken = std::mem::replace(&mut *slot.place(), Place::Taken);
     let keeps = !matches!(taken, Place::New);

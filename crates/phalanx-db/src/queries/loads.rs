@@ -294,7 +294,7 @@ fn passed_unchanged(db: &dyn Db, function: FunctionInput) -> Vec<(FunctionInput,
         let architecture = around.target.architecture();
         writers.with(|facts| {
             let mut unchanged = Unchanged::new(code, architecture, facts);
-            for &(call, callee) in &calls {
+            for &(call, callee) in calls {
                 let header = callee.header(db);
                 let is_known = code.body.call_info(call).function_type == header.ty;
                 let arguments = code.body.call_args(call).iter().zip(0..header.params.len() as u32);

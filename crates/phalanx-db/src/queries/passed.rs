@@ -1,16 +1,19 @@
 //! What callers pass to functions of which all callers are known, of facts that are sets: sources of divergence, memory spaces.
 //!
-//! What is known of an argument is the union of what the calls pass. Functions in recursion with each other are gone through together, from
-//! what others pass them, until nothing grows: the least fixpoint, since sets only grow.
+//! What is known of an argument is the union of what the calls pass. Functions in recursion with each other are gone through together, in
+//! [rounds](super::rounds) from what others pass them, until nothing grows: the least fixpoint, since sets only grow.
 
 use phalanx_analysis::spaces::SpaceSet;
 use phalanx_target::SourceSet;
 
-use super::summaries::ROUNDS;
+use super::call_place;
+use super::rounds::{ROUNDS, before};
 use crate::FunctionInput;
 
+use salsa::Database as Db;
+
 /// A set that says something about an argument.
-pub(super) trait Facts: Copy + PartialEq + std::ops::BitOrAssign {
+pub(super) trait Facts: Copy + PartialEq + std::ops::BitOrAssign + 'static {
     /// Whether all of another set is in it.
     fn contains(self, other: Self) -> bool;
 }
@@ -50,21 +53,37 @@ pub(super) fn add<S: Facts>(all: &mut Passed<S>, callee: FunctionInput, sets: Ve
     }
 }
 
-/// The arguments of functions in recursion with each other, from what others pass them, and from what each passes when its own
-/// arguments are these. `None` is for those not all of whose callers are known, and for all of them when it takes too long.
-pub(super) fn within_component<S: Facts>(
+/// Adds what a function in recursion has been passed by the others between two rounds in which it is gone through, the one before and this one.
+pub(super) fn pass_before<'a, S: Facts>(
+    db: &'a dyn Db,
+    (member, round): (FunctionInput, usize),
+    all: &mut [S],
+    passed_in: impl Fn(FunctionInput, usize) -> &'a Passed<S>,
+) {
+    let callers = &call_place(db, member).callers;
+    for (other, round) in before(db, member, round) {
+        if round == 0 || !callers.contains(&other) {
+            continue;
+        }
+        if let Some((_, sets)) = passed_in(other, round).iter().find(|(of, _)| *of == member) {
+            unite(all, sets);
+        }
+    }
+}
+
+/// The arguments of functions in recursion with each other, from what others pass them, and from what each passes in a round. `None` is for those not all of
+/// whose callers are known, and for all of them when it takes too long.
+pub(super) fn within_component<'a, S: Facts>(
     mut found: Vec<(FunctionInput, Option<Vec<S>>)>,
-    mut passed_by: impl FnMut(FunctionInput, &[S]) -> Passed<S>,
+    passed_in: impl Fn(FunctionInput, usize) -> &'a Passed<S>,
 ) -> Vec<(FunctionInput, Option<Vec<S>>)> {
-    for _ in 0..ROUNDS {
+    for round in 1..=ROUNDS {
         let mut is_stable = true;
         for at in 0..found.len() {
-            // Nothing is known of more arguments than there are.
-            let arguments = found[at].1.clone().unwrap_or_default();
-            for (callee, sets) in passed_by(found[at].0, &arguments) {
-                let known = found.iter_mut().find(|(of, _)| *of == callee);
+            for (callee, sets) in passed_in(found[at].0, round) {
+                let known = found.iter_mut().find(|(of, _)| of == callee);
                 if let Some((_, Some(known))) = known {
-                    is_stable &= !unite(known, &sets);
+                    is_stable &= !unite(known, sets);
                 }
             }
         }

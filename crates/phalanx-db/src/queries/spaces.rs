@@ -14,9 +14,10 @@ use phalanx_ir::{GlobalName, GlobalVariable};
 use rustc_hash::FxHashMap;
 
 use super::calls::{DEPTH, closed_calls, is_local};
-use super::kinds_slot::followed;
-use super::passed::{Passed, add, unite, within_component};
-use super::summaries::{ROUNDS, known_body};
+use super::kinds_slot::{followed, kinds_version};
+use super::passed::{Passed, add, unite};
+use super::space_rounds::{component_argument_spaces, component_returned_spaces};
+use super::summaries::known_body;
 use super::surroundings::{NO_CALLEES, with_code};
 use super::{address_memory, call_place, cfg, dom_tree, symbols};
 use crate::{FunctionInput, ModuleInput};
@@ -36,6 +37,11 @@ pub(super) struct Known<'a> {
 impl<'a> Known<'a> {
     pub(super) fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
         Known { db, function, found: &[], arguments: None }
+    }
+
+    /// The same, with other arguments.
+    pub(super) fn with_arguments(self, arguments: &'a [SpaceSet]) -> Self {
+        Known { arguments: Some(arguments), ..self }
     }
 }
 
@@ -89,7 +95,11 @@ pub(super) fn with_memory<R>(
     with_code(db, function, NO_CALLEES, |code, around| run(code, around, memory))
 }
 
-fn kinds(db: &dyn Db, function: FunctionInput, known: &Known<'_>) -> Option<MemoryKinds> {
+pub(super) fn kinds(
+    db: &dyn Db,
+    function: FunctionInput,
+    known: &Known<'_>,
+) -> Option<MemoryKinds> {
     let graph = (&**cfg(db, function).as_ref()?, &**dom_tree(db, function).as_ref()?);
     with_memory(db, function, |code, around, memory| {
         analysis::memory_kinds(code, around, graph, memory, known)
@@ -106,7 +116,10 @@ fn kinds(db: &dyn Db, function: FunctionInput, known: &Known<'_>) -> Option<Memo
 pub fn memory_kinds(db: &dyn Db, function: FunctionInput) -> Option<MemoryKinds> {
     let known = Known::new(db, function);
     match function.is_large(db) {
-        true => followed(db, function, &known),
+        true => {
+            let version = kinds_version(db, function);
+            followed(db, function, &function.slots(db).kinds, (version, &known))
+        }
         false => kinds(db, function, &known),
     }
 }
@@ -127,7 +140,7 @@ pub fn returned_spaces(db: &dyn Db, function: FunctionInput) -> Option<Returned>
     }
 }
 
-fn returned(
+pub(super) fn returned(
     db: &dyn Db,
     function: FunctionInput,
     found: &[(FunctionInput, Returned)],
@@ -144,34 +157,9 @@ fn returned(
     })?
 }
 
-/// What functions in recursion with each other return, by the first of them; those only that are known.
-///
-/// *Reads* what [`returned_spaces`] does, of all of them. *Cost* that of each, times the rounds.
-#[salsa::tracked(returns(ref))]
-fn component_returned_spaces(db: &dyn Db, first: FunctionInput) -> Vec<(FunctionInput, Returned)> {
-    let members = &call_place(db, first).component;
-    let known = members.iter().filter(|&&member| known_body(db, member).is_some());
-    let mut found: Vec<(FunctionInput, Returned)> =
-        known.map(|&member| (member, Returned::bottom(member.header(db).ty))).collect();
-    for _ in 0..ROUNDS {
-        let mut is_stable = true;
-        for at in 0..found.len() {
-            let Some(new) = returned(db, found[at].0, &found) else { continue };
-            if new != found[at].1 {
-                found[at].1 = new;
-                is_stable = false;
-            }
-        }
-        if is_stable {
-            return found;
-        }
-    }
-    Vec::new()
-}
-
 /// What a function passes, by callee of those that cannot be named from outside of the module: the union over its calls.
 ///
-/// *Reads* `header`, `body`, `mentions`, [`memory_kinds`], `symbols`. *Changes when* something else may be passed. *Cost* O(calls).
+/// *Reads* `header`, `body`, [`closed_calls`], [`memory_kinds`]. *Changes when* something else may be passed. *Cost* O(calls).
 #[salsa::tracked(returns(ref))]
 fn passed_spaces(db: &dyn Db, function: FunctionInput) -> Passed<SpaceSet> {
     match memory_kinds(db, function) {
@@ -180,14 +168,18 @@ fn passed_spaces(db: &dyn Db, function: FunctionInput) -> Passed<SpaceSet> {
     }
 }
 
-fn passed(db: &dyn Db, function: FunctionInput, kinds: &MemoryKinds) -> Passed<SpaceSet> {
+pub(super) fn passed(
+    db: &dyn Db,
+    function: FunctionInput,
+    kinds: &MemoryKinds,
+) -> Passed<SpaceSet> {
     let mut all: Passed<SpaceSet> = Vec::new();
     let calls = closed_calls(db, function);
     if calls.is_empty() {
         return all;
     }
     with_code(db, function, NO_CALLEES, |code, _| {
-        for (inst, callee) in calls {
+        for &(inst, callee) in calls {
             let header = callee.header(db);
             let mut sets = vec![SpaceSet::ALL; header.params.len()];
             if code.body.call_info(inst).function_type == header.ty {
@@ -201,7 +193,7 @@ fn passed(db: &dyn Db, function: FunctionInput, kinds: &MemoryKinds) -> Passed<S
     all
 }
 
-fn from_outside(db: &dyn Db, function: FunctionInput) -> Vec<SpaceSet> {
+pub(super) fn from_outside(db: &dyn Db, function: FunctionInput) -> Vec<SpaceSet> {
     let place = call_place(db, function);
     let mut all = vec![SpaceSet::EMPTY; function.header(db).params.len()];
     for &caller in place.callers.iter().filter(|caller| !place.component.contains(caller)) {
@@ -229,22 +221,4 @@ pub fn argument_spaces(db: &dyn Db, function: FunctionInput) -> Option<Vec<Space
             all.and_then(|(_, arguments)| arguments.clone())
         }
     }
-}
-
-/// The arguments of functions in recursion with each other, by the first of them. None for one that is not closed.
-///
-/// *Reads* what [`memory_kinds`] of all of them does, and [`passed_spaces`] of callers outside. *Cost* that of each, times the rounds.
-#[salsa::tracked(returns(ref))]
-fn component_argument_spaces(
-    db: &dyn Db,
-    first: FunctionInput,
-) -> Vec<(FunctionInput, Option<Vec<SpaceSet>>)> {
-    let members = &call_place(db, first).component;
-    let start = |&member: &FunctionInput| {
-        (member, call_place(db, member).is_closed.then(|| from_outside(db, member)))
-    };
-    within_component(members.iter().map(start).collect(), |member, arguments| {
-        let known = Known { db, function: member, found: &[], arguments: Some(arguments) };
-        kinds(db, member, &known).map_or_else(Vec::new, |kinds| passed(db, member, &kinds))
-    })
 }

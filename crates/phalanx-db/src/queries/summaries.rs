@@ -3,7 +3,7 @@
 //! [`summary`] goes up the call graph: it reads the summaries of the callees. [`argument_facts`] goes down: it reads the
 //! divergence of the callers, which reads summaries and what is known of their own arguments. Queries nest as deep as calls do,
 //! up to a bound ([`CallPlace`](super::CallPlace)); beyond it nothing is known. Functions in recursion with each other are
-//! solved together, each component by one query, from bottom to the least fixpoint.
+//! solved together, in [rounds](super::rounds) from bottom to the least fixpoint.
 //!
 //! A summary that is equal after an edit stops it there: callers are only validated.
 
@@ -14,7 +14,7 @@ use std::{
 
 use phalanx_analysis::{
     Divergence, Summary,
-    divergence::{Rules, ValueTable, solve},
+    divergence::ValueTable,
     lower,
     memory::PrivateMemory,
     summary::{self as analysis, CallFacts, argument_sources},
@@ -23,18 +23,17 @@ use phalanx_ir::{GlobalName, attributes::AttrKind};
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 
+use super::argument_rounds::component_arguments;
 use super::calls::{DEPTH, closed_calls, is_local};
 use super::facts::flow_facts;
-use super::passed::{Passed, add, unite, within_component};
-use super::summary_slot::followed_summary;
+use super::passed::{Passed, add, unite};
+use super::summary_rounds::component_summaries;
+use super::summary_slot::{Asked, followed_summary};
 use super::surroundings::{NO_CALLEES, with_code_and};
 use super::{call_place, cfg, divergence, dom_tree, launch_facts, postdom_tree, symbols};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
-
-/// How often a component is gone through before it is given up. Each time something grows, of which there is little.
-pub(super) const ROUNDS: usize = 64;
 
 /// What the database knows of the calls around a function.
 pub(super) struct KnownCalls<'a> {
@@ -59,6 +58,11 @@ impl<'a> KnownCalls<'a> {
     /// The same, with other summaries of some functions.
     pub(super) fn with(self, found: &'a [(FunctionInput, Summary)]) -> Self {
         KnownCalls { found, ..self }
+    }
+
+    /// The same, with other sources of the arguments.
+    pub(super) fn with_arguments(self, arguments: &'a [SourceSet]) -> Self {
+        KnownCalls { arguments: Some(arguments), ..self }
     }
 }
 
@@ -96,7 +100,7 @@ pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
     match place.component.first() {
         None => {
             let found = match function.is_large(db) {
-                true => followed_summary(db, function),
+                true => followed_summary(&Asked::alone(db, function)),
                 false => summarize(db, function, &[]),
             };
             found.unwrap_or_else(|| by_attributes(db, function))
@@ -120,7 +124,7 @@ pub(super) fn known_body(db: &dyn Db, function: FunctionInput) -> Option<&super:
     Some(call_place(db, function)).filter(|place| place.height <= DEPTH)
 }
 
-fn by_attributes(db: &dyn Db, function: FunctionInput) -> Summary {
+pub(super) fn by_attributes(db: &dyn Db, function: FunctionInput) -> Summary {
     let context = function.module(db).context(db);
     Summary::of_attributes(context, function.header(db), launch_facts(db, function))
 }
@@ -137,57 +141,6 @@ pub(super) fn summarize(
     with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
         analysis::summarize(code, around, flow, postdom)
     })
-}
-
-/// The summaries of functions in recursion with each other, by the first of them.
-///
-/// *Reads* what [`summary`] reads, of all of them. *Cost* that of [`summary`] of each, times the rounds: two or three as a rule.
-#[salsa::tracked(returns(ref))]
-fn component_summaries(db: &dyn Db, first: FunctionInput) -> Vec<(FunctionInput, Summary)> {
-    let members = &call_place(db, first).component;
-    // One whose code does not count is what its attributes say, for the others too.
-    let start = |&member: &FunctionInput| {
-        let known = known_body(db, member).map(|_| Summary::bottom(member.header(db)));
-        (member, known.unwrap_or_else(|| by_attributes(db, member)))
-    };
-    let mut found: Vec<(FunctionInput, Summary)> = members.iter().map(start).collect();
-    for _ in 0..ROUNDS {
-        let mut is_stable = true;
-        for at in 0..found.len() {
-            let member = found[at].0;
-            if known_body(db, member).is_none() {
-                continue;
-            }
-            let Some(mut new) = summarize(db, member, &found) else { continue };
-            new.effects.may_not_return = true;
-            // What they do through pointers is not followed among themselves: it does not only grow.
-            new.through = None;
-            if new != found[at].1 {
-                found[at].1 = new;
-                is_stable = false;
-            }
-        }
-        if is_stable {
-            return with_pointers(db, found);
-        }
-    }
-    members.iter().map(|&member| (member, by_attributes(db, member))).collect()
-}
-
-/// The summaries of a component, with what its functions do through pointers that they do not pass on to each other.
-fn with_pointers(
-    db: &dyn Db,
-    mut found: Vec<(FunctionInput, Summary)>,
-) -> Vec<(FunctionInput, Summary)> {
-    let known = found.iter().map(|(member, _)| match known_body(db, *member) {
-        Some(_) => summarize(db, *member, &found).and_then(|summary| summary.through),
-        None => None,
-    });
-    let known: Vec<_> = known.collect();
-    for ((_, summary), through) in found.iter_mut().zip(known) {
-        summary.through = through;
-    }
-    found
 }
 
 /// Summaries of the functions that a function calls, in the order of their names' numbers: what its divergence reads of them.
@@ -207,7 +160,7 @@ pub(super) fn callee_summaries(db: &dyn Db, function: FunctionInput) -> Vec<(Glo
 /// Sources of the arguments that a function passes, by callee of those that cannot be named from outside of the module: the union
 /// over its calls.
 ///
-/// *Reads* `header`, `flow`, `body`, `mentions`, [`divergence()`], `symbols`. *Changes when* an argument's sources
+/// *Reads* `header`, `flow`, `body`, [`closed_calls`], [`divergence()`]. *Changes when* an argument's sources
 /// do. *Cost* O(calls) after those.
 #[salsa::tracked(returns(ref))]
 fn passed_arguments(db: &dyn Db, function: FunctionInput) -> Passed<SourceSet> {
@@ -218,11 +171,15 @@ fn passed_arguments(db: &dyn Db, function: FunctionInput) -> Passed<SourceSet> {
 }
 
 /// As [`passed_arguments`], by an answer that is at hand.
-fn passed(db: &dyn Db, function: FunctionInput, answer: &Divergence) -> Passed<SourceSet> {
+pub(super) fn passed(
+    db: &dyn Db,
+    function: FunctionInput,
+    answer: &Divergence,
+) -> Passed<SourceSet> {
     let mut all: Passed<SourceSet> = Vec::new();
-    let calls = KnownCalls { arguments: Some(&[]), ..KnownCalls::new(db, function) };
+    let calls = KnownCalls::new(db, function).with_arguments(&[]);
     with_code_and(db, function, NO_CALLEES, &calls, |code, _| {
-        for (inst, callee) in closed_calls(db, function) {
+        for &(inst, callee) in closed_calls(db, function) {
             let header = callee.header(db);
             let mut sources = vec![SourceSet::OPAQUE_THREAD; header.params.len()];
             if code.body.call_info(inst).function_type == header.ty {
@@ -278,7 +235,7 @@ pub fn argument_facts(db: &dyn Db, function: FunctionInput) -> Option<Vec<Source
         return None;
     }
     match place.component.first() {
-        None => Some(without_copies(db, function, from_outside(db, function))),
+        None => Some(first_arguments(db, function)),
         Some(&first) => {
             let all = component_arguments(db, first).iter().find(|(of, _)| *of == function);
             all.and_then(|(_, arguments)| arguments.clone())
@@ -286,12 +243,9 @@ pub fn argument_facts(db: &dyn Db, function: FunctionInput) -> Option<Vec<Source
     }
 }
 
-/// A pointer to a copy is another pointer.
-fn without_copies(
-    db: &dyn Db,
-    function: FunctionInput,
-    mut arguments: Vec<SourceSet>,
-) -> Vec<SourceSet> {
+/// What callers that a function is not in recursion with pass. A pointer to a copy is another pointer.
+pub(super) fn first_arguments(db: &dyn Db, function: FunctionInput) -> Vec<SourceSet> {
+    let mut arguments = from_outside(db, function);
     let (context, header) = (function.module(db).context(db), function.header(db));
     for (position, sources) in arguments.iter_mut().enumerate() {
         if analysis::is_copied(context, header, position) {
@@ -301,43 +255,16 @@ fn without_copies(
     arguments
 }
 
-/// The arguments of functions in recursion with each other, by the first of them. None for one that is not closed.
-///
-/// *Reads* what the divergence of all of them reads, and [`passed_arguments`] of callers outside. *Cost* that of their divergence,
-/// times the rounds.
-#[salsa::tracked(returns(ref))]
-fn component_arguments(
-    db: &dyn Db,
-    first: FunctionInput,
-) -> Vec<(FunctionInput, Option<Vec<SourceSet>>)> {
-    let members = &call_place(db, first).component;
-    let start = |&member: &FunctionInput| {
-        let known = call_place(db, member).is_closed.then(|| from_outside(db, member));
-        (member, known.map(|sources| without_copies(db, member, sources)))
-    };
-    let start = members.iter().map(start).collect();
-    within_component(start, |member, arguments| passed_with(db, member, arguments))
-}
-
 /// The affect map of a function whose arguments have these sources. Not a query.
 pub(super) fn table_with(
     db: &dyn Db,
     function: FunctionInput,
     arguments: &[SourceSet],
 ) -> Option<ValueTable> {
-    let calls = KnownCalls { arguments: Some(arguments), ..KnownCalls::new(db, function) };
+    let calls = KnownCalls::new(db, function).with_arguments(arguments);
     let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
     with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
         let memory = PrivateMemory::through_calls(code, around, cfg, dom);
         lower::full_with(code, around, &memory, 0)
     })
-}
-
-/// What a function passes when its own arguments have these sources.
-fn passed_with(db: &dyn Db, function: FunctionInput, arguments: &[SourceSet]) -> Passed<SourceSet> {
-    let table = table_with(db, function, arguments);
-    match (table, flow_facts(db, function)) {
-        (Some(table), Some(flow)) => passed(db, function, &solve(flow, &table, Rules::Precise)),
-        _ => Vec::new(),
-    }
 }

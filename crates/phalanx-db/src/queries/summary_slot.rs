@@ -5,14 +5,16 @@
 //! [`ThroughFollower`], which are taken out of their places while they work, as those of divergence are ([`follow`](super::follow)). Nothing is
 //! kept the first time.
 //!
-//! Functions in recursion are solved together, from scratch.
+//! Of a function in recursion each [round](super::rounds) has a slot; what it does through pointers is found once, after the last one, and is in the slot
+//! of the function itself.
 
 use std::cell::OnceCell;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
     Summary,
     follow::{Changes, Found, Stamp},
+    lower::{Code, Surroundings},
     readers,
     summary::{
         Besides, Through, Told,
@@ -21,12 +23,15 @@ use phalanx_analysis::{
     },
 };
 
+use phalanx_ir::edit::{self, Journal};
+
 use super::answer_slot::{AnswerSlot, Answers, Changed, Followed, blocks_version};
 use super::facts::flow_facts;
 use super::follow::{Place, Repairs, flow_together, fresh, read_around};
 use super::postdom_tree;
-use super::summaries::summarize;
-use super::surroundings::{NO_CALLEES, with_code};
+use super::summaries::{KnownCalls, summarize};
+use super::summary_rounds::{callees_in_round, summary_round_version};
+use super::surroundings::{NO_CALLEES, with_code_and};
 use super::tally::Tally;
 use crate::FunctionInput;
 
@@ -70,7 +75,10 @@ impl SummarySlot {
 
 /// How the summary of a function was found so far; all zero for small functions, where it is always found from scratch. Not a query.
 pub fn summary_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
-    *locked(&function.slots(db).summary.counts)
+    let slots = function.slots(db);
+    let mut repairs = *locked(&slots.summary.counts);
+    slots.summary_rounds.all().iter().for_each(|slot| repairs.merge(*locked(&slot.counts)));
+    repairs
 }
 
 /// Identity of what a summary is found from besides flow and body.
@@ -88,35 +96,119 @@ pub fn summary_version(db: &dyn Db, function: FunctionInput) -> u64 {
 /// *Reads* [`summary_version`], [`blocks_version`], [`flow_together`], [`postdom_tree`]. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn parts_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = (summary_version(db, function), blocks_version(db, function));
-    let _ = (flow_together(db, function), postdom_tree(db, function));
+    let _ = summary_version(db, function);
+    read_flow(db, function);
     fresh()
 }
 
-/// The summary of a large function that is not in recursion, as its journal says it has become. None for a declaration.
+/// The same of a round of a function in recursion.
 ///
-/// *Reads* `body`, `flow`, [`summary_version`], [`parts_version`], graph facts. *Cost* from scratch the first times; then that of what changed.
-pub(super) fn followed_summary(db: &dyn Db, function: FunctionInput) -> Option<Summary> {
+/// *Reads* [`summary_round_version`], [`blocks_version`], [`flow_together`], [`postdom_tree`]. *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn parts_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {
+    let _ = summary_round_version(db, member, round);
+    read_flow(db, member);
+    fresh()
+}
+
+fn read_flow(db: &dyn Db, function: FunctionInput) {
+    let _ = blocks_version(db, function);
+    let _ = (flow_together(db, function), postdom_tree(db, function));
+}
+
+/// The summary of a large function that is to be followed.
+pub(super) struct Asked<'a> {
+    db: &'a dyn Db,
+    function: FunctionInput,
+    /// The round, and what it reads of functions in recursion with this one.
+    round: Option<(usize, &'a [(FunctionInput, Summary)])>,
+    slot: Kept<'a>,
+}
+
+/// Where what is kept is.
+enum Kept<'a> {
+    OfFunction(&'a SummarySlot),
+    OfRound(Arc<SummarySlot>),
+}
+
+impl<'a> Asked<'a> {
+    /// Of a function that is not in recursion.
+    pub(super) fn alone(db: &'a dyn Db, function: FunctionInput) -> Self {
+        let slot = Kept::OfFunction(&function.slots(db).summary);
+        Asked { db, function, round: None, slot }
+    }
+
+    /// Of a round of one that is.
+    pub(super) fn in_round(
+        db: &'a dyn Db,
+        function: FunctionInput,
+        round: usize,
+        slot: Arc<SummarySlot>,
+    ) -> Self {
+        let round = Some((round, &callees_in_round(db, function, round)[..]));
+        Asked { db, function, round, slot: Kept::OfRound(slot) }
+    }
+
+    fn slot(&self) -> &SummarySlot {
+        match &self.slot {
+            Kept::OfFunction(slot) => slot,
+            Kept::OfRound(slot) => slot,
+        }
+    }
+
+    fn version(&self) -> u64 {
+        match self.round {
+            Some((round, _)) => summary_round_version(self.db, self.function, round),
+            None => summary_version(self.db, self.function),
+        }
+    }
+
+    fn parts_version(&self) -> u64 {
+        match self.round {
+            Some((round, _)) => parts_round_version(self.db, self.function, round),
+            None => parts_version(self.db, self.function),
+        }
+    }
+
+    fn found(&self) -> &'a [(FunctionInput, Summary)] {
+        self.round.map_or(&[], |(_, found)| found)
+    }
+
+    fn with_code<R>(&self, run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R) -> Option<R> {
+        let calls = KnownCalls::new(self.db, self.function).with(self.found());
+        with_code_and(self.db, self.function, NO_CALLEES, &calls, run)
+    }
+
+    fn scratch(&self) -> Option<Summary> {
+        summarize(self.db, self.function, self.found())
+    }
+}
+
+/// The summary of a large function, as its journal says it has become; in a round without what is done through pointers. None for a declaration.
+///
+/// *Reads* `body`, `flow`, [`summary_version`] or [`summary_round_version`], [`parts_version`], graph facts. *Cost* from scratch the first times; then that of what
+/// changed.
+pub(super) fn followed_summary(asked: &Asked<'_>) -> Option<Summary> {
+    let (db, function, slot) = (asked.db, asked.function, asked.slot());
     let facts = flow_together(db, function).as_ref()?;
     let (flow, postdom) = (facts.get(), postdom_tree(db, function).as_deref()?);
     let journal = function.body(db).journal();
     let position = journal.position();
-    let slot = &function.slots(db).summary;
     let taken = locked(&slot.results).take(position, ResultFollower::seen);
     let count = |found: Found| locked(&slot.counts).count(found);
     let Some(mut follower) = taken else {
         count(Found::Solved);
-        return summarize(db, function, &[]);
+        return asked.scratch();
     };
-    let besides = besides(db, function, slot)?;
-    let stamp = Stamp { position, flow: facts.number(), around: summary_version(db, function) };
+    let besides = besides(asked)?;
+    let stamp = Stamp { position, flow: facts.number(), around: asked.version() };
     let changes = OnceCell::new();
-    let since = |position| {
-        let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
-        Some(Changes { insts: &changes.insts, blocks: &changes.blocks, flow: changes.flow })
+    let since = |position| since(journal, &changes, position);
+    let through = match asked.round {
+        Some(_) => None,
+        None => followed_through(asked, stamp),
     };
-    let through = through(db, function, stamp, since);
-    let found = with_code(db, function, NO_CALLEES, |code, around| {
+    let found = asked.with_code(|code, around| {
         if let Some(known) = besides.without_result(code, through.clone()) {
             return Some((known, None));
         }
@@ -131,14 +223,15 @@ pub(super) fn followed_summary(db: &dyn Db, function: FunctionInput) -> Option<S
         }
         None => {
             count(Found::Solved);
-            summarize(db, function, &[])
+            asked.scratch()
         }
     }
 }
 
-fn besides(db: &dyn Db, function: FunctionInput, slot: &SummarySlot) -> Option<Besides> {
+fn besides(asked: &Asked<'_>) -> Option<Besides> {
+    let (db, function) = (asked.db, asked.function);
     let flow = flow_facts(db, function)?;
-    with_code(db, function, NO_CALLEES, |code, around| {
+    asked.with_code(|code, around| {
         let told = |inst| Told::by(code, around, inst);
         let follow = |tally: &mut Tally<Told>, Changed { concerned, .. }: Changed<'_>| {
             if concerned.is_empty() {
@@ -150,29 +243,46 @@ fn besides(db: &dyn Db, function: FunctionInput, slot: &SummarySlot) -> Option<B
         };
         let make = || Tally::new(code, told);
         let read = |tally: &Tally<Told>| Besides::of(code, flow.cycles, tally.all());
-        let version = parts_version(db, function);
+        let version = asked.parts_version();
         let concerns = &analysis::concerns_effects;
-        slot.besides.follow((db, function), version, concerns, follow, make, read)
+        asked.slot().besides.follow((db, function), version, concerns, follow, make, read)
     })
 }
 
-/// What is done through pointers.
-fn through<'h>(
-    db: &dyn Db,
-    function: FunctionInput,
-    stamp: Stamp,
-    since: impl Fn(u64) -> Option<Changes<'h>>,
-) -> Option<Box<Through>> {
+/// What a large function in recursion does through pointers, as the last round came to. None if nothing is known, and for a declaration.
+pub(super) fn through_after(asked: &Asked<'_>) -> Option<Box<Through>> {
+    let (db, function) = (asked.db, asked.function);
+    let flow = flow_together(db, function).as_ref()?.number();
+    let position = function.body(db).journal().position();
+    let stamp = Stamp { position, flow, around: asked.version() };
+    followed_through(asked, stamp)
+}
+
+/// What has changed since a position at which one follower was asked; it may ask again.
+fn since<'a>(
+    journal: &'a Journal,
+    known: &'a OnceCell<Option<edit::Changes<'a>>>,
+    position: u64,
+) -> Option<Changes<'a>> {
+    let changes = known.get_or_init(|| journal.since(position)).as_ref()?;
+    Some(Changes { insts: &changes.insts, blocks: &changes.blocks, flow: changes.flow })
+}
+
+/// What is done through pointers, in the slot of the function itself.
+fn followed_through(asked: &Asked<'_>, stamp: Stamp) -> Option<Box<Through>> {
+    let (db, function) = (asked.db, asked.function);
     let slot = &function.slots(db).summary;
+    // Its follower may have been asked at another position than that of results.
+    let changes = OnceCell::new();
+    let since = |position| since(function.body(db).journal(), &changes, position);
     let mut known = None;
     let mut found = None;
     let mut find = || {
         let graphs = (flow_facts(db, function)?, postdom_tree(db, function).as_deref()?);
         let taken = locked(&slot.through).take();
         let mut follower = taken.unwrap_or_else(|| ThroughFollower::seen(stamp.position));
-        let (through, way) = with_code(db, function, NO_CALLEES, |code, around| {
-            follower.through((code, around), graphs, stamp, &since)
-        })?;
+        let (through, way) = asked
+            .with_code(|code, around| follower.through((code, around), graphs, stamp, since))?;
         *locked(&slot.through) = Some(follower);
         found = Some(way);
         through
@@ -187,7 +297,7 @@ fn through<'h>(
         true => Followed::Kept,
         false => Followed::Lost,
     };
-    let around = parts_version(db, function);
+    let around = asked.parts_version();
     let concerns = &analysis::concerns_pointers;
     slot.nothing.follow((db, function), around, concerns, follow, is_nothing, |_| ());
     let mut counts = locked(&slot.through_counts);

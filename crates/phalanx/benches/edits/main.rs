@@ -8,6 +8,7 @@
 //! | operand | one operand reads another value | `divergence` |
 //! | llvm | the same | `uniformity`, by LLVM's rules |
 //! | summary | the same, in a function that returns what it has computed last | `summary` |
+//! | recursion | the same, in one that calls itself before it returns, for a kernel | `summary`, `divergence` |
 //! | assumed | the same, in a kernel with loads and barriers | `assumed_divergence` of race-free programs with barriers |
 //! | classes | the same | `load_classes` |
 //! | kinds | one pointer is made from another one, in a function full of pointers | `memory_kinds` |
@@ -44,7 +45,8 @@ use addresses::{OF_MEMORY, kept, kinds};
 use changes::changes;
 use common::{Ask, divergence};
 use operands::{
-    access, after_operand, assumed, classes, control, operand, others, summary, uniformity,
+    access, after_operand, assumed, classes, control, operand, others, recursion, summary,
+    uniformity,
 };
 use whole::{calls, memory, module, overhead, split};
 
@@ -65,6 +67,9 @@ fn main() {
     }
     if is_wanted("summary") {
         sizes.iter().for_each(|&size| summary(size));
+    }
+    if is_wanted("recursion") {
+        sizes.iter().filter(|&&size| size < 750_000).for_each(|&size| recursion(size));
     }
     if is_wanted("assumed") {
         let below: &[Ask] = &[divergence, others, classes];

@@ -40,8 +40,8 @@ pub(crate) fn summarized(db: &Database, input: FunctionInput) {
     black_box(queries::summary(db, input));
 }
 
-/// The giant as a function to be called, which returns what was computed last.
-pub(crate) fn summary(size: usize) {
+/// The giant as a function to be called, which returns what was computed last: its text, and the name of that.
+fn called(size: usize) -> (String, String) {
     let program = inlined(size);
     // Some blocks above the last one, all ways lead through the first block of the last kernel.
     let dom = DomTree::new(&program.cfg());
@@ -53,10 +53,12 @@ pub(crate) fn summary(size: usize) {
         numbers.map(|(value, _)| *value).next_back()
     };
     let last = above.into_iter().find_map(computed).expect("something is computed");
-    let text = text(size)
-        .replace("define amdgpu_kernel void", "define i32")
-        .replace("ret void", &format!("ret i32 %v{last}"));
-    let (mut session, function) = read(&text);
+    let (kernel, last) = ("define amdgpu_kernel void", format!("%v{last}"));
+    (text(size).replace(kernel, "define i32").replace("ret void", &format!("ret i32 {last}")), last)
+}
+
+pub(crate) fn summary(size: usize) {
+    let (mut session, function) = read(&called(size).0);
     let scratch = scratch(&session, function, summarized, &[flow_facts]);
     let places = places(&session, function, is_sum);
     let (edits, times) = after_edits(&mut session, function, &places, summarized);
@@ -71,6 +73,35 @@ pub(crate) fn summary(size: usize) {
         found: [ways.repaired, ways.solved + ways.kept + ways.rebuilt],
     }
     .print();
+}
+
+/// The same with a call of itself before it returns, for a kernel.
+pub(crate) fn recursion(size: usize) {
+    let (text, last) = called(size);
+    let call = format!("%again = call i32 @f(ptr addrspace(1) %gp, i32 %a0, i32 {last})");
+    let both = format!("{call}\n  %both = add i32 %again, {last}\n  ret i32 %both");
+    let text = text
+        .replace("define i32", "define internal i32")
+        .replace(&format!("ret i32 {last}"), &both)
+        + "define amdgpu_kernel void @k(ptr addrspace(1) %p, i32 %n) {\n  \
+           %r = call i32 @f(ptr addrspace(1) %p, i32 %n, i32 %n)\n  ret void\n}\n";
+    for (name, ask) in [("summary", summarized as Ask), ("diverges", divergence as Ask)] {
+        let (mut session, function) = read(&text);
+        let scratch = scratch(&session, function, ask, &[flow_facts]);
+        let places = places(&session, function, is_sum);
+        let (edits, times) = after_edits(&mut session, function, &places, ask);
+        let ways = queries::summary_repairs(session.database(), function.input());
+        Row {
+            name,
+            insts: session.code(function).body.id_count(),
+            scratch,
+            edits: Some(edits),
+            times,
+            opt: None,
+            found: [ways.repaired, ways.solved + ways.kept + ways.rebuilt],
+        }
+        .print();
+    }
 }
 
 /// Everything that can be.

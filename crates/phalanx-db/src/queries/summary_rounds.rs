@@ -1,0 +1,136 @@
+//! Summaries of functions in recursion with each other, by member and [round](super::rounds).
+//!
+//! A member begins as a function that never returns. What it does through pointers does not only grow, so it is left out until nothing else changes, and then it is found
+//! once from what the last round came to.
+//!
+//! A summary that shrinks with an edit is found: a round reads nothing of what was there before the edit but of rounds before it.
+
+use phalanx_analysis::{Summary, summary::Through};
+use phalanx_ir::GlobalName;
+
+use super::follow::{fresh, read_alone};
+use super::rounds::{ROUNDS, before};
+use super::summaries::{by_attributes, known_body, summarize};
+use super::summary_slot::{Asked, followed_summary, through_after};
+use super::{call_place, summary, symbols};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// The summaries of functions in recursion with each other, by the first of them.
+///
+/// *Reads* [`call_place`], [`summary_in_round`] and [`through_in_recursion`] of all of them. *Cost* O(members) for each round, two or three as a rule.
+#[salsa::tracked(returns(ref))]
+pub(super) fn component_summaries(
+    db: &dyn Db,
+    first: FunctionInput,
+) -> Vec<(FunctionInput, Summary)> {
+    let members = &call_place(db, first).component;
+    let start = |&member: &FunctionInput| (member, summary_in_round(db, member, 0));
+    let mut found: Vec<(FunctionInput, &Summary)> = members.iter().map(start).collect();
+    for round in 1..=ROUNDS {
+        let mut is_stable = true;
+        for (member, known) in &mut found {
+            let new = summary_in_round(db, *member, round);
+            is_stable &= new == *known;
+            *known = new;
+        }
+        if is_stable {
+            let with_pointers = |(member, known): (FunctionInput, &Summary)| {
+                let through = through_in_recursion(db, member, round).clone();
+                (member, Summary { through, ..known.clone() })
+            };
+            return found.into_iter().map(with_pointers).collect();
+        }
+    }
+    members.iter().map(|&member| (member, by_attributes(db, member))).collect()
+}
+
+/// What a function in recursion comes to in a round; in round 0 what all begin with.
+///
+/// One whose code does not count is what its attributes say, for the others too.
+///
+/// *Reads* what [`summary()`](super::summary()) does, but of callees in the recursion [`callees_in_round`]. *Changes when* a source reaches the result, or an effect is
+/// new. *Cost* that of [`summary()`](super::summary()), of a large function as of the edits; none where the same is read as in the round before.
+#[salsa::tracked(returns(ref))]
+pub fn summary_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Summary {
+    if known_body(db, member).is_none() {
+        return by_attributes(db, member);
+    }
+    if round == 0 {
+        return Summary::bottom(member.header(db));
+    }
+    let found = callees_in_round(db, member, round);
+    if round > 1 && found == callees_in_round(db, member, round - 1) {
+        return summary_in_round(db, member, round - 1).clone();
+    }
+    let new = match kept(db, member, round) {
+        Some(asked) => followed_summary(&asked),
+        None => summarize(db, member, found),
+    };
+    match new {
+        Some(mut new) => {
+            new.effects.may_not_return = true;
+            new.through = None;
+            new
+        }
+        None => summary_in_round(db, member, round - 1).clone(),
+    }
+}
+
+/// What a round reads of the functions in recursion with one that it calls.
+///
+/// *Reads* [`call_place`], `mentions`, [`summary_in_round`]. *Changes when* one of these does. *Cost* O(members and calls).
+#[salsa::tracked(returns(ref))]
+pub fn callees_in_round(
+    db: &dyn Db,
+    member: FunctionInput,
+    round: usize,
+) -> Vec<(FunctionInput, Summary)> {
+    let others = before(db, member, round);
+    let callees = member.mentions(db).callees();
+    let others = others.filter(|(other, _)| callees.contains(&other.header(db).name));
+    others.map(|(other, round)| (other, summary_in_round(db, other, round).clone())).collect()
+}
+
+/// What a function in recursion does through pointers, as the last round came to.
+///
+/// *Reads* what [`summary_in_round`] does. *Changes when* an outcome does. *Cost* that of [`summary()`](super::summary()), if a pointer is followed.
+#[salsa::tracked(returns(ref))]
+fn through_in_recursion(db: &dyn Db, member: FunctionInput, last: usize) -> Option<Box<Through>> {
+    known_body(db, member)?;
+    match kept(db, member, last) {
+        Some(asked) => through_after(&asked),
+        None => summarize(db, member, callees_in_round(db, member, last))?.through,
+    }
+}
+
+/// The summary of a round, to be followed; none of a small function, nor of a round of which nothing is kept.
+fn kept(db: &dyn Db, member: FunctionInput, round: usize) -> Option<Asked<'_>> {
+    let slot = member.is_large(db).then(|| member.slots(db).summary_rounds.of(round))??;
+    Some(Asked::in_round(db, member, round, slot))
+}
+
+/// Summaries of the functions that a function in recursion calls and is not in recursion with.
+///
+/// *Reads* [`call_place`], `mentions`, [`summary()`](super::summary()) of these. *Changes when* one of them does. *Cost* O(members and calls).
+#[salsa::tracked(returns(ref))]
+fn callees_outside(db: &dyn Db, member: FunctionInput) -> Vec<(GlobalName, Summary)> {
+    let component = &call_place(db, member).component;
+    let symbols = symbols(db, member.module(db));
+    let callees = member.mentions(db).callees().into_iter();
+    let callees = callees.filter_map(|name| Some((name, *symbols.get(&name)?)));
+    let outside = callees.filter(|(_, callee)| !component.contains(callee));
+    outside.map(|(name, callee)| (name, summary(db, callee).clone())).collect()
+}
+
+/// Identity of what a summary is found from in a round besides flow and body.
+///
+/// *Reads* `header`, [`target`](super::target), [`launch_facts`](super::launch_facts), [`type_layout`](super::type_layout), [`callees_in_round`], summaries of the other
+/// callees. *Changes when* one of them does. *Cost* O(1).
+#[salsa::tracked(returns(copy))]
+pub fn summary_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {
+    read_alone(db, member);
+    let _ = (callees_outside(db, member), callees_in_round(db, member, round));
+    fresh()
+}
