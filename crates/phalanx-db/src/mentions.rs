@@ -8,11 +8,13 @@
 //! Cost: O(instructions) the first time, O(changed instructions) after an edit.
 
 use phalanx_ir::{Body, Const, Context, GlobalName, InstId, Type, ValueKind, constant::ConstKind};
+use phalanx_target::intrinsics::lookup;
 use salsa::{Durability, Setter};
 
 use crate::{Database, FunctionInput};
 
-/// Functions that a body names. Intrinsics are left out where they are called.
+/// Functions that a body names. Intrinsics are left out where they are called, but for those of which nothing is known: these are what their attributes say, as
+/// other functions are.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Mentions {
     /// Calls of what is named, by instruction.
@@ -159,7 +161,8 @@ fn distinct(list: &[(InstId, GlobalName)]) -> Vec<GlobalName> {
 }
 
 fn is_intrinsic(context: &Context, name: GlobalName) -> bool {
-    name.symbol().is_some_and(|symbol| context.bytes(symbol).starts_with(b"llvm."))
+    let text = name.symbol().and_then(|symbol| std::str::from_utf8(context.bytes(symbol)).ok());
+    text.is_some_and(|text| lookup(text).is_some())
 }
 
 impl Database {

@@ -20,6 +20,8 @@ fn text(long: usize) -> String {
 target triple = "nvptx64-nvidia-cuda"
 @near = addrspace(3) global [64 x i32] undef
 @far = addrspace(1) global [64 x i32] zeroinitializer
+@v = global i32 0
+@w = global i32 0
 @table = addrspace(4) constant [4 x i32] zeroinitializer
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
@@ -52,6 +54,7 @@ SLOTS  %g = addrspacecast ptr addrspace(1) %one to ptr
   %y1 = select i1 %c, ptr %three, ptr null
   %z = select i1 %c, ptr %x3, ptr %y1
   store i32 %n, ptr %z
+  %vw = select i1 %c, ptr @v, ptr @w
   store ptr %out, ptr %p
   store ptr %two, ptr %q
   call void @llvm.memset.p0.i64(ptr %r, i8 0, i64 16, i1 false)
@@ -304,6 +307,37 @@ fn a_variable_is_mentioned_for_the_first_time() {
         let load = load.as_inst().expect("it is an instruction");
         fixture.edit(|edit| edit.erase(load));
         fixture.check("a load less");
+    }
+}
+
+/// Variables are numbered in the order in which the first instruction mentions them.
+#[test]
+fn variables_change_places() {
+    let mut fixture = Fixture::pointers();
+    let (vw, operand) = (fixture.named("vw"), |f: &Fixture, at: usize| {
+        f.edited().body(&f.db).operands(f.named("vw"))[at]
+    });
+    for _ in 0..4 {
+        fixture.check("two variables");
+        let (v, w) = (operand(&fixture, 1), operand(&fixture, 2));
+        fixture.edit(|edit| {
+            edit.set_operand(vw, 1, w)?;
+            edit.set_operand(vw, 2, v)
+        });
+    }
+    fixture.check("two variables that have changed places");
+}
+
+/// In code that is not reached an address may be made from itself.
+#[test]
+fn rings_are_closed_and_opened() {
+    let mut fixture = Fixture::pointers();
+    fixture.check("a ring");
+    let (one, two) = (fixture.named("ring"), fixture.named("ring2"));
+    let others = [Value::arg(2), two.into(), Value::arg(2), one.into(), Value::arg(0), two.into()];
+    for other in others {
+        fixture.edit(|edit| edit.set_operand(one, 0, other));
+        fixture.check("a step");
     }
 }
 

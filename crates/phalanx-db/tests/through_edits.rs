@@ -612,6 +612,33 @@ fn parts_are_asked_at_different_times() {
     f.check("the store is gone");
 }
 
+/// What attributes say of a function that only sounds like an intrinsic is known of it however long ago the call was looked at.
+#[test]
+fn a_made_up_intrinsic_promises_something() {
+    let mut text = String::from(
+        "target triple = \"nvptx64-nvidia-cuda\"\ndeclare i32 @llvm.made.up(i32)\n\
+         declare i32 @one(i32) nodivergencesource\ndeclare i32 @two(i32) convergent memory(none)\n\
+         define i32 @work(i32 %n) {\n  %r = call i32 @llvm.made.up(i32 %n)\n  %v0 = add i32 %n, 1\n",
+    );
+    (1..=300).for_each(|at| text.push_str(&format!("  %v{at} = add i32 %n, {at}\n")));
+    text.push_str("  ret i32 %r\n}\n");
+    let mut f = Fixture::of(&text, "work");
+    let v0 = f.named("v0");
+    f.check("at first");
+    for operand in [7, 8, 3] {
+        let operand = f.number(operand);
+        f.edit(|edit| edit.set_operand(v0, 1, operand));
+        f.check("a sum");
+    }
+    let made_up = f.function("llvm.made.up");
+    for other in ["one", "two", "llvm.made.up"] {
+        let attributes = f.function(other).header(&f.db).attributes;
+        let done = f.db.edit_header(made_up, |header| header.attributes = attributes);
+        done.expect("the header is right");
+        f.check(other);
+    }
+}
+
 /// How many runs: more than the usual ones where `PHALANX_SLOTS` says so.
 fn seeds() -> u64 {
     std::env::var("PHALANX_SLOTS").ok().and_then(|count| count.parse().ok()).unwrap_or(8)

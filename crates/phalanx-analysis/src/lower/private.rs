@@ -56,13 +56,15 @@ pub enum OmittedRead {
     OtherWays,
 }
 
-/// What a row stands for: the slot, by its object and first byte, and the instruction that defines it or the block of the phi. In order of objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What a row stands for: the slot, by its object and first byte, and the instruction that defines it or the block of the phi, and which of its definitions
+/// that is. In order of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct RowKey {
     alloca: u32,
     offset: i64,
     is_phi: bool,
     at: u32,
+    nth: u32,
 }
 
 /// A version of private memory that has a value of its own: a memory phi, or what a store leaves that does not replace all of a slot.
@@ -154,7 +156,7 @@ fn entry_key(slot: &Slot) -> RowKey {
 /// The row that whoever loads from an object reads. No block has the number.
 fn loaded_key(object: InstId) -> RowKey {
     let alloca = object.into_raw().into_u32();
-    RowKey { alloca, offset: i64::MIN, is_phi: true, at: u32::MAX - 1 }
+    RowKey { alloca, offset: i64::MIN, is_phi: true, at: u32::MAX - 1, nth: 0 }
 }
 
 /// The row of what a slot holds where the function returns.
@@ -165,7 +167,7 @@ fn exit_key(slot: &Slot, ret: InstId) -> RowKey {
 /// What rows about a slot have in common.
 fn slot_key(slot: &Slot) -> RowKey {
     let offset = slot.range.map_or(i64::MIN, |(first, _)| first);
-    RowKey { alloca: slot.alloca.into_raw().into_u32(), offset, is_phi: false, at: 0 }
+    RowKey { alloca: slot.alloca.into_raw().into_u32(), offset, is_phi: false, at: 0, nth: 0 }
 }
 
 impl MemoryRows {

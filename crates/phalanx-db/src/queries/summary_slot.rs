@@ -44,7 +44,7 @@ pub(super) struct SummarySlot {
     besides: AnswerSlot<Tally<Told>>,
     /// Whether nothing is known of what is done through pointers.
     nothing: AnswerSlot<bool>,
-    through: Mutex<Option<ThroughFollower>>,
+    through: Mutex<Place<ThroughFollower>>,
     through_counts: Mutex<Answers>,
     counts: Mutex<Repairs>,
 }
@@ -59,7 +59,7 @@ impl SummarySlot {
         *locked(&self.results) = Place::default();
         self.besides.clear();
         self.nothing.clear();
-        *locked(&self.through) = None;
+        *locked(&self.through) = Place::default();
     }
 
     /// How often effects were found in which way.
@@ -279,11 +279,19 @@ fn followed_through(asked: &Asked<'_>, stamp: Stamp) -> Option<Box<Through>> {
     let mut found = None;
     let mut find = || {
         let graphs = (flow_facts(db, function)?, postdom_tree(db, function).as_deref()?);
-        let taken = locked(&slot.through).take();
-        let mut follower = taken.unwrap_or_else(|| ThroughFollower::seen(stamp.position));
+        let taken = locked(&slot.through).take(stamp.position, ThroughFollower::seen);
+        let mut follower = match taken {
+            Some(follower) => follower,
+            // All of the function was found from scratch before.
+            None if asked.round.is_none() => ThroughFollower::seen(stamp.position),
+            None => {
+                found = Some(Found::Solved);
+                return asked.scratch()?.through;
+            }
+        };
         let (through, way) = asked
             .with_code(|code, around| follower.through((code, around), graphs, stamp, since))?;
-        *locked(&slot.through) = Some(follower);
+        *locked(&slot.through) = Place::Here(follower);
         found = Some(way);
         through
     };

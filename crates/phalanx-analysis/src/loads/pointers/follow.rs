@@ -210,15 +210,22 @@ impl PointerFlow {
         let now = if is_there { mentions(code, inst) } else { SmallVec::new() };
         let roots = &*self.roots;
         let first = roots.all.len() - roots.mentioned.len();
-        let is_missing = |(root, by): (&Root, &InstId)| {
-            *by == inst && !now.iter().any(|&name| *root == Root::Variable(name))
+        let by = |name: &GlobalName| {
+            roots.variables.get(name).map(|&at| number(roots.mentioned[at - first]))
         };
-        let is_early = |name: &GlobalName| match roots.variables.get(name) {
-            Some(&at) => number(inst) < number(roots.mentioned[at - first]),
-            None => true,
-        };
-        !roots.all[first..].iter().zip(&roots.mentioned).any(is_missing)
-            && !now.iter().any(is_early)
+        let is_early = |name: &GlobalName| by(name).is_none_or(|by| number(inst) < by);
+        if now.iter().any(is_early) {
+            return false;
+        }
+        // Those of which it is the first, in the order in which it mentions them.
+        let mut own: SmallVec<[Root; 2]> = SmallVec::new();
+        for name in now.iter().filter(|name| by(name) == Some(number(inst))) {
+            if !own.contains(&Root::Variable(*name)) {
+                own.push(Root::Variable(*name));
+            }
+        }
+        let known = roots.all[first..].iter().zip(&roots.mentioned);
+        known.filter(|(_, by)| **by == inst).map(|(root, _)| root).eq(&own)
     }
 }
 
@@ -338,9 +345,13 @@ impl Repair<'_> {
         }
         // Whoever was given anything may be given what is in a set, or the other way round, or come to another end.
         if is_pointer(self.code, data.ty) {
-            for user in self.users(inst)? {
-                self.affect(user);
+            let users = self.users(inst)?;
+            // In code that is not reached a step may be made from itself: then there is no end, and what is told of the others does not count.
+            let is_step = matches!(self.flow.made(self.code, inst), Some(Made::Step(_)));
+            if is_step && users.contains(&inst) {
+                return None;
             }
+            users.into_iter().for_each(|user| self.affect(user));
         }
         Some(())
     }
@@ -355,7 +366,7 @@ impl Repair<'_> {
             }
             let now = match self.flow.made(self.code, inst) {
                 Some(Made::Step(from)) => {
-                    // In a ring there is no end.
+                    // What was made from itself had no end.
                     let end = self.flow.end(self.code, from, STEPS)?;
                     let made = end.as_inst().and_then(|end| self.flow.made(self.code, end));
                     if let Some(Made::Step(_)) = made {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, flow::node_of};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::{MemoryRows, RowKey, What, entry_key, exit_key, incoming, loaded_key, resolve};
+use super::{MemoryRows, Row, RowKey, What, entry_key, exit_key, incoming, loaded_key, resolve};
 use crate::{
     affect::Value,
     divergence::{Definition, Incoming, repair::EditableTable},
@@ -28,8 +29,8 @@ pub(crate) struct RowNumbers {
 impl RowNumbers {
     /// The numbers that [`MemoryRows::add_to`] gave.
     pub(in crate::lower) fn new(rows: &MemoryRows, first: Value) -> Self {
-        let numbered = rows.rows.iter().enumerate();
-        let known = numbered.map(|(i, row)| (row.key, Value::new(first.index() + i))).collect();
+        let numbered = keys(rows).into_iter().enumerate();
+        let known = numbered.map(|(i, key)| (key, Value::new(first.index() + i))).collect();
         Self { known, free: Vec::new() }
     }
 
@@ -57,7 +58,7 @@ impl RowNumbers {
         let mut found = BTreeMap::new();
         for object in objects {
             let alloca = object.into_raw().into_u32();
-            let first = RowKey { alloca, offset: i64::MIN, is_phi: false, at: 0 };
+            let first = RowKey { alloca, offset: i64::MIN, is_phi: false, at: 0, nth: 0 };
             let of_object = self.known.range(first..).take_while(|(key, _)| key.alloca == alloca);
             found.extend(of_object.map(|(&key, &value)| (key, value)));
         }
@@ -80,8 +81,9 @@ impl RowNumbers {
             Some(objects) => self.take_out(objects),
         };
         let mut values: Vec<Option<Value>> = Vec::with_capacity(rows.rows.len());
-        for row in &rows.rows {
-            values.push(left.remove(&row.key));
+        let keys = keys(rows);
+        for key in &keys {
+            values.push(left.remove(key));
         }
         let mut gone: Vec<Value> = left.into_values().collect();
         gone.sort_unstable();
@@ -107,7 +109,7 @@ impl RowNumbers {
         let value_of = |row: u32| values[row as usize];
         for (number, row) in rows.rows.iter().enumerate() {
             let value = values[number];
-            self.known.insert(row.key, value);
+            self.known.insert(keys[number], value);
             match &row.what {
                 What::Definition(definition, reads) => {
                     let reads: SmallVec<[Value; 4]> =
@@ -135,6 +137,19 @@ impl RowNumbers {
             table.set_value(numbering.inst(*load), block, rule.definition, image, &reads);
         }
     }
+}
+
+/// The keys of rows. An instruction that is given a slot twice may define it twice.
+fn keys(rows: &MemoryRows) -> Vec<RowKey> {
+    let mut seen: FxHashSet<RowKey> = FxHashSet::default();
+    let key = |row: &Row| {
+        let mut key = row.key;
+        while !seen.insert(key) {
+            key.nth += 1;
+        }
+        key
+    };
+    rows.rows.iter().map(key).collect()
 }
 
 fn entries(
