@@ -159,3 +159,24 @@ fn entries(
 ) -> Vec<Incoming> {
     rows.entries[range].iter().map(|entry| incoming(entry, &value_of)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else the number of the first one would be known to nobody, and the next repair would take another.
+    #[test]
+    fn what_is_defined_twice_has_two_numbers() {
+        let key = RowKey { alloca: 1, offset: 0, is_phi: false, at: 7, nth: 0 };
+        let what = What::Definition(Definition::PURE, SmallVec::new());
+        let row = Row { key, block: Node::default(), what };
+        let other = Row { key: RowKey { at: 8, ..key }, ..row.clone() };
+        let rows = MemoryRows { rows: vec![row.clone(), other, row], ..MemoryRows::default() };
+        let mut numbers = RowNumbers::new(&rows, Value::new(20));
+        assert_eq!(numbers.known.len(), 3);
+        let taken = numbers.take_out(&[InstId::from_raw(1.into())]);
+        let values: Vec<usize> = taken.into_values().map(|value| value.index()).collect();
+        assert_eq!(values, [20, 22, 21]);
+        assert!(numbers.known.is_empty());
+    }
+}
