@@ -192,6 +192,18 @@ pub struct FunctionRef<'a> {
 }
 
 impl<'a> FunctionRef<'a> {
+    /// A copy that stands by itself. O(function).
+    #[must_use]
+    pub fn to_function(self) -> Function {
+        Function {
+            header: self.header.clone(),
+            flow: self.flow.clone(),
+            body: self.body.clone(),
+            extras: self.extras.clone(),
+            use_list_orders: self.use_list_orders.to_vec(),
+        }
+    }
+
     /// Whether this has no blocks.
     pub fn is_declaration(self) -> bool {
         self.flow.entry().is_none()

@@ -108,7 +108,7 @@ fn check(
     let (db, input) = (session.database(), function.input());
     let mut copy = module.input().shell(db).clone();
     let functions = module.input().functions(db).iter();
-    copy.functions = functions.map(|entry| crate::edits::copy_of(entry.input.view(db))).collect();
+    copy.functions = functions.map(|entry| entry.input.view(db).to_function()).collect();
     let program = Program::new(&copy, session.target(module)).ok()?;
     let number = program.function("f")?;
     let numbering = Numbering::new(input.header(db));

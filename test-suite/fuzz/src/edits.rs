@@ -20,10 +20,9 @@ use phalanx::{
     },
     db::{Database, FunctionInput, TargetOverrides, queries},
     ir::{
-        BlockId, Body, BuildError, Flow, Function, GlobalName, InstBuilder, InstId, Module, Opcode,
-        Type, Value,
+        BlockId, Body, BuildError, Flow, GlobalName, InstBuilder, InstId, Module, Opcode, Type,
+        Value,
         edit::{Transaction, Use},
-        function::FunctionRef,
         inst::{InstFlags, IntPredicate},
     },
     target::SourceSet,
@@ -183,7 +182,7 @@ fn run_on(rng: &mut dyn RngCore, text: &str, (share, names): (f64, &[&str])) -> 
             true => called.choose(rng).copied().unwrap_or(kernel),
             false => kernel,
         };
-        let before = copy(&session, function);
+        let before = session.code(function).to_function();
         let keep = rng.random_bool(0.9);
         // Most drivers ask for the lists; some do not.
         if rng.random_bool(0.7) {
@@ -222,7 +221,10 @@ fn run_on(rng: &mut dyn RngCore, text: &str, (share, names): (f64, &[&str])) -> 
                     Refused::Aborted => tally.aborted += 1,
                     Refused::Broken(_) => tally.refused += 1,
                 }
-                assert!(copy(&session, function) == before, "{reason:?} leaves something behind");
+                assert!(
+                    session.code(function).to_function() == before,
+                    "{reason:?} leaves something behind"
+                );
                 check(&session, module, function);
             }
         }
@@ -256,20 +258,6 @@ pub(crate) enum Refused {
 impl From<BuildError> for Refused {
     fn from(error: BuildError) -> Self {
         Refused::Broken(error)
-    }
-}
-
-fn copy(session: &Session, function: FunctionId) -> Function {
-    copy_of(session.code(function))
-}
-
-pub(crate) fn copy_of(code: FunctionRef<'_>) -> Function {
-    Function {
-        header: code.header.clone(),
-        flow: code.flow.clone(),
-        body: code.body.clone(),
-        extras: code.extras.clone(),
-        use_list_orders: code.use_list_orders.to_vec(),
     }
 }
 
@@ -527,7 +515,8 @@ const ASSUMPTIONS: [Assumptions; 4] = [
 pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: FunctionId) {
     let mut fresh: Module = module.input().shell(session.database()).clone();
     let entries = module.input().functions(session.database());
-    fresh.functions = entries.iter().map(|e| copy_of(e.input.view(session.database()))).collect();
+    fresh.functions =
+        entries.iter().map(|e| e.input.view(session.database()).to_function()).collect();
     let mut db = Database::new();
     let cold = db.load(fresh, None, TargetOverrides::default());
     let at = entries.iter().position(|e| e.input == function.input());

@@ -188,7 +188,7 @@ pub fn check(
         .input()
         .functions(db)
         .iter()
-        .map(|entry| crate::edits::copy_of(entry.input.view(db)))
+        .map(|entry| entry.input.view(db).to_function())
         .collect();
     let program = Program::new(&copy, session.target(module)).ok()?;
     let number = program.function("f")?;

@@ -30,10 +30,7 @@ use rand::{Rng as _, RngCore, SeedableRng as _, rngs::SmallRng, seq::IndexedRand
 
 pub use edited::{Edited, chains, edited};
 
-use crate::{
-    edits::copy_of,
-    oracle::{Kind, Right, with_code},
-};
+use crate::oracle::{Kind, Right, with_code};
 
 /// What was checked and what was found.
 #[derive(Clone, Debug, Default)]
@@ -502,7 +499,7 @@ pub fn check(text: &str, claimed: &str, seed: u64, launches: u64) -> Tally {
     let db = session.database();
     let entries = id.input().functions(db);
     let mut module: Module = id.input().shell(db).clone();
-    module.functions = entries.iter().map(|e| copy_of(e.input.view(db))).collect();
+    module.functions = entries.iter().map(|e| e.input.view(db).to_function()).collect();
     let triple = module.triple.map(|t| module.context.text(t).into_owned()).unwrap_or_default();
     let target = phalanx::target::Target::new(&triple, "");
     let program = Program::new(&module, &target).expect("the program is interpreted");

@@ -13,7 +13,7 @@ use phalanx::{
 };
 use rand::{Rng as _, RngCore, seq::IndexedRandom as _};
 
-use crate::edits::{Graph, Refused, copy_of, instructions};
+use crate::edits::{Graph, Refused, instructions};
 
 /// What edits became of.
 #[derive(Clone, Copy, Debug, Default)]
@@ -263,7 +263,7 @@ pub fn edited(rng: &mut dyn RngCore, size: usize, rounds: usize) -> Tally {
         }
         let mut fresh: Module = module.input().shell(session.database()).clone();
         let entries = module.input().functions(session.database());
-        let copies = entries.iter().map(|e| copy_of(e.input.view(session.database())));
+        let copies = entries.iter().map(|e| e.input.view(session.database()).to_function());
         fresh.functions = copies.collect();
         let mut db = Database::new();
         let cold = db.load(fresh, None, phalanx::db::TargetOverrides::default());

@@ -23,7 +23,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     Entropy,
-    edits::{copy_of, facts_are_right},
+    edits::facts_are_right,
     oracle::programs::{Kind, runnable_alone},
 };
 
@@ -262,7 +262,7 @@ pub(crate) fn module_of(session: &Session, module: phalanx::ModuleId) -> Module 
     let db = session.database();
     let mut copy: Module = module.input().shell(db).clone();
     copy.functions =
-        module.input().functions(db).iter().map(|e| copy_of(e.input.view(db))).collect();
+        module.input().functions(db).iter().map(|e| e.input.view(db).to_function()).collect();
     copy
 }
 

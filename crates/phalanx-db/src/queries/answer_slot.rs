@@ -16,13 +16,13 @@
 //! What is kept is taken out of its slot while it is worked with, so that work which is broken off loses it. O(changed instructions);
 //! O(instructions) for one that is put anew.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use phalanx_analysis::{follow::few, lower::Code};
 use phalanx_graph::BitSet;
 use phalanx_ir::InstId;
 
-use super::follow::{around, fresh};
+use super::follow::{around, fresh, locked};
 use super::surroundings::attributes_of_callees;
 use super::{call_place, cfg, code, cycles, dom_tree, promised_loads, starts_at_launch};
 use crate::FunctionInput;
@@ -165,11 +165,6 @@ impl<T> Default for AnswerSlot<T> {
     fn default() -> Self {
         AnswerSlot { place: Mutex::new(None), counts: Mutex::default() }
     }
-}
-
-/// Nothing is done under a lock but moving and counting.
-fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
-    place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What was kept, after a look at what has changed.

@@ -7,7 +7,7 @@
 //! The divergence of a large member is followed in each round, as [`follow`](super::follow) does for the query.
 
 use std::cell::OnceCell;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use phalanx_analysis::{
     Divergence,
@@ -19,7 +19,7 @@ use phalanx_target::SourceSet;
 
 use super::call_place;
 use super::facts::flow_facts;
-use super::follow::{Place, Repairs, flow_together, fresh, read_around};
+use super::follow::{Place, Repairs, flow_together, fresh, locked, read_around};
 use super::passed::{Passed, pass_before, within_component};
 use super::summaries::{KnownCalls, first_arguments, passed, table_with};
 use super::surroundings::{NO_CALLEES, with_code_and};
@@ -96,11 +96,6 @@ pub(super) fn solved(
 pub(super) struct DivergenceSlot {
     place: Mutex<Place>,
     counts: Mutex<Repairs>,
-}
-
-/// Nothing is done under a lock but moving and counting.
-fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
-    place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl DivergenceSlot {

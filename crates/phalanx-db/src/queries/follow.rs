@@ -232,7 +232,7 @@ pub struct Slot {
 }
 
 /// Nothing is done under a lock but moving, so what a panic leaves is whole.
-fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
     place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -6,7 +6,7 @@
 //!
 //! **Complexity.** That of the follower.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use phalanx_analysis::{
     loads::{
@@ -17,6 +17,7 @@ use phalanx_analysis::{
 };
 
 use super::answer_slot::blocks_version;
+use super::follow::locked;
 use super::memory_slot::{Ways, objects_version};
 use super::surroundings::{NO_CALLEES, with_code};
 use crate::FunctionInput;
@@ -37,11 +38,6 @@ struct Kept {
 pub(super) struct PointerSlot {
     place: Mutex<Option<Box<Kept>>>,
     ways: Mutex<Ways>,
-}
-
-/// Nothing is done under a lock but moving and counting.
-fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
-    place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl PointerSlot {

@@ -9,7 +9,7 @@
 //! of the function itself.
 
 use std::cell::OnceCell;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use phalanx_analysis::{
     Summary,
@@ -27,7 +27,7 @@ use phalanx_ir::edit::{self, Journal};
 
 use super::answer_slot::{AnswerSlot, Answers, Changed, Followed, blocks_version};
 use super::facts::flow_facts;
-use super::follow::{Place, Repairs, flow_together, fresh, read_around};
+use super::follow::{Place, Repairs, flow_together, fresh, locked, read_around};
 use super::postdom_tree;
 use super::summaries::{KnownCalls, summarize};
 use super::summary_rounds::{callees_in_round, summary_round_version};
@@ -47,11 +47,6 @@ pub(super) struct SummarySlot {
     through: Mutex<Place<ThroughFollower>>,
     through_counts: Mutex<Answers>,
     counts: Mutex<Repairs>,
-}
-
-/// Nothing is done under a lock but moving and counting.
-fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
-    place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl SummarySlot {

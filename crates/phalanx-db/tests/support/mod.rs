@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use phalanx_db::{Database, FunctionEntry, FunctionInput, ModuleInput, TargetOverrides};
-use phalanx_ir::{BuildError, Context, Function, InstId, edit::Transaction};
+use phalanx_ir::{BuildError, Context, InstId, edit::Transaction};
 
 /// A module with a function that is edited.
 pub(crate) struct Fixture {
@@ -43,7 +43,6 @@ impl Fixture {
     }
 
     /// Edits it.
-    #[allow(dead_code, reason = "each test uses a part")]
     pub(crate) fn edit<R>(
         &mut self,
         edit: impl FnOnce(&mut Transaction<'_>) -> Result<R, BuildError>,
@@ -55,16 +54,7 @@ impl Fixture {
     /// A database that has seen nothing of the edits, and its functions in the same order.
     pub(crate) fn cold(&self) -> (Database, Vec<FunctionEntry>) {
         let mut fresh = self.module.shell(&self.db).clone();
-        let copy = |e: &FunctionEntry| {
-            let code = e.input.view(&self.db);
-            Function {
-                header: code.header.clone(),
-                flow: code.flow.clone(),
-                body: code.body.clone(),
-                extras: code.extras.clone(),
-                use_list_orders: code.use_list_orders.to_vec(),
-            }
-        };
+        let copy = |entry: &FunctionEntry| entry.input.view(&self.db).to_function();
         fresh.functions = self.module.functions(&self.db).iter().map(copy).collect();
         let mut db = Database::new();
         let module = db.load(fresh, None, TargetOverrides::default());

@@ -12,21 +12,32 @@ use phalanx::{FunctionId, Session};
 use phalanx_testing::abstract_program::Operation;
 use phalanx_testing::inlined::inlined;
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-pub(crate) fn operand(name: &str, size: usize, ask: fn(&Database, FunctionInput)) {
-    let (mut session, function) = giant(size);
+pub(crate) fn operand(name: &str, size: usize, ask: Ask) {
+    let opt = opt(size, &["domtree", "cycles"], &[UNIFORMITY]);
+    row(name, giant(size), ask, |db, f| queries::repairs(db, f), opt);
+}
+
+/// What a question costs after edits of sums; `ways` tells how its answers were found.
+fn row(
+    name: &str,
+    (mut session, function): (Session, FunctionId),
+    ask: Ask,
+    ways: fn(&Database, FunctionInput) -> queries::Repairs,
+    opt: Option<Duration>,
+) {
     let scratch = scratch(&session, function, ask, &[flow_facts]);
     let places = places(&session, function, is_sum);
     let (edits, times) = after_edits(&mut session, function, &places, ask);
-    let ways = queries::repairs(session.database(), function.input());
+    let ways = ways(session.database(), function.input());
     Row {
         name,
         insts: session.code(function).body.id_count(),
         scratch,
         edits: Some(edits),
         times,
-        opt: opt(size, &["domtree", "cycles"], &[UNIFORMITY]),
+        opt,
         found: [ways.repaired, ways.solved + ways.kept + ways.rebuilt],
     }
     .print();
@@ -58,21 +69,13 @@ fn called(size: usize) -> (String, String) {
 }
 
 pub(crate) fn summary(size: usize) {
-    let (mut session, function) = read(&called(size).0);
-    let scratch = scratch(&session, function, summarized, &[flow_facts]);
-    let places = places(&session, function, is_sum);
-    let (edits, times) = after_edits(&mut session, function, &places, summarized);
-    let ways = queries::summary_repairs(session.database(), function.input());
-    Row {
-        name: "summary",
-        insts: session.code(function).body.id_count(),
-        scratch,
-        edits: Some(edits),
-        times,
-        opt: None,
-        found: [ways.repaired, ways.solved + ways.kept + ways.rebuilt],
-    }
-    .print();
+    row(
+        "summary",
+        read(&called(size).0),
+        summarized,
+        |db, f| queries::summary_repairs(db, f),
+        None,
+    );
 }
 
 /// The same with a call of itself before it returns, for a kernel.
@@ -86,21 +89,7 @@ pub(crate) fn recursion(size: usize) {
         + "define amdgpu_kernel void @k(ptr addrspace(1) %p, i32 %n) {\n  \
            %r = call i32 @f(ptr addrspace(1) %p, i32 %n, i32 %n)\n  ret void\n}\n";
     for (name, ask) in [("summary", summarized as Ask), ("diverges", divergence as Ask)] {
-        let (mut session, function) = read(&text);
-        let scratch = scratch(&session, function, ask, &[flow_facts]);
-        let places = places(&session, function, is_sum);
-        let (edits, times) = after_edits(&mut session, function, &places, ask);
-        let ways = queries::summary_repairs(session.database(), function.input());
-        Row {
-            name,
-            insts: session.code(function).body.id_count(),
-            scratch,
-            edits: Some(edits),
-            times,
-            opt: None,
-            found: [ways.repaired, ways.solved + ways.kept + ways.rebuilt],
-        }
-        .print();
+        row(name, read(&text), ask, |db, f| queries::summary_repairs(db, f), None);
     }
 }
 

@@ -14,7 +14,7 @@ use rand::{Rng as _, RngCore};
 
 use super::program_with;
 use crate::{
-    edits::{Graph, Refused, copy_of, instructions},
+    edits::{Graph, Refused, instructions},
     oracle::{Right, with_code},
 };
 
@@ -82,7 +82,7 @@ pub fn edited(rng: &mut dyn RngCore, rounds: usize) -> Edited {
         }
         let mut fresh: Module = module.input().shell(session.database()).clone();
         let entries = module.input().functions(session.database());
-        let copies = entries.iter().map(|e| copy_of(e.input.view(session.database())));
+        let copies = entries.iter().map(|e| e.input.view(session.database()).to_function());
         fresh.functions = copies.collect();
         let mut db = Database::new();
         let cold = db.load(fresh, None, TargetOverrides::default());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use phalanx_ir::{
-    BuildError, Context, Function, GlobalName, InstId, Opcode, Type, Value, edit::Transaction,
+    BuildError, Context, GlobalName, InstId, Opcode, Type, Value, edit::Transaction,
     inst::InstFlags,
 };
 use phalanx_testing::recursive::{Options, recursive};
@@ -39,16 +39,7 @@ impl Edited {
     /// A database that has seen nothing of the edits.
     pub(super) fn cold(&self) -> (Database, ModuleInput) {
         let mut fresh = self.module.shell(&self.db).clone();
-        let copy = |entry: &FunctionEntry| {
-            let code = entry.input.view(&self.db);
-            Function {
-                header: code.header.clone(),
-                flow: code.flow.clone(),
-                body: code.body.clone(),
-                extras: code.extras.clone(),
-                use_list_orders: code.use_list_orders.to_vec(),
-            }
-        };
+        let copy = |entry: &FunctionEntry| entry.input.view(&self.db).to_function();
         fresh.functions = self.module.functions(&self.db).iter().map(copy).collect();
         let mut db = Database::new();
         let module = db.load(fresh, None, TargetOverrides::default());
