@@ -12,6 +12,7 @@ pub mod control;
 pub mod convergence;
 pub mod data_flow;
 pub mod divergence;
+pub mod edited;
 pub mod explain;
 pub mod follow;
 pub mod granted;

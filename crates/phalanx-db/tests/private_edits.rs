@@ -3,6 +3,7 @@
 mod support;
 
 use phalanx_analysis::{
+    edited::Edited,
     lower::{Code, Surroundings},
     memory::{Followed, PrivateMemory, ssa::Frontiers},
     summary::NoCallFacts,
@@ -148,7 +149,7 @@ impl Fixture {
         let changes = journal.since(alone.position).expect("the journal reaches back");
         self.with(|around, graph| {
             let scratch = PrivateMemory::of_addresses(code, around, graph.cfg, graph.dom);
-            match alone.memory.follow(code, around, graph, &changes.insts) {
+            match alone.memory.follow(code, around, graph, Edited::insts(&changes.insts)) {
                 Followed::Same => alone.ways[1] += 1,
                 Followed::Other(new) => {
                     alone.memory = new;

@@ -1,8 +1,9 @@
 //! Answers of a large function that follow edits by what single instructions tell.
 //!
 //! A query that reads the body runs after each edit. Where what it looks at in there is known by instruction, the answer is kept beside the memos, with
-//! the position in the history of the body that it was found at, a number that is new whenever anything else that is read has
-//! changed, and the set of instructions that it depends on. While blocks and edges are the same,
+//! the position in the history of the body that it was found at, the [layout](super::layout) of its blocks, a number that is new whenever anything else that is
+//! read has changed, and the set of instructions that it depends on. Instructions count as changed as well that stand in other blocks than before, or in blocks that are
+//! reached or listed otherwise.
 //!
 //! | what changed | what happens |
 //! |---|---|
@@ -13,16 +14,19 @@
 //! An instruction that was there before and has not changed belongs where it did: *concerns* is asked of an instruction by itself, and says
 //! yes of whatever the answer could depend on.
 //!
+//! An answer that depends on edges beyond that has [`blocks_version`] among what else is read.
+//!
 //! What is kept is taken out of its slot while it is worked with, so that work which is broken off loses it. O(changed instructions);
 //! O(instructions) for one that is put anew.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use phalanx_analysis::{follow::few, lower::Code};
+use phalanx_analysis::{edited::Edited, follow::few, lower::Code};
 use phalanx_graph::BitSet;
-use phalanx_ir::InstId;
+use phalanx_ir::{BlockId, InstId};
 
 use super::follow::{around, fresh, locked};
+use super::layout::{Layout, block_layout, since};
 use super::surroundings::attributes_of_callees;
 use super::{call_place, cfg, code, cycles, dom_tree, promised_loads, starts_at_launch};
 use crate::FunctionInput;
@@ -41,6 +45,7 @@ pub(super) fn is_call(code: Code<'_>, inst: InstId) -> bool {
 #[derive(Debug)]
 struct Kept<T> {
     position: u64,
+    layout: Arc<Layout>,
     around: u64,
     concerned: BitSet,
     answer: T,
@@ -184,6 +189,8 @@ pub(super) struct Changed<'a> {
     /// Those that concern the answer, as they were or as they are.
     pub(super) concerned: &'a [InstId],
     pub(super) all: &'a [InstId],
+    /// See [`Edited::blocks`].
+    pub(super) blocks: Option<&'a [BlockId]>,
 }
 
 pub(super) fn number(inst: InstId) -> usize {
@@ -204,17 +211,18 @@ impl<T> AnswerSlot<T> {
         read: impl FnOnce(&T) -> R,
     ) -> R {
         let code = code(db, function);
-        let journal = code.body.journal();
+        let layout = block_layout(db, function);
         let taken = locked(&self.place).take();
         let known = taken.and_then(|mut kept| {
-            let changes = journal.since(kept.position)?;
-            if kept.around != around || changes.flow {
+            let since = since(db, function, (kept.position, &kept.layout))?;
+            if kept.around != around {
                 return None;
             }
-            let concerned = &kept.concerned_of(code, &changes.insts, concerns);
+            let Edited { insts: all, blocks } = since.edited();
+            let concerned = &kept.concerned_of(code, all, concerns);
             let found = match concerned.len() > few(code.body.id_count()) {
                 true => Followed::Lost,
-                false => follow(&mut kept.answer, Changed { concerned, all: &changes.insts }),
+                false => follow(&mut kept.answer, Changed { concerned, all, blocks }),
             };
             Some((kept, found))
         });
@@ -224,10 +232,19 @@ impl<T> AnswerSlot<T> {
             Some(known) => known,
             None => {
                 let concerned = all_concerned(code, concerns);
-                (Kept { position: 0, around, concerned, answer: make() }, Followed::Lost)
+                (
+                    Kept {
+                        position: 0,
+                        layout: Arc::clone(layout),
+                        around,
+                        concerned,
+                        answer: make(),
+                    },
+                    Followed::Lost,
+                )
             }
         };
-        kept.position = journal.position();
+        (kept.position, kept.layout) = (code.body.journal().position(), Arc::clone(layout));
         let answer = read(&kept.answer);
         {
             let mut counts = locked(&self.counts);
@@ -301,11 +318,10 @@ fn all_concerned(code: Code<'_>, concerns: Concerns<'_>) -> BitSet {
 
 /// Identity of blocks, edges, and the order of the blocks.
 ///
-/// *Reads* `flow`. *Changes when* it is set. *Cost* O(1).
+/// *Reads* [`block_layout`]. *Changes when* that does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn blocks_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = function.flow(db);
-    fresh()
+    block_layout(db, function).number()
 }
 
 /// Identity of what is read, besides the body and where addresses lead, to tell what accesses of memory do.
@@ -402,9 +418,23 @@ mod tests {
         assert!(is_kept(0, |edit, [a, _, c]| edit.move_before(c, a)), "another one");
     }
 
-    /// Where instructions stand that were moved with their block is not in the list of what has changed.
     #[test]
-    fn other_blocks_are_another_answer() {
+    fn what_stands_in_another_block_is_another_answer() {
         assert!(!is_kept(0, |edit, [.., c]| edit.split_before(c, "").map(drop)));
+        let behind = |edit: &mut Transaction<'_>, [.., c]: [InstId; 3]| {
+            let end = edit.body().next(c).expect("a terminator");
+            edit.split_before(end, "").map(drop)
+        };
+        assert!(!is_kept(0, behind), "the block was split");
+    }
+
+    #[test]
+    fn an_answer_stays_while_its_blocks_do() {
+        let other = |edit: &mut Transaction<'_>, [.., c]: [InstId; 3]| {
+            let block = edit.body().block_of(c).expect("it is in a block");
+            let new = edit.create_block("", Some(block))?;
+            edit.at_end(new).unreachable().map(drop)
+        };
+        assert!(is_kept(0, other));
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use phalanx_analysis::{
     data_flow::{DataFlow, MemoryFlow},
+    edited::Edited,
     loads::written_by_call,
     lower::{Code, Surroundings},
     memory::{
@@ -68,8 +69,8 @@ fn objects(
         let has_graph = "a function with a graph has frontiers";
         let frontier = || dom_frontier(db, function).as_ref().expect(has_graph);
         let graph = Frontiers { cfg, dom, frontier: &frontier };
-        let follow = |kept: &PrivateMemory, (): &(), changed: &[_]| {
-            kept.follow(code, around, graph, changed)
+        let follow = |kept: &PrivateMemory, (): &(), edited: Edited<'_>| {
+            kept.follow(code, around, graph, edited)
         };
         let make = || make(code, around, cfg, dom);
         followed(db, function, place, (objects_version, ()), follow, make)
@@ -91,10 +92,10 @@ pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>
         let called = |name, ty| written_by(db, function, name, ty);
         let written_by = |call| written_by_call(code, around, kinds, &called, call);
         let reach = Reach { leads_to: &leads_to, written_by: &written_by };
-        let follow = |kept: &MemorySsa, before: &MemoryKinds, changed: &[_]| match kinds
+        let follow = |kept: &MemorySsa, before: &MemoryKinds, edited: Edited<'_>| match kinds
             .other_results(before)
         {
-            Some(others) => kept.follow(code, around, graph, (private, reach), (changed, &others)),
+            Some(others) => kept.follow(code, around, graph, (private, reach), (edited, &others)),
             None => Followed::Unknown,
         };
         let make = || MemorySsa::new(code, around, graph, Arc::clone(private), reach);
@@ -136,8 +137,8 @@ pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<Cl
     with_attributes(db, function, promises(db, function), |code, around| {
         let never_changes = |load| never_changes(db, function, code, around, load);
         let graph: (&Cfg, &DomTree) = (cfg, dom);
-        let follow = |kept: &ClassicMemorySsa, (): &(), changed: &[_]| {
-            kept.follow(code, around, graph, &never_changes, changed)
+        let follow = |kept: &ClassicMemorySsa, (): &(), edited: Edited<'_>| {
+            kept.follow(code, around, graph, &never_changes, edited)
         };
         let make = || ClassicMemorySsa::new(code, around, graph, never_changes);
         followed(db, function, |slots| &slots.classic, (classic_version, ()), follow, make)

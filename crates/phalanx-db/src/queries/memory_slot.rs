@@ -13,8 +13,8 @@
 //!
 //! - An answer that is given again or repaired equals the one from scratch, tables by instruction included
 //!   ([`by_inst`](phalanx_analysis::memory)): these end where they say nothing, so they do not tell how many instructions there are.
-//! - An answer counts for a position in the history of the body, and for two numbers that are new whenever anything else that is read has changed:
-//!   [`blocks_version`] for blocks, edges and their order, and one for what is around the function.
+//! - An answer counts for a position in the history of the body, for a [layout](super::layout) of its blocks, and for a number that is new whenever anything
+//!   around the function has changed.
 //! - What an answer reads of other facts about the same body is kept with it, and compared by whoever asks.
 //!
 //! Nothing is taken out of a place, so work that is broken off leaves the answer of before. An answer costs nothing to keep, so that is done from the
@@ -25,13 +25,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
+    edited::Edited,
     memory::{ClassicMemorySsa, Followed, MemorySsa, PrivateMemory},
     spaces::MemoryKinds,
 };
-use phalanx_ir::InstId;
 
-use super::answer_slot::blocks_version;
 use super::follow::{Slots, fresh};
+use super::layout::{Layout, block_layout, since};
 use super::promises::{
     called_effects, constant_variables, intrinsic_effects, invariant_marks, promises,
 };
@@ -103,7 +103,7 @@ impl Answer for ClassicMemorySsa {}
 #[derive(Debug)]
 struct Kept<T, W> {
     position: u64,
-    order: u64,
+    layout: Arc<Layout>,
     around: u64,
     with: W,
     answer: Arc<T>,
@@ -208,13 +208,13 @@ type Version = fn(&dyn Db, FunctionInput) -> u64;
 /// instructions that have been changed since; else what `make` finds. `version` is that of what is around the function, and `with` what
 /// the answer follows from besides.
 ///
-/// *Reads* `body`, [`blocks_version`], the version.
+/// *Reads* `body`, [`block_layout`], the version.
 pub(super) fn followed<T: Answer, W>(
     db: &dyn Db,
     function: FunctionInput,
     place: fn(&MemorySlots) -> &Place<T, W>,
     (version, with): (Version, W),
-    follow: impl FnOnce(&T, &W, &[InstId]) -> Followed<T>,
+    follow: impl FnOnce(&T, &W, Edited<'_>) -> Followed<T>,
     make: impl FnOnce() -> T,
 ) -> Arc<T> {
     if !function.is_large(db) {
@@ -222,14 +222,12 @@ pub(super) fn followed<T: Answer, W>(
     }
     let slots: &Slots = function.slots(db);
     let place = place(&slots.memory);
-    let (order, around) = (blocks_version(db, function), version(db, function));
-    let journal = function.body(db).journal();
+    let (layout, around) = (block_layout(db, function), version(db, function));
     let before = place.kept().clone();
     let found = before.as_ref().map_or(Followed::Unknown, |kept| {
-        // Changes of the flow have given it another number.
-        let is_known = (kept.order, kept.around) == (order, around);
-        match journal.since(kept.position).filter(|_| is_known) {
-            Some(changes) => follow(&kept.answer, &kept.with, &changes.insts),
+        let since = since(db, function, (kept.position, &kept.layout));
+        match since.filter(|_| kept.around == around) {
+            Some(since) => follow(&kept.answer, &kept.with, since.edited()),
             None => Followed::Unknown,
         }
     });
@@ -249,7 +247,8 @@ pub(super) fn followed<T: Answer, W>(
             before.filter(|before| before.says_as_much(&new)).unwrap_or_else(|| Arc::new(new))
         }
     };
-    let kept = Kept { position: journal.position(), order, around, with, answer };
+    let position = function.body(db).journal().position();
+    let kept = Kept { position, layout: Arc::clone(layout), around, with, answer };
     let answer = Arc::clone(&kept.answer);
     *place.kept() = Some(Arc::new(kept));
     answer

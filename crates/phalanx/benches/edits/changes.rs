@@ -133,6 +133,10 @@ enum Kind {
     Operand(u32),
     /// A copy behind it; every other time the last copy is erased.
     Copy,
+    /// Its block is split before it; every other time both parts are merged.
+    Split,
+    /// The branch of its block leads to the first target alone, every other time where it led before.
+    Branch,
 }
 
 /// What is done to which instructions.
@@ -158,6 +162,8 @@ fn mixed_edits(session: &Session, function: FunctionId) -> Vec<Column> {
         ("store", Kind::Copy, stores(session, function, 'w')),
         ("slot load", Kind::Copy, named(session, function, 'x')),
         ("slot store", Kind::Copy, stores(session, function, 'y')),
+        ("split", Kind::Split, named(session, function, 's')),
+        ("branch", Kind::Branch, named(session, function, 'c')),
     ]
 }
 
@@ -169,6 +175,8 @@ fn addressed_edits(session: &Session, function: FunctionId) -> Vec<Column> {
         ("kept", Kind::Argument(0, 0), stores(session, function, 'h')),
         ("loaded", Kind::Copy, named(session, function, 'l')),
         ("put", Kind::Copy, stores(session, function, 'g')),
+        ("split", Kind::Split, named(session, function, 'v')),
+        ("branch", Kind::Branch, named(session, function, 'c')),
     ]
 }
 
@@ -189,7 +197,7 @@ fn table(text: &str, edits: fn(&Session, FunctionId) -> Vec<Column>, facts: &[As
     columns.push(("scratch", ask(&session)));
     for (name, kind, insts) in kinds {
         let mut times: Vec<Vec<Duration>> = vec![Vec::new(); facts.len()];
-        let (mut copy, mut before) = (None, None);
+        let (mut copy, mut before, mut head, mut away) = (None, None, None, None);
         for round in 0..60 {
             let at = insts[(round / 2) * 7919 % insts.len()];
             let done: Result<(), BuildError> = session.edit(function, |edit| {
@@ -223,6 +231,23 @@ fn table(text: &str, edits: fn(&Session, FunctionId) -> Vec<Column>, facts: &[As
                     (Kind::Copy, None) => {
                         copy = Some(edit.after(at).clone_of(at)?);
                         Ok(())
+                    }
+                    (Kind::Split, _) => match head.take() {
+                        Some(block) => edit.merge_successor(block),
+                        None => {
+                            head = edit.body().block_of(at);
+                            edit.split_before(at, "").map(drop)
+                        }
+                    },
+                    (Kind::Branch, _) => {
+                        let block = edit.body().block_of(at).expect("it is in a block");
+                        let [one, other] = edit.flow().successors(block) else { panic!("two") };
+                        let (one, other) = (*one, *other);
+                        let to = away.take().unwrap_or_else(|| {
+                            away = Some(other);
+                            one
+                        });
+                        edit.redirect_edge(block, 1, to)
                     }
                 }
             });

@@ -18,6 +18,7 @@ use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{Body, InstId, Opcode};
 
 use super::{ClassicMemorySsa, does};
+use crate::edited::Edited;
 use crate::lower::{Code, Surroundings};
 use crate::memory::{
     Followed,
@@ -38,8 +39,9 @@ impl ClassicMemorySsa {
         around: Surroundings<'_>,
         graph: (&Cfg, &DomTree),
         never_changes: &dyn Fn(InstId) -> bool,
-        changed: &[InstId],
+        edited: Edited<'_>,
     ) -> Followed<Self> {
+        let Edited { insts: changed, blocks: None } = edited else { return Followed::Unknown };
         let body = code.body;
         let mut looked = Vec::with_capacity(changed.len());
         let look = |inst: InstId| {

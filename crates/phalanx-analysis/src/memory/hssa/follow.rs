@@ -25,6 +25,7 @@ use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{InstId, flow::node_of};
 
 use super::{MemorySsa, Reach, Scan};
+use crate::edited::Edited;
 use crate::lower::{Code, Surroundings};
 use crate::memory::{
     Followed, PrivateMemory,
@@ -41,8 +42,9 @@ impl MemorySsa {
         around: Surroundings<'_>,
         graph: (&Cfg, &DomTree),
         (private, reach): (&Arc<PrivateMemory>, Reach<'_>),
-        (changed, others): (&[InstId], &[InstId]),
+        (edited, others): (Edited<'_>, &[InstId]),
     ) -> Followed<Self> {
+        let Edited { insts: changed, blocks: None } = edited else { return Followed::Unknown };
         let old = &self.private;
         let body = code.body;
         // Whoever used one that nobody uses any more has changed as well.

@@ -36,6 +36,7 @@ use self::tables::Places;
 use super::concern::Concern;
 use super::follow::{in_order, is_slot};
 use super::{PrivateMemory, Reach, number, scan::Scan};
+use crate::edited::Edited;
 use crate::lower::{Code, Surroundings};
 use crate::memory::{Followed, ssa::Frontiers};
 
@@ -48,8 +49,9 @@ impl PrivateMemory {
         code: Code<'_>,
         around: Surroundings<'_>,
         graph: Frontiers<'_>,
-        changed: &[InstId],
+        edited: Edited<'_>,
     ) -> Followed<Self> {
+        let Edited { insts: changed, blocks: None } = edited else { return Followed::Unknown };
         // Whether integers are made pointers may matter to all objects.
         if self.has_other_casts(code.body, changed) {
             return Followed::Unknown;

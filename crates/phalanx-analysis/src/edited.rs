@@ -1,0 +1,23 @@
+//! What an answer is brought up to date with: instructions that have changed since, and blocks.
+
+use phalanx_ir::{BlockId, InstId};
+
+/// What has changed in a function since an answer was found.
+#[derive(Clone, Copy, Debug)]
+pub struct Edited<'a> {
+    /// Instructions that were inserted, removed, moved, or are another operation or read other operands. If blocks are others: also all that stand
+    /// in one of these, and phis behind them. Sorted.
+    pub insts: &'a [InstId],
+    /// None: blocks, edges, and the order of blocks are the same. Else the blocks that were added or removed, lead elsewhere, hold instructions that
+    /// another block held, stand elsewhere in the text, or are reached or listed and were not, or the other way round. Sorted. All others lead where they
+    /// led, and those of them that are listed have kept their order.
+    pub blocks: Option<&'a [BlockId]>,
+}
+
+impl<'a> Edited<'a> {
+    /// Of instructions alone.
+    #[must_use]
+    pub fn insts(insts: &'a [InstId]) -> Self {
+        Edited { insts, blocks: None }
+    }
+}

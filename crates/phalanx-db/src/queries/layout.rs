@@ -1,0 +1,249 @@
+//! Blocks of a function that is edited, and what has changed of the function since an answer was found.
+//!
+//! An answer that is kept beside the memos counts for a position in the history of the body and for a [`Layout`]. From both, [`since`] tells what has become
+//! of the function: instructions as the journal has them, and where blocks or edges are others also those that stand in them, or that are reached now and
+//! were not.
+//!
+//! Layouts are shared by all who keep one, and several answers are brought up to date over the same edits; so the last difference is kept with the layout.
+//!
+//! **Complexity.** O(blocks + edges) for a layout, O(blocks) for the difference of two, once; O(changes) where blocks are the same.
+
+use std::sync::{Arc, Mutex};
+
+use phalanx_analysis::edited::Edited;
+use phalanx_graph::BitSet;
+use phalanx_ir::{
+    BlockId, InstId, Opcode,
+    edit::Changes,
+    flow::{Flow, block_of, node_of},
+};
+
+use super::follow::{fresh, locked};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// Not listed.
+const NOWHERE: u32 = u32::MAX;
+
+/// Blocks of a function: their order, and which can be reached from the entry.
+#[derive(Debug)]
+pub struct Layout {
+    number: u64,
+    /// Position in the order of the text, by block.
+    ranks: Vec<u32>,
+    reached: BitSet,
+    /// The difference that was asked for last.
+    last: Mutex<Option<Last>>,
+}
+
+/// Between which places of the history a difference is.
+type Places = (u64, u64, u64);
+type Last = (Places, Option<Arc<Between>>);
+
+/// What is other than before, where blocks are.
+#[derive(Debug)]
+pub(super) struct Between {
+    insts: Vec<InstId>,
+    blocks: Vec<BlockId>,
+}
+
+/// What has changed since an answer was found.
+#[derive(Debug)]
+pub(super) enum Since<'j> {
+    /// Instructions.
+    Insts(Changes<'j>),
+    /// Blocks or edges as well.
+    Blocks(Arc<Between>),
+}
+
+impl Since<'_> {
+    pub(super) fn edited(&self) -> Edited<'_> {
+        match self {
+            Since::Insts(changes) => Edited::insts(&changes.insts),
+            Since::Blocks(between) => {
+                Edited { insts: &between.insts, blocks: Some(&between.blocks) }
+            }
+        }
+    }
+}
+
+impl Layout {
+    fn new(flow: &Flow) -> Self {
+        let mut ranks = vec![NOWHERE; flow.id_count()];
+        for (&block, rank) in flow.order().iter().zip(0..) {
+            ranks[node_of(block).index()] = rank;
+        }
+        let mut reached = BitSet::new(flow.id_count());
+        let mut work: Vec<BlockId> = flow.entry().into_iter().collect();
+        work.iter().for_each(|&block| _ = reached.insert(node_of(block).index()));
+        while let Some(block) = work.pop() {
+            let next = flow.successors(block).iter().copied();
+            work.extend(next.filter(|&next| reached.insert(node_of(next).index())));
+        }
+        Layout { number: fresh(), ranks, reached, last: Mutex::default() }
+    }
+
+    /// A number that no other layout has.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn rank(&self, at: usize) -> u32 {
+        self.ranks.get(at).copied().unwrap_or(NOWHERE)
+    }
+
+    fn is_reached(&self, at: usize) -> bool {
+        at < self.ranks.len() && self.reached.contains(at)
+    }
+
+    /// Blocks of which an edit does not say that it touched them, and that are listed or reached otherwise than before. None if the order of the
+    /// rest is another one.
+    fn others(&self, old: &Self, touched: &[BlockId]) -> Option<Vec<BlockId>> {
+        let mut is_touched = BitSet::new(self.ranks.len().max(old.ranks.len()));
+        touched.iter().for_each(|&block| _ = is_touched.insert(node_of(block).index()));
+        let mut others = Vec::new();
+        let mut stay: Vec<(u32, u32)> = Vec::new();
+        for at in (0..is_touched.universe()).filter(|&at| !is_touched.contains(at)) {
+            let (now, before) = (self.rank(at), old.rank(at));
+            let is_listed = (now != NOWHERE, before != NOWHERE);
+            if is_listed.0 != is_listed.1 || self.is_reached(at) != old.is_reached(at) {
+                others.push(block_of(phalanx_graph::Node::new(at)));
+            }
+            if is_listed == (true, true) {
+                stay.push((before, now));
+            }
+        }
+        stay.sort_unstable();
+        stay.is_sorted_by_key(|(_, now)| *now).then_some(others)
+    }
+}
+
+/// Blocks, edges, and the order of the blocks.
+///
+/// *Reads* `flow`. *Changes when* it is set. *Cost* O(blocks + edges).
+#[salsa::tracked(returns(ref), no_eq)]
+pub fn block_layout(db: &dyn Db, function: FunctionInput) -> Arc<Layout> {
+    Arc::new(Layout::new(function.flow(db)))
+}
+
+/// What has changed since a position in the history of the body, where blocks were laid out so. None if nobody knows.
+///
+/// *Reads* `body`, [`block_layout`]; where it is another, `flow`.
+pub(super) fn since<'db>(
+    db: &'db dyn Db,
+    function: FunctionInput,
+    (position, old): (u64, &Layout),
+) -> Option<Since<'db>> {
+    let now = block_layout(db, function);
+    let journal = function.body(db).journal();
+    if now.number == old.number {
+        return journal.since(position).map(Since::Insts);
+    }
+    let places = (old.number, position, journal.position());
+    if let Some((known, between)) = &*locked(&now.last)
+        && *known == places
+    {
+        return between.clone().map(Since::Blocks);
+    }
+    let between = between(db, function, now, (position, old)).map(Arc::new);
+    *locked(&now.last) = Some((places, between.clone()));
+    between.map(Since::Blocks)
+}
+
+fn between(
+    db: &dyn Db,
+    function: FunctionInput,
+    now: &Layout,
+    (position, old): (u64, &Layout),
+) -> Option<Between> {
+    let (body, flow) = (function.body(db), function.flow(db));
+    // Nobody knows the blocks of another flow that the history does not tell of.
+    let changes = body.journal().since(position).filter(|changes| !changes.blocks.is_empty())?;
+    let mut blocks = now.others(old, &changes.blocks)?;
+    blocks.extend_from_slice(&changes.blocks);
+    blocks.sort_unstable();
+    let mut insts = changes.insts.into_owned();
+    let is_phi = |inst: &InstId| body.inst(*inst).opcode == Opcode::Phi;
+    for &block in &blocks {
+        insts.extend(body.block_insts(block));
+        for &next in flow.successors(block) {
+            insts.extend(body.block_insts(next).take_while(is_phi));
+        }
+    }
+    insts.sort_unstable_by_key(|inst| inst.into_raw().into_u32());
+    insts.dedup();
+    Some(Between { insts, blocks })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use phalanx_ir::{BuildError, Context, edit::Transaction};
+
+    use super::*;
+    use crate::{Database, TargetOverrides};
+
+    const TEXT: &str = "
+        define void @f(i1 %c) {
+        entry:
+          br i1 %c, label %a, label %b
+        a:
+          br label %b
+        b:
+          %p = phi i32 [ 0, %entry ], [ 1, %a ]
+          br label %e
+        e:
+          ret void
+        }";
+
+    type Edit = fn(&mut Transaction<'_>, [BlockId; 4]) -> Result<(), BuildError>;
+
+    /// Blocks and instructions that are told of after an edit, by number.
+    fn told(edit: Edit) -> Option<(Vec<usize>, Vec<u32>)> {
+        let mut db = Database::new();
+        let context = Arc::new(Context::new());
+        let parsed = phalanx_llvm::parse_module(context, TEXT.as_bytes()).expect("it is valid");
+        let module = db.load(parsed.module, None, TargetOverrides::default());
+        let function = module.functions(&db)[0].input;
+        let old = Arc::clone(block_layout(&db, function));
+        let position = function.body(&db).journal().position();
+        let order: Vec<BlockId> = function.flow(&db).order().to_vec();
+        let blocks = [order[0], order[1], order[2], order[3]];
+        db.edit(function, |transaction| edit(transaction, blocks)).expect("it breaks no rule");
+        let since = since(&db, function, (position, &old))?;
+        let Edited { insts, blocks } = since.edited();
+        let blocks = blocks?.iter().map(|&block| node_of(block).index()).collect();
+        Some((blocks, insts.iter().map(|inst| inst.into_raw().into_u32()).collect()))
+    }
+
+    #[test]
+    fn without_an_edit_of_blocks_there_are_none() {
+        assert_eq!(told(|_, _| Ok(())), None);
+    }
+
+    #[test]
+    fn both_parts_of_a_block_that_was_split() {
+        let found = told(|edit, [.., b, _]| {
+            let last = edit.body().terminator(b).expect("it has one");
+            edit.split_before(last, "").map(drop)
+        });
+        assert_eq!(found, Some((vec![2, 4], vec![2, 3, 5])));
+    }
+
+    #[test]
+    fn what_is_reached_no_longer() {
+        // The phi behind changes, too.
+        let found = told(|edit, [entry, _, b, _]| edit.redirect_edge(entry, 0, b));
+        assert_eq!(found, Some((vec![0, 1], vec![0, 1, 2])));
+    }
+
+    #[test]
+    fn a_block_that_stands_elsewhere() {
+        let found = told(|edit, [entry, a, ..]| edit.move_block_after(a, entry));
+        assert_eq!(found, Some((vec![1], vec![1, 2])));
+        let found = told(|edit, [_, a, _, e]| edit.move_block_after(a, e));
+        assert_eq!(found, Some((vec![1], vec![1, 2])));
+    }
+}
