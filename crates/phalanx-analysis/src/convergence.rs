@@ -95,35 +95,37 @@ impl Convergence {
         cycles: &Cycles,
         callee: &dyn Fn(GlobalName) -> Option<AttrList>,
     ) -> Convergence {
+        let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+        Self::of(code, cycles, callee, insts)
+    }
+
+    /// The same, from the instructions alone that [concern](operations::concerns) it, in the order of the text.
+    #[must_use]
+    pub fn of(
+        code: Code<'_>,
+        cycles: &Cycles,
+        callee: &dyn Fn(GlobalName) -> Option<AttrList>,
+        insts: impl Iterator<Item = InstId>,
+    ) -> Convergence {
         let names = Tokens::new(code.context);
         let mut operations = Vec::new();
         let mut tokens: Vec<Token> = Vec::new();
         let mut uses: FxHashMap<InstId, Vec<Node>> = FxHashMap::default();
         let body = code.body;
-        for &block in code.flow.order() {
-            let node = node_of(block);
-            for inst in body.block_insts(block).filter(|&i| body.inst(i).opcode.is_call()) {
-                let used = names.used(body, inst);
-                if let Some(token) = used {
-                    uses.entry(token).or_default().push(node);
-                }
-                if let Some(kind) = names.kind(code, inst) {
-                    let heart_of = used.and_then(|given| heart_of(code, cycles, given, node));
-                    let (used_in, extends) = (Vec::new(), Vec::new());
-                    let given = used.filter(|_| kind == TokenKind::Loop);
-                    tokens.push(Token {
-                        inst,
-                        block: node,
-                        kind,
-                        given,
-                        heart_of,
-                        used_in,
-                        extends,
-                    });
-                } else if used.is_some() || is_convergent(code, inst, callee) {
-                    let (scope, cycle) = (scope(code, inst), cycles.innermost(node));
-                    operations.push(Operation { inst, block: node, scope, token: used, cycle });
-                }
+        for inst in insts.filter(|&i| body.inst(i).opcode.is_call()) {
+            let Some(node) = body.block_of(inst).map(node_of) else { continue };
+            let used = names.used(body, inst);
+            if let Some(token) = used {
+                uses.entry(token).or_default().push(node);
+            }
+            if let Some(kind) = names.kind(code, inst) {
+                let heart_of = used.and_then(|given| heart_of(code, cycles, given, node));
+                let (used_in, extends) = (Vec::new(), Vec::new());
+                let given = used.filter(|_| kind == TokenKind::Loop);
+                tokens.push(Token { inst, block: node, kind, given, heart_of, used_in, extends });
+            } else if used.is_some() || is_convergent(code, inst, callee) {
+                let (scope, cycle) = (scope(code, inst), cycles.innermost(node));
+                operations.push(Operation { inst, block: node, scope, token: used, cycle });
             }
         }
         for token in &mut tokens {

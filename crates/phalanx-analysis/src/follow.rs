@@ -72,6 +72,12 @@ pub fn few(size: usize) -> usize {
     (size / 64).max(8)
 }
 
+/// The same where blocks are others: whatever stands in these is looked at, and most of it is found as it was.
+#[must_use]
+pub fn few_in_blocks(size: usize) -> usize {
+    (size / 8).max(8)
+}
+
 /// Whose rules decide what an instruction contributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sources {

@@ -41,14 +41,15 @@
 
 use std::sync::Arc;
 
-use phalanx_graph::{BitSet, Cfg};
+use phalanx_graph::{BitSet, Cfg, Node};
 use phalanx_ir::{
-    GlobalName, InstId, Opcode,
+    BlockId, GlobalName, InstId, Opcode,
     constant::ConstKind,
-    flow::node_of,
+    flow::{block_of, node_of},
     inst::{InstFlags, Ordering},
 };
 use phalanx_target::{SourceSet, intrinsics::lookup};
+use rustc_hash::FxHashMap;
 
 use crate::granted::StableLoad;
 use crate::listing::relisted;
@@ -154,28 +155,47 @@ impl RaceFree {
         &self.loads
     }
 
-    /// Brings it up to date with instructions that have changed and [concern](concerns) it, in the same blocks with the same edges; where
-    /// those lead that have not changed is the same. Whether the loads are others; none if it is to be made anew: an acquire or a fence came, went, moved or changed.
+    /// Brings it up to date with instructions that have changed and [concern](concerns) it, and [blocks](crate::edited::Edited::blocks); where
+    /// those lead that have not changed is the same. Whether the loads are others; none if it is to be made anew: an acquire or a fence came, went, moved or changed, otherwise than with
+    /// its block.
     ///
-    /// O(loads + length of the blocks of changed ones).
+    /// O(loads + length of the blocks of changed ones); where blocks are others, O(blocks + edges) besides, and the length of those that are no longer behind an acquire, or have
+    /// come to be.
     #[must_use]
     pub fn follow(
         &mut self,
         code: Code<'_>,
         around: Surroundings<'_>,
-        kinds: &MemoryKinds,
-        changed: &[InstId],
+        (cfg, kinds): (&Cfg, &MemoryKinds),
+        (changed, blocks): (&[InstId], Option<&[BlockId]>),
     ) -> Option<bool> {
         let (rules, body) = (self.rules, code.body);
-        let is_way = |inst: InstId| {
-            body.inst(inst).opcode == Opcode::Fence
-                || self.any.contains(inst)
-                || self.other.contains(inst)
-                || rules.is_acquire(code, around, inst)
-                || rules.is_other(code, around, inst, self.has_fence)
+        let is_told = |block: Node| {
+            blocks.is_some_and(|blocks| blocks.binary_search(&block_of(block)).is_ok())
         };
-        if changed.iter().any(|&inst| is_way(inst)) {
+        // Where all blocks in question are looked at again, it may have come from one to another.
+        let stays = |way: &Way, inst: InstId, is_one: bool| {
+            let (home, now) = (way.homes.get(&inst).copied(), body.block_of(inst).map(node_of));
+            match is_one && now.is_some() {
+                true => home.is_some_and(is_told) && now.is_some_and(is_told),
+                false => home.is_none(),
+            }
+        };
+        let is_as_it_was = |&inst: &InstId| {
+            body.inst(inst).opcode != Opcode::Fence
+                && stays(&self.any, inst, rules.is_acquire(code, around, inst))
+                && stays(&self.other, inst, rules.is_other(code, around, inst, self.has_fence))
+        };
+        if !changed.iter().all(is_as_it_was) {
             return None;
+        }
+        let mut changed = changed.to_vec();
+        if blocks.is_some() {
+            for way in [&mut self.any, &mut self.other] {
+                for block in way.follow(code, cfg) {
+                    changed.extend(body.block_insts(block_of(block)));
+                }
+            }
         }
         let look = |inst: InstId| {
             let ways = [&self.any, &self.other];
@@ -184,11 +204,8 @@ impl RaceFree {
             let left = is_looked_at.then(|| rules.left(code, kinds, inst, passed())).flatten();
             left.map(|left| (inst, left)).into_iter().collect()
         };
-        let again: Vec<InstId> = changed
-            .iter()
-            .copied()
-            .filter(|&inst| body.inst(inst).opcode == Opcode::Load)
-            .collect();
+        let mut again = changed;
+        again.retain(|&inst| body.inst(inst).opcode == Opcode::Load);
         let found = match again.is_empty() {
             true => None,
             false => relisted(code, &self.loads, |(load, _)| *load, &again, look),
@@ -297,28 +314,37 @@ fn is_intrinsic(code: Code<'_>, call: InstId) -> bool {
 /// Whether one of some instructions is on a way from the entry.
 #[derive(Clone, Debug)]
 struct Way {
-    insts: BitSet,
+    /// The acquires, and the blocks in which they are.
+    homes: FxHashMap<InstId, Node>,
     /// Blocks that one of them reaches by an edge or more.
     behind: BitSet,
 }
 
 impl Way {
     fn new(code: Code<'_>, cfg: &Cfg, is: impl Fn(InstId) -> bool) -> Self {
-        let mut insts = BitSet::new(code.body.id_count());
-        let mut blocks = Vec::new();
+        let mut homes = FxHashMap::default();
         for &block in code.flow.order() {
-            let mut has_one = false;
-            for inst in code.body.block_insts(block).filter(|&inst| is(inst)) {
-                insts.insert(number(inst));
-                has_one = true;
-            }
-            blocks.extend(has_one.then_some(node_of(block)));
+            let insts = code.body.block_insts(block).filter(|&inst| is(inst));
+            homes.extend(insts.map(|inst| (inst, node_of(block))));
         }
-        Self { insts, behind: blocks_behind(cfg, blocks) }
+        let behind = blocks_behind(cfg, homes.values().copied().collect());
+        Self { homes, behind }
+    }
+
+    /// Looks again at where they are, in a graph that is another one. Blocks that are behind one and were not, or the other way round.
+    fn follow(&mut self, code: Code<'_>, cfg: &Cfg) -> Vec<Node> {
+        for (inst, home) in &mut self.homes {
+            *home = code.body.block_of(*inst).map_or(*home, node_of);
+        }
+        let behind = blocks_behind(cfg, self.homes.values().copied().collect());
+        let before = std::mem::replace(&mut self.behind, behind);
+        let is = |set: &BitSet, at: usize| at < set.universe() && set.contains(at);
+        let is_other = |at: &usize| is(&before, *at) != is(&self.behind, *at);
+        (0..cfg.node_count()).filter(is_other).map(Node::new).collect()
     }
 
     fn contains(&self, inst: InstId) -> bool {
-        number(inst) < self.insts.universe() && self.insts.contains(number(inst))
+        self.homes.contains_key(&inst)
     }
 
     /// Whether one is on a way to an instruction.
@@ -328,8 +354,4 @@ impl Way {
         let mut above = std::iter::successors(body.prev(inst), |&at| body.prev(at));
         block.is_none_or(|block| self.behind.contains(block)) || above.any(|at| self.contains(at))
     }
-}
-
-fn number(inst: InstId) -> usize {
-    inst.into_raw().into_u32() as usize
 }

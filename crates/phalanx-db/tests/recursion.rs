@@ -302,7 +302,7 @@ fn three_functions_in_recursion() {
         | what is passed differs by thread | repaired 2x, anew 1x; anew 1x; anew 1x | anew 2x; anew 1x; anew 1x | anew 1x; anew 1x; anew 1x | repaired 1x; -; - |
         | an address of other memory is passed | repaired 2x; -; - | repaired 1x; -; anew 1x | repaired 1x; -; anew 1x | repaired 1x, anew 1x; anew 1x; anew 1x |
         | a function calls itself | anew 2x; -; - | anew 1x; -; - | anew 1x; -; - | anew 1x; -; - |
-        | a block split | repaired 1x, anew 1x; -; - | repaired 1x; -; - | repaired 1x; -; - | anew 1x; -; - |
+        | a block split | repaired 1x, anew 1x; -; - | repaired 1x; -; - | repaired 1x; -; - | repaired 1x; -; - |
         | the kernel passes what differs by thread | -; -; - | anew 1x; anew 1x; anew 1x | anew 1x; anew 1x; anew 1x | -; -; - |
     "#]].assert_eq(&table(&["a", "b", "c"]));
 }
@@ -319,7 +319,7 @@ fn a_function_that_calls_itself() {
         | what is passed differs by thread | repaired 2x, anew 1x | anew 2x | anew 1x | repaired 1x |
         | an address of other memory is passed | repaired 2x | anew 1x | anew 1x | repaired 1x, anew 1x |
         | a function calls itself | repaired 2x | repaired 1x | repaired 1x | anew 1x |
-        | a block split | repaired 1x, anew 1x | repaired 1x | repaired 1x | anew 1x |
+        | a block split | repaired 1x, anew 1x | repaired 1x | repaired 1x | repaired 1x |
         | the kernel passes what differs by thread | - | anew 1x | anew 1x | - |
     "#]].assert_eq(&table(&["a"]));
 }

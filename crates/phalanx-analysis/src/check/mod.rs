@@ -48,6 +48,7 @@ use phalanx_ir::{GlobalName, InstId};
 use phalanx_target::{LaunchFacts, Scope, SourceSet, Target, varying};
 
 use crate::divergence::{Divergence, SourceSets};
+use crate::listing::relisted;
 use crate::loads::Refusal;
 use crate::lower::Code;
 
@@ -365,6 +366,18 @@ impl Sites {
     #[must_use]
     pub fn new(code: Code<'_>, callee: &dyn Fn(GlobalName) -> Callee) -> Sites {
         Sites(sites::sites(code, callee))
+    }
+
+    /// The same after these instructions have changed. None if it is what it was. See [`relisted`] for the cost.
+    #[must_use]
+    pub fn after(
+        &self,
+        code: Code<'_>,
+        callee: &dyn Fn(GlobalName) -> Callee,
+        changed: &[InstId],
+    ) -> Option<Sites> {
+        let look = |inst| sites::site(code, inst, callee).into_iter().collect();
+        relisted(code, &self.0, |site| site.inst, changed, look).map(Sites)
     }
 
     /// Whether no rule is about anything in the function.

@@ -54,15 +54,18 @@ impl SiteKind {
 
 /// All operations, in the order of the text. O(instructions).
 pub(super) fn sites(code: Code<'_>, callee: &dyn Fn(GlobalName) -> Callee) -> Vec<Site> {
-    let mut sites = Vec::new();
-    for &block in code.flow.order() {
-        for inst in code.body.block_insts(block) {
-            if let Some(kind) = kind(code, inst, callee) {
-                sites.push(Site { inst, block: node_of(block), kind });
-            }
-        }
-    }
-    sites
+    let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+    insts.filter_map(|inst| site(code, inst, callee)).collect()
+}
+
+/// What an instruction is, if rules are about it.
+pub(super) fn site(
+    code: Code<'_>,
+    inst: InstId,
+    callee: &dyn Fn(GlobalName) -> Callee,
+) -> Option<Site> {
+    let block = node_of(code.body.block_of(inst)?);
+    Some(Site { inst, block, kind: kind(code, inst, callee)? })
 }
 
 /// Whether a function has a barrier in its own code for which others wait: one of all threads of a workgroup or more. O(instructions).

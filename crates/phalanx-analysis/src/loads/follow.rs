@@ -10,7 +10,7 @@
 //! | loads, or steps of addresses | the loads that read them are classified again |
 //! | where an address leads, what it is based on, or whether it diverges | these loads are |
 //! | what is done with an argument or a variable | from scratch |
-//! | anything else that may write or acquire, where it mattered to some load what happens before it | from scratch |
+//! | anything else that may write or acquire, blocks or edges, where it mattered to some load what happens before it | from scratch |
 //!
 //! What happens *before* a load ([`clobbers`](super::clobbers)) is a matter of the whole function. Loads of which that was asked are remembered; where there are
 //! none, it does not matter what stores and calls come and go, as long as the rest is the same.
@@ -18,7 +18,7 @@
 //! # Invariants
 //!
 //! - The answer is that of [`classify`](super::classify).
-//! - Blocks, edges and whatever is not told here are the same: who keeps a follower sees to that.
+//! - Whatever is not told here is the same: who keeps a follower sees to that.
 //!
 //! **Complexity.** O(loads), a look-up each, where a pointer has changed, and O(sinks) per root; classifying again may cost O(instructions) once, if it
 //! matters what happens before a load.
@@ -26,7 +26,7 @@
 use std::sync::Arc;
 
 use phalanx_ir::{
-    InstId, Opcode,
+    BlockId, InstId, Opcode,
     inst::{InstFlags, Ordering},
 };
 use rustc_hash::FxHashSet;
@@ -92,8 +92,8 @@ impl LoadFollower {
         &self.classes
     }
 
-    /// Brings the classes up to date with instructions that have changed and [concern](super::concerns) them, in the same blocks with the same edges. Whether
-    /// a load was classified again; none if all are to be.
+    /// Brings the classes up to date with instructions that have changed and [concern](super::concerns) them, and [blocks](crate::edited::Edited::blocks). Whether a load was classified again; none if all are
+    /// to be.
     #[must_use]
     pub fn follow(
         &mut self,
@@ -101,8 +101,12 @@ impl LoadFollower {
         around: Surroundings<'_>,
         facts: Facts<'_>,
         (pointers, private): Shared<'_>,
-        changed: &[InstId],
+        (changed, blocks): (&[InstId], Option<&[BlockId]>),
     ) -> Option<bool> {
+        // Nothing else is asked of the graph.
+        if blocks.is_some() && !self.walked.is_empty() {
+            return None;
+        }
         let mut again = readers::of_kinds(code, facts.kinds, &self.kinds)?;
         again.extend(readers::of_addresses(code, changed)?);
         let is_same_memory = || {

@@ -24,9 +24,14 @@
 //! What a private object holds is a node as well. Where private memory is another than it was, nodes are given the numbers that their versions have now
 //! ([`Renumbered`]), and what touches something else, or what other versions reach, counts as changed.
 //!
-//! What is not followed: changes of control flow, functions that test addresses, the first or last integer that becomes a pointer. These are found anew.
+//! Of the graph it matters which blocks are reached, and instructions of blocks of which that is otherwise count as changed; and which edges are backward. Where blocks or edges
+//! are others, the order is another one, and so are the extras of phis that have not changed: these are found again, from sets as they were. Phis that have changed begin without,
+//! for extras may be too small at the beginning.
 //!
-//! **Complexity.** O(changed instructions, and nodes whose sets are others, with those who read them), each a few hash look-ups and evaluations.
+//! What is not followed: functions that test addresses, the first or last integer that becomes a pointer. These are found anew.
+//!
+//! **Complexity.** O(changed instructions, and nodes whose sets are others, with those who read them), each a few hash look-ups and evaluations; where blocks are others, O(blocks + edges +
+//! phis) besides.
 
 use std::sync::Arc;
 
@@ -44,6 +49,7 @@ use super::{
     solve::{Sets, Solver, constant_addresses, inst_of, number},
 };
 use crate::{
+    edited::Edited,
     lower::{Code, Surroundings},
     memory::{
         PrivateMemory,
@@ -124,6 +130,8 @@ pub struct RetainedKinds {
     /// Position of each block in reverse postorder.
     rank: Vec<u32>,
     extras: Extras,
+    /// Phis that have sets.
+    phis: FxHashSet<InstId>,
     /// On which ways constant variables are read.
     tables: Tables,
     /// Instructions that make pointers of integers.
@@ -148,16 +156,13 @@ impl RetainedKinds {
         let mut solver = Solver::new(code, around, (cfg, dom), &memory, facts, false);
         solver.solve();
         let has_tests = solver.has_tests;
-        let dfs = Dfs::new(cfg);
-        let rank: Vec<u32> = (0..cfg.node_count())
-            .map(|at| dfs.rpo_index(Node::from_raw(at as u32)).unwrap_or(u32::MAX))
-            .collect();
+        let rank = ranks(cfg);
         let readers = memory.readers();
         let definitions = memory.events().len();
         let mut tables = Tables::default();
         let (mut casts, mut asked) = (FxHashSet::default(), FxHashMap::default());
         let mut counts: FxHashMap<Const, u32> = FxHashMap::default();
-        let mut extras = Extras::default();
+        let (mut extras, mut phis) = (Extras::default(), FxHashSet::default());
         let work = Work { code, dom, rank: &rank };
         for inst in code.flow.order().iter().flat_map(|&block| code.body.block_insts(block)) {
             if code.body.inst(inst).opcode == Opcode::IntToPtr {
@@ -172,6 +177,7 @@ impl RetainedKinds {
                 asked.insert(inst, constants);
             }
             if code.body.inst(inst).opcode == Opcode::Phi && solver.rules.is_tracked(inst) {
+                phis.insert(inst);
                 work.extra(&mut solver, Place::Value(inst), &mut extras);
             }
         }
@@ -186,6 +192,7 @@ impl RetainedKinds {
             readers,
             rank,
             extras,
+            phis,
             tables,
             casts,
             asked,
@@ -201,16 +208,17 @@ impl RetainedKinds {
         &self.answer
     }
 
-    /// Brings the kinds up to date after these instructions were inserted, erased, moved or changed; the graph and everything around the
-    /// function are the same, and `memory` is that of objects with addresses as it is now. How many nodes were looked at; none if they have to be found anew, after which this is of no more use.
+    /// Brings the kinds up to date; everything around the function is the same, and `memory` is that of objects with addresses as it is now. How many nodes were
+    /// looked at; none if they have to be found anew, after which this is of no more use.
     pub fn repair(
         &mut self,
         code: Code<'_>,
         around: Surroundings<'_>,
-        (dom, memory): (&DomTree, &Arc<PrivateMemory>),
+        (cfg, dom, memory): (&Cfg, &DomTree, &Arc<PrivateMemory>),
         facts: &dyn SpaceFacts,
-        changed: &[InstId],
+        edited: Edited<'_>,
     ) -> Option<usize> {
+        let Edited { insts: changed, blocks, .. } = edited;
         let body = code.body;
         let count = body.id_count();
         if self.has_tests || count < self.sets.values.len() || changed.len() > LIMIT {
@@ -241,8 +249,29 @@ impl RetainedKinds {
         let mut rules = Rules::new(code, around, &self.memory, facts, false);
         rules.has_integers = had_casts;
         let sets = std::mem::take(&mut self.sets);
+        let mut solver = Solver::resume(rules, dom, sets);
+        for &inst in changed {
+            let is_phi = body.block_of(inst).is_some() && body.inst(inst).opcode == Opcode::Phi;
+            match is_phi && solver.rules.is_tracked(inst) {
+                true => self.phis.insert(inst),
+                false => self.phis.remove(&inst),
+            };
+        }
+        if blocks.is_some() {
+            self.rank = ranks(cfg);
+            self.extras = Extras::default();
+            let work = Work { code, dom, rank: &self.rank };
+            for &phi in self.phis.iter().filter(|phi| read.binary_search(phi).is_err()) {
+                work.extra(&mut solver, Place::Value(phi), &mut self.extras);
+            }
+            let definitions = self.memory.events().len() as u32;
+            let count = self.memory.ssa().phis().len() as u32;
+            for phi in (0..count).filter(|phi| !others.phis.contains(phi)) {
+                work.extra(&mut solver, Place::Content(definitions + phi), &mut self.extras);
+            }
+        }
         let mut repair = Repair {
-            solver: Solver::resume(rules, dom, sets),
+            solver,
             work: Work { code, dom, rank: &self.rank },
             readers: &self.readers,
             extras: &mut self.extras,
@@ -320,6 +349,13 @@ impl RetainedKinds {
         self.memory = Arc::clone(memory);
         Some(renumbered)
     }
+}
+
+/// The position of each block in reverse postorder.
+fn ranks(cfg: &Cfg) -> Vec<u32> {
+    let dfs = Dfs::new(cfg);
+    let rank = |at| dfs.rpo_index(Node::new(at)).unwrap_or(u32::MAX);
+    (0..cfg.node_count()).map(rank).collect()
 }
 
 fn inst_at(place: Place) -> Option<InstId> {

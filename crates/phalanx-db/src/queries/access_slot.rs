@@ -1,22 +1,22 @@
 //! Accesses of memory of a function that is edited, by repair of what is kept beside the memos.
 //!
 //! As [`kinds_slot`](super::kinds_slot) does for kinds: the first question keeps nothing, the second finds the answer from scratch and keeps what it takes
-//! to follow edits, and from then on a change of instructions is followed; of many at a time, from scratch is cheaper. What is kept is
-//! taken out of its slot while it is worked with, so that work which is broken off loses it. It counts for a position in the history of the body,
-//! and for two numbers that are new whenever anything else that is read has changed, but for divergence: that is compared.
+//! to follow edits, and from then on an edit is followed; of many instructions at a time, from scratch is cheaper. What is kept is
+//! taken out of its slot while it is worked with, so that work which is broken off loses it. It counts for a position in the history of the body, for a
+//! [layout](super::layout) of its blocks, and for a number that is new whenever anything around the function has changed. Divergence and cycles are compared.
 //!
 //! An answer that an edit leaves as it is is the very same one: it is compared with the memo by its address, and counts as unchanged.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
-    follow::few,
+    edited::Edited,
+    follow::{few, few_in_blocks},
     shape::access::{self, AccessFollower, Accesses, Found},
 };
-use phalanx_ir::InstId;
 
-use super::answer_slot::blocks_version;
 use super::follow::Place;
+use super::layout::{Layout, Since, block_layout, since};
 use super::memory_slot::objects_version;
 use crate::FunctionInput;
 
@@ -26,7 +26,7 @@ use salsa::Database as Db;
 #[derive(Debug)]
 struct Kept {
     position: u64,
-    order: u64,
+    layout: Arc<Layout>,
     around: u64,
     follower: AccessFollower,
 }
@@ -80,18 +80,18 @@ pub fn access_repairs(db: &dyn Db, function: FunctionInput) -> AccessRepairs {
 
 /// The accesses of a large function as its journal says they have become, from facts as they are.
 ///
-/// *Reads* `body`, [`blocks_version`], [`objects_version`]. *Cost* from scratch the first times; then that of what changed.
+/// *Reads* `body`, [`block_layout`], [`objects_version`]. *Cost* from scratch the first times; then that of what changed.
 pub(super) fn followed(
     db: &dyn Db,
     function: FunctionInput,
     facts: access::Facts<'_>,
 ) -> Arc<Accesses> {
     let slot = &function.slots(db).accesses;
-    let (order, around) = (blocks_version(db, function), objects_version(db, function));
-    let journal = function.body(db).journal();
-    let position = journal.position();
+    let (layout, around) = (block_layout(db, function), objects_version(db, function));
+    let position = function.body(db).journal().position();
     let keep = |follower| {
-        *slot.place() = Place::Here(Box::new(Kept { position, order, around, follower }));
+        *slot.place() =
+            Place::Here(Box::new(Kept { position, layout: Arc::clone(layout), around, follower }));
     };
     let taken = std::mem::replace(&mut *slot.place(), Place::Taken);
     let is_first = matches!(taken, Place::New);
@@ -99,15 +99,18 @@ pub(super) fn followed(
         Place::Here(kept) => Some(kept),
         _ => None,
     };
-    let changes = kept.as_ref().and_then(|kept| journal.since(kept.position));
-    let is_few = |insts: &[InstId]| insts.len() <= few(function.body(db).id_count());
-    let is_rewritten = changes.as_ref().is_some_and(|changes| !is_few(&changes.insts));
+    let since = kept.as_ref().and_then(|k| since(db, function, (k.position, &k.layout)));
+    let edited = since.as_ref().map(Since::edited);
+    let size = function.body(db).id_count();
+    let is_few = |edited: Edited<'_>| {
+        edited.own.len() <= few(size) && edited.insts.len() <= few_in_blocks(size)
+    };
+    let is_rewritten = edited.is_some_and(|edited| !is_few(edited));
     if let Some(kept) = kept
-        && let Some(changes) = &changes
-        // Changes of the flow have given it another number.
-        && (kept.order, kept.around) == (order, around)
+        && let Some(edited) = edited
+        && kept.around == around
         && !is_rewritten
-        && let Some((follower, found)) = kept.follower.follow(facts, &changes.insts)
+        && let Some((follower, found)) = kept.follower.follow(facts, edited)
     {
         match found {
             Found::Kept => slot.counts().kept += 1,

@@ -21,14 +21,18 @@
 
 use std::sync::{Arc, Mutex};
 
-use phalanx_analysis::{edited::Edited, follow::few, lower::Code};
+use phalanx_analysis::{
+    edited::Edited,
+    follow::{few, few_in_blocks},
+    lower::Code,
+};
 use phalanx_graph::BitSet;
 use phalanx_ir::{BlockId, InstId};
 
 use super::follow::{around, fresh, locked};
 use super::layout::{Layout, block_layout, since};
 use super::surroundings::attributes_of_callees;
-use super::{call_place, cfg, code, cycles, dom_tree, promised_loads, starts_at_launch};
+use super::{call_place, code, promised_loads, starts_at_launch};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -218,8 +222,9 @@ impl<T> AnswerSlot<T> {
             if kept.around != around {
                 return None;
             }
-            let Edited { insts: all, blocks } = since.edited();
+            let Edited { insts: all, blocks, .. } = since.edited();
             let concerned = &kept.concerned_of(code, all, concerns);
+            let few = if blocks.is_some() { few_in_blocks } else { few };
             let found = match concerned.len() > few(code.body.id_count()) {
                 true => Followed::Lost,
                 false => follow(&mut kept.answer, Changed { concerned, all, blocks }),
@@ -324,25 +329,23 @@ pub fn blocks_version(db: &dyn Db, function: FunctionInput) -> u64 {
     block_layout(db, function).number()
 }
 
-/// Identity of what is read, besides the body and where addresses lead, to tell what accesses of memory do.
+/// Identity of what is read, besides blocks, the body and where addresses lead, to tell what accesses of memory do.
 ///
-/// *Reads* [`blocks_version`], [`around`], `function_attributes`. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* [`around`], `function_attributes`. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn accesses_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = (blocks_version(db, function), around(db, function));
-    let _ = attributes_of_callees(db, function);
+    let _ = (around(db, function), attributes_of_callees(db, function));
     fresh()
 }
 
-/// Identity of what `load_classes` reads besides the body, divergence, what is known of pointers, and what it asks of functions and variables by name.
+/// Identity of what `load_classes` reads besides the body and its graph, divergence, what is known of pointers, and what it asks of functions and variables by name.
 ///
-/// *Reads* [`blocks_version`], [`around`], `function_attributes`, [`dom_tree`], [`cycles`], [`promised_loads`], [`starts_at_launch`], [`call_place`].
+/// *Reads* [`around`], `function_attributes`, [`promised_loads`], [`starts_at_launch`], [`call_place`].
 /// *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn loads_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = (blocks_version(db, function), around(db, function), cfg(db, function));
-    let _ = (attributes_of_callees(db, function), call_place(db, function));
-    let _ = (dom_tree(db, function), cycles(db, function));
+    let _ = (around(db, function), attributes_of_callees(db, function));
+    let _ = call_place(db, function);
     let _ = (promised_loads(db, function), starts_at_launch(db, function));
     fresh()
 }

@@ -25,7 +25,7 @@ use salsa::Database as Db;
 
 /// Whether a function has a barrier in its own code for which others wait: one of all threads of a workgroup or more.
 ///
-/// *Reads* `header`, `flow`, `body`; of a large function also [`blocks_version`], and then what changed. *Changes when* its only barrier goes, or a
+/// *Reads* `header`, `flow`, `body`; of a large function what changed. *Changes when* its only barrier goes, or a
 /// first one comes. *Cost* O(instructions).
 #[salsa::tracked(returns(copy))]
 pub fn has_barrier(db: &dyn Db, function: FunctionInput) -> bool {
@@ -34,7 +34,7 @@ pub fn has_barrier(db: &dyn Db, function: FunctionInput) -> bool {
         return find();
     }
     let slot = &function.slots(db).waits;
-    slot.answer(db, function, blocks_version(db, function), &check::is_barrier, find)
+    slot.answer(db, function, 0, &check::is_barrier, find)
 }
 
 /// What a call of a function does, as far as barriers are concerned.
@@ -107,29 +107,34 @@ pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>>
 /// Operations of a function that rules are about, and what was asked of functions that it calls.
 pub(super) type KeptSites = (Arc<Sites>, FxHashMap<GlobalName, Callee>);
 
-/// Operations of a function that rules are about. Those of a large function are kept while no call changes, nor what is called.
+/// Operations of a function that rules are about. Those of a large function are kept while what is called does not change, and calls are looked at again that do.
 fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {
     let asked = RefCell::new(FxHashMap::default());
-    let find = || {
-        let ask =
-            |name| *asked.borrow_mut().entry(name).or_insert_with(|| callee(db, function, name));
-        Arc::new(Sites::new(code(db, function), &ask))
-    };
+    let ask = |name| *asked.borrow_mut().entry(name).or_insert_with(|| callee(db, function, name));
+    let code = code(db, function);
+    let find = || Arc::new(Sites::new(code, &ask));
     if !function.is_large(db) {
         return find();
     }
-    let follow = |(_, asked): &mut KeptSites, changed: Changed<'_>| {
-        let mut asked = asked.iter();
-        let is_same = changed.concerned.is_empty()
-            && asked.all(|(&name, &known)| callee(db, function, name) == known);
-        if is_same { Followed::Kept } else { Followed::Lost }
+    let follow = |(sites, known): &mut KeptSites, changed: Changed<'_>| {
+        if known.iter().any(|(&name, &known)| callee(db, function, name) != known) {
+            return Followed::Lost;
+        }
+        if changed.concerned.is_empty() {
+            return Followed::Kept;
+        }
+        if let Some(new) = sites.after(code, &ask, changed.concerned) {
+            *sites = Arc::new(new);
+        }
+        known.extend(asked.borrow_mut().drain());
+        Followed::Repaired
     };
     let make = || {
         let found = find();
         (found, asked.take())
     };
-    let (around, slot) = (blocks_version(db, function), &function.slots(db).sites);
-    slot.follow((db, function), around, &check::may_be_site, follow, make, |(found, _)| {
+    let slot = &function.slots(db).sites;
+    slot.follow((db, function), 0, &check::may_be_site, follow, make, |(found, _)| {
         Arc::clone(found)
     })
 }

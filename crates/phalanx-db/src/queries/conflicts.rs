@@ -12,7 +12,7 @@ use phalanx_analysis::{
 };
 use phalanx_ir::{InstId, module::GlobalIndex};
 
-use super::answer_slot::{Changed, Followed, blocks_version};
+use super::answer_slot::{Changed, Followed};
 use super::calls::closed_calls;
 use super::facts::is_kernel;
 use super::follow::fresh;
@@ -76,13 +76,12 @@ impl KeptConflicts {
 
 /// Identity of what [`space_conflicts`] of a large function reads besides the body and [`memory_kinds`].
 ///
-/// *Reads* `header`, [`target`], shell, [`module_index`], [`blocks_version`], `dom_tree`. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* `header`, [`target`], shell, [`module_index`]. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn conflicts_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let module = function.module(db);
     let _ = (function.header(db), target(db, module));
     let _ = (module.shell(db), module_index(db, module));
-    let _ = (blocks_version(db, function), dom_tree(db, function));
     fresh()
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use phalanx_analysis::{Convergence, convergence as operations, lower::Code};
-use phalanx_ir::GlobalName;
+use phalanx_analysis::{Convergence, convergence as operations, listing::relisted, lower::Code};
+use phalanx_ir::{GlobalName, InstId};
 
-use super::answer_slot::blocks_version;
+use super::answer_slot::{Changed, Followed};
 use super::follow::fresh;
 use super::{callees, cycles};
 use crate::FunctionInput;
@@ -14,7 +14,7 @@ use salsa::Database as Db;
 
 /// Convergent operations of a function: scope, token, cycle; and the tokens: region, heart of which cycle. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `cycles`, [`callees`]; of a large function also [`convergence_version`], and then what changed. *Changes when* a
+/// *Reads* `header`, `flow`, `body`, `cycles`, [`callees`]; of a large function what changed, while [`convergence_version`] is the same. *Changes when* a
 /// convergent operation or a token comes, goes or moves, or the cycles around one do. *Cost* O(instructions); see [`phalanx_analysis::convergence`].
 #[salsa::tracked(returns(ref))]
 pub fn convergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Convergence>> {
@@ -24,22 +24,48 @@ pub fn convergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Convergen
         let found = attributes.binary_search_by_key(&name, |&(name, _)| name).ok()?;
         Some(attributes[found].1)
     };
-    let find = || Arc::new(Convergence::new(code(db, function), cycles, &callee));
+    let code = code(db, function);
     if !function.is_large(db) {
-        return Some(find());
+        return Some(Arc::new(Convergence::new(code, cycles, &callee)));
     }
-    let around = convergence_version(db, function);
-    let slot = &function.slots(db).convergence;
     let concerns = |code: Code<'_>, inst| operations::concerns(code, inst, &callee);
-    Some(slot.answer(db, function, around, &concerns, find))
+    let found =
+        |insts: &[InstId]| Arc::new(Convergence::of(code, cycles, &callee, insts.iter().copied()));
+    let make = || {
+        let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+        let insts: Vec<InstId> = insts.filter(|&inst| concerns(code, inst)).collect();
+        KeptConvergence { found: found(&insts), insts }
+    };
+    let follow = |kept: &mut KeptConvergence, changed: Changed<'_>| {
+        if changed.concerned.is_empty() && changed.blocks.is_none() {
+            return Followed::Kept;
+        }
+        let look = |inst| if concerns(code, inst) { vec![inst] } else { Vec::new() };
+        if let Some(insts) = relisted(code, &kept.insts, |&inst| inst, changed.concerned, look) {
+            kept.insts = insts;
+        }
+        kept.found = found(&kept.insts);
+        Followed::Repaired
+    };
+    let around = convergence_version(db, function);
+    let read = |kept: &KeptConvergence| Some(Arc::clone(&kept.found));
+    let slot = &function.slots(db).convergence;
+    slot.follow((db, function), around, &concerns, follow, make, read)
 }
 
-/// Identity of what [`convergence()`] reads besides the body.
+/// Operations that threads take part in together, and the instructions that concern them, in the order of the text.
+#[derive(Debug)]
+pub(super) struct KeptConvergence {
+    insts: Vec<InstId>,
+    found: Arc<Convergence>,
+}
+
+/// Identity of what [`convergence()`] reads besides the body and its graph.
 ///
-/// *Reads* [`blocks_version`], from which cycles follow, and [`callees`]. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* [`callees`]. *Changes when* they do. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn convergence_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = (blocks_version(db, function), callees(db, function));
+    let _ = callees(db, function);
     fresh()
 }
 

@@ -111,7 +111,7 @@ fn called(db: &dyn Db, function: FunctionInput) -> Arc<[GlobalName]> {
     };
     let slot = &function.slots(db).callees;
     let names = |kept: &KeptNames| Arc::clone(&kept.names);
-    // Other blocks are another answer in any case, and nothing else is read.
+    // Nothing else is read.
     slot.follow((db, function), 0, &is_call, follow, make, names)
 }
 

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
-    Convergence,
     check::Judged,
     divergence::{self as solver, Divergence, Flow, Rules},
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
@@ -27,6 +26,7 @@ use super::calls::is_local;
 use super::check::KeptSites;
 use super::conflicts::KeptConflicts;
 use super::control_slot::ControlSlot;
+use super::convergent::KeptConvergence;
 use super::facts::{KeptNames, flow_facts, new_affect_map, new_llvm_affect_map};
 use super::graph_slot::GraphSlot;
 use super::kinds_slot::KindsSlot;
@@ -304,7 +304,7 @@ pub struct Slots {
     pub(super) sites: AnswerSlot<KeptSites>,
     pub(super) findings: AnswerSlot<Judged>,
     pub(super) callees: AnswerSlot<KeptNames>,
-    pub(super) convergence: AnswerSlot<Arc<Convergence>>,
+    pub(super) convergence: AnswerSlot<KeptConvergence>,
     pub(super) written: AnswerSlot<KeptWrites>,
 }
 

@@ -1,9 +1,9 @@
 //! Kinds of memory of a function that is edited, by repair of what is kept beside the memos.
 //!
 //! As [`follow`](super::follow) does for divergence: the first question keeps nothing, the second finds the answer from scratch and keeps what it
-//! takes to repair it, and from then on a change of instructions is followed. What is kept is taken out of its slot while it is worked with, so that
-//! work which is broken off loses it. It counts for a position in the history of the body, and for two numbers that are new
-//! whenever anything else that is read has changed.
+//! takes to repair it, and from then on an edit is followed. What is kept is taken out of its slot while it is worked with, so that
+//! work which is broken off loses it. It counts for a position in the history of the body, for a [layout](super::layout) of its blocks, and for a number that is new
+//! whenever anything around the function has changed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,6 +11,7 @@ use phalanx_analysis::spaces::{MemoryKinds, RetainedKinds, SpaceFacts, may_retur
 
 use super::calls::is_local;
 use super::follow::{Place, fresh};
+use super::layout::{Layout, block_layout, since};
 use super::surroundings::{NO_CALLEES, with_code};
 use super::{
     address_memory, argument_spaces, cfg, dom_tree, returned_spaces, symbols, target, type_layout,
@@ -24,7 +25,7 @@ use salsa::Database as Db;
 #[derive(Debug)]
 struct Kept {
     position: u64,
-    graph: u64,
+    layout: Arc<Layout>,
     around: u64,
     retained: RetainedKinds,
 }
@@ -86,15 +87,6 @@ pub fn kind_round_repairs(db: &dyn Db, function: FunctionInput) -> KindRepairs {
     all
 }
 
-/// Identity of the graph facts that kinds are found from.
-///
-/// *Reads* `cfg`, `dom_tree`. *Changes when* one of them does. *Cost* O(1).
-#[salsa::tracked(returns(copy))]
-pub fn tree_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = (cfg(db, function), dom_tree(db, function));
-    fresh()
-}
-
 /// Identity of what [`memory_kinds`](super::memory_kinds) reads besides flow and body.
 ///
 /// *Reads* `header`, `mentions`, [`target`], [`type_layout`], [`variables`], [`returned_spaces`] of callees that return addresses, [`argument_spaces`] of a
@@ -127,7 +119,7 @@ pub(super) fn read_around(db: &dyn Db, function: FunctionInput) {
 ///
 /// `around` is the identity of what else is read, `facts` and the header included.
 ///
-/// *Reads* `flow`, `body`, [`address_memory`], [`tree_version`]. *Cost* from scratch the first times; then that of what changed.
+/// *Reads* `flow`, `body`, `cfg`, `dom_tree`, [`address_memory`], [`block_layout`]. *Cost* from scratch the first times; then that of what changed.
 pub(super) fn followed(
     db: &dyn Db,
     function: FunctionInput,
@@ -136,21 +128,21 @@ pub(super) fn followed(
 ) -> Option<MemoryKinds> {
     let (cfg, dom) = (cfg(db, function).as_deref()?, dom_tree(db, function).as_deref()?);
     let memory = address_memory(db, function).as_ref()?;
-    let graph = tree_version(db, function);
-    let journal = function.body(db).journal();
+    let layout = block_layout(db, function);
+    let position = function.body(db).journal().position();
     let taken = std::mem::replace(&mut *slot.place(), Place::Taken);
     let keeps = !matches!(taken, Place::New);
     let kept = match taken {
-        Place::Here(kept) if kept.graph == graph && kept.around == around => Some(kept),
+        Place::Here(kept) if kept.around == around => Some(kept),
         _ => None,
     };
     let repaired = kept.and_then(|mut kept| {
-        let changes = journal.since(kept.position).filter(|changes| !changes.flow)?;
+        let since = since(db, function, (kept.position, &kept.layout))?;
         let visited = with_code(db, function, NO_CALLEES, |code, around| {
-            kept.retained.repair(code, around, (dom, memory), facts, &changes.insts)
+            kept.retained.repair(code, around, (cfg, dom, memory), facts, since.edited())
         })??;
         slot.count(Some(visited));
-        kept.position = journal.position();
+        (kept.position, kept.layout) = (position, Arc::clone(layout));
         Some(kept)
     });
     if let Some(kept) = repaired {
@@ -164,14 +156,14 @@ pub(super) fn followed(
             let graph = (cfg, dom);
             let kinds =
                 phalanx_analysis::spaces::memory_kinds(code, surroundings, graph, memory, facts);
-            *slot.place() = Place::Asked(journal.position());
+            *slot.place() = Place::Asked(position);
             return kinds;
         }
         let memory = Arc::clone(memory);
         let retained = RetainedKinds::new(code, surroundings, (cfg, dom), memory, facts);
         let answer = retained.answer().clone();
-        let position = journal.position();
-        *slot.place() = Place::Here(Box::new(Kept { position, graph, around, retained }));
+        let layout = Arc::clone(layout);
+        *slot.place() = Place::Here(Box::new(Kept { position, layout, around, retained }));
         answer
     })
 }

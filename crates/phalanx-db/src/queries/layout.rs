@@ -45,6 +45,7 @@ type Last = (Places, Option<Arc<Between>>);
 #[derive(Debug)]
 pub(super) struct Between {
     insts: Vec<InstId>,
+    own: Vec<InstId>,
     blocks: Vec<BlockId>,
 }
 
@@ -62,7 +63,8 @@ impl Since<'_> {
         match self {
             Since::Insts(changes) => Edited::insts(&changes.insts),
             Since::Blocks(between) => {
-                Edited { insts: &between.insts, blocks: Some(&between.blocks) }
+                let Between { insts, own, blocks } = &**between;
+                Edited { insts, own, blocks: Some(blocks) }
             }
         }
     }
@@ -163,7 +165,8 @@ fn between(
     let mut blocks = now.others(old, &changes.blocks)?;
     blocks.extend_from_slice(&changes.blocks);
     blocks.sort_unstable();
-    let mut insts = changes.insts.into_owned();
+    let own = changes.insts.into_owned();
+    let mut insts = own.clone();
     let is_phi = |inst: &InstId| body.inst(*inst).opcode == Opcode::Phi;
     for &block in &blocks {
         insts.extend(body.block_insts(block));
@@ -173,7 +176,7 @@ fn between(
     }
     insts.sort_unstable_by_key(|inst| inst.into_raw().into_u32());
     insts.dedup();
-    Some(Between { insts, blocks })
+    Some(Between { insts, own, blocks })
 }
 
 #[cfg(test)]
@@ -213,7 +216,7 @@ mod tests {
         let blocks = [order[0], order[1], order[2], order[3]];
         db.edit(function, |transaction| edit(transaction, blocks)).expect("it breaks no rule");
         let since = since(&db, function, (position, &old))?;
-        let Edited { insts, blocks } = since.edited();
+        let Edited { insts, blocks, .. } = since.edited();
         let blocks = blocks?.iter().map(|&block| node_of(block).index()).collect();
         Some((blocks, insts.iter().map(|inst| inst.into_raw().into_u32()).collect()))
     }

@@ -145,7 +145,8 @@ pub(super) fn followed_classes(db: &dyn Db, function: FunctionInput) -> Option<L
             return Followed::Lost;
         };
         let found = with_facts(db, function, None, asked, |code, around, facts| {
-            follower.follow(code, around, facts, shared, changed.concerned)
+            let changed = (changed.concerned, changed.blocks);
+            follower.follow(code, around, facts, shared, changed)
         });
         match found.flatten() {
             Some(false) => Followed::Kept,

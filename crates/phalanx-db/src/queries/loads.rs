@@ -25,7 +25,7 @@ use phalanx_ir::{
 use phalanx_target::calling_convention::{self, Entry};
 use rustc_hash::FxHashMap;
 
-use super::answer_slot::{Changed, Followed, blocks_version};
+use super::answer_slot::{Changed, Followed};
 use super::calls::{DEPTH, closed_calls, named_by_shell};
 use super::follow::fresh;
 use super::load_slot::{Asked, followed_classes};
@@ -250,11 +250,10 @@ pub(super) struct KeptWrites {
 
 /// Identity of what [`written_spaces`] of a large function reads besides the body and [`memory_kinds`], and what it asks of functions by name.
 ///
-/// *Reads* [`blocks_version`], [`objects_version`], `function_attributes`. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* [`objects_version`], `function_attributes`. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn written_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = (blocks_version(db, function), objects_version(db, function));
-    let _ = attributes_of_callees(db, function);
+    let _ = (objects_version(db, function), attributes_of_callees(db, function));
     fresh()
 }
 

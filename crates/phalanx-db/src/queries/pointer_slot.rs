@@ -1,8 +1,8 @@
 //! Where pointers of a function that is edited come from, by what is kept beside the memos.
 //!
 //! How they are followed is told in [`phalanx_analysis::loads::pointers`]. A follower is taken out of its place while it is worked with, so that work
-//! which is broken off loses it. It counts for a position in the history of the body, and for two numbers that are new whenever blocks, edges or anything around the
-//! function has changed.
+//! which is broken off loses it. It counts for a position in the history of the body, for a [layout](super::layout) of its blocks, and for a number that is new
+//! whenever anything around the function has changed.
 //!
 //! **Complexity.** That of the follower.
 
@@ -16,8 +16,8 @@ use phalanx_analysis::{
     memory::PrivateMemory,
 };
 
-use super::answer_slot::blocks_version;
 use super::follow::locked;
+use super::layout::{Layout, block_layout, since};
 use super::memory_slot::{Ways, objects_version};
 use super::surroundings::{NO_CALLEES, with_code};
 use crate::FunctionInput;
@@ -28,7 +28,7 @@ use salsa::Database as Db;
 #[derive(Debug)]
 struct Kept {
     position: u64,
-    blocks: u64,
+    layout: Arc<Layout>,
     around: u64,
     follower: PointerFollower,
 }
@@ -62,29 +62,30 @@ impl PointerSlot {
 
 /// The pointers of a large function as its journal says they have become. None for a declaration.
 ///
-/// *Reads* `body`, [`blocks_version`], [`objects_version`]. *Cost* from scratch the first times; then that of what changed.
+/// *Reads* `body`, [`block_layout`], [`objects_version`]. *Cost* from scratch the first times; then that of what changed.
 pub(super) fn followed(
     db: &dyn Db,
     function: FunctionInput,
     private: &Arc<PrivateMemory>,
 ) -> Option<Arc<PointerFlow>> {
     let slot = &function.slots(db).pointers;
-    let (blocks, around) = (blocks_version(db, function), objects_version(db, function));
-    let journal = function.body(db).journal();
+    let (layout, around) = (block_layout(db, function), objects_version(db, function));
     let taken = locked(&slot.place).take();
     let (kept, found) = with_code(db, function, NO_CALLEES, |code, _| {
         let before = taken.as_ref().map(|kept| Arc::clone(kept.follower.flow()));
-        let known = taken.filter(|kept| (kept.blocks, kept.around) == (blocks, around));
+        let known = taken.filter(|kept| kept.around == around);
         let followed = known.and_then(|mut kept| {
-            let changes = journal.since(kept.position)?;
-            let found = kept.follower.follow(code, private, &changes.insts);
+            let since = since(db, function, (kept.position, &kept.layout))?;
+            let found = kept.follower.follow(code, private, since.edited());
             Some((kept, found))
         });
         let (mut kept, found) = followed.unwrap_or_else(|| {
             let follower = PointerFollower::new(code, private, before.as_ref());
-            (Box::new(Kept { position: 0, blocks, around, follower }), Found::Made)
+            let layout = Arc::clone(layout);
+            (Box::new(Kept { position: 0, layout, around, follower }), Found::Made)
         });
-        kept.position = journal.position();
+        kept.position = function.body(db).journal().position();
+        kept.layout = Arc::clone(layout);
         (kept, found)
     })?;
     let flow = Arc::clone(kept.follower.flow());

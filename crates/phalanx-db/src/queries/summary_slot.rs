@@ -25,7 +25,7 @@ use phalanx_analysis::{
 
 use phalanx_ir::edit::{self, Journal};
 
-use super::answer_slot::{AnswerSlot, Answers, Changed, Followed, blocks_version};
+use super::answer_slot::{AnswerSlot, Answers, Changed, Followed};
 use super::facts::flow_facts;
 use super::follow::{Place, Repairs, flow_together, fresh, locked, read_around};
 use super::postdom_tree;
@@ -86,31 +86,6 @@ pub fn summary_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
-/// Identity of what parts of a summary are found from that do not follow edits of the control flow, besides the body.
-///
-/// *Reads* [`summary_version`], [`blocks_version`], [`flow_together`], [`postdom_tree`]. *Changes when* one of them does. *Cost* O(1).
-#[salsa::tracked(returns(copy))]
-pub fn parts_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = summary_version(db, function);
-    read_flow(db, function);
-    fresh()
-}
-
-/// The same of a round of a function in recursion.
-///
-/// *Reads* [`summary_round_version`], [`blocks_version`], [`flow_together`], [`postdom_tree`]. *Changes when* one of them does. *Cost* O(1).
-#[salsa::tracked(returns(copy))]
-pub fn parts_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {
-    let _ = summary_round_version(db, member, round);
-    read_flow(db, member);
-    fresh()
-}
-
-fn read_flow(db: &dyn Db, function: FunctionInput) {
-    let _ = blocks_version(db, function);
-    let _ = (flow_together(db, function), postdom_tree(db, function));
-}
-
 /// The summary of a large function that is to be followed.
 pub(super) struct Asked<'a> {
     db: &'a dyn Db,
@@ -158,13 +133,6 @@ impl<'a> Asked<'a> {
         }
     }
 
-    fn parts_version(&self) -> u64 {
-        match self.round {
-            Some((round, _)) => parts_round_version(self.db, self.function, round),
-            None => parts_version(self.db, self.function),
-        }
-    }
-
     fn found(&self) -> &'a [(FunctionInput, Summary)] {
         self.round.map_or(&[], |(_, found)| found)
     }
@@ -181,7 +149,7 @@ impl<'a> Asked<'a> {
 
 /// The summary of a large function, as its journal says it has become; in a round without what is done through pointers. None for a declaration.
 ///
-/// *Reads* `body`, `flow`, [`summary_version`] or [`summary_round_version`], [`parts_version`], graph facts. *Cost* from scratch the first times; then that of what
+/// *Reads* `body`, `flow`, [`summary_version`] or [`summary_round_version`], graph facts. *Cost* from scratch the first times; then that of what
 /// changed.
 pub(super) fn followed_summary(asked: &Asked<'_>) -> Option<Summary> {
     let (db, function, slot) = (asked.db, asked.function, asked.slot());
@@ -238,7 +206,7 @@ fn besides(asked: &Asked<'_>) -> Option<Besides> {
         };
         let make = || Tally::new(code, told);
         let read = |tally: &Tally<Told>| Besides::of(code, flow.cycles, tally.all());
-        let version = asked.parts_version();
+        let version = asked.version();
         let concerns = &analysis::concerns_effects;
         asked.slot().besides.follow((db, function), version, concerns, follow, make, read)
     })
@@ -300,7 +268,7 @@ fn followed_through(asked: &Asked<'_>, stamp: Stamp) -> Option<Box<Through>> {
         true => Followed::Kept,
         false => Followed::Lost,
     };
-    let around = asked.parts_version();
+    let around = asked.version();
     let concerns = &analysis::concerns_pointers;
     slot.nothing.follow((db, function), around, concerns, follow, is_nothing, |_| ());
     let mut counts = locked(&slot.through_counts);

@@ -17,7 +17,7 @@ use phalanx_graph::{Cfg, Node};
 use phalanx_ir::{InstId, Value};
 use phalanx_target::{Scope, SourceSet, varying};
 
-use super::answer_slot::{Changed, Followed, accesses_version, blocks_version};
+use super::answer_slot::{Changed, Followed, accesses_version};
 use super::control_slot::controlled;
 use super::facts::{
     affect_map, control_divergence, divergence, flow_facts, is_kernel, launch_facts,
@@ -55,7 +55,7 @@ pub fn statement_variance(db: &dyn Db, function: FunctionInput, statement: InstI
 
 /// Blocks with an aligned barrier of all threads of the workgroup, in order of the function. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`; of a large function also [`blocks_version`], and then what changed. *Changes when* a block comes to have one, or
+/// *Reads* `header`, `flow`, `body`; of a large function what changed. *Changes when* a block comes to have one, or
 /// loses its only one. *Cost* O(instructions).
 #[salsa::tracked(returns(ref))]
 pub fn barrier_blocks(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Node]>> {
@@ -64,10 +64,9 @@ pub fn barrier_blocks(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Node]
         return find().map(Arc::from);
     }
     cfg(db, function).as_ref()?;
-    let around = blocks_version(db, function);
     let make = || Arc::from(find().unwrap_or_default());
     let slot = &function.slots(db).barriers;
-    Some(slot.answer(db, function, around, &analysis::is_whole_barrier, make))
+    Some(slot.answer(db, function, 0, &analysis::is_whole_barrier, make))
 }
 
 /// Blocks whose terminators are uniform in each workgroup if barriers are used rightly.
@@ -155,12 +154,13 @@ fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> 
     };
     let follow = |known: &mut Option<KeptRaces>, changed: Changed<'_>| {
         let Some(known) = known else { return Followed::Lost };
-        let found = with_race_facts(db, function, |code, around, (_, kinds)| {
+        let found = with_race_facts(db, function, |code, around, (cfg, kinds)| {
             let mut again = readers::of_kinds(code, kinds, &known.kinds)?;
             again.retain(|&inst| stable::concerns(code, inst));
             again.extend_from_slice(changed.concerned);
             known.kinds = kinds.clone();
-            known.found.follow(code, around, kinds, &again)
+            let changed = (&again[..], changed.blocks);
+            known.found.follow(code, around, (cfg, kinds), changed)
         });
         match found.flatten() {
             Some(false) => Followed::Kept,

@@ -42,7 +42,7 @@ pub(super) fn flow(
 }
 
 /// The blocks that are listed.
-fn listed(code: Code<'_>) -> BitSet {
+pub(super) fn listed(code: Code<'_>) -> BitSet {
     let mut is_listed = BitSet::new(code.flow.id_count());
     for &block in code.flow.order() {
         is_listed.insert(node_of(block).index());

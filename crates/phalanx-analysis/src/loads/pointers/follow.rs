@@ -2,7 +2,7 @@
 //!
 //! # What
 //!
-//! A [`PointerFollower`] gives the [`PointerFlow`] of a function after each edit of instructions, with blocks and edges as they were. It is the one from scratch. Until an instruction
+//! A [`PointerFollower`] gives the [`PointerFlow`] of a function after each edit. It is the one from scratch. Until an instruction
 //! changes that has to do with pointers it keeps nothing but that; then it is made anew, with [`Tables`] from which it is repaired from then on.
 //!
 //! # How
@@ -18,7 +18,8 @@
 //!    something is known when another one was it before ([`Doers`]).
 //!
 //! **Why that is all.** What an instruction does, and what comes into a node, follows from operands, from what these are based on, from what the instruction
-//! touches, and from what is held there. Users are found from def-use lists, through steps; users of before that are none now have changed themselves.
+//! touches, and from what is held there. Of the graph nothing matters but which blocks are listed, and instructions of blocks of which that is
+//! otherwise have changed. Users are found from def-use lists, through steps; users of before that are none now have changed themselves.
 //!
 //! A step that has come since, and that only what has changed with it reads, is not told of: so an address more that is only accessed leaves the answer as it is.
 //!
@@ -37,6 +38,7 @@ use super::doers::Doers;
 use super::done::mentions;
 use super::nodes::{Held, Input, Nodes, set_of};
 use super::{End, Made, Objects, PointerFlow, Root, is_pointer, matters, number};
+use crate::edited::Edited;
 use crate::lower::Code;
 use crate::memory::PrivateMemory;
 use crate::memory::private::{
@@ -110,14 +112,17 @@ impl PointerFollower {
         &self.flow
     }
 
-    /// Brings it up to date after these instructions were inserted, removed, moved or changed. `private` is private memory as it is now; the graph is the
-    /// same.
+    /// Brings it up to date. `private` is private memory as it is now.
     pub fn follow(
         &mut self,
         code: Code<'_>,
         private: &Arc<PrivateMemory>,
-        changed: &[InstId],
+        edited: Edited<'_>,
     ) -> Found {
+        let Edited { insts: changed, blocks, .. } = edited;
+        if let (Some(_), Some(tables)) = (blocks, &mut self.tables) {
+            tables.is_listed = build::listed(code);
+        }
         let is_same_memory = Arc::ptr_eq(&self.private, private);
         let matters = |inst: &InstId| self.flow.has_to_do(code, *inst);
         let found = match is_same_memory && !changed.iter().any(matters) {

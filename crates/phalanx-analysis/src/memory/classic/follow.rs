@@ -41,7 +41,7 @@ impl ClassicMemorySsa {
         never_changes: &dyn Fn(InstId) -> bool,
         edited: Edited<'_>,
     ) -> Followed<Self> {
-        let Edited { insts: changed, blocks: None } = edited else { return Followed::Unknown };
+        let Edited { insts: changed, blocks: None, .. } = edited else { return Followed::Unknown };
         let body = code.body;
         let mut looked = Vec::with_capacity(changed.len());
         let look = |inst: InstId| {

@@ -44,7 +44,7 @@ impl MemorySsa {
         (private, reach): (&Arc<PrivateMemory>, Reach<'_>),
         (edited, others): (Edited<'_>, &[InstId]),
     ) -> Followed<Self> {
-        let Edited { insts: changed, blocks: None } = edited else { return Followed::Unknown };
+        let Edited { insts: changed, blocks: None, .. } = edited else { return Followed::Unknown };
         let old = &self.private;
         let body = code.body;
         // Whoever used one that nobody uses any more has changed as well.

@@ -51,7 +51,7 @@ impl PrivateMemory {
         graph: Frontiers<'_>,
         edited: Edited<'_>,
     ) -> Followed<Self> {
-        let Edited { insts: changed, blocks: None } = edited else { return Followed::Unknown };
+        let Edited { insts: changed, blocks: None, .. } = edited else { return Followed::Unknown };
         // Whether integers are made pointers may matter to all objects.
         if self.has_other_casts(code.body, changed) {
             return Followed::Unknown;

@@ -15,14 +15,18 @@
 //! | nothing that an access reads | the very same list again |
 //! | what some read | these are looked at again; the rows of their blocks are others if one of them does something else |
 //! | an access came, went, or stands elsewhere among the others | the same, and the rows of these blocks are put together anew |
-//! | what the loops are solved from | from scratch |
+//! | what the loops are solved from, or cycles | from scratch |
+//!
+//! Where blocks are others, their rows are put together anew. What else is asked of the graph is which cycles a block is in, and how many predecessors the header of a loop
+//! has. So it is enough that blocks that are not told of are in the [cycles](super::nest) in which they were, and what stands in the others counts as changed. The loops
+//! are solved again from what has changed itself, if all other blocks are in one cycle as they were.
 //!
 //! # Invariants
 //!
 //! - The answer is that of [`accesses`](super::accesses).
 //! - What is assumed of phis holds for as long as nothing changes that was looked at in *any* round, of the instructions or of what diverges. A form
 //!   follows from the instructions behind it, up to the phis, and these were all looked at; so no form changes that a round has asked for.
-//! - Blocks and edges are the same, and so is everything else that is looked at besides: who keeps a follower sees to that.
+//! - Everything else that is looked at besides is the same: who keeps a follower sees to that.
 //! - In code that is not reached a value can depend on itself, and then the order of questions matters. A function with such blocks is not
 //!   followed.
 //!
@@ -31,7 +35,7 @@
 
 use std::sync::Arc;
 
-use phalanx_graph::BitSet;
+use phalanx_graph::{BitSet, Node};
 use phalanx_ir::{BlockId, InstId, Opcode, flow::node_of};
 use rustc_hash::FxHashSet;
 
@@ -39,11 +43,13 @@ use super::{
     Access, Accesses, Facts, Finder,
     list::Listed,
     loops::{LoopReads, has_candidates},
+    nest::Nest,
     readers::Readers,
 };
 use crate::{
     affect::Value,
     divergence::Divergence,
+    edited::Edited,
     lower::Numbering,
     memory::order::blocks_behind,
     shape::{Place, Shapes},
@@ -67,6 +73,7 @@ pub struct AccessFollower {
     divergence: Divergence,
     readers: Readers,
     list: Listed,
+    nest: Nest,
 }
 
 fn number(inst: InstId) -> usize {
@@ -96,12 +103,8 @@ impl AccessFollower {
     /// The accesses of a function, found from scratch, and what follows them; nothing does if the function has blocks that are not reached.
     #[must_use]
     pub fn new(facts: Facts<'_>) -> (Arc<Accesses>, Option<Self>) {
-        let Facts { code, cfg, .. } = facts;
-        let mut reached = blocks_behind(cfg, vec![cfg.entry()]);
-        reached.insert(cfg.entry().index());
-        if code.flow.order().iter().any(|&block| !reached.contains(node_of(block).index())) {
-            return (Arc::new(super::accesses(facts)), None);
-        }
+        let code = facts.code;
+        let Some(nest) = nest(facts) else { return (Arc::new(super::accesses(facts)), None) };
         let values = code.header.params.len() + code.body.id_count();
         let mut finder = Finder::new(facts);
         finder.of_loops = Some(LoopReads { values: BitSet::new(values), atoms: Vec::new() });
@@ -117,7 +120,9 @@ impl AccessFollower {
         of_loops.atoms.dedup();
         let divergence = facts.divergence.clone();
         let list = Listed::new(code, Arc::clone(&answer));
-        (answer, Some(AccessFollower { shapes, uniform, of_loops, divergence, readers, list }))
+        let follower =
+            AccessFollower { shapes, uniform, of_loops, divergence, readers, list, nest };
+        (answer, Some(follower))
     }
 
     /// The accesses.
@@ -126,11 +131,23 @@ impl AccessFollower {
         &self.list.answer
     }
 
-    /// Brings the answer up to date with instructions that were inserted, removed, moved or changed, in the same blocks with the same edges. None if
-    /// it is to be found from scratch.
+    /// Brings the answer up to date. None if it is to be found from scratch.
     #[must_use]
-    pub fn follow(mut self, facts: Facts<'_>, changed: &[InstId]) -> Option<(Self, Found)> {
-        if self.of_loops.are_concerned(facts, changed) {
+    pub fn follow(mut self, facts: Facts<'_>, edited: Edited<'_>) -> Option<(Self, Found)> {
+        let Edited { insts: changed, own, blocks } = edited;
+        let mut of_loops = own;
+        if let Some(blocks) = blocks {
+            let nest = nest(facts)?;
+            let others: Vec<Node> = blocks.iter().map(|&block| node_of(block)).collect();
+            if !nest.is_same_but_for(&self.nest, &others) {
+                return None;
+            }
+            if !nest.is_one_of(&self.nest, &others) {
+                of_loops = changed;
+            }
+            self.nest = nest;
+        }
+        if self.of_loops.are_concerned(facts, of_loops) {
             return None;
         }
         let mut read: Vec<Value> = Vec::new();
@@ -149,26 +166,38 @@ impl AccessFollower {
         dirty.dedup();
 
         let mut finder = Finder::with_shapes(facts, self.shapes, self.uniform);
-        let found = look_again(&mut self.list, &mut finder, &mut self.readers, (&dirty, changed))?;
+        let blocks = blocks.unwrap_or_default();
+        let readers = &mut self.readers;
+        let found = look_again(&mut self.list, &mut finder, readers, (&dirty, changed, blocks))?;
+        let is_other_order = self.list.reorder(facts.code.flow.order());
         (self.shapes, self.uniform) = (finder.shapes, finder.uniform);
         self.divergence = facts.divergence.clone();
         let is_worth = self.shapes.can_be_followed() && !self.readers.is_crowded();
+        let found = if is_other_order { Found::Repaired } else { found };
         is_worth.then_some((self, found))
     }
 }
 
-/// Looks at some accesses again, and at the blocks in which some may have come, gone or moved.
+/// The cycles, if all blocks can be reached.
+fn nest(Facts { code, cfg, cycles, .. }: Facts<'_>) -> Option<Nest> {
+    let mut reached = blocks_behind(cfg, vec![cfg.entry()]);
+    reached.insert(cfg.entry().index());
+    let are_all = code.flow.order().iter().all(|&block| reached.contains(node_of(block).index()));
+    are_all.then(|| Nest::new(cfg, cycles, &reached))
+}
+
+/// Looks at some accesses again, and at the blocks in which some may have come, gone or moved: of changed instructions, and these.
 fn look_again(
     list: &mut Listed,
     finder: &mut Finder<'_>,
     readers: &mut Readers,
-    (dirty, changed): (&[InstId], &[InstId]),
+    (dirty, changed, others): (&[InstId], &[InstId], &[BlockId]),
 ) -> Option<Found> {
     let code = finder.facts.code;
     let is_dirty =
         |inst: InstId| dirty.binary_search_by_key(&number(inst), |&dirty| number(dirty)).is_ok();
     let concerned = changed.iter().flat_map(|&inst| list.concerned(code, inst));
-    let mut moved: Vec<BlockId> = concerned.collect();
+    let mut moved: Vec<BlockId> = concerned.chain(others.iter().copied()).collect();
     moved.sort_unstable();
     moved.dedup();
     // Who was looked at once may be gone.

@@ -54,6 +54,15 @@ impl Accesses {
         self.order.iter().flat_map(|&block| self.of(block))
     }
 
+    /// States the order of the function. Whether it is another one.
+    fn reorder(&mut self, order: &[BlockId]) -> bool {
+        let is_other = *self.order != *order;
+        if is_other {
+            self.order = order.into();
+        }
+        is_other
+    }
+
     fn set(&mut self, block: BlockId, row: &[Access]) {
         let row: Row = Some(row).filter(|row| !row.is_empty()).map(Arc::from);
         self.rows.set(node_of(block).index(), row);
@@ -151,6 +160,11 @@ impl Listed {
             _ => look(inst),
         });
         found.collect()
+    }
+
+    /// States the order of the function. Whether it is another one.
+    pub(super) fn reorder(&mut self, order: &[BlockId]) -> bool {
+        *self.answer.order != *order && Arc::make_mut(&mut self.answer).reorder(order)
     }
 
     /// Replaces rows; whether any is another one.

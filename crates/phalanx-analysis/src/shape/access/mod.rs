@@ -28,6 +28,7 @@ mod follow;
 mod lanes;
 mod list;
 mod loops;
+mod nest;
 mod readers;
 
 use phalanx_graph::{Cfg, Cycles, Node};

@@ -1,0 +1,291 @@
+//! Edits of blocks and edges: what is known of pointers, accesses, calls and loads follows, and is what a new database finds.
+
+mod support;
+
+use phalanx_analysis::{stable::Assumptions, variance::BarrierModel};
+use phalanx_db::queries::{self, KeptAnswers};
+use phalanx_ir::{BlockId, BuildError, InstBuilder, InstId, Value, edit::Transaction};
+use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
+use support::Fixture;
+
+/// A kernel that works in rounds, of which every other one is a loop: with pointers and numbers that come from the rounds before or from stack slots, barriers, and
+/// calls of a function that writes.
+fn text(rounds: usize) -> String {
+    let mut text = String::from(
+        r#"
+target triple = "nvptx64-nvidia-cuda"
+@tile = internal addrspace(3) global [64 x i32] undef
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+
+define internal void @puts(ptr %p, i32 %n) {
+  store i32 %n, ptr %p
+  ret void
+}
+
+define ptx_kernel void @kernel(ptr addrspace(1) noalias %p, ptr %q, i32 %n, i1 %flag) {
+entry:
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %near = addrspacecast ptr addrspace(3) @tile to ptr
+  %slot = alloca i32
+  %held = alloca ptr
+  store ptr %near, ptr %held
+"#,
+    );
+    for at in 0..rounds {
+        let is_loop = at % 2 == 1;
+        let (begin, last) = match is_loop {
+            true => (
+                format!(
+                    "  %t{at} = phi i32 [ %tid, %x{0} ], [ %u{at}, %e{at} ]\n  \
+                     %j{at} = phi ptr [ %near, %x{0} ], [ %f{at}, %e{at} ]\n",
+                    at - 1
+                ),
+                format!("br i1 %d{at}, label %a{at}, label %x{at}"),
+            ),
+            false => (
+                format!(
+                    "  %t{at} = add i32 %tid, {at}\n  %j{at} = getelementptr i32, ptr %q, i32 %n\n"
+                ),
+                format!("br label %x{at}"),
+            ),
+        };
+        let call = match at % 8 {
+            2 => "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n".to_owned(),
+            5 => format!("  call void @puts(ptr %j{at}, i32 %t{at})\n"),
+            7 => "  fence acquire\n".to_owned(),
+            _ => String::new(),
+        };
+        text.push_str(&format!(
+            "  br label %a{at}\na{at}:\n{begin}  \
+             %g{at} = getelementptr i32, ptr addrspace(1) %p, i32 %t{at}\n  \
+             %l{at} = load i32, ptr addrspace(1) %g{at}\n  store i32 %l{at}, ptr %slot\n  \
+             %c{at} = icmp slt i32 %l{at}, %n\n  br i1 %c{at}, label %b{at}, label %e{at}\n\
+             b{at}:\n{call}  %k{at} = load ptr, ptr %held\n  store i32 %t{at}, ptr %k{at}\n  \
+             br label %e{at}\n\
+             e{at}:\n  %f{at} = phi ptr [ %j{at}, %a{at} ], [ %k{at}, %b{at} ]\n  \
+             %y{at} = load i32, ptr %slot\n  %v{at} = load i32, ptr %f{at}\n  \
+             store ptr %f{at}, ptr %held\n  %u{at} = add nsw i32 %t{at}, 64\n  \
+             %d{at} = icmp ult i32 %y{at}, %v{at}\n  {last}\nx{at}:\n"
+        ));
+    }
+    text.push_str("  ret void\n}\n");
+    text
+}
+
+const ASSUMPTIONS: [Assumptions; 2] = [
+    Assumptions { barriers: None, race_free: true },
+    Assumptions { barriers: Some(BarrierModel::Lenient), race_free: true },
+];
+
+impl Fixture {
+    fn rounds(count: usize) -> Self {
+        Fixture::of(&text(count), "kernel")
+    }
+
+    /// Whether everything is what a new database finds. Gives nothing else.
+    #[track_caller]
+    fn check(&self, what: &str) {
+        let (db, entries) = self.cold();
+        for (warm, cold) in self.module.functions(&self.db).iter().zip(&entries) {
+            let (warm, cold) = (warm.input, cold.input);
+            macro_rules! same {
+                ($($query:ident)*) => {
+                    $(let (now, new) = (queries::$query(&self.db, warm), queries::$query(&db, cold));
+                    assert!(now == new, "{what}: {}", stringify!($query));)*
+                };
+            }
+            same!(memory_kinds pointer_flow address_memory private_memory memory_ssa);
+            same!(memory_accesses load_classes space_conflicts written_spaces has_barrier callees);
+            same!(divergence diagnostics barrier_blocks convergence summary classic_memory_ssa);
+            for assumptions in ASSUMPTIONS {
+                let loads = |db, function| queries::stable_loads(db, function, assumptions);
+                assert!(loads(&self.db, warm) == loads(&db, cold), "{what}: {assumptions:?}");
+            }
+        }
+    }
+
+    fn answers(&self) -> KeptAnswers {
+        queries::kept_answers(&self.db, self.edited())
+    }
+}
+
+/// Gives the phis of a block something for edges from another that they have nothing for: what is zero.
+fn complete(edit: &mut Transaction<'_>, from: BlockId, to: BlockId) -> Result<(), BuildError> {
+    let edges = edit.flow().successors(from).iter().filter(|&&next| next == to).count();
+    let phis: Vec<InstId> = edit.body().phis(to).collect();
+    for phi in phis {
+        let zero = edit.context().const_zero(edit.body().inst(phi).ty);
+        let present = edit.body().phi_incoming(phi).filter(|(_, block)| *block == from).count();
+        for _ in present..edges {
+            edit.add_phi_input(phi, zero, from)?;
+        }
+    }
+    Ok(())
+}
+
+/// One edit of blocks and edges.
+fn edit_flow(edit: &mut Transaction<'_>, rng: &mut SmallRng) -> Result<(), BuildError> {
+    let order = edit.flow().order().to_vec();
+    let at = rng.random_range(0..order.len());
+    // Near, so that little is left behind.
+    let near = (at + rng.random_range(0..8)).saturating_sub(3).min(order.len() - 1);
+    let (a, b) = (order[at], order[near]);
+    let successors = edit.flow().successors(a).len();
+    match rng.random_range(0..16) {
+        0..=3 => {
+            let insts: Vec<InstId> = edit.body().block_insts(a).collect();
+            edit.split_before(*insts.choose(rng).expect("blocks are not empty"), "").map(drop)
+        }
+        4 | 5 if successors > 0 => {
+            edit.split_edge(a, rng.random_range(0..successors), "").map(drop)
+        }
+        6..=8 => edit.merge_successor(a),
+        9 | 10 if successors > 0 => {
+            edit.redirect_edge(a, rng.random_range(0..successors), b)?;
+            complete(edit, a, b)
+        }
+        11 if successors > 1 => {
+            // A branch that leads one way.
+            let to = edit.flow().successors(a)[rng.random_range(0..2)];
+            edit.redirect_edge(a, 0, to)?;
+            edit.redirect_edge(a, 1, to)
+        }
+        12 => {
+            edit.replace_terminator(a).cond_br(Value::arg(3), b, a)?;
+            complete(edit, a, b)?;
+            complete(edit, a, a)
+        }
+        13 => edit.move_block_after(a, b),
+        14 => edit.erase_unreachable().map(drop),
+        _ => {
+            let new = edit.create_block("", Some(a))?;
+            edit.at_end(new).br(b)?;
+            complete(edit, new, b)?;
+            if successors > 0 {
+                edit.redirect_edge(a, rng.random_range(0..successors), new)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// One edit of an instruction: an operand is another one of those that the function has, or it comes, goes or moves.
+fn edit_inst(edit: &mut Transaction<'_>, rng: &mut SmallRng) -> Result<(), BuildError> {
+    let block = *edit.flow().order().choose(rng).expect("there is an entry");
+    let insts: Vec<InstId> = edit.body().block_insts(block).collect();
+    let (inst, other) = (*insts.choose(rng).expect("not empty"), *insts.choose(rng).expect("so"));
+    match rng.random_range(0..5) {
+        0 | 1 => {
+            let count = edit.body().operands(inst).len();
+            let operands = edit.body().operands(other).to_vec();
+            match (count, operands.choose(rng)) {
+                (1.., Some(&value)) => {
+                    edit.set_operand(inst, rng.random_range(0..count) as u32, value)
+                }
+                _ => Ok(()),
+            }
+        }
+        2 => edit.after(inst).clone_of(inst).map(drop),
+        3 => edit.erase(inst),
+        _ => edit.move_before(inst, other),
+    }
+}
+
+/// How many runs: more than the usual ones where `PHALANX_FLOWS` says so.
+fn seeds() -> u64 {
+    std::env::var("PHALANX_FLOWS").ok().and_then(|count| count.parse().ok()).unwrap_or(8)
+}
+
+#[test]
+fn facts_follow_random_edits_of_the_flow() {
+    let mut edits = 0;
+    let (mut answers, mut memory) = (KeptAnswers::default(), queries::MemoryRepairs::default());
+    let (mut accesses, mut kinds) = (queries::AccessRepairs::default(), [0; 2]);
+    for seed in 0..seeds() {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut fixture = Fixture::rounds(rng.random_range(16..40));
+        let (function, is_tidy) = (fixture.edited(), seed % 2 == 0);
+        fixture.check("at first");
+        for round in 0..60 {
+            let count = [1, 1, 1, 3][rng.random_range(0..4)];
+            for _ in 0..count {
+                let of_flow = rng.random_bool(0.8);
+                let done: Result<(), BuildError> =
+                    fixture.db.edit(function, |edit| match of_flow {
+                        true => {
+                            edit_flow(edit, &mut rng)?;
+                            // Most passes leave nothing behind that is not reached.
+                            if is_tidy { edit.erase_unreachable().map(drop) } else { Ok(()) }
+                        }
+                        false => edit_inst(edit, &mut rng),
+                    });
+                edits += usize::from(done.is_ok());
+            }
+            fixture.check(&format!("seed {seed}, round {round}"));
+        }
+        answers.merge(fixture.answers());
+        memory.merge(queries::memory_repairs(&fixture.db, function));
+        accesses.merge(queries::access_repairs(&fixture.db, function));
+        let found = queries::kind_repairs(&fixture.db, function);
+        kinds = [kinds[0] + found.solved, kinds[1] + found.repaired];
+    }
+    println!("{edits} edits: {answers:?}, {memory:?}, {accesses:?}, kinds {kinds:?}");
+    assert!(edits > 300, "{edits}");
+}
+
+/// A loop is solved from its instructions, which are the same in two blocks.
+#[test]
+fn a_split_in_a_loop_leaves_it_solved() {
+    let mut fixture = Fixture::rounds(20);
+    let sum = fixture.named("u4");
+    for number in [3, 4, 3] {
+        let other = Value::constant(fixture.context.const_i32(number));
+        fixture.edit(|edit| edit.set_operand(sum, 1, other));
+        fixture.check("a sum of others");
+    }
+    let ways = |fixture: &Fixture| {
+        let found = queries::access_repairs(&fixture.db, fixture.edited());
+        (found.solved, found.repaired)
+    };
+    let (solved, repaired) = ways(&fixture);
+    let at = fixture.named("k5");
+    let block = fixture.edited().body(&fixture.db).block_of(at).expect("it is in a block");
+    fixture.edit(|edit| edit.split_before(at, ""));
+    fixture.check("the loop has a block more");
+    assert_eq!(ways(&fixture), (solved, repaired + 1));
+    fixture.edit(|edit| edit.merge_successor(block));
+    fixture.check("as it was");
+    assert_eq!(ways(&fixture), (solved, repaired + 2));
+}
+
+/// What was before an acquire is behind it once an edge leads back.
+#[test]
+fn a_way_back_to_before_a_barrier() {
+    let mut fixture = Fixture::rounds(20);
+    let loads = |fixture: &Fixture| {
+        let assumptions = Assumptions { barriers: None, race_free: true };
+        queries::stable_loads(&fixture.db, fixture.edited(), assumptions).len()
+    };
+    fixture.check("at first");
+    let before = loads(&fixture);
+    let block_of = |fixture: &Fixture, name: &str| {
+        fixture.edited().body(&fixture.db).block_of(fixture.named(name)).expect("it is in a block")
+    };
+    let (from, own, to) =
+        (block_of(&fixture, "d3"), block_of(&fixture, "t3"), block_of(&fixture, "t1"));
+    fixture.edit(|edit| {
+        edit.redirect_edge(from, 0, to)?;
+        complete(edit, from, to)
+    });
+    fixture.check("from the fourth round back to the second");
+    assert!(loads(&fixture) < before);
+    fixture.edit(|edit| {
+        edit.redirect_edge(from, 0, own)?;
+        complete(edit, from, own)
+    });
+    fixture.check("there and back");
+    assert_eq!(loads(&fixture), before);
+    let found = fixture.answers().race_free;
+    assert_eq!((found.repaired, found.made), (4, 2), "with barriers and without");
+}
