@@ -24,7 +24,7 @@
 //! What a private object holds is a node as well. Where private memory is another than it was, nodes are given the numbers that their versions have now
 //! ([`Renumbered`]), and what touches something else, or what other versions reach, counts as changed.
 //!
-//! Of the graph it matters which blocks are reached, and instructions of blocks of which that is otherwise count as changed; and which edges are backward. Where blocks or edges
+//! Of the graph it matters which blocks are reached, and instructions of which that is otherwise count as changed; and which edges are backward. Where blocks or edges
 //! are others, the order is another one, and so are the extras of phis that have not changed: these are found again, from sets as they were. Phis that have changed begin without,
 //! for extras may be too small at the beginning.
 //!
@@ -218,7 +218,7 @@ impl RetainedKinds {
         facts: &dyn SpaceFacts,
         edited: Edited<'_>,
     ) -> Option<usize> {
-        let Edited { insts: changed, blocks, .. } = edited;
+        let Edited { own: changed, blocks, .. } = edited;
         let body = code.body;
         let count = body.id_count();
         if self.has_tests || count < self.sets.values.len() || changed.len() > LIMIT {

@@ -95,6 +95,11 @@ impl Layout {
         self.ranks.get(at).copied().unwrap_or(NOWHERE)
     }
 
+    fn is_gone_or_reached(&self, block: BlockId) -> bool {
+        let at = node_of(block).index();
+        self.rank(at) == NOWHERE || self.is_reached(at)
+    }
+
     fn is_reached(&self, at: usize) -> bool {
         at < self.ranks.len() && self.reached.contains(at)
     }
@@ -165,17 +170,26 @@ fn between(
     let mut blocks = now.others(old, &changes.blocks)?;
     blocks.extend_from_slice(&changes.blocks);
     blocks.sort_unstable();
-    let own = changes.insts.into_owned();
+    let mut own = changes.insts.into_owned();
     let mut insts = own.clone();
     let is_phi = |inst: &InstId| body.inst(*inst).opcode == Opcode::Phi;
+    // What was moved between blocks that are all reached is reached as before.
+    let stays_reached =
+        |block: &BlockId| now.is_gone_or_reached(*block) && old.is_gone_or_reached(*block);
+    let are_reached = changes.blocks.iter().all(stays_reached);
     for &block in &blocks {
         insts.extend(body.block_insts(block));
+        if !are_reached || changes.blocks.binary_search(&block).is_err() {
+            own.extend(body.block_insts(block));
+        }
         for &next in flow.successors(block) {
             insts.extend(body.block_insts(next).take_while(is_phi));
         }
     }
-    insts.sort_unstable_by_key(|inst| inst.into_raw().into_u32());
-    insts.dedup();
+    for list in [&mut insts, &mut own] {
+        list.sort_unstable_by_key(|inst| inst.into_raw().into_u32());
+        list.dedup();
+    }
     Some(Between { insts, own, blocks })
 }
 

@@ -119,7 +119,7 @@ impl PointerFollower {
         private: &Arc<PrivateMemory>,
         edited: Edited<'_>,
     ) -> Found {
-        let Edited { insts: changed, blocks, .. } = edited;
+        let Edited { own: changed, blocks, .. } = edited;
         if let (Some(_), Some(tables)) = (blocks, &mut self.tables) {
             tables.is_listed = build::listed(code);
         }
