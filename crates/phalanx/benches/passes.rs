@@ -10,7 +10,7 @@
 //! | facts | the same after each of the five passes, in sum |
 //! | passes | what the passes themselves take: facts that they ask for, and edits |
 //! | all again | facts from scratch after each pass, in new databases: what a compiler pays that keeps nothing |
-//! | ratio | facts and what passes ask for, against cold |
+//! | ratio | facts against cold |
 //! | changed | functions that a pass changed, of all functions that passes looked at |
 //!
 //! Arguments are parts of names of rows; `--runs=N` says how often each is measured, `--by-pass` divides the ratio

@@ -1,4 +1,4 @@
-//! What each fact costs after each kind of edit of instructions.
+//! What each fact costs after each kind of edit.
 
 use super::common::{percentiles, read, us};
 use super::operands::ASSUMED;

@@ -14,7 +14,7 @@
 //! | kinds | one pointer is made from another one, in a function full of pointers | `memory_kinds` |
 //! | kept | one operand of an integer reads another value, in a function full of pointers | the facts about memory, each by itself; users of a value in `data_flow` |
 //! | | as of *operand*, where a branch comes to depend on something else | `control_divergence` |
-//! | changes | each kind of edit of instructions | each fact by itself, in a kernel with loads, stores and stack slots, and one with addresses in slots |
+//! | changes | each kind of edit of instructions; a block is split; a branch leads one way | each fact by itself, in a kernel with loads, stores and stack slots, and one with addresses in slots |
 //! | | the same, in a function that is given the pointers | `summary` |
 //! | access | as `assumed` | `memory_accesses` |
 //! | split | one block is split | all flow facts and `divergence` |
