@@ -12,13 +12,14 @@
 //!
 //! 1. What a block begins with is *doubted* if it has a phi and is entered otherwise or has another immediate dominator, or if it has none and its immediate dominator
 //!    ends with another version than it began with. What is doubted has no phi. If the block does not define the variable, it ends with something else: phis of its
-//!    successors are doubted, and what other blocks begin with that it dominates immediately.
+//!    successors are doubted, and what other blocks begin with that it dominates immediately. A phi is not doubted that a definition is reason enough for, without
+//!    other phis; most are of that kind.
 //! 2. What is doubted begins with what its immediate dominator ends with.
 //! 3. Blocks that are entered otherwise, doubted or entered from a block that ends with something else get a phi if versions meet there, and hand it down; and so on.
 //!
 //! # Why that is right
 //!
-//! What is left after the first step is among the fewest. Call the *level* of a block that in the tree of before. A phi that is left was there because of an edge from `u`
+//! What is left after the first step is among the fewest. Call the *level* of a block that in the tree of before. A phi that a definition is reason enough for is. Another phi that is left was there because of an edge from `u`
 //! and some block that ended the way from `u` up to the immediate dominator `d` with a version of its own; let `m` be the lowest such block. `u` is not doubted, or the phi would be, so
 //! `m` still is the lowest block above `u` with a version of its own. It is still below `d`: both dominate `u`, and if `m` were above `d`, `d` would end with the version
 //! of `m`, with which it did not end before, so `d` would be doubted, and `u` with it, over which the version comes. So `m` is a reason for the phi if it has a version of
@@ -42,8 +43,8 @@ use crate::memory::{
     ssa::Pruning,
 };
 
-/// How many blocks are visited on the way to a use.
-const NEAR: usize = 64;
+/// How many blocks are visited on the way to a use; few in tests, so that some uses are too far away.
+const NEAR: usize = if cfg!(test) { 8 } else { 256 };
 
 impl Joins {
     /// That after an edit; `rows` are those of before and now. None if that would be too much, or the variable was nowhere defined.
@@ -54,6 +55,10 @@ impl Joins {
         (variable, pruning): (u8, Pruning),
     ) -> Option<Self> {
         let bit = 1u8 << variable;
+        if self.start.is_empty() {
+            let defines = |block: &Node| rows[1].of(*block).does.defines & bit != 0;
+            return (!change.blocks.iter().any(defines)).then(Self::default);
+        }
         let count = rows[1].len();
         let mut new = Self {
             start: Vec::with_capacity(count),
@@ -83,8 +88,8 @@ impl Joins {
                 }
             }
         }
-        if self.start.is_empty() || new.defining.is_empty() {
-            return None;
+        if new.defining.is_empty() {
+            return Some(Self::default());
         }
         let mut repair = Repair {
             change,
@@ -183,18 +188,19 @@ fn put(set: &mut BitSet, block: Node, is: bool) -> bool {
 
 /// Whether a use can be reached from a block; none if it is too far away.
 fn is_live((cfg, rows): (&Cfg, &Rows), bit: u8, block: Node) -> Option<bool> {
-    let mut seen = FxHashSet::default();
-    let mut work = smallvec::SmallVec::<[Node; 8]>::from_slice(&[block]);
-    while let Some(block) = work.pop() {
+    // The nearest come first: who goes deep first may pass by a use that is next to the way.
+    let mut found = vec![block];
+    let mut seen = FxHashSet::from_iter([block]);
+    let mut at = 0;
+    while let Some(&block) = found.get(at) {
         if rows.of(block).does.uses & bit != 0 {
             return Some(true);
         }
-        if seen.insert(block) {
-            if seen.len() > NEAR {
-                return None;
-            }
-            work.extend_from_slice(cfg.successors(block));
+        at += 1;
+        if at > NEAR {
+            return None;
         }
+        found.extend(cfg.successors(block).iter().filter(|next| seen.insert(**next)));
     }
     Some(false)
 }
@@ -240,13 +246,31 @@ impl Repair<'_> {
         self.spend(cfg.successors(block).len() + found.len() - before)
     }
 
+    /// Whether a block has a phi and needs it whatever phis others have: a definition above some predecessor is below the immediate dominator.
+    fn is_grounded(&mut self, block: Node) -> Option<bool> {
+        let (cfg, dom) = self.change.now;
+        let Some(above) = dom.idom(block).filter(|_| self.has_phi(block)) else {
+            return Some(false);
+        };
+        self.spend(cfg.predecessors(block).len())?;
+        let mut preds = cfg.predecessors(block).iter().filter(|pred| dom.is_reachable(**pred));
+        Some(preds.any(|&pred| match self.end(pred) {
+            Start::End(by) => {
+                self.defining.contains(by.index())
+                    && dom.dominates(by, pred)
+                    && dom.strictly_dominates(above, by)
+            }
+            _ => false,
+        }))
+    }
+
     /// Doubts these, and what follows from them.
     fn doubt(&mut self, mut work: Vec<Node>) -> Option<()> {
         while let Some(block) = work.pop() {
-            if !self.is_doubted.insert(block.index()) {
+            self.spend(1)?;
+            if self.is_grounded(block)? || !self.is_doubted.insert(block.index()) {
                 continue;
             }
-            self.spend(1)?;
             self.doubted.push(block);
             self.start[block.index()] = Start::Entry;
             if !self.defining.contains(block.index()) {
@@ -272,7 +296,7 @@ impl Repair<'_> {
             // Those above it come first.
             let Some(above) = change.now.1.idom(block) else { continue };
             let begins = self.end(above);
-            if self.is_doubted.contains(block.index()) {
+            if self.has_phi(block) || self.is_doubted.contains(block.index()) {
                 continue;
             }
             if !change.was_reachable(block) {
