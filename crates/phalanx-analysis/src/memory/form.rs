@@ -14,7 +14,7 @@
 //! - With which version a block begins ([`joins`]) is the phi of a block, or *the end of* a block, whichever definition that is. So it changes for a variable
 //!   only when a block comes to use or define it or ceases to, and is found again from the blocks alone.
 //!
-//! All tables are such that a copy shares what is not changed. [`follow`] says how an edit is followed.
+//! All tables are such that a copy shares what is not changed. [`follow`] says how an edit is followed, of instructions or of the graph.
 //!
 //! **Invariants.** Two forms are equal if and only if all instructions touch the same, in the same order, and the graph is the same; so a form that has followed edits
 //! equals the one from scratch.
@@ -24,12 +24,14 @@
 //! From scratch: O(instructions + blocks + edges). The version before a touch, the last definition of a block: O(1). What comes into a phi: O(predecessors).
 //! Who reads a version: O(touches of the blocks in which it is read), and O(blocks + edges) the first time.
 
+mod change;
 mod follow;
 mod joins;
 mod rows;
 #[cfg(test)]
 mod tests;
 
+pub use self::change::Graphs;
 pub(super) use self::follow::Look;
 
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use phalanx_analysis::{
     lower::{Code, Surroundings},
     memory::{
         Alias, AliasQuery, ClassicMemorySsa, Followed, MemorySsa, PrivateMemory, Reach, Tbaa,
-        TypeLayout, ssa::Frontiers,
+        TypeLayout, form::Graphs, ssa::Frontiers,
     },
     spaces::MemoryKinds,
 };
@@ -20,7 +20,7 @@ use phalanx_target::AddressSpace;
 
 use super::loads::written_by;
 use super::memory_slot::{
-    MemorySlots, Place, classic_version, followed, memory_version, objects_version,
+    Graph, MemorySlots, Place, classic_version, followed, memory_version, objects_version,
 };
 use super::promises::{constant_variables, invariant_marks, promises};
 use super::surroundings::{NO_CALLEES, with_attributes, with_code};
@@ -81,10 +81,11 @@ fn objects(
 ///
 /// *Reads* `header`, `flow`, `body`, `dom_tree`, [`private_memory`], [`memory_kinds`], attributes of callees, `target`; of callees
 /// [`written_spaces`](super::written_spaces) and `summary`; large: [`memory_version`]. *Changes when* an instruction that touches memory does, or what it
-/// touches. *Cost* O(instructions + phis); large, after an edit of instructions, that of the edit and of the blocks in which accesses become others.
+/// touches. *Cost* O(instructions + phis); large, after an edit, that of the edit and of the blocks in which accesses become others, and where blocks or edges are
+/// others O(blocks).
 #[salsa::tracked(returns(ref))]
 pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>> {
-    let graph = (&**cfg(db, function).as_ref()?, &**dom_tree(db, function).as_ref()?);
+    let graph = Graph::of(db, function)?;
     let private = private_memory(db, function).as_ref()?;
     let kinds = memory_kinds(db, function).as_ref()?;
     with_attributes(db, function, promises(db, function), |code, around| {
@@ -92,14 +93,14 @@ pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>
         let called = |name, ty| written_by(db, function, name, ty);
         let written_by = |call| written_by_call(code, around, kinds, &called, call);
         let reach = Reach { leads_to: &leads_to, written_by: &written_by };
-        let follow = |kept: &MemorySsa, before: &MemoryKinds, edited: Edited<'_>| match kinds
-            .other_results(before)
-        {
-            Some(others) => kept.follow(code, around, graph, (private, reach), (edited, &others)),
-            None => Followed::Unknown,
+        let follow = |kept: &MemorySsa, before: &(MemoryKinds, Graph), edited: Edited<'_>| {
+            let Some(others) = kinds.other_results(&before.0) else { return Followed::Unknown };
+            let graphs = Graphs { before: before.1.parts(), now: graph.parts() };
+            kept.follow(code, around, graphs, (private, reach), (edited, &others))
         };
-        let make = || MemorySsa::new(code, around, graph, Arc::clone(private), reach);
-        followed(db, function, |slots| &slots.hssa, (memory_version, kinds.clone()), follow, make)
+        let make = || MemorySsa::new(code, around, graph.parts(), Arc::clone(private), reach);
+        let with = (kinds.clone(), graph.clone());
+        followed(db, function, |slots| &slots.hssa, (memory_version, with), follow, make)
     })
 }
 
@@ -133,15 +134,16 @@ pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow<'_>> {
 /// [`classic_version`]. *Changes when* and *costs* as [`memory_ssa`].
 #[salsa::tracked(returns(ref))]
 pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<ClassicMemorySsa>> {
-    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
+    let graph = Graph::of(db, function)?;
     with_attributes(db, function, promises(db, function), |code, around| {
         let never_changes = |load| never_changes(db, function, code, around, load);
-        let graph: (&Cfg, &DomTree) = (cfg, dom);
-        let follow = |kept: &ClassicMemorySsa, (): &(), edited: Edited<'_>| {
-            kept.follow(code, around, graph, &never_changes, edited)
+        let follow = |kept: &ClassicMemorySsa, before: &Graph, edited: Edited<'_>| {
+            let graphs = Graphs { before: before.parts(), now: graph.parts() };
+            kept.follow(code, around, graphs, &never_changes, edited)
         };
-        let make = || ClassicMemorySsa::new(code, around, graph, never_changes);
-        followed(db, function, |slots| &slots.classic, (classic_version, ()), follow, make)
+        let make = || ClassicMemorySsa::new(code, around, graph.parts(), never_changes);
+        let with = graph.clone();
+        followed(db, function, |slots| &slots.classic, (classic_version, with), follow, make)
     })
 }
 

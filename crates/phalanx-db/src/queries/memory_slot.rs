@@ -15,7 +15,7 @@
 //!   ([`by_inst`](phalanx_analysis::memory)): these end where they say nothing, so they do not tell how many instructions there are.
 //! - An answer counts for a position in the history of the body, for a [layout](super::layout) of its blocks, and for a number that is new whenever anything
 //!   around the function has changed.
-//! - What an answer reads of other facts about the same body is kept with it, and compared by whoever asks.
+//! - What an answer reads of other facts about the same body is kept with it, and compared by whoever asks; so is the graph for which it was found.
 //!
 //! Nothing is taken out of a place, so work that is broken off leaves the answer of before. An answer costs nothing to keep, so that is done from the
 //! first time on. What is made from scratch and comes out equal is dropped for the one that was there, unless it knows more of what concerns it.
@@ -29,13 +29,14 @@ use phalanx_analysis::{
     memory::{ClassicMemorySsa, Followed, MemorySsa, PrivateMemory},
     spaces::MemoryKinds,
 };
+use phalanx_graph::{Cfg, DomTree};
 
 use super::follow::{Slots, fresh};
 use super::layout::{Layout, block_layout, since};
 use super::promises::{
     called_effects, constant_variables, intrinsic_effects, invariant_marks, promises,
 };
-use super::{launch_facts, target, type_layout};
+use super::{cfg, dom_tree, launch_facts, target, type_layout};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -109,6 +110,25 @@ struct Kept<T, W> {
     answer: Arc<T>,
 }
 
+/// The graph of a function, and its dominator tree.
+#[derive(Clone, Debug)]
+pub(super) struct Graph {
+    cfg: Arc<Cfg>,
+    dom: Arc<DomTree>,
+}
+
+impl Graph {
+    /// None for a declaration.
+    pub(super) fn of(db: &dyn Db, function: FunctionInput) -> Option<Self> {
+        let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
+        Some(Graph { cfg: Arc::clone(cfg), dom: Arc::clone(dom) })
+    }
+
+    pub(super) fn parts(&self) -> (&Cfg, &DomTree) {
+        (&self.cfg, &self.dom)
+    }
+}
+
 /// Where one answer is.
 #[derive(Debug)]
 pub(super) struct Place<T, W> {
@@ -142,8 +162,8 @@ impl<T, W> Place<T, W> {
 pub(super) struct MemorySlots {
     pub(super) private: Place<PrivateMemory, ()>,
     pub(super) addresses: Place<PrivateMemory, ()>,
-    pub(super) hssa: Place<MemorySsa, MemoryKinds>,
-    pub(super) classic: Place<ClassicMemorySsa, ()>,
+    pub(super) hssa: Place<MemorySsa, (MemoryKinds, Graph)>,
+    pub(super) classic: Place<ClassicMemorySsa, Graph>,
 }
 
 impl MemorySlots {

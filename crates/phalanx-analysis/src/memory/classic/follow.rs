@@ -1,8 +1,8 @@
-//! How MemorySSA follows edits of instructions.
+//! How MemorySSA follows edits.
 //!
 //! # What
 //!
-//! With the same graph the [form](crate::memory::form) is another one only where an instruction does something else to memory than before, comes, goes or moves. What an
+//! The [form](crate::memory::form) is another one only where an instruction does something else to memory than before, comes, goes or moves, or where the graph is another one. What an
 //! instruction does follows from itself and from what functions promise. Whether what a load reads never changes follows from marks and promises, which are
 //! known to be the same to whoever keeps the form, and from what the address is made from by steps and casts.
 //!
@@ -14,7 +14,6 @@
 //!
 //! **Complexity.** That of [`Form::follow`](crate::memory::form); times the bound for changed instructions that are addresses.
 
-use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{Body, InstId, Opcode};
 
 use super::{ClassicMemorySsa, does};
@@ -22,7 +21,7 @@ use crate::edited::Edited;
 use crate::lower::{Code, Surroundings};
 use crate::memory::{
     Followed,
-    form::{Does, Look},
+    form::{Does, Graphs, Look},
     origins::is_pointer,
 };
 
@@ -30,18 +29,17 @@ use crate::memory::{
 const MADE: usize = 256;
 
 impl ClassicMemorySsa {
-    /// The form after these instructions were inserted, removed, moved or changed. The graph, promises of
-    /// functions and constant variables are the same; `never_changes` as for [`ClassicMemorySsa::new`].
+    /// The form after an edit. Promises of functions and constant variables are the same; `never_changes` as for [`ClassicMemorySsa::new`].
     #[must_use]
     pub fn follow(
         &self,
         code: Code<'_>,
         around: Surroundings<'_>,
-        graph: (&Cfg, &DomTree),
+        graphs: Graphs<'_>,
         never_changes: &dyn Fn(InstId) -> bool,
         edited: Edited<'_>,
     ) -> Followed<Self> {
-        let Edited { insts: changed, blocks: None, .. } = edited else { return Followed::Unknown };
+        let Edited { insts: changed, blocks, .. } = edited;
         let body = code.body;
         let mut looked = Vec::with_capacity(changed.len());
         let look = |inst: InstId| {
@@ -58,9 +56,10 @@ impl ClassicMemorySsa {
                 return Followed::Unknown;
             }
         }
-        match self.form.follow(body, graph, &looked) {
-            None => Followed::Same,
-            Some(form) => Followed::Other(Self { form }),
+        match self.form.follow(body, graphs, &looked, blocks) {
+            Followed::Same => Followed::Same,
+            Followed::Other(form) => Followed::Other(Self { form }),
+            Followed::Unknown => Followed::Unknown,
         }
     }
 }

@@ -11,12 +11,15 @@
 //! wanted. No definition replaces all of a variable, so a phi is live if a block with a use can be reached from it. Then versions are handed down the
 //! dominator tree: a block without a phi begins with what its immediate dominator ends with.
 //!
-//! All follows from the graph and from which blocks use and define the variable, and no instruction is looked at.
+//! All follows from the graph and from which blocks use and define the variable, and no instruction is looked at. After an edit it is [repaired](repair).
 //!
 //! **Invariants.** Of a variable that is nowhere defined nothing is stored. Phis are sorted by block; those of a block that can be reached alone. Where a phi is
-//! dropped, the block begins with [`Start::Entry`]: nobody reads it.
+//! dropped, the block begins with [`Start::Entry`]: nobody reads it. It is stored as if it were there, and that it is dropped, so that what is stored of other blocks
+//! does not depend on who reads what.
 //!
 //! **Complexity.** O(blocks + edges), for each variable.
+
+mod repair;
 
 use std::sync::OnceLock;
 
@@ -62,8 +65,11 @@ impl<'a> Graph<'a> {
 /// Versions of one variable on entry to blocks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Joins {
+    /// By block, as if no phi were dropped.
     start: Vec<Start>,
-    /// Blocks with a phi, and the end of their predecessors.
+    /// Blocks the phi of which is dropped; none are where all are kept.
+    dropped: BitSet,
+    /// Other blocks with a phi, and the end of their predecessors.
     phis: Vec<(Node, u32)>,
     /// Predecessors of blocks with phis, each once, sorted.
     preds: Vec<Node>,
@@ -77,8 +83,15 @@ pub(super) struct Joins {
 
 impl PartialEq for Joins {
     fn eq(&self, other: &Self) -> bool {
-        (&self.start, &self.phis, &self.preds, &self.defining, &self.touched)
-            == (&other.start, &other.phis, &other.preds, &other.defining, &other.touched)
+        (&self.start, &self.dropped, &self.phis, &self.preds, &self.defining, &self.touched)
+            == (
+                &other.start,
+                &other.dropped,
+                &other.phis,
+                &other.preds,
+                &other.defining,
+                &other.touched,
+            )
     }
 }
 
@@ -117,44 +130,47 @@ impl Joins {
             let frontier = graph.frontier.get_or_insert_with(|| DominanceFrontier::new(cfg, dom));
             let mut search = Search::new(cfg.node_count());
             places = search.iterated(frontier, dom, definitions.iter().copied());
-            places.sort_unstable();
-        }
-        let mut meets = BitSet::new(rows.len());
-        places.iter().for_each(|block| _ = meets.insert(block.index()));
-        let mut is_live = BitSet::default();
-        if pruning == Pruning::Live && !places.is_empty() {
-            is_live = before(cfg, using);
-            places.retain(|block| is_live.contains(block.index()));
         }
         let mut start = vec![Start::Entry; rows.len()];
+        places.iter().for_each(|&block| start[block.index()] = Start::Phi(block));
         for &block in dom.preorder() {
+            if start[block.index()] == Start::Phi(block) {
+                continue;
+            }
             start[block.index()] = match dom.idom(block) {
                 None => Start::Entry,
-                _ if meets.contains(block.index()) => match pruning {
-                    Pruning::Live if !is_live.contains(block.index()) => Start::Entry,
-                    _ => Start::Phi(block),
-                },
                 Some(above) if defining.contains(above.index()) => Start::End(above),
                 Some(above) => start[above.index()],
             };
         }
-        let mut preds: Vec<Node> = Vec::new();
-        let mut row: Vec<Node> = Vec::new();
-        let with_preds = |block: Node| {
-            row.clear();
-            row.extend_from_slice(cfg.predecessors(block));
-            row.sort_unstable();
-            row.dedup();
-            preds.extend_from_slice(&row);
-            (block, preds.len() as u32)
+        let dropped = match pruning {
+            Pruning::Live => dropped(cfg, &start, using),
+            Pruning::None => BitSet::default(),
         };
-        let phis = places.into_iter().map(with_preds).collect();
-        Self { start, phis, preds, defining, touched, takers: OnceLock::new() }
+        let mut joins = Self { start, dropped, defining, touched, ..Self::default() };
+        joins.list_phis(cfg);
+        joins
+    }
+
+    /// Lists all phis that are not dropped.
+    fn list_phis(&mut self, cfg: &Cfg) {
+        let all = self.start.iter().enumerate().map(|(at, start)| (Node::new(at), start));
+        let kept = all.filter(|(block, start)| {
+            **start == Start::Phi(*block) && !self.dropped.contains(block.index())
+        });
+        (self.phis, self.preds) = (Vec::new(), Vec::new());
+        let mut row = Vec::new();
+        for (block, _) in kept {
+            push_phi((&mut self.phis, &mut self.preds), cfg, block, &mut row);
+        }
     }
 
     #[inline]
     pub(super) fn start(&self, block: Node) -> Start {
-        self.start.get(block.index()).copied().unwrap_or_default()
+        match self.start.get(block.index()) {
+            Some(Start::Phi(block)) if self.dropped.contains(block.index()) => Start::Entry,
+            start => start.copied().unwrap_or_default(),
+        }
     }
 
     /// Blocks with a phi, in order.
@@ -184,9 +200,40 @@ impl Joins {
     }
 }
 
+/// Adds a phi to a list of them, with its predecessors.
+fn push_phi(
+    (phis, preds): (&mut Vec<(Node, u32)>, &mut Vec<Node>),
+    cfg: &Cfg,
+    block: Node,
+    row: &mut Vec<Node>,
+) {
+    row.clear();
+    row.extend_from_slice(cfg.predecessors(block));
+    row.sort_unstable();
+    row.dedup();
+    preds.extend_from_slice(row);
+    phis.push((block, preds.len() as u32));
+}
+
+/// The blocks with a phi from which none of those can be reached that use the variable.
+fn dropped(cfg: &Cfg, start: &[Start], using: Vec<Node>) -> BitSet {
+    let mut dropped = BitSet::new(start.len());
+    let mut is_live = None;
+    for (at, start) in start.iter().enumerate() {
+        if *start == Start::Phi(Node::new(at)) {
+            let is_live = is_live.get_or_insert_with(|| before(cfg, &using));
+            if !is_live.contains(at) {
+                dropped.insert(at);
+            }
+        }
+    }
+    dropped
+}
+
 /// Blocks from which one of these can be reached, themselves included.
-fn before(cfg: &Cfg, mut blocks: Vec<Node>) -> BitSet {
+fn before(cfg: &Cfg, blocks: &[Node]) -> BitSet {
     let mut found = BitSet::new(cfg.node_count());
+    let mut blocks = blocks.to_vec();
     blocks.iter().for_each(|block| _ = found.insert(block.index()));
     while let Some(block) = blocks.pop() {
         let preds = cfg.predecessors(block).iter();

@@ -6,7 +6,7 @@
 //! **Invariants.** Entries of an instruction stand together, in order of variables. What a row says of a block that cannot be reached is which instructions do
 //! what; it has no definitions for others to see, and its entries none before them.
 //!
-//! **Complexity.** O(touches) from scratch; replacing a row: O(touches of [`BLOCKS`] blocks, and blocks / [`BLOCKS`] / 128).
+//! **Complexity.** O(touches) from scratch; replacing or adding a row: O(touches of [`BLOCKS`] blocks, and blocks / [`BLOCKS`] / 128).
 
 use std::sync::Arc;
 
@@ -170,16 +170,33 @@ impl Rows {
         })
     }
 
-    /// Replaces rows: those of some blocks, in order, by the first ones of some pages.
-    pub(super) fn set(&mut self, rows: &[(Node, Page)]) {
-        for of_page in rows.chunk_by(|a, b| a.0.index() / BLOCKS == b.0.index() / BLOCKS) {
-            let at = of_page[0].0.index() / BLOCKS;
-            let Some(Some(old)) = self.pages.get(at) else { continue };
+    /// The blocks, in order, that use any of a set of variables.
+    pub(super) fn using(&self, variables: u8) -> Vec<Node> {
+        let mut found = Vec::new();
+        for first in (0..self.len()).step_by(BLOCKS) {
+            let Some(Some(page)) = self.pages.get(first / BLOCKS) else { continue };
+            let uses = page.heads.iter().zip(first..).filter(|(h, _)| h.does.uses & variables != 0);
+            found.extend(uses.map(|(_, at)| Node::new(at)));
+        }
+        found
+    }
+
+    /// Replaces rows: those of some blocks, in order, by the first ones of some pages. There are so many blocks then, no fewer than before; who is new has an empty
+    /// row if it is given none.
+    pub(super) fn set(&mut self, rows: &[(Node, Page)], blocks: usize) {
+        let grown = self.len()..blocks.max(self.len());
+        self.blocks = grown.end as u32;
+        let mut pages: Vec<usize> = rows.iter().map(|(block, _)| block.index() / BLOCKS).collect();
+        pages.extend(grown.clone().step_by(BLOCKS).chain(grown.last()).map(|at| at / BLOCKS));
+        pages.sort_unstable();
+        pages.dedup();
+        let mut new = rows.iter().peekable();
+        for at in pages {
+            let first = at * BLOCKS;
             let mut page = Page::default();
-            let mut new = of_page.iter().peekable();
-            for i in 0..old.heads.len() {
-                let new = new.next_if(|(block, _)| block.index() % BLOCKS == i);
-                page.push_row(new.map_or_else(|| old.row(i), |(_, page)| page.row(0)));
+            for block in (first..self.len().min(first + BLOCKS)).map(Node::new) {
+                let new = new.next_if(|(of, _)| *of == block);
+                page.push_row(new.map_or_else(|| self.of(block), |(_, page)| page.row(0)));
             }
             self.pages.set(at, Some(Arc::new(page)));
         }
