@@ -9,7 +9,8 @@ use phalanx_analysis::{
     lower::{Code, Surroundings},
     memory::{
         Alias, AliasQuery, ClassicMemorySsa, Followed, MemorySsa, PrivateMemory, Reach, Tbaa,
-        TypeLayout, ssa::Frontiers,
+        TypeLayout,
+        ssa::{Frontiers, Graph},
     },
     spaces::MemoryKinds,
 };
@@ -20,7 +21,7 @@ use phalanx_target::AddressSpace;
 
 use super::loads::written_by;
 use super::memory_slot::{
-    MemorySlots, Place, classic_version, followed, memory_version, objects_version,
+    MemorySlots, OfGraph, Place, classic_version, followed, memory_version, objects_version,
 };
 use super::promises::{constant_variables, invariant_marks, promises};
 use super::surroundings::{NO_CALLEES, with_attributes, with_code};
@@ -40,8 +41,8 @@ pub fn type_layout(db: &dyn Db, module: ModuleInput) -> Arc<TypeLayout> {
 /// Private objects of a function, in SSA form. None for a declaration.
 ///
 /// *Reads* `header`, `flow`, `body`, `dom_tree`, [`type_layout`], `target`; large: [`objects_version`], `dom_frontier`. *Changes when* an access of a slot
-/// does. *Cost* O(instructions + phis); large, after an edit of instructions, that of the edit and of the uses of the slots in question; where something
-/// is another, a copy of the touches besides.
+/// does. *Cost* O(instructions + phis); large, after an edit, that of the edit and of the uses of the slots in question; where something
+/// is another, a copy of the touches besides, and a look at all blocks if these are.
 #[salsa::tracked(returns(ref))]
 pub fn private_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<PrivateMemory>> {
     objects(db, function, PrivateMemory::without_origins, |slots| &slots.private)
@@ -62,18 +63,19 @@ fn objects(
     db: &dyn Db,
     function: FunctionInput,
     make: fn(Code<'_>, Surroundings<'_>, &Cfg, &DomTree) -> PrivateMemory,
-    place: fn(&MemorySlots) -> &Place<PrivateMemory, ()>,
+    place: fn(&MemorySlots) -> &Place<PrivateMemory, OfGraph>,
 ) -> Option<Arc<PrivateMemory>> {
     let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
     with_code(db, function, NO_CALLEES, |code, around| {
         let has_graph = "a function with a graph has frontiers";
         let frontier = || dom_frontier(db, function).as_ref().expect(has_graph);
         let graph = Frontiers { cfg, dom, frontier: &frontier };
-        let follow = |kept: &PrivateMemory, (): &(), edited: Edited<'_>| {
-            kept.follow(code, around, graph, edited)
+        let follow = |kept: &PrivateMemory, (cfg, dom): &OfGraph, edited: Edited<'_>| {
+            kept.follow(code, around, (Graph { cfg, dom }, graph), edited)
         };
         let make = || make(code, around, cfg, dom);
-        followed(db, function, place, (objects_version, ()), follow, make)
+        let with = (Arc::clone(cfg), Arc::clone(dom));
+        followed(db, function, place, (objects_version, with), follow, make)
     })
 }
 

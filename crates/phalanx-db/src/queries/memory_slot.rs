@@ -29,6 +29,7 @@ use phalanx_analysis::{
     memory::{ClassicMemorySsa, Followed, MemorySsa, PrivateMemory},
     spaces::MemoryKinds,
 };
+use phalanx_graph::{Cfg, DomTree};
 
 use super::follow::{Slots, fresh};
 use super::layout::{Layout, block_layout, since};
@@ -137,11 +138,14 @@ impl<T, W> Place<T, W> {
     }
 }
 
+/// The graph of which an answer was found, with its dominator tree.
+pub(super) type OfGraph = (Arc<Cfg>, Arc<DomTree>);
+
 /// The answers of a function.
 #[derive(Debug, Default)]
 pub(super) struct MemorySlots {
-    pub(super) private: Place<PrivateMemory, ()>,
-    pub(super) addresses: Place<PrivateMemory, ()>,
+    pub(super) private: Place<PrivateMemory, OfGraph>,
+    pub(super) addresses: Place<PrivateMemory, OfGraph>,
     pub(super) hssa: Place<MemorySsa, MemoryKinds>,
     pub(super) classic: Place<ClassicMemorySsa, ()>,
 }
