@@ -12,27 +12,42 @@ use support::Fixture;
 /// How many slots of one number there are, besides others.
 const SLOTS: usize = 24;
 
-/// A kernel of blocks that lead anywhere behind them, and some back. What one computes no other reads, so that any block may lead to any other. All works on stack
+/// What is edited.
+#[derive(Clone, Copy)]
+struct Kind {
+    /// A kernel, or else a function that is called, whose arguments point to objects as well.
+    is_kernel: bool,
+    /// Whether threads part.
+    is_divergent: bool,
+    /// Whether blocks lead back, anywhere: where threads part in what comes of that, divergence does not follow.
+    has_cycles: bool,
+}
+
+/// A function of blocks that lead anywhere behind them, and some back. What one computes no other reads, so that any block may lead to any other. All works on stack
 /// slots: numbers, parts of arrays, pointers, pointers to slots.
-fn text(rng: &mut SmallRng, blocks: usize) -> String {
+fn text(rng: &mut SmallRng, kind: Kind, blocks: usize) -> String {
     let mut text = String::from(
         "target triple = \"nvptx64-nvidia-cuda\"\n\
          declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n\
          declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n\
          define internal void @set(ptr %to, i32 %what) {\n  store i32 %what, ptr %to\n  ret void\n}\n\
          define internal i32 @get(ptr %from) {\n  %v = load i32, ptr %from\n  ret i32 %v\n}\n\
-         define void @kernel(ptr %out, i32 %n, i1 %c) {\nentry:\n",
+         define LINKAGE void @kernel(ptr %out, i32 %n, i1 %c) {\nentry:\n",
     );
+    text = text.replace("LINKAGE", if kind.is_kernel { "ptx_kernel" } else { "" });
     for at in 0..SLOTS {
         text.push_str(&format!("  %a{at} = alloca i32\n"));
     }
     text.push_str(
         "  %z = alloca [4 x i32]\n  %w = alloca [4 x i32]\n  %p = alloca ptr\n  %q = alloca ptr\n  \
-         %kept = alloca ptr\n  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  \
+         %kept = alloca ptr\n  %held = alloca i32\n  %sink = alloca i32\n  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  \
          store ptr %out, ptr %p\n  store i32 %n, ptr %a1\n  br label %b0\n",
     );
     for at in 0..blocks {
         text.push_str(&format!("b{at}:\n"));
+        if at == 7 {
+            text.push_str("  store ptr %held, ptr %kept\n");
+        }
         for part in 0..rng.random_range(1..4) {
             let (slot, other) = (rng.random_range(0..SLOTS), rng.random_range(0..SLOTS));
             let it = format!("{at}.{part}");
@@ -40,7 +55,8 @@ fn text(rng: &mut SmallRng, blocks: usize) -> String {
                 0..4 => format!(
                     "  %l{it} = load i32, ptr %a{slot}\n  store i32 %l{it}, ptr %a{other}\n"
                 ),
-                4 => format!("  store i32 %tid, ptr %a{slot}\n"),
+                4 if kind.is_divergent => format!("  store i32 %tid, ptr %a{slot}\n"),
+                4 => format!("  store i32 {part}, ptr %a{slot}\n"),
                 5 => format!("  store i32 {at}, ptr %a{slot}\n  store i32 %n, ptr %a{other}\n"),
                 6 => format!(
                     "  %l{it} = load i32, ptr %a{slot}\n  %g{it} = getelementptr i32, ptr %z, i32 2\n  \
@@ -59,8 +75,11 @@ fn text(rng: &mut SmallRng, blocks: usize) -> String {
                 12 => format!(
                     "  %l{it} = call i32 @get(ptr %a{slot})\n  store i32 %l{it}, ptr %a{other}\n"
                 ),
-                _ if at % 5 == 0 => "  store ptr %a2, ptr %kept\n".into(),
-                _ => format!("  %l{it} = load ptr, ptr %kept\n  store i32 {part}, ptr %l{it}\n"),
+                // If the store comes first, the slot holds one address.
+                _ => format!(
+                    "  %l{it} = load ptr, ptr %kept\n  store i32 {part}, ptr %l{it}\n  \
+                     %k{it} = load i32, ptr %held\n  store i32 %k{it}, ptr %sink\n"
+                ),
             };
             text.push_str(&one);
         }
@@ -68,7 +87,7 @@ fn text(rng: &mut SmallRng, blocks: usize) -> String {
         text.push_str(&format!(
             "  %t{at} = load i32, ptr %a{slot}\n  %c{at} = icmp slt i32 %t{at}, %n\n"
         ));
-        let to = |rng: &mut SmallRng| match rng.random_bool(0.15) {
+        let to = |rng: &mut SmallRng| match kind.has_cycles && rng.random_bool(0.15) {
             true => rng.random_range(at.saturating_sub(6)..=at),
             false => (at + rng.random_range(1..5)).min(blocks),
         };
@@ -171,8 +190,8 @@ fn edit_slots(
         5 => edit.erase(inst),
         6 => edit.move_before(inst, last),
         7 => edit.after(inst).clone_of(inst).map(drop),
-        8 => edit.before(last).store(slot, Value::arg(0)).map(drop),
-        9 => {
+        8 if rng.random_bool(0.1) => edit.before(last).store(slot, Value::arg(0)).map(drop),
+        8 | 9 => {
             let new = edit.after(slot).clone_of(slot)?;
             edit.before(last).store(Value::arg(1), new).map(drop)
         }
@@ -193,21 +212,27 @@ fn seeds() -> u64 {
 fn private_memory_follows_edits_of_blocks() {
     let (mut edits, mut ways, mut addresses) = (0, [0; 3], [0; 3]);
     let (mut looks, mut wholes) = (0, 0);
+    let mut repairs = queries::Repairs::default();
     for seed in 0..seeds() {
         let mut rng = SmallRng::seed_from_u64(seed);
         let blocks = rng.random_range(45..90);
-        let mut fixture = Fixture::of(&text(&mut rng, blocks), "kernel");
+        let kind = Kind {
+            is_kernel: seed % 3 != 0,
+            is_divergent: seed % 2 == 0,
+            has_cycles: seed % 2 == 1,
+        };
+        let mut fixture = Fixture::of(&text(&mut rng, kind, blocks), "kernel");
         fixture.check("at first");
         for round in 0..80 {
             for _ in 0..[1, 1, 1, 2, 4][rng.random_range(0..5)] {
                 let blocks = fixture.blocks();
                 let near = rng.random_range(0..blocks.len());
-                let far = rng.random_range(0..blocks.len());
-                let to = if rng.random_bool(0.6) {
-                    (near + rng.random_range(0..6)) % blocks.len()
-                } else {
-                    far
-                };
+                let most = if rng.random_bool(0.6) { 6 } else { blocks.len() };
+                let mut to = near + rng.random_range(0..most);
+                if kind.has_cycles || rng.random_bool(0.02) {
+                    to %= blocks.len();
+                }
+                let to = to.min(blocks.len() - 1);
                 let at = (blocks[near], blocks[to]);
                 let is_flow = rng.random_bool(0.7);
                 let function = fixture.edited();
@@ -224,13 +249,16 @@ fn private_memory_follows_edits_of_blocks() {
             wholes += now.whole.saturating_sub(before.whole);
             fixture.check(&format!("seed {seed}, round {round}"));
         }
+        repairs.merge(queries::repairs(&fixture.db, fixture.edited()));
         let found = queries::memory_repairs(&fixture.db, fixture.edited());
         for (sum, found) in [(&mut ways, found.private), (&mut addresses, found.addresses)] {
             let more = [found.solved, found.kept, found.repaired];
             sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
         }
     }
-    println!("{edits} edits: {ways:?}, of addresses: {addresses:?}, looks: {looks}, {wholes}");
+    println!(
+        "{edits} edits: {ways:?}, of addresses: {addresses:?}, looks: {looks}, {wholes}; divergence: {repairs:?}"
+    );
     let [solved, kept, repaired] = ways;
     assert!(kept + repaired > 4 * solved, "{edits} {ways:?}");
 }

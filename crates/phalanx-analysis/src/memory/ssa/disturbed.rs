@@ -51,6 +51,11 @@ impl<'a> Graph<'a> {
         self.has(node) && self.dom.is_reachable(node)
     }
 
+    /// The position in the tree's preorder.
+    pub(in crate::memory) fn position(self, node: Node) -> Option<u32> {
+        if self.has(node) { self.dom.tin(node) } else { None }
+    }
+
     fn successors(self, node: Node) -> &'a [Node] {
         if self.has(node) { self.cfg.successors(node) } else { &[] }
     }

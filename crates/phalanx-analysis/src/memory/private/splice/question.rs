@@ -28,7 +28,7 @@ use rustc_hash::FxHashSet;
 
 use crate::lower::Code;
 use crate::memory::private::{PrivateMemory, follow::is_slot, is_address};
-use crate::memory::ssa::{Disturbed, EventKind};
+use crate::memory::ssa::Disturbed;
 
 /// How many uses, and steps of addresses, are looked at for one edit.
 pub(super) const BOUND: usize = 1 << 14;
@@ -63,7 +63,7 @@ impl Question {
         };
         let mut search = Search { known, code, dom, question, work: Vec::new() };
         changed.iter().try_for_each(|&inst| search.changed(inst))?;
-        search.disturbed(disturbed);
+        known.disturbed(disturbed, |object| search.join(object));
         while let Some(object) = search.work.pop() {
             if is_slot(code, object) {
                 search.uses(object)?;
@@ -133,23 +133,6 @@ impl Search<'_> {
             }
         }
         Some(())
-    }
-
-    /// Joins the objects whose slots may have another form in another graph.
-    fn disturbed(&mut self, disturbed: &Disturbed) {
-        let PrivateMemory { events, ssa, slots, .. } = self.known;
-        for &block in &disturbed.definitions {
-            for event in events.of(block).map(|number| events.event(number)) {
-                if event.kind != EventKind::Use {
-                    self.join(slots[event.variable as usize].alloca);
-                }
-            }
-        }
-        for &block in &disturbed.joins {
-            for phi in &ssa.phis()[ssa.phis_of(block)] {
-                self.join(slots[phi.variable as usize].alloca);
-            }
-        }
     }
 
     /// The stack slot that an address is made from.
