@@ -14,7 +14,7 @@
 //! | nothing | the answer again |
 //! | instructions | these are lowered again, the answer is repaired |
 //! | what is [granted](Granted) | loads of which something else is are lowered again, the answer is repaired |
-//! | control flow | the same, touched blocks and their terminators are looked at, and the answer is repaired from what is different in the flow facts |
+//! | control flow | the same; objects of private memory that have another SSA form are stated again, touched blocks and their terminators are looked at, and the answer is repaired from what is different in the flow facts |
 //! | surroundings | from scratch, and kept again |
 //! | a good part of the function, or the history does not reach back | from scratch; kept again after the next few changes |
 
@@ -30,7 +30,9 @@ use crate::divergence::{
 };
 use crate::granted::{Difference, Granted};
 use crate::lower::{self, Code, Neighbours, Numbering, Restated, RowNumbers, Surroundings};
-use crate::memory::{Looks, Numbered, Pointees, PrivateMemory, SlotFollower};
+use crate::memory::{
+    InQuestion, Looks, Numbered, Pointees, PrivateMemory, SlotFollower, ssa::Graph,
+};
 use crate::summary::{self, Passes, Seeded};
 
 /// Functions with fewer instructions are always solved from scratch.
@@ -367,15 +369,20 @@ impl Follower {
         if self.sources == Sources::Full && (is_other_flow || escape::concerns(code, &insts)) {
             insts.extend(escape::controlled(code));
         }
+        let besides = match is_other_flow && kept.memory.has_slots() {
+            true => {
+                let now = Graph { cfg: flow.cfg, dom: flow.dom };
+                kept.memory.in_question(code, (kept.retained.graph(), now))
+            }
+            false => Some(InQuestion::default()),
+        };
         let table = kept.retained.table();
         match self.sources {
             Sources::Full => {
                 let graph = Numbered { cfg: flow.cfg, dom: flow.dom, number: stamp.flow };
                 let memory = &mut kept.memory;
-                let patch = match is_other_flow && memory.has_slots() {
-                    true => None,
-                    false => memory.follow(code, around, graph, &insts),
-                };
+                let followed = |besides| memory.follow(code, around, graph, (&insts, &besides));
+                let patch = besides.and_then(followed);
                 let patch = match patch {
                     Some(changed) => {
                         insts.extend(changed.others);

@@ -5,7 +5,10 @@ mod support;
 use phalanx_analysis::{
     edited::Edited,
     lower::{Code, Surroundings},
-    memory::{Followed, PrivateMemory, ssa::Frontiers},
+    memory::{
+        Followed, PrivateMemory,
+        ssa::{Frontiers, Graph},
+    },
     summary::NoCallFacts,
 };
 use phalanx_db::queries;
@@ -149,7 +152,8 @@ impl Fixture {
         let changes = journal.since(alone.position).expect("the journal reaches back");
         self.with(|around, graph| {
             let scratch = PrivateMemory::of_addresses(code, around, graph.cfg, graph.dom);
-            match alone.memory.follow(code, around, graph, Edited::insts(&changes.insts)) {
+            let same = (Graph { cfg: graph.cfg, dom: graph.dom }, graph);
+            match alone.memory.follow(code, around, same, Edited::insts(&changes.insts)) {
                 Followed::Same => alone.ways[1] += 1,
                 Followed::Other(new) => {
                     alone.memory = new;
@@ -282,6 +286,11 @@ const EDITS: &[(&str, char, Edit)] = &[
         let (phi, b) = (f.named("ph"), f.named("b"));
         f.edit(|edit| edit.set_operand(phi, 0, b));
     }),
+    ("a store where nobody comes", 'k', |f| {
+        let (phi, b) = (f.named("ph"), f.named("b"));
+        let store = f.code().body.next(phi).expect("the store");
+        f.edit(|edit| edit.set_operand(store, 1, b));
+    }),
     ("a load of a slot that a function is given with another", 'r', |f| {
         let (call, a) = (f.behind("dx", Opcode::Call), f.named("a"));
         f.edit(|edit| edit.before(call).load(Type::I32, a));
@@ -342,16 +351,16 @@ fn an_address_is_known_before_it_is_used() {
     fixture.check("an address");
     fixture.edit(|edit| edit.before(load).store(Value::arg(1), address).map(drop));
     fixture.check("a store there");
-    // The same where it is found from scratch: what is there where nobody comes is not looked into.
+    // The same where it is found from scratch: phis where nobody comes are not looked into.
     let (phi, b, load) = (fixture.named("ph"), fixture.named("b"), fixture.named("le"));
     fixture.edit(|edit| edit.set_operand(phi, 0, b));
     fixture.check("a slot that escapes");
     fixture.edit(|edit| edit.set_operand(phi, 0, Value::arg(0)));
     fixture.check("a slot that escapes no longer");
     let before = fixture.ways().solved;
-    let store = fixture.code().body.next(phi).expect("the store");
+    let a = fixture.named("a");
     let address = fixture.edit(|edit| {
-        edit.set_operand(store, 1, b)?;
+        edit.set_operand(phi, 0, a)?;
         edit.before(load).gep(Type::I8, b, &[Value::arg(1)])
     });
     fixture.check("another address");

@@ -117,10 +117,9 @@ fn a_store_through_an_address_that_is_kept_in_a_slot() {
     assert_eq!(case.looks(), [1, 0]);
 }
 
-/// Where objects cannot be looked at again by themselves, all of it is made anew, and compared with what was known before the edit: also of
-/// where pointers come from.
+/// What nobody comes to is looked at with the objects that it has to do with: it does nothing.
 #[test]
-fn what_is_given_up_half_way_is_as_it_was() {
+fn a_load_where_nobody_comes() {
     let start = "
   %x = alloca i32
   %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -134,6 +133,28 @@ dead:
   br label %on
 on:";
     let mut case = Case::new(start, "d", true);
+    let (p, x) = (case.named("p"), case.named("x"));
+    case.edit(|edit| edit.set_operand(p, 0, x));
+    case.expect("d", false);
+    assert_eq!(case.looks(), [1, 0]);
+    case.edit(|edit| edit.set_operand(p, 0, Value::arg(0)));
+    case.expect("d", true);
+}
+
+/// Where there are too many uses, all of it is made anew, and compared with what was known before the edit: also of where pointers come from.
+#[test]
+fn what_is_given_up_half_way_is_as_it_was() {
+    let start = String::from(
+        "
+  %x = alloca i32
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  store i32 %tid, ptr %x
+  %p = getelementptr i8, ptr %out, i32 0
+  %q = select i1 %c, ptr %p, ptr %out
+  %d = load i32, ptr %q",
+    );
+    let many: String = (0..17_000).map(|at| format!("\n  %u{at} = load i32, ptr %x")).collect();
+    let mut case = Case::new(&(start + &many), "d", true);
     let (p, x) = (case.named("p"), case.named("x"));
     case.edit(|edit| edit.set_operand(p, 0, x));
     case.expect("d", false);

@@ -22,6 +22,7 @@
 //! **Complexity.** O(blocks + edges + events + entries of phis before they are dropped), and for each variable the
 //! part of the dominance frontiers that is looked at, at most O(blocks + edges).
 
+mod disturbed;
 mod sparse;
 mod splice;
 
@@ -30,6 +31,8 @@ use std::ops::Range;
 use phalanx_graph::{Cfg, DomTree, DominanceFrontier, Node};
 use rustc_hash::FxHashSet;
 
+pub(super) use self::disturbed::Disturbed;
+pub use self::disturbed::Graph;
 pub use self::sparse::Frontiers;
 pub(super) use self::splice::{LEFT_OUT, Part};
 
@@ -56,6 +59,7 @@ pub struct Event {
 /// The events of a function by block, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {
+    /// First event by block, up to the last block with one; and the end.
     start: Vec<u32>,
     list: Vec<Event>,
 }
@@ -80,6 +84,7 @@ impl Events {
             place.push(*at);
             *at += 1;
         }
+        trim(&mut start);
         (Self { start, list }, place)
     }
 
@@ -87,7 +92,8 @@ impl Events {
     #[inline]
     #[must_use]
     pub fn of(&self, block: Node) -> Range<u32> {
-        self.start[block.index()]..self.start[block.index() + 1]
+        let at = |index: usize| self.start.get(index).or(self.start.last()).copied();
+        at(block.index()).unwrap_or(0)..at(block.index() + 1).unwrap_or(0)
     }
 
     /// One event.
@@ -107,6 +113,15 @@ impl Events {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+}
+
+/// Drops the blocks behind the last one with events: so the rest does not tell how many blocks there are.
+fn trim(start: &mut Vec<u32>) {
+    while let [.., last, end] = start.as_slice()
+        && last == end
+    {
+        start.pop();
     }
 }
 

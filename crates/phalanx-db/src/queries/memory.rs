@@ -9,7 +9,9 @@ use phalanx_analysis::{
     lower::{Code, Surroundings},
     memory::{
         Alias, AliasQuery, ClassicMemorySsa, Followed, MemorySsa, PrivateMemory, Reach, Tbaa,
-        TypeLayout, form::Graphs, ssa::Frontiers,
+        TypeLayout,
+        form::Graphs,
+        ssa::{self, Frontiers},
     },
     spaces::MemoryKinds,
 };
@@ -24,7 +26,7 @@ use super::memory_slot::{
 };
 use super::promises::{constant_variables, invariant_marks, promises};
 use super::surroundings::{NO_CALLEES, with_attributes, with_code};
-use super::{callees, cfg, dom_frontier, dom_tree, memory_kinds, module_index};
+use super::{callees, dom_frontier, memory_kinds, module_index};
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -40,8 +42,8 @@ pub fn type_layout(db: &dyn Db, module: ModuleInput) -> Arc<TypeLayout> {
 /// Private objects of a function, in SSA form. None for a declaration.
 ///
 /// *Reads* `header`, `flow`, `body`, `dom_tree`, [`type_layout`], `target`; large: [`objects_version`], `dom_frontier`. *Changes when* an access of a slot
-/// does. *Cost* O(instructions + phis); large, after an edit of instructions, that of the edit and of the uses of the slots in question; where something
-/// is another, a copy of the touches besides.
+/// does. *Cost* O(instructions + phis); large, after an edit, that of the edit and of the uses of the slots in question; where something
+/// is another, a copy of the touches besides, and a look at all blocks if these are.
 #[salsa::tracked(returns(ref))]
 pub fn private_memory(db: &dyn Db, function: FunctionInput) -> Option<Arc<PrivateMemory>> {
     objects(db, function, PrivateMemory::without_origins, |slots| &slots.private)
@@ -62,18 +64,20 @@ fn objects(
     db: &dyn Db,
     function: FunctionInput,
     make: fn(Code<'_>, Surroundings<'_>, &Cfg, &DomTree) -> PrivateMemory,
-    place: fn(&MemorySlots) -> &Place<PrivateMemory, ()>,
+    place: fn(&MemorySlots) -> &Place<PrivateMemory, Graph>,
 ) -> Option<Arc<PrivateMemory>> {
-    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
+    let now = Graph::of(db, function)?;
     with_code(db, function, NO_CALLEES, |code, around| {
+        let (cfg, dom) = now.parts();
         let has_graph = "a function with a graph has frontiers";
         let frontier = || dom_frontier(db, function).as_ref().expect(has_graph);
         let graph = Frontiers { cfg, dom, frontier: &frontier };
-        let follow = |kept: &PrivateMemory, (): &(), edited: Edited<'_>| {
-            kept.follow(code, around, graph, edited)
+        let follow = |kept: &PrivateMemory, before: &Graph, edited: Edited<'_>| {
+            let (cfg, dom) = before.parts();
+            kept.follow(code, around, (ssa::Graph { cfg, dom }, graph), edited)
         };
         let make = || make(code, around, cfg, dom);
-        followed(db, function, place, (objects_version, ()), follow, make)
+        followed(db, function, place, (objects_version, now.clone()), follow, make)
     })
 }
 

@@ -160,8 +160,8 @@ impl<T, W> Place<T, W> {
 /// The answers of a function.
 #[derive(Debug, Default)]
 pub(super) struct MemorySlots {
-    pub(super) private: Place<PrivateMemory, ()>,
-    pub(super) addresses: Place<PrivateMemory, ()>,
+    pub(super) private: Place<PrivateMemory, Graph>,
+    pub(super) addresses: Place<PrivateMemory, Graph>,
     pub(super) hssa: Place<MemorySsa, (MemoryKinds, Graph)>,
     pub(super) classic: Place<ClassicMemorySsa, Graph>,
 }

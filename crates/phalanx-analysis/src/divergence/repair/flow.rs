@@ -24,6 +24,7 @@ use super::table::{EditableTable, Edited};
 use super::{State, exits, subject};
 use crate::affect::{User, Value};
 use crate::divergence::{Divergence, Flow, TemporalUse};
+use crate::memory::ssa::Graph;
 
 /// The control flow that everything is built on, kept to compare with.
 #[derive(Clone, Debug)]
@@ -42,6 +43,10 @@ impl OwnFlow {
             cycles: flow.cycles.clone(),
             sync: flow.sync.clone(),
         }
+    }
+
+    pub(super) fn graph(&self) -> Graph<'_> {
+        Graph { cfg: &self.cfg, dom: &self.dom }
     }
 
     pub(super) fn view(&self) -> SyncView<'_> {

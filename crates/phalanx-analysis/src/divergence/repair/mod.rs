@@ -65,6 +65,7 @@ use crate::affect::{User, UserKind, Value};
 use crate::divergence::naming::choose;
 use crate::divergence::selection::Selections;
 use crate::divergence::{Divergence, Flow, TemporalUse, ValueTable};
+use crate::memory::ssa::Graph;
 
 /// How an answer was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +145,11 @@ impl Retained {
     /// The sources of a value as of the last repair, also of one that an answer does not tell of.
     pub(crate) fn sources(&self, value: Value) -> SourceSet {
         SourceSet::from_bits(self.state.facts.values.get(value.raw()))
+    }
+
+    /// The graph that it is of, as of the last repair.
+    pub(crate) fn graph(&self) -> Graph<'_> {
+        self.flow.graph()
     }
 
     /// The tables, to state what has changed. The answer is out of date until the next repair.

@@ -2,8 +2,8 @@
 //!
 //! # What
 //!
-//! [`SlotFollower`] is what [`PrivateMemory::through_calls`] says of a function as it is, or [`PrivateMemory::with_pointees`], found after an edit of instructions from what was known before: only
-//! objects are looked at again with which a changed instruction has to do, or had.
+//! [`SlotFollower`] is what [`PrivateMemory::through_calls`] says of a function as it is, or [`PrivateMemory::with_pointees`], found after an edit from what was known before: only
+//! objects are looked at again with which a changed instruction has to do, or had, and those to which an edit of the [`graph`] is something.
 //!
 //! # Why
 //!
@@ -23,10 +23,13 @@
 //! - An object is in one patch at most, and with it all that it hangs together with.
 //! - Instructions that have to do with an object of a patch, or had when the base was made, are in the patch, so that nobody asks the base about them. Only
 //!   returns, which have to do with whatever arguments point to, are in no patch for that ([`Pointees`]).
+//! - After an edit of the graph, versions of objects that keep their form are in a patch or the base as they were made, while blocks may have come to another order.
+//!   So numbers of events and touches say nothing about blocks of other objects.
 //!
-//! **Complexity.** O(uses of the objects in question and the blocks that they are in); dominance frontiers once for each graph.
+//! **Complexity.** O(uses of the objects in question and the blocks that they are in); dominance frontiers once for each graph. After an edit of that, what [`graph`] costs.
 
 mod gather;
+mod graph;
 mod pointees;
 
 use phalanx_graph::{Cfg, DomTree, DominanceFrontier};
@@ -35,6 +38,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) use self::gather::is_slot;
 use self::gather::{Component, Gather, is_object};
+pub(crate) use self::graph::InQuestion;
 pub(crate) use self::pointees::Pointees;
 use super::scan::Scan;
 use super::{Effect, Passed, PrivateMemory, number, parameter_of};
@@ -177,7 +181,7 @@ impl SlotFollower {
         self.looks
     }
 
-    /// Whether there was any object: whether edits of the graph can matter.
+    /// Whether there was any object: whether an edit of the graph can be anything to them.
     pub(crate) fn has_slots(&self) -> bool {
         self.base.has_slots || self.pointees.is_some() || !self.by_object.is_empty()
     }
@@ -240,25 +244,31 @@ impl SlotFollower {
         others
     }
 
-    /// Brings it up to date after these instructions were inserted, removed, moved or changed; the blocks are the same. None if it is to be made anew;
+    /// Brings it up to date after these instructions were inserted, removed, moved or changed, and what else is in question. None if it is to be made anew;
     /// then it is as it was.
     pub(crate) fn follow(
         &mut self,
         code: Code<'_>,
         around: Surroundings<'_>,
         graph: Numbered<'_>,
-        changed: &[InstId],
+        (changed, besides): (&[InstId], &InQuestion),
     ) -> Option<Changed> {
         self.free_last();
-        if self.pointees.as_ref().is_some_and(|of| of.has_other_returns(code, graph.dom, changed)) {
+        let changed: Vec<InstId> = changed.iter().chain(&besides.insts).copied().collect();
+        if self.pointees.as_ref().is_some_and(|of| of.has_other_returns(code, graph.dom, &changed))
+        {
             return None;
         }
-        let turned = self.origins.follow(code, around, changed)?;
+        let mut objects = besides.objects.clone();
+        if let Some(pointees) = self.pointees.as_ref().filter(|_| besides.is_other_graph) {
+            objects.extend(pointees.returned(&changed));
+        }
+        let turned = self.origins.follow(code, around, &changed)?;
         let users = turned.iter().flat_map(|&other| code.body.uses_of(other.into()));
         let mut others: Vec<InstId> = users.map(|read| read.user).collect();
         // What is made of the content of an object may follow from where another address leads.
         let concerned = changed.iter().chain(&others).copied();
-        let Some(patched) = self.patched_for(code, around, graph, concerned) else {
+        let Some(patched) = self.patched_for(code, around, graph, (concerned, &objects)) else {
             self.origins.turn(&turned);
             return None;
         };
@@ -282,16 +292,17 @@ impl SlotFollower {
         }
     }
 
-    /// Looks again at the objects with which some instructions have to do, or had; nothing if there are none.
+    /// Looks again at the objects with which some instructions have to do, or had, and at others; nothing if there are none.
     fn patched_for(
         &mut self,
         code: Code<'_>,
         around: Surroundings<'_>,
         graph: Numbered<'_>,
-        mut concerned: impl Iterator<Item = InstId>,
+        (mut concerned, others): (impl Iterator<Item = InstId>, &[InstId]),
     ) -> Option<Option<(u32, Vec<InstId>)>> {
-        let mut gather = Gather::new(self, code, graph.dom);
+        let mut gather = Gather::new(self, code);
         concerned.try_for_each(|inst| gather.changed(inst))?;
+        others.iter().for_each(|&object| gather.join(object));
         let found = gather.all()?;
         match found.objects.is_empty() {
             true => Some(None),
@@ -307,7 +318,7 @@ impl SlotFollower {
         graph: Numbered<'_>,
         (patch, calls): (Option<u32>, &[InstId]),
     ) -> Option<u32> {
-        let mut gather = Gather::new(self, code, graph.dom);
+        let mut gather = Gather::new(self, code);
         for &call in calls {
             gather.changed(call)?;
         }
@@ -342,13 +353,13 @@ impl SlotFollower {
         let (pointees, slots): (Vec<InstId>, Vec<InstId>) =
             { objects.iter().copied().filter(|&object| is_object(code, object)) }
                 .partition(|&object| parameter_of(object).is_some());
-        let mut visited = others;
+        let mut visited = others.clone();
         if let (Some(of), false) = (&self.pointees, pointees.is_empty()) {
             visited.extend(of.returns());
             sort(&mut visited);
         }
         let visited = in_order(code, dom, &visited);
-        let mut scan = Scan::of_some(code, around, (&slots, &pointees), &visited);
+        let mut scan = Scan::of_some(code, around, (&slots, &pointees), &others);
         for &slot in &slots {
             scan.visit(slot, node_of(entry), true);
         }
@@ -356,7 +367,7 @@ impl SlotFollower {
             let block = code.body.block_of(inst)?;
             scan.visit(inst, node_of(block), block == entry);
         }
-        let memory = scan.finish_some(Frontiers { cfg, dom, frontier: &|| frontier }, &visited);
+        let memory = scan.finish_some(Frontiers { cfg, dom, frontier: &|| frontier }, &others);
         let is_other = |inst: &InstId| {
             self.is_load(*inst) != memory.is_load(*inst)
                 || self.passed(*inst) != memory.passed(*inst)

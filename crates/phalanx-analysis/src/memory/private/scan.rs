@@ -163,8 +163,8 @@ impl<'a> Scan<'a> {
         scan
     }
 
-    /// Nothing seen yet, to look at these instructions, which are all that have to do with these objects: stack slots, and what arguments point to.
-    /// Calls are followed.
+    /// Nothing seen yet, to look at these instructions as far as they can be reached; they are all that have to do with these objects: stack slots, and what
+    /// arguments point to. Calls are followed.
     pub(super) fn of_some(
         code: Code<'a>,
         around: Surroundings<'a>,

@@ -2,13 +2,14 @@
 //!
 //! # What
 //!
-//! [`PrivateMemory::follow`] is what [`PrivateMemory::without_origins`] says of a function after an edit of instructions, made from what it said before. It equals the one
-//! from scratch, and knows as much of what concerns it, so that it can be followed again.
+//! [`PrivateMemory::follow`] is what [`PrivateMemory::without_origins`] says of a function after an edit, of instructions or blocks, made from what it said before. It equals
+//! the one from scratch, and knows as much of what concerns it, so that it can be followed again.
 //!
 //! # Why
 //!
 //! What is said of an object follows from the instructions that have its address for an operand, and from the graph. So the objects that are not in
-//! [`question`] keep their slots and versions: these only get other numbers.
+//! [`question`] keep their slots and versions: these only get other numbers. After an edit of blocks, [`Disturbed`] says which objects are in question for the graph
+//! alone; all that stands in these blocks counts as changed.
 //!
 //! [`SlotFollower`](super::follow) goes another way: it puts patches beside a base, and who asks is answered from one or the other. Here the answer is one table, which is
 //! shared with who has the old one, compared, and handed out. For that it costs a copy.
@@ -19,12 +20,13 @@
 //! 2. These instructions alone are scanned, in the order of a scan of the whole function: that is the *part*.
 //! 3. [`tables`] takes what is said of the objects in question out of the old tables and puts the part in: objects in order of the entry block,
 //!    touches in order of blocks and instructions. What was not changed is in the order in which it was, so a place is found by a walk from a changed instruction up to
-//!    the next one that has a place; blocks are not looked at as a whole.
+//!    the next one that has a place; blocks are not looked at as a whole. If the graph is another, blocks may have changed places in its dominator tree; then what they
+//!    keep is sorted.
 //!
 //! **Invariants.** Each access has a touch, and no instruction has touches of an object in question and of another.
 //!
-//! **Complexity.** O(uses of the objects in question and lengths of the blocks that they are in), and copies of the tables: O(touches + blocks). Dominance frontiers are found once for a
-//! graph, when a definition asks for them.
+//! **Complexity.** O(uses of the objects in question and lengths of the blocks that they are in), and copies of the tables: O(touches + blocks); after an edit of blocks, what
+//! [`Disturbed`] costs and O(blocks log) to sort. Dominance frontiers are found once for a graph, when a definition asks for them.
 
 mod question;
 mod tables;
@@ -38,28 +40,31 @@ use super::follow::{in_order, is_slot};
 use super::{PrivateMemory, Reach, number, scan::Scan};
 use crate::edited::Edited;
 use crate::lower::{Code, Surroundings};
-use crate::memory::{Followed, ssa::Frontiers};
+use crate::memory::{
+    Followed,
+    ssa::{Disturbed, Frontiers, Graph},
+};
 
 impl PrivateMemory {
-    /// The same after these instructions were inserted, removed, moved or changed, with nothing said about where other pointers come from. The graph is the
-    /// same.
+    /// The same after an edit, with nothing said about where other pointers come from. `before` is the graph of which it was found.
     #[must_use]
     pub fn follow(
         &self,
         code: Code<'_>,
         around: Surroundings<'_>,
-        graph: Frontiers<'_>,
+        (before, graph): (Graph<'_>, Frontiers<'_>),
         edited: Edited<'_>,
     ) -> Followed<Self> {
-        let Edited { insts: changed, blocks: None, .. } = edited else { return Followed::Unknown };
         // Whether integers are made pointers may matter to all objects.
-        if self.has_other_casts(code.body, changed) {
+        if self.has_other_casts(code.body, edited.insts) {
             return Followed::Unknown;
         }
-        if !self.concerns_objects(code, around, changed) {
+        // Where there are no objects, the graph is nothing to them.
+        let is_same_graph = edited.blocks.is_none() || !self.concern.is_known();
+        if is_same_graph && !self.concerns_objects(code, around, edited.insts) {
             return Followed::Same;
         }
-        match self.spliced(code, around, graph, changed) {
+        match self.spliced(code, around, (before, graph), edited) {
             Some(new) if self.says_as_much(&new) => Followed::Same,
             Some(new) => Followed::Other(new),
             None => Followed::Unknown,
@@ -76,12 +81,16 @@ impl PrivateMemory {
         &self,
         code: Code<'_>,
         around: Surroundings<'_>,
-        graph: Frontiers<'_>,
-        changed: &[InstId],
+        (before, graph): (Graph<'_>, Frontiers<'_>),
+        edited: Edited<'_>,
     ) -> Option<Self> {
         let (body, dom, entry) = (code.body, graph.dom, code.flow.entry()?);
         let reach = self.concern.reach.filter(|reach| is_plain(*reach))?;
-        let mut question = Question::new(self, code, dom, changed)?;
+        let disturbed = match edited.blocks {
+            Some(_) => Disturbed::between(before, Graph { cfg: graph.cfg, dom })?,
+            None => Disturbed::default(),
+        };
+        let mut question = Question::new(self, code, dom, edited.insts, &disturbed)?;
         let mut insts: Vec<InstId> = question.users.iter().copied().collect();
         insts.extend(question.objects.iter().filter(|&&object| is_slot(code, object)));
         let visited = in_order(code, dom, &insts);
@@ -91,14 +100,15 @@ impl PrivateMemory {
             scan.visit(inst, node_of(block), block == entry);
         }
         let part = scan.finish_some(graph, &visited);
-        let mut places = Places::new(self, code, dom, &mut question, changed);
+        let mut places = Places::new(self, code, dom, &mut question, edited);
         let inserted = places.of_touches(&part)?;
         let objects = places.of_objects(&part)?;
         if objects.is_empty() {
             // Then nothing is known from scratch, not even what would concern it.
             return None;
         }
-        let mut new = tables::joined(self, &part, &question, (&inserted, &objects))?;
+        let order = edited.blocks.map(|_| dom);
+        let mut new = tables::joined((self, &part), &question, (inserted, &objects), order)?;
         new.concern = Concern {
             accesses: std::mem::take(&mut new.concern.accesses),
             allocas: std::mem::take(&mut new.concern.allocas),

@@ -14,7 +14,7 @@
 
 use phalanx_graph::Node;
 
-use super::{Event, EventKind, Events, MemoryPhi, Ssa, Version};
+use super::{Event, EventKind, Events, MemoryPhi, Ssa, Version, trim};
 
 /// In the place of a number: what is left out.
 pub(in crate::memory) const LEFT_OUT: u32 = u32::MAX;
@@ -43,21 +43,28 @@ impl Part<'_> {
 }
 
 impl Events {
-    /// The first event of each block, and the end, where blocks have some events more or less. Sorts what it is given.
+    /// The first event of each block up to the last one with events, and the end, where blocks have some events more or less. Sorts what it is given.
     pub(in crate::memory) fn shifted(&self, changes: &mut [(Node, i64)]) -> Vec<u32> {
         changes.sort_unstable();
-        let mut starts = Vec::with_capacity(self.start.len());
+        let last = changes.last().map_or(0, |(block, _)| block.index() + 2);
+        let count = self.start.len().max(last);
+        let mut starts: Vec<u32> = Vec::with_capacity(count);
         let (mut from, mut shift) = (0, 0);
+        let behind = self.list.len() as u32;
         let mut put = |end: usize, shift: i64| {
-            let by = |start: &u32| (i64::from(*start) + shift) as u32;
-            starts.extend(self.start[from..end].iter().map(by));
+            let by = |start: u32| (i64::from(start) + shift) as u32;
+            let known = self.start.len();
+            let of_known = &self.start[from.min(known)..end.min(known)];
+            starts.extend(of_known.iter().map(|start| by(*start)));
+            starts.resize(end, by(behind));
             from = end;
         };
         for &(block, change) in &*changes {
             put(block.index() + 1, shift);
             shift += change;
         }
-        put(self.start.len(), shift);
+        put(count, shift);
+        trim(&mut starts);
         starts
     }
 }

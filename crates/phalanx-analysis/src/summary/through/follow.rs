@@ -28,7 +28,7 @@ use crate::divergence::Flow;
 use crate::follow::{Answers, Changes, Follower, Found, Missing, Purpose, Stamp, Subject};
 use crate::granted::Granted;
 use crate::lower::{Code, Surroundings};
-use crate::memory::private::pointee_of;
+use crate::memory::{PrivateMemory, private::pointee_of};
 
 /// See the [module documentation](self).
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub struct ThroughFollower {
 /// What is known without solutions.
 #[derive(Debug)]
 struct Known {
+    /// Identity of the control flow.
+    flow: u64,
     /// Where the result is told for private objects apart.
     returns: Option<Returns>,
     /// By argument, of all its slots.
@@ -85,13 +87,15 @@ impl ThroughFollower {
             }
         };
         let graphs = (code, flow, postdom);
-        // So it is after an edit of the graph.
-        let known = match known.filter(|_| !answers.is_whole_new) {
+        let is_known =
+            |known: &Known| !answers.is_whole_new && known.flow == stamp.flow && !changes.flow;
+        let known = match known.filter(is_known) {
             Some(known) => {
                 let edited = answers.passes.edited(code);
                 known.after(changes.insts.iter().copied().chain(edited), graphs, &answers)
             }
             None => Known {
+                flow: stamp.flow,
                 returns: super::returns(code, flow, postdom),
                 facts: slot_facts(graphs, &answers),
             },
@@ -143,13 +147,16 @@ fn slot_facts(
     graphs: (Code<'_>, Flow<'_>, &PostDomTree),
     answers: &Answers<'_>,
 ) -> Vec<Vec<SlotFacts>> {
-    let whole = answers.memory.whole().map(|memory| SlotFacts::all(graphs, memory));
-    let of = |(pointee, position)| match &whole {
-        Some(all) => SlotFacts::of_pointee(all, pointee),
-        None => {
-            let memory = answers.memory.memory_of(pointee_of(position));
-            SlotFacts::of_pointee(&SlotFacts::all(graphs, memory), pointee)
-        }
+    let mut known: Vec<(&PrivateMemory, Vec<SlotFacts>)> = Vec::new();
+    let of = |(pointee, position)| {
+        let memory = answers.memory.memory_of(pointee_of(position));
+        let at = known.iter().position(|(of, _)| std::ptr::eq(*of, memory)).unwrap_or_else(|| {
+            // Of what a patch tells, the rest may tell what was.
+            let is_told = |object| std::ptr::eq(answers.memory.memory_of(object), memory);
+            known.push((memory, SlotFacts::of_objects(graphs, memory, is_told)));
+            known.len() - 1
+        });
+        SlotFacts::of_pointee(&known[at].1, pointee)
     };
     answers.seeded.arguments().zip(0..).map(of).collect()
 }

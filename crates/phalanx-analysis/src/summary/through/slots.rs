@@ -1,7 +1,7 @@
 //! What follows from the SSA form of a slot of what an argument points to, without any solution.
 
 use phalanx_graph::{Node, PostDomTree};
-use phalanx_ir::flow::node_of;
+use phalanx_ir::{InstId, flow::node_of};
 use rustc_hash::FxHashSet;
 
 use super::super::returns::parting_for;
@@ -30,10 +30,19 @@ impl SlotFacts {
         graphs: (Code<'_>, Flow<'_>, &PostDomTree),
         memory: &PrivateMemory,
     ) -> Vec<SlotFacts> {
+        Self::of_objects(graphs, memory, |_| true)
+    }
+
+    /// The same where nothing is told of other objects than these.
+    pub(super) fn of_objects(
+        graphs: (Code<'_>, Flow<'_>, &PostDomTree),
+        memory: &PrivateMemory,
+        is_told: impl Fn(InstId) -> bool,
+    ) -> Vec<SlotFacts> {
         let mut found = vec![SlotFacts::default(); memory.slots().len()];
         let mut exits: Vec<Vec<&Touch>> = vec![Vec::new(); found.len()];
-        let is_pointee = |touch: &&Touch| parameter_of(memory.object(touch)).is_some();
-        for touch in memory.touches().iter().filter(is_pointee) {
+        let is_told = |object| parameter_of(object).is_some() && is_told(object);
+        for touch in memory.touches().iter().filter(|touch| is_told(memory.object(touch))) {
             let slot = touch.slot as usize;
             found[slot].is_written |= memory.events().event(touch.event).kind != EventKind::Use;
             if touch.effect == Effect::Return {
@@ -41,9 +50,7 @@ impl SlotFacts {
             }
         }
         let of_pointees = memory.slots().iter().zip(&mut found).zip(&exits);
-        for ((_, facts), exits) in
-            of_pointees.filter(|((slot, _), _)| parameter_of(slot.alloca).is_some())
-        {
+        for ((_, facts), exits) in of_pointees.filter(|((slot, _), _)| is_told(slot.alloca)) {
             facts.is_certain = is_certain(memory, exits);
             facts.parting = parting(graphs, memory, exits);
         }

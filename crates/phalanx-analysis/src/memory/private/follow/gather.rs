@@ -13,8 +13,7 @@
 //!
 //! More than a bounded number of uses and steps is not worth it; then there is no answer. O(uses and steps).
 
-use phalanx_graph::DomTree;
-use phalanx_ir::{InstId, Opcode, TypeKind, Value, flow::node_of};
+use phalanx_ir::{InstId, Opcode, TypeKind, Value};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -37,7 +36,7 @@ pub(super) fn is_object(code: Code<'_>, object: InstId) -> bool {
     parameter_of(object).is_some() || is_slot(code, object)
 }
 
-/// Objects that hang together, instructions that have to do with them, and others that had. In order.
+/// Objects that hang together, instructions that have to do with them, wherever they stand, and others that had. In order.
 pub(super) struct Component {
     pub(super) objects: Vec<InstId>,
     pub(super) insts: Vec<InstId>,
@@ -48,7 +47,6 @@ pub(super) struct Component {
 pub(super) struct Gather<'a> {
     known: &'a SlotFollower,
     code: Code<'a>,
-    dom: &'a DomTree,
     objects: FxHashSet<InstId>,
     /// Objects whose uses have not been looked at.
     work: Vec<InstId>,
@@ -60,11 +58,10 @@ pub(super) struct Gather<'a> {
 }
 
 impl<'a> Gather<'a> {
-    pub(super) fn new(known: &'a SlotFollower, code: Code<'a>, dom: &'a DomTree) -> Self {
+    pub(super) fn new(known: &'a SlotFollower, code: Code<'a>) -> Self {
         Gather {
             known,
             code,
-            dom,
             objects: FxHashSet::default(),
             work: Vec::new(),
             insts: FxHashSet::default(),
@@ -194,14 +191,6 @@ impl<'a> Gather<'a> {
             if is_object(self.code, object) {
                 self.uses(object)?;
             }
-        }
-        // What is in blocks that cannot be reached counts for some of what is known and not for the rest.
-        let body = self.code.body;
-        let is_apart = |inst: &InstId| {
-            body.block_of(*inst).is_some_and(|block| !self.dom.is_reachable(node_of(block)))
-        };
-        if self.insts.iter().any(is_apart) {
-            return None;
         }
         let past = self.past.difference(&self.insts).copied();
         let mut found = Component {

@@ -7,6 +7,7 @@ use phalanx_graph::DomTree;
 use phalanx_ir::{InstId, Opcode, flow::node_of};
 
 use crate::lower::{Code, Surroundings};
+use crate::memory::private::pointee_of;
 use crate::summary::may_be_private_argument;
 
 /// See the [module documentation](self).
@@ -34,7 +35,15 @@ impl Pointees {
         &self.returns
     }
 
-    /// Whether the function returns elsewhere after these instructions were changed. The blocks are the same.
+    /// All objects, if a return is among instructions that have come to another block: that is a place where all are looked at.
+    pub(super) fn returned(&self, moved: &[InstId]) -> impl Iterator<Item = InstId> {
+        let is_any = moved.iter().any(|inst| self.returns.contains(inst));
+        let objects =
+            (0..).zip(&self.are_objects).filter(move |(_, is_object)| is_any && **is_object);
+        objects.map(|(position, _)| pointee_of(position))
+    }
+
+    /// Whether the function returns by other instructions after these were changed.
     pub(super) fn has_other_returns(
         &self,
         code: Code<'_>,

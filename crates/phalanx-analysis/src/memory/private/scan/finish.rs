@@ -29,7 +29,7 @@ impl Scan<'_> {
         self.formed(room, form)
     }
 
-    /// The same when some instructions were visited that have to do with some objects, and nothing else has.
+    /// The same when those of these instructions were visited that can be reached: they have to do with some objects, and nothing else has.
     pub(in crate::memory::private) fn finish_some(
         mut self,
         graph: Frontiers<'_>,

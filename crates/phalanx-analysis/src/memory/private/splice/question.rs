@@ -8,10 +8,12 @@
 //! - a changed instruction was given its address and did something with it, or is given it now;
 //! - it was not private, and a changed instruction was part of why: only then can it become private;
 //! - it was accessed through an address that hangs on a changed one;
+//! - the graph was edited, and its slots may have [another form](Disturbed) for that;
 //! - an instruction did something with it that has to do with another object in question, or had. So no instruction has touches of an object in question
 //!   and of another.
 //!
-//! An object that is not private for a reason that has not changed is not in question, whatever else is done with it.
+//! An object that is not private for a reason that has not changed is not in question, whatever else is done with it. What stands where nobody comes does nothing,
+//! unless it is a phi.
 //!
 //! # How
 //!
@@ -26,6 +28,7 @@ use rustc_hash::FxHashSet;
 
 use crate::lower::Code;
 use crate::memory::private::{PrivateMemory, follow::is_slot, is_address};
+use crate::memory::ssa::Disturbed;
 
 /// How many uses, and steps of addresses, are looked at for one edit.
 pub(super) const BOUND: usize = 1 << 14;
@@ -43,13 +46,14 @@ pub(super) struct Question {
 }
 
 impl Question {
-    /// What is in question after these instructions were inserted, removed, moved or changed. None if there is too much to look at, or something that is not
-    /// looked into.
+    /// What is in question after these instructions were inserted, removed, moved or changed, and this was disturbed. None if there is too much to look at, or
+    /// something that is not looked into.
     pub(super) fn new(
         known: &PrivateMemory,
         code: Code<'_>,
         dom: &DomTree,
         changed: &[InstId],
+        disturbed: &Disturbed,
     ) -> Option<Self> {
         let question = Question {
             objects: FxHashSet::default(),
@@ -59,6 +63,7 @@ impl Question {
         };
         let mut search = Search { known, code, dom, question, work: Vec::new() };
         changed.iter().try_for_each(|&inst| search.changed(inst))?;
+        known.disturbed(disturbed, |object| search.join(object));
         while let Some(object) = search.work.pop() {
             if is_slot(code, object) {
                 search.uses(object)?;
@@ -170,10 +175,18 @@ impl Search<'_> {
                 self.question.step()?;
                 let user = read.user;
                 let Some(block) = body.block_of(user) else { continue };
-                // What cannot be reached counts for some of what is known and not for the rest; and what an address is made from stands first.
+                // What an address is made from stands first.
                 let is_made = is_address(body, user);
-                if !self.dom.is_reachable(node_of(block)) || is_made && read.index != 0 {
+                if is_made && read.index != 0 {
                     return None;
+                }
+                if !self.dom.is_reachable(node_of(block)) {
+                    // A phi counts where nobody comes, too.
+                    if body.inst(user).opcode == Opcode::Phi {
+                        return None;
+                    }
+                    self.had(user);
+                    continue;
                 }
                 if !self.question.users.insert(user) {
                     continue;

@@ -13,13 +13,17 @@
 //!
 //! Old and new entries then come in one pass, in the order that a scan of the whole function gives. Numbers of events follow from the pass: those of a block stand
 //! together in both orders.
+//!
+//! After an edit of blocks the order of the blocks may be another one. Then old entries are cut where one block ends, and these [`Run`]s are sorted.
+//! In blocks that are others all instructions count as changed, so nothing is kept there.
 
 use std::ops::Range;
 
 use phalanx_graph::{DomTree, Node};
-use phalanx_ir::{Body, InstId, Opcode, flow::node_of};
+use phalanx_ir::{BlockId, Body, InstId, Opcode, flow::node_of};
 
 use super::question::Question;
+use crate::edited::Edited;
 use crate::lower::Code;
 use crate::memory::private::{
     PrivateMemory, Slot, Touch,
@@ -35,8 +39,7 @@ pub(super) struct Places<'a> {
     body: &'a Body,
     dom: &'a DomTree,
     question: &'a mut Question,
-    /// Sorted.
-    changed: Vec<InstId>,
+    edited: Edited<'a>,
 }
 
 impl<'a> Places<'a> {
@@ -45,11 +48,18 @@ impl<'a> Places<'a> {
         code: Code<'a>,
         dom: &'a DomTree,
         question: &'a mut Question,
-        changed: &[InstId],
+        edited: Edited<'a>,
     ) -> Self {
-        let mut changed = changed.to_vec();
-        changed.sort_unstable_by_key(|inst| number(*inst));
-        Places { old, body: code.body, dom, question, changed }
+        Places { old, body: code.body, dom, question, edited }
+    }
+
+    fn is_changed(&self, inst: InstId) -> bool {
+        self.edited.insts.binary_search_by_key(&number(inst), |inst| number(*inst)).is_ok()
+    }
+
+    /// Whether all instructions of a block count as changed.
+    fn is_all_changed(&self, block: BlockId) -> bool {
+        self.edited.blocks.is_some_and(|blocks| blocks.binary_search(&block).is_ok())
     }
 
     /// The nearest instruction above one in its block, itself included, that was not changed and has a place.
@@ -58,11 +68,11 @@ impl<'a> Places<'a> {
         inst: InstId,
         place: impl Fn(InstId) -> Option<T>,
     ) -> Option<Option<(InstId, T)>> {
-        let mut at = Some(inst);
+        let block = self.body.block_of(inst)?;
+        let mut at = Some(inst).filter(|_| !self.is_all_changed(block));
         while let Some(inst) = at {
             self.question.step()?;
-            let changed = self.changed.binary_search_by_key(&number(inst), |inst| number(*inst));
-            if changed.is_err()
+            if !self.is_changed(inst)
                 && let Some(place) = place(inst)
             {
                 return Some(Some((inst, place)));
@@ -82,7 +92,13 @@ impl<'a> Places<'a> {
             let place = match self.above(inst, |inst| old.first.get(inst))? {
                 Some((above, first)) if above == inst => first,
                 Some((above, first)) => first + old.of(above).len() as u32,
-                None => old.begin(self.dom, node_of(body.block_of(inst)?)),
+                None => {
+                    let block = node_of(body.block_of(inst)?);
+                    match self.edited.blocks {
+                        None => old.begin(self.dom, block),
+                        Some(_) => old.first_of_block(block),
+                    }
+                }
             };
             let end = from + touches.len() as u32;
             places.push((place, from..end));
@@ -130,6 +146,15 @@ impl PrivateMemory {
     fn begin(&self, dom: &DomTree, block: Node) -> u32 {
         let is_before = |touch: &Touch| dom.tin(self.block(touch)) < dom.tin(block);
         self.touches.partition_point(is_before) as u32
+    }
+
+    /// The first touch of a block; the end if there is none.
+    fn first_of_block(&self, block: Node) -> u32 {
+        let events = self.events.of(block);
+        match events.is_empty() {
+            true => self.touches.len() as u32,
+            false => self.touch_of[events.start as usize],
+        }
     }
 
     fn block(&self, touch: &Touch) -> Node {
@@ -243,11 +268,13 @@ fn slots(numbers: &mut [Numbers<'_>; 2], objects: &[Piece]) -> Vec<Slot> {
 
 /// The old memory with what is said of objects in question replaced by what the part says: all but what it hangs on, of which it has the accesses and the
 /// order of objects. None if the part does not fit.
+///
+/// `order` is the dominator tree that has the order of blocks, if that may be another one.
 pub(super) fn joined(
-    old: &PrivateMemory,
-    part: &PrivateMemory,
+    (old, part): (&PrivateMemory, &PrivateMemory),
     question: &Question,
-    (inserted, objects): (&[(u32, Range<u32>)], &[Piece]),
+    (mut inserted, objects): (Vec<(u32, Range<u32>)>, &[Piece]),
+    order: Option<&DomTree>,
 ) -> Option<PrivateMemory> {
     let mut numbers = [Numbers::new(old), Numbers::new(part)];
     let slots = slots(&mut numbers, objects);
@@ -267,22 +294,14 @@ pub(super) fn joined(
     let mut made = Made { start, touch_of: vec![0; count], ..Made::default() };
     made.touches.reserve_exact(count);
     made.accesses.reserve_exact(old.concern.accesses.len() + part.concern.accesses.len());
-    let [of_old, of_part] = &mut numbers;
-    let (mut at, mut gone) = (0, gone.into_iter().peekable());
-    let mut keep_until = |made: &mut Made, end: u32| {
-        while let Some(range) = gone.next_if(|range| range.start < end) {
-            made.put(of_old, at..range.start)?;
-            at = range.end;
-        }
-        made.put(of_old, at..end)?;
-        at = end;
-        Some(())
-    };
-    for (place, range) in inserted {
-        keep_until(&mut made, *place)?;
-        made.put(of_part, range.clone())?;
+    inserted.sort_by_key(|(place, _)| *place);
+    let mut runs = runs(old.touches.len() as u32, &gone, inserted);
+    if let Some(dom) = order {
+        runs = sorted(runs, (old, part), dom)?;
     }
-    keep_until(&mut made, old.touches.len() as u32)?;
+    for Run { is_new, range } in runs {
+        made.put(&mut numbers[usize::from(is_new)], range)?;
+    }
     let Made { accesses, touches, touch_of, start, .. } = made;
     if touches.len() != count {
         return None;
@@ -305,6 +324,70 @@ pub(super) fn joined(
         objects: private,
         ..PrivateMemory::default()
     })
+}
+
+/// Touches that stand together in one of two tables.
+struct Run {
+    is_new: bool,
+    range: Range<u32>,
+}
+
+/// So many old touches, but for some that are gone, with others inserted, by place.
+fn runs(count: u32, gone: &[Range<u32>], inserted: Vec<(u32, Range<u32>)>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::with_capacity(gone.len() + 2 * inserted.len() + 1);
+    let (mut at, mut gone) = (0, gone.iter().peekable());
+    let mut keep_until = |runs: &mut Vec<Run>, end: u32| {
+        let mut keep = |range: Range<u32>| {
+            if !range.is_empty() {
+                runs.push(Run { is_new: false, range });
+            }
+        };
+        while let Some(range) = gone.next_if(|range| range.start < end) {
+            keep(at..range.start);
+            at = range.end;
+        }
+        keep(at..end);
+        at = end.max(at);
+    };
+    for (place, range) in inserted {
+        keep_until(&mut runs, place);
+        runs.push(Run { is_new: true, range });
+    }
+    keep_until(&mut runs, count);
+    runs
+}
+
+/// The same in the order of the tree's preorder of blocks. In each block they are in order.
+fn sorted(
+    runs: Vec<Run>,
+    (old, part): (&PrivateMemory, &PrivateMemory),
+    dom: &DomTree,
+) -> Option<Vec<Run>> {
+    let mut cut: Vec<(u32, Run)> = Vec::with_capacity(runs.len());
+    for Run { is_new, range } in runs {
+        let of = if is_new { part } else { old };
+        let mut start = range.start;
+        while start < range.end {
+            let block = of.block(of.touches.get(start as usize)?);
+            let rest = &of.touches[start as usize..range.end as usize];
+            let own = rest.iter().take_while(|touch| of.block(touch) == block).count();
+            let end = start + own as u32;
+            cut.push((dom.tin(block)?, Run { is_new, range: start..end }));
+            start = end;
+        }
+    }
+    cut.sort_by_key(|(at, _)| *at);
+    // Most stand where they stood.
+    let mut runs: Vec<Run> = Vec::with_capacity(cut.len());
+    for (_, run) in cut {
+        match runs.last_mut() {
+            Some(last) if last.is_new == run.is_new && last.range.end == run.range.start => {
+                last.range.end = run.range.end;
+            }
+            _ => runs.push(run),
+        }
+    }
+    Some(runs)
 }
 
 /// The first touch of each instruction.

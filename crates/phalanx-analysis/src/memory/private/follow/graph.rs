@@ -1,0 +1,121 @@
+//! What an edit of the graph is to objects.
+//!
+//! Most objects keep their SSA form ([`Disturbed`]). Besides that, it hangs on the graph
+//!
+//! - which instructions do anything: those that can be reached;
+//! - where functions return, which what arguments point to has to do with;
+//! - whether a slot holds one address ([`holders`](super::super::holders)): only if the store is met before all loads, in the dominator tree's preorder. That is about the
+//!   order of two blocks, of which neither may have been edited; so it is compared for each store of an address to a slot.
+//!
+//! **Complexity.** That of [`Disturbed`], O(touches of patches + uses of addresses), and O(uses) of each slot in which an address is put.
+
+use phalanx_graph::{BitSet, Node};
+use phalanx_ir::{
+    InstId, Opcode,
+    flow::{block_of, node_of},
+};
+use rustc_hash::FxHashSet;
+
+use super::{PrivateMemory, SlotFollower, gather::is_object, sort};
+use crate::lower::Code;
+use crate::memory::private::{holders::slot_of, is_address};
+use crate::memory::ssa::{Disturbed, EventKind, Graph};
+
+/// What is in question after an edit, besides what has to do with instructions that have changed.
+#[derive(Debug, Default)]
+pub(crate) struct InQuestion {
+    /// Whether the graph is another.
+    pub(super) is_other_graph: bool,
+    pub(super) objects: Vec<InstId>,
+    /// What can be reached and could not, or the other way round.
+    pub(super) insts: Vec<InstId>,
+}
+
+impl SlotFollower {
+    /// What is in question where the graph has become another. None if that is too much.
+    pub(crate) fn in_question(
+        &self,
+        code: Code<'_>,
+        (old, new): (Graph<'_>, Graph<'_>),
+    ) -> Option<InQuestion> {
+        let disturbed = Disturbed::between(old, new)?;
+        let mut objects = Vec::new();
+        let in_patch = |object: &InstId| self.by_object.contains_key(object);
+        self.base.disturbed(&disturbed, |object| objects.push(object));
+        objects.retain(|object| !in_patch(object));
+        let count = new.cfg.node_count().max(old.cfg.node_count());
+        let set = |nodes: &[Node]| {
+            let mut set = BitSet::new(count);
+            nodes.iter().for_each(|node| _ = set.insert(node.index()));
+            set
+        };
+        let (definitions, joins) = (set(&disturbed.definitions), set(&disturbed.joins));
+        for memory in self.patches.iter().map(|patch| &patch.memory) {
+            let is_disturbed = |inst| {
+                let block = code.body.block_of(inst).map(node_of);
+                block.is_some_and(|block| definitions.contains(block.index()))
+            };
+            for touch in &memory.touches {
+                let is_definition = memory.events.event(touch.event).kind != EventKind::Use;
+                if is_definition && is_disturbed(touch.inst) {
+                    objects.push(memory.object(touch));
+                }
+            }
+            let phis = memory.ssa.phis().iter().filter(|phi| joins.contains(phi.block.index()));
+            objects.extend(phis.map(|phi| memory.slots[phi.variable as usize].alloca));
+        }
+        objects.extend(self.reordered(code, (old, new)));
+        objects.retain(|&object| is_object(code, object));
+        sort(&mut objects);
+        let turned = disturbed.turned.iter().map(|&node| block_of(node));
+        let insts = turned.flat_map(|block| code.body.block_insts(block)).collect();
+        Some(InQuestion { is_other_graph: true, objects, insts })
+    }
+
+    /// Slots in which an address is put, and of which a load was met before the store and is met behind it, or the other way round.
+    fn reordered(&self, code: Code<'_>, (old, new): (Graph<'_>, Graph<'_>)) -> FxHashSet<InstId> {
+        let body = code.body;
+        let memories = self.patches.iter().map(|patch| &patch.memory).chain([&self.base]);
+        let users = memories.flat_map(|memory| &memory.users).map(|(user, _)| *user);
+        let mut found = FxHashSet::default();
+        for store in users.filter(|&user| body.inst(user).opcode == Opcode::Store) {
+            let slot = body.operands(store)[1].as_inst().and_then(|to| slot_of(body, to));
+            let (Some(slot), Some(from)) = (slot, body.block_of(store)) else { continue };
+            let is_first = |of: Graph<'_>, block| of.position(node_of(from)) < of.position(block);
+            let mut work = vec![slot];
+            while let Some(at) = work.pop() {
+                for user in body.uses_of(at.into()).map(|read| read.user) {
+                    let Some(block) = body.block_of(user).map(node_of) else { continue };
+                    if is_first(old, block) != is_first(new, block) {
+                        found.insert(slot);
+                    } else if is_address(body, user) && slot_of(body, user) == Some(slot) {
+                        work.push(user);
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+impl PrivateMemory {
+    /// Tells of the objects of which some slot may have another form.
+    pub(in crate::memory::private) fn disturbed(
+        &self,
+        disturbed: &Disturbed,
+        mut tell: impl FnMut(InstId),
+    ) {
+        for &block in &disturbed.definitions {
+            for event in self.events.of(block).map(|number| self.events.event(number)) {
+                if event.kind != EventKind::Use {
+                    tell(self.slots[event.variable as usize].alloca);
+                }
+            }
+        }
+        for &block in &disturbed.joins {
+            for phi in &self.ssa.phis()[self.ssa.phis_of(block)] {
+                tell(self.slots[phi.variable as usize].alloca);
+            }
+        }
+    }
+}
