@@ -108,7 +108,7 @@ impl Joins {
         others.extend_from_slice(&repair.doubted);
         others.extend_from_slice(&change.gone);
         if pruning == Pruning::Live && !new.drop_dead(change, rows, bit, (&uses, &others)) {
-            new.dropped = dropped(change.now.0, &new.start, rows[1].using(bit));
+            new.dropped = dropped(change.now.0, &new.start, &rows[1].using(bit));
             new.list_phis(change.now.0);
         } else {
             others.extend_from_slice(&change.entered);
