@@ -14,8 +14,8 @@
 //! All follows from the graph and from which blocks use and define the variable, and no instruction is looked at. After an edit it is [repaired](repair).
 //!
 //! **Invariants.** Of a variable that is nowhere defined nothing is stored. Phis are sorted by block; those of a block that can be reached alone. Where a phi is
-//! dropped, the block begins with [`Start::Entry`]: nobody reads it. It is stored as if it were there, and that it is dropped, so that what is stored of other blocks
-//! does not depend on who reads what.
+//! dropped, the block begins with [`Start::Entry`]: nobody reads it. It is stored as if it were there, and that it is dropped, so that what is stored of other
+//! blocks does not depend on who reads what.
 //!
 //! **Complexity.** O(blocks + edges), for each variable.
 
