@@ -154,10 +154,10 @@ fn edit_flow(
         6..9 => edit.redirect_edge(block, index, to),
         9 => edit.redirect_edge(block, index, any),
         10 => edit.replace_terminator(block).cond_br(condition, to, any).map(drop),
-        11 | 12 => match edit.flow().successors(block) {
+        11 | 12 => match *edit.flow().successors(block) {
             // What leads away is kept.
-            &[next] => edit.replace_terminator(block).cond_br(condition, to, next).map(drop),
-            &[one, other] => {
+            [next] => edit.replace_terminator(block).cond_br(condition, to, next).map(drop),
+            [one, other] => {
                 let next = if rng.random_bool(0.5) { one } else { other };
                 edit.replace_terminator(block).br(next).map(drop)
             }

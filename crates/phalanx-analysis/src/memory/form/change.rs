@@ -2,8 +2,8 @@
 //!
 //! # What
 //!
-//! An edit tells which blocks lead elsewhere, come, go, or are reached or not as they were not before ([`Edited`](crate::edited::Edited)). From these follows which blocks
-//! are entered otherwise; which ones have another immediate dominator is compared.
+//! An edit tells which blocks lead elsewhere, come, go, or are reached or not as they were not before ([`Edited`](crate::edited::Edited)). From these follows
+//! which blocks are entered otherwise; which ones have another immediate dominator is compared.
 //!
 //! **Complexity.** O(edges of the blocks that are told of) where the graph is the same, else O(blocks), a comparison each.
 

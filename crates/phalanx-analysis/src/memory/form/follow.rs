@@ -4,17 +4,19 @@
 //!
 //! The form follows from what each instruction does, from the order of those that do anything in each block, and from the graph. So with the same graph
 //!
-//! - only the rows of blocks change in which an instruction does something else than before, comes, goes or moves. Of the others in such a block it is known what they do;
+//! - only the rows of blocks change in which an instruction does something else than before, comes, goes or moves. Of the others in such a block it is known
+//!   what they do;
 //! - the other level changes for a variable only if one of these blocks begins to use or define it or ceases to.
 //!
 //! An instruction of which the same is known as before, and that stands where it stood among those that do anything ([`place`](crate::memory::place)),
 //! costs no look at its block.
 //!
-//! With another graph the rows of the blocks that the edit tells of are put together anew, whatever is known of their instructions: what a row says also depends on whether its
-//! block can be reached. The other level is looked at for each variable. It is [repaired](super::joins) either way, and often is what it was.
+//! With another graph the rows of the blocks that the edit tells of are put together anew, whatever is known of their instructions: what a row says also
+//! depends on whether its block can be reached. The other level is looked at for each variable. It is [repaired](super::joins) either way, and often is what it
+//! was.
 //!
-//! **Complexity.** O(changed instructions, length of the blocks in which something is otherwise), and for each variable of which the second level may be otherwise what its repair
-//! costs; with another graph O(blocks) besides, to compare dominator trees. Copying tables: see [`pages`](crate::memory::pages).
+//! **Complexity.** O(changed instructions, length of the blocks in which something is otherwise), and for each variable of which the second level may be
+//! otherwise what its repair costs; with another graph O(blocks) besides, to compare dominator trees. Copying tables: see [`pages`](crate::memory::pages).
 
 use std::sync::Arc;
 
@@ -46,8 +48,8 @@ pub(in crate::memory) struct Look {
 }
 
 impl Form {
-    /// The form after some instructions were inserted, removed, moved or changed, and `blocks` as in [`Edited`](crate::edited::Edited). `looked` has all of these instructions, and
-    /// may have others.
+    /// The form after some instructions were inserted, removed, moved or changed, and `blocks` as in [`Edited`](crate::edited::Edited). `looked` has all of
+    /// these instructions, and may have others.
     pub(in crate::memory) fn follow(
         &self,
         body: &Body,

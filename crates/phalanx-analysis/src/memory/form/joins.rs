@@ -14,8 +14,8 @@
 //! All follows from the graph and from which blocks use and define the variable, and no instruction is looked at. After an edit it is [repaired](repair).
 //!
 //! **Invariants.** Of a variable that is nowhere defined nothing is stored. Phis are sorted by block; those of a block that can be reached alone. Where a phi is
-//! dropped, the block begins with [`Start::Entry`]: nobody reads it. It is stored as if it were there, and that it is dropped, so that what is stored of other blocks
-//! does not depend on who reads what.
+//! dropped, the block begins with [`Start::Entry`]: nobody reads it. It is stored as if it were there, and that it is dropped, so that what is stored of other
+//! blocks does not depend on who reads what.
 //!
 //! **Complexity.** O(blocks + edges), for each variable.
 
@@ -144,7 +144,7 @@ impl Joins {
             };
         }
         let dropped = match pruning {
-            Pruning::Live => dropped(cfg, &start, using),
+            Pruning::Live => dropped(cfg, &start, &using),
             Pruning::None => BitSet::default(),
         };
         let mut joins = Self { start, dropped, defining, touched, ..Self::default() };
@@ -216,12 +216,12 @@ fn push_phi(
 }
 
 /// The blocks with a phi from which none of those can be reached that use the variable.
-fn dropped(cfg: &Cfg, start: &[Start], using: Vec<Node>) -> BitSet {
+fn dropped(cfg: &Cfg, start: &[Start], using: &[Node]) -> BitSet {
     let mut dropped = BitSet::new(start.len());
     let mut is_live = None;
     for (at, start) in start.iter().enumerate() {
         if *start == Start::Phi(Node::new(at)) {
-            let is_live = is_live.get_or_insert_with(|| before(cfg, &using));
+            let is_live = is_live.get_or_insert_with(|| before(cfg, using));
             if !is_live.contains(at) {
                 dropped.insert(at);
             }

@@ -10,29 +10,34 @@
 //!
 //! Delete and rederive (Gupta and others, *Maintaining Views Incrementally*, 1993):
 //!
-//! 1. What a block begins with is *doubted* if it has a phi and is entered otherwise or has another immediate dominator, or if it has none and its immediate dominator
-//!    ends with another version than it began with. What is doubted has no phi. If the block does not define the variable, it ends with something else: phis of its
-//!    successors are doubted, and what other blocks begin with that it dominates immediately. A phi is not doubted that a definition is reason enough for, without
-//!    other phis; most are of that kind.
+//! 1. What a block begins with is *doubted* if it has a phi and is entered otherwise or has another immediate dominator, or if it has none and its immediate
+//!    dominator ends with another version than it began with. What is doubted has no phi. If the block does not define the variable, it ends with something else:
+//!    phis of its successors are doubted, and what other blocks begin with that it dominates immediately. A phi is not doubted that a definition is reason enough
+//!    for, without other phis; most are of that kind.
 //! 2. What is doubted begins with what its immediate dominator ends with.
-//! 3. Blocks that are entered otherwise, doubted or entered from a block that ends with something else get a phi if versions meet there, and hand it down; and so on.
+//! 3. Blocks that are entered otherwise, doubted or entered from a block that ends with something else get a phi if versions meet there, and hand it down; and
+//!    so on.
 //!
 //! # Why that is right
 //!
-//! What is left after the first step is among the fewest. Call the *level* of a block that in the tree of before. A phi that a definition is reason enough for is. Another phi that is left was there because of an edge from `u`
-//! and some block that ended the way from `u` up to the immediate dominator `d` with a version of its own; let `m` be the lowest such block. `u` is not doubted, or the phi would be, so
-//! `m` still is the lowest block above `u` with a version of its own. It is still below `d`: both dominate `u`, and if `m` were above `d`, `d` would end with the version
-//! of `m`, with which it did not end before, so `d` would be doubted, and `u` with it, over which the version comes. So `m` is a reason for the phi if it has a version of
-//! its own among the fewest. Suppose some phis that are left were not among them, and take one of the highest level, and of these the one that is found first when phis
-//! are placed from scratch before. It was found because of some block above `u` and below `d`: `m`, which was found earlier, or one above `m`, so that `m` has a
-//! higher level. Either way `m` is among the fewest, and so is the phi.
+//! What is left after the first step is among the fewest. Call the *level* of a block that in the tree of before. A phi that a definition is reason enough for
+//! is. Another phi that is left was there because of an edge from `u` and some block that ended the way from `u` up to the immediate dominator `d` with a
+//! version of its own; let `m` be the lowest such block. `u` is not doubted, or the phi would be, so `m` still is the lowest block above `u` with a version of
+//! its own. It is still below `d`: both dominate `u`, and if `m` were above `d`, `d` would end with the version of `m`, with which it did not end before, so
+//! `d` would be doubted, and `u` with it, over which the version comes. So `m` is a reason for the phi if it has a version of its own among the fewest. Suppose
+//! some phis that are left were not among them, and take one of the highest level, and of these the one that is found first when phis are placed from scratch
+//! before. It was found because of some block above `u` and below `d`: `m`, which was found earlier, or one above `m`, so that `m` has a higher level. Either
+//! way `m` is among the fewest, and so is the phi.
 //!
-//! Adding phis where versions meet to what is among the fewest leads to these, whatever the order, when no more versions meet; and where nothing is looked
-//! at in the third step, nothing is otherwise.
+//! Adding phis where versions meet to what is among the fewest leads to these, whatever the order, when no more versions meet. Where the third step does not
+//! look, no more do than before.
 //!
-//! Whether a phi is live is found by going on from its block, and for all again only if it is another answer for a block at which the graphs differ, or it is far to the next use.
+//! Whether a use can be reached from a block where nothing is other depends on where the ways from it first come to a block with other edges or uses. If it can
+//! be reached from the same of these as before, all phis that stay are live or dead as they were, and those that have come are followed to the next use; else,
+//! or where that is far, it is found anew for all.
 //!
-//! **Complexity.** O(blocks that begin with something else or are doubted, and their edges) besides copies of tables, one word by block; up to a bound, beyond which nothing is known.
+//! **Complexity.** O(blocks that begin with something else or are doubted, and their edges) besides copies of tables, one word by block; up to a bound, beyond
+//! which nothing is known.
 
 use phalanx_graph::{BitSet, Cfg, Node};
 use rustc_hash::FxHashSet;
@@ -102,13 +107,12 @@ impl Joins {
         };
         repair.doubt_all(&ends)?;
         repair.rederive(&ends)?;
-        // Those that may have come or gone, and those of which it may be another question whether they are live.
+        // Those that may have come or gone.
         let mut others = repair.phis;
         others.extend_from_slice(&repair.doubted);
         others.extend_from_slice(&change.gone);
-        others.extend_from_slice(&uses);
         if pruning == Pruning::Live && !new.drop_dead(change, rows, bit, (&uses, &others)) {
-            new.dropped = dropped(change.now.0, &new.start, rows[1].using(bit));
+            new.dropped = dropped(change.now.0, &new.start, &rows[1].using(bit));
             new.list_phis(change.now.0);
         } else {
             others.extend_from_slice(&change.entered);
@@ -119,8 +123,9 @@ impl Joins {
         Some(new)
     }
 
-    /// Says of some blocks, in which anything may be, whether they have a phi that is dropped. False if it has to be found of all: that of others depends on some in
-    /// which uses, or edges, are others, and these are live or not as they were not, or it is far to a use.
+    /// Says of some blocks, in which there may be a phi that was not there or the other way round, whether they have one that is dropped. False if it has to be
+    /// found of all: that of others depends on blocks in which uses, or edges, are others, and some of these are live and were not, or the other way round, or
+    /// it is far to a use.
     fn drop_dead(
         &mut self,
         change: &Change<'_>,
@@ -246,7 +251,8 @@ impl Repair<'_> {
         self.spend(cfg.successors(block).len() + found.len() - before)
     }
 
-    /// Whether a block has a phi and needs it whatever phis others have: a definition above some predecessor is below the immediate dominator.
+    /// Whether a block has a phi and needs it whatever phis others have: a definition above some predecessor is below the immediate dominator. If that does not
+    /// hold because something else is above the predecessor than was, that is doubted, or will be, and then the question comes again.
     fn is_grounded(&mut self, block: Node) -> Option<bool> {
         let (cfg, dom) = self.change.now;
         let Some(above) = dom.idom(block).filter(|_| self.has_phi(block)) else {
@@ -255,11 +261,7 @@ impl Repair<'_> {
         self.spend(cfg.predecessors(block).len())?;
         let mut preds = cfg.predecessors(block).iter().filter(|pred| dom.is_reachable(**pred));
         Some(preds.any(|&pred| match self.end(pred) {
-            Start::End(by) => {
-                self.defining.contains(by.index())
-                    && dom.dominates(by, pred)
-                    && dom.strictly_dominates(above, by)
-            }
+            Start::End(by) => dom.strictly_dominates(above, by),
             _ => false,
         }))
     }
@@ -312,8 +314,8 @@ impl Repair<'_> {
     fn rederive(&mut self, ends: &[Node]) -> Option<()> {
         let (cfg, dom) = self.change.now;
         self.doubted.sort_unstable_by_key(|block| dom.tin(*block));
+        // Not those that only have another immediate dominator: if all ways to a block end with the same version as before, so does whoever is on all of them.
         let mut entered = self.change.entered.clone();
-        entered.extend_from_slice(&self.change.moved);
         for &block in ends {
             entered.extend_from_slice(cfg.successors(block));
         }
