@@ -11,13 +11,14 @@
 use std::sync::{Arc, Mutex};
 
 use phalanx_analysis::edited::Edited;
-use phalanx_graph::BitSet;
+use phalanx_graph::{BitSet, Cfg, Node};
 use phalanx_ir::{
     BlockId, InstId, Opcode,
     edit::Changes,
     flow::{Flow, block_of, node_of},
 };
 
+use super::cfg;
 use super::follow::{fresh, locked};
 use crate::FunctionInput;
 
@@ -30,6 +31,7 @@ const NOWHERE: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct Layout {
     number: u64,
+    cfg: Option<Arc<Cfg>>,
     /// Position in the order of the text, by block.
     ranks: Vec<u32>,
     reached: BitSet,
@@ -71,7 +73,7 @@ impl Since<'_> {
 }
 
 impl Layout {
-    fn new(flow: &Flow) -> Self {
+    fn new(flow: &Flow, cfg: Option<Arc<Cfg>>) -> Self {
         let mut ranks = vec![NOWHERE; flow.id_count()];
         for (&block, rank) in flow.order().iter().zip(0..) {
             ranks[node_of(block).index()] = rank;
@@ -83,7 +85,12 @@ impl Layout {
             let next = flow.successors(block).iter().copied();
             work.extend(next.filter(|&next| reached.insert(node_of(next).index())));
         }
-        Layout { number: fresh(), ranks, reached, last: Mutex::default() }
+        Layout { number: fresh(), cfg, ranks, reached, last: Mutex::default() }
+    }
+
+    /// Whether another one says the same.
+    fn is_same(&self, other: &Self) -> bool {
+        self.ranks == other.ranks && self.cfg == other.cfg
     }
 
     /// A number that no other layout has.
@@ -115,7 +122,7 @@ impl Layout {
             let (now, before) = (self.rank(at), old.rank(at));
             let is_listed = (now != NOWHERE, before != NOWHERE);
             if is_listed.0 != is_listed.1 || self.is_reached(at) != old.is_reached(at) {
-                others.push(block_of(phalanx_graph::Node::new(at)));
+                others.push(block_of(Node::new(at)));
             }
             if is_listed == (true, true) {
                 stay.push((before, now));
@@ -128,10 +135,10 @@ impl Layout {
 
 /// Blocks, edges, and the order of the blocks.
 ///
-/// *Reads* `flow`. *Changes when* it is set. *Cost* O(blocks + edges).
+/// *Reads* `flow`, `cfg`. *Changes when* `flow` is set. *Cost* O(blocks + edges).
 #[salsa::tracked(returns(ref), no_eq)]
 pub fn block_layout(db: &dyn Db, function: FunctionInput) -> Arc<Layout> {
-    Arc::new(Layout::new(function.flow(db)))
+    Arc::new(Layout::new(function.flow(db), cfg(db, function).clone()))
 }
 
 /// What has changed since a position in the history of the body, where blocks were laid out so. None if nobody knows.
@@ -144,7 +151,12 @@ pub(super) fn since<'db>(
 ) -> Option<Since<'db>> {
     let now = block_layout(db, function);
     let journal = function.body(db).journal();
-    if now.number == old.number {
+    let is_flow_the_same = || {
+        // Whoever takes an edit back sets it again.
+        let changes = journal.since(position);
+        changes.is_some_and(|changes| changes.blocks.is_empty()) && now.is_same(old)
+    };
+    if now.number == old.number || is_flow_the_same() {
         return journal.since(position).map(Since::Insts);
     }
     let places = (old.number, position, journal.position());
@@ -197,7 +209,7 @@ fn between(
 mod tests {
     use std::sync::Arc;
 
-    use phalanx_ir::{BuildError, Context, edit::Transaction};
+    use phalanx_ir::{BuildError, Context, Value, edit::Transaction};
 
     use super::*;
     use crate::{Database, TargetOverrides};
@@ -238,6 +250,27 @@ mod tests {
     #[test]
     fn without_an_edit_of_blocks_there_are_none() {
         assert_eq!(told(|_, _| Ok(())), None);
+    }
+
+    #[test]
+    fn an_edit_that_is_taken_back_is_none() {
+        let mut db = Database::new();
+        let context = Arc::new(Context::new());
+        let parsed = phalanx_llvm::parse_module(context, TEXT.as_bytes()).expect("it is valid");
+        let module = db.load(parsed.module, None, TargetOverrides::default());
+        let function = module.functions(&db)[0].input;
+        let old = Arc::clone(block_layout(&db, function));
+        let position = function.body(&db).journal().position();
+        let aborted = db.edit(function, |edit| {
+            let block = edit.flow().order()[2];
+            let last = edit.body().terminator(block).expect("it has one");
+            edit.split_before(last, "").map(drop)?;
+            Err::<(), BuildError>(edit.set_operand(last, 9, Value::arg(0)).expect_err("too many"))
+        });
+        assert!(aborted.is_err());
+        let since = since(&db, function, (position, &old)).expect("nothing has changed");
+        let Edited { insts, blocks, .. } = since.edited();
+        assert!(insts.is_empty() && blocks.is_none());
     }
 
     #[test]
