@@ -6,6 +6,7 @@ use phalanx_db::queries;
 use phalanx_ir::{
     BlockId, BuildError, InstBuilder, InstId, Opcode, Type, Value, edit::Transaction,
 };
+use phalanx_testing::many_slots;
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use support::Fixture;
 
@@ -32,7 +33,7 @@ fn text(rng: &mut SmallRng, kind: Kind, blocks: usize) -> String {
          declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n\
          define internal void @set(ptr %to, i32 %what) {\n  store i32 %what, ptr %to\n  ret void\n}\n\
          define internal i32 @get(ptr %from) {\n  %v = load i32, ptr %from\n  ret i32 %v\n}\n\
-         define LINKAGE void @kernel(ptr %out, i32 %n, i1 %c) {\nentry:\n",
+         define LINKAGE void @kernel(ptr %out, i32 %n, i1 %c, ptr %io) {\nentry:\n",
     );
     text = text.replace("LINKAGE", if kind.is_kernel { "ptx_kernel" } else { "" });
     for at in 0..SLOTS {
@@ -51,7 +52,7 @@ fn text(rng: &mut SmallRng, kind: Kind, blocks: usize) -> String {
         for part in 0..rng.random_range(1..4) {
             let (slot, other) = (rng.random_range(0..SLOTS), rng.random_range(0..SLOTS));
             let it = format!("{at}.{part}");
-            let one = match rng.random_range(0..14) {
+            let one = match rng.random_range(0..16) {
                 0..4 => format!(
                     "  %l{it} = load i32, ptr %a{slot}\n  store i32 %l{it}, ptr %a{other}\n"
                 ),
@@ -75,6 +76,13 @@ fn text(rng: &mut SmallRng, kind: Kind, blocks: usize) -> String {
                 12 => format!(
                     "  %l{it} = call i32 @get(ptr %a{slot})\n  store i32 %l{it}, ptr %a{other}\n"
                 ),
+                13 if !kind.is_kernel => format!(
+                    "  %l{it} = load i32, ptr %io\n  store i32 %l{it}, ptr %a{slot}\n  \
+                     %g{it} = getelementptr i32, ptr %io, i32 1\n  store i32 {part}, ptr %g{it}\n"
+                ),
+                14 if !kind.is_kernel => {
+                    format!("  %l{it} = load i32, ptr %a{slot}\n  store i32 %l{it}, ptr %io\n")
+                }
                 // If the store comes first, the slot holds one address.
                 _ => format!(
                     "  %l{it} = load ptr, ptr %kept\n  store i32 {part}, ptr %l{it}\n  \
@@ -219,7 +227,7 @@ fn private_memory_follows_edits_of_blocks() {
         let kind = Kind {
             is_kernel: seed % 3 != 0,
             is_divergent: seed % 2 == 0,
-            has_cycles: seed % 2 == 1,
+            has_cycles: seed % 6 % 5 == 1,
         };
         let mut fixture = Fixture::of(&text(&mut rng, kind, blocks), "kernel");
         fixture.check("at first");
@@ -261,4 +269,93 @@ fn private_memory_follows_edits_of_blocks() {
     );
     let [solved, kept, repaired] = ways;
     assert!(kept + repaired > 4 * solved, "{edits} {ways:?}");
+}
+
+/// A function with some blocks of interest before many others.
+fn with_blocks(linkage: &str, blocks: &str) -> Fixture {
+    let text = format!(
+        "target triple = \"nvptx64-nvidia-cuda\"\n\
+         define {linkage} void @kernel(ptr %out, i32 %n, i1 %c, ptr %io) {{\nentry:\n  \
+         %x = alloca i32\n{}{blocks}{}s30:\n  ret void\n}}\n",
+        many_slots::slots(30),
+        many_slots::blocks(30, &["%n"]),
+    );
+    let mut fixture = Fixture::of(&text, "kernel");
+    fixture.check("at first");
+    // What is kept is kept when it is asked for again.
+    for other in [4, 5, 4] {
+        let at = fixture.named("d9");
+        let other = Value::constant(fixture.context.const_i32(other));
+        fixture.edit(|edit| edit.set_operand(at, 1, other));
+        fixture.ask();
+    }
+    fixture
+}
+
+/// The block of an instruction.
+fn block(fixture: &Fixture, name: &str) -> BlockId {
+    fixture.edited().body(&fixture.db).block_of(fixture.named(name)).expect("it is there")
+}
+
+/// A block that keeps its place and what it holds is led to from elsewhere alone, and so dominated by blocks that are no other ones either.
+#[test]
+fn another_version_reaches_a_block_that_was_not_edited() {
+    let blocks = "
+  br i1 %c, label %a, label %over
+a:
+  %na = add i32 %n, 1
+  br label %b
+over:
+  store i32 %n, ptr %x
+  br label %j
+j:
+  %nj = add i32 %n, 2
+  br label %t
+t:
+  unreachable
+b:
+  %l = load i32, ptr %x
+  %cl = icmp slt i32 %l, 5
+  br i1 %cl, label %s0, label %s1
+";
+    let mut fixture = with_blocks("ptx_kernel", blocks);
+    let (a, j, b) = (block(&fixture, "na"), block(&fixture, "nj"), block(&fixture, "l"));
+    let before = queries::memory_repairs(&fixture.db, fixture.edited()).private;
+    fixture.edit(|edit| {
+        edit.replace_terminator(a).unreachable()?;
+        edit.redirect_edge(j, 0, b)
+    });
+    fixture.check("led to from elsewhere");
+    let now = queries::memory_repairs(&fixture.db, fixture.edited()).private;
+    assert_eq!((now.repaired, now.solved), (before.repaired + 1, before.solved));
+}
+
+/// A return comes to a block that is led to from elsewhere: what an argument points to is left as that has it.
+#[test]
+fn another_version_reaches_a_return_that_was_split_off() {
+    let blocks = "
+  br i1 %c, label %go, label %s0
+go:
+  %cn = icmp slt i32 %n, 5
+  br i1 %cn, label %a, label %b
+a:
+  store i32 1, ptr %io
+  %na = add i32 %n, 1
+  ret void
+b:
+  store i32 %n, ptr %io
+  %nb = add i32 %n, 2
+  br label %t
+t:
+  unreachable
+";
+    let mut fixture = with_blocks("", blocks);
+    let (a, b) = (block(&fixture, "na"), block(&fixture, "nb"));
+    fixture.edit(|edit| {
+        let ret = edit.body().terminator(a).expect("it has an end");
+        let tail = edit.split_before(ret, "")?;
+        edit.replace_terminator(a).unreachable()?;
+        edit.redirect_edge(b, 0, tail)
+    });
+    fixture.check("split off");
 }

@@ -64,11 +64,7 @@ impl PrivateMemory {
         if is_same_graph && !self.concerns_objects(code, around, edited.insts) {
             return Followed::Same;
         }
-        match self.spliced(code, around, (before, graph), edited) {
-            Some(new) if self.says_as_much(&new) => Followed::Same,
-            Some(new) => Followed::Other(new),
-            None => Followed::Unknown,
-        }
+        self.spliced(code, around, (before, graph), edited).unwrap_or(Followed::Unknown)
     }
 
     /// Whether another one says the same, also of what concerns it: only then can it be left out.
@@ -83,7 +79,7 @@ impl PrivateMemory {
         around: Surroundings<'_>,
         (before, graph): (Graph<'_>, Frontiers<'_>),
         edited: Edited<'_>,
-    ) -> Option<Self> {
+    ) -> Option<Followed<Self>> {
         let (body, dom, entry) = (code.body, graph.dom, code.flow.entry()?);
         let reach = self.concern.reach.filter(|reach| is_plain(*reach))?;
         let disturbed = match edited.blocks {
@@ -91,6 +87,13 @@ impl PrivateMemory {
             None => Disturbed::default(),
         };
         let mut question = Question::new(self, code, dom, edited.insts, &disturbed)?;
+        let is_known = |inst: &InstId| self.concern.addresses.contains(*inst);
+        if question.objects.is_empty()
+            && !disturbed.is_reordered
+            && !question.all.iter().any(is_known)
+        {
+            return Some(Followed::Same);
+        }
         let mut insts: Vec<InstId> = question.users.iter().copied().collect();
         insts.extend(question.objects.iter().filter(|&&object| is_slot(code, object)));
         let visited = in_order(code, dom, &insts);
@@ -107,7 +110,7 @@ impl PrivateMemory {
             // Then nothing is known from scratch, not even what would concern it.
             return None;
         }
-        let order = edited.blocks.map(|_| dom);
+        let order = disturbed.is_reordered.then_some(dom);
         let mut new = tables::joined((self, &part), &question, (inserted, &objects), order)?;
         new.concern = Concern {
             accesses: std::mem::take(&mut new.concern.accesses),
@@ -115,7 +118,10 @@ impl PrivateMemory {
             ..self.concern.with(&part.concern, &question)
         };
         new.concerned.extend(&part.concerned);
-        Some(new)
+        Some(match self.says_as_much(&new) {
+            true => Followed::Same,
+            false => Followed::Other(new),
+        })
     }
 }
 

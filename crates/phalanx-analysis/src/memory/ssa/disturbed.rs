@@ -80,6 +80,8 @@ pub(in crate::memory) struct Disturbed {
     pub(in crate::memory) joins: Vec<Node>,
     /// What can be reached and could not, or the other way round.
     pub(in crate::memory) turned: Vec<Node>,
+    /// Whether blocks that can be reached in both have changed places in the tree's preorder.
+    pub(in crate::memory) is_reordered: bool,
 }
 
 impl Disturbed {
@@ -107,6 +109,8 @@ impl Disturbed {
         ends.dedup();
         ends.retain(|&node| old.joined(node) != new.joined(node));
         found.joins = ends;
+        let positions = new.dom.preorder().iter().filter_map(|&node| old.position(node));
+        found.is_reordered = !positions.is_sorted();
         let mut search = Search { met: vec![0; count], round: 0, left: BOUND };
         let mut others: Vec<Node> = Vec::new();
         for &node in &moved {

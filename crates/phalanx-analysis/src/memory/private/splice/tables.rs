@@ -14,7 +14,7 @@
 //! Old and new entries then come in one pass, in the order that a scan of the whole function gives. Numbers of events follow from the pass: those of a block stand
 //! together in both orders.
 //!
-//! After an edit of blocks the order of the blocks may be another one. Then old entries are cut where one block ends, and these [`Run`]s are sorted.
+//! After an edit of blocks the order of the others may be another one. Then old entries are cut where one block ends, and these [`Run`]s are sorted.
 //! In blocks that are others all instructions count as changed, so nothing is kept there.
 
 use std::ops::Range;
@@ -82,6 +82,23 @@ impl<'a> Places<'a> {
         Some(None)
     }
 
+    /// The first touch of a block in another graph; if it has none, the place behind the last block before it that has some.
+    fn begin_among_others(&mut self, block: Node) -> Option<u32> {
+        let (events, touch_of) = (&self.old.events, &self.old.touch_of);
+        let own = events.of(block);
+        if !own.is_empty() {
+            return Some(touch_of[own.start as usize]);
+        }
+        let before = &self.dom.preorder()[..self.dom.tin(block)? as usize];
+        for &block in before.iter().rev() {
+            self.question.step()?;
+            if let Some(last) = events.of(block).last() {
+                return Some(touch_of[last as usize] + 1);
+            }
+        }
+        Some(0)
+    }
+
     /// Where the touches of each instruction of a part belong: the place, and which touches.
     pub(super) fn of_touches(&mut self, part: &PrivateMemory) -> Option<Vec<(u32, Range<u32>)>> {
         let mut places = Vec::new();
@@ -96,7 +113,7 @@ impl<'a> Places<'a> {
                     let block = node_of(body.block_of(inst)?);
                     match self.edited.blocks {
                         None => old.begin(self.dom, block),
-                        Some(_) => old.first_of_block(block),
+                        Some(_) => self.begin_among_others(block)?,
                     }
                 }
             };
@@ -146,15 +163,6 @@ impl PrivateMemory {
     fn begin(&self, dom: &DomTree, block: Node) -> u32 {
         let is_before = |touch: &Touch| dom.tin(self.block(touch)) < dom.tin(block);
         self.touches.partition_point(is_before) as u32
-    }
-
-    /// The first touch of a block; the end if there is none.
-    fn first_of_block(&self, block: Node) -> u32 {
-        let events = self.events.of(block);
-        match events.is_empty() {
-            true => self.touches.len() as u32,
-            false => self.touch_of[events.start as usize],
-        }
     }
 
     fn block(&self, touch: &Touch) -> Node {
