@@ -7,11 +7,12 @@
 //! - whether a slot holds one address ([`holders`](super::super::holders)): only if the store is met before all loads, in the dominator tree's preorder. That is about the
 //!   order of two blocks, of which neither may have been edited; so it is compared for each store of an address to a slot.
 //!
-//! **Complexity.** That of [`Disturbed`], O(touches of patches + uses of addresses), and O(uses) of each slot in which an address is put.
+//! **Complexity.** That of [`Disturbed`], O(touches of patches + uses of addresses), and O(uses) of a slot for each address that is put there, up to the number of
+//! instructions.
 
 use phalanx_graph::{BitSet, Node};
 use phalanx_ir::{
-    InstId, Opcode,
+    Body, InstId, Opcode,
     flow::{block_of, node_of},
 };
 use rustc_hash::FxHashSet;
@@ -64,7 +65,7 @@ impl SlotFollower {
             let phis = memory.ssa.phis().iter().filter(|phi| joins.contains(phi.block.index()));
             objects.extend(phis.map(|phi| memory.slots[phi.variable as usize].alloca));
         }
-        objects.extend(self.reordered(code, (old, new)));
+        objects.extend(self.reordered(code, (old, new))?);
         objects.retain(|&object| is_object(code, object));
         sort(&mut objects);
         let turned = disturbed.turned.iter().map(|&node| block_of(node));
@@ -72,19 +73,25 @@ impl SlotFollower {
         Some(InQuestion { is_other_graph: true, objects, insts })
     }
 
-    /// Slots in which an address is put, and of which a load was met before the store and is met behind it, or the other way round.
-    fn reordered(&self, code: Code<'_>, (old, new): (Graph<'_>, Graph<'_>)) -> FxHashSet<InstId> {
+    /// Slots in which an address is put, and of which a load was met before the store and is met behind it, or the other way round. None if that are more uses than
+    /// there are instructions.
+    fn reordered(
+        &self,
+        code: Code<'_>,
+        (old, new): (Graph<'_>, Graph<'_>),
+    ) -> Option<FxHashSet<InstId>> {
         let body = code.body;
         let memories = self.patches.iter().map(|patch| &patch.memory).chain([&self.base]);
         let users = memories.flat_map(|memory| &memory.users).map(|(user, _)| *user);
-        let mut found = FxHashSet::default();
-        for store in users.filter(|&user| body.inst(user).opcode == Opcode::Store) {
+        let (mut found, mut left) = (FxHashSet::default(), body.id_count());
+        for store in users.filter(|&user| puts_address(body, user, self.pointees.is_some())) {
             let slot = body.operands(store)[1].as_inst().and_then(|to| slot_of(body, to));
             let (Some(slot), Some(from)) = (slot, body.block_of(store)) else { continue };
             let is_first = |of: Graph<'_>, block| of.position(node_of(from)) < of.position(block);
             let mut work = vec![slot];
             while let Some(at) = work.pop() {
                 for user in body.uses_of(at.into()).map(|read| read.user) {
+                    left = left.checked_sub(1)?;
                     let Some(block) = body.block_of(user).map(node_of) else { continue };
                     if is_first(old, block) != is_first(new, block) {
                         found.insert(slot);
@@ -94,8 +101,28 @@ impl SlotFollower {
                 }
             }
         }
-        found
+        Some(found)
     }
+}
+
+/// Whether an instruction is a store of what may be the address of an object, such as arguments may be as well.
+fn puts_address(body: &Body, inst: InstId, are_arguments: bool) -> bool {
+    /// Longer ways up are taken for one.
+    const STEPS: usize = 16;
+    if body.inst(inst).opcode != Opcode::Store {
+        return false;
+    }
+    let mut at = body.operands(inst)[0];
+    for _ in 0..STEPS {
+        match at.as_inst() {
+            Some(step) if body.inst(step).opcode == Opcode::Alloca => return true,
+            Some(step) if is_address(body, step) => at = body.operands(step)[0],
+            // Only what is loaded can be an address that a slot holds.
+            Some(made) => return body.inst(made).opcode == Opcode::Load,
+            None => return are_arguments && at.as_arg().is_some(),
+        }
+    }
+    true
 }
 
 impl PrivateMemory {
