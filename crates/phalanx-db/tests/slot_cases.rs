@@ -162,3 +162,23 @@ fn what_is_given_up_half_way_is_as_it_was() {
     case.edit(|edit| edit.set_operand(p, 0, Value::arg(0)));
     case.expect("d", true);
 }
+
+/// A store where nobody comes puts no address anywhere: the slot holds one, whether that stays or goes.
+#[test]
+fn a_second_address_where_nobody_comes() {
+    let start = "
+  %x = alloca i32
+  %kept = alloca ptr
+  store i32 %n, ptr %x
+  store ptr %x, ptr %kept
+  %p = load ptr, ptr %kept
+  %d = load i32, ptr %p
+  br label %on
+dead:
+  store ptr %out, ptr %kept
+  br label %on
+on:";
+    let mut case = Case::new(start, "d", true);
+    case.edit(|edit| edit.erase_unreachable().map(drop));
+    case.expect("d", true);
+}

@@ -250,7 +250,7 @@ impl PrivateMemory {
         if !reach.has_pointees && !body.block_insts(entry).any(is_object) {
             return Self::default();
         }
-        let mut scan = Scan::new(code, around, reach);
+        let mut scan = Scan::new(code, around, dom, reach);
         for &node in dom.preorder() {
             let block = block_of(node);
             for inst in body.block_insts(block) {

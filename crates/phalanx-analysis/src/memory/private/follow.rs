@@ -359,7 +359,7 @@ impl SlotFollower {
             sort(&mut visited);
         }
         let visited = in_order(code, dom, &visited);
-        let mut scan = Scan::of_some(code, around, (&slots, &pointees), &others);
+        let mut scan = Scan::of_some(code, around, (&slots, &pointees), &visited);
         for &slot in &slots {
             scan.visit(slot, node_of(entry), true);
         }

@@ -28,7 +28,7 @@ pub(super) enum Held {
     Other,
 }
 
-/// Those of some stack slots that are only loaded from, and stored to once; `insts` are all that may have to do with them.
+/// Those of some stack slots that are only loaded from, and stored to once; `insts` are all that may have to do with them and can be reached.
 pub(super) fn holders(
     code: Code<'_>,
     slots: impl Iterator<Item = InstId>,

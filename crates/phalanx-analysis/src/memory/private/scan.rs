@@ -3,9 +3,10 @@
 mod calls;
 mod finish;
 
-use phalanx_graph::Node;
+use phalanx_graph::{DomTree, Node};
 use phalanx_ir::{
     InstId, Opcode, Type, TypeKind, Value, ValueKind,
+    flow::block_of,
     inst::{InstFlags, Ordering},
 };
 use rustc_hash::FxHashMap;
@@ -148,11 +149,18 @@ pub(super) struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     /// Nothing seen yet.
-    pub(super) fn new(code: Code<'a>, around: Surroundings<'a>, reach: Reach) -> Self {
+    pub(super) fn new(
+        code: Code<'a>,
+        around: Surroundings<'a>,
+        dom: &DomTree,
+        reach: Reach,
+    ) -> Self {
         let address = Entries::All(vec![0; code.body.id_count()]);
         let mut scan = Scan { address, ..Scan::of_one(code, around, reach) };
         if let (true, Some(entry)) = (reach.follows_calls, code.flow.entry()) {
-            let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+            // What cannot be reached puts nothing anywhere.
+            let blocks = dom.preorder().iter().map(|&node| block_of(node));
+            let insts = blocks.flat_map(|block| code.body.block_insts(block));
             scan.holders = holders(code, code.body.block_insts(entry), insts);
         }
         if reach.has_pointees {
@@ -163,8 +171,8 @@ impl<'a> Scan<'a> {
         scan
     }
 
-    /// Nothing seen yet, to look at these instructions as far as they can be reached; they are all that have to do with these objects: stack slots, and what
-    /// arguments point to. Calls are followed.
+    /// Nothing seen yet, to look at these instructions, which are all that can be reached and have to do with these objects: stack slots, and what arguments
+    /// point to. Calls are followed.
     pub(super) fn of_some(
         code: Code<'a>,
         around: Surroundings<'a>,
