@@ -99,7 +99,7 @@ impl Convergence {
         Self::of(code, cycles, callee, insts)
     }
 
-    /// The same, from the instructions alone that [concern](operations::concerns) it, in the order of the text.
+    /// The same, from the instructions alone that [concern](concerns) it, in the order of the text.
     #[must_use]
     pub fn of(
         code: Code<'_>,

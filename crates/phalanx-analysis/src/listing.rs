@@ -1,6 +1,6 @@
 //! Lists by instruction, in the order of the text, that follow edits of instructions.
 //!
-//! Instructions that have not changed stand in the same order as before, as long as blocks are the same. So the entries of those that are looked at again are
+//! Instructions that have not changed stand in the same order as before, as long as their blocks do. So the entries of those that are looked at again are
 //! taken out, and what these have now is put in, each before the next instruction of its block that is listed, or behind the block.
 //!
 //! O(entries + blocks), a few steps for each; and for each new entry the instructions between it and the next one that is listed in its block.

@@ -204,7 +204,7 @@ pub(super) fn number(inst: InstId) -> usize {
 impl<T> AnswerSlot<T> {
     /// Gives what is kept, as `follow` has brought it up to date, or what is made anew.
     ///
-    /// `follow` is not asked where too many instructions have changed that concern it, or where `around` or the blocks are others.
+    /// `follow` is not asked where too many instructions have changed that concern it, or where `around` or the order of blocks is another one.
     pub(super) fn follow<R>(
         &self,
         (db, function): (&dyn Db, FunctionInput),

@@ -12,13 +12,14 @@
 
 use phalanx_graph::{BitSet, Node};
 use phalanx_ir::{
-    Body, InstId, Opcode,
+    InstId, Opcode,
     flow::{block_of, node_of},
 };
 use rustc_hash::FxHashSet;
 
 use super::{PrivateMemory, SlotFollower, gather::is_object, sort};
 use crate::lower::Code;
+use crate::memory::origins::is_pointer;
 use crate::memory::private::{holders::slot_of, is_address};
 use crate::memory::ssa::{Disturbed, EventKind, Graph};
 
@@ -84,7 +85,7 @@ impl SlotFollower {
         let memories = self.patches.iter().map(|patch| &patch.memory).chain([&self.base]);
         let users = memories.flat_map(|memory| &memory.users).map(|(user, _)| *user);
         let (mut found, mut left) = (FxHashSet::default(), body.id_count());
-        for store in users.filter(|&user| puts_address(body, user, self.pointees.is_some())) {
+        for store in users.filter(|&user| puts_address(code, user, self.pointees.is_some())) {
             let slot = body.operands(store)[1].as_inst().and_then(|to| slot_of(body, to));
             let (Some(slot), Some(from)) = (slot, body.block_of(store)) else { continue };
             let is_first = |of: Graph<'_>, block| of.position(node_of(from)) < of.position(block);
@@ -106,9 +107,10 @@ impl SlotFollower {
 }
 
 /// Whether an instruction is a store of what may be the address of an object, such as arguments may be as well.
-fn puts_address(body: &Body, inst: InstId, are_arguments: bool) -> bool {
+fn puts_address(code: Code<'_>, inst: InstId, are_arguments: bool) -> bool {
     /// Longer ways up are taken for one.
     const STEPS: usize = 16;
+    let body = code.body;
     if body.inst(inst).opcode != Opcode::Store {
         return false;
     }
@@ -118,7 +120,10 @@ fn puts_address(body: &Body, inst: InstId, are_arguments: bool) -> bool {
             Some(step) if body.inst(step).opcode == Opcode::Alloca => return true,
             Some(step) if is_address(body, step) => at = body.operands(step)[0],
             // Only what is loaded can be an address that a slot holds.
-            Some(made) => return body.inst(made).opcode == Opcode::Load,
+            Some(made) => {
+                let data = body.inst(made);
+                return data.opcode == Opcode::Load && is_pointer(code, data.ty);
+            }
             None => return are_arguments && at.as_arg().is_some(),
         }
     }
