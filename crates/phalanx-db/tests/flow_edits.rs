@@ -4,7 +4,7 @@ mod support;
 
 use phalanx_analysis::{stable::Assumptions, variance::BarrierModel};
 use phalanx_db::queries::{self, KeptAnswers};
-use phalanx_ir::{BlockId, BuildError, InstBuilder, InstId, Value, edit::Transaction};
+use phalanx_ir::{BlockId, BuildError, InstBuilder, InstId, Type, Value, edit::Transaction};
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use support::Fixture;
 
@@ -288,4 +288,20 @@ fn a_way_back_to_before_a_barrier() {
     assert_eq!(loads(&fixture), before);
     let found = fixture.answers().race_free;
     assert_eq!((found.repaired, found.made), (4, 2), "with barriers and without");
+}
+
+/// A load of an address that was not there before reads what nobody knew anything of.
+#[test]
+fn a_load_reads_an_address_that_is_new() {
+    let mut fixture = Fixture::rounds(20);
+    fixture.check("at first");
+    let load = fixture.named("l4");
+    for at in 0..3 {
+        let index = Value::constant(fixture.context.const_i32(at));
+        fixture.edit(|edit| {
+            let new = edit.before(load).gep(Type::I32, Value::arg(0), &[index])?;
+            edit.set_operand(load, 0, new)
+        });
+        fixture.check("another address");
+    }
 }

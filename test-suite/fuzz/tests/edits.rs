@@ -31,12 +31,13 @@ fn facts_of_large_functions() {
     let tally = campaign(16, 400);
     let MemoryRepairs { private, addresses, hssa, classic, pointers } = tally.memory;
     for ways in [private, addresses, hssa, classic, pointers] {
-        assert!(ways.kept > 20 && ways.solved > 20, "{tally:?}");
+        assert!(ways.kept > 20 && ways.solved > 5 && ways.repaired > 0, "{tally:?}");
     }
     assert!(hssa.repaired > 5 && classic.repaired > 5, "{tally:?}");
     assert!(tally.accesses.kept > 20 && tally.accesses.repaired > 5, "{tally:?}");
     for (query, answers) in tally.answers.by_query() {
-        assert!(answers.kept > 20 && answers.made > 20, "{query}: {tally:?}");
+        let looked = answers.repaired + answers.made;
+        assert!(answers.kept > 20 && looked > 5, "{query}: {tally:?}");
     }
     assert!(tally.control.repaired > 20 && tally.control.solved > 20, "{tally:?}");
 }

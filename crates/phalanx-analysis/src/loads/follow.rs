@@ -190,7 +190,10 @@ impl LoadFollower {
     fn that_diverge_otherwise(&self, code: Code<'_>, now: &Divergence) -> Vec<InstId> {
         let numbering = Numbering::new(code.header);
         let mut found = Vec::new();
-        for value in now.values_that_differ(&self.divergence) {
+        // Who reads a value that is new has changed.
+        let known = self.divergence.values().len();
+        let others = now.values_that_differ(&self.divergence).into_iter();
+        for value in others.filter(|value| value.index() < known) {
             let definition = match numbering.definition(value) {
                 Definition::Argument(position) => phalanx_ir::Value::arg(position),
                 Definition::Inst(inst) => inst.into(),
