@@ -3,10 +3,16 @@
 //! Instructions that have not changed stand in the same order as before, as long as their blocks do. So the entries of those that are looked at again are
 //! taken out, and what these have now is put in, each before the next instruction of its block that is listed, or behind the block.
 //!
-//! O(entries + blocks), a few steps for each; and for each new entry the instructions between it and the next one that is listed in its block.
+//! Where blocks have changed, all that is listed and stands in one of these has to be among what is looked at again: it may be in another block than before.
+//!
+//! O(entries + blocks), a few steps for each; and for each new entry the instructions between it and the next one that is listed in its block, or once the whole block, if it
+//! has many.
+
+use std::cmp::Reverse;
 
 use phalanx_graph::BitSet;
-use phalanx_ir::{BlockId, InstId, flow::node_of};
+use phalanx_ir::{BlockId, Body, InstId, flow::node_of};
+use rustc_hash::FxHashMap;
 
 use crate::lower::Code;
 
@@ -41,10 +47,16 @@ pub fn relisted<T: Clone + PartialEq>(
         return None;
     }
     let order = Order::new(code, rest.iter().map(inst_of).collect());
-    let mut new: Vec<(Place, Vec<T>)> = new
-        .into_iter()
-        .filter_map(|(inst, found)| Some((order.place(code, inst)?, found)))
-        .collect();
+    let mut counts: FxHashMap<BlockId, usize> = FxHashMap::default();
+    for block in new.iter().filter_map(|(inst, _)| code.body.block_of(*inst)) {
+        *counts.entry(block).or_default() += 1;
+    }
+    let crowded = counts.into_iter().filter(|(_, count)| *count > MANY).map(|(block, _)| block);
+    let places: FxHashMap<InstId, Place> =
+        crowded.flat_map(|block| order.places(code, block)).collect();
+    let place = |inst: InstId| places.get(&inst).copied().or_else(|| order.place(code, inst));
+    let mut new: Vec<(Place, Vec<T>)> =
+        new.into_iter().filter_map(|(inst, found)| Some((place(inst)?, found))).collect();
     new.sort_by_key(|(place, _)| *place);
     let mut found = Vec::with_capacity(old.len() + new.len());
     let mut rest = rest.into_iter();
@@ -58,6 +70,9 @@ pub fn relisted<T: Clone + PartialEq>(
     (found != old).then_some(found)
 }
 
+/// Of a block with more new entries all places are found in one walk.
+const MANY: usize = 8;
+
 /// Where an entry is put: compared as the text has it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Place {
@@ -65,7 +80,7 @@ struct Place {
     before: usize,
     block: u32,
     /// Instructions to there, or to the end of the block: the more, the earlier.
-    distance: std::cmp::Reverse<usize>,
+    distance: Reverse<usize>,
 }
 
 /// What is listed, in order.
@@ -94,13 +109,40 @@ impl Order {
         rank.copied().unwrap_or(u32::MAX)
     }
 
+    /// The entries of a block: the position of the first one, and that behind the last.
+    fn range(&self, body: &Body, block: u32) -> (usize, usize) {
+        let rank_of = |inst: &InstId| self.rank(body.block_of(*inst));
+        let first = self.insts.partition_point(|inst| rank_of(inst) < block);
+        let count = self.insts[first..].partition_point(|inst| rank_of(inst) <= block);
+        (first, first + count)
+    }
+
+    /// The places of all instructions of a block that are not listed.
+    fn places(&self, code: Code<'_>, block: BlockId) -> Vec<(InstId, Place)> {
+        let body = code.body;
+        let rank = self.rank(Some(block));
+        let (mut before, mut distance) = (self.range(body, rank).1, 0);
+        let mut found = Vec::new();
+        let mut at = body.last(block);
+        while let Some(inst) = at {
+            match self.is_listed.contains(number(inst)) {
+                true => (before, distance) = (before.saturating_sub(1), 0),
+                false => {
+                    let place = Place { before, block: rank, distance: Reverse(distance) };
+                    found.push((inst, place));
+                    distance += 1;
+                }
+            }
+            at = body.prev(inst);
+        }
+        found
+    }
+
     /// None for an instruction that stands nowhere.
     fn place(&self, code: Code<'_>, inst: InstId) -> Option<Place> {
         let body = code.body;
         let block = self.rank(Some(body.block_of(inst)?));
-        let rank_of = |inst: &InstId| self.rank(body.block_of(*inst));
-        let first = self.insts.partition_point(|inst| rank_of(inst) < block);
-        let end = first + self.insts[first..].partition_point(|inst| rank_of(inst) <= block);
+        let (first, end) = self.range(body, block);
         let mut distance = 0;
         let mut at = inst;
         let before = loop {
@@ -114,6 +156,6 @@ impl Order {
             }
             distance += 1;
         };
-        Some(Place { before, block, distance: std::cmp::Reverse(distance) })
+        Some(Place { before, block, distance: Reverse(distance) })
     }
 }

@@ -156,7 +156,7 @@ impl RaceFree {
     }
 
     /// Brings it up to date with instructions that have changed and [concern](concerns) it, and [blocks](crate::edited::Edited::blocks); where
-    /// those lead that have not changed is the same. Whether the loads are others; none if it is to be made anew: an acquire or a fence came, went, moved or changed, otherwise than with
+    /// those lead that have not changed is the same. Whether the loads are others; none if it is to be made anew: an acquire or a fence came, went, moved or changed; an acquire may move with
     /// its block.
     ///
     /// O(loads + length of the blocks of changed ones); where blocks are others, O(blocks + edges) besides, and the length of those that are no longer behind an acquire, or have

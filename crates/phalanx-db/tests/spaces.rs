@@ -78,7 +78,6 @@ impl Fixture {
             "argument_spaces",
             "passed_spaces",
             "kinds_version",
-            "tree_version",
             "variables",
             "space_conflicts",
         ];

@@ -123,11 +123,15 @@ fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {
         if changed.concerned.is_empty() {
             return Followed::Kept;
         }
-        if let Some(new) = sites.after(code, &ask, changed.concerned) {
-            *sites = Arc::new(new);
-        }
+        let new = sites.after(code, &ask, changed.concerned);
         known.extend(asked.borrow_mut().drain());
-        Followed::Repaired
+        match new {
+            Some(new) => {
+                *sites = Arc::new(new);
+                Followed::Repaired
+            }
+            None => Followed::Kept,
+        }
     };
     let make = || {
         let found = find();

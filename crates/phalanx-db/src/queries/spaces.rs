@@ -110,8 +110,8 @@ pub(super) fn kinds(
 ///
 /// *Reads* `header`, `flow`, `body`, `dom_tree`, `target`, `type_layout`, [`address_memory`], variables of the module that are named, [`returned_spaces`] of the
 /// callees, [`argument_spaces`] of a function that cannot be named from outside. *Changes when* an address may lead elsewhere. *Cost*
-/// near-linear; see [`phalanx_analysis::spaces`]. Of a large function also [`kinds_version`](super::kinds_version) and
-/// [`tree_version`](super::tree_version), and then that of what changed.
+/// near-linear; see [`phalanx_analysis::spaces`]. Of a large function also [`kinds_version`](super::kinds_version),
+/// and then that of what changed.
 #[salsa::tracked(returns(ref))]
 pub fn memory_kinds(db: &dyn Db, function: FunctionInput) -> Option<MemoryKinds> {
     let known = Known::new(db, function);

@@ -39,6 +39,7 @@ use super::done::mentions;
 use super::nodes::{Held, Input, Nodes, set_of};
 use super::{End, Made, Objects, PointerFlow, Root, is_pointer, matters, number};
 use crate::edited::Edited;
+use crate::follow::few_in_blocks;
 use crate::lower::Code;
 use crate::memory::PrivateMemory;
 use crate::memory::private::{
@@ -124,6 +125,10 @@ impl PointerFollower {
             tables.is_listed = build::listed(code);
         }
         let is_same_memory = Arc::ptr_eq(&self.private, private);
+        if blocks.is_some() && changed.len() > few_in_blocks(code.body.id_count()) {
+            self.tables = None;
+            return self.anew(code, private);
+        }
         let matters = |inst: &InstId| self.flow.has_to_do(code, *inst);
         let found = match is_same_memory && !changed.iter().any(matters) {
             true => match &mut self.tables {
@@ -137,14 +142,18 @@ impl PointerFollower {
             false => self.repair(code, private, is_same_memory, changed),
         };
         self.private = Arc::clone(private);
-        found.unwrap_or_else(|| {
-            let (flow, tables) = build::flow(code, private, None, true);
-            self.tables = tables.map(Box::new);
-            if flow != *self.flow {
-                self.flow = Arc::new(flow);
-            }
-            Found::Made
-        })
+        found.unwrap_or_else(|| self.anew(code, private))
+    }
+
+    /// From scratch, with tables.
+    fn anew(&mut self, code: Code<'_>, private: &Arc<PrivateMemory>) -> Found {
+        let (flow, tables) = build::flow(code, private, None, true);
+        self.tables = tables.map(Box::new);
+        self.private = Arc::clone(private);
+        if flow != *self.flow {
+            self.flow = Arc::new(flow);
+        }
+        Found::Made
     }
 
     /// None if that cannot be done.

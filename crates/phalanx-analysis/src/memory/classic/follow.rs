@@ -39,7 +39,7 @@ impl ClassicMemorySsa {
         never_changes: &dyn Fn(InstId) -> bool,
         edited: Edited<'_>,
     ) -> Followed<Self> {
-        let Edited { insts: changed, blocks, .. } = edited;
+        let Edited { insts: changed, own, blocks } = edited;
         let body = code.body;
         let mut looked = Vec::with_capacity(changed.len());
         let look = |inst: InstId| {
@@ -48,8 +48,8 @@ impl ClassicMemorySsa {
                 if is_there { does(code, around, inst, never_changes) } else { Does::NOTHING };
             Look { inst, does }
         };
-        for &inst in changed {
-            looked.push(look(inst));
+        looked.extend(changed.iter().map(|&inst| look(inst)));
+        for &inst in own {
             if is_pointer(code, body.inst(inst).ty)
                 && !each_load(body, inst, |load| looked.push(look(load)))
             {

@@ -58,7 +58,7 @@ impl MemorySsa {
         let users = |value: &InstId| body.uses_of((*value).into()).map(|read| read.user);
         let mut looked: Vec<Look> = edited.insts.iter().map(|&inst| look(inst)).collect();
         looked.extend(others.iter().flat_map(users).map(look));
-        for &step in edited.insts {
+        for &step in edited.own {
             let is_step = old.is_address(step) || private.is_address(step);
             if is_step && !each_call(body, step, |call| looked.push(look(call))) {
                 return Followed::Unknown;

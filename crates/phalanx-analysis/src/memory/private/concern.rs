@@ -116,7 +116,7 @@ impl PrivateMemory {
     }
 
     /// Whether anything here may be otherwise after these instructions were inserted, removed, moved or changed, but for where pointers
-    /// come from. The graph is the same.
+    /// come from. The graph is the same, or there were no objects.
     #[must_use]
     pub fn concerns_objects(
         &self,

@@ -196,7 +196,11 @@ fn look_again(
     let code = finder.facts.code;
     let is_dirty =
         |inst: InstId| dirty.binary_search_by_key(&number(inst), |&dirty| number(dirty)).is_ok();
-    let concerned = changed.iter().flat_map(|&inst| list.concerned(code, inst));
+    let is_told = |block: Option<BlockId>| block.is_none_or(|b| others.binary_search(&b).is_ok());
+    // The blocks of these are put together anew in any case.
+    let is_covered = |inst: InstId| is_told(list.home(inst)) && is_told(code.body.block_of(inst));
+    let elsewhere = changed.iter().filter(|&&inst| !is_covered(inst));
+    let concerned = elsewhere.flat_map(|&inst| list.concerned(code, inst));
     let mut moved: Vec<BlockId> = concerned.chain(others.iter().copied()).collect();
     moved.sort_unstable();
     moved.dedup();
