@@ -229,13 +229,18 @@ mod tests {
 
     type Edit = fn(&mut Transaction<'_>, [BlockId; 4]) -> Result<(), BuildError>;
 
-    /// Blocks and instructions that are told of after an edit, by number.
-    fn told(edit: Edit) -> Option<(Vec<usize>, Vec<u32>)> {
+    fn loaded() -> (Database, FunctionInput) {
         let mut db = Database::new();
         let context = Arc::new(Context::new());
         let parsed = phalanx_llvm::parse_module(context, TEXT.as_bytes()).expect("it is valid");
         let module = db.load(parsed.module, None, TargetOverrides::default());
         let function = module.functions(&db)[0].input;
+        (db, function)
+    }
+
+    /// Blocks and instructions that are told of after an edit, by number.
+    fn told(edit: Edit) -> Option<(Vec<usize>, Vec<u32>)> {
+        let (mut db, function) = loaded();
         let old = Arc::clone(block_layout(&db, function));
         let position = function.body(&db).journal().position();
         let order: Vec<BlockId> = function.flow(&db).order().to_vec();
@@ -254,11 +259,7 @@ mod tests {
 
     #[test]
     fn an_edit_that_is_taken_back_is_none() {
-        let mut db = Database::new();
-        let context = Arc::new(Context::new());
-        let parsed = phalanx_llvm::parse_module(context, TEXT.as_bytes()).expect("it is valid");
-        let module = db.load(parsed.module, None, TargetOverrides::default());
-        let function = module.functions(&db)[0].input;
+        let (mut db, function) = loaded();
         let old = Arc::clone(block_layout(&db, function));
         let position = function.body(&db).journal().position();
         let aborted = db.edit(function, |edit| {
