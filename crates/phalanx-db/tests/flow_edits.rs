@@ -232,6 +232,16 @@ fn facts_follow_random_edits_of_the_flow() {
     }
     println!("{edits} edits: {answers:?}, {memory:?}, {accesses:?}, kinds {kinds:?}");
     assert!(edits > 300, "{edits}");
+    let queries::MemoryRepairs { private, addresses, hssa, classic, pointers } = memory;
+    for ways in [private, addresses, hssa, classic, pointers] {
+        assert!(ways.kept + ways.repaired > 2 * ways.solved, "{memory:?}");
+    }
+    assert!(accesses.repaired > 60 && kinds[1] > kinds[0], "{accesses:?} {kinds:?}");
+    for (query, found) in answers.by_query() {
+        // What is found of barriers and through pointers hangs on the graph as a whole.
+        let is_followed = !matches!(query, "diagnostics" | "through");
+        assert!(!is_followed || found.kept + found.repaired > found.made, "{query}: {answers:?}");
+    }
 }
 
 /// A loop is solved from its instructions, which are the same in two blocks.

@@ -14,7 +14,6 @@ pub(crate) struct Fixture {
     edited: &'static str,
 }
 
-#[allow(dead_code, reason = "no test uses all of it")]
 impl Fixture {
     pub(crate) fn of(text: &str, edited: &'static str) -> Self {
         let mut db = Database::with_event_log();
