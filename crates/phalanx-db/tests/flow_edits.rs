@@ -83,16 +83,24 @@ impl Fixture {
         Fixture::of(&text(count), "kernel")
     }
 
-    /// Whether everything is what a new database finds. Gives nothing else.
+    /// Whether everything is what a new database finds.
     #[track_caller]
     fn check(&self, what: &str) {
+        self.check_some(what, || true);
+    }
+
+    /// The same of what is asked for, one question after the other. What is not falls behind.
+    #[track_caller]
+    fn check_some(&self, what: &str, mut is_asked: impl FnMut() -> bool) {
         let (db, entries) = self.cold();
         for (warm, cold) in self.module.functions(&self.db).iter().zip(&entries) {
             let (warm, cold) = (warm.input, cold.input);
             macro_rules! same {
                 ($($query:ident)*) => {
-                    $(let (now, new) = (queries::$query(&self.db, warm), queries::$query(&db, cold));
-                    assert!(now == new, "{what}: {}", stringify!($query));)*
+                    $(if is_asked() {
+                        let now = queries::$query(&self.db, warm);
+                        assert!(now == queries::$query(&db, cold), "{what}: {}", stringify!($query));
+                    })*
                 };
             }
             same!(memory_kinds pointer_flow address_memory private_memory memory_ssa);
@@ -100,7 +108,9 @@ impl Fixture {
             same!(divergence diagnostics barrier_blocks convergence summary classic_memory_ssa);
             for assumptions in ASSUMPTIONS {
                 let loads = |db, function| queries::stable_loads(db, function, assumptions);
-                assert!(loads(&self.db, warm) == loads(&db, cold), "{what}: {assumptions:?}");
+                if is_asked() {
+                    assert!(loads(&self.db, warm) == loads(&db, cold), "{what}: {assumptions:?}");
+                }
             }
         }
     }
@@ -194,7 +204,7 @@ fn edit_inst(edit: &mut Transaction<'_>, rng: &mut SmallRng) -> Result<(), Build
 
 /// How many runs: more than the usual ones where `PHALANX_FLOWS` says so.
 fn seeds() -> u64 {
-    std::env::var("PHALANX_FLOWS").ok().and_then(|count| count.parse().ok()).unwrap_or(8)
+    std::env::var("PHALANX_FLOWS").ok().and_then(|count| count.parse().ok()).unwrap_or(12)
 }
 
 #[test]
@@ -222,7 +232,9 @@ fn facts_follow_random_edits_of_the_flow() {
                     });
                 edits += usize::from(done.is_ok());
             }
-            fixture.check(&format!("seed {seed}, round {round}"));
+            let is_all = rng.random_bool(0.5);
+            let mut is_asked = || is_all || rng.random_bool(0.2);
+            fixture.check_some(&format!("seed {seed}, round {round}"), &mut is_asked);
         }
         answers.merge(fixture.answers());
         memory.merge(queries::memory_repairs(&fixture.db, function));

@@ -111,25 +111,26 @@ impl Layout {
         at < self.ranks.len() && self.reached.contains(at)
     }
 
-    /// Blocks of which an edit does not say that it touched them, and that are listed or reached otherwise than before. None if the order of the
-    /// rest is another one.
-    fn others(&self, old: &Self, touched: &[BlockId]) -> Option<Vec<BlockId>> {
+    /// Blocks of which an edit does not say that it touched them, and that are listed or reached otherwise than before.
+    fn others(&self, old: &Self, touched: &[BlockId]) -> Vec<BlockId> {
         let mut is_touched = BitSet::new(self.ranks.len().max(old.ranks.len()));
         touched.iter().for_each(|&block| _ = is_touched.insert(node_of(block).index()));
-        let mut others = Vec::new();
-        let mut stay: Vec<(u32, u32)> = Vec::new();
-        for at in (0..is_touched.universe()).filter(|&at| !is_touched.contains(at)) {
-            let (now, before) = (self.rank(at), old.rank(at));
-            let is_listed = (now != NOWHERE, before != NOWHERE);
-            if is_listed.0 != is_listed.1 || self.is_reached(at) != old.is_reached(at) {
-                others.push(block_of(Node::new(at)));
-            }
-            if is_listed == (true, true) {
-                stay.push((before, now));
-            }
-        }
-        stay.sort_unstable();
-        stay.is_sorted_by_key(|(_, now)| *now).then_some(others)
+        let left = || (0..is_touched.universe()).filter(|&at| !is_touched.contains(at));
+        debug_assert!(self.has_order_of(old, left()), "a block that is moved is touched");
+        let is_other = |&at: &usize| {
+            let is_listed = [self, old].map(|layout| layout.rank(at) != NOWHERE);
+            is_listed[0] != is_listed[1] || self.is_reached(at) != old.is_reached(at)
+        };
+        left().filter(is_other).map(|at| block_of(Node::new(at))).collect()
+    }
+
+    /// Whether those of these blocks that are listed in both have one order.
+    fn has_order_of(&self, old: &Self, blocks: impl Iterator<Item = usize>) -> bool {
+        let both = blocks.map(|at| (old.rank(at), self.rank(at)));
+        let mut both: Vec<_> =
+            both.filter(|(old, now)| *old != NOWHERE && *now != NOWHERE).collect();
+        both.sort_unstable();
+        both.is_sorted_by_key(|(_, now)| *now)
     }
 }
 
@@ -179,7 +180,7 @@ fn between(
     let (body, flow) = (function.body(db), function.flow(db));
     // Nobody knows the blocks of another flow that the history does not tell of.
     let changes = body.journal().since(position).filter(|changes| !changes.blocks.is_empty())?;
-    let mut blocks = now.others(old, &changes.blocks)?;
+    let mut blocks = now.others(old, &changes.blocks);
     blocks.extend_from_slice(&changes.blocks);
     blocks.sort_unstable();
     let mut own = changes.insts.into_owned();
