@@ -73,6 +73,51 @@ entry:
     text
 }
 
+/// A function that works in rounds with what it is given pointers to, and returns early from some.
+fn given(rounds: usize) -> String {
+    let mut text = String::from(
+        r#"
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+
+define i32 @given(ptr %p, ptr %q, i32 %n, i1 %flag) {
+entry:
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %q1 = getelementptr i32, ptr %q, i32 1
+  %slot = alloca i32
+  store i32 %n, ptr %slot
+"#,
+    );
+    for at in 0..rounds {
+        let (put, early) = match at % 6 {
+            1 => ("store i32 %t{at}, ptr %q1", "br i1 %flag, label %r{at}, label %e{at}"),
+            3 => ("store i32 %n, ptr %q", "br i1 %c{at}, label %r{at}, label %e{at}"),
+            5 => ("store i32 %y{at}, ptr %slot", "br label %e{at}"),
+            _ => ("store i32 %v{at}, ptr %q", "br label %e{at}"),
+        };
+        let (begin, last) = match at % 4 {
+            2 => (
+                "%t{at} = phi i32 [ %n, %x{before} ], [ %u{at}, %e{at} ]",
+                "br i1 %d{at}, label %a{at}, label %x{at}",
+            ),
+            _ => ("%t{at} = add i32 %tid, {at}", "br label %x{at}"),
+        };
+        let part = if at % 3 == 0 { "%p" } else { "%q1" };
+        let round = format!(
+            "  br label %a{{at}}\na{{at}}:\n  {begin}\n  %v{{at}} = load i32, ptr {part}\n  \
+             %c{{at}} = icmp slt i32 %v{{at}}, %t{{at}}\n  br i1 %c{{at}}, label %b{{at}}, label %e{{at}}\n\
+             b{{at}}:\n  %y{{at}} = load i32, ptr %slot\n  {put}\n  {early}\n\
+             r{{at}}:\n  store i32 {{at}}, ptr %p\n  ret i32 %y{{at}}\n\
+             e{{at}}:\n  %w{{at}} = load i32, ptr %q\n  store i32 %w{{at}}, ptr %p\n  \
+             %u{{at}} = add i32 %t{{at}}, 1\n  %d{{at}} = icmp ult i32 %u{{at}}, %n\n  {last}\nx{{at}}:\n"
+        );
+        let numbered = round.replace("{at}", &at.to_string());
+        text.push_str(&numbered.replace("{before}", &at.wrapping_sub(1).to_string()));
+    }
+    text.push_str("  ret i32 0\n}\n");
+    text
+}
+
 const ASSUMPTIONS: [Assumptions; 2] = [
     Assumptions { barriers: None, race_free: true },
     Assumptions { barriers: Some(BarrierModel::Lenient), race_free: true },
@@ -250,10 +295,47 @@ fn facts_follow_random_edits_of_the_flow() {
     }
     assert!(accesses.repaired > 60 && kinds[1] > kinds[0], "{accesses:?} {kinds:?}");
     for (query, found) in answers.by_query() {
-        // What is found of barriers and through pointers hangs on the graph as a whole.
+        // What is found of barriers hangs on the graph as a whole; nothing is done through pointers.
         let is_followed = !matches!(query, "diagnostics" | "through");
         assert!(!is_followed || found.kept + found.repaired > found.made, "{query}: {answers:?}");
     }
+}
+
+/// What a function does through pointers, with several returns.
+#[test]
+fn what_is_done_through_pointers_follows_random_edits_of_the_flow() {
+    let (mut edits, mut found) = (0, queries::Answers::default());
+    for seed in 0..seeds() {
+        let mut rng = SmallRng::seed_from_u64(1000 + seed);
+        let mut fixture = Fixture::of(&given(rng.random_range(24..48)), "given");
+        let function = fixture.edited();
+        for round in 0..60 {
+            let of_flow = rng.random_bool(0.7);
+            let done: Result<(), BuildError> = fixture.db.edit(function, |edit| match of_flow {
+                true => {
+                    edit_flow(edit, &mut rng)?;
+                    edit.erase_unreachable().map(drop)
+                }
+                false => edit_inst(edit, &mut rng),
+            });
+            edits += usize::from(done.is_ok());
+            if rng.random_bool(0.7) {
+                let (db, entries) = fixture.cold();
+                let is_edited =
+                    |at: &usize| fixture.module.functions(&fixture.db)[*at].input == function;
+                let at = (0..entries.len()).find(is_edited).expect("it is there");
+                let new = queries::summary(&db, entries[at].input);
+                let now = queries::summary(&fixture.db, function);
+                assert!(now == new, "seed {seed}, round {round}: {now:#?} {new:#?}");
+            }
+        }
+        let through = fixture.answers().through;
+        found.kept += through.kept;
+        found.repaired += through.repaired;
+        found.made += through.made;
+    }
+    println!("{edits} edits: {found:?}");
+    assert!(edits > 300 && found.repaired > found.made, "{edits} {found:?}");
 }
 
 /// A loop is solved from its instructions, which are the same in two blocks.

@@ -7,7 +7,8 @@
 //! it keeps those with the inputs of [`Through`] as the only ones.
 //!
 //! What is read off them follows from the SSA form of the objects ([`SlotFacts`]), which is looked at again for objects with which a changed
-//! instruction had to do; and from the [`Returns`], as for results.
+//! instruction had to do, or that an edit of the control flow gave another one; and from the [`Returns`], as for results. The branches at which threads part hang
+//! on the graph as a whole, and are found again where that is another.
 //!
 //! Where an edit changes what the inputs are, or by which values they are stood for, everything is found anew: another argument is followed, an object has
 //! other slots, or there are more than [`PARTS`](super::PARTS). While no argument is followed nothing is kept, and memory alone is looked at.
@@ -87,12 +88,14 @@ impl ThroughFollower {
             }
         };
         let graphs = (code, flow, postdom);
-        let is_known =
-            |known: &Known| !answers.is_whole_new && known.flow == stamp.flow && !changes.flow;
-        let known = match known.filter(is_known) {
-            Some(known) => {
+        let known = match known.filter(|_| !answers.is_whole_new) {
+            Some(mut known) => {
                 let edited = answers.passes.edited(code);
-                known.after(changes.insts.iter().copied().chain(edited), graphs, &answers)
+                known.follow(changes.insts.iter().copied().chain(edited), graphs, &answers);
+                if known.flow != stamp.flow || changes.flow {
+                    known.follow_graph(stamp.flow, graphs);
+                }
+                known
             }
             None => Known {
                 flow: stamp.flow,
@@ -116,13 +119,13 @@ impl ThroughFollower {
 }
 
 impl Known {
-    /// The same after these instructions were changed. The graph is the same.
-    fn after(
-        mut self,
+    /// Follows changes of these instructions.
+    fn follow(
+        &mut self,
         mut changed: impl Iterator<Item = InstId>,
         graphs: (Code<'_>, Flow<'_>, &PostDomTree),
         answers: &Answers<'_>,
-    ) -> Known {
+    ) {
         let (code, flow, postdom) = graphs;
         if let Some(returns) = &self.returns
             && changed.any(|inst| returns.concern(code, inst))
@@ -138,7 +141,17 @@ impl Known {
                 self.facts[position as usize] = SlotFacts::of_pointee(&all, pointee);
             }
         }
-        self
+    }
+
+    /// Finds again what hangs on the graph, which is another.
+    fn follow_graph(
+        &mut self,
+        number: u64,
+        graphs @ (code, flow, postdom): (Code<'_>, Flow<'_>, &PostDomTree),
+    ) {
+        self.flow = number;
+        self.returns = super::returns(code, flow, postdom);
+        self.facts.iter_mut().flatten().for_each(|facts| facts.find_parting(graphs));
     }
 }
 

@@ -15,13 +15,31 @@ use crate::memory::{
 };
 
 /// See the [module documentation](self).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct SlotFacts {
     pub(super) is_written: bool,
     /// Whether what is there at the entry is nowhere left at a return.
     pub(super) is_certain: bool,
     /// The branches at which threads part for returns where the slot holds different things.
     pub(super) parting: Vec<Node>,
+    exits: Vec<Exit>,
+}
+
+/// What a slot holds at a return.
+#[derive(Clone, Copy, Debug)]
+struct Exit {
+    ret: InstId,
+    /// Compared with others of the same slot alone.
+    version: Version,
+    made: Made,
+}
+
+/// Where a version comes to be.
+#[derive(Clone, Copy, Debug)]
+enum Made {
+    AtEntry,
+    In(Node),
+    By(InstId),
 }
 
 impl SlotFacts {
@@ -40,19 +58,18 @@ impl SlotFacts {
         is_told: impl Fn(InstId) -> bool,
     ) -> Vec<SlotFacts> {
         let mut found = vec![SlotFacts::default(); memory.slots().len()];
-        let mut exits: Vec<Vec<&Touch>> = vec![Vec::new(); found.len()];
         let is_told = |object| parameter_of(object).is_some() && is_told(object);
         for touch in memory.touches().iter().filter(|touch| is_told(memory.object(touch))) {
-            let slot = touch.slot as usize;
-            found[slot].is_written |= memory.events().event(touch.event).kind != EventKind::Use;
+            let facts = &mut found[touch.slot as usize];
+            facts.is_written |= memory.events().event(touch.event).kind != EventKind::Use;
             if touch.effect == Effect::Return {
-                exits[slot].push(touch);
+                facts.exits.push(Exit::of(memory, touch));
             }
         }
-        let of_pointees = memory.slots().iter().zip(&mut found).zip(&exits);
-        for ((_, facts), exits) in of_pointees.filter(|((slot, _), _)| is_told(slot.alloca)) {
-            facts.is_certain = is_certain(memory, exits);
-            facts.parting = parting(graphs, memory, exits);
+        let of_pointees = memory.slots().iter().zip(&mut found);
+        for (_, facts) in of_pointees.filter(|(slot, _)| is_told(slot.alloca)) {
+            facts.is_certain = is_certain(memory, &facts.exits);
+            facts.find_parting(graphs);
         }
         found
     }
@@ -67,11 +84,51 @@ impl SlotFacts {
     pub(super) fn forget_parting(&mut self) {
         self.parting.clear();
     }
+
+    /// Finds the branches that part threads in a graph, where the slot has the SSA form that it had. O(blocks + edges), and O(1) with one return.
+    pub(super) fn find_parting(
+        &mut self,
+        (code, flow, postdom): (Code<'_>, Flow<'_>, &PostDomTree),
+    ) {
+        self.parting.clear();
+        if self.exits.len() > 1 {
+            let given = self.exits.iter().filter_map(|exit| {
+                let node = node_of(code.body.block_of(exit.ret)?);
+                Some((node, exit.version, exit.made.is_once(code, flow)))
+            });
+            let given: Vec<(Node, Version, bool)> = given.collect();
+            self.parting = parting_for(flow, postdom, code.flow.id_count(), &given);
+        }
+    }
 }
 
-fn is_certain(memory: &PrivateMemory, exits: &[&Touch]) -> bool {
+impl Exit {
+    fn of(memory: &PrivateMemory, touch: &Touch) -> Exit {
+        let version = memory.reaching(touch);
+        let made = match version {
+            Version::Entry => Made::AtEntry,
+            Version::Phi(phi) => Made::In(memory.ssa().phis()[phi as usize].block),
+            Version::Def(event) => Made::By(memory.touch_of(event).inst),
+        };
+        Exit { ret: touch.inst, version, made }
+    }
+}
+
+impl Made {
+    /// Whether it is one version per call.
+    fn is_once(self, code: Code<'_>, flow: Flow<'_>) -> bool {
+        let block = match self {
+            Made::AtEntry => return true,
+            Made::In(block) => Some(block),
+            Made::By(inst) => code.body.block_of(inst).map(node_of),
+        };
+        block.is_some_and(|block| flow.cycles.innermost(block).is_none())
+    }
+}
+
+fn is_certain(memory: &PrivateMemory, exits: &[Exit]) -> bool {
     let ssa = memory.ssa();
-    let mut work: Vec<Version> = exits.iter().map(|touch| memory.reaching(touch)).collect();
+    let mut work: Vec<Version> = exits.iter().map(|exit| exit.version).collect();
     let mut seen: FxHashSet<Version> = FxHashSet::default();
     while let Some(version) = work.pop() {
         match version {
@@ -91,31 +148,4 @@ fn is_certain(memory: &PrivateMemory, exits: &[&Touch]) -> bool {
         }
     }
     true
-}
-
-fn parting(
-    (code, flow, postdom): (Code<'_>, Flow<'_>, &PostDomTree),
-    memory: &PrivateMemory,
-    exits: &[&Touch],
-) -> Vec<Node> {
-    let exit = |touch: &&Touch| {
-        let node = node_of(code.body.block_of(touch.inst)?);
-        let version = memory.reaching(touch);
-        Some((node, version, is_once((code, flow), memory, version)))
-    };
-    let given: Vec<(Node, Version, bool)> = exits.iter().filter_map(exit).collect();
-    parting_for(flow, postdom, code.flow.id_count(), &given)
-}
-
-/// Whether a version is one per call.
-fn is_once((code, flow): (Code<'_>, Flow<'_>), memory: &PrivateMemory, version: Version) -> bool {
-    let block = match version {
-        Version::Entry => return true,
-        Version::Phi(phi) => Some(memory.ssa().phis()[phi as usize].block),
-        Version::Def(event) => {
-            let touch = memory.touch_of(event);
-            code.body.block_of(touch.inst).map(node_of)
-        }
-    };
-    block.is_some_and(|block| flow.cycles.innermost(block).is_none())
 }
