@@ -1,10 +1,12 @@
 //! Edits of blocks and edges: what is known of pointers, accesses, calls and loads follows, and is what a new database finds.
 
+mod flow;
 mod support;
 
+use flow::{complete, edit_flow};
 use phalanx_analysis::{stable::Assumptions, variance::BarrierModel};
 use phalanx_db::queries::{self, KeptAnswers};
-use phalanx_ir::{BlockId, BuildError, InstBuilder, InstId, Type, Value, edit::Transaction};
+use phalanx_ir::{BuildError, InstBuilder, InstId, Type, Value, edit::Transaction};
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use support::Fixture;
 
@@ -165,66 +167,6 @@ impl Fixture {
     }
 }
 
-/// Gives the phis of a block something for edges from another that they have nothing for: what is zero.
-fn complete(edit: &mut Transaction<'_>, from: BlockId, to: BlockId) -> Result<(), BuildError> {
-    let edges = edit.flow().successors(from).iter().filter(|&&next| next == to).count();
-    let phis: Vec<InstId> = edit.body().phis(to).collect();
-    for phi in phis {
-        let zero = edit.context().const_zero(edit.body().inst(phi).ty);
-        let present = edit.body().phi_incoming(phi).filter(|(_, block)| *block == from).count();
-        for _ in present..edges {
-            edit.add_phi_input(phi, zero, from)?;
-        }
-    }
-    Ok(())
-}
-
-/// One edit of blocks and edges.
-fn edit_flow(edit: &mut Transaction<'_>, rng: &mut SmallRng) -> Result<(), BuildError> {
-    let order = edit.flow().order().to_vec();
-    let at = rng.random_range(0..order.len());
-    // Near, so that little is left behind.
-    let near = (at + rng.random_range(0..8)).saturating_sub(3).min(order.len() - 1);
-    let (a, b) = (order[at], order[near]);
-    let successors = edit.flow().successors(a).len();
-    match rng.random_range(0..16) {
-        0..=3 => {
-            let insts: Vec<InstId> = edit.body().block_insts(a).collect();
-            edit.split_before(*insts.choose(rng).expect("blocks are not empty"), "").map(drop)
-        }
-        4 | 5 if successors > 0 => {
-            edit.split_edge(a, rng.random_range(0..successors), "").map(drop)
-        }
-        6..=8 => edit.merge_successor(a),
-        9 | 10 if successors > 0 => {
-            edit.redirect_edge(a, rng.random_range(0..successors), b)?;
-            complete(edit, a, b)
-        }
-        11 if successors > 1 => {
-            // A branch that leads one way.
-            let to = edit.flow().successors(a)[rng.random_range(0..2)];
-            edit.redirect_edge(a, 0, to)?;
-            edit.redirect_edge(a, 1, to)
-        }
-        12 => {
-            edit.replace_terminator(a).cond_br(Value::arg(3), b, a)?;
-            complete(edit, a, b)?;
-            complete(edit, a, a)
-        }
-        13 => edit.move_block_after(a, b),
-        14 => edit.erase_unreachable().map(drop),
-        _ => {
-            let new = edit.create_block("", Some(a))?;
-            edit.at_end(new).br(b)?;
-            complete(edit, new, b)?;
-            if successors > 0 {
-                edit.redirect_edge(a, rng.random_range(0..successors), new)?;
-            }
-            Ok(())
-        }
-    }
-}
-
 /// One edit of an instruction: an operand is another one of those that the function has, or it comes, goes or moves.
 fn edit_inst(edit: &mut Transaction<'_>, rng: &mut SmallRng) -> Result<(), BuildError> {
     let block = *edit.flow().order().choose(rng).expect("there is an entry");
@@ -269,7 +211,7 @@ fn facts_follow_random_edits_of_the_flow() {
                 let done: Result<(), BuildError> =
                     fixture.db.edit(function, |edit| match of_flow {
                         true => {
-                            edit_flow(edit, &mut rng)?;
+                            edit_flow(edit, Value::arg(3), &mut rng)?;
                             // Most passes leave nothing behind that is not reached.
                             if is_tidy { edit.erase_unreachable().map(drop) } else { Ok(()) }
                         }
@@ -313,7 +255,7 @@ fn what_is_done_through_pointers_follows_random_edits_of_the_flow() {
             let of_flow = rng.random_bool(0.7);
             let done: Result<(), BuildError> = fixture.db.edit(function, |edit| match of_flow {
                 true => {
-                    edit_flow(edit, &mut rng)?;
+                    edit_flow(edit, Value::arg(3), &mut rng)?;
                     edit.erase_unreachable().map(drop)
                 }
                 false => edit_inst(edit, &mut rng),

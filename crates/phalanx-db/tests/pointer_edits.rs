@@ -1,13 +1,15 @@
 //! Edits of pointers: where they come from, what is done with them, and where they lead is repaired, and is that from scratch.
 
+mod flow;
 mod support;
 
 use std::sync::Arc;
 
+use flow::edit_flow;
 use phalanx_db::queries;
 use phalanx_ir::{
-    Body, BuildError, GlobalName, InstBuilder, InstId, Opcode, Type, Value, constant::ConstKind,
-    inst::InstFlags,
+    BlockId, Body, BuildError, GlobalName, InstBuilder, InstId, Opcode, Type, Value,
+    constant::ConstKind, inst::InstFlags,
 };
 use phalanx_testing::many_slots;
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
@@ -367,4 +369,58 @@ fn pointers_follow_random_edits() {
     let [solved, kept, repaired] = ways;
     assert!(repaired > 700 && kept > 100 && solved * 10 < repaired, "{edits} {ways:?}");
     assert!(kinds[1] > 700, "{kinds:?}");
+}
+
+/// One edit of blocks and edges, or a phi more.
+fn random_edit_of_flow(fixture: &mut Fixture, rng: &mut SmallRng) -> Option<()> {
+    let function = fixture.edited();
+    let choice = Choice::of(fixture);
+    let is_phi = rng.random_bool(0.2);
+    let done: Result<(), BuildError> = fixture.db.edit(function, |edit| {
+        if !is_phi {
+            return edit_flow(edit, Value::arg(5), rng);
+        }
+        let block = *edit.flow().order().choose(rng).expect("there is an entry");
+        let order = edit.flow().order().to_vec();
+        let edges = order.iter().flat_map(|&from| {
+            let to = edit.flow().successors(from).iter();
+            to.filter(|&&to| to == block).map(move |_| from)
+        });
+        let preds: Vec<BlockId> = edges.collect();
+        let first = edit.body().block_insts(block).next().expect("blocks are not empty");
+        let phi = edit.before(first).phi(Type::PTR)?;
+        for pred in preds {
+            let value = *choice.pointers.choose(rng).expect("there are arguments");
+            edit.add_phi_input(phi.as_inst().expect("it is new"), value, pred)?;
+        }
+        edit.before(edit.body().terminator(block).expect("it has one"))
+            .store(phi, Value::arg(0))?;
+        Ok(())
+    });
+    done.ok()
+}
+
+#[test]
+fn pointers_follow_random_edits_of_the_flow() {
+    let (mut edits, mut flows, mut kinds) = (0, 0, [0; 2]);
+    for seed in 0..seeds() {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut fixture = Fixture::pointers();
+        fixture.check("at first");
+        for round in 0..100 {
+            for _ in 0..[1, 1, 2, 3][rng.random_range(0..4)] {
+                match rng.random_bool(0.4) {
+                    true => {
+                        flows += usize::from(random_edit_of_flow(&mut fixture, &mut rng).is_some())
+                    }
+                    false => edits += usize::from(random_edit(&mut fixture, &mut rng).is_some()),
+                }
+            }
+            fixture.check(&format!("seed {seed}, round {round}"));
+        }
+        let found = queries::kind_repairs(&fixture.db, fixture.edited());
+        (kinds[0], kinds[1]) = (kinds[0] + found.solved, kinds[1] + found.repaired);
+    }
+    println!("{edits} edits, {flows} of the flow: kinds {kinds:?}");
+    assert!(flows > 300 && kinds[1] > 2 * kinds[0], "{flows} {kinds:?}");
 }
