@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use expect_test::{Expect, expect};
 use phalanx_db::{Database, Did, ModuleInput, TargetOverrides, queries};
-use phalanx_ir::Context;
+use phalanx_ir::{BuildError, Context, InstBuilder, Opcode, Value, builder::Callee};
 
 /// `@kernel` and `@other` call `@meet`, which has a barrier; `@quiet` has nothing that a rule is about.
 const MODULE: &str = r#"
@@ -208,4 +208,66 @@ fn amd_barriers_are_told_apart_by_their_numbers() {
         text.push_str(&kernel(name, number));
     }
     expect!["PHX009 in workgroup"].assert_eq(&Fixture::of(&text).check());
+}
+
+/// A function that comes to be called in an edit of a large one is heard of from then on.
+#[test]
+fn a_function_that_is_called_since_an_edit() {
+    let mut text = String::from(
+        r#"
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+
+define internal void @helper() {
+  ret void
+}
+
+define ptx_kernel void @kernel(i32 %n) {
+entry:
+  %s0 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %c = icmp eq i32 %s0, 3
+  br i1 %c, label %some, label %exit
+some:
+"#,
+    );
+    (0..300).for_each(|at| text.push_str(&format!("  %s{} = add i32 %s{at}, %n\n", at + 1)));
+    text.push_str("  br label %exit\nexit:\n  ret void\n}\n");
+    let mut fixture = Fixture::of(&text);
+    let function = |f: &Fixture, name: &str| {
+        let symbol = f.context.find_symbol(name.as_bytes()).expect("it is interned");
+        let mut entries = f.module.functions(&f.db).iter();
+        entries.find(|e| e.name.symbol() == Some(symbol)).expect("it is there").input
+    };
+    let callee = |f: &Fixture, name: &str| {
+        let header = function(f, name).header(&f.db);
+        Callee::indirect(f.context.const_global(header.name, 0).into(), header.ty)
+    };
+    let kernel = function(&fixture, "kernel");
+    let sum = |f: &Fixture| {
+        let body = kernel.body(&f.db);
+        body.all_ids().find(|&at| body.inst(at).opcode == Opcode::Add).expect("it adds")
+    };
+    let first = sum(&fixture);
+    for number in 0..3 {
+        let number = Value::constant(fixture.context.const_i32(number));
+        let done: Result<(), BuildError> =
+            fixture.db.edit(kernel, |edit| edit.set_operand(first, 1, number));
+        done.expect("it breaks no rule");
+        assert_eq!(fixture.check(), "");
+    }
+    let helper = callee(&fixture, "helper");
+    let done: Result<Value, BuildError> =
+        fixture.db.edit(kernel, |edit| edit.before(first).call(helper, &[]));
+    done.expect("it can be called");
+    assert_eq!(fixture.check(), "");
+    let barrier = callee(&fixture, "llvm.nvvm.barrier.cta.sync.aligned.all");
+    let zero = Value::constant(fixture.context.const_i32(0));
+    let called = function(&fixture, "helper");
+    let last = called.body(&fixture.db).all_ids().next().expect("it returns");
+    let done: Result<Value, BuildError> =
+        fixture.db.edit(called, |edit| edit.before(last).call(barrier, &[zero]));
+    done.expect("it can wait");
+    expect!["PHX003 in kernel"].assert_eq(&fixture.check());
 }

@@ -53,7 +53,10 @@ entry:
             ),
         };
         let call = match at % 8 {
-            2 => "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n".to_owned(),
+            2 => format!(
+                "  %z{at} = load i32, ptr addrspace(1) %g{at}\n  \
+                 call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n"
+            ),
             5 => format!("  call void @puts(ptr %j{at}, i32 %t{at})\n"),
             7 => "  fence acquire\n".to_owned(),
             _ => String::new(),
@@ -334,6 +337,73 @@ fn a_way_back_to_before_a_barrier() {
     assert_eq!(loads(&fixture), before);
     let found = fixture.answers().race_free;
     assert_eq!((found.repaired, found.made), (4, 2), "with barriers and without");
+}
+
+/// What is before an acquire in its block stays before it where both come to stand in another block.
+#[test]
+fn a_split_before_a_load_and_a_barrier() {
+    let mut fixture = Fixture::rounds(20);
+    let before = fixture.named("z2");
+    let block = fixture.edited().body(&fixture.db).block_of(before).expect("it is in a block");
+    fixture.check("at first");
+    for _ in 0..2 {
+        fixture.edit(|edit| edit.split_before(before, ""));
+        fixture.check("the load begins a block");
+        fixture.edit(|edit| edit.merge_successor(block));
+        fixture.check("as it was");
+    }
+    let found = fixture.answers().race_free;
+    assert_eq!((found.kept, found.made), (8, 2), "with barriers and without");
+}
+
+/// An acquire that moves between blocks of which only instructions were edited, while another block is split.
+#[test]
+fn a_barrier_that_moves_while_a_block_is_split() {
+    let mut fixture = Fixture::rounds(20);
+    fixture.check("at first");
+    let (old, new, split) = (fixture.named("k2"), fixture.named("k0"), fixture.named("y10"));
+    fixture.edit(|edit| edit.split_before(split, "").map(drop));
+    fixture.check("a block is split");
+    let barrier = fixture.edited().body(&fixture.db).prev(old).expect("it is behind it");
+    for at in [new, old] {
+        fixture.edit(|edit| {
+            edit.move_before(barrier, at)?;
+            edit.split_before(split, "").map(drop)
+        });
+        fixture.check("there and back");
+    }
+}
+
+/// What came round a loop through a phi that is new is known to have come so, whatever the graph is by then.
+#[test]
+fn a_pointer_comes_round_a_loop_no_longer() {
+    let mut fixture = Fixture::rounds(20);
+    fixture.check("at first");
+    let [t, near, last, split] = ["t3", "near", "d3", "y10"].map(|name| fixture.named(name));
+    fixture.edit(|edit| edit.split_before(split, ""));
+    fixture.check("it is followed");
+    let way = |fixture: &Fixture| {
+        let found = queries::kind_repairs(&fixture.db, fixture.edited());
+        (found.solved, found.repaired)
+    };
+    let before = fixture.edited().body(&fixture.db).phi_incoming(t).next().expect("two ways").1;
+    let choice = fixture.edit(|edit| {
+        let phi = edit.before(t).phi(Type::PTR)?;
+        let choice = edit.before(last).select(Value::arg(3), phi, Value::arg(1))?;
+        let inst = phi.as_inst().expect("it is new");
+        let from = edit.body().block_of(last).expect("it is in a block");
+        edit.add_phi_input(inst, Value::inst(near), before)?;
+        edit.add_phi_input(inst, choice, from)?;
+        edit.before(last).load(Type::I32, phi)?;
+        Ok::<_, BuildError>(choice.as_inst().expect("it is no constant"))
+    });
+    fixture.check("an address of the device comes in");
+    fixture.edit(|edit| edit.split_before(split, ""));
+    fixture.check("another graph");
+    let (solved, _) = way(&fixture);
+    fixture.edit(|edit| edit.set_operand(choice, 2, Value::inst(near)));
+    fixture.check("and no longer");
+    assert_eq!(way(&fixture).0, solved + 1, "what has come round a loop is found from scratch");
 }
 
 /// A load of an address that was not there before reads what nobody knew anything of.
