@@ -409,12 +409,11 @@ fn pointers_follow_random_edits_of_the_flow() {
         fixture.check("at first");
         for round in 0..100 {
             for _ in 0..[1, 1, 2, 3][rng.random_range(0..4)] {
-                match rng.random_bool(0.4) {
-                    true => {
-                        flows += usize::from(random_edit_of_flow(&mut fixture, &mut rng).is_some())
-                    }
-                    false => edits += usize::from(random_edit(&mut fixture, &mut rng).is_some()),
-                }
+                let (count, done) = match rng.random_bool(0.4) {
+                    true => (&mut flows, random_edit_of_flow(&mut fixture, &mut rng)),
+                    false => (&mut edits, random_edit(&mut fixture, &mut rng)),
+                };
+                *count += usize::from(done.is_some());
             }
             fixture.check(&format!("seed {seed}, round {round}"));
         }
