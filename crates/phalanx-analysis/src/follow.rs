@@ -20,6 +20,7 @@
 
 use phalanx_graph::Node;
 use phalanx_ir::{BlockId, InstId, flow::node_of};
+use smallvec::SmallVec;
 
 use crate::affect::Value;
 use crate::convergence::escape;
@@ -361,7 +362,7 @@ impl Follower {
         let is_other_flow = changes.flow || kept.stamp.flow != stamp.flow;
         // Nobody knows the blocks of another flow that the history does not tell of.
         let blocks = changes.flow.then_some(changes.blocks).filter(|blocks| !blocks.is_empty());
-        let mut insts = changes.insts.to_vec();
+        let mut insts: SmallVec<[InstId; 16]> = SmallVec::from_slice(changes.insts);
         if is_other_flow {
             insts.extend(Neighbours::moved(code, blocks, kept.retained.table()));
         }

@@ -117,12 +117,11 @@ impl Mentions {
             return None;
         }
         let number = |inst: &InstId| inst.into_raw().into_u32();
-        let mut changed = changes.insts.to_vec();
-        changed.sort_unstable_by_key(number);
+        let changed = &*changes.insts;
         let is_changed =
             |inst: &InstId| changed.binary_search_by_key(&number(inst), number).is_ok();
         let mut new = Mentions::default();
-        for &inst in &changed {
+        for &inst in changed {
             new.add(context, body, inst);
         }
         // Most edits name no function before nor after.
@@ -131,7 +130,7 @@ impl Mentions {
                 return list.iter().filter(|(inst, _)| is_changed(inst)).copied().collect();
             }
             let mut found = Vec::new();
-            for inst in &changed {
+            for inst in changed {
                 let first = list.partition_point(|(other, _)| number(other) < number(inst));
                 found.extend(list[first..].iter().take_while(|(other, _)| other == inst));
             }

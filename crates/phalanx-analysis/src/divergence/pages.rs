@@ -4,7 +4,7 @@
 //! groups of pages, a copy takes the groups as they are, and a change copies the group and the page that it touches. Two
 //! tables that share a group or a page are compared without looking into it.
 //!
-//! Reading: a comparison more than a vector when flat, two indirections more when shared. Copying: O(groups), 16 of them for
+//! Reading: a comparison more than a vector when flat, three indirections more when shared. Copying: O(1); the first change of a copy O(groups), 16 of them for
 //! a million values.
 
 use std::ops::Index;
@@ -22,23 +22,25 @@ const GROUP: usize = 16;
 
 /// Some pages.
 type Group<T> = Arc<Vec<Arc<Vec<T>>>>;
+/// All of them.
+type Groups<T> = Arc<Vec<Group<T>>>;
 
 /// Groups of full pages, but for the last ones, with these items.
-fn grouped<T: Clone>(items: &[T], page: usize) -> Vec<Group<T>> {
+fn grouped<T: Clone>(items: &[T], page: usize) -> Groups<T> {
     let group = |items: &[T]| Arc::new(items.chunks(page).map(|p| Arc::new(p.to_vec())).collect());
-    items.chunks(page * GROUP).map(group).collect()
+    Arc::new(items.chunks(page * GROUP).map(group).collect())
 }
 
 fn each<T>(groups: &[Group<T>]) -> impl DoubleEndedIterator<Item = &T> + Clone {
     groups.iter().flat_map(|group| group.iter()).flat_map(|page| page.iter())
 }
 
-fn is_same<T: PartialEq>(a: &[Group<T>], b: &[Group<T>]) -> bool {
+fn is_same<T: PartialEq>(a: &Groups<T>, b: &Groups<T>) -> bool {
     let page = |(a, b): (&Arc<Vec<T>>, &Arc<Vec<T>>)| Arc::ptr_eq(a, b) || a == b;
     let group = |(a, b): (&Group<T>, &Group<T>)| {
         Arc::ptr_eq(a, b) || a.len() == b.len() && a.iter().zip(b.iter()).all(page)
     };
-    a.len() == b.len() && a.iter().zip(b).all(group)
+    Arc::ptr_eq(a, b) || a.len() == b.len() && a.iter().zip(b.iter()).all(group)
 }
 
 /// Sources by number.
@@ -49,7 +51,7 @@ pub struct SourceSets(Sets);
 enum Sets {
     Flat(Vec<SourceSet>),
     /// All groups and pages but the last are full.
-    Shared(Vec<Group<SourceSet>>, usize),
+    Shared(Groups<SourceSet>, usize),
 }
 
 impl SourceSets {
@@ -82,7 +84,7 @@ impl SourceSets {
         let both = self.len().min(other.len());
         match (&self.0, &other.0) {
             (Sets::Shared(a, _), Sets::Shared(b, _)) => {
-                for (at, (a, b)) in a.iter().zip(b).enumerate() {
+                for (at, (a, b)) in a.iter().zip(b.iter()).enumerate() {
                     if Arc::ptr_eq(a, b) {
                         continue;
                     }
@@ -115,7 +117,8 @@ impl SourceSets {
     pub(crate) fn grow(&mut self, n: usize) {
         match &mut self.0 {
             Sets::Flat(sets) => sets.resize(sets.len().max(n), SourceSet::EMPTY),
-            Sets::Shared(groups, len) => {
+            Sets::Shared(groups, len) if *len < n => {
+                let groups = Arc::make_mut(groups);
                 while *len < n {
                     if len.is_multiple_of(PAGE * GROUP) {
                         groups.push(Arc::default());
@@ -131,6 +134,7 @@ impl SourceSets {
                     Arc::make_mut(page).resize(filled, SourceSet::EMPTY);
                 }
             }
+            Sets::Shared(..) => {}
         }
     }
 
@@ -138,7 +142,8 @@ impl SourceSets {
         match &mut self.0 {
             Sets::Flat(sets) => sets[i] = sources,
             Sets::Shared(groups, _) => {
-                let page = &mut Arc::make_mut(&mut groups[i / PAGE / GROUP])[i / PAGE % GROUP];
+                let group = &mut Arc::make_mut(groups)[i / PAGE / GROUP];
+                let page = &mut Arc::make_mut(group)[i / PAGE % GROUP];
                 Arc::make_mut(page)[i % PAGE] = sources;
             }
         }
@@ -188,7 +193,7 @@ pub struct TemporalUses(Uses);
 enum Uses {
     Flat(Vec<TemporalUse>),
     /// No group or page is empty. There is one entry of each use.
-    Shared(Vec<Group<TemporalUse>>),
+    Shared(Groups<TemporalUse>),
 }
 
 fn key(entry: &TemporalUse) -> (Value, User) {
@@ -258,6 +263,7 @@ impl TemporalUses {
             return;
         }
         let Uses::Shared(groups) = &mut self.0 else { return };
+        let groups = Arc::make_mut(groups);
         // Where it is or belongs to: the first that ends at it or behind it, or else the last.
         let at = groups.partition_point(|group| is_before(group, of));
         let at = at.min(groups.len().saturating_sub(1));

@@ -14,6 +14,7 @@ use phalanx_ir::{
     flow::{block_of, node_of},
 };
 use phalanx_target::SourceSet;
+use smallvec::SmallVec;
 
 use super::{
     Code, FullRules, LlvmRules, MemoryRows, Numbering, RowNumbers, Rules, Surroundings,
@@ -26,11 +27,14 @@ use crate::{
     shape::{Place, Shapes},
 };
 
+/// A few instructions.
+type Insts = SmallVec<[InstId; 16]>;
+
 /// What is kept of a lowering to bring its tables up to date.
 #[derive(Clone, Debug, Default)]
 pub struct Neighbours {
     /// The shapes that rules have looked at, if they do.
-    shapes: Option<Box<Shapes>>,
+    shapes: Option<Shapes>,
 }
 
 /// Versions of private memory in a table, and what they are made from.
@@ -59,8 +63,8 @@ fn looks(opcode: Opcode) -> bool {
 }
 
 /// The changed instructions and those that look at them, in order.
-fn with_lookers(body: &Body, changed: &[InstId]) -> Vec<InstId> {
-    let mut all = changed.to_vec();
+fn with_lookers(body: &Body, changed: &[InstId]) -> Insts {
+    let mut all = Insts::from_slice(changed);
     for &inst in changed {
         let users = body.uses_of(inst.into()).map(|of| of.user);
         all.extend(users.filter(|&user| looks(body.inst(user).opcode)));
@@ -88,7 +92,7 @@ impl Neighbours {
     /// Those of a function whose tables were made from these shapes.
     pub(crate) fn with_shapes(mut shapes: Shapes) -> Self {
         shapes.settle();
-        Self { shapes: Some(Box::new(shapes)) }
+        Self { shapes: Some(shapes) }
     }
 
     /// Brings tables made by [`full`](super::full) up to date with what changed. Whether that was done: if not, they are to be
@@ -103,9 +107,9 @@ impl Neighbours {
     ) -> bool {
         let Some(mut shapes) = self.shapes.take() else { return false };
         let Some(followed) = shapes.follow(Place::new(code, around), changed) else { return false };
-        let mut rules = FullRules::with_shapes(code, around, *shapes);
+        let mut rules = FullRules::with_shapes(code, around, shapes);
         Self::update(code, &mut rules, &followed.rules, table);
-        self.shapes = Some(Box::new(rules.into_shapes()));
+        self.shapes = Some(rules.into_shapes());
         true
     }
 
@@ -123,7 +127,7 @@ impl Neighbours {
         let Some(followed) = shapes.follow(Place::new(code, around), changed) else { return false };
         let Restated { rows: numbers, memory, graph, patch } = restated;
         let looked = Looked::Followed(memory);
-        let mut rules = FullRules::with_shapes(code, around, *shapes).with_memory(looked);
+        let mut rules = FullRules::with_shapes(code, around, shapes).with_memory(looked);
         let lowered = Self::update(code, &mut rules, &followed.rules, table);
         // Calls that read private memory have operands that are stated with its versions, and what they leave depends on the rules.
         let is_reader =
@@ -152,7 +156,7 @@ impl Neighbours {
             numbers.update(&rows, objects, &mut rules, code, table);
             shapes = rules.into_shapes();
         }
-        self.shapes = Some(Box::new(shapes));
+        self.shapes = Some(shapes);
         true
     }
 
@@ -173,12 +177,13 @@ impl Neighbours {
         rules: &mut dyn Rules,
         changed: &[InstId],
         table: &mut EditableTable,
-    ) -> Vec<InstId> {
+    ) -> Insts {
         let Code { header, flow, body, .. } = code;
-        let Some(entry) = flow.entry().map(node_of) else { return Vec::new() };
+        let Some(entry) = flow.entry().map(node_of) else { return Insts::new() };
         let numbering = Numbering::new(header);
         table.grow(header.params.len() + body.id_count(), flow.id_count());
-        let mut read: Vec<Value> = Vec::new();
+        let mut read: SmallVec<[Value; 8]> = SmallVec::new();
+        let mut entries: SmallVec<[Incoming; 4]> = SmallVec::new();
         let all = with_lookers(body, changed);
         for &inst in &all {
             let value = numbering.inst(inst);
@@ -188,7 +193,7 @@ impl Neighbours {
             };
             let opcode = body.inst(inst).opcode;
             if opcode == Opcode::Phi {
-                let mut entries: Vec<Incoming> = Vec::new();
+                entries.clear();
                 incoming(code.context, body, numbering, rules, inst, |entry| entries.push(entry));
                 table.set_phi(value, block, divergence::Definition::PURE, &entries);
                 continue;
@@ -277,6 +282,6 @@ fn terminator(
         TerminatorRule::Operands => (false, SourceSet::EMPTY),
     };
     let read = body.operands(inst).iter().filter_map(|&operand| numbering.operand(operand));
-    let read: Vec<Value> = if is_fixed { Vec::new() } else { read.collect() };
+    let read: SmallVec<[Value; 2]> = if is_fixed { SmallVec::new() } else { read.collect() };
     table.set_terminator(block, is_fixed, seed, &read);
 }

@@ -17,11 +17,14 @@ use smallvec::SmallVec;
 use super::{Place, Shapes, asks, form::Form};
 use crate::affect::Value;
 
+/// An instruction that is to be found again, in the order of numbers.
+pub(super) type Queued = Reverse<(u32, InstId)>;
+
 /// What an edit has made of shapes.
 #[derive(Debug)]
 pub(crate) struct Followed {
     /// Instructions that changed, and all whose rule may have become another one.
-    pub(crate) rules: Vec<InstId>,
+    pub(crate) rules: SmallVec<[InstId; 16]>,
     /// Those of which something else is known than before.
     pub(crate) others: Vec<InstId>,
 }
@@ -34,15 +37,16 @@ impl Shapes {
         }
         self.grow(place);
         let body = place.code.body;
-        let (mut rules, mut others) = (changed.to_vec(), Vec::new());
+        let (mut rules, mut others) = (SmallVec::from_slice(changed), Vec::new());
         // Atoms that have become poison in some threads only, or are it no more.
         let mut turned: SmallVec<[Value; 4]> = SmallVec::new();
         let number = |inst: InstId| inst.into_raw().into_u32();
         let mut edited: SmallVec<[u32; 8]> = changed.iter().map(|&inst| number(inst)).collect();
         edited.sort_unstable();
         // Numbers are near the order of the program, in which everything is found again once.
-        let mut queue: BinaryHeap<Reverse<(u32, InstId)>> =
-            changed.iter().map(|&inst| Reverse((number(inst), inst))).collect();
+        let mut room = std::mem::take(&mut self.room);
+        room.extend(changed.iter().map(|&inst| Reverse((number(inst), inst))));
+        let mut queue = BinaryHeap::from(room);
         let mut left = body.id_count() + 64;
         while let Some(Reverse((_, inst))) = queue.pop() {
             // It may wait for several operands.
@@ -82,6 +86,7 @@ impl Shapes {
                 }
             }
         }
+        self.room = queue.into_vec();
         self.can_be_followed().then_some(Followed { rules, others })
     }
 }

@@ -95,6 +95,8 @@ pub struct Shapes {
     initial: usize,
     /// Some value depends on itself other than through a phi.
     is_circular: bool,
+    /// Room for what is to be found again.
+    room: Vec<follow::Queued>,
 }
 
 /// Where shapes are found: the code, and the numbers of its values.
@@ -140,6 +142,7 @@ impl Shapes {
             callees: FxHashMap::default(),
             initial: 0,
             is_circular: false,
+            room: Vec::new(),
         }
     }
 

@@ -288,7 +288,7 @@ pub(super) fn flow_facts(db: &dyn Db, function: FunctionInput) -> Option<solver:
 
 /// Sources of the direction of each block's terminator, by block number.
 ///
-/// *Reads* [`divergence()`]. *Changes when* a branch's sources do. *Cost* O(blocks / 1000): the tables are shared.
+/// *Reads* [`divergence()`]. *Changes when* a branch's sources do. *Cost* O(1): the tables are shared.
 #[salsa::tracked(returns(ref))]
 pub fn branch_divergence(db: &dyn Db, function: FunctionInput) -> Option<SourceSets> {
     Some(divergence(db, function).as_ref()?.terminators().clone())

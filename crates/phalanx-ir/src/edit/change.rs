@@ -90,7 +90,7 @@ impl Transaction<'_> {
             let _ = body.history.uses.set(uses);
         }
         self.log.entries.push(Undo::Record(inst, old));
-        self.log.entries.append(&mut slots);
+        self.log.entries.extend(slots);
         self.touch(inst);
     }
 
@@ -247,7 +247,7 @@ impl Transaction<'_> {
             flow.set_successors(block, successors);
         }
         flow.in_degrees = degrees;
-        self.log.entries.append(&mut undo);
+        self.log.entries.extend(undo);
         self.touch_block(block);
     }
 

@@ -11,6 +11,8 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use smallvec::SmallVec;
+
 use crate::{body::InstId, flow::BlockId};
 
 /// Changed instructions and blocks are kept up to this number at least.
@@ -30,7 +32,7 @@ pub struct Changes<'j> {
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Commit {
-    insts: Box<[InstId]>,
+    insts: SmallVec<[InstId; 4]>,
     blocks: Box<[BlockId]>,
     flow: bool,
 }
@@ -106,14 +108,16 @@ impl Journal {
     /// Records a commit. `size` is that of the body, in instructions.
     pub(crate) fn push(
         &mut self,
-        mut insts: Vec<InstId>,
+        mut insts: SmallVec<[InstId; 4]>,
         mut blocks: Vec<BlockId>,
         flow: bool,
         size: usize,
     ) {
-        sort(&mut insts);
+        insts.sort_unstable_by_key(number);
+        insts.dedup();
         sort(&mut blocks);
-        let commit = Commit { insts: insts.into(), blocks: blocks.into(), flow };
+        insts.shrink_to_fit();
+        let commit = Commit { insts, blocks: blocks.into(), flow };
         self.is_new = false;
         self.weight += commit.weight();
         self.commits.push_back(commit);
@@ -135,12 +139,18 @@ impl Journal {
 }
 
 fn sort<T>(ids: &mut Vec<la_arena::Idx<T>>) {
-    ids.sort_unstable_by_key(|id| id.into_raw().into_u32());
+    ids.sort_unstable_by_key(number);
     ids.dedup();
+}
+
+fn number<T>(id: &la_arena::Idx<T>) -> u32 {
+    id.into_raw().into_u32()
 }
 
 #[cfg(test)]
 mod tests {
+    use smallvec::smallvec;
+
     use super::*;
 
     fn inst(number: u32) -> InstId {
@@ -150,9 +160,9 @@ mod tests {
     #[test]
     fn changes_of_several_commits_are_sorted_and_unique() {
         let mut journal = Journal::new(10);
-        journal.push(vec![inst(3), inst(1), inst(3)], vec![], false, 0);
+        journal.push(smallvec![inst(3), inst(1), inst(3)], vec![], false, 0);
         let middle = journal.position();
-        journal.push(vec![inst(2), inst(1)], vec![BlockId::from_raw(7.into())], true, 0);
+        journal.push(smallvec![inst(2), inst(1)], vec![BlockId::from_raw(7.into())], true, 0);
         assert_eq!(journal.since(10).unwrap().insts.as_ref(), [inst(1), inst(2), inst(3)]);
         let last = journal.since(middle).unwrap();
         assert_eq!(last.insts.as_ref(), [inst(1), inst(2)]);
@@ -167,7 +177,7 @@ mod tests {
         let mut journal = Journal::new(0);
         for number in 0..3 * LIMIT as u32 {
             let now = journal.position();
-            journal.push(vec![inst(number)], vec![], false, 0);
+            journal.push(smallvec![inst(number)], vec![], false, 0);
             assert_eq!(journal.position(), now + 1);
             assert_eq!(journal.since(now).unwrap().insts.as_ref(), [inst(number)]);
         }

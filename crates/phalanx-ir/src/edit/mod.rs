@@ -102,7 +102,7 @@ pub struct Transaction<'s> {
     store: &'s mut (dyn Store + 's),
     log: Log,
     /// Changed instructions, with repetitions.
-    insts: Vec<InstId>,
+    insts: SmallVec<[InstId; 4]>,
     /// Blocks that were changed as a whole, with repetitions.
     blocks: Vec<BlockId>,
     /// Blocks whose phis are to be compared with the edges at the end.
@@ -121,7 +121,7 @@ impl<'s> Transaction<'s> {
         Transaction {
             store,
             log: Log::default(),
-            insts: Vec::new(),
+            insts: SmallVec::new(),
             blocks: Vec::new(),
             pending: SmallVec::new(),
             open: SmallVec::new(),

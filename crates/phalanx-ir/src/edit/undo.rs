@@ -3,6 +3,8 @@
 //! Each primitive change logs what it overwrites. Tables that only grow are cut to the length they had when the part was first
 //! touched. Taking back is the log from its end; afterwards every part is equal to what it was, spare capacity aside.
 
+use smallvec::SmallVec;
+
 use crate::{
     body::{Body, InstId},
     edit::store::Store,
@@ -122,7 +124,8 @@ impl ExtrasStart {
 /// The log of one transaction.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    pub(super) entries: Vec<Undo>,
+    /// Most transactions change one thing or two.
+    pub(super) entries: SmallVec<[Undo; 2]>,
     pub(super) body: Option<BodyStart>,
     pub(super) flow: Option<FlowStart>,
     pub(super) extras: Option<ExtrasStart>,

@@ -9,6 +9,10 @@
 //! **Representation.** Most subjects get all their bits at once: one number per subject, and a list aside for the others.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// A few subjects.
+pub(super) type Subjects = SmallVec<[Subject; 16]>;
 
 /// What a fact is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -18,10 +18,10 @@ use rustc_hash::FxHashMap;
 
 use super::control::Control;
 use super::engine::GivenUp;
-use super::facts::Subject;
+use super::facts::{Subject, Subjects};
 use super::levels::Levels;
 use super::table::{EditableTable, Edited};
-use super::{State, exits, subject};
+use super::{State, Uses, exits, subject};
 use crate::affect::{User, Value};
 use crate::divergence::{Divergence, Flow, TemporalUse};
 use crate::memory::ssa::Graph;
@@ -57,8 +57,8 @@ impl OwnFlow {
 /// What is to be examined because of the control flow.
 #[derive(Debug, Default)]
 struct Examined {
-    changed: Vec<Subject>,
-    uses: Vec<(Value, User)>,
+    changed: Subjects,
+    uses: Uses,
 }
 
 impl Examined {

@@ -10,7 +10,7 @@
 use phalanx_graph::{CycleId, Cycles, Node};
 
 use super::engine::{Engine, GivenUp, Rules};
-use super::facts::{Facts, Subject};
+use super::facts::{Facts, Subject, Subjects};
 use super::table::EditableTable;
 use crate::affect::{User, UserKind, Value};
 
@@ -67,7 +67,7 @@ impl Levels {
         bounds: (usize, usize),
     ) -> Result<(Vec<Value>, usize), GivenUp> {
         let values = |subject: &&Subject| matches!(subject, Subject::Value(_));
-        let changed: Vec<Subject> = changed.iter().filter(values).copied().collect();
+        let changed: Subjects = changed.iter().filter(values).copied().collect();
         let mut found: Vec<Value> = Vec::new();
         let mut visited = 0;
         for band in &mut self.bands {

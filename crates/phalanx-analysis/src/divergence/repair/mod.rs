@@ -51,10 +51,11 @@ use phalanx_graph::sync::{Carry, SyncView};
 use phalanx_graph::{CycleId, Node};
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use self::control::{Control, ControlGraph};
 use self::engine::{Engine, GivenUp};
-use self::facts::{Facts, Subject};
+use self::facts::{Facts, Subject, Subjects};
 use self::flow::OwnFlow;
 use self::levels::Levels;
 use self::outside::{Outside, Scene};
@@ -370,7 +371,7 @@ impl State {
         self.engine.grow(&mut self.facts, table.len(), table.block_count());
         answer.values.grow(table.reported());
         answer.terminators.grow(table.block_count());
-        self.follow(flow, table, log, (Vec::new(), Vec::new()), answer)
+        self.follow(flow, table, log, (Subjects::new(), Uses::new()), answer)
     }
 
     /// Follows what is listed, and examines these subjects and uses as well.
@@ -379,7 +380,7 @@ impl State {
         flow: Flow<'_>,
         table: &EditableTable,
         log: &[Edited],
-        (mut changed, uses): (Vec<Subject>, Vec<(Value, User)>),
+        (mut changed, uses): (Subjects, Uses),
         answer: &mut Divergence,
     ) -> Result<usize, GivenUp> {
         if table.is_full() || log.len() > table.len() / 8 + 64 {
@@ -422,10 +423,10 @@ impl State {
         flow: Flow<'_>,
         table: &EditableTable,
         log: &[Edited],
-        (changed, mut uses): (&mut Vec<Subject>, Vec<(Value, User)>),
+        (changed, mut uses): (&mut Subjects, Uses),
         bounds: (usize, usize),
-    ) -> Result<(Vec<(Value, User)>, usize), GivenUp> {
-        let Some(levels) = &mut self.levels else { return Ok((Vec::new(), 0)) };
+    ) -> Result<(Uses, usize), GivenUp> {
+        let Some(levels) = &mut self.levels else { return Ok((Uses::new(), 0)) };
         let mut moved = Vec::new();
         for edited in log {
             let old = edited.old.iter().flatten();
@@ -458,6 +459,9 @@ impl State {
     }
 }
 
+/// A few uses.
+type Uses = SmallVec<[(Value, User); 16]>;
+
 fn subject(user: User) -> Subject {
     match user.kind() {
         UserKind::Value(value) => Subject::Value(value.raw()),
@@ -469,7 +473,7 @@ fn subject(user: User) -> Subject {
 fn update(
     rules: &mut DivergenceRules<'_, '_>,
     before: &[(Subject, u16)],
-    mut uses: Vec<(Value, User)>,
+    mut uses: Uses,
     answer: &mut Divergence,
 ) {
     for &(subject, old) in before {

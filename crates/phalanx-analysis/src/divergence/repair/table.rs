@@ -61,7 +61,7 @@ pub struct EditableTable {
     incoming_of: FxHashMap<Value, u32>,
     phis: Rows<Value>,
     users: AffectMap,
-    more_users: FxHashMap<Value, Vec<User>>,
+    more_users: FxHashMap<Value, SmallVec<[User; 2]>>,
     more: usize,
     /// Values whose users are not exactly those in `users`.
     touched: BitSet,
@@ -71,7 +71,7 @@ pub struct EditableTable {
     narrowed: FxHashMap<Value, SourceSet>,
     /// Terminators taken to go one way in each workgroup.
     assumed: FxHashSet<Node>,
-    log: Vec<Edited>,
+    log: SmallVec<[Edited; 4]>,
     is_full: bool,
 }
 
@@ -141,7 +141,7 @@ impl EditableTable {
             terminators,
             narrowed: table.narrowed.into_iter().collect(),
             assumed: table.assumed_terminators.iter().map(Node::new).collect(),
-            log: Vec::new(),
+            log: SmallVec::new(),
             is_full: false,
         }
     }
@@ -289,7 +289,7 @@ impl EditableTable {
             known.iter().for_each(|user| call(*user));
             return;
         }
-        let more = self.more_users.get(&value).map_or(&[][..], Vec::as_slice);
+        let more = self.more_users.get(&value).map_or(&[][..], SmallVec::as_slice);
         for &user in known.iter().chain(more) {
             if self.reads(user, value) {
                 call(user);
@@ -306,7 +306,7 @@ impl EditableTable {
     }
 
     /// The edits since the last call.
-    pub(super) fn take_log(&mut self) -> Vec<Edited> {
+    pub(super) fn take_log(&mut self) -> SmallVec<[Edited; 4]> {
         std::mem::take(&mut self.log)
     }
 
@@ -377,7 +377,7 @@ impl EditableTable {
         definition: Definition,
         incoming: &[Incoming],
     ) {
-        let operands: Vec<Value> = incoming.iter().filter_map(|entry| entry.value).collect();
+        let operands: Few = incoming.iter().filter_map(|entry| entry.value).collect();
         self.define(phi, block, definition, None, &operands, Some(incoming));
     }
 

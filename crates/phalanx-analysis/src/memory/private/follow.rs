@@ -35,6 +35,7 @@ mod pointees;
 use phalanx_graph::{Cfg, DomTree, DominanceFrontier};
 use phalanx_ir::{InstId, Value, flow::node_of};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 pub(super) use self::gather::is_slot;
 use self::gather::{Component, Gather, is_object};
@@ -254,7 +255,8 @@ impl SlotFollower {
         (changed, besides): (&[InstId], &InQuestion),
     ) -> Option<Changed> {
         self.free_last();
-        let changed: Vec<InstId> = changed.iter().chain(&besides.insts).copied().collect();
+        let changed: SmallVec<[InstId; 16]> =
+            changed.iter().chain(&besides.insts).copied().collect();
         if self.pointees.as_ref().is_some_and(|of| of.has_other_returns(code, graph.dom, &changed))
         {
             return None;
