@@ -97,6 +97,10 @@ pub(crate) struct RunArgs {
     /// Threads of a workgroup, likewise.
     #[arg(long, default_value = "1", value_name = "N[xN[xN]]")]
     pub(crate) block: String,
+    /// Threads of the workgroups at the far edge of the grid, where these are smaller, as OpenCL allows: `20`, `20x3`. In dimensions that are left
+    /// out they are whole.
+    #[arg(long, value_name = "N[xN[xN]]")]
+    pub(crate) partial: Option<String>,
     /// Workgroups of a cluster, likewise: the grid has whole clusters.
     #[arg(long, default_value = "1", value_name = "N[xN[xN]]")]
     pub(crate) cluster: String,

@@ -144,6 +144,10 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
     let launch = Launch {
         grid: extents(&args.grid).context("in --grid")?,
         block: extents(&args.block).context("in --block")?,
+        partial: match &args.partial {
+            Some(text) => partial(text).context("in --partial")?,
+            None => [0; 3],
+        },
         cluster: extents(&args.cluster).context("in --cluster")?,
         wave: args.wave,
         args: args
@@ -214,6 +218,13 @@ pub(crate) fn extents(text: &str) -> anyhow::Result<[u32; 3]> {
             bail!("`{text}` has an extent of 0, and a launch has at least 1 in each dimension");
         }
     }
+    Ok(out)
+}
+
+/// Extents of workgroups at the edge of the grid. Zero means whole.
+fn partial(text: &str) -> anyhow::Result<[u32; 3]> {
+    let mut out = extents(text)?;
+    out[text.split('x').count()..].fill(0);
     Ok(out)
 }
 
@@ -421,6 +432,8 @@ mod tests {
         assert!(extents("1x2x3x4").is_err() && extents("x").is_err());
         let none = extents("4x0").unwrap_err().to_string();
         assert!(none.contains("extent of 0"), "{none}");
+        assert_eq!(partial("4x2").unwrap(), [4, 2, 0]);
+        assert!(partial("0").is_err() && partial("1x2x3x4").is_err());
         assert_eq!(order("turns:3").unwrap(), Order::Turns(3));
         assert!(order("fast").is_err() && order("turns:0").is_err());
     }

@@ -48,6 +48,9 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a workgroup in each dimension.
     pub block: [u32; 3],
+    /// Threads of the workgroups at the far edge of the grid in each dimension, where these are smaller; zero where they are whole. OpenCL allows
+    /// that from version 2.0 on, unless a program says that its workgroups are uniform.
+    pub partial: [u32; 3],
     /// Workgroups of a cluster in each dimension. The grid has whole clusters.
     pub cluster: [u32; 3],
     /// Lanes of a wave: 32 or 64, or any number up to 64 for experiments.
@@ -72,6 +75,7 @@ impl Default for Launch {
         Launch {
             grid: [1; 3],
             block: [1; 3],
+            partial: [0; 3],
             cluster: [1; 3],
             wave: 32,
             args: Vec::new(),
@@ -105,6 +109,8 @@ pub struct Report {
 pub struct Geometry {
     grid: [u32; 3],
     block: [u32; 3],
+    /// Extents of the last workgroup in each dimension.
+    last: [u32; 3],
     cluster: [u32; 3],
     wave: u32,
 }
@@ -128,17 +134,35 @@ impl Geometry {
         let product = grid.iter().chain(&block).try_fold(1u64, |all, &n| all.checked_mul(n.into()));
         match product {
             Some(threads) if threads <= THREADS => {
-                Ok(Geometry { grid, block, cluster: [1; 3], wave })
+                Ok(Geometry { grid, block, last: block, cluster: [1; 3], wave })
             }
             _ => refuse("a launch has at most 2^20 threads"),
+        }
+    }
+
+    /// The same with workgroups of so many threads at the far edge of the grid, in each dimension; whole ones for zero.
+    ///
+    /// # Errors
+    /// They are larger than the others.
+    pub fn with_partial(self, partial: [u32; 3]) -> Result<Geometry, Failure> {
+        let last = [0, 1, 2].map(|d| if partial[d] == 0 { self.block[d] } else { partial[d] });
+        match last.iter().zip(&self.block).all(|(last, whole)| last <= whole) {
+            true => Ok(Geometry { last, ..self }),
+            false => {
+                let what = "workgroups at the edge of a grid are not larger than others";
+                Err(Failure::Launch(what.to_owned()))
+            }
         }
     }
 
     /// The same with clusters of so many workgroups.
     ///
     /// # Errors
-    /// An extent is zero, or the grid has a part of a cluster.
+    /// An extent is zero, the grid has a part of a cluster, or a cluster has a part of a workgroup.
     pub fn with_clusters(self, cluster: [u32; 3]) -> Result<Geometry, Failure> {
+        if cluster != [1; 3] && self.last != self.block {
+            return Err(Failure::Launch("clusters have whole workgroups".to_owned()));
+        }
         let is_whole = |(&all, &part): (&u32, &u32)| part > 0 && all.is_multiple_of(part);
         match self.grid.iter().zip(&cluster).all(is_whole) {
             true => Ok(Geometry { cluster, ..self }),
@@ -164,21 +188,39 @@ impl Geometry {
         self.grid.iter().product()
     }
 
-    /// Threads of a workgroup.
+    /// Threads of a workgroup that is whole.
     #[must_use]
     pub fn threads(&self) -> u32 {
         self.block.iter().product()
     }
 
+    /// Position of a workgroup.
+    fn position(&self, block: u32) -> [u32; 3] {
+        split(block, self.grid)
+    }
+
+    /// The extents of the workgroup at a position.
+    fn extents_of(&self, position: [u32; 3]) -> [u32; 3] {
+        let is_last = |d: usize| position[d] + 1 == self.grid[d];
+        [0, 1, 2].map(|d| if is_last(d) { self.last[d] } else { self.block[d] })
+    }
+
+    /// Threads of a workgroup.
+    #[must_use]
+    pub fn threads_of(&self, block: u32) -> u32 {
+        self.extents_of(self.position(block)).iter().product()
+    }
+
     /// Where thread `index` of workgroup `block` is.
     #[must_use]
     pub fn coordinates(&self, block: u32, index: u32) -> Coordinates {
-        let split = |n: u32, e: [u32; 3]| [n % e[0], n / e[0] % e[1], n / e[0] / e[1]];
+        let position = self.position(block);
+        let extents = self.extents_of(position);
         Coordinates {
             number: block * self.threads() + index,
-            thread: split(index, self.block),
-            block: split(block, self.grid),
-            block_size: self.block,
+            thread: split(index, extents),
+            block: position,
+            block_size: extents,
             grid_size: self.grid,
             cluster_size: self.cluster,
             wave_size: self.wave,
@@ -186,6 +228,12 @@ impl Geometry {
             wave: index / self.wave,
         }
     }
+}
+
+/// Coordinates of what has a number along x, then y, then z.
+fn split(number: u32, extents: [u32; 3]) -> [u32; 3] {
+    let [x, y, _] = extents;
+    [number % x, number / x % y, number / x / y]
 }
 
 /// The number of the cluster that a workgroup is in.
@@ -219,7 +267,7 @@ pub fn run(
         return refuse(format!("@{function} has {wants} parameters, {given} arguments are given"));
     }
     let geometry = Geometry::new(launch.grid, launch.block, launch.wave)?;
-    let geometry = geometry.with_clusters(launch.cluster)?;
+    let geometry = geometry.with_partial(launch.partial)?.with_clusters(launch.cluster)?;
     let setup = |kind| Failure::Fault(Fault { kind, thread: 0, site: None });
     // Workgroup memory begins with the variables; arguments come after.
     let mut shared = program.workgroup_memory(launch.shared).map_err(setup)?;
@@ -266,7 +314,7 @@ pub fn run(
 
 /// The dispatch packet and the implicit arguments of AMDGPU kernels (code object version 5), where extents are read from.
 fn packets(geometry: &Geometry, memory: &mut Memory) -> Result<[u64; 2], FaultKind> {
-    let (grid, block) = (geometry.grid, geometry.block);
+    let Geometry { grid, block, last, .. } = *geometry;
     let mut packet = [0u8; 64];
     let mut implicit = [0u8; 256];
     let dimensions = if grid[2] * block[2] > 1 {
@@ -280,9 +328,13 @@ fn packets(geometry: &Geometry, memory: &mut Memory) -> Result<[u64; 2], FaultKi
     implicit[64] = dimensions;
     for d in 0..3 {
         packet[4 + 2 * d..][..2].copy_from_slice(&(block[d] as u16).to_le_bytes());
-        packet[12 + 4 * d..][..4].copy_from_slice(&(grid[d] * block[d]).to_le_bytes());
-        implicit[4 * d..][..4].copy_from_slice(&grid[d].to_le_bytes());
+        let (is_whole, threads) = (last[d] == block[d], (grid[d] - 1) * block[d] + last[d]);
+        packet[12 + 4 * d..][..4].copy_from_slice(&threads.to_le_bytes());
+        // Workgroups that are whole, their extent, and the extent of one that is not, if there is one.
+        let (count, remainder) = if is_whole { (grid[d], 0) } else { (grid[d] - 1, last[d]) };
+        implicit[4 * d..][..4].copy_from_slice(&count.to_le_bytes());
         implicit[12 + 2 * d..][..2].copy_from_slice(&(block[d] as u16).to_le_bytes());
+        implicit[18 + 2 * d..][..2].copy_from_slice(&(remainder as u16).to_le_bytes());
     }
     let addresses = [memory.buffer(&packet)?, memory.buffer(&implicit)?];
     for address in addresses {

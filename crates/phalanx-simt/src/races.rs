@@ -31,7 +31,6 @@ use smallvec::SmallVec;
 use crate::{
     memory::Region,
     observe::{Access, AccessKind, Moment, Observer, Phase},
-    thread::Coordinates,
 };
 
 /// One of two accesses that race.
@@ -292,10 +291,6 @@ impl Races {
     }
 }
 
-fn workgroup(at: &Coordinates) -> u32 {
-    at.number / at.block_size.iter().product::<u32>().max(1)
-}
-
 impl Observer for Races {
     fn wants_accesses(&self) -> bool {
         true
@@ -309,7 +304,7 @@ impl Observer for Races {
             writes: access.kind != AccessKind::Load,
             is_atomic: access.ordering != Ordering::NotAtomic,
         };
-        let space = if access.region == Region::Shared { 1 + workgroup(at.thread) } else { 0 };
+        let space = if access.region == Region::Shared { 1 + at.thread.workgroup() } else { 0 };
         self.record(party, space, access);
     }
 

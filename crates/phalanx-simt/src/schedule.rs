@@ -111,7 +111,7 @@ pub(crate) fn run(
     let mut groups: Vec<(Vec<Seat>, Segment)> = Vec::new();
     for block in 0..geometry.blocks() {
         let mut seats = Vec::new();
-        for index in 0..geometry.threads() {
+        for index in 0..geometry.threads_of(block) {
             let at = geometry.coordinates(block, index);
             let Some(thread) = Thread::start(program, at, code, args.to_vec()) else {
                 return Err(Failure::Launch("the kernel has no code".to_owned()));

@@ -272,6 +272,7 @@ fn check_others(
             let mut launch = launch(&mut rng, &mut memory, effort.fuel)?;
             launch.cluster = cluster(&mut rng, launch.grid, &stated);
             as_stated(&mut launch, &stated);
+            launch.partial = partial(&mut rng, &launch, &stated);
             let ran = phalanx_simt::run(&program, name, &launch, &mut memory, &mut claims);
             steps += ran.map_or(effort.fuel / 2, |report| report.steps);
         }
@@ -289,6 +290,14 @@ fn cluster(rng: &mut SmallRng, grid: [u32; 3], facts: &LaunchFacts) -> [u32; 3] 
         Some(most) if cluster.iter().product::<u32>() > most => [1; 3],
         _ => cluster,
     }
+}
+
+/// Extents of the workgroups at the edge of the grid: now and then smaller ones, where a program allows them.
+fn partial(rng: &mut SmallRng, launch: &Launch, facts: &LaunchFacts) -> [u32; 3] {
+    if facts.uniform_work_group_size || launch.cluster != [1; 3] || rng.random_bool(0.5) {
+        return [0; 3];
+    }
+    launch.block.map(|extent| rng.random_range(0..=extent))
 }
 
 /// Makes a launch one that a program allows.

@@ -28,6 +28,28 @@ fn results() {
 }
 
 #[test]
+fn a_smaller_workgroup_at_the_edge_of_the_grid() {
+    let arguments = ["semantics/overrun.ll", "@overrun", "--block", "4"];
+    let buffer = ["--arg", "buf:i32:zero*4"];
+    check(
+        &[&arguments[..], &["--partial", "2"], &buffer].concat(),
+        0,
+        expect![[r#"
+        argument 0: 4 x i32
+             0: 0 1 0 0
+        8 instructions, 0 group operations, 0 barriers
+    "#]],
+    );
+    check(
+        &[&arguments[..], &["--partial", "5"], &buffer].concat(),
+        2,
+        expect![[r#"
+        error: workgroups at the edge of a grid are not larger than others
+    "#]],
+    );
+}
+
+#[test]
 fn results_for_programs() {
     check(
         &[

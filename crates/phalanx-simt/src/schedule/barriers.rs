@@ -77,12 +77,16 @@ impl Run<'_, '_> {
 
     /// The barrier of a thread's workgroup or cluster, and how many threads that has.
     pub(super) fn barrier_of(&self, extent: Extent, thread: &Thread) -> (split::Name, u32) {
-        let (threads, block) = (self.geometry.threads(), thread.at.block);
         match extent {
-            Extent::Workgroup => ((false, thread.at.number / threads), threads),
+            Extent::Workgroup => {
+                let workgroup = thread.at.workgroup();
+                ((false, workgroup), self.geometry.threads_of(workgroup))
+            }
             Extent::Cluster => {
-                let cluster = self.geometry.cluster_of(block);
-                ((true, cluster), threads * self.geometry.cluster_blocks())
+                let cluster = self.geometry.cluster_of(thread.at.block);
+                // Its workgroups are whole.
+                let threads = self.geometry.threads() * self.geometry.cluster_blocks();
+                ((true, cluster), threads)
             }
         }
     }
@@ -108,7 +112,7 @@ impl Run<'_, '_> {
             self.splits.wait(name, number);
             return Ok(());
         }
-        let wave = (number / self.geometry.threads(), seat.thread.at.wave);
+        let wave = (seat.thread.at.workgroup(), seat.thread.at.wave);
         let is_whole = split.half == Half::Both;
         let arrival = self.splits.arrive(name, number, wave, threads, is_whole);
         let is_told = !matches!(split.half, Half::Both | Half::Arrive { relaxed: true });

@@ -374,11 +374,12 @@ impl Claims {
         tally
     }
 
-    /// How much of the functions is called divergent in a wave, and was seen to differ in one.
+    /// How much of the functions of these names is called divergent in a wave, and was seen to differ in one.
     #[must_use]
-    pub fn shares(&self) -> Shares {
+    pub fn shares(&self, counts: impl Fn(&str) -> bool) -> Shares {
         let mut shares = Shares::default();
-        for (function, watch) in &self.watches {
+        let is_counted = |function: FunctionId| counts(&self.session.name(function));
+        for (function, watch) in self.watches.iter().filter(|(function, _)| is_counted(*function)) {
             watch.share(&self.session, *function, &mut shares);
         }
         shares

@@ -135,10 +135,14 @@ fn stated(kind: Kind, seed: u64) -> (String, String) {
     let cluster = cluster[(seed >> 23) as usize % cluster.len()];
     match kind {
         Kind::Nvptx => (format!("\"nvvm.reqntid\"=\"{x},{y},{z}\"{cluster}"), String::new()),
-        Kind::Amdgcn => (
-            "\"uniform-work-group-size\"=\"true\" !reqd_work_group_size !0".to_owned(),
-            format!("!0 = !{{i32 {x}, i32 {y}, i32 {z}}}\n"),
-        ),
+        Kind::Amdgcn => {
+            // Otherwise workgroups at the edge of the grid may be smaller.
+            let are_uniform = seed >> 27 & 1 == 0;
+            (
+                format!("\"uniform-work-group-size\"=\"{are_uniform}\" !reqd_work_group_size !0"),
+                format!("!0 = !{{i32 {x}, i32 {y}, i32 {z}}}\n"),
+            )
+        }
     }
 }
 

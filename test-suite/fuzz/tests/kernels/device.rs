@@ -210,6 +210,18 @@ impl<'p> Device<'p> {
         block: [u32; 3],
         args: &[Given],
     ) -> Outcome {
+        self.launch_partly(kernel, grid, block, [0; 3], args)
+    }
+
+    /// The same with smaller workgroups at the edge of the grid.
+    pub(crate) fn launch_partly(
+        &mut self,
+        kernel: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        partial: [u32; 3],
+        args: &[Given],
+    ) -> Outcome {
         self.launched.insert(kernel.to_owned());
         if self.defect == Some(Defect::Idle) {
             return Ok(());
@@ -221,6 +233,7 @@ impl<'p> Device<'p> {
         let launch = Launch {
             grid,
             block,
+            partial,
             wave: self.wave,
             args: args.iter().map(arg).collect(),
             order: self.order,

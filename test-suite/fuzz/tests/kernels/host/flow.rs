@@ -1,7 +1,7 @@
 //! Shapes of control flow: exits, breaks, gotos, state machines, a machine that runs byte code.
 
 use super::{Case, case, numbers};
-use crate::device::{args, ensure};
+use crate::device::{Device, Outcome, args, ensure};
 
 pub(super) fn cases() -> Vec<Case> {
     let mut all = vec![early_exits(), nested_breaks(), uniform_and_divergent()];
@@ -76,7 +76,19 @@ fn uniform_and_divergent() -> Case {
 
 fn lexer() -> Case {
     case("opencl/state_machine", &["lex_numbers"], |device| {
-        let lines = ["12 7 a100", "", "x9y9z9", "4 5 6", "00042", "no digits", "1", "99 1"];
+        let lines = [
+            "12 7 a100",
+            "",
+            "x9y9z9",
+            "4 5 6",
+            "00042",
+            "no digits",
+            "1",
+            "99 1",
+            "8z8",
+            "887",
+            "3;",
+        ];
         let (mut text, mut start, mut sums) = (Vec::new(), Vec::new(), Vec::new());
         for line in lines {
             start.push(text.len() as i32);
@@ -86,8 +98,8 @@ fn lexer() -> Case {
             sums.push(words.filter_map(|w| w.parse::<i32>().ok()).sum());
         }
         let (text, start) = (device.input(&text), device.input(&start));
-        let out = device.buffer(&[-1i32; 8]);
-        device.line("lex_numbers", 1, 8, args![text, start, out])?;
+        let out = device.buffer(&[-1i32; 11]);
+        device.line("lex_numbers", 1, 11, args![text, start, out])?;
         device.expect(out, &sums)
     })
 }
@@ -97,41 +109,47 @@ fn lexer() -> Case {
 fn irreducible_walk() -> Case {
     case("opencl/state_machine", &["irreducible_walk"], |device| {
         let seeds: Vec<u32> = numbers(1, 32, 90).iter().map(|&n| n as u32 + 1).collect();
-        let limit = 50u32;
-        let mut seen = vec![Vec::new(); 64];
-        let (mut steps, mut odd_sum) = (Vec::new(), 0u32);
-        for &seed in &seeds {
-            let (mut n, mut count) = (seed, 0);
-            loop {
-                if n % 2 == 1 {
-                    odd_sum = odd_sum.wrapping_add(n);
-                    n = 3 * n + 1;
-                    count += 1;
-                    if count >= limit {
-                        break;
-                    }
-                }
-                seen[(count & 63) as usize].push(n);
-                n /= 2;
-                count += 1;
-                if count >= limit || n <= 1 {
-                    break;
-                }
-            }
-            steps.push(count);
-        }
-        let given = device.input(&seeds);
-        let (out, trace) = (device.buffer(&[0u32; 32]), device.buffer(&[0u32; 65]));
-        device.line("irreducible_walk", 1, 32, args![given, out, trace, limit])?;
-        device.expect(out, &steps)?;
-        let trace = device.read(trace);
-        ensure(trace[64] == odd_sum, || format!("the sum is {}, not {odd_sum}", trace[64]))?;
-        for (k, seen) in seen.iter().enumerate() {
-            let is_right = seen.contains(&trace[k]) || seen.is_empty() && trace[k] == 0;
-            ensure(is_right, || format!("trace {k} is {}, which nobody had: {seen:?}", trace[k]))?;
+        for limit in [50, 7, 4] {
+            walk_within(device, &seeds, limit)?;
         }
         Ok(())
     })
+}
+
+fn walk_within(device: &mut Device<'_>, seeds: &[u32], limit: u32) -> Outcome {
+    let mut seen = vec![Vec::new(); 64];
+    let (mut steps, mut odd_sum) = (Vec::new(), 0u32);
+    for &seed in seeds {
+        let (mut n, mut count) = (seed, 0);
+        loop {
+            if n % 2 == 1 {
+                odd_sum = odd_sum.wrapping_add(n);
+                n = 3 * n + 1;
+                count += 1;
+                if count >= limit {
+                    break;
+                }
+            }
+            seen[(count & 63) as usize].push(n);
+            n /= 2;
+            count += 1;
+            if count >= limit || n <= 1 {
+                break;
+            }
+        }
+        steps.push(count);
+    }
+    let given = device.input(seeds);
+    let (out, trace) = (device.buffer(&[0u32; 32]), device.buffer(&[0u32; 65]));
+    device.line("irreducible_walk", 1, 32, args![given, out, trace, limit])?;
+    device.expect(out, &steps)?;
+    let trace = device.read(trace);
+    ensure(trace[64] == odd_sum, || format!("the sum is {}, not {odd_sum}", trace[64]))?;
+    for (k, seen) in seen.iter().enumerate() {
+        let is_right = seen.contains(&trace[k]) || seen.is_empty() && trace[k] == 0;
+        ensure(is_right, || format!("trace {k} is {}, which nobody had: {seen:?}", trace[k]))?;
+    }
+    Ok(())
 }
 
 fn duff_copy() -> Case {

@@ -133,7 +133,7 @@ fn shortest_paths() -> Case {
 /// Hooking and jumping until nothing changes: every node knows the smallest of its component.
 fn components() -> Case {
     case("opencl/graph", &["components_hook", "components_jump"], |device| {
-        let nodes = 64usize;
+        let nodes = 60usize;
         let ends = numbers(5, 100, nodes as u32);
         let (edge, changed) = (device.input(&ends), device.buffer(&[1i32]));
         let parent = device.buffer(&(0..nodes as i32).collect::<Vec<_>>());
@@ -224,7 +224,7 @@ fn sparse_products() -> Vec<Case> {
             terms.iter().fold(0.0, |sum, term| sum + term)
         });
     let vector =
-        check(("opencl/spmv", "spmv_vector"), &["spmv_vector"], (10, 90), (3, 128), row_by_lanes);
+        check(("opencl/spmv", "spmv_vector"), &["spmv_vector"], (9, 90), (3, 128), row_by_lanes);
     let warp = check(("cuda/spmv", "spmv_warp"), &["spmv_warp"], (10, 90), (3, 128), row_by_lanes);
     let uniform = case("cuda/spmv", &["spmv_ldu"], |device| {
         let (matrix, vector) = (floats(9, 3 * 20), floats(10, 20));

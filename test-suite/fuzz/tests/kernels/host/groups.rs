@@ -135,9 +135,13 @@ fn histograms() -> Vec<Case> {
     let bytes = |seed, n| numbers(seed, n, 200).iter().map(|&n| n as u8).collect::<Vec<u8>>();
     let local = case("opencl/histogram", &["histogram_local"], move |device| {
         let data = bytes(1, 700);
-        let (given, bins) = (device.input(&data), device.buffer(&[0u32; 256]));
-        device.line("histogram_local", 2, 64, args![given, bins, 700])?;
-        device.expect(bins, &counts(data.iter().map(|&b| b.into()), 256))
+        // As many bins for each thread, and more for some.
+        for group in [64, 48] {
+            let (given, bins) = (device.input(&data), device.buffer(&[0u32; 256]));
+            device.line("histogram_local", 2, group, args![given, bins, 700])?;
+            device.expect(bins, &counts(data.iter().map(|&b| b.into()), 256))?;
+        }
+        Ok(())
     });
     let private = case("opencl/histogram", &["histogram_private"], move |device| {
         let data = bytes(2, 64 * 11);
@@ -147,9 +151,12 @@ fn histograms() -> Vec<Case> {
     });
     let shared = case("cuda/histogram", &["histogram_shared"], move |device| {
         let data = bytes(3, 500);
-        let (given, bins) = (device.input(&data), device.buffer(&[0u32; 256]));
-        device.line("histogram_shared", 2, 96, args![given, bins, 500])?;
-        device.expect(bins, &counts(data.iter().map(|&b| b.into()), 256))
+        for block in [96, 48] {
+            let (given, bins) = (device.input(&data), device.buffer(&[0u32; 256]));
+            device.line("histogram_shared", 2, block, args![given, bins, 500])?;
+            device.expect(bins, &counts(data.iter().map(|&b| b.into()), 256))?;
+        }
+        Ok(())
     });
     let aggregated = case("cuda/histogram", &["histogram_aggregated"], |device| {
         let keys: Vec<u32> = numbers(4, 128, 1000).iter().map(|&n| n as u32).collect();

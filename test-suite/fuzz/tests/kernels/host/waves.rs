@@ -48,7 +48,13 @@ fn amdgcn() -> Vec<Case> {
         });
         device.expect(out, &expected.collect::<Vec<_>>())
     });
-    let branch = case("opencl/wave", &["wave_uniform_branch"], |device| {
+    let added = |v: u32, number: u32| {
+        let v = if number == 1 { v >> 4 & 255 } else { v };
+        let differences = v.to_le_bytes().into_iter().zip(number.to_le_bytes());
+        let sum: u32 = differences.map(|(a, b)| u32::from(a.abs_diff(b))).sum();
+        v.wrapping_add(sum + 1)
+    };
+    let branch = case("opencl/wave", &["wave_uniform_branch"], move |device| {
         let mut v: Vec<u32> = numbers(5, 384, 1 << 24).iter().map(|&n| n as u32 * 251).collect();
         v[128..192].fill(0);
         v[320..384].fill(0);
@@ -62,13 +68,17 @@ fn amdgcn() -> Vec<Case> {
                 if wave.iter().all(|&v| v == 0) {
                     return 7;
                 }
-                let v = if number == 1 { v >> 4 & 255 } else { v };
-                let differences = v.to_le_bytes().into_iter().zip(number.to_le_bytes());
-                let sum: u32 = differences.map(|(a, b)| u32::from(a.abs_diff(b))).sum();
-                v.wrapping_add(sum + 1)
+                added(v, number)
             }));
         }
-        device.expect(out, &expected)
+        device.expect(out, &expected)?;
+        // In two rows the second wave has the end of one and the beginning of the other. Both rows do the same.
+        let mut v = v[..96].to_vec();
+        v[5] = 1;
+        let (given, out) = (device.input(&v), device.buffer(&[7u32; 96]));
+        device.launch("wave_uniform_branch", [1; 3], [96, 2, 1], args![given, out])?;
+        let rest = v.iter().enumerate().map(|(x, &v)| added(v, x as u32 / 64));
+        device.expect(out, &rest.collect::<Vec<_>>())
     });
     vec![compact, waterfall, exchange, branch]
 }
@@ -142,9 +152,11 @@ fn launches() -> Vec<Case> {
 /// All groups write to the same place: each word is what one of them writes.
 fn launch_facts() -> Case {
     case("opencl/launch", &["launch_facts"], |device| {
-        for grid in [[3u32, 1, 1], [2, 3, 2]] {
+        // In rows of 60 a wave has threads of several rows. The file is compiled for workgroups that need not be uniform.
+        for (grid, row) in [([3u32, 1, 1], 64), ([2, 3, 2], 64), ([3, 1, 1], 60)] {
             let out = device.buffer(&[u32::MAX; 256]);
-            device.launch("launch_facts", grid, [64, 2, 2], args![out])?;
+            let partial = [row, 0, 0];
+            device.launch_partly("launch_facts", grid, [64, 2, 2], partial, args![out])?;
             for (at, found) in device.read(out).into_iter().enumerate() {
                 let (y, z) = (at / 64 % 2, at / 128);
                 let value = |(group_y, group_z): (u32, u32)| {
