@@ -283,6 +283,22 @@ fn the_table_in_the_documentation_is_what_happens() {
     check_table(page, "| edited in a large function that is called |", &table);
 }
 
+/// An answer that becomes less durable counts as another one, equal or not: that is so at the first edit of what it was found from.
+#[test]
+fn an_equal_summary_stops_there_from_the_second_edit_on() {
+    let mut f = Edited(Fixture::of(&text(4), "callee"));
+    f.ask();
+    for (operand, is_told) in [(7, true), (8, false), (3, false)] {
+        f.0.db.take_log();
+        let operand = f.number(operand);
+        f.edit_leaf(1, operand);
+        f.ask();
+        let (callee, log) = (f.callee().id(), f.0.db.take_log());
+        let runs = log.iter().filter(|entry| entry.did == Did::Run && entry.key == callee);
+        assert_eq!(runs.count() > 0, is_told, "{operand:?}: {log:?}");
+    }
+}
+
 /// Arguments are told apart by fewer bits where there are reductions, so there are more passes; what is known of the last arguments is the same.
 #[test]
 fn a_first_reduction_and_its_end() {
