@@ -158,6 +158,15 @@ pub fn check_cluster_without(
     check_others(text, name, seed, effort, &|_, _, _| None, &varies)
 }
 
+/// As [`check`], as if all workgroups were as large as is stated: a negative control.
+#[must_use]
+pub fn check_as_if_uniform(text: &str, name: &str, seed: u64, effort: Effort) -> Option<Tally> {
+    let varies = |scope: Scope, facts: &LaunchFacts| {
+        varying(scope, &LaunchFacts { uniform_work_group_size: true, ..facts.clone() })
+    };
+    check_others(text, name, seed, effort, &|_, _, _| None, &varies)
+}
+
 /// What an answer is found without.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Without {

@@ -7,8 +7,8 @@ use phalanx_analysis::{
     lower::{OmittedPart, OmittedRead},
 };
 use phalanx_fuzz::oracle::{
-    Effort, Tally, Without, Wrong, check, check_calls, check_cluster_without, check_random,
-    check_without, random_program, runnable, runnable_alone,
+    Effort, Tally, Without, Wrong, check, check_as_if_uniform, check_calls, check_cluster_without,
+    check_random, check_without, random_program, runnable, runnable_alone,
 };
 use phalanx_target::SourceSet;
 use phalanx_testing::{
@@ -145,6 +145,15 @@ fn in_a_wrong_cluster_the_oracle_finds_the_answer_wrong() {
         let whole = |text: &str, seed| check(text, "f", seed, Effort::default());
         assert!(!is_refuted(&name, whole), "{name} refutes the whole analysis");
     }
+}
+
+#[test]
+fn with_workgroups_of_one_size_the_oracle_finds_the_answer_wrong() {
+    let name = "launches_partial";
+    let uniform = |text: &str, seed| check_as_if_uniform(text, "f", seed, Effort::default());
+    assert!(is_refuted(name, uniform), "{name} does not show that rows can be shorter");
+    let whole = |text: &str, seed| check(text, "f", seed, Effort::default());
+    assert!(!is_refuted(name, whole), "{name} refutes the whole analysis");
 }
 
 #[test]
