@@ -196,7 +196,7 @@ fn ray_sphere() -> Case {
             ball[3] = 0.4 + ball[3].abs();
         }
         // The eye is on this one: whether a ray enters it is for rounding to say.
-        balls[15..19].copy_from_slice(&[-1.2, 0.5, 0.0, 1.3]);
+        balls[15..19].copy_from_slice(&[-0.375, 0.5, 0.0, 0.625]);
         let spheres = device.input(&balls);
         let image = device.buffer(&vec![-1f32; (width * height) as usize]);
         device.launch(
