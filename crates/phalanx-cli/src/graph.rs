@@ -64,13 +64,11 @@ fn draw(
         true => Mark::Divergent,
         false => Mark::Plain,
     };
-    let cfg = queries::cfg(db, input).as_ref()?;
+    let cfg = queries::cfg(db, input)?;
     Some(match kind {
-        GraphKind::Domtree => {
-            dot::dom_tree_dot(&name, queries::dom_tree(db, input).as_ref()?, &names)
-        }
+        GraphKind::Domtree => dot::dom_tree_dot(&name, queries::dom_tree(db, input)?, &names),
         GraphKind::Postdomtree => {
-            dot::postdom_tree_dot(&name, queries::postdom_tree(db, input).as_ref()?, &names)
+            dot::postdom_tree_dot(&name, queries::postdom_tree(db, input)?, &names)
         }
         GraphKind::Cfg => {
             let divergence = queries::divergence(db, input).as_ref()?;
@@ -86,7 +84,7 @@ fn draw(
                     exits.iter().find(|(c, sources)| *c == cycle && sources.intersects(scope));
                 found.map_or(Mark::Plain, |_| Mark::Divergent)
             };
-            let cycles = queries::cycles(db, input).as_ref()?;
+            let cycles = queries::cycles(db, input)?;
             dot::cycles_dot(&name, (cfg, cycles), &order, &names, &divergent)
         }
         GraphKind::Affect => affect(db, entry, &names, &mark)?,

@@ -234,23 +234,22 @@ pub(crate) fn print_pass(
             };
             // LLVM has one scope, the wave, and no launch facts beyond its source tables.
             let scope = varying(Scope::Wave, &LaunchFacts::default());
-            let cycles = queries::cycles(db, input).as_ref()?;
+            let cycles = queries::cycles(db, input)?;
             print_uniformity(name, view, (cycles, facts), scope, &names, out);
         }
         FunctionPass::Cycles => {
-            print_cycles(name, queries::cycles(db, input).as_ref()?, &names, out);
+            print_cycles(name, queries::cycles(db, input)?, &names, out);
         }
         FunctionPass::DomTree => {
-            print_dom_tree(name, queries::dom_tree(db, input).as_ref()?, &names, out);
+            print_dom_tree(name, queries::dom_tree(db, input)?, &names, out);
         }
         FunctionPass::PostDomTree => {
-            print_postdom_tree(name, queries::postdom_tree(db, input).as_ref()?, &names, out);
+            print_postdom_tree(name, queries::postdom_tree(db, input)?, &names, out);
         }
         FunctionPass::DomFrontier => {
             let order: Vec<_> = view.flow.order().iter().map(|&block| node_of(block)).collect();
-            let (cfg, tree) =
-                (queries::cfg(db, input).as_ref()?, queries::dom_tree(db, input).as_ref()?);
-            let frontiers = queries::dom_frontier(db, input).as_ref()?;
+            let (cfg, tree) = (queries::cfg(db, input)?, queries::dom_tree(db, input)?);
+            let frontiers = queries::dom_frontier(db, input)?;
             print_dom_frontier(name, (cfg, tree, frontiers), &order, &names, out);
         }
         FunctionPass::MemorySsa => {
@@ -261,7 +260,7 @@ pub(crate) fn print_pass(
             print_hssa(name, view, queries::memory_ssa(db, input).as_ref()?, &names, out);
         }
         FunctionPass::Alias => {
-            queries::cfg(db, input).as_ref()?;
+            queries::cfg(db, input)?;
             let relate = |a, b| queries::alias(db, input, a, b);
             print_aliases(name, view, relate, &names, out);
         }

@@ -1,18 +1,18 @@
 //! The tracked queries. Every analysis is one, named as in the field.
 //!
-//! Graph facts:
+//! Graph facts: [`graph_facts()`] reads `flow`, and holds what follows from it. Each of these makes its fact the first time that it is asked for:
 //!
-//! | query | reads |
+//! | fact | made from |
 //! |---|---|
-//! | [`cfg()`] | `flow` |
+//! | [`cfg()`] | |
 //! | [`dfs`], [`dom_tree`], [`postdom_tree`], [`cycles`] | `cfg` |
 //! | [`dom_frontier`] | `cfg`, `dom_tree` |
 //! | [`control_dependence`] | `cfg`, `dom_tree`, `postdom_tree` |
 //! | [`sync_dependence`] | `cfg`, `dom_tree`, `cycles` |
 //!
 //! Everything in this table changes with the flow alone: an edit of instructions re-runs none of it. A declaration has
-//! no flow, and these queries return `None` for it. Those of a large function are made from the last ones where one block was
-//! split, put on an edge or merged; they are shared, so a driver can hold one while it edits.
+//! no flow, and these return `None` for it. Those of a large function are made from the last ones where one block was
+//! split, put on an edge or merged. [`GraphFacts`] are shared, so a driver can hold them while it edits.
 //!
 //! Divergence: [`affect_map`] and [`divergence()`] hold what we know to be true; [`llvm_affect_map`] and [`uniformity`]
 //! answer the same questions from LLVM 22's sources. Both read [`target`] and [`launch_facts`], LLVM's also [`callees`]: small
@@ -77,6 +77,7 @@ pub use explain_calls::*;
 pub use facts::*;
 pub use follow::*;
 pub use graph::*;
+pub use graph_slot::GraphFacts;
 pub use kinds_slot::*;
 pub use layout::*;
 pub use legality::*;

@@ -135,15 +135,39 @@ fn divergence_asks_for_what_it_needs_only() {
     queries::divergence(&fixture.db, fixture.function("first"));
     expect![[r#"
         affect_map(first)
-        cfg(first)
-        cycles(first)
         divergence(first)
-        dom_tree(first)
+        graph_facts(first)
         launch_facts(first)
-        sync_dependence(first)
         target(module)
         type_layout(module)"#]]
     .assert_eq(&fixture.ran());
+}
+
+#[test]
+fn a_fact_of_the_graph_is_made_when_somebody_asks_for_it() {
+    let mut fixture = Fixture::new(TWO);
+    let f = fixture.function("first");
+    let made = |fixture: &Fixture| {
+        let facts = queries::graph_facts(&fixture.db, f).as_ref();
+        facts.map_or_else(String::new, |facts| facts.made().join(" "))
+    };
+    expect![[""]].assert_eq(&made(&fixture));
+    queries::postdom_tree(&fixture.db, f);
+    expect![["postdom_tree"]].assert_eq(&made(&fixture));
+    queries::dom_frontier(&fixture.db, f);
+    expect![["dom_frontier dom_tree postdom_tree"]].assert_eq(&made(&fixture));
+    queries::divergence(&fixture.db, f);
+    let all = expect![["cycles dom_frontier dom_tree postdom_tree sync_dependence"]];
+    all.assert_eq(&made(&fixture));
+    // An edit of instructions leaves them, and so does another name of a block.
+    let predicate = TWO.replace("slt i32 %tid, %n", "sgt i32 %tid, %n");
+    let name = TWO.replace("then:", "other:").replace("%then", "%other");
+    for edited in [predicate, name] {
+        let parsed = phalanx_llvm::parse_module(Arc::clone(&fixture.context), edited.as_bytes());
+        let parsed = parsed.unwrap_or_else(|e| panic!("{e:?}"));
+        fixture.db.reload(fixture.module, parsed.module, Some(parsed.source_map));
+        all.assert_eq(&made(&fixture));
+    }
 }
 
 #[test]
@@ -197,16 +221,9 @@ fn a_flow_edit_reruns_the_facts_of_that_function() {
     expect![[r#"
         affect_map(second)
         callees(second)
-        cfg(second)
-        control_dependence(second)
-        cycles(second)
-        dfs(second)
         divergence(second)
-        dom_frontier(second)
-        dom_tree(second)
+        graph_facts(second)
         llvm_affect_map(second)
-        postdom_tree(second)
-        sync_dependence(second)
         uniformity(second)"#]]
     .assert_eq(&fixture.ran());
 }
@@ -224,18 +241,11 @@ fn an_added_function_runs_alone() {
         callees(first)
         callees(second)
         callees(third)
-        cfg(third)
-        control_dependence(third)
-        cycles(third)
-        dfs(third)
         divergence(third)
-        dom_frontier(third)
-        dom_tree(third)
+        graph_facts(third)
         launch_facts(third)
         llvm_affect_map(third)
-        postdom_tree(third)
         symbols(module)
-        sync_dependence(third)
         uniformity(third)"#]]
     .assert_eq(&fixture.ran());
 }
@@ -272,7 +282,7 @@ fn clones_answer_on_other_threads() {
             .iter()
             .map(|&f| {
                 let db = fixture.db.clone();
-                scope.spawn(move || queries::cycles(&db, f).as_ref().map_or(0, |c| c.len()))
+                scope.spawn(move || queries::cycles(&db, f).map_or(0, |c| c.len()))
             })
             .collect();
         handles.into_iter().map(|h| h.join().expect("the thread finishes")).collect()

@@ -132,9 +132,9 @@ impl Fixture {
             node_string: &|_| None,
         };
         let graph = "it has a body";
-        let cfg = queries::cfg(db, f).as_ref().expect(graph);
-        let dom = queries::dom_tree(db, f).as_ref().expect(graph);
-        let frontier = || queries::dom_frontier(db, f).as_ref().expect(graph);
+        let cfg = queries::cfg(db, f).expect(graph);
+        let dom = queries::dom_tree(db, f).expect(graph);
+        let frontier = || queries::dom_frontier(db, f).expect(graph);
         run(around, Frontiers { cfg, dom, frontier: &frontier })
     }
 

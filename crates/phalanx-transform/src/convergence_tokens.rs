@@ -119,7 +119,7 @@ impl Plan {
     /// None when there is nothing to do.
     fn of(db: &Database, function: FunctionInput) -> Option<Plan> {
         let convergence = queries::convergence(db, function).as_ref()?;
-        let cycles = queries::cycles(db, function).as_ref()?;
+        let cycles = queries::cycles(db, function)?;
         if convergence.control() != Control::Uncontrolled {
             return None;
         }

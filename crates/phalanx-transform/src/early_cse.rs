@@ -279,9 +279,9 @@ impl<'a> Search<'a> {
             return true;
         }
         let (Some(cfg), Some(dom), Some(cycles)) = (
-            queries::cfg(self.db, self.function).as_ref(),
-            queries::dom_tree(self.db, self.function).as_ref(),
-            queries::cycles(self.db, self.function).as_ref(),
+            queries::cfg(self.db, self.function),
+            queries::dom_tree(self.db, self.function),
+            queries::cycles(self.db, self.function),
         ) else {
             return false;
         };

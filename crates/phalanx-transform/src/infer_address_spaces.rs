@@ -45,7 +45,7 @@ impl Pass for InferAddressSpaces {
             return Ok(Outcome::Unchanged);
         }
         calls::declare(db, function, &plan)?;
-        let dom = queries::dom_tree(db, function).as_ref().map(|dom| dom.preorder().to_vec());
+        let dom = queries::dom_tree(db, function).map(|dom| dom.preorder().to_vec());
         let order = dom.unwrap_or_default();
         db.edit(function, |edit| rewrite::rewrite(edit, &plan, &order))?;
         Ok(Outcome::Changed)

@@ -34,9 +34,10 @@ impl Pass for InstSimplify {
     }
 
     fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
-        let Some(dfs) = queries::dfs(db, function) else { return Ok(Outcome::Unchanged) };
-        let order: Vec<_> = dfs.rpo().map(block_of).collect();
-        let dom = queries::dom_tree(db, function).clone();
+        let Some(graph) = queries::graph_facts(db, function).clone() else {
+            return Ok(Outcome::Unchanged);
+        };
+        let order: Vec<_> = graph.dfs().rpo().map(block_of).collect();
         let changed = db.edit(function, |edit| {
             // The last one is looked at first, so what comes first in the function is at the end.
             let mut work: Vec<InstId> = Vec::new();
@@ -45,7 +46,7 @@ impl Pass for InstSimplify {
                 work.extend(edit.body().block_insts(block));
                 work[start..].reverse();
             }
-            run(edit, dom.as_deref(), work)
+            run(edit, graph.dom_tree(), work)
         })?;
         Ok(Outcome::changed(changed))
     }
@@ -53,7 +54,7 @@ impl Pass for InstSimplify {
 
 fn run(
     edit: &mut Transaction<'_>,
-    dom: Option<&DomTree>,
+    dom: &DomTree,
     mut work: Vec<InstId>,
 ) -> Result<bool, PassError> {
     let mut changed = false;
@@ -73,11 +74,11 @@ fn run(
 }
 
 /// What an instruction in a reachable block is, if that is there already.
-fn simpler(code: &Code<'_>, dom: Option<&DomTree>, inst: InstId) -> Option<Value> {
+fn simpler(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
     let data = code.body.inst(inst);
     let operands = code.body.operands(inst);
     match data.opcode {
-        Opcode::Phi => phi(code, dom?, inst),
+        Opcode::Phi => phi(code, dom, inst),
         Opcode::Call => broadcast(code, inst),
         _ if data.ty == Type::VOID || code.has_side_effects(inst) => None,
         opcode => {

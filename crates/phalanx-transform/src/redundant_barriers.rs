@@ -209,8 +209,8 @@ fn all_meet(db: &Database, function: FunctionInput, code: &Code<'_>) -> bool {
 /// Whether every branch that decides about a block is uniform in the workgroup.
 fn is_uniform(db: &Database, function: FunctionInput, node: Node) -> bool {
     let (Some(control), Some(postdom), Some(facts)) = (
-        queries::control_dependence(db, function).as_ref(),
-        queries::postdom_tree(db, function).as_ref(),
+        queries::control_dependence(db, function),
+        queries::postdom_tree(db, function),
         queries::divergence(db, function).as_ref(),
     ) else {
         return false;

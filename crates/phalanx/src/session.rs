@@ -306,37 +306,37 @@ impl Session {
 
     /// The control-flow graph; none for a declaration, as for all facts below.
     pub fn cfg(&self, function: FunctionId) -> Option<&Cfg> {
-        queries::cfg(&self.db, function.0).as_deref()
+        queries::cfg(&self.db, function.0)
     }
 
     /// Depth-first numbers and reverse post-order.
     pub fn dfs(&self, function: FunctionId) -> Option<&Dfs> {
-        queries::dfs(&self.db, function.0).as_ref()
+        queries::dfs(&self.db, function.0)
     }
 
     /// The dominator tree.
     pub fn dom_tree(&self, function: FunctionId) -> Option<&DomTree> {
-        queries::dom_tree(&self.db, function.0).as_deref()
+        queries::dom_tree(&self.db, function.0)
     }
 
     /// The post-dominator tree.
     pub fn postdom_tree(&self, function: FunctionId) -> Option<&PostDomTree> {
-        queries::postdom_tree(&self.db, function.0).as_deref()
+        queries::postdom_tree(&self.db, function.0)
     }
 
     /// Dominance frontiers.
     pub fn dom_frontier(&self, function: FunctionId) -> Option<&DominanceFrontier> {
-        queries::dom_frontier(&self.db, function.0).as_ref()
+        queries::dom_frontier(&self.db, function.0)
     }
 
     /// Control dependence.
     pub fn control_dependence(&self, function: FunctionId) -> Option<&ControlDependence> {
-        queries::control_dependence(&self.db, function.0).as_ref()
+        queries::control_dependence(&self.db, function.0)
     }
 
     /// The cycle hierarchy.
     pub fn cycles(&self, function: FunctionId) -> Option<&Cycles> {
-        queries::cycles(&self.db, function.0).as_deref()
+        queries::cycles(&self.db, function.0)
     }
 
     /// What affects what, and what each definition contributes by itself.

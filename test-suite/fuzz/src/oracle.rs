@@ -226,10 +226,10 @@ pub fn check_without_tokens(text: &str, name: &str, seed: u64, effort: Effort) -
 /// What the solver needs to know of the control flow.
 fn flow(database: &Database, input: FunctionInput) -> Option<Flow<'_>> {
     Some(Flow {
-        cfg: queries::cfg(database, input).as_ref()?,
-        dom: queries::dom_tree(database, input).as_ref()?,
-        cycles: queries::cycles(database, input).as_ref()?,
-        sync: queries::sync_dependence(database, input).as_ref()?,
+        cfg: queries::cfg(database, input)?,
+        dom: queries::dom_tree(database, input)?,
+        cycles: queries::cycles(database, input)?,
+        sync: queries::sync_dependence(database, input)?,
     })
 }
 

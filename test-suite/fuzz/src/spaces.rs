@@ -573,15 +573,14 @@ pub fn twins(rng: &mut dyn RngCore) -> usize {
     let mut compared = 0;
     for entry in id.input().functions(db).iter().filter(|entry| entry.is_definition) {
         let function = entry.input;
-        let (Some(cfg), Some(dom)) =
-            (queries::cfg(db, function).as_ref(), queries::dom_tree(db, function).as_ref())
+        let (Some(cfg), Some(dom)) = (queries::cfg(db, function), queries::dom_tree(db, function))
         else {
             continue;
         };
         let right = Right { db, function };
         let (fast, slow) = with_code(db, function, &right, |code, around| {
             let memory = PrivateMemory::without_origins(code, around, cfg, dom);
-            let graph = (&**cfg, &**dom);
+            let graph = (cfg, dom);
             (
                 memory_kinds(code, around, graph, &memory, &Alone),
                 memory_kinds_by_rounds(code, around, graph, &memory, &Alone),

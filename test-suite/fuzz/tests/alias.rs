@@ -32,7 +32,7 @@ impl Kernel {
         let names = printer.function(input.view(db));
         let body = input.body(db);
         let context = session.context();
-        let dom = queries::dom_tree(db, input).as_ref().expect("a body");
+        let dom = queries::dom_tree(db, input).expect("a body");
         let accesses = queries::with_aliases(db, input, |query| {
             let mut accesses = Vec::new();
             for inst in body.all_ids() {

@@ -67,7 +67,7 @@ fn compare(
 ) {
     let (db, input) = (session.database(), function.input());
     let (Some(classic), Some(dom)) =
-        (queries::classic_memory_ssa(db, input).as_ref(), queries::dom_tree(db, input).as_deref())
+        (queries::classic_memory_ssa(db, input).as_ref(), queries::dom_tree(db, input))
     else {
         return;
     };

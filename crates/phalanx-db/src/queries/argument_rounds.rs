@@ -19,7 +19,8 @@ use phalanx_target::SourceSet;
 
 use super::call_place;
 use super::facts::flow_facts;
-use super::follow::{Place, Repairs, flow_together, fresh, locked, read_around};
+use super::follow::{Place, Repairs, fresh, locked, read_around};
+use super::graph_facts;
 use super::passed::{Passed, pass_before, within_component};
 use super::summaries::{KnownCalls, first_arguments, passed, table_with};
 use super::surroundings::{NO_CALLEES, with_code_and};
@@ -125,7 +126,7 @@ pub fn arguments_round_version(db: &dyn Db, member: FunctionInput, round: usize)
 
 /// The divergence of a large function in a round, as its journal says it has become. None for a declaration.
 ///
-/// *Reads* `flow`, `body`, [`flow_together`], [`arguments_round_version`]. *Cost* from scratch the first times; then that of what changed.
+/// *Reads* `flow`, `body`, [`graph_facts()`], [`arguments_round_version`]. *Cost* from scratch the first times; then that of what changed.
 fn followed(
     db: &dyn Db,
     (member, round): (FunctionInput, usize),
@@ -140,8 +141,8 @@ fn followed(
         locked(&slot.counts).count(Found::Solved);
         return solved(db, member, arguments);
     };
-    let facts = flow_together(db, member).as_ref()?;
-    let flow = facts.get();
+    let facts = graph_facts(db, member).as_ref()?;
+    let flow = facts.flow();
     let number = arguments_round_version(db, member, round);
     let stamp = Stamp { position, flow: facts.number(), around: number };
     let changes = OnceCell::new();

@@ -73,7 +73,7 @@ pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
 /// such operations; see [`check`].
 #[salsa::tracked(returns(ref))]
 pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
-    cfg(db, function).as_ref()?;
+    cfg(db, function)?;
     let sites = sites(db, function);
     if sites.is_empty() {
         return Some(Vec::new());
@@ -223,9 +223,9 @@ fn with_facts<R>(
     run: impl FnOnce(Facts<'_>) -> R,
 ) -> Option<R> {
     let callee = |name| callee(db, function, name);
-    let (cfg, cycles) = (cfg(db, function).as_deref()?, cycles(db, function).as_deref()?);
-    let postdom = postdom_tree(db, function).as_deref()?;
-    let control = control_dependence(db, function).as_ref()?;
+    let (cfg, cycles) = (cfg(db, function)?, cycles(db, function)?);
+    let postdom = postdom_tree(db, function)?;
+    let control = control_dependence(db, function)?;
     let divergence = divergence(db, function).as_ref()?;
     let controlled = control_divergence(db, function).as_ref()?;
     let callers_are_known = argument_facts(db, function).is_some();

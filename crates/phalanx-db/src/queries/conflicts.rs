@@ -30,7 +30,7 @@ use salsa::Database as Db;
 /// [`conflicts_version`], and then what changed and what reads an address that leads elsewhere. *Changes when* a finding does. *Cost* O(instructions).
 #[salsa::tracked(returns(ref))]
 pub fn space_conflicts(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
-    dom_tree(db, function).as_ref()?;
+    dom_tree(db, function)?;
     if !may_be_executed(db, function) {
         return Some(Arc::default());
     }
@@ -90,7 +90,7 @@ pub fn conflicts_version(db: &dyn Db, function: FunctionInput) -> u64 {
 /// *Reads* what [`space_conflicts`] does. *Changes when* a finding does. *Cost* O(accesses).
 #[salsa::tracked(returns(ref))]
 pub fn mixed_spaces(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
-    dom_tree(db, function).as_ref()?;
+    dom_tree(db, function)?;
     match may_be_executed(db, function) {
         true => with_context(db, function, conflicts::mixed),
         false => Some(Vec::new()),
@@ -110,7 +110,7 @@ fn with_context<R>(
     function: FunctionInput,
     find: impl FnOnce(conflicts::SpaceContext<'_>) -> R,
 ) -> Option<R> {
-    let dom = dom_tree(db, function).as_deref()?;
+    let dom = dom_tree(db, function)?;
     let kinds = memory_kinds(db, function).as_ref()?;
     let module = function.module(db);
     let is_constant = |name| {
@@ -134,8 +134,7 @@ pub fn explain_spaces(
     subject: SpaceSubject,
     memories: SpaceSet,
 ) -> Vec<SpaceChain> {
-    let (Some(cfg), Some(dom)) = (cfg(db, function).as_ref(), dom_tree(db, function).as_ref())
-    else {
+    let (Some(cfg), Some(dom)) = (cfg(db, function), dom_tree(db, function)) else {
         return Vec::new();
     };
     let known = Known::new(db, function);

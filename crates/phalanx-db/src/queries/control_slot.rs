@@ -4,16 +4,16 @@
 //! [`Assumptions`] that somebody asks about. What is kept is taken out while it is worked with, so work that is broken off loses it. It counts for the
 //! graph only that it was found in, compared by its address; how it is repaired is told in [`follow`](phalanx_analysis::control::follow).
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
     control::{control_divergence, follow::Followed},
     divergence::SourceSets,
     stable::Assumptions,
 };
-use phalanx_graph::{Cfg, PostDomTree};
 
 use super::follow::ASSUMING;
+use super::graph_slot::GraphFacts;
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -89,10 +89,11 @@ pub fn control_repairs(db: &dyn Db, function: FunctionInput) -> ControlRepairs {
 pub(super) fn controlled(
     db: &dyn Db,
     function: FunctionInput,
-    (cfg, postdom): (&Arc<Cfg>, &Arc<PostDomTree>),
+    graph: &GraphFacts,
     assuming: Option<Assumptions>,
     terminators: &SourceSets,
 ) -> SourceSets {
+    let (cfg, postdom) = (graph.cfg(), graph.postdom_tree());
     if !function.is_large(db) {
         return control_divergence(cfg, postdom, terminators);
     }

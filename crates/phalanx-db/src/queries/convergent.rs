@@ -18,7 +18,7 @@ use salsa::Database as Db;
 /// convergent operation or a token comes, goes or moves, or the cycles around one do. *Cost* O(instructions); see [`phalanx_analysis::convergence`].
 #[salsa::tracked(returns(ref))]
 pub fn convergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Convergence>> {
-    let cycles = cycles(db, function).as_ref()?;
+    let cycles = cycles(db, function)?;
     let attributes = callees(db, function);
     let callee = |name: GlobalName| {
         let found = attributes.binary_search_by_key(&name, |&(name, _)| name).ok()?;

@@ -52,7 +52,7 @@ pub fn derivations(db: &dyn Db, function: FunctionInput) -> Option<Derivations> 
 /// *Reads* what [`affect_map`] does. *Costs* as that. Nothing asks for it but explanations.
 #[salsa::tracked(returns(ref))]
 pub fn memory_versions(db: &dyn Db, function: FunctionInput) -> Vec<MemoryVersion> {
-    let graphs = (cfg(db, function).as_ref(), dom_tree(db, function).as_ref());
+    let graphs = (cfg(db, function), dom_tree(db, function));
     let (Some(cfg), Some(dom)) = graphs else { return Vec::new() };
     let versions = with_code(db, function, NO_CALLEES, |code, around| {
         let memory = PrivateMemory::through_calls(code, around, cfg, dom);
@@ -91,7 +91,7 @@ pub fn explain_sources(
     let chain = || {
         let fact = fact_of(db, function, subject)?;
         let postdom = match fact {
-            Fact::Block(_) => postdom_tree(db, function).as_deref(),
+            Fact::Block(_) => postdom_tree(db, function),
             _ => None,
         };
         let table = affect_map(db, function).as_ref()?;
@@ -114,7 +114,7 @@ pub fn explain_assumed(
         let flow = flow_facts(db, function)?;
         let table = assumed_map(db, function, assumptions)?;
         let answer = assumed_divergence(db, function, assumptions).as_ref()?;
-        let postdom = postdom_tree(db, function).as_deref();
+        let postdom = postdom_tree(db, function);
         Some(Derivations::new(flow, &table, answer).of(flow, &table, postdom, fact, sources))
     };
     chain().unwrap_or_default()

@@ -336,7 +336,7 @@ impl Walk<'_> {
         }
         self.left -= 1;
         let chain = || {
-            let graphs = (flow_facts(db, callee)?, postdom_tree(db, callee).as_deref()?);
+            let graphs = (flow_facts(db, callee)?, postdom_tree(db, callee)?);
             let calls = KnownCalls::new(db, callee);
             with_code_and(db, callee, NO_CALLEES, &calls, |code, around| {
                 left(code, around, graphs, asked, source)
@@ -359,7 +359,7 @@ impl Walk<'_> {
         let found = self.without_what_is_asked(callee, about);
         let chain = || {
             let flow = flow_facts(db, callee)?;
-            let postdom = postdom_tree(db, callee).as_deref()?;
+            let postdom = postdom_tree(db, callee)?;
             let calls = KnownCalls::new(db, callee).with(&found);
             with_code_and(db, callee, NO_CALLEES, &calls, |code, around| {
                 returned(code, around, flow, postdom, about.given, about.member, about.source)

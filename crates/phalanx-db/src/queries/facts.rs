@@ -23,7 +23,7 @@ use super::calls::{call_graph, is_local};
 use super::control_slot::controlled;
 use super::convergent::code;
 use super::follow::repaired;
-use super::graph::{cfg, cycles, dom_tree, postdom_tree, sync_dependence};
+use super::graph::{cfg, dom_tree, graph_facts};
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::tally::Tally;
 use crate::{FunctionInput, ModuleInput};
@@ -213,7 +213,7 @@ pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
 
 /// As [`affect_map`], made anew. Not a query.
 pub(super) fn new_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
-    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
+    let (cfg, dom) = (cfg(db, function)?, dom_tree(db, function)?);
     with_code(db, function, NO_CALLEES, |code, around| {
         let memory = PrivateMemory::through_calls(code, around, cfg, dom);
         lower::full_with(code, around, &memory, 0)
@@ -262,7 +262,7 @@ pub fn divergence_without(
     function: FunctionInput,
     family: Family,
 ) -> Option<Divergence> {
-    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
+    let (cfg, dom) = (cfg(db, function)?, dom_tree(db, function)?);
     let table = with_code(db, function, NO_CALLEES, |code, around| {
         let memory = PrivateMemory::through_calls(code, around, cfg, dom);
         lower::full_without_family(code, around, &memory, family)
@@ -281,9 +281,7 @@ fn solve(
 
 /// What the solver needs to know of the control flow.
 pub(super) fn flow_facts(db: &dyn Db, function: FunctionInput) -> Option<solver::Flow<'_>> {
-    let (cfg, cycles) = (cfg(db, function).as_ref()?, cycles(db, function).as_ref()?);
-    let (dom, sync) = (dom_tree(db, function).as_ref()?, sync_dependence(db, function).as_ref()?);
-    Some(solver::Flow { cfg, dom, cycles, sync })
+    Some(graph_facts(db, function).as_ref()?.flow())
 }
 
 /// Sources of the direction of each block's terminator, by block number.
@@ -300,7 +298,7 @@ pub fn branch_divergence(db: &dyn Db, function: FunctionInput) -> Option<SourceS
 /// in the same graph, what is controlled by branches that differ.
 #[salsa::tracked(returns(ref))]
 pub fn control_divergence(db: &dyn Db, function: FunctionInput) -> Option<SourceSets> {
-    let graph = (cfg(db, function).as_ref()?, postdom_tree(db, function).as_ref()?);
+    let graph = graph_facts(db, function).as_ref()?;
     let terminators = branch_divergence(db, function).as_ref()?;
     Some(controlled(db, function, graph, None, terminators))
 }

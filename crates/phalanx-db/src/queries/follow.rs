@@ -3,7 +3,7 @@
 //! Each function has a slot for a [`Follower`] per set of rules, and for a few more, one per set of [`Assumptions`] that
 //! somebody asks about. The follower is taken out of the slot while it works, so that a query that is cancelled or panics loses it and leaves nothing half done; the next one starts anew. What is
 //! kept counts for the inputs only that it was brought up to: a position in the history of the body, and two
-//! numbers that are new whenever anything else that is read has changed ([`flow_together`], [`around`]).
+//! numbers that are new whenever anything else that is read has changed ([`graph_facts()`], [`around`]).
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
     check::Judged,
-    divergence::{self as solver, Divergence, Flow, Rules},
+    divergence::{self as solver, Divergence, Rules},
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
     granted::Granted,
     memory::Looks,
     stable::Assumptions,
 };
-use phalanx_graph::{Cfg, Cycles, DomTree, Node, sync::SyncDependence};
+use phalanx_graph::Node;
 
 use super::access_slot::AccessSlot;
 use super::answer_slot::AnswerSlot;
@@ -40,8 +40,8 @@ use super::summary_slot::SummarySlot;
 use super::surroundings::{Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees};
 use super::within_group::KeptRaces;
 use super::{
-    affect_map, argument_facts, cfg, cycles, dom_tree, function_attributes, launch_facts,
-    llvm_affect_map, sync_dependence, target, type_layout,
+    affect_map, argument_facts, function_attributes, graph_facts, launch_facts, llvm_affect_map,
+    target, type_layout,
 };
 use crate::FunctionInput;
 
@@ -51,42 +51,6 @@ use salsa::Database as Db;
 pub(super) fn fresh() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
-/// The flow facts that divergence of a large function is found from, read as one: an edit of instructions leaves them as they are.
-#[derive(Clone, Debug)]
-pub struct FlowFacts {
-    cfg: Arc<Cfg>,
-    dom: Arc<DomTree>,
-    cycles: Arc<Cycles>,
-    sync: Arc<SyncDependence>,
-    /// Identity of all of them.
-    number: u64,
-}
-
-impl FlowFacts {
-    pub(super) fn get(&self) -> Flow<'_> {
-        Flow { cfg: &self.cfg, dom: &self.dom, cycles: &self.cycles, sync: &self.sync }
-    }
-
-    /// A number that is new whenever one of them is another.
-    pub(super) fn number(&self) -> u64 {
-        self.number
-    }
-}
-
-/// The flow facts of a large function, together. None for a declaration.
-///
-/// *Reads* `cfg`, `dom_tree`, `cycles`, `sync_dependence`. *Changes when* one of them does. *Cost* O(1).
-#[salsa::tracked(returns(ref), no_eq)]
-pub fn flow_together(db: &dyn Db, function: FunctionInput) -> Option<FlowFacts> {
-    Some(FlowFacts {
-        cfg: Arc::clone(cfg(db, function).as_ref()?),
-        dom: Arc::clone(dom_tree(db, function).as_ref()?),
-        cycles: Arc::clone(cycles(db, function).as_ref()?),
-        sync: Arc::clone(sync_dependence(db, function).as_ref()?),
-        number: fresh(),
-    })
 }
 
 /// What is around a large function, read as one: an edit of its instructions leaves it as it is.
@@ -336,7 +300,7 @@ impl Slots {
 
 /// Divergence of a function as its journal says it has become. None for a declaration.
 ///
-/// *Reads* `flow`, `body`, [`flow_together`], [`around`] or [`llvm_version`]. *Cost* from scratch the first times; then that of what
+/// *Reads* `flow`, `body`, [`graph_facts()`], [`around`] or [`llvm_version`]. *Cost* from scratch the first times; then that of what
 /// changed. A small function is solved from scratch and has no follower.
 pub(super) fn repaired(
     db: &dyn Db,
@@ -356,7 +320,7 @@ pub(super) fn repaired(
 
 /// As [`repaired`] by our own rules, of a large function, with what is granted under assumptions.
 ///
-/// *Reads* `flow`, `body`, [`flow_together`], [`around`]. *Cost* as [`repaired`]; entries by which what is granted differs count as changes.
+/// *Reads* `flow`, `body`, [`graph_facts()`], [`around`]. *Cost* as [`repaired`]; entries by which what is granted differs count as changes.
 pub(super) fn repaired_assuming(
     db: &dyn Db,
     function: FunctionInput,
@@ -392,7 +356,7 @@ pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
 /// The answer of [`divergence()`](super::divergence()), [`uniformity`](super::uniformity) or
 /// [`assumed_divergence`](super::assumed_divergence) as the journal says it has become. None for a declaration.
 ///
-/// *Reads* `flow`, `body`; the first time the graph facts, then [`flow_together`], [`around`] or [`llvm_version`]. *Cost* from scratch the first
+/// *Reads* `flow`, `body`; [`graph_facts()`]; after the first time [`around`] or [`llvm_version`]. *Cost* from scratch the first
 /// times; then that of what changed.
 fn follow(
     db: &dyn Db,
@@ -419,8 +383,8 @@ fn follow(
         slot.count(wanted, Found::Solved);
         return flow_facts(db, function).map(scratch);
     };
-    let facts = flow_together(db, function).as_ref()?;
-    let flow = facts.get();
+    let facts = graph_facts(db, function).as_ref()?;
+    let flow = facts.flow();
     let changes = OnceCell::new();
     let since = |position| {
         let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
@@ -431,7 +395,7 @@ fn follow(
         Sources::Full => (around.number, Attributes::Of(NO_CALLEES)),
         Sources::Llvm => (llvm_version(db, function), attributes_of_callees(db, function)),
     };
-    let stamp = Stamp { position, flow: facts.number, around: number };
+    let stamp = Stamp { position, flow: facts.number(), around: number };
     let calls = KnownCalls::new(db, function);
     let own = &around.surroundings;
     let (answer, found) = own.with(db, function, (callees, &calls), |code, around| {

@@ -1,114 +1,195 @@
-//! Graph facts of a function that is edited, made from those of the graph before where one place has changed.
+//! Facts that follow from the graph of a function, kept with the graph.
 //!
-//! A large function has a slot in which the facts of its last graph are kept beside the memos; they are shared with these, so
-//! nothing is stored twice. When the graph comes out otherwise, the slot remembers how it has changed
-//! ([`Change`]), and each fact that is asked again is copied with the difference put in, if it was kept for the graph
-//! just before. Everything else is made anew. Either way the answer is the same, orders included.
+//! Each is made when it is first asked for, and there once: whoever asks afterwards, from whatever thread, gets that one. All of them follow
+//! from the graph and nothing else, so one query of salsa, [`graph_facts`](super::graph_facts()), stands for them: it says when the graph has
+//! changed, and to ask for a fact beside those that are there costs a look instead of a memo with dependences of its own, at each of thousands
+//! of small functions and after each edit.
 //!
-//! A fact is used for the very graph only that it was made for: facts carry the number of their graph.
+//! The facts of the last graph stay in a slot of the function. An equal graph is that graph, facts included. When one place of a large graph
+//! has changed ([`Change`]), each fact that is asked for is made from that of the graph before, if it had been asked for there, with the
+//! difference put in; so the graph before is kept until the next one comes. Everything else is made anew. Either way the answer is the same,
+//! orders included.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use phalanx_graph::{Cfg, Cycles, DomTree, PostDomTree, change::Change, sync::SyncDependence};
+use phalanx_analysis::divergence::Flow;
+use phalanx_graph::{
+    Cfg, ControlDependence, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree, change::Change,
+    sync::SyncDependence,
+};
 
-/// Functions with fewer blocks have no slot.
-pub(super) const LARGE: usize = 64;
+use super::follow::fresh;
 
-/// A fact, and the number of the graph that it is of.
+/// Graphs with fewer nodes have no facts made from those of the graph before: to make them anew costs as little.
+const LARGE: usize = 64;
+
+/// The graph of a function, and the facts of it that were asked for.
 #[derive(Debug)]
-pub(super) struct Place<T>(Option<(u64, Arc<T>)>);
-
-impl<T> Default for Place<T> {
-    fn default() -> Self {
-        Self(None)
-    }
-}
-
-impl<T> Place<T> {
-    fn drop_before(&mut self, number: u64) {
-        self.0.take_if(|(of, _)| *of < number);
-    }
-}
-
-/// What is kept.
-#[derive(Debug, Default)]
-pub(super) struct Kept {
+pub struct GraphFacts {
+    cfg: Arc<Cfg>,
     number: u64,
-    cfg: Option<Arc<Cfg>>,
-    /// How the graph before became this one.
-    change: Option<Change>,
-    pub(super) dom: Place<DomTree>,
-    pub(super) postdom: Place<PostDomTree>,
-    pub(super) cycles: Place<Cycles>,
-    pub(super) sync: Place<SyncDependence>,
+    /// The graph before, and how it became this one.
+    before: Mutex<Option<(Change, Arc<GraphFacts>)>>,
+    dfs: OnceLock<Dfs>,
+    dom: OnceLock<Arc<DomTree>>,
+    postdom: OnceLock<Arc<PostDomTree>>,
+    frontier: OnceLock<DominanceFrontier>,
+    control: OnceLock<ControlDependence>,
+    cycles: OnceLock<Cycles>,
+    sync: OnceLock<SyncDependence>,
 }
 
-/// See the [module documentation](self).
-#[derive(Debug, Default)]
-pub(super) struct GraphSlot(Mutex<Kept>);
+/// Facts of equal graphs are equal.
+impl PartialEq for GraphFacts {
+    fn eq(&self, other: &Self) -> bool {
+        self.cfg == other.cfg
+    }
+}
 
-impl GraphSlot {
-    /// Nothing is done under the lock but moving, so what a panic leaves is whole.
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+/// Nothing is done under a lock but moving, so what a panic leaves is whole.
+fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl GraphFacts {
+    fn new(cfg: Cfg, before: Option<(Change, Arc<GraphFacts>)>) -> Self {
+        Self {
+            cfg: Arc::new(cfg),
+            number: fresh(),
+            before: Mutex::new(before),
+            dfs: OnceLock::new(),
+            dom: OnceLock::new(),
+            postdom: OnceLock::new(),
+            frontier: OnceLock::new(),
+            control: OnceLock::new(),
+            cycles: OnceLock::new(),
+            sync: OnceLock::new(),
+        }
     }
 
-    /// States what the graph is now; gives it back as it is to be shared.
-    pub(super) fn advance(&self, cfg: Cfg) -> Arc<Cfg> {
-        let old = self.kept().cfg.clone();
-        let change = match &old {
-            Some(old) if **old == cfg => return Arc::clone(old),
-            Some(old) => Change::between(old, &cfg),
-            None => None,
-        };
-        let cfg = Arc::new(cfg);
-        let mut kept = self.kept();
-        kept.number += 1;
-        kept.change = change;
-        kept.cfg = Some(Arc::clone(&cfg));
-        let number = kept.number;
-        let useful = if change.is_some() { number - 1 } else { number };
-        kept.dom.drop_before(useful);
-        kept.postdom.drop_before(useful);
-        kept.cycles.drop_before(useful);
-        kept.sync.drop_before(useful);
-        cfg
+    /// Identity of the graph: equal numbers are of the same one.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
-    /// A fact of a graph: the one that is kept, or the one of the graph before with the difference put in, or a new one.
-    pub(super) fn fact<T>(
+    /// The graph.
+    #[must_use]
+    pub fn cfg(&self) -> &Arc<Cfg> {
+        &self.cfg
+    }
+
+    /// See [`dfs`](super::dfs).
+    #[must_use]
+    pub fn dfs(&self) -> &Dfs {
+        self.dfs.get_or_init(|| Dfs::new(&*self.cfg))
+    }
+
+    /// See [`dom_tree`](super::dom_tree).
+    #[must_use]
+    pub fn dom_tree(&self) -> &Arc<DomTree> {
+        let update = |change: Change, old: &Arc<_>| change.dom_tree(old, &self.cfg).map(Arc::new);
+        self.fact(|of| &of.dom, update, || Arc::new(DomTree::new(&*self.cfg)))
+    }
+
+    /// See [`postdom_tree`](super::postdom_tree).
+    #[must_use]
+    pub fn postdom_tree(&self) -> &Arc<PostDomTree> {
+        let update =
+            |change: Change, old: &Arc<_>| change.postdom_tree(old, &self.cfg).map(Arc::new);
+        self.fact(|of| &of.postdom, update, || Arc::new(PostDomTree::new(&self.cfg)))
+    }
+
+    /// See [`dom_frontier`](super::dom_frontier).
+    #[must_use]
+    pub fn dom_frontier(&self) -> &DominanceFrontier {
+        self.frontier.get_or_init(|| DominanceFrontier::new(&*self.cfg, self.dom_tree()))
+    }
+
+    /// See [`control_dependence`](super::control_dependence).
+    #[must_use]
+    pub fn control_dependence(&self) -> &ControlDependence {
+        let make = || ControlDependence::new(&self.cfg, self.dom_tree(), self.postdom_tree());
+        self.control.get_or_init(make)
+    }
+
+    /// See [`cycles`](super::cycles).
+    #[must_use]
+    pub fn cycles(&self) -> &Cycles {
+        let update = |change: Change, old: &_| change.cycles(old, &self.cfg);
+        self.fact(|of| &of.cycles, update, || Cycles::new(&*self.cfg))
+    }
+
+    /// See [`sync_dependence`](super::sync_dependence).
+    #[must_use]
+    pub fn sync_dependence(&self) -> &SyncDependence {
+        let (cfg, dom, cycles) = (&self.cfg, self.dom_tree(), self.cycles());
+        let update = |change: Change, old: &_| change.sync_dependence(old, (cfg, dom, cycles));
+        self.fact(|of| &of.sync, update, || SyncDependence::new(cfg, dom, cycles))
+    }
+
+    /// What the solver of divergence needs.
+    #[must_use]
+    pub fn flow(&self) -> Flow<'_> {
+        let (dom, cycles) = (self.dom_tree(), self.cycles());
+        Flow { cfg: &self.cfg, dom, cycles, sync: self.sync_dependence() }
+    }
+
+    /// A fact: the one that is there, or that of the graph before with the difference put in, or a new one.
+    fn fact<T>(
         &self,
-        cfg: &Arc<Cfg>,
-        place: fn(&mut Kept) -> &mut Place<T>,
+        of: fn(&GraphFacts) -> &OnceLock<T>,
         update: impl FnOnce(Change, &T) -> Option<T>,
         make: impl FnOnce() -> T,
-    ) -> Arc<T> {
-        let is_of = |kept: &Kept| kept.cfg.as_ref().is_some_and(|own| Arc::ptr_eq(own, cfg));
-        let before = {
-            let mut kept = self.kept();
-            if !is_of(&kept) {
-                return Arc::new(make());
+    ) -> &T {
+        of(self).get_or_init(|| {
+            let before = locked(&self.before).clone();
+            let updated = before.and_then(|(change, old)| update(change, of(&old).get()?));
+            updated.unwrap_or_else(make)
+        })
+    }
+
+    /// Which facts were asked for, by the names of their queries.
+    #[must_use]
+    pub fn made(&self) -> Vec<&'static str> {
+        let all = [
+            ("control_dependence", self.control.get().is_some()),
+            ("cycles", self.cycles.get().is_some()),
+            ("dfs", self.dfs.get().is_some()),
+            ("dom_frontier", self.frontier.get().is_some()),
+            ("dom_tree", self.dom.get().is_some()),
+            ("postdom_tree", self.postdom.get().is_some()),
+            ("sync_dependence", self.sync.get().is_some()),
+        ];
+        all.into_iter().filter(|(_, is_made)| *is_made).map(|(name, _)| name).collect()
+    }
+}
+
+/// The last graph of a function that is edited.
+#[derive(Debug, Default)]
+pub(super) struct GraphSlot(Mutex<Option<Arc<GraphFacts>>>);
+
+impl GraphSlot {
+    /// States what the graph is now.
+    pub(super) fn advance(&self, cfg: Cfg) -> Arc<GraphFacts> {
+        let old = locked(&self.0).clone();
+        let before = match old {
+            Some(old) if *old.cfg == cfg => return old,
+            Some(old) => {
+                // One graph back is as far as anybody looks.
+                *locked(&old.before) = None;
+                let change = (cfg.node_count() >= LARGE).then(|| Change::between(&old.cfg, &cfg));
+                change.flatten().map(|change| (change, old))
             }
-            let (number, change) = (kept.number, kept.change);
-            match &place(&mut kept).0 {
-                Some((of, fact)) if *of == number => return Arc::clone(fact),
-                Some((of, fact)) if of + 1 == number => change.zip(Some(Arc::clone(fact))),
-                _ => None,
-            }
+            None => None,
         };
-        let fact = before.and_then(|(change, old)| update(change, &old)).unwrap_or_else(make);
-        let fact = Arc::new(fact);
-        let mut kept = self.kept();
-        if is_of(&kept) {
-            let number = kept.number;
-            place(&mut kept).0 = Some((number, Arc::clone(&fact)));
-        }
-        fact
+        let facts = Arc::new(GraphFacts::new(cfg, before));
+        *locked(&self.0) = Some(Arc::clone(&facts));
+        facts
     }
 
     /// Drops what is kept.
     pub(crate) fn clear(&self) {
-        *self.kept() = Kept::default();
+        *locked(&self.0) = None;
     }
 }
 
@@ -122,51 +203,75 @@ mod tests {
         Node::new(number)
     }
 
-    fn diamond() -> Cfg {
-        Cfg::new(node(0), [vec![node(1), node(2)], vec![node(3)], vec![node(3)], vec![]])
+    /// Diamonds in a row: large enough, and a change of it is one of one place.
+    fn diamonds() -> Cfg {
+        let count = LARGE / 4 + 1;
+        let rows = (0..count).flat_map(|number| {
+            let at = 4 * number;
+            let next = if number + 1 == count { vec![] } else { vec![node(at + 4)] };
+            [vec![node(at + 1), node(at + 2)], vec![node(at + 3)], vec![node(at + 3)], next]
+        });
+        Cfg::new(node(0), rows)
     }
 
-    /// The dominator tree, and whether it was made anew.
-    fn dom(slot: &GraphSlot, cfg: &Arc<Cfg>) -> (Arc<DomTree>, bool) {
+    /// Whether the dominator tree was made from that of the graph before.
+    fn follows(facts: &GraphFacts) -> bool {
         let mut is_new = false;
-        let tree = slot.fact(
-            cfg,
-            |kept| &mut kept.dom,
-            |change, old| change.dom_tree(old, cfg),
+        let update = |change: Change, old: &Arc<_>| change.dom_tree(old, &facts.cfg).map(Arc::new);
+        let tree = facts.fact(
+            |of| &of.dom,
+            update,
             || {
                 is_new = true;
-                DomTree::new(&**cfg)
+                Arc::new(DomTree::new(&*facts.cfg))
             },
         );
-        assert_eq!(*tree, DomTree::new(&**cfg));
-        (tree, is_new)
+        assert_eq!(**tree, DomTree::new(&*facts.cfg));
+        !is_new
     }
 
     #[test]
     fn a_fact_follows_one_change_and_no_more() {
         let slot = GraphSlot::default();
-        let first = slot.advance(diamond());
-        let (tree, is_new) = dom(&slot, &first);
-        assert!(is_new);
-        assert!(Arc::ptr_eq(&dom(&slot, &first).0, &tree), "the same again");
-        let second = slot.advance(first.after_split(node(1)));
-        assert!(!dom(&slot, &second).1, "copied");
+        let first = slot.advance(diamonds());
+        assert!(!follows(&first));
+        assert_eq!(first.made(), ["dom_tree"]);
+        let second = slot.advance(first.cfg.after_split(node(1)));
+        assert!(follows(&second));
         // Nobody asks in between.
-        let third = slot.advance(second.after_split(node(2)));
-        let fourth = slot.advance(third.after_split(node(0)));
-        assert!(dom(&slot, &fourth).1);
-        let other = slot.advance(diamond());
-        assert!(dom(&slot, &other).1, "another graph altogether");
+        let third = slot.advance(second.cfg.after_split(node(2)));
+        let fourth = slot.advance(third.cfg.after_split(node(0)));
+        assert!(!follows(&fourth));
+        let other = slot.advance(diamonds());
+        assert!(!follows(&other), "another graph altogether");
+    }
+
+    #[test]
+    fn one_graph_back_is_kept_and_no_more() {
+        let slot = GraphSlot::default();
+        let first = slot.advance(diamonds());
+        let second = slot.advance(first.cfg.after_split(node(1)));
+        let weak = Arc::downgrade(&first);
+        drop(first);
+        assert!(weak.upgrade().is_some());
+        let third = slot.advance(second.cfg.after_split(node(2)));
+        assert!(weak.upgrade().is_none());
+        drop((second, third));
+        slot.clear();
     }
 
     #[test]
     fn an_equal_graph_is_the_same_one() {
         let slot = GraphSlot::default();
-        let first = slot.advance(diamond());
-        assert!(Arc::ptr_eq(&slot.advance(diamond()), &first));
-        assert!(dom(&slot, &first).1);
-        slot.clear();
-        assert!(dom(&slot, &first).1, "a graph that is not kept has nothing kept");
-        assert!(dom(&slot, &first).1);
+        let small = || Cfg::new(node(0), [vec![node(1)], vec![]]);
+        for graph in [diamonds as fn() -> Cfg, small] {
+            let first = slot.advance(graph());
+            assert!(Arc::ptr_eq(&slot.advance(graph()), &first));
+            slot.clear();
+            let again = slot.advance(graph());
+            assert!(!Arc::ptr_eq(&again, &first));
+            assert_eq!(again, first, "facts of equal graphs");
+            assert_ne!(again.number(), first.number());
+        }
     }
 }

@@ -126,7 +126,7 @@ pub(super) fn followed(
     slot: &KindsSlot,
     (around, facts): (u64, &dyn SpaceFacts),
 ) -> Option<MemoryKinds> {
-    let (cfg, dom) = (cfg(db, function).as_deref()?, dom_tree(db, function).as_deref()?);
+    let (cfg, dom) = (cfg(db, function)?, dom_tree(db, function)?);
     let memory = address_memory(db, function).as_ref()?;
     let layout = block_layout(db, function);
     let position = function.body(db).journal().position();

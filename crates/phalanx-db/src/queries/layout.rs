@@ -18,8 +18,8 @@ use phalanx_ir::{
     flow::{Flow, block_of, node_of},
 };
 
-use super::cfg;
 use super::follow::{fresh, locked};
+use super::graph_facts;
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -139,7 +139,8 @@ impl Layout {
 /// *Reads* `flow`, `cfg`. *Changes when* `flow` is set. *Cost* O(blocks + edges).
 #[salsa::tracked(returns(ref), no_eq)]
 pub fn block_layout(db: &dyn Db, function: FunctionInput) -> Arc<Layout> {
-    Arc::new(Layout::new(function.flow(db), cfg(db, function).clone()))
+    let graph = graph_facts(db, function).as_ref();
+    Arc::new(Layout::new(function.flow(db), graph.map(|graph| Arc::clone(graph.cfg()))))
 }
 
 /// What has changed since a position in the history of the body, where blocks were laid out so. None if nobody knows.

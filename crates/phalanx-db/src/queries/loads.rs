@@ -427,8 +427,8 @@ pub(super) fn with_facts<R>(
     run: impl FnOnce(Code<'_>, Surroundings<'_>, Facts<'_>) -> R,
 ) -> Option<R> {
     let is_at_launch = starts_at_launch(db, function);
-    let (cfg, dom) = (cfg(db, function).as_deref()?, dom_tree(db, function).as_deref()?);
-    let cycles = cycles(db, function).as_deref()?;
+    let (cfg, dom) = (cfg(db, function)?, dom_tree(db, function)?);
+    let cycles = cycles(db, function)?;
     let divergence = divergence(db, function).as_ref()?;
     let private = private_memory(db, function).as_ref()?;
     let promised = promised_loads(db, function);

@@ -70,7 +70,7 @@ fn objects(
     with_code(db, function, NO_CALLEES, |code, around| {
         let (cfg, dom) = now.parts();
         let has_graph = "a function with a graph has frontiers";
-        let frontier = || dom_frontier(db, function).as_ref().expect(has_graph);
+        let frontier = || dom_frontier(db, function).expect(has_graph);
         let graph = Frontiers { cfg, dom, frontier: &frontier };
         let follow = |kept: &PrivateMemory, before: &Graph, edited: Edited<'_>| {
             let (cfg, dom) = before.parts();

@@ -36,7 +36,7 @@ use super::layout::{Layout, block_layout, since};
 use super::promises::{
     called_effects, constant_variables, intrinsic_effects, invariant_marks, promises,
 };
-use super::{cfg, dom_tree, launch_facts, target, type_layout};
+use super::{graph_facts, launch_facts, target, type_layout};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -120,8 +120,8 @@ pub(super) struct Graph {
 impl Graph {
     /// None for a declaration.
     pub(super) fn of(db: &dyn Db, function: FunctionInput) -> Option<Self> {
-        let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
-        Some(Graph { cfg: Arc::clone(cfg), dom: Arc::clone(dom) })
+        let graph = graph_facts(db, function).as_ref()?;
+        Some(Graph { cfg: Arc::clone(graph.cfg()), dom: Arc::clone(graph.dom_tree()) })
     }
 
     pub(super) fn parts(&self) -> (&Cfg, &DomTree) {

@@ -30,7 +30,7 @@ pub fn shapes(db: &dyn Db, function: FunctionInput) -> Option<Shapes> {
 #[salsa::tracked(returns(ref))]
 pub fn memory_accesses(db: &dyn Db, function: FunctionInput) -> Option<Arc<Accesses>> {
     let divergence = divergence(db, function).as_ref()?;
-    let (cfg, cycles) = (cfg(db, function).as_ref()?, cycles(db, function).as_ref()?);
+    let (cfg, cycles) = (cfg(db, function)?, cycles(db, function)?);
     with_code(db, function, NO_CALLEES, |code, around| {
         let facts = Facts { code, around, cfg, cycles, divergence };
         match function.is_large(db) {

@@ -100,7 +100,7 @@ pub(super) fn kinds(
     function: FunctionInput,
     known: &Known<'_>,
 ) -> Option<MemoryKinds> {
-    let graph = (&**cfg(db, function).as_ref()?, &**dom_tree(db, function).as_ref()?);
+    let graph = (cfg(db, function)?, dom_tree(db, function)?);
     with_memory(db, function, |code, around, memory| {
         analysis::memory_kinds(code, around, graph, memory, known)
     })
@@ -145,7 +145,7 @@ pub(super) fn returned(
     function: FunctionInput,
     found: &[(FunctionInput, Returned)],
 ) -> Option<Returned> {
-    let graph = (&**cfg(db, function).as_ref()?, &**dom_tree(db, function).as_ref()?);
+    let graph = (cfg(db, function)?, dom_tree(db, function)?);
     let known = Known { db, function, found, arguments: None };
     with_memory(db, function, |code, around, memory| {
         // Nothing else can be passed on.

@@ -136,7 +136,7 @@ pub(super) fn summarize(
     found: &[(FunctionInput, Summary)],
 ) -> Option<Summary> {
     let flow = flow_facts(db, function)?;
-    let postdom = postdom_tree(db, function).as_ref()?;
+    let postdom = postdom_tree(db, function)?;
     let calls = KnownCalls { found, ..KnownCalls::new(db, function) };
     with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
         analysis::summarize(code, around, flow, postdom)
@@ -262,7 +262,7 @@ pub(super) fn table_with(
     arguments: &[SourceSet],
 ) -> Option<ValueTable> {
     let calls = KnownCalls::new(db, function).with_arguments(arguments);
-    let (cfg, dom) = (cfg(db, function).as_ref()?, dom_tree(db, function).as_ref()?);
+    let (cfg, dom) = (cfg(db, function)?, dom_tree(db, function)?);
     with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
         let memory = PrivateMemory::through_calls(code, around, cfg, dom);
         lower::full_with(code, around, &memory, 0)

@@ -27,12 +27,12 @@ use phalanx_ir::edit::{self, Journal};
 
 use super::answer_slot::{AnswerSlot, Answers, Changed, Followed};
 use super::facts::flow_facts;
-use super::follow::{Place, Repairs, flow_together, fresh, locked, read_around};
-use super::postdom_tree;
+use super::follow::{Place, Repairs, fresh, locked, read_around};
 use super::summaries::{KnownCalls, summarize};
 use super::summary_rounds::{callees_in_round, summary_round_version};
 use super::surroundings::{NO_CALLEES, with_code_and};
 use super::tally::Tally;
+use super::{graph_facts, postdom_tree};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -153,8 +153,8 @@ impl<'a> Asked<'a> {
 /// changed.
 pub(super) fn followed_summary(asked: &Asked<'_>) -> Option<Summary> {
     let (db, function, slot) = (asked.db, asked.function, asked.slot());
-    let facts = flow_together(db, function).as_ref()?;
-    let (flow, postdom) = (facts.get(), postdom_tree(db, function).as_deref()?);
+    let facts = graph_facts(db, function).as_ref()?;
+    let (flow, postdom) = (facts.flow(), facts.postdom_tree());
     let journal = function.body(db).journal();
     let position = journal.position();
     let taken = locked(&slot.results).take(position, ResultFollower::seen);
@@ -215,7 +215,7 @@ fn besides(asked: &Asked<'_>) -> Option<Besides> {
 /// What a large function in recursion does through pointers, as the last round came to. None if nothing is known, and for a declaration.
 pub(super) fn through_after(asked: &Asked<'_>) -> Option<Box<Through>> {
     let (db, function) = (asked.db, asked.function);
-    let flow = flow_together(db, function).as_ref()?.number();
+    let flow = graph_facts(db, function).as_ref()?.number();
     let position = function.body(db).journal().position();
     let stamp = Stamp { position, flow, around: asked.version() };
     followed_through(asked, stamp)
@@ -241,7 +241,7 @@ fn followed_through(asked: &Asked<'_>, stamp: Stamp) -> Option<Box<Through>> {
     let mut known = None;
     let mut found = None;
     let mut find = || {
-        let graphs = (flow_facts(db, function)?, postdom_tree(db, function).as_deref()?);
+        let graphs = (flow_facts(db, function)?, postdom_tree(db, function)?);
         let taken = locked(&slot.through).take(stamp.position, ThroughFollower::seen);
         let mut follower = match taken {
             Some(follower) => follower,

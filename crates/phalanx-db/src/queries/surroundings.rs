@@ -98,7 +98,7 @@ fn with_surroundings<R>(
     calls: &dyn CallFacts,
     run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
 ) -> Option<R> {
-    cfg(db, function).as_ref()?;
+    cfg(db, function)?;
     let module = function.module(db);
     let (context, header) = (module.context(db), function.header(db));
     let target = target(db, module);

@@ -41,7 +41,7 @@ pub fn nearest_clobber(db: &dyn Db, function: FunctionInput, load: InstId) -> Op
     }
     let classic = classic_memory_ssa(db, function).as_ref()?;
     let private = private_memory(db, function).as_ref()?;
-    let cycles = cycles(db, function).as_deref()?;
+    let cycles = cycles(db, function)?;
     with_aliases(db, function, |query| {
         let read = query.location(load)?;
         classic.clobber(load, LIMIT, |definition| {

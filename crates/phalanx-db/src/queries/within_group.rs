@@ -23,7 +23,7 @@ use super::facts::{
     affect_map, control_divergence, divergence, flow_facts, is_kernel, launch_facts,
 };
 use super::follow::repaired_assuming;
-use super::graph::{cfg, cycles, postdom_tree};
+use super::graph::{cfg, cycles, graph_facts, postdom_tree};
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::{load_classes, memory_kinds, starts_at_launch};
 use crate::FunctionInput;
@@ -63,7 +63,7 @@ pub fn barrier_blocks(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Node]
     if !function.is_large(db) {
         return find().map(Arc::from);
     }
-    cfg(db, function).as_ref()?;
+    cfg(db, function)?;
     let make = || Arc::from(find().unwrap_or_default());
     let slot = &function.slots(db).barriers;
     Some(slot.answer(db, function, 0, &analysis::is_whole_barrier, make))
@@ -79,8 +79,8 @@ pub fn invariant_branches(
     model: BarrierModel,
 ) -> Option<Arc<[Node]>> {
     let blocks = barrier_blocks(db, function).as_deref()?;
-    let cycles = cycles(db, function).as_deref()?;
-    let (cfg, postdom) = (cfg(db, function).as_deref()?, postdom_tree(db, function).as_deref()?);
+    let cycles = cycles(db, function)?;
+    let (cfg, postdom) = (cfg(db, function)?, postdom_tree(db, function)?);
     Some(barriers::invariant_branches(cfg, postdom, cycles, blocks, model).into())
 }
 
@@ -189,7 +189,7 @@ fn with_race_facts<R>(
     function: FunctionInput,
     run: impl FnOnce(Code<'_>, Surroundings<'_>, (&Cfg, &MemoryKinds)) -> R,
 ) -> Option<R> {
-    let facts = (cfg(db, function).as_deref()?, memory_kinds(db, function).as_ref()?);
+    let facts = (cfg(db, function)?, memory_kinds(db, function).as_ref()?);
     let callees = attributes_of_callees(db, function);
     with_attributes(db, function, callees, |code, around| run(code, around, facts))
 }
@@ -262,7 +262,7 @@ pub fn assumed_control_divergence(
     function: FunctionInput,
     assumptions: Assumptions,
 ) -> Option<SourceSets> {
-    let graph = (cfg(db, function).as_ref()?, postdom_tree(db, function).as_ref()?);
+    let graph = graph_facts(db, function).as_ref()?;
     let terminators = assumed_divergence(db, function, assumptions).as_ref()?.terminators();
     Some(controlled(db, function, graph, Some(assumptions), terminators))
 }

@@ -90,7 +90,7 @@ pub fn report_function(
         input,
         function,
         numbering: Numbering::new(function.header),
-        cycles: queries::cycles(db, input).as_ref()?,
+        cycles: queries::cycles(db, input)?,
         divergence: match assumed {
             None => queries::divergence(db, input).as_ref()?,
             Some(assumptions) => queries::assumed_divergence(db, input, assumptions).as_ref()?,
@@ -317,8 +317,8 @@ impl Builder<'_> {
 
     fn convergence(&self) -> Option<ConvergenceReport> {
         let facts = queries::convergence(self.db, self.input).as_ref()?;
-        let cfg = queries::cfg(self.db, self.input).as_ref()?;
-        let dom = queries::dom_tree(self.db, self.input).as_ref()?;
+        let cfg = queries::cfg(self.db, self.input)?;
+        let dom = queries::dom_tree(self.db, self.input)?;
         let header = |cycle: CycleId| self.block(self.cycles.header(cycle));
         let operation = |o: &Operation| OperationReport {
             place: self.lines.inst(o.inst),

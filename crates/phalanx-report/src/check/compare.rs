@@ -161,8 +161,8 @@ fn deciding(
     entry: &Entry,
     more: SourceSet,
 ) -> Option<phalanx_graph::Node> {
-    let control = queries::control_dependence(db, input).as_ref()?;
-    let postdom = queries::postdom_tree(db, input).as_deref()?;
+    let control = queries::control_dependence(db, input)?;
+    let postdom = queries::postdom_tree(db, input)?;
     let divergence = queries::divergence(db, input).as_ref()?;
     let branches = control.iterated_controllers(postdom, [entry.operation.block]);
     branches.into_iter().find(|&branch| divergence.terminator(branch).intersects(more))

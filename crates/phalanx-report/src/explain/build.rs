@@ -122,8 +122,7 @@ impl<'a> Explainer<'a> {
     /// does not. The line is one of the program that was compiled where any instruction of the function says from which it comes,
     /// and else one of the text.
     pub fn on_line(&self, line: u32, scope: Scope) -> Vec<Subject> {
-        let (Some(divergence), Some(cfg)) =
-            (self.divergence(), queries::cfg(self.db, self.input).as_deref())
+        let (Some(divergence), Some(cfg)) = (self.divergence(), queries::cfg(self.db, self.input))
         else {
             return Vec::new();
         };
@@ -440,7 +439,7 @@ impl<'a> Explainer<'a> {
     }
 
     pub(super) fn entries(&self, cycle: CycleId) -> Vec<String> {
-        let cycles = queries::cycles(self.db, self.input).as_deref();
+        let cycles = queries::cycles(self.db, self.input);
         cycles.map_or_else(Vec::new, |cycles| {
             cycles.entries(cycle).map(|entry| self.block_name(entry)).collect()
         })

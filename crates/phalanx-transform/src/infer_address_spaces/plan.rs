@@ -76,7 +76,7 @@ impl Plan {
         let model = SpaceModel::new(architecture);
         let generic = model.generic()?;
         let kinds = queries::memory_kinds(db, function).as_ref()?;
-        let dom = queries::dom_tree(db, function).as_ref()?;
+        let dom = queries::dom_tree(db, function)?;
         let code = Code::of(db, function);
         let layout = queries::type_layout(db, function.module(db)).data_layout();
         let planner = Planner { code, kinds, model, generic, layout, architecture };

@@ -78,7 +78,7 @@ impl Region {
 pub(super) fn survey(db: &Database, function: FunctionInput, blocks: usize) -> Option<Survey> {
     let mut survey = Survey::default();
     let flow = function.flow(db);
-    let cfg = queries::cfg(db, function).as_ref()?;
+    let cfg = queries::cfg(db, function)?;
     if !flow.order().iter().any(|&block| cfg.is_branch(node_of(block))) {
         return Some(survey);
     }
@@ -86,7 +86,7 @@ pub(super) fn survey(db: &Database, function: FunctionInput, blocks: usize) -> O
     let varying = varying(Scope::Wave, queries::launch_facts(db, function));
     let is_divergent =
         |node: Node| cfg.is_branch(node) && divergence.terminator(node).intersects(varying);
-    let dfs = queries::dfs(db, function).as_ref()?;
+    let dfs = queries::dfs(db, function)?;
     let divergent: Vec<Node> = dfs.rpo().filter(|&node| is_divergent(node)).collect();
     if divergent.is_empty() {
         return Some(survey);
@@ -97,9 +97,9 @@ pub(super) fn survey(db: &Database, function: FunctionInput, blocks: usize) -> O
         code: Code::of(db, function),
         cfg,
         dfs,
-        dom: queries::dom_tree(db, function).as_ref()?,
-        postdom: queries::postdom_tree(db, function).as_ref()?,
-        cycles: queries::cycles(db, function).as_ref()?,
+        dom: queries::dom_tree(db, function)?,
+        postdom: queries::postdom_tree(db, function)?,
+        cycles: queries::cycles(db, function)?,
         divergence,
         varying,
         numbering: Numbering::new(function.header(db)),

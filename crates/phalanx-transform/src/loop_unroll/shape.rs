@@ -89,10 +89,10 @@ pub(super) struct Graph<'a> {
 impl<'a> Graph<'a> {
     pub(super) fn of(db: &'a Database, function: FunctionInput) -> Option<Graph<'a>> {
         Some(Graph {
-            cfg: queries::cfg(db, function).as_ref()?,
-            cycles: queries::cycles(db, function).as_ref()?,
-            dfs: queries::dfs(db, function).as_ref()?,
-            dom: queries::dom_tree(db, function).as_ref()?,
+            cfg: queries::cfg(db, function)?,
+            cycles: queries::cycles(db, function)?,
+            dfs: queries::dfs(db, function)?,
+            dom: queries::dom_tree(db, function)?,
         })
     }
 

@@ -104,7 +104,7 @@ fn main() {
         calls(if is_quick { 1000 } else { 10_000 });
     }
     if is_wanted("overhead") {
-        [300, 1000, 3000].into_iter().for_each(overhead);
+        [210, 300, 1000, 3000].into_iter().for_each(overhead);
     }
     if is_wanted("memory") {
         memory(if is_quick { 100_000 } else { 1_000_000 });

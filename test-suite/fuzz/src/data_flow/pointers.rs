@@ -304,7 +304,7 @@ fn spoilt_flow(
     argument: usize,
 ) -> Option<Reached> {
     let (db, function) = (session.database(), of.input());
-    let graph = (&**queries::cfg(db, function).as_ref()?, session.dom_tree(of)?);
+    let graph = (queries::cfg(db, function)?, session.dom_tree(of)?);
     let kinds = queries::memory_kinds(db, function).as_ref()?;
     let private = queries::private_memory(db, function).as_ref()?;
     with_code(db, function, &Right { db, function }, |code, around| {

@@ -97,7 +97,7 @@ impl CallFacts for WrongFacts<'_> {
         let input = *symbols.get(&callee)?;
         let mut summary = queries::summary(self.db, input).clone();
         if self.wrong == Wrong::Parting {
-            let postdom = queries::postdom_tree(self.db, input).as_ref()?;
+            let postdom = queries::postdom_tree(self.db, input)?;
             let flow = flow(self.db, input)?;
             summary = with_code(self.db, input, self, |code, around| {
                 // One level deep: what these call is known rightly.

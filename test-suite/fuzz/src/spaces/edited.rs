@@ -122,8 +122,7 @@ pub fn edited(rng: &mut dyn RngCore, rounds: usize) -> Edited {
 /// Private objects of a function: all, and those in which addresses are kept.
 fn private(session: &Session, function: FunctionId) -> Vec<PrivateMemory> {
     let (db, function) = (session.database(), function.input());
-    let (Some(cfg), Some(dom)) =
-        (queries::cfg(db, function).as_ref(), queries::dom_tree(db, function).as_ref())
+    let (Some(cfg), Some(dom)) = (queries::cfg(db, function), queries::dom_tree(db, function))
     else {
         return Vec::new();
     };
@@ -200,8 +199,8 @@ pub fn chains(rng: &mut dyn RngCore) -> usize {
     for entry in id.input().functions(db).iter().filter(|entry| entry.is_definition) {
         let function = entry.input;
         let (Some(cfg), Some(dom), Some(kinds)) = (
-            queries::cfg(db, function).as_ref(),
-            queries::dom_tree(db, function).as_ref(),
+            queries::cfg(db, function),
+            queries::dom_tree(db, function),
             queries::memory_kinds(db, function).as_ref(),
         ) else {
             continue;
