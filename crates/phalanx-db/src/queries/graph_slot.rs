@@ -1,6 +1,6 @@
 //! Facts that follow from the graph of a function, kept with the graph.
 //!
-//! Each is made when it is first asked for, and there once: whoever asks afterwards, from whatever thread, gets that one. All of them follow
+//! Each is made once, when it is first asked for: whoever asks afterwards, from whatever thread, gets that one. All of them follow
 //! from the graph and nothing else, so one query of salsa, [`graph_facts`](super::graph_facts()), stands for them: it says when the graph has
 //! changed, and to ask for a fact beside those that are there costs a look instead of a memo with dependences of its own, at each of thousands
 //! of small functions and after each edit.
@@ -42,7 +42,7 @@ pub struct GraphFacts {
 /// Facts of equal graphs are equal.
 impl PartialEq for GraphFacts {
     fn eq(&self, other: &Self) -> bool {
-        self.cfg == other.cfg
+        Arc::ptr_eq(&self.cfg, &other.cfg) || self.cfg == other.cfg
     }
 }
 
@@ -187,9 +187,11 @@ impl GraphSlot {
         facts
     }
 
-    /// Drops what is kept.
+    /// Drops what is kept, also for those who have the last graph.
     pub(crate) fn clear(&self) {
-        *locked(&self.0) = None;
+        if let Some(facts) = locked(&self.0).take() {
+            *locked(&facts.before) = None;
+        }
     }
 }
 
@@ -256,8 +258,11 @@ mod tests {
         assert!(weak.upgrade().is_some());
         let third = slot.advance(second.cfg.after_split(node(2)));
         assert!(weak.upgrade().is_none());
-        drop((second, third));
+        let weak = Arc::downgrade(&second);
+        drop(second);
         slot.clear();
+        assert!(weak.upgrade().is_none(), "the last one is still held, and holds nothing");
+        drop(third);
     }
 
     #[test]
