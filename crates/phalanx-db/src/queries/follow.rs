@@ -356,7 +356,7 @@ pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
 /// The answer of [`divergence()`](super::divergence()), [`uniformity`](super::uniformity) or
 /// [`assumed_divergence`](super::assumed_divergence) as the journal says it has become. None for a declaration.
 ///
-/// *Reads* `flow`, `body`; [`graph_facts()`]; after the first time [`around`] or [`llvm_version`]. *Cost* from scratch the first
+/// *Reads* `flow`, `body`, [`graph_facts()`]; after the first time [`around`] or [`llvm_version`]. *Cost* from scratch the first
 /// times; then that of what changed.
 fn follow(
     db: &dyn Db,
