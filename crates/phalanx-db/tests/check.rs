@@ -271,3 +271,46 @@ some:
     done.expect("it can wait");
     expect!["PHX003 in kernel"].assert_eq(&fixture.check());
 }
+
+#[test]
+fn a_mask_that_is_computed_since_an_edit_is_taken_to_be_right() {
+    let sums: String = (1..300).map(|at| format!("  %s{at} = add i32 %s{}, 1\n", at - 1)).collect();
+    let text = format!(
+        r#"target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
+define ptx_kernel void @kernel(i32 %mask) {{
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %s0 = add i32 %mask, 1
+{sums}  %c = icmp slt i32 %id, 5
+  br i1 %c, label %then, label %exit
+then:
+  %b = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 true)
+  br label %exit
+exit:
+  ret void
+}}
+"#
+    );
+    let mut fixture = Fixture::of(&text);
+    let kernel = fixture.module.functions(&fixture.db)[2].input;
+    assert!(kernel.is_large(&fixture.db));
+    let found = fixture.check();
+    expect!["PHX006 in kernel"].assert_eq(&found);
+    let body = kernel.body(&fixture.db);
+    let order = kernel.flow(&fixture.db).order();
+    let insts = order.iter().flat_map(|&block| body.block_insts(block));
+    let calls: Vec<_> = insts.filter(|&inst| body.inst(inst).opcode == Opcode::Call).collect();
+    let ballot = calls[1];
+    let constant = body.operands(ballot)[0];
+    let mut with_mask = |mask: Value| {
+        let done: Result<(), BuildError> =
+            fixture.db.edit(kernel, |edit| edit.set_operand(ballot, 0, mask));
+        done.expect("the value is there");
+        fixture.check()
+    };
+    for _ in 0..3 {
+        assert_eq!(with_mask(Value::arg(0)), "", "whoever computed it knows");
+        assert_eq!(with_mask(constant), found);
+    }
+}

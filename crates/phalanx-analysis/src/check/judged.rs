@@ -6,7 +6,7 @@
 //! ([`Reads`]). The latter is put down for each operation. After an edit of instructions those are judged again that read
 //!
 //! - a branch that diverges otherwise, or a block whose execution depends on something else,
-//! - an instruction that has changed, to evaluate a condition, or stack slots if an instruction has to do with pointers,
+//! - an instruction that has changed, as the operation itself or to evaluate a condition or a mask, or stack slots if an instruction has to do with pointers,
 //! - whether a block has an effect, if that has become another.
 //!
 //! # Invariants
@@ -200,7 +200,8 @@ impl Judged {
         let sites = Arc::clone(&self.sites);
         let waiting = barriers::waiting(&sites.0);
         for (site, known) in sites.0.iter().zip(&mut self.judgements) {
-            if is_touched(&known.reads) {
+            // Its own operands are read without being put down.
+            if insts.contains(&site.inst) || is_touched(&known.reads) {
                 let found = judge(facts, &self.around, &waiting, site);
                 is_other |= found.barrier != known.barrier || found.member != known.member;
                 *known = found;
