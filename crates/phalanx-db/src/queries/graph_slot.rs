@@ -10,7 +10,7 @@
 //! difference put in; so the graph before is kept until the next one comes. Everything else is made anew. Either way the answer is the same,
 //! orders included.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use phalanx_analysis::divergence::Flow;
 use phalanx_graph::{
@@ -18,7 +18,7 @@ use phalanx_graph::{
     sync::SyncDependence,
 };
 
-use super::follow::fresh;
+use super::follow::{fresh, locked};
 
 /// Graphs with fewer nodes have no facts made from those of the graph before: to make them anew costs as little.
 const LARGE: usize = 64;
@@ -44,11 +44,6 @@ impl PartialEq for GraphFacts {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.cfg, &other.cfg) || self.cfg == other.cfg
     }
-}
-
-/// Nothing is done under a lock but moving, so what a panic leaves is whole.
-fn locked<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
-    place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl GraphFacts {
