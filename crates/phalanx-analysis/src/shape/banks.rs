@@ -28,24 +28,25 @@ pub fn served_together(size: u32) -> u32 {
 #[must_use]
 pub fn degree(lanes: &[i64], size: u32, align: u64) -> u32 {
     let together = served_together(size) as usize;
-    let size = u64::from(size.max(1));
+    let size = i128::from(size.max(1));
+    let word = i128::from(WORD);
     let step = align.clamp(1, WORD);
     let mut most = 0;
     // Whole words more turn the banks round.
     for base in (0..WORD).step_by(step as usize) {
         for group in lanes.chunks(together) {
-            let mut words: Vec<u64> = Vec::with_capacity(group.len());
+            let mut words: Vec<i128> = Vec::with_capacity(group.len());
             for &offset in group {
-                let first = base.wrapping_add(offset as u64);
-                let last = first.wrapping_add(size - 1);
-                // One access touches at most all banks as often as it is long.
-                words.extend((first / WORD..=last / WORD).take(4096));
+                let first = i128::from(base) + i128::from(offset);
+                let (first, last) = (first.div_euclid(word), (first + size - 1).div_euclid(word));
+                // No instruction accesses more words than that.
+                words.extend((first..=last).take(4096));
             }
             words.sort_unstable();
             words.dedup();
             let mut of_bank = [0; BANKS as usize];
             for word in words {
-                of_bank[(word % BANKS) as usize] += 1;
+                of_bank[word.rem_euclid(BANKS.into()) as usize] += 1;
             }
             most = most.max(of_bank.into_iter().max().unwrap_or(0));
         }
@@ -87,5 +88,10 @@ mod tests {
         assert_eq!(degree(&lanes, 4, 1), 32);
         let pairs: Vec<i64> = (0..32).map(|lane| lane / 2 * 2).collect();
         assert_eq!(degree(&pairs, 2, 1), 1);
+    }
+    #[test]
+    fn a_lane_that_reaches_the_base_from_below() {
+        // Words -1 and 0, and -33 and -32.
+        assert_eq!(degree(&[-2, -130], 4, 4), 2);
     }
 }

@@ -35,6 +35,24 @@ pub struct Geometry {
 /// A thread: x, y, z, lane.
 pub(crate) type Thread = [u32; 4];
 
+/// Waves in which the threads follow each other in the same way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Waves {
+    /// By how much the thread of each lane differs from that of the first one.
+    pub(crate) steps: Vec<[i32; 4]>,
+    /// The thread of the first lane of each wave.
+    pub(crate) firsts: Vec<Thread>,
+}
+
+impl Waves {
+    /// The threads of the wave that begins with this one.
+    pub(crate) fn threads(&self, first: Thread) -> impl Iterator<Item = Thread> {
+        self.steps
+            .iter()
+            .map(move |step| std::array::from_fn(|i| first[i].wrapping_add_signed(step[i])))
+    }
+}
+
 /// How a function of the thread varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variation {
@@ -119,13 +137,25 @@ impl Geometry {
         }
     }
 
-    /// The waves whose lanes stand for all that there are, as far as functions of these sources are concerned: each as its
-    /// threads in order. None if they are not known.
-    pub(crate) fn waves(&self, sources: SourceSet) -> Option<Vec<Vec<Thread>>> {
+    /// The waves whose lanes stand for all that there are, as far as functions of these sources are concerned, those together
+    /// in which the threads follow each other in the same way. None if they are not known.
+    pub(crate) fn waves(&self, sources: SourceSet) -> Option<Vec<Waves>> {
         let extents = self.extents(sources)?;
         let width = self.wave? as usize;
-        let all: Vec<Thread> = Threads::new(extents, self.wave).collect();
-        Some(all.chunks(width).map(<[Thread]>::to_vec).collect())
+        let mut threads = Threads::new(extents, self.wave);
+        let mut found: Vec<Waves> = Vec::new();
+        let mut steps: Vec<[i32; 4]> = Vec::with_capacity(width);
+        while let Some(first) = threads.next() {
+            let step = |thread: Thread| std::array::from_fn(|i| thread[i] as i32 - first[i] as i32);
+            steps.clear();
+            steps.push([0; 4]);
+            steps.extend(threads.by_ref().take(width - 1).map(step));
+            match found.iter_mut().find(|waves| waves.steps == steps) {
+                Some(waves) => waves.firsts.push(first),
+                None => found.push(Waves { steps: steps.clone(), firsts: vec![first] }),
+            }
+        }
+        Some(found)
     }
 
     /// How a function varies that has these sources. `value` gives nothing where the function has no value.

@@ -41,6 +41,7 @@ use rustc_hash::FxHashSet;
 
 use super::{
     Access, Accesses, Facts, Finder,
+    lanes::Lanes,
     list::Listed,
     loops::{LoopReads, has_candidates},
     nest::Nest,
@@ -69,6 +70,7 @@ pub enum Found {
 pub struct AccessFollower {
     shapes: Shapes,
     uniform: FxHashSet<Value>,
+    lanes: Lanes,
     of_loops: LoopReads,
     divergence: Divergence,
     readers: Readers,
@@ -114,14 +116,14 @@ impl AccessFollower {
         let answer = Arc::new(answer);
         readers.settle();
         finder.shapes.settle();
-        let Finder { shapes, uniform, of_loops, .. } = finder;
+        let Finder { shapes, uniform, lanes, of_loops, .. } = finder;
         let mut of_loops = of_loops.unwrap_or_default();
         of_loops.atoms.sort_unstable();
         of_loops.atoms.dedup();
         let divergence = facts.divergence.clone();
         let list = Listed::new(code, Arc::clone(&answer));
         let follower =
-            AccessFollower { shapes, uniform, of_loops, divergence, readers, list, nest };
+            AccessFollower { shapes, uniform, lanes, of_loops, divergence, readers, list, nest };
         (answer, Some(follower))
     }
 
@@ -165,12 +167,12 @@ impl AccessFollower {
         dirty.sort_unstable_by_key(|&inst| number(inst));
         dirty.dedup();
 
-        let mut finder = Finder::with_shapes(facts, self.shapes, self.uniform);
+        let mut finder = Finder::with_shapes(facts, self.shapes, self.uniform, self.lanes);
         let blocks = blocks.unwrap_or_default();
         let readers = &mut self.readers;
         let found = look_again(&mut self.list, &mut finder, readers, (&dirty, changed, blocks))?;
         let is_other_order = self.list.reorder(facts.code.flow.order());
-        (self.shapes, self.uniform) = (finder.shapes, finder.uniform);
+        (self.shapes, self.uniform, self.lanes) = (finder.shapes, finder.uniform, finder.lanes);
         self.divergence = facts.divergence.clone();
         let is_worth = self.shapes.can_be_followed() && !self.readers.is_crowded();
         let found = if is_other_order { Found::Repaired } else { found };

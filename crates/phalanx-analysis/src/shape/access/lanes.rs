@@ -1,28 +1,143 @@
 //! Patterns of addresses, from what they are in the lanes of each wave.
+//!
+//! Where the waves of a workgroup are known, what the lanes add to the rest of an address is looked at in each of them. Waves in which
+//! the lanes' offsets differ from the first one's in the same way are looked at together, as one *shape*; of their first lanes
+//! it only matters where in a segment they are.
+//!
+//! A linear function has one shape for all waves whose threads [follow each other](Waves) in the same way, mostly one altogether.
+//! What has been found is kept: most accesses of a function look like others.
+
+use std::sync::Arc;
 
 use phalanx_target::SourceSet;
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
-use super::{Access, Finder, Pattern, Within};
+use super::{
+    Access, Finder, Pattern, Within,
+    touched::{LARGEST, Places, Spans},
+};
 use crate::shape::{
     banks,
+    expr::{Expr, Exprs},
     form::{Form, Rest},
-    geometry::Thread,
+    geometry::Waves,
 };
 
-impl Finder<'_> {
-    pub(super) fn classify(&self, form: &Form, unknown: Access, is_shared: bool) -> Access {
-        let exprs = &self.shapes.exprs;
-        let varying = exprs.indices(form.thread) & self.shapes.in_wave;
-        if let Some(waves) = exprs.geometry().waves(exprs.indices(form.thread)) {
-            return classify_waves(self, form, &waves, unknown, is_shared);
+/// Waves whose lanes are at the same offsets from the first one.
+#[derive(Debug, PartialEq, Eq)]
+struct WaveShape {
+    /// The first one is zero.
+    offsets: Vec<i64>,
+    /// Where the first ones are.
+    firsts: Places,
+}
+
+/// All that matters of an access where the waves are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Looks {
+    /// The thread's part of the address.
+    expr: Expr,
+    /// What the rest is a multiple of; at most as much as matters.
+    of_rest: u64,
+    size: u32,
+    /// The stated alignment; likewise.
+    align: u64,
+    is_shared: bool,
+}
+
+/// What is found of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Touched {
+    pattern: Pattern,
+    segments: u32,
+    sectors: u32,
+    bank_degree: Option<u32>,
+}
+
+/// What has been found of waves. Of the expressions of one function.
+#[derive(Debug, Default)]
+pub(super) struct Lanes {
+    /// By the sources of an expression.
+    waves: Vec<(SourceSet, Option<Arc<[Waves]>>)>,
+    touched: FxHashMap<Looks, Option<Touched>>,
+}
+
+impl Lanes {
+    /// The waves that stand for all, as far as such an expression is concerned; none if they are not known.
+    fn waves(&mut self, exprs: &Exprs, expr: Expr) -> Option<Arc<[Waves]>> {
+        let sources = exprs.indices(expr);
+        if let Some((_, known)) = self.waves.iter().find(|(of, _)| *of == sources) {
+            return known.clone();
         }
-        let Some((coefs, _)) = exprs.linear(form.thread) else { return unknown };
-        let pattern = |stride: i64| match stride {
-            0 => Pattern::Broadcast,
-            n if n == i64::from(unknown.size) => Pattern::Consecutive,
-            n => Pattern::Strided(n),
+        let waves: Option<Arc<[Waves]>> = exprs.geometry().waves(sources).map(Arc::from);
+        self.waves.push((sources, waves.clone()));
+        waves
+    }
+}
+
+/// The shapes of an expression in these waves; none if it has no value in some thread.
+fn shapes(exprs: &Exprs, expr: Expr, waves: &[Waves]) -> Option<Vec<WaveShape>> {
+    let mut found: Vec<WaveShape> = Vec::new();
+    let mut insert = |offsets: &[i64], first: i64| {
+        let shape = match found.iter().position(|shape| shape.offsets == offsets) {
+            Some(at) => &mut found[at],
+            None => {
+                let offsets = offsets.to_vec();
+                found.push(WaveShape { offsets, firsts: Places::default() });
+                found.last_mut().expect("one has been put there")
+            }
         };
+        shape.firsts.insert(first);
+    };
+    let linear = exprs.linear(expr).filter(|_| exprs.width(expr) == 64);
+    let mut offsets: Vec<i64> = Vec::new();
+    for waves in waves {
+        if let Some((coefs, offset)) = linear {
+            let times = |indices: [i64; 4]| {
+                let terms = coefs.iter().zip(indices).map(|(&c, i)| c.wrapping_mul(i));
+                terms.fold(0, i64::wrapping_add)
+            };
+            offsets.clear();
+            offsets.extend(waves.steps.iter().map(|step| times(step.map(i64::from))));
+            for first in &waves.firsts {
+                insert(&offsets, times(first.map(i64::from)).wrapping_add(offset));
+            }
+            continue;
+        }
+        for &first in &waves.firsts {
+            let start = exprs.value(expr, first)? as i64;
+            offsets.clear();
+            for thread in waves.threads(first) {
+                offsets.push((exprs.value(expr, thread)? as i64).wrapping_sub(start));
+            }
+            insert(&offsets, start);
+        }
+    }
+    Some(found)
+}
+
+impl Finder<'_> {
+    pub(super) fn classify(&mut self, form: &Form, unknown: Access, is_shared: bool) -> Access {
+        let exprs = &self.shapes.exprs;
+        if let Some(waves) = self.lanes.waves(exprs, form.thread) {
+            let looks = Looks {
+                expr: form.thread,
+                of_rest: alignment(&form.rest).min(LARGEST),
+                size: unknown.size,
+                align: unknown.align.min(LARGEST),
+                is_shared,
+            };
+            let look = || shapes(exprs, looks.expr, &waves).map(|shapes| touched(&shapes, looks));
+            let found = *self.lanes.touched.entry(looks).or_insert_with(look);
+            let Some(Touched { pattern, segments, sectors, bank_degree }) = found else {
+                return unknown;
+            };
+            let (segments, sectors) = (Some(segments), Some(sectors));
+            return Access { pattern, segments, sectors, bank_degree, ..unknown };
+        }
+        let varying = exprs.indices(form.thread) & self.shapes.in_wave;
+        let Some((coefs, _)) = exprs.linear(form.thread) else { return unknown };
+        let pattern = |stride: i64| of_stride(stride, unknown.size);
         if varying.is_empty() {
             return Access { pattern: Pattern::Broadcast, ..unknown };
         }
@@ -42,54 +157,52 @@ impl Finder<'_> {
     }
 }
 
+/// The pattern of lanes that are so many bytes apart.
+fn of_stride(stride: i64, size: u32) -> Pattern {
+    match stride {
+        0 => Pattern::Broadcast,
+        n if n == i64::from(size) => Pattern::Consecutive,
+        n => Pattern::Strided(n),
+    }
+}
+
 /// The pattern where the lanes of each wave are known, and how many segments they touch.
-fn classify_waves(
-    finder: &Finder<'_>,
-    Form { thread, rest, .. }: &Form,
-    waves: &[Vec<Thread>],
-    unknown: Access,
-    is_shared: bool,
-) -> Access {
-    let exprs = &finder.shapes.exprs;
-    let mut offsets: Vec<Vec<i64>> = Vec::new();
-    for wave in waves {
-        let lanes: Option<Vec<i64>> =
-            wave.iter().map(|&lane| exprs.value(*thread, lane).map(|v| v as i64)).collect();
-        match lanes {
-            Some(lanes) => offsets.push(lanes),
-            None => return unknown,
+fn touched(shapes: &[WaveShape], looks: Looks) -> Touched {
+    let Looks { of_rest, size, align, is_shared, .. } = looks;
+    let steps = |shape: &WaveShape, is: &mut dyn FnMut(i64) -> bool| {
+        shape.offsets.windows(2).all(|pair| is(pair[1].wrapping_sub(pair[0])))
+    };
+    let mut stride = None;
+    let mut is_the_same = |step| *stride.get_or_insert(step) == step;
+    let is_regular = shapes.iter().all(|shape| steps(shape, &mut is_the_same));
+    let pattern = match is_regular {
+        true => of_stride(stride.unwrap_or(0), size),
+        false => Pattern::Gather,
+    };
+    let (mut segments, mut sectors, mut degree) = (0, 0, 0);
+    for WaveShape { offsets, firsts } in shapes {
+        let spans = Spans::new(offsets, size);
+        let most = |segment| spans.counts(*firsts, of_rest, align, segment).max().unwrap_or(0);
+        segments = segments.max(most(128));
+        sectors = sectors.max(most(32));
+    }
+    if is_shared {
+        // The base is as aligned as what the rest is a multiple of, and an address as is stated.
+        let is_aligned = |shape: &WaveShape| {
+            shape.offsets.iter().all(|offset| offset.rem_euclid(4) == 0)
+                && shape.firsts.iter().all(|first| first % 4 == 0)
+        };
+        let align = if shapes.iter().all(is_aligned) { of_rest.max(align) } else { of_rest };
+        for WaveShape { offsets, firsts } in shapes {
+            // Whole words more turn the banks round.
+            for first in firsts.modulo(4).iter() {
+                let shifted = offsets.iter().map(|offset| offset.wrapping_add(first as i64));
+                degree = degree.max(banks::degree(&shifted.collect::<Vec<_>>(), size, align));
+            }
         }
     }
-    let mut stride = None;
-    let is_regular = offsets.iter().all(|lanes| {
-        lanes.windows(2).all(|pair| {
-            let step = pair[1].wrapping_sub(pair[0]);
-            *stride.get_or_insert(step) == step
-        })
-    });
-    let pattern = match stride.unwrap_or(0) {
-        _ if !is_regular => Pattern::Gather,
-        0 => Pattern::Broadcast,
-        n if n == i64::from(unknown.size) => Pattern::Consecutive,
-        n => Pattern::Strided(n),
-    };
-    // Waves that look the same touch as much.
-    offsets.iter_mut().for_each(|lanes| {
-        let base = lanes[0].div_euclid(128).wrapping_mul(128);
-        lanes.iter_mut().for_each(|offset| *offset = offset.wrapping_sub(base));
-    });
-    let most = |segment: u64| {
-        let mut seen = FxHashSet::default();
-        let distinct = offsets.iter().filter(|lanes| seen.insert((*lanes).clone()));
-        distinct.map(|lanes| touched(lanes, rest, unknown.size, unknown.align, segment)).max()
-    };
-    // The base is as aligned as what the rest is a multiple of, and an address as is stated.
-    let is_aligned = offsets.iter().flatten().all(|offset| offset.rem_euclid(4) == 0);
-    let of_rest = alignment(rest);
-    let align = if is_aligned { of_rest.max(unknown.align) } else { of_rest };
-    let degrees = || offsets.iter().map(|lanes| banks::degree(lanes, unknown.size, align)).max();
-    let bank_degree = if is_shared { degrees() } else { None };
-    Access { pattern, segments: most(128), sectors: most(32), bank_degree, ..unknown }
+    let bank_degree = is_shared.then_some(degree);
+    Touched { pattern, segments, sectors, bank_degree }
 }
 
 /// What the base of an address is a multiple of. Nobody knows where a global is.
@@ -100,40 +213,88 @@ fn alignment(rest: &Rest) -> u64 {
     }
 }
 
-/// The largest number of segments that lanes at these offsets can touch, wherever the rest of the address puts them.
-fn touched(lanes: &[i64], rest: &Rest, size: u32, align: u64, segment: u64) -> u32 {
-    counts(lanes, alignment(rest), size, align, segment).max().unwrap_or(0)
-}
-
 /// The smallest number of sectors of 32 bytes that lanes at these offsets can touch, from any base for which their addresses are aligned.
 #[must_use]
 pub fn fewest_sectors(lanes: &[i64], size: u32, align: u64) -> u32 {
-    counts(lanes, 1, size, align, 32).min().unwrap_or(0)
+    let first = lanes.first().copied().unwrap_or(0);
+    let offsets: Vec<i64> = lanes.iter().map(|offset| offset.wrapping_sub(first)).collect();
+    Spans::new(&offsets, size).counts(Places::ALL, 1, align, 32).min().unwrap_or(0)
 }
 
-/// How many segments lanes at these offsets touch, for each base that is a multiple of `step` and aligns the first of them.
-fn counts(
-    lanes: &[i64],
-    step: u64,
-    size: u32,
-    align: u64,
-    segment: u64,
-) -> impl Iterator<Item = u32> {
-    let align = align.clamp(1, segment);
-    // Addresses are as aligned as they must be.
-    let is_aligned = move |base: &u64| {
-        lanes.first().is_some_and(|&lane| base.wrapping_add(lane as u64).is_multiple_of(align))
-    };
-    let bases = (0..segment).step_by(step.min(segment) as usize).filter(is_aligned);
-    bases.map(move |base| {
-        let mut found: Vec<u64> = Vec::with_capacity(lanes.len());
-        for &offset in lanes {
-            let first = base.wrapping_add(offset as u64);
-            let last = first.wrapping_add(u64::from(size).saturating_sub(1));
-            found.extend((first / segment..=last / segment).take(4096));
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use phalanx_ir::Opcode;
+    use phalanx_target::{Extent, LaunchFacts, target::Architecture};
+    use rand::{Rng, SeedableRng, rngs::SmallRng};
+
+    use super::{Expr, Exprs, shapes};
+    use crate::shape::geometry::Geometry;
+
+    /// What is known of waves in a workgroup of this size.
+    fn exprs(size: [u32; 3], wave: u32) -> Exprs {
+        let launch = LaunchFacts {
+            workgroup_size: size.map(Extent::Exactly),
+            max_flat_workgroup_size: None,
+            uniform_work_group_size: true,
+            wave_width: Some(wave),
+            max_cluster_size: None,
+            cluster_size: [Extent::Exactly(1); 3],
+        };
+        Exprs::new(Geometry::new(&launch, Architecture::Amdgcn))
+    }
+
+    /// The offsets of lanes and the place of the first one, wave by wave and thread by thread.
+    fn slowly(exprs: &Exprs, expr: Expr, size: [u32; 3], wave: u32) -> BTreeSet<(Vec<i64>, u64)> {
+        let all = size.iter().product::<u32>();
+        let thread = |n: u32| [n % size[0], n / size[0] % size[1], n / size[0] / size[1], n % wave];
+        let of_wave = |first: u32| {
+            let lanes = first..all.min(first + wave);
+            let value = |n| exprs.value(expr, thread(n)).expect("it has one") as i64;
+            let offsets = lanes.map(|n| value(n).wrapping_sub(value(first))).collect();
+            (offsets, value(first).rem_euclid(128) as u64)
+        };
+        (0..all).step_by(wave as usize).map(of_wave).collect()
+    }
+
+    fn random(rng: &mut SmallRng, exprs: &mut Exprs) -> Expr {
+        let mut expr = exprs.constant(rng.random(), 64);
+        for _ in 0..rng.random_range(0..4) {
+            let index = exprs.index(rng.random_range(0..4), 64);
+            let factor = exprs.constant(rng.random_range(0..20), 64);
+            let operation = match rng.random_bool(0.6) {
+                true => Opcode::Mul,
+                false => [Opcode::And, Opcode::LShr, Opcode::UDiv][rng.random_range(0..3)],
+            };
+            let term = exprs.binary(operation, index, factor);
+            let sum = term.and_then(|term| {
+                let operation = [Opcode::Add, Opcode::Sub, Opcode::Xor][rng.random_range(0..3)];
+                exprs.binary(operation, expr, term)
+            });
+            expr = sum.unwrap_or(expr);
         }
-        found.sort_unstable();
-        found.dedup();
-        found.len() as u32
-    })
+        expr
+    }
+
+    #[test]
+    fn waves_are_those_of_all_threads() {
+        let mut rng = SmallRng::seed_from_u64(1);
+        let mut linear = 0;
+        for case in 0..600 {
+            let size = [rng.random_range(1..70), rng.random_range(1..6), rng.random_range(1..4)];
+            let wave = [32, 64][rng.random_range(0..2)];
+            let mut exprs = exprs(size, wave);
+            let expr = random(&mut rng, &mut exprs);
+            let waves = exprs.geometry().waves(exprs.indices(expr)).expect("all extents are known");
+            let Some(found) = shapes(&exprs, expr, &waves) else { continue };
+            linear += usize::from(exprs.linear(expr).is_some());
+            let found: BTreeSet<(Vec<i64>, u64)> = found
+                .iter()
+                .flat_map(|shape| shape.firsts.iter().map(|first| (shape.offsets.clone(), first)))
+                .collect();
+            assert_eq!(found, slowly(&exprs, expr, size, wave), "case {case}: {size:?} {wave}");
+        }
+        assert!((100..500).contains(&linear), "{linear} of them are linear");
+    }
 }

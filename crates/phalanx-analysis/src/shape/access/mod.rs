@@ -20,7 +20,8 @@
 //!
 //! An atom counts as equal in the wave if it is so where it is defined and no cycle around it has been left since.
 //!
-//! O(instructions) per round, and for each access lanes of a wave times alignments of its base. [`AccessFollower`] brings the answer up to date
+//! O(instructions) per round; for each access lanes of a wave, and runs of bytes that they touch times alignments of its base; for each
+//! expression that is not linear, threads of a workgroup. [`AccessFollower`] brings the answer up to date
 //! after an edit.
 
 mod address;
@@ -30,6 +31,7 @@ mod list;
 mod loops;
 mod nest;
 mod readers;
+mod touched;
 
 use phalanx_graph::{Cfg, Cycles, Node};
 use phalanx_ir::{InstId, Opcode, Type, Value as Operand, flow::node_of};
@@ -39,7 +41,7 @@ use rustc_hash::FxHashSet;
 pub use self::follow::{AccessFollower, Found};
 pub use self::lanes::fewest_sectors;
 pub use self::list::Accesses;
-use self::loops::LoopReads;
+use self::{lanes::Lanes, loops::LoopReads};
 use super::{Place, Shapes, Trust, form::Rest};
 use crate::{
     affect::Value,
@@ -126,6 +128,8 @@ struct Finder<'a> {
     shapes: Shapes,
     /// Phis that stand for the rest of their form, which is equal in the wave.
     uniform: FxHashSet<Value>,
+    /// Of the expressions in the shapes.
+    lanes: Lanes,
     /// What was looked at since somebody cleared it: values of which the instruction, the form or the divergence matters.
     read: Vec<Value>,
     /// What the loops are solved from, if somebody wants to know.
@@ -135,13 +139,18 @@ struct Finder<'a> {
 impl<'a> Finder<'a> {
     fn new(facts: Facts<'a>) -> Self {
         let shapes = Shapes::new(facts.code, facts.around, Trust::Flags);
-        Self::with_shapes(facts, shapes, FxHashSet::default())
+        Self::with_shapes(facts, shapes, FxHashSet::default(), Lanes::default())
     }
 
-    /// One that knows these shapes of loops.
-    fn with_shapes(facts: Facts<'a>, shapes: Shapes, uniform: FxHashSet<Value>) -> Self {
+    /// One that knows these shapes of loops, and lanes.
+    fn with_shapes(
+        facts: Facts<'a>,
+        shapes: Shapes,
+        uniform: FxHashSet<Value>,
+        lanes: Lanes,
+    ) -> Self {
         let place = Place::new(facts.code, facts.around);
-        Finder { facts, place, shapes, uniform, read: Vec::new(), of_loops: None }
+        Finder { facts, place, shapes, uniform, lanes, read: Vec::new(), of_loops: None }
     }
 
     /// Whether a function of values is equal in a wave at the end of a block.
