@@ -33,7 +33,9 @@
 //! Control dependence is the same thing on the reversed graph; see [`crate::control`].
 
 use std::cell::Cell;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use rustc_hash::FxHashSet;
 
 use crate::bitset::BitSet;
 use crate::dom::DomTree;
@@ -195,33 +197,45 @@ impl JoinEdges {
         nodes: impl IntoIterator<Item = Node>,
         mut keep: impl FnMut(Node) -> bool,
     ) -> Vec<Node> {
+        let nodes: Vec<Node> = nodes.into_iter().collect();
+        // What is told by few nodes is a small part of a large graph, as a rule; then room for all of it is what costs.
+        match nodes.len() * SPARSE < dom.node_count() {
+            true => self.search::<Sparse>(dom, &nodes, &mut keep),
+            false => self.search::<Dense>(dom, &nodes, &mut keep),
+        }
+    }
+
+    fn search<S: Search>(
+        &self,
+        dom: &DomTree,
+        nodes: &[Node],
+        keep: &mut dyn FnMut(Node) -> bool,
+    ) -> Vec<Node> {
         let mut found = Vec::new();
         // Deepest first; level and node in one word. A node enters the heap once.
         let mut heap = BinaryHeap::new();
         let word = |level: u32, node: Node| u64::from(level) << 32 | u64::from(node.raw());
-        let mut queued = NodeSet::new(dom.node_count());
-        let mut met = NodeSet::new(dom.node_count());
-        for node in nodes {
+        let mut search = S::new(dom.node_count(), self.edges.len());
+        for &node in nodes {
             if let Some(level) = dom.level(node)
-                && queued.insert(node)
+                && search.queue(node)
             {
                 heap.push(word(level, node));
             }
         }
-        let mut searched = Searched::new(self.edges.len());
         let mut gaps = Vec::new();
         while let Some(top) = heap.pop() {
             let (level, root) = ((top >> 32) as u32, Node::from_raw(top as u32));
             let (first, end) = self.range(dom, root);
-            searched.cover(first, end, &mut gaps);
+            search.cover(first, end, &mut gaps);
             for (first, end) in gaps.drain(..) {
                 for at in self.levels.below(first as usize, end as usize, level + 1) {
                     let (_, to) = self.edges[at];
-                    if !met.insert(to) || !keep(to) {
+                    if !search.meet(to) || !keep(to) {
                         continue;
                     }
                     found.push(to);
-                    if queued.insert(to) {
+                    if search.queue(to) {
                         heap.push(word(self.levels.key(at), to));
                     }
                 }
@@ -232,37 +246,144 @@ impl JoinEdges {
     }
 }
 
-/// The intervals of edges that have been searched.
+/// How many blocks there must be per node that is asked about for a [`Sparse`] search.
+const SPARSE: usize = 64;
+
+/// What a search has seen: nodes, and intervals of edges.
 ///
 /// An interval that is added lies around older ones or apart from them, never across, so that those
 /// inside it are found by going over it from left to right and need not be removed.
-struct Searched {
-    starts: BitSet,
-    /// End of the longest interval that starts here.
-    ends: Vec<u32>,
-}
+trait Search {
+    fn new(nodes: usize, edges: usize) -> Self;
 
-impl Searched {
-    fn new(edges: usize) -> Self {
-        Self { starts: BitSet::new(edges), ends: vec![0; edges] }
-    }
+    /// Whether a node that is to be searched from is new.
+    fn queue(&mut self, node: Node) -> bool;
+
+    /// Whether a node that an edge leads to is new.
+    fn meet(&mut self, node: Node) -> bool;
+
+    /// The first interval that starts in `at..end`, and the end of the longest that starts there.
+    fn next(&self, at: u32, end: u32) -> Option<(u32, u32)>;
+
+    fn insert(&mut self, first: u32, end: u32);
 
     /// Adds `first..end` and appends to `gaps` what of it is new.
     fn cover(&mut self, first: u32, end: u32, gaps: &mut Vec<(u32, u32)>) {
         let mut at = first;
         while at < end {
-            let Some(next) = self.starts.next_member(at as usize, end as usize) else {
+            let Some((next, behind)) = self.next(at, end) else {
                 gaps.push((at, end));
                 break;
             };
-            if at < next as u32 {
-                gaps.push((at, next as u32));
+            if at < next {
+                gaps.push((at, next));
             }
-            at = self.ends[next];
+            at = behind;
         }
         if first < end {
-            self.starts.insert(first as usize);
-            self.ends[first as usize] = end;
+            self.insert(first, end);
         }
+    }
+}
+
+/// With room for all nodes and edges.
+struct Dense {
+    queued: NodeSet,
+    met: NodeSet,
+    starts: BitSet,
+    /// End of the longest interval that starts here.
+    ends: Vec<u32>,
+}
+
+impl Search for Dense {
+    fn new(nodes: usize, edges: usize) -> Self {
+        Self {
+            queued: NodeSet::new(nodes),
+            met: NodeSet::new(nodes),
+            starts: BitSet::new(edges),
+            ends: vec![0; edges],
+        }
+    }
+
+    fn queue(&mut self, node: Node) -> bool {
+        self.queued.insert(node)
+    }
+
+    fn meet(&mut self, node: Node) -> bool {
+        self.met.insert(node)
+    }
+
+    fn next(&self, at: u32, end: u32) -> Option<(u32, u32)> {
+        let next = self.starts.next_member(at as usize, end as usize)?;
+        Some((next as u32, self.ends[next]))
+    }
+
+    fn insert(&mut self, first: u32, end: u32) {
+        self.starts.insert(first as usize);
+        self.ends[first as usize] = end;
+    }
+}
+
+/// With room for what is seen.
+struct Sparse {
+    queued: FxHashSet<Node>,
+    met: FxHashSet<Node>,
+    /// Ends by start.
+    intervals: BTreeMap<u32, u32>,
+}
+
+impl Search for Sparse {
+    fn new(_: usize, _: usize) -> Self {
+        Self { queued: FxHashSet::default(), met: FxHashSet::default(), intervals: BTreeMap::new() }
+    }
+
+    fn queue(&mut self, node: Node) -> bool {
+        self.queued.insert(node)
+    }
+
+    fn meet(&mut self, node: Node) -> bool {
+        self.met.insert(node)
+    }
+
+    fn next(&self, at: u32, end: u32) -> Option<(u32, u32)> {
+        self.intervals.range(at..end).next().map(|(&first, &end)| (first, end))
+    }
+
+    fn insert(&mut self, first: u32, end: u32) {
+        self.intervals.insert(first, end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{Rng, SeedableRng, rngs::SmallRng};
+
+    use super::{Dense, DominanceFrontier, Node, Sparse};
+    use crate::dom::DomTree;
+    use crate::testing::random::{any_graph, structured};
+
+    #[test]
+    fn both_searches_find_the_same() {
+        let mut rng = SmallRng::seed_from_u64(1);
+        let mut found = 0;
+        for seed in 0..600 {
+            let cfg = match seed % 2 {
+                0 => any_graph(seed, 40),
+                _ => structured(seed, 200),
+            };
+            let dom = DomTree::new(&cfg);
+            let joins = DominanceFrontier::new(&cfg, &dom).joins;
+            let starts: Vec<Node> = (0..rng.random_range(1..5))
+                .map(|_| Node::new(rng.random_range(0..cfg.node_count())))
+                .collect();
+            let odd = |node: Node| !node.index().is_multiple_of(3);
+            let dense = joins.search::<Dense>(&dom, &starts, &mut |node| odd(node));
+            let sparse = joins.search::<Sparse>(&dom, &starts, &mut |node| odd(node));
+            assert_eq!(dense, sparse, "seed {seed}");
+            let dense = joins.search::<Dense>(&dom, &starts, &mut |_| true);
+            assert_eq!(dense, joins.search::<Sparse>(&dom, &starts, &mut |_| true), "seed {seed}");
+            found += dense.len();
+        }
+        assert!(found > 1000, "{found}");
     }
 }
