@@ -6,7 +6,8 @@
 //! **Algorithm.** A block is control dependent on the edge `(B, A)` when it lies on the path from `A` up the
 //! post-dominator tree to the immediate post-dominator of `B`, that end excluded. For each source, every block that
 //! gets it is marked once; a disjoint-set forest over the tree leads from a block to its nearest unmarked ancestor, so
-//! paths that overlap are walked once. When a branch block is marked, its edges are walked in turn.
+//! paths that overlap are walked once. When a branch block is marked, its edges are walked in turn. Sources that no terminator has
+//! one without the other count as one.
 //!
 //! **Complexity.** O((blocks + edges) α) per source, whatever the size of the control-dependence relation, which can be
 //! quadratic.
@@ -15,7 +16,7 @@
 
 pub mod follow;
 
-use phalanx_graph::{Cfg, Node, PostDomTree};
+use phalanx_graph::{BitSet, Cfg, Node, PostDomTree};
 use phalanx_target::SourceSet;
 
 use crate::divergence::SourceSets;
@@ -30,33 +31,56 @@ pub fn control_divergence(
     terminators: &SourceSets,
 ) -> SourceSets {
     let mut result = vec![SourceSet::EMPTY; cfg.node_count()];
-    let all: SourceSet = terminators.iter().copied().collect();
-    for source in all.iter() {
+    // A terminator with one target decides nothing, whatever it depends on.
+    let branches: Vec<(Node, SourceSet)> = cfg
+        .nodes()
+        .zip(terminators.iter().copied())
+        .filter(|&(node, sources)| !sources.is_empty() && cfg.is_branch(node))
+        .collect();
+    let mut pending: Vec<Node> = Vec::new();
+    let mut queued = BitSet::new(cfg.node_count());
+    for source in together(&branches) {
         let mut walk = Walk::new(cfg, postdom);
-        let mut marked = vec![false; cfg.node_count()];
-        // A terminator with one target decides nothing, whatever it depends on.
-        let mut pending: Vec<Node> = cfg
-            .nodes()
-            .filter(|&node| terminators[node.index()].contains(source) && cfg.is_branch(node))
-            .collect();
-        let mut queued = vec![false; cfg.node_count()];
-        for node in &pending {
-            queued[node.index()] = true;
+        queued.clear();
+        for (node, _) in branches.iter().filter(|(_, sources)| sources.contains(source)) {
+            queued.insert(node.index());
+            pending.push(*node);
         }
         while let Some(branch) = pending.pop() {
             walk.edges_of(branch, &mut |node| {
-                marked[node.index()] = true;
-                if !queued[node.index()] && cfg.is_branch(node) {
-                    queued[node.index()] = true;
+                result[node.index()] |= source;
+                if cfg.is_branch(node) && queued.insert(node.index()) {
                     pending.push(node);
                 }
             });
         }
-        for (block, _) in marked.iter().enumerate().filter(|(_, marked)| **marked) {
-            result[block] |= source;
-        }
     }
     result.into()
+}
+
+/// The sources of branches, those in one set that no branch has without the others: what depends on one of them depends on all.
+fn together(branches: &[(Node, SourceSet)]) -> Vec<SourceSet> {
+    let mut groups: Vec<SourceSet> = Vec::new();
+    let (mut all, mut last) = (SourceSet::EMPTY, SourceSet::EMPTY);
+    for &(_, sources) in branches {
+        // Most are like the one before.
+        if sources == last {
+            continue;
+        }
+        last = sources;
+        for at in 0..groups.len() {
+            let (with, without) = (groups[at] & sources, groups[at] - sources);
+            if !with.is_empty() && !without.is_empty() {
+                groups[at] = with;
+                groups.push(without);
+            }
+        }
+        if !(sources - all).is_empty() {
+            groups.push(sources - all);
+            all |= sources;
+        }
+    }
+    groups
 }
 
 /// Finds control-dependent blocks, each once.
@@ -74,7 +98,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Visits, and marks, the unmarked blocks that are control dependent on an edge of `branch`.
-    pub(crate) fn edges_of(&mut self, branch: Node, visit: &mut dyn FnMut(Node)) {
+    pub(crate) fn edges_of(&mut self, branch: Node, visit: &mut impl FnMut(Node)) {
         let exit = self.postdom.virtual_exit();
         let end = self.postdom.ipdom(branch).unwrap_or(exit);
         let end_level = self.postdom.level(end);
@@ -144,6 +168,17 @@ mod tests {
         let found = control_divergence(&graph, &PostDomTree::new(&graph), &terminators.into());
         let expected = [SourceSet::EMPTY, SourceSet::X, SourceSet::X, SourceSet::EMPTY];
         assert_eq!(found, expected.to_vec().into());
+    }
+
+    #[test]
+    fn sources_that_come_together_are_one() {
+        let (x, y, z) = (SourceSet::X, SourceSet::Y, SourceSet::Z);
+        let groups = |sets: &[SourceSet]| {
+            together(&sets.iter().map(|&sources| (Node::from_raw(0), sources)).collect::<Vec<_>>())
+        };
+        assert_eq!(groups(&[x | y, x | y | z, z]), [x | y, z]);
+        assert_eq!(groups(&[x | y, y | z]), [y, x, z]);
+        assert_eq!(groups(&[]), []);
     }
 
     #[test]
