@@ -23,11 +23,13 @@
 //! | `irreducible` | branches inside irreducible regions, right for every hierarchy |
 //! | `table` | the lazily filled table |
 //! | `carry` | what of it stays true when the graph is edited |
+//! | `copy` | a graph to be compared with what has become of it |
 //!
 //! Read first: [`Consequence`] (what there is to know), then the module docs of `wave`.
 
 pub mod arrivals;
 mod carry;
+mod copy;
 mod fringe;
 mod irreducible;
 pub mod label;
@@ -39,6 +41,7 @@ mod tests;
 mod wave;
 
 pub use carry::Carry;
+pub use copy::GraphCopy;
 pub use label::{LabelPropagation, LabelSync, LlvmFixes, unreliable_cycle};
 pub use order::ModifiedPostOrder;
 pub use reduced::LeavingEdge;

@@ -19,6 +19,7 @@ use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
 use crate::dom::DomTree;
 use crate::node::Node;
+use crate::sync::copy::Place;
 use crate::sync::irreducible::{Irreducible, RegionFacts};
 use crate::sync::reduced::{LeavingEdge, Reduced, outermost_irreducible};
 use crate::sync::wave::{Consequence, EnteringEdges, Wave};
@@ -46,6 +47,7 @@ pub(super) struct Tables {
     meetings: Vec<OnceLock<(Option<Node>, Footprint)>>,
     /// How many consequences may still be kept.
     room: AtomicUsize,
+    pub(super) copy: Place,
 }
 
 type Onward = FxHashMap<(CycleId, Node), (Arc<[Consequence]>, Footprint)>;
@@ -223,6 +225,7 @@ impl Tables {
             onward: Mutex::default(),
             meetings: iter::repeat_with(OnceLock::new).take(cycles.len()).collect(),
             room: AtomicUsize::new(256 + 4 * (cfg.node_count() + cfg.edge_count())),
+            copy: Place::default(),
             graph,
         }
     }

@@ -12,8 +12,8 @@
 //! Everything else keeps its facts with their ranks; what was named is handed to the engine as changed, along with the
 //! instructions that the caller stated.
 
-use phalanx_graph::sync::{Carry, SyncDependence, SyncView};
-use phalanx_graph::{BitSet, Cfg, CycleId, Cycles, DomTree, Node};
+use phalanx_graph::sync::{Carry, SyncView};
+use phalanx_graph::{BitSet, CycleId, Cycles, Node};
 use rustc_hash::FxHashMap;
 
 use super::control::Control;
@@ -24,35 +24,6 @@ use super::table::{EditableTable, Edited};
 use super::{State, Uses, exits, subject};
 use crate::affect::{User, Value};
 use crate::divergence::{Divergence, Flow, TemporalUse};
-use crate::memory::ssa::Graph;
-
-/// The control flow that everything is built on, kept to compare with.
-#[derive(Clone, Debug)]
-pub(super) struct OwnFlow {
-    cfg: Cfg,
-    dom: DomTree,
-    cycles: Cycles,
-    sync: SyncDependence,
-}
-
-impl OwnFlow {
-    pub(super) fn new(flow: Flow<'_>) -> Self {
-        Self {
-            cfg: flow.cfg.clone(),
-            dom: flow.dom.clone(),
-            cycles: flow.cycles.clone(),
-            sync: flow.sync.clone(),
-        }
-    }
-
-    pub(super) fn graph(&self) -> Graph<'_> {
-        Graph { cfg: &self.cfg, dom: &self.dom }
-    }
-
-    pub(super) fn view(&self) -> SyncView<'_> {
-        SyncView::new(&self.sync, &self.cfg, &self.dom, &self.cycles)
-    }
-}
 
 /// What is to be examined because of the control flow.
 #[derive(Debug, Default)]

@@ -47,7 +47,7 @@ mod table;
 
 use std::sync::Arc;
 
-use phalanx_graph::sync::{Carry, SyncView};
+use phalanx_graph::sync::{Carry, GraphCopy, SyncView};
 use phalanx_graph::{CycleId, Node};
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
@@ -56,7 +56,6 @@ use smallvec::SmallVec;
 use self::control::{Control, ControlGraph};
 use self::engine::{Engine, GivenUp};
 use self::facts::{Facts, Subject, Subjects};
-use self::flow::OwnFlow;
 use self::levels::Levels;
 use self::outside::{Outside, Scene};
 use self::rules::DivergenceRules;
@@ -84,7 +83,8 @@ pub enum Outcome {
 #[derive(Debug)]
 pub struct Retained {
     table: EditableTable,
-    flow: OwnFlow,
+    /// The control flow that everything is built on, kept to compare with.
+    graph: Arc<GraphCopy>,
     state: State,
     answer: Divergence,
 }
@@ -128,7 +128,7 @@ impl Retained {
         table.take_log();
         let mut state = State::new(flow, &table)?;
         let answer = state.whole_answer(flow, &table);
-        Ok(Self { table, flow: OwnFlow::new(flow), state, answer })
+        Ok(Self { table, graph: copy(flow), state, answer })
     }
 
     /// Whether a function with this answer can be followed, as far as its irreducible regions are concerned. Cheap.
@@ -150,7 +150,7 @@ impl Retained {
 
     /// The graph that it is of, as of the last repair.
     pub(crate) fn graph(&self) -> Graph<'_> {
-        self.flow.graph()
+        Graph { cfg: self.graph.cfg(), dom: self.graph.dom_tree() }
     }
 
     /// The tables, to state what has changed. The answer is out of date until the next repair.
@@ -194,7 +194,7 @@ impl Retained {
         self.table.grow(0, flow.cfg.node_count());
         self.table.take_log();
         self.state = State::new(flow, &self.table)?;
-        self.flow = OwnFlow::new(flow);
+        self.graph = copy(flow);
         self.answer = self.state.whole_answer(flow, &self.table);
         Ok(Outcome::Rebuilt)
     }
@@ -214,13 +214,13 @@ impl Retained {
     ) -> Result<Outcome, Unfit> {
         self.table.grow(0, flow.cfg.node_count());
         let Some(visited) = self.follow_flow(flow, touched) else { return self.rebuild(flow) };
-        self.flow = OwnFlow::new(flow);
+        self.graph = copy(flow);
         Ok(Outcome::Repaired { visited })
     }
 
     /// How many subjects were visited, or nothing when everything must be derived again.
     fn follow_flow(&mut self, flow: Flow<'_>, touched: Option<&[Node]>) -> Option<usize> {
-        let old = self.flow.view();
+        let old = self.graph.view();
         let new = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
         let carry = Carry::new(&old, &new, touched)?;
         let log = self.table.take_log();
@@ -239,6 +239,10 @@ impl Retained {
             Err(GivenUp) => self.rebuild(flow),
         }
     }
+}
+
+fn copy(flow: Flow<'_>) -> Arc<GraphCopy> {
+    flow.sync.copy_graph(flow.cfg, flow.dom, flow.cycles)
 }
 
 /// Whether nothing is divergent in irreducible regions.
