@@ -12,7 +12,7 @@
 //! | many, or where the answer is anything else | it is found anew |
 //!
 //! An instruction that was there before and has not changed belongs where it did: *concerns* is asked of an instruction by itself, and says
-//! yes of whatever the answer could depend on.
+//! yes of whatever the answer could depend on. So the set stays even where the answer is found anew.
 //!
 //! An answer that depends on edges beyond that has [`blocks_version`] among what else is read.
 //!
@@ -38,7 +38,22 @@ use crate::FunctionInput;
 use salsa::Database as Db;
 
 /// Whether an answer may depend on an instruction.
-pub(super) type Concerns<'a> = &'a dyn Fn(Code<'_>, InstId) -> bool;
+#[derive(Clone, Copy)]
+pub(super) enum Concerns<'a> {
+    /// The instruction tells by itself.
+    Itself(fn(Code<'_>, InstId) -> bool),
+    /// So does something that is another one only where the number of what else is read is.
+    Around(&'a dyn Fn(Code<'_>, InstId) -> bool),
+}
+
+impl Concerns<'_> {
+    fn ask(self, code: Code<'_>, inst: InstId) -> bool {
+        match self {
+            Concerns::Itself(ask) => ask(code, inst),
+            Concerns::Around(ask) => ask(code, inst),
+        }
+    }
+}
 
 /// Whether an instruction calls something: answers about who is called and where depend on these alone.
 pub(super) fn is_call(code: Code<'_>, inst: InstId) -> bool {
@@ -219,15 +234,18 @@ impl<T> AnswerSlot<T> {
         let taken = locked(&self.place).take();
         let known = taken.and_then(|mut kept| {
             let since = since(db, function, (kept.position, &kept.layout))?;
-            if kept.around != around {
+            let is_as_before = kept.around == around;
+            if !is_as_before && matches!(concerns, Concerns::Around(_)) {
                 return None;
             }
+            kept.around = around;
             let Edited { insts: all, blocks, .. } = since.edited();
             let concerned = &kept.concerned_of(code, all, concerns);
             let few = if blocks.is_some() { few_in_blocks } else { few };
-            let found = match concerned.len() > few(code.body.id_count()) {
-                true => Followed::Lost,
-                false => follow(&mut kept.answer, Changed { concerned, all, blocks }),
+            let is_few = concerned.len() <= few(code.body.id_count());
+            let found = match is_as_before && is_few {
+                true => follow(&mut kept.answer, Changed { concerned, all, blocks }),
+                false => Followed::Lost,
             };
             Some((kept, found))
         });
@@ -302,7 +320,7 @@ impl<T> Kept<T> {
         self.concerned.raise(code.body.id_count());
         let mut is_concerned = |inst: InstId| {
             let was = self.concerned.contains(number(inst));
-            let is = concerns(code, inst);
+            let is = concerns.ask(code, inst);
             match is {
                 true => self.concerned.insert(number(inst)),
                 false => self.concerned.remove(number(inst)),
@@ -315,7 +333,7 @@ impl<T> Kept<T> {
 
 fn all_concerned(code: Code<'_>, concerns: Concerns<'_>) -> BitSet {
     let mut concerned = BitSet::new(code.body.id_count());
-    for inst in code.body.all_ids().filter(|&inst| concerns(code, inst)) {
+    for inst in code.body.all_ids().filter(|&inst| concerns.ask(code, inst)) {
         concerned.insert(number(inst));
     }
     concerned
@@ -383,7 +401,7 @@ mod tests {
         let function = module.functions(&db)[0].input;
         let slot = AnswerSlot::default();
         let answer = |db: &Database, around, is_new| {
-            slot.answer(db, function, around, &is_sum, || is_new) == is_new
+            slot.answer(db, function, around, Concerns::Itself(is_sum), || is_new) == is_new
         };
         assert!(answer(&db, 0, true), "the first");
         assert!(!answer(&db, 0, false), "nothing has changed");
@@ -419,6 +437,33 @@ mod tests {
         }));
         assert!(!is_kept(0, |edit, [a, _, c]| edit.move_before(a, c)), "elsewhere");
         assert!(is_kept(0, |edit, [a, _, c]| edit.move_before(c, a)), "another one");
+    }
+
+    /// Something else becomes known while an instruction changes: that it matters now is put down, though the answer is found anew.
+    #[test]
+    fn instructions_that_matter_are_known_where_the_answer_is_found_anew() {
+        let mut db = Database::new();
+        let context = Arc::new(Context::new());
+        let parsed = phalanx_llvm::parse_module(context, TEXT.as_bytes()).expect("it is valid");
+        let module = db.load(parsed.module, None, TargetOverrides::default());
+        let function = module.functions(&db)[0].input;
+        let slot = AnswerSlot::default();
+        let is_found_anew = |db: &Database, around| {
+            let before = slot.counts().made;
+            slot.answer(db, function, around, Concerns::Itself(is_sum), || ());
+            slot.counts().made > before
+        };
+        assert!(is_found_anew(&db, 0));
+        let b = function.body(&db).all_ids().nth(1).expect("there are four");
+        let done: Result<(), BuildError> =
+            db.edit(function, |edit| edit.set_opcode(b, Opcode::Add));
+        done.expect("it breaks no rule");
+        assert!(is_found_anew(&db, 1));
+        let done: Result<(), BuildError> =
+            db.edit(function, |edit| edit.set_opcode(b, Opcode::Sub));
+        done.expect("it breaks no rule");
+        assert!(is_found_anew(&db, 1), "it was a sum");
+        assert!(!is_found_anew(&db, 1));
     }
 
     #[test]

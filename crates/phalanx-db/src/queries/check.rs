@@ -11,7 +11,7 @@ use phalanx_ir::{GlobalName, attributes::AttrKind};
 use phalanx_target::LaunchFacts;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::answer_slot::{Changed, Followed, blocks_version};
+use super::answer_slot::{Changed, Concerns, Followed, blocks_version};
 use super::facts::{divergence, is_kernel, launch_facts, symbols};
 use super::graph::{cfg, control_dependence, cycles, postdom_tree};
 use super::surroundings::{NO_CALLEES, with_code};
@@ -34,7 +34,7 @@ pub fn has_barrier(db: &dyn Db, function: FunctionInput) -> bool {
         return find();
     }
     let slot = &function.slots(db).waits;
-    slot.answer(db, function, 0, &check::is_barrier, find)
+    slot.answer(db, function, 0, Concerns::Itself(check::is_barrier), find)
 }
 
 /// What a call of a function does, as far as barriers are concerned.
@@ -100,7 +100,8 @@ pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>>
         let make = || Judged::new(facts, &sites);
         let read = |judged: &Judged| judged.findings().to_vec();
         let (around, slot) = (blocks_version(db, function), &function.slots(db).findings);
-        slot.follow((db, function), around, &check::concerns_memory, follow, make, read)
+        let concerns = Concerns::Itself(check::concerns_memory);
+        slot.follow((db, function), around, concerns, follow, make, read)
     })
 }
 
@@ -138,9 +139,8 @@ fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {
         (found, asked.take())
     };
     let slot = &function.slots(db).sites;
-    slot.follow((db, function), 0, &check::may_be_site, follow, make, |(found, _)| {
-        Arc::clone(found)
-    })
+    let concerns = Concerns::Itself(check::may_be_site);
+    slot.follow((db, function), 0, concerns, follow, make, |(found, _)| Arc::clone(found))
 }
 
 /// Branches of a function that part threads of a wave, and would not for some launches.

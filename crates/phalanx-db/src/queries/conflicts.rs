@@ -12,7 +12,7 @@ use phalanx_analysis::{
 };
 use phalanx_ir::{InstId, module::GlobalIndex};
 
-use super::answer_slot::{Changed, Followed};
+use super::answer_slot::{Changed, Concerns, Followed};
 use super::calls::closed_calls;
 use super::facts::is_kernel;
 use super::follow::fresh;
@@ -49,7 +49,7 @@ pub fn space_conflicts(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Find
     let around = conflicts_version(db, function);
     let slot = &function.slots(db).conflicts;
     let read = |kept: &KeptConflicts| Some(Arc::clone(&kept.findings));
-    slot.follow((db, function), around, &conflicts::concerns, follow, make, read)
+    slot.follow((db, function), around, Concerns::Itself(conflicts::concerns), follow, make, read)
 }
 
 /// Findings, and where addresses led.

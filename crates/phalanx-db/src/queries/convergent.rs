@@ -5,7 +5,7 @@ use std::sync::Arc;
 use phalanx_analysis::{Convergence, convergence as operations, listing::relisted, lower::Code};
 use phalanx_ir::{GlobalName, InstId};
 
-use super::answer_slot::{Changed, Followed};
+use super::answer_slot::{Changed, Concerns, Followed};
 use super::follow::fresh;
 use super::{callees, cycles};
 use crate::FunctionInput;
@@ -50,7 +50,7 @@ pub fn convergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Convergen
     let around = convergence_version(db, function);
     let read = |kept: &KeptConvergence| Some(Arc::clone(&kept.found));
     let slot = &function.slots(db).convergence;
-    slot.follow((db, function), around, &concerns, follow, make, read)
+    slot.follow((db, function), around, Concerns::Around(&concerns), follow, make, read)
 }
 
 /// Operations that threads take part in together, and the instructions that concern them, in the order of the text.

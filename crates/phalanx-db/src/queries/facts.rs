@@ -18,7 +18,7 @@ use phalanx_target::{
 };
 use rustc_hash::FxHashMap;
 
-use super::answer_slot::{Changed, Followed, is_call};
+use super::answer_slot::{Changed, Concerns, Followed, is_call};
 use super::calls::{call_graph, is_local};
 use super::control_slot::controlled;
 use super::convergent::code;
@@ -112,7 +112,7 @@ fn called(db: &dyn Db, function: FunctionInput) -> Arc<[GlobalName]> {
     let slot = &function.slots(db).callees;
     let names = |kept: &KeptNames| Arc::clone(&kept.names);
     // Nothing else is read.
-    slot.follow((db, function), 0, &is_call, follow, make, names)
+    slot.follow((db, function), 0, Concerns::Itself(is_call), follow, make, names)
 }
 
 /// Attributes of the functions of a module, by name.

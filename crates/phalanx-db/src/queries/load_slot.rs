@@ -16,7 +16,7 @@ use phalanx_analysis::{
 use phalanx_ir::{GlobalName, Type};
 use rustc_hash::FxHashMap;
 
-use super::answer_slot::{Changed, Followed, loads_version};
+use super::answer_slot::{Changed, Concerns, Followed, loads_version};
 use super::loads::{is_unchanged_argument, passed_use, variable, with_facts, written_by};
 use super::{pointer_flow, private_memory};
 use crate::FunctionInput;
@@ -156,5 +156,5 @@ pub(super) fn followed_classes(db: &dyn Db, function: FunctionInput) -> Option<L
     };
     let slot = &function.slots(db).loads;
     let read = |kept: &KeptLoads| Some(kept.follower.as_ref()?.classes().clone());
-    slot.follow((db, function), around, &loads::concerns, follow, make, read)
+    slot.follow((db, function), around, Concerns::Itself(loads::concerns), follow, make, read)
 }

@@ -25,7 +25,7 @@ use phalanx_ir::{
 use phalanx_target::calling_convention::{self, Entry};
 use rustc_hash::FxHashMap;
 
-use super::answer_slot::{Changed, Followed};
+use super::answer_slot::{Changed, Concerns, Followed};
 use super::calls::{DEPTH, closed_calls, named_by_shell};
 use super::follow::fresh;
 use super::load_slot::{Asked, followed_classes};
@@ -236,7 +236,7 @@ pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> 
             |kept: &KeptWrites| kept.tally.all().try_fold(SpaceSet::EMPTY, |a, b| Some(a | b?));
         let around = written_version(db, function);
         let slot = &function.slots(db).written;
-        slot.follow((db, function), around, &may_write, follow, make, all)
+        slot.follow((db, function), around, Concerns::Itself(may_write), follow, make, all)
     })?
 }
 

@@ -25,7 +25,7 @@ use phalanx_analysis::{
 
 use phalanx_ir::edit::{self, Journal};
 
-use super::answer_slot::{AnswerSlot, Answers, Changed, Followed};
+use super::answer_slot::{AnswerSlot, Answers, Changed, Concerns, Followed};
 use super::facts::flow_facts;
 use super::follow::{Place, Repairs, fresh, locked, read_around};
 use super::summaries::{KnownCalls, summarize};
@@ -207,7 +207,7 @@ fn besides(asked: &Asked<'_>) -> Option<Besides> {
         let make = || Tally::new(code, told);
         let read = |tally: &Tally<Told>| Besides::of(code, flow.cycles, tally.all());
         let version = asked.version();
-        let concerns = &analysis::concerns_effects;
+        let concerns = Concerns::Itself(analysis::concerns_effects);
         asked.slot().besides.follow((db, function), version, concerns, follow, make, read)
     })
 }
@@ -269,7 +269,7 @@ fn followed_through(asked: &Asked<'_>, stamp: Stamp) -> Option<Box<Through>> {
         false => Followed::Lost,
     };
     let around = asked.version();
-    let concerns = &analysis::concerns_pointers;
+    let concerns = Concerns::Itself(analysis::concerns_pointers);
     slot.nothing.follow((db, function), around, concerns, follow, is_nothing, |_| ());
     let mut counts = locked(&slot.through_counts);
     match found {

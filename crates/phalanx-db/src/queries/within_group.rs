@@ -17,7 +17,7 @@ use phalanx_graph::{Cfg, Node};
 use phalanx_ir::{InstId, Value};
 use phalanx_target::{Scope, SourceSet, varying};
 
-use super::answer_slot::{Changed, Followed, accesses_version};
+use super::answer_slot::{Changed, Concerns, Followed, accesses_version};
 use super::control_slot::controlled;
 use super::facts::{
     affect_map, control_divergence, divergence, flow_facts, is_kernel, launch_facts,
@@ -66,7 +66,7 @@ pub fn barrier_blocks(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Node]
     cfg(db, function)?;
     let make = || Arc::from(find().unwrap_or_default());
     let slot = &function.slots(db).barriers;
-    Some(slot.answer(db, function, 0, &analysis::is_whole_barrier, make))
+    Some(slot.answer(db, function, 0, Concerns::Itself(analysis::is_whole_barrier), make))
 }
 
 /// Blocks whose terminators are uniform in each workgroup if barriers are used rightly.
@@ -173,7 +173,7 @@ fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> 
     let read = |known: &Option<KeptRaces>| {
         known.as_ref().map_or_else(Arc::default, |known| Arc::clone(known.found.loads()))
     };
-    slot.follow((db, function), around, &stable::concerns, follow, make, read)
+    slot.follow((db, function), around, Concerns::Itself(stable::concerns), follow, make, read)
 }
 
 /// Loads that are stable without races, and where addresses led.
