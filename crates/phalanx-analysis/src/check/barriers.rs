@@ -65,10 +65,14 @@ pub(super) struct Around {
 }
 
 impl Around {
-    /// O(blocks + edges).
+    /// O(blocks + edges); nothing where no operation waits, since nobody asks.
     pub(super) fn new(facts: Facts<'_>, sites: &[Site]) -> Self {
+        let waiting = waiting(sites);
+        if waiting.is_empty() {
+            return Around { live: BitSet::new(0), ending: BitSet::new(0) };
+        }
         let ending = backwards(facts, facts.cfg.exits());
-        Around { live: live(facts, &waiting(sites)), ending }
+        Around { live: live(facts, &waiting), ending }
     }
 }
 

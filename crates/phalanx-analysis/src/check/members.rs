@@ -14,7 +14,7 @@
 //! A mask that is computed is taken to be right. O(operations × branches that decide them).
 
 use phalanx_graph::Node;
-use phalanx_target::Scope;
+use phalanx_target::{Scope, SourceSet};
 
 use super::{
     Facts, Finding, Geometry, Level, Rule,
@@ -40,16 +40,15 @@ pub(super) fn finding(facts: Facts<'_>, site: &Site) -> Option<Finding> {
     }
 }
 
-/// Branches that part threads of a wave before an operation, from the last on.
-fn deciding(facts: Facts<'_>, site: &Site) -> Vec<Node> {
-    let mut branches = facts.control.iterated_controllers(facts.postdom, [site.block]);
-    branches.retain(|&branch| !facts.parting(branch, Scope::Wave).is_empty());
-    branches
+/// Branches that part threads of a wave before an operation, from the last on, and by what. Each is evaluated when it is asked for.
+fn deciding<'a>(facts: Facts<'a>, site: &Site) -> impl Iterator<Item = (Node, SourceSet)> + 'a {
+    let branches = facts.control.iterated_controllers(facts.postdom, [site.block]);
+    let parting = move |branch| (branch, facts.parting(branch, Scope::Wave));
+    branches.into_iter().map(parting).filter(|(_, sources)| !sources.is_empty())
 }
 
 fn whoever(facts: Facts<'_>, site: &Site) -> Option<Finding> {
-    let branch = *deciding(facts, site).first()?;
-    let sources = facts.parting(branch, Scope::Wave);
+    let (branch, sources) = deciding(facts, site).next()?;
     Some(Finding {
         branch: Some(branch),
         sources,
@@ -61,8 +60,7 @@ fn whoever(facts: Facts<'_>, site: &Site) -> Option<Finding> {
 /// An operation with a constant mask that some of the threads named by it may not come to.
 fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
     let mut worst: Option<Finding> = None;
-    for branch in deciding(facts, site) {
-        let sources = facts.parting(branch, Scope::Wave);
+    for (branch, sources) in deciding(facts, site) {
         let common = facts.cycles.common(branch, site.block);
         let header = common.map(|common| facts.cycles.header(common));
         let comes = |node: Node| {
