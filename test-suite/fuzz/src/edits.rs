@@ -68,6 +68,8 @@ pub struct Tally {
     pub summaries: queries::Repairs,
     /// How the control divergence of large functions was found.
     pub control: queries::ControlRepairs,
+    /// How the edges of large functions were told apart.
+    pub edges: queries::Ways,
     /// How answers were found that large functions keep.
     pub answers: queries::KeptAnswers,
 }
@@ -85,6 +87,7 @@ impl Tally {
         self.assumed += other.assumed;
         self.summaries.merge(other.summaries);
         self.control.merge(other.control);
+        self.edges.merge(other.edges);
         self.answers.merge(other.answers);
     }
 }
@@ -116,6 +119,7 @@ impl fmt::Display for Tally {
             ("memory_ssa", self.memory.hssa),
             ("classic_memory_ssa", self.memory.classic),
             ("pointer_flow", self.memory.pointers),
+            ("edge_divergence", self.edges),
         ] {
             let queries::Ways { kept, repaired, solved } = ways;
             write!(f, "\n{name:<18} kept {kept:>12}, {repaired} repaired, {solved} from scratch")?;
@@ -237,6 +241,7 @@ fn run_on(rng: &mut dyn RngCore, text: &str, (share, names): (f64, &[&str])) -> 
         tally.summaries.merge(queries::summary_repairs(db, input));
         tally.answers.merge(queries::kept_answers(db, input));
         tally.control.merge(queries::control_repairs(db, input));
+        tally.edges.merge(queries::edge_repairs(db, input));
     }
     tally
 }
@@ -465,6 +470,7 @@ fn ask(session: &Session, function: FunctionId) {
     queries::divergence(db, f);
     queries::uniformity(db, f);
     queries::control_divergence(db, f);
+    queries::edge_divergence(db, f);
     queries::convergence(db, f);
     queries::diagnostics(db, f);
     queries::load_classes(db, f);
@@ -546,7 +552,8 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
             );)*
         };
     }
-    same!(cfg dom_tree postdom_tree cycles control_divergence divergence uniformity diagnostics);
+    same!(cfg dfs dom_tree postdom_tree dom_frontier control_dependence cycles);
+    same!(divergence uniformity control_divergence edge_divergence diagnostics);
     same!(launch_suggestions memory_accesses slow_accesses convergence memory_kinds load_classes launch_facts);
     same!(space_conflicts mixed_spaces);
     same!(private_memory address_memory memory_ssa classic_memory_ssa pointer_flow);

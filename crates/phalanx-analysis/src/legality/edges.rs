@@ -3,58 +3,81 @@
 //! **Definition.** Threads that execute a block together came by different edges: as if the block had a phi with another constant
 //! for each predecessor, and the phi differed among them. The sources of that phi are the sources of the block's edges.
 //!
-//! **Algorithm.** A table with just such a phi in every block with several predecessors, and terminators that depend on
-//! the sources that divergence has found for them, is solved by the precise rules. O(one solve).
+//! **Algorithm.** A table with just such a phi in every block, which has the number of its block, and terminators that depend on
+//! the sources that divergence has found for them, is solved by the precise rules. O(one solve). Of a function that is edited the solution is
+//! [repaired](EdgeFollower).
 
-use phalanx_graph::Node;
+mod follow;
+
+use phalanx_graph::{Cfg, Node};
 use phalanx_target::SourceSet;
+use smallvec::SmallVec;
 
-use crate::divergence::{self, Definition, Flow, Incoming, PhiKey, Rules, ValueTableBuilder};
+pub use self::follow::{EdgeFollower, Found};
+use crate::affect::Value;
+use crate::divergence::{
+    self, Definition, Flow, Incoming, PhiKey, Rules, SourceSets, ValueTable, ValueTableBuilder,
+};
 
 /// Sources by which the edges into a block are told apart, of all blocks. See the [module documentation](self).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct EdgeDivergence {
-    sources: Vec<SourceSet>,
+    /// By block.
+    sources: SourceSets,
 }
 
 impl EdgeDivergence {
     /// Those of a graph whose terminators depend on these sources.
     #[must_use]
-    pub fn new(flow: Flow<'_>, terminator: &dyn Fn(Node) -> SourceSet) -> Self {
-        let blocks = flow.cfg.node_count();
-        let mut builder = ValueTableBuilder::new(blocks);
-        let mut phis = Vec::new();
-        let mut all: Vec<Node> = Vec::new();
-        for block in flow.cfg.nodes() {
-            let sources = terminator(block);
-            if flow.cfg.is_branch(block) && !sources.is_empty() {
-                builder.seed_terminator(block, sources);
-            }
-            all.clear();
-            all.extend_from_slice(flow.cfg.predecessors(block));
-            all.sort_unstable();
-            all.dedup();
-            if all.len() < 2 {
-                continue;
-            }
-            let phi = builder.phi(block, Definition::PURE);
-            for (number, &pred) in all.iter().enumerate() {
-                let key = PhiKey::constant(number as u32);
-                builder.incoming(phi, Incoming { pred, value: None, key });
-            }
-            phis.push((block, phi));
-        }
-        let answer = divergence::solve(flow, &builder.finish(), Rules::Precise);
-        let mut sources = vec![SourceSet::EMPTY; blocks];
-        for (block, phi) in phis {
-            sources[block.index()] = answer.value(phi);
-        }
-        Self { sources }
+    pub fn new(flow: Flow<'_>, terminators: &SourceSets) -> Self {
+        let answer = divergence::solve(flow, &table(flow.cfg, terminators), Rules::Precise);
+        Self { sources: answer.values().clone() }
     }
 
     /// What threads that execute a block together have to differ in, to have come by different edges.
     #[must_use]
     pub fn into_block(&self, block: Node) -> SourceSet {
         self.sources[block.index()]
+    }
+}
+
+fn table(cfg: &Cfg, terminators: &SourceSets) -> ValueTable {
+    let mut builder = ValueTableBuilder::new(cfg.node_count());
+    for block in cfg.nodes() {
+        let sources = seed(cfg, terminators, block);
+        if !sources.is_empty() {
+            builder.seed_terminator(block, sources);
+        }
+        let phi = builder.phi(block, Definition::PURE);
+        for incoming in incoming(cfg, block) {
+            builder.incoming(phi, incoming);
+        }
+    }
+    builder.finish()
+}
+
+/// The phi of a block.
+fn phi(block: Node) -> Value {
+    Value::from_raw(block.raw())
+}
+
+/// What the phi of a block takes from where: nothing if there is but one way to come.
+fn incoming(cfg: &Cfg, block: Node) -> SmallVec<[Incoming; 4]> {
+    let predecessors = cfg.predecessors(block);
+    if predecessors.len() < 2 {
+        return SmallVec::new();
+    }
+    let mut all: SmallVec<[Node; 8]> = SmallVec::from_slice(predecessors);
+    all.sort_unstable();
+    all.dedup();
+    let entry = |(pred, number)| Incoming { pred, value: None, key: PhiKey::constant(number) };
+    all.into_iter().zip(0..).map(entry).collect()
+}
+
+/// Sources that decide which way threads go at the end of a block.
+fn seed(cfg: &Cfg, terminators: &SourceSets, block: Node) -> SourceSet {
+    match cfg.is_branch(block) {
+        true => terminators[block.index()],
+        false => SourceSet::EMPTY,
     }
 }

@@ -33,7 +33,7 @@ impl Example {
         divergent.iter().for_each(|&block| table.seed_terminator(n(block), SourceSet::X));
         let flow = Flow { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
         let divergence = solve(flow, &table.finish(), Rules::Precise);
-        let edges = EdgeDivergence::new(flow, &|block| divergence.terminator(block));
+        let edges = EdgeDivergence::new(flow, divergence.terminators());
         Self { cfg, dom, cycles, sync, divergence, edges }
     }
 

@@ -27,6 +27,7 @@ use super::check::KeptSites;
 use super::conflicts::KeptConflicts;
 use super::control_slot::ControlSlot;
 use super::convergent::KeptConvergence;
+use super::edge_slot::EdgeSlot;
 use super::facts::{KeptNames, flow_facts, new_affect_map, new_llvm_affect_map};
 use super::graph_slot::GraphSlot;
 use super::kinds_slot::KindsSlot;
@@ -252,6 +253,7 @@ pub struct Slots {
     pub(super) kinds: KindsSlot,
     pub(super) graph: GraphSlot,
     pub(super) control: ControlSlot,
+    pub(super) edges: EdgeSlot,
     pub(super) memory: MemorySlots,
     pub(super) pointers: PointerSlot,
     pub(super) barriers: AnswerSlot<Arc<[Node]>>,
@@ -278,6 +280,7 @@ impl Slots {
         self.kinds.clear();
         self.graph.clear();
         self.control.clear();
+        self.edges.clear();
         self.barriers.clear();
         self.race_free.iter().for_each(AnswerSlot::clear);
         self.loads.clear();

@@ -1,10 +1,11 @@
 //! Queries on which motions of convergent operations are legal.
 
 use phalanx_analysis::legality::{Legality, edges::EdgeDivergence};
-use phalanx_graph::Node;
 use phalanx_target::{Scope, SourceSet, varying};
 
+use super::edge_slot::told_apart;
 use super::facts::flow_facts;
+use super::graph::graph_facts;
 use super::{branch_divergence, divergence, launch_facts};
 use crate::FunctionInput;
 
@@ -13,12 +14,12 @@ use salsa::Database as Db;
 /// Sources by which threads that are together in a block may have come by different edges.
 ///
 /// *Reads* [`branch_divergence`] and the graph facts. *Changes when* a branch's sources or the graph do. *Cost* that of one
-/// [`divergence()`].
+/// [`divergence()`]; of a large function after an edit, what follows from branches that differ, and a look at each edge of another graph.
 #[salsa::tracked(returns(ref))]
 pub fn edge_divergence(db: &dyn Db, function: FunctionInput) -> Option<EdgeDivergence> {
     let branches = branch_divergence(db, function).as_ref()?;
-    let terminator = |block: Node| branches[block.index()];
-    Some(EdgeDivergence::new(flow_facts(db, function)?, &terminator))
+    let graph = graph_facts(db, function).as_ref()?;
+    Some(told_apart(db, function, (graph, flow_facts(db, function)?), branches))
 }
 
 /// Answers about motions of operations that communicate within a scope. None for a declaration. Not a query.

@@ -52,6 +52,15 @@ pub struct Ways {
     pub repaired: u64,
 }
 
+impl Ways {
+    /// Adds those of another function.
+    pub fn merge(&mut self, other: Ways) {
+        self.solved += other.solved;
+        self.kept += other.kept;
+        self.repaired += other.repaired;
+    }
+}
+
 /// How often the facts about memory of a function were found in which way.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct MemoryRepairs {
@@ -70,16 +79,11 @@ pub struct MemoryRepairs {
 impl MemoryRepairs {
     /// Adds those of another function.
     pub fn merge(&mut self, other: MemoryRepairs) {
-        let add = |ways: &mut Ways, other: Ways| {
-            ways.solved += other.solved;
-            ways.kept += other.kept;
-            ways.repaired += other.repaired;
-        };
-        add(&mut self.private, other.private);
-        add(&mut self.addresses, other.addresses);
-        add(&mut self.hssa, other.hssa);
-        add(&mut self.classic, other.classic);
-        add(&mut self.pointers, other.pointers);
+        self.private.merge(other.private);
+        self.addresses.merge(other.addresses);
+        self.hssa.merge(other.hssa);
+        self.classic.merge(other.classic);
+        self.pointers.merge(other.pointers);
     }
 }
 

@@ -94,12 +94,20 @@ impl Fixture {
             fixture.edit(|edit| edit.set_operand(at, 1, operand));
             fixture.ask();
         }
+        // Edges are told apart again where a branch diverges otherwise.
+        let (w, tid) = (fixture.named("w"), fixture.named("tid"));
+        let was = fixture.edited().body(&fixture.db).operands(w)[1];
+        for operand in [tid.into(), was] {
+            fixture.edit(|edit| edit.set_operand(w, 1, operand));
+            fixture.ask();
+        }
         fixture
     }
 
     fn ask(&self) {
         for entry in self.module.functions(&self.db).iter().filter(|e| e.is_definition) {
             queries::control_divergence(&self.db, entry.input);
+            queries::edge_divergence(&self.db, entry.input);
             queries::has_barrier(&self.db, entry.input);
             queries::diagnostics(&self.db, entry.input);
             queries::convergence(&self.db, entry.input);
@@ -113,16 +121,22 @@ impl Fixture {
         (queries::control_repairs(db, kernel), queries::kept_answers(db, kernel))
     }
 
+    fn edges(&self) -> queries::Ways {
+        queries::edge_repairs(&self.db, self.edited())
+    }
+
     /// How each was found after an edit, as cells of a table.
     fn found(&self) -> String {
-        let before = self.counts();
+        let (before, edges_before) = (self.counts(), self.edges());
         self.ask();
-        let now = self.counts();
-        let control = match (now.0.solved - before.0.solved, now.0.repaired - before.0.repaired) {
+        let (now, edges) = (self.counts(), self.edges());
+        let way = |solved: u64, repaired: u64| match (solved, repaired) {
             (0, 0) => "not asked",
             (0, _) => "repaired",
             _ => "anew",
         };
+        let control = way(now.0.solved - before.0.solved, now.0.repaired - before.0.repaired);
+        let edges = way(edges.solved - edges_before.solved, edges.repaired - edges_before.repaired);
         let answer = |of: fn(&queries::KeptAnswers) -> queries::Answers| {
             let (before, now) = (&of(&before.1), &of(&now.1));
             let is_more = |of: fn(&queries::Answers) -> u64| of(now) > of(before);
@@ -142,7 +156,7 @@ impl Fixture {
             answer(|all| all.written),
             answer(|all| all.conflicts),
         ];
-        format!("{control} | {}", answers.join(" | "))
+        format!("{control} | {edges} | {}", answers.join(" | "))
     }
 
     /// Whether all of it is what a new database finds.
@@ -158,8 +172,8 @@ impl Fixture {
                     assert!(known == found, "{what}: {}", stringify!($query));
                 )*};
             }
-            same!(control_divergence has_barrier diagnostics callees convergence written_spaces);
-            same!(space_conflicts load_classes);
+            same!(control_divergence edge_divergence has_barrier diagnostics callees convergence);
+            same!(written_spaces space_conflicts load_classes);
             let control = |db, f| queries::assumed_control_divergence(db, f, ASSUMED);
             let (known, found) = (control(&self.db, warm.input), control(&db, cold.input));
             assert!(known == found, "{what}: control divergence under assumptions");
@@ -287,7 +301,7 @@ const EDITS: &[(&str, Edit)] = &[
 #[test]
 fn the_table_in_the_documentation_is_what_happens() {
     let mut table = String::from(
-        "| edited in a large kernel | `control_divergence` | `has_barrier` | sites of `diagnostics` | `diagnostics` | `callees` | `convergence` | `written_spaces` | `space_conflicts` |\n|---|---|---|---|---|---|---|---|---|\n",
+        "| edited in a large kernel | `control_divergence` | `edge_divergence` | `has_barrier` | sites of `diagnostics` | `diagnostics` | `callees` | `convergence` | `written_spaces` | `space_conflicts` |\n|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for (kind, edit) in EDITS {
         let mut fixture = Fixture::new(400);
@@ -344,6 +358,37 @@ fn control_divergence_follows_a_branch() {
     assert_eq!((now.solved, repaired), (1, (6, 6)), "one block each time");
 }
 
+/// A branch comes to have a source, and loses it: so do the edges into the block where its ways meet. An edit of the graph is followed too.
+#[test]
+fn edges_are_told_apart_after_edits() {
+    let mut fixture = Fixture::new(400);
+    let of = |fixture: &Fixture| -> Vec<SourceSet> {
+        let edges = queries::edge_divergence(&fixture.db, fixture.edited()).as_ref();
+        let edges = edges.expect("it has a body");
+        let cfg = queries::cfg(&fixture.db, fixture.edited()).expect("it has a body");
+        cfg.nodes().map(|block| edges.into_block(block)).collect()
+    };
+    let nothing = SourceSet::EMPTY;
+    let (w, tid) = (fixture.named("w"), fixture.named("tid"));
+    let before = fixture.edges();
+    for _ in 0..3 {
+        fixture.edit(|edit| edit.set_operand(w, 1, tid));
+        assert_eq!(of(&fixture), [nothing, nothing, nothing, SourceSet::X, nothing]);
+        fixture.edit(|edit| edit.set_operand(w, 1, Value::arg(1)));
+        assert_eq!(of(&fixture), [nothing; 5]);
+    }
+    fixture.edit(|edit| edit.set_operand(w, 1, tid));
+    fixture.edit(|edit| edit.split_before(w, "").map(drop));
+    assert_eq!(of(&fixture), [nothing, nothing, nothing, SourceSet::X, nothing, nothing]);
+    fixture.check("a block split");
+    let now = fixture.edges();
+    assert_eq!((now.solved - before.solved, now.repaired - before.repaired), (0, 7));
+    fixture.db.trim(fixture.module);
+    fixture.edit(|edit| edit.set_operand(w, 1, Value::arg(1)));
+    assert_eq!(of(&fixture), [nothing; 6]);
+    assert_eq!(fixture.edges().solved, now.solved + 1, "nothing was kept");
+}
+
 /// The order of blocks is no part of the body, and not told by its journal when a module is read again.
 #[test]
 fn blocks_are_put_back_by_a_reload() {
@@ -381,7 +426,7 @@ fn nothing_is_kept_of_small_functions_and_of_what_was_dropped() {
     fixture.db.trim(fixture.module);
     let (w, tid) = (fixture.named("w"), fixture.named("tid"));
     fixture.edit(|edit| edit.set_operand(w, 1, tid));
-    assert_eq!(fixture.found(), "anew | anew | anew | anew | anew | anew | anew | anew");
+    assert_eq!(fixture.found(), ["anew"; 9].join(" | "));
 }
 
 /// Addresses that contradict a cast, and a private one that is stored where others read.
