@@ -18,12 +18,13 @@
 //! | | the same, in a function that is given the pointers | `summary` |
 //! | access | as `assumed` | `memory_accesses` |
 //! | split | one block is split | all flow facts and `divergence` |
+//! | all | the same | everything that can be asked of a function |
 //! | module | one operand in one of 10,000 functions | divergent branches of the module |
 //! | calls | the same, of kernels that call 100 functions, which call one of ten | the same |
 //! | memory | a million rounds of an edit and the question | `divergence` |
 //! | overhead | none: cold, through the database and by calling the analyses | all flow facts and `divergence` |
 //!
-//! *times*: how many times the median is in the time from scratch; of a split, the share of it. *opt-22*: how many times it is in what LLVM's
+//! *times*: how many times the median is in the time from scratch; of *split* and *all*, the share of it. *opt-22*: how many times it is in what LLVM's
 //! analyses take by LLVM's own timers, where it is installed: uniformity with cycles and dominators kept, or all four.
 //!
 //! Of *assumed*, *classes*, *access* and control divergence the question alone is timed: what it is found from was asked before, from scratch too where it is not repaired.
@@ -38,6 +39,8 @@
 mod addresses;
 mod changes;
 mod common;
+#[path = "../every_fact/mod.rs"]
+mod every_fact;
 mod operands;
 mod whole;
 
@@ -48,7 +51,7 @@ use operands::{
     access, after_operand, assumed, classes, control, operand, others, recursion, summary,
     uniformity,
 };
-use whole::{calls, memory, module, overhead, split};
+use whole::{all, calls, memory, module, overhead, split};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
@@ -96,6 +99,9 @@ fn main() {
     }
     if is_wanted("split") {
         sizes.iter().filter(|&&size| size < 750_000).for_each(|&size| split(size));
+    }
+    if is_wanted("all") {
+        sizes.iter().filter(|&&size| size < 750_000).for_each(|&size| all(size));
     }
     if is_wanted("module") {
         module(if is_quick { 1000 } else { 10_000 });

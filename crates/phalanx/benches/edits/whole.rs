@@ -1,9 +1,10 @@
 //! Tables of other edits, of modules, of memory, and of no edit at all.
 
 use super::common::{
-    Place, UNIFORMITY, against, divergence, everything, giant, is_sum, opt, percentiles, places,
-    scratch, us,
+    Ask, Place, UNIFORMITY, against, divergence, everything, giant, is_sum, opt, percentiles,
+    places, scratch, us,
 };
+use crate::every_fact::every_fact;
 use phalanx::analysis::divergence::{Flow, Rules, solve};
 use phalanx::analysis::launch::launch_facts;
 use phalanx::analysis::lower;
@@ -30,8 +31,17 @@ pub(crate) fn split(size: usize) {
         ("cycles", "CycleAnalysis"),
         UNIFORMITY,
     ];
+    split_asking("split", size, everything, |median| against(opt(size, &[], &all), median));
+}
+
+pub(crate) fn all(size: usize) {
+    split_asking("all", size, every_fact, |_| String::new());
+}
+
+/// Blocks are split, one after the other.
+fn split_asking(table: &str, size: usize, ask: Ask, opt: impl Fn(f64) -> String) {
     let (mut session, function) = giant(size);
-    let scratch = scratch(&session, function, everything, &[]);
+    let scratch = scratch(&session, function, ask, &[]);
     let mut rng = SmallRng::seed_from_u64(1);
     let mut times = Vec::new();
     for round in 0..40 {
@@ -42,19 +52,19 @@ pub(crate) fn split(size: usize) {
         let done: Result<BlockId, BuildError> =
             session.edit(function, |edit| edit.verifying(false).split_before(at, ""));
         done.expect("a block can be split before its terminator");
-        everything(session.database(), function.input());
+        ask(session.database(), function.input());
         if round >= 5 {
             times.push(start.elapsed());
         }
     }
     let [median, p90, p99] = percentiles(&mut times);
     println!(
-        "split   {:>10} {:>12.0} {:>8} {median:>8.0} {p90:>8.0} {p99:>8.0} {:>9.0}% {:>8}",
+        "{table:<8}{:>10} {:>12.0} {:>8} {median:>8.0} {p90:>8.0} {p99:>8.0} {:>9.0}% {:>8}",
         session.code(function).body.id_count(),
         us(scratch),
         "",
         100.0 * median / us(scratch),
-        against(opt(size, &[], &all), median),
+        opt(median),
     );
 }
 
