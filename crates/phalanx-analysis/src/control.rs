@@ -4,13 +4,15 @@
 //! branch whose direction depends on the source, or on a branch whose own block does: the iterated closure.
 //!
 //! **Algorithm.** A block is control dependent on the edge `(B, A)` when it lies on the path from `A` up the
-//! post-dominator tree to the immediate post-dominator of `B`, that end excluded. For each source, every block that
-//! gets it is marked once; a disjoint-set forest over the tree leads from a block to its nearest unmarked ancestor, so
-//! paths that overlap are walked once. When a branch block is marked, its edges are walked in turn. Sources that no terminator has
-//! one without the other count as one.
+//! post-dominator tree to the immediate post-dominator of `B`, that end excluded. Where all these paths together are not much
+//! longer than the graph is large, as in most code, branches are taken in the order of the blocks, and what is new in their sources is
+//! carried up their paths, to branches in turn. Elsewhere, as in loops in loops in loops, sources are taken one by one, those that no
+//! branch has apart together: every block that
+//! gets one is marked once; a disjoint-set forest over the tree leads from a block to its nearest unmarked ancestor, so
+//! paths that overlap are walked once. When a branch block is marked, its edges are walked in turn.
 //!
 //! **Complexity.** O((blocks + edges) α) per source, whatever the size of the control-dependence relation, which can be
-//! quadratic.
+//! quadratic. On short paths a branch is taken once, as a rule, for all sources together.
 //!
 //! [`follow`] finds the answer from the one before when branches have come to depend on something else.
 
@@ -30,16 +32,79 @@ pub fn control_divergence(
     postdom: &PostDomTree,
     terminators: &SourceSets,
 ) -> SourceSets {
-    let mut result = vec![SourceSet::EMPTY; cfg.node_count()];
     // A terminator with one target decides nothing, whatever it depends on.
     let branches: Vec<(Node, SourceSet)> = cfg
         .nodes()
         .zip(terminators.iter().copied())
         .filter(|&(node, sources)| !sources.is_empty() && cfg.is_branch(node))
         .collect();
+    match are_paths_short(cfg, postdom) {
+        true => by_paths(cfg, postdom, &branches),
+        false => by_forest(cfg, postdom, &branches),
+    }
+    .into()
+}
+
+/// Whether the paths of all edges together are at most a few times as long as the graph is large.
+fn are_paths_short(cfg: &Cfg, postdom: &PostDomTree) -> bool {
+    const FEW: usize = 4;
+    let mut left = FEW * (cfg.node_count() + cfg.edge_count());
+    cfg.nodes().filter(|&node| cfg.is_branch(node)).all(|branch| {
+        let end = postdom.level(end_of(postdom, branch));
+        let long = |&target: &Node| postdom.level(target).saturating_sub(end) as usize;
+        let long: usize = cfg.successors(branch).iter().map(long).sum();
+        let is_enough = long <= left;
+        left = left.saturating_sub(long);
+        is_enough
+    })
+}
+
+/// Where the paths of a branch end.
+fn end_of(postdom: &PostDomTree, branch: Node) -> Node {
+    postdom.ipdom(branch).unwrap_or(postdom.virtual_exit())
+}
+
+/// All sources together, path by path.
+fn by_paths(cfg: &Cfg, postdom: &PostDomTree, branches: &[(Node, SourceSet)]) -> Vec<SourceSet> {
+    let mut result = vec![SourceSet::EMPTY; cfg.node_count()];
+    // By branch: sources that have not been carried on.
+    let mut waiting = vec![SourceSet::EMPTY; cfg.node_count()];
+    for &(branch, sources) in branches {
+        waiting[branch.index()] = sources;
+    }
+    let exit = postdom.virtual_exit();
+    // The first comes first: branches further in wait until those around them have been taken.
+    let mut pending: Vec<Node> = branches.iter().rev().map(|(branch, _)| *branch).collect();
+    while let Some(branch) = pending.pop() {
+        let sources = std::mem::take(&mut waiting[branch.index()]);
+        if sources.is_empty() {
+            continue;
+        }
+        let end = postdom.level(end_of(postdom, branch));
+        for &target in cfg.successors(branch) {
+            let mut node = target;
+            while node != exit && postdom.level(node) > end {
+                let new = sources - result[node.index()];
+                if !new.is_empty() {
+                    result[node.index()] |= new;
+                    if cfg.is_branch(node) {
+                        pending.push(node);
+                        waiting[node.index()] |= new;
+                    }
+                }
+                node = postdom.ipdom(node).unwrap_or(exit);
+            }
+        }
+    }
+    result
+}
+
+/// Sources apart, each block once for each.
+fn by_forest(cfg: &Cfg, postdom: &PostDomTree, branches: &[(Node, SourceSet)]) -> Vec<SourceSet> {
+    let mut result = vec![SourceSet::EMPTY; cfg.node_count()];
     let mut pending: Vec<Node> = Vec::new();
     let mut queued = BitSet::new(cfg.node_count());
-    for source in together(&branches) {
+    for source in together(branches) {
         let mut walk = Walk::new(cfg, postdom);
         queued.clear();
         for (node, _) in branches.iter().filter(|(_, sources)| sources.contains(source)) {
@@ -55,7 +120,7 @@ pub fn control_divergence(
             });
         }
     }
-    result.into()
+    result
 }
 
 /// The sources of branches, those in one set that no branch has without the others: what depends on one of them depends on all.
@@ -100,8 +165,7 @@ impl<'a> Walk<'a> {
     /// Visits, and marks, the unmarked blocks that are control dependent on an edge of `branch`.
     pub(crate) fn edges_of(&mut self, branch: Node, visit: &mut impl FnMut(Node)) {
         let exit = self.postdom.virtual_exit();
-        let end = self.postdom.ipdom(branch).unwrap_or(exit);
-        let end_level = self.postdom.level(end);
+        let end_level = self.postdom.level(end_of(self.postdom, branch));
         for &target in self.cfg.successors(branch) {
             let mut node = self.find(target);
             while node != exit && self.postdom.level(node) > end_level {
@@ -171,6 +235,22 @@ mod tests {
     }
 
     #[test]
+    fn paths_are_long_in_deep_nests() {
+        let is_short = |graph: &Cfg| are_paths_short(graph, &PostDomTree::new(graph));
+        // Loops in each other, each tested at its end: all that is further in depends on each test.
+        let nest = |depth: u32| -> Vec<Vec<u32>> {
+            let heads = (0..depth).map(|at| vec![at + 1]);
+            let tests = (0..depth).map(|at| vec![depth - 1 - at, depth + at + 1]);
+            heads.chain(tests).chain([vec![]]).collect()
+        };
+        let graph = |depth| {
+            let lists = nest(depth);
+            cfg(&lists.iter().map(Vec::as_slice).collect::<Vec<_>>())
+        };
+        assert!(is_short(&graph(3)) && !is_short(&graph(60)));
+    }
+
+    #[test]
     fn sources_that_come_together_are_one() {
         let (x, y, z) = (SourceSet::X, SourceSet::Y, SourceSet::Z);
         let groups = |sets: &[SourceSet]| {
@@ -216,6 +296,10 @@ mod tests {
                 })
                 .collect();
             let expected = twin(&graph, &postdom, &terminators);
+            let branches: Vec<(Node, SourceSet)> =
+                graph.nodes().zip(terminators.iter().copied()).collect();
+            assert_eq!(by_paths(&graph, &postdom, &branches), expected, "{lists:?}");
+            assert_eq!(by_forest(&graph, &postdom, &branches), expected, "{lists:?}");
             let found = control_divergence(&graph, &postdom, &terminators.into());
             assert_eq!(found, expected.into(), "{lists:?}");
         }
