@@ -389,16 +389,21 @@ mod tests {
         code.body.inst(inst).opcode == Opcode::Add
     }
 
-    /// Whether an answer about sums is still the one after an edit.
-    fn is_kept(
-        around: u64,
-        edit: impl FnOnce(&mut Transaction<'_>, [InstId; 3]) -> Result<(), BuildError>,
-    ) -> bool {
+    fn loaded() -> (Database, FunctionInput) {
         let mut db = Database::new();
         let context = Arc::new(Context::new());
         let parsed = phalanx_llvm::parse_module(context, TEXT.as_bytes()).expect("it is valid");
         let module = db.load(parsed.module, None, TargetOverrides::default());
         let function = module.functions(&db)[0].input;
+        (db, function)
+    }
+
+    /// Whether an answer about sums is still the one after an edit.
+    fn is_kept(
+        around: u64,
+        edit: impl FnOnce(&mut Transaction<'_>, [InstId; 3]) -> Result<(), BuildError>,
+    ) -> bool {
+        let (mut db, function) = loaded();
         let slot = AnswerSlot::default();
         let answer = |db: &Database, around, is_new| {
             slot.answer(db, function, around, Concerns::Itself(is_sum), || is_new) == is_new
@@ -442,11 +447,7 @@ mod tests {
     /// Something else becomes known while an instruction changes: that it matters now is put down, though the answer is found anew.
     #[test]
     fn instructions_that_matter_are_known_where_the_answer_is_found_anew() {
-        let mut db = Database::new();
-        let context = Arc::new(Context::new());
-        let parsed = phalanx_llvm::parse_module(context, TEXT.as_bytes()).expect("it is valid");
-        let module = db.load(parsed.module, None, TargetOverrides::default());
-        let function = module.functions(&db)[0].input;
+        let (mut db, function) = loaded();
         let slot = AnswerSlot::default();
         let is_found_anew = |db: &Database, around| {
             let before = slot.counts().made;
