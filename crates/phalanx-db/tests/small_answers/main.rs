@@ -381,8 +381,14 @@ fn edges_are_told_apart_after_edits() {
     fixture.edit(|edit| edit.split_before(w, "").map(drop));
     assert_eq!(of(&fixture), [nothing, nothing, nothing, SourceSet::X, nothing, nothing]);
     fixture.check("a block split");
+    // Its ways meet further down.
+    let order = fixture.edited().flow(&fixture.db).order().to_vec();
+    let [exit, last] = [order[5], order[2]];
+    fixture.edit(|edit| edit.redirect_edge(last, 1, exit));
+    assert_eq!(of(&fixture), [nothing, nothing, nothing, nothing, SourceSet::X, nothing]);
+    fixture.check("an edge leads elsewhere");
     let now = fixture.edges();
-    assert_eq!((now.solved - before.solved, now.repaired - before.repaired), (0, 7));
+    assert_eq!((now.solved - before.solved, now.repaired - before.repaired), (0, 8));
     fixture.db.trim(fixture.module);
     fixture.edit(|edit| edit.set_operand(w, 1, Value::arg(1)));
     assert_eq!(of(&fixture), [nothing; 6]);
