@@ -4,8 +4,8 @@
 //! [repaired](crate::divergence::repair): terminators of branches with other sources are stated again, and of another graph those of
 //! blocks that lead elsewhere, with the phis that they led to or lead to.
 //!
-//! The first time nothing is kept. Where many branches or blocks are others, blocks are there no more by number, or something in an irreducible region is divergent, it is solved from
-//! scratch.
+//! Nothing is kept the first time, nor where many branches or blocks are others, blocks are there no more by number, or something in an irreducible
+//! region is divergent: then it is solved from scratch.
 //!
 //! **Complexity.** O(blocks whose branches have other sources, and what follows from them); of another graph O(blocks + edges) besides, for a look at each.
 
@@ -16,7 +16,7 @@ use phalanx_graph::{Cfg, Node};
 use super::{EdgeDivergence, incoming, phi, seed, table};
 use crate::divergence::{
     self, Definition, Flow, Rules, SourceSets,
-    repair::{Outcome, Retained},
+    repair::{Outcome, Retained, Unfit},
 };
 
 /// How an answer was found.
@@ -39,15 +39,24 @@ enum State {
     #[default]
     New,
     /// Asked, nothing kept.
-    Seen,
-    Kept(Box<Kept>),
+    Seen(Last),
+    Kept(Last, Box<Retained>),
 }
 
-#[derive(Debug)]
-struct Kept {
+/// What was asked about.
+#[derive(Clone, Debug)]
+struct Last {
     cfg: Arc<Cfg>,
     terminators: SourceSets,
-    retained: Retained,
+}
+
+/// How something else differs from that.
+struct Difference {
+    is_other_graph: bool,
+    /// Blocks that lead elsewhere, or are new.
+    touched: Vec<Node>,
+    /// These, and branches with other sources.
+    branches: Vec<Node>,
 }
 
 impl EdgeFollower {
@@ -58,86 +67,93 @@ impl EdgeFollower {
         flow: Flow<'_>,
         terminators: &SourceSets,
     ) -> (EdgeDivergence, Found) {
-        let state = std::mem::take(&mut self.state);
-        let is_first = matches!(state, State::New);
-        if let State::Kept(kept) = state
-            && let Some((kept, found)) = kept.follow(cfg, flow, terminators)
-        {
-            return (self.keep(kept), found);
+        let now = Last { cfg: Arc::clone(cfg), terminators: terminators.clone() };
+        let mut is_worth_keeping = false;
+        match std::mem::take(&mut self.state) {
+            State::New => {}
+            State::Seen(last) => is_worth_keeping = last.difference(&now).is_some(),
+            State::Kept(last, mut retained) => {
+                if let Some(difference) = last.difference(&now)
+                    && let Ok(outcome) = repair(&mut retained, flow, (&last, &now), &difference)
+                {
+                    let found = match outcome {
+                        Outcome::Repaired { .. } => Found::Repaired,
+                        Outcome::Rebuilt => Found::Solved,
+                    };
+                    return (self.keep(now, retained), found);
+                }
+            }
         }
         let table = table(cfg, terminators);
         let answer = divergence::solve(flow, &table, Rules::Precise);
-        if !is_first
+        if is_worth_keeping
             && Retained::is_possible(flow, &answer)
             && let Ok(retained) = Retained::new(flow, table)
         {
-            let (cfg, terminators) = (Arc::clone(cfg), terminators.clone());
-            return (self.keep(Box::new(Kept { cfg, terminators, retained })), Found::Solved);
+            return (self.keep(now, Box::new(retained)), Found::Solved);
         }
-        // Who could not be kept is tried again after the next time.
-        self.state = if is_first { State::Seen } else { State::New };
+        self.state = State::Seen(now);
         (EdgeDivergence { sources: answer.values().clone() }, Found::Solved)
     }
 
-    fn keep(&mut self, kept: Box<Kept>) -> EdgeDivergence {
-        let sources = kept.retained.answer().values().clone();
-        self.state = State::Kept(kept);
+    fn keep(&mut self, now: Last, retained: Box<Retained>) -> EdgeDivergence {
+        let sources = retained.answer().values().clone();
+        self.state = State::Kept(now, retained);
         EdgeDivergence { sources }
     }
 }
 
-impl Kept {
-    /// Brings what is kept up to date. None if that is not worth it, or cannot be done.
-    fn follow(
-        mut self: Box<Self>,
-        cfg: &Arc<Cfg>,
-        flow: Flow<'_>,
-        terminators: &SourceSets,
-    ) -> Option<(Box<Self>, Found)> {
-        let is_other_graph = !Arc::ptr_eq(&self.cfg, cfg);
-        if cfg.node_count() < self.cfg.node_count() {
+impl Last {
+    /// None where there is too much of it, or blocks are gone by number.
+    fn difference(&self, now: &Last) -> Option<Difference> {
+        let is_other_graph = !Arc::ptr_eq(&self.cfg, &now.cfg);
+        if now.cfg.node_count() < self.cfg.node_count() {
             return None;
         }
         let touched = match is_other_graph {
-            true => leading_elsewhere(&self.cfg, cfg),
+            true => leading_elsewhere(&self.cfg, &now.cfg),
             false => Vec::new(),
         };
         let mut branches = touched.clone();
-        terminators.each_that_differs(&self.terminators, |block| branches.push(Node::new(block)));
+        let mut add = |block| branches.push(Node::new(block));
+        now.terminators.each_that_differs(&self.terminators, &mut add);
         branches.sort_unstable();
         branches.dedup();
-        if branches.len() > 8 + cfg.node_count() / 16 {
-            return None;
+        let is_little = branches.len() <= 8 + now.cfg.node_count() / 16;
+        is_little.then_some(Difference { is_other_graph, touched, branches })
+    }
+
+    fn successors(&self, block: Node) -> &[Node] {
+        match block.index() < self.cfg.node_count() {
+            true => self.cfg.successors(block),
+            false => &[],
         }
-        let edited = self.retained.table();
-        edited.grow(cfg.node_count(), cfg.node_count());
-        for &block in &branches {
-            edited.set_terminator(block, false, seed(cfg, terminators, block), &[]);
-        }
-        let led_to = touched.iter().flat_map(|&block| {
-            let was = if block.index() < self.cfg.node_count() {
-                self.cfg.successors(block)
-            } else {
-                &[]
-            };
-            was.iter().chain(cfg.successors(block))
-        });
-        let mut phis: Vec<Node> = touched.iter().chain(led_to).copied().collect();
-        phis.sort_unstable();
-        phis.dedup();
-        for block in phis {
-            edited.set_phi(phi(block), block, Definition::PURE, &incoming(cfg, block));
-        }
-        let outcome = match is_other_graph {
-            true => self.retained.repair_flow(flow, Some(&touched)),
-            false => self.retained.repair(flow),
-        };
-        let found = match outcome.ok()? {
-            Outcome::Repaired { .. } => Found::Repaired,
-            Outcome::Rebuilt => Found::Solved,
-        };
-        (self.cfg, self.terminators) = (Arc::clone(cfg), terminators.clone());
-        Some((self, found))
+    }
+}
+
+/// Brings what is kept up to date.
+fn repair(
+    retained: &mut Retained,
+    flow: Flow<'_>,
+    (last, now): (&Last, &Last),
+    Difference { is_other_graph, touched, branches }: &Difference,
+) -> Result<Outcome, Unfit> {
+    let Last { cfg, terminators } = now;
+    let edited = retained.table();
+    edited.grow(cfg.node_count(), cfg.node_count());
+    for &block in branches {
+        edited.set_terminator(block, false, seed(cfg, terminators, block), &[]);
+    }
+    let led_to = touched.iter().flat_map(|&block| [last, now].map(|of| of.successors(block)));
+    let mut phis: Vec<Node> = touched.iter().chain(led_to.flatten()).copied().collect();
+    phis.sort_unstable();
+    phis.dedup();
+    for block in phis {
+        edited.set_phi(phi(block), block, Definition::PURE, &incoming(cfg, block));
+    }
+    match is_other_graph {
+        true => retained.repair_flow(flow, Some(touched)),
+        false => retained.repair(flow),
     }
 }
 
