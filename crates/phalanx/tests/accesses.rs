@@ -79,6 +79,34 @@ const SAXPY: &str = "
   ret void
 ";
 
+/// One offset of the lanes: how much is touched depends on size and alignment, and on where the base is, and only shared memory has banks.
+#[test]
+fn accesses_with_one_index() {
+    check(
+        "
+  %offset = shl i32 %x, 3
+  %at = getelementptr i8, ptr addrspace(1) %p, i32 %offset
+  %there = getelementptr i8, ptr addrspace(3) @big, i32 %offset
+  %word = load i32, ptr addrspace(1) %at, align 4
+  %packed = load i32, ptr addrspace(1) %at, align 1
+  %pair = load i64, ptr addrspace(1) %at, align 8
+  %four = load <4 x i32>, ptr addrspace(1) %at, align 8
+  %here = load i32, ptr addrspace(3) %there, align 4
+  %loose = load i32, ptr addrspace(3) %there, align 1
+  ret void
+",
+        Some([256, 1, 1]),
+        &expect![[r#"
+            %word = load i32, ptr addrspace(1) %at, align 4: Strided(8), 3 segments, 9 sectors
+            %packed = load i32, ptr addrspace(1) %at, align 1: Strided(8), 3 segments, 9 sectors
+            %pair = load i64, ptr addrspace(1) %at, align 8: Consecutive, 3 segments, 9 sectors
+            %four = load <4 x i32>, ptr addrspace(1) %at, align 8: Strided(8), 3 segments, 9 sectors
+            %here = load i32, ptr addrspace(3) %there, align 4: Strided(8), 3 segments, 9 sectors, banks 2
+            %loose = load i32, ptr addrspace(3) %there, align 1: Strided(8), 3 segments, 9 sectors, banks 2
+        "#]],
+    );
+}
+
 #[test]
 fn saxpy() {
     check(
