@@ -11,7 +11,7 @@
 //! | `"nvvm.maxclusterrank"` | bound on the workgroups of a cluster |
 //! | `"target-cpu"`, `"target-features"` | wave width |
 
-use phalanx_ir::{Context, FunctionHeader, metadata::Metadata};
+use phalanx_ir::{Context, FunctionHeader, attributes::AttrList, metadata::Metadata};
 use phalanx_target::{Extent, LaunchFacts, Target, target::Architecture};
 use smallvec::SmallVec;
 
@@ -23,44 +23,49 @@ pub fn launch_facts(
     metadata: &Metadata,
     target: &Target,
 ) -> LaunchFacts {
-    let texts = Texts::new(context, header);
-    let mut facts = LaunchFacts {
+    let mut facts = launch_facts_by_attributes(context, header.attributes, target);
+    if header.metadata.is_empty() {
+        return facts;
+    }
+    if let Some(size) = metadata.required_work_group_size(context, &header.metadata) {
+        let size: SmallVec<[u32; 4]> =
+            size.iter().map(|&n| u32::try_from(n).unwrap_or(0)).collect();
+        facts.workgroup_size = exactly(&size).unwrap_or_default();
+    }
+    facts
+}
+
+/// The same of a function without metadata: all that its attributes say. O(attributes).
+#[must_use]
+pub fn launch_facts_by_attributes(
+    context: &Context,
+    attributes: AttrList,
+    target: &Target,
+) -> LaunchFacts {
+    let texts = Texts::new(context, attributes);
+    let bounds = numbers(texts.bounds);
+    // The extents are bounds of a product as well: a launch may shape its threads differently.
+    let product = bounds.iter().try_fold(1u32, |all, &n| all.checked_mul(n));
+    let product = product.filter(|_| !bounds.is_empty());
+    LaunchFacts {
+        workgroup_size: exactly(&numbers(texts.exact)).unwrap_or_default(),
+        max_flat_workgroup_size: product.or_else(|| numbers(texts.flat_size).get(1).copied()),
         uniform_work_group_size: target.architecture() == Architecture::Nvptx
             || texts.uniform_size == "true",
         wave_width: match target.packs_waves_linearly() {
             true => target.wave_width(texts.processor, texts.features),
             false => None,
         },
-        ..LaunchFacts::default()
-    };
-    facts.max_flat_workgroup_size = numbers(texts.flat_size).get(1).copied();
-    let bounds = numbers(texts.bounds);
-    if !bounds.is_empty() {
-        // The extents are bounds of a product as well: a launch may shape its threads differently.
-        let product = bounds.iter().try_fold(1u32, |all, &n| all.checked_mul(n));
-        facts.max_flat_workgroup_size = product.or(facts.max_flat_workgroup_size);
+        max_cluster_size: numbers(texts.largest_cluster).first().copied().filter(|&n| n > 0),
+        cluster_size: exactly(&numbers(texts.cluster)).unwrap_or_default(),
     }
-    facts.max_cluster_size = numbers(texts.largest_cluster).first().copied().filter(|&n| n > 0);
-    let cluster = numbers(texts.cluster);
-    if !cluster.is_empty() && cluster.iter().all(|&n| n > 0) {
-        for (dimension, extent) in facts.cluster_size.iter_mut().enumerate() {
-            *extent = Extent::Exactly(cluster.get(dimension).copied().unwrap_or(1));
-        }
-    }
-    let stated = match header.metadata.is_empty() {
-        true => None,
-        false => metadata.required_work_group_size(context, &header.metadata),
-    };
-    let exact = match stated {
-        Some(size) => size.iter().map(|&n| u32::try_from(n).unwrap_or(0)).collect(),
-        None => numbers(texts.exact),
-    };
-    if !exact.is_empty() && exact.iter().all(|&n| n > 0) {
-        for (dimension, extent) in facts.workgroup_size.iter_mut().enumerate() {
-            *extent = Extent::Exactly(exact.get(dimension).copied().unwrap_or(1));
-        }
-    }
-    facts
+}
+
+/// Extents that are stated: those left out are 1. None where nothing is stated, or something impossible.
+fn exactly(stated: &[u32]) -> Option<[Extent; 3]> {
+    let is_possible = !stated.is_empty() && stated.iter().all(|&n| n > 0);
+    let extent = |dimension: usize| Extent::Exactly(stated.get(dimension).copied().unwrap_or(1));
+    is_possible.then(|| [0, 1, 2].map(extent))
 }
 
 /// String attributes of a function that say something about its launches; empty when absent.
@@ -78,9 +83,9 @@ struct Texts<'a> {
 
 impl<'a> Texts<'a> {
     /// One pass over the attributes: asking for each by its key would look the key up in the context each time.
-    fn new(context: &'a Context, header: &FunctionHeader) -> Self {
+    fn new(context: &'a Context, attributes: AttrList) -> Self {
         let mut texts = Texts::default();
-        for (key, value) in context.function_attrs(header.attributes).texts() {
+        for (key, value) in context.function_attrs(attributes).texts() {
             let text = match context.bytes(key) {
                 b"target-cpu" => &mut texts.processor,
                 b"target-features" => &mut texts.features,

@@ -86,7 +86,7 @@ pub struct FunctionInput {
     /// Use-list orders, carried.
     #[returns(ref)]
     pub use_list_orders: Vec<UseListOrder>,
-    /// What the driver says about launches. Read by `launch_facts` alone.
+    /// What the driver says about launches. Read by `launch_facts`, and in its place by who wants what it says.
     #[returns(copy)]
     pub launch: LaunchStatement,
     /// Where the body names functions. Follows from `body`, and is set only when it changes, so that who reads it does not

@@ -137,7 +137,7 @@ fn divergence_asks_for_what_it_needs_only() {
         affect_map(first)
         divergence(first)
         graph_facts(first)
-        launch_facts(first)
+        launch_table(module)
         target(module)
         type_layout(module)"#]]
     .assert_eq(&fixture.ran());
@@ -243,7 +243,6 @@ fn an_added_function_runs_alone() {
         callees(third)
         divergence(third)
         graph_facts(third)
-        launch_facts(third)
         llvm_affect_map(third)
         symbols(module)
         uniformity(third)"#]]
@@ -263,8 +262,7 @@ fn another_triple_reruns_divergence_only() {
     expect![[r#"
         affect_map(first)
         affect_map(second)
-        launch_facts(first)
-        launch_facts(second)
+        launch_table(module)
         llvm_affect_map(first)
         llvm_affect_map(second)
         target(module)

@@ -75,7 +75,7 @@ impl AccessSlot {
 
 /// How the accesses of a function were found so far; all zero for small functions, which are always looked at from scratch. Not a query.
 pub fn access_repairs(db: &dyn Db, function: FunctionInput) -> AccessRepairs {
-    *function.slots(db).accesses.counts()
+    function.slots(db).counted(|slots| *slots.accesses.counts())
 }
 
 /// The accesses of a large function as its journal says they have become, from facts as they are.
@@ -86,7 +86,7 @@ pub(super) fn followed(
     function: FunctionInput,
     facts: access::Facts<'_>,
 ) -> Arc<Accesses> {
-    let slot = &function.slots(db).accesses;
+    let slot = &function.slots(db).large().accesses;
     let (layout, around) = (block_layout(db, function), objects_version(db, function));
     let position = function.body(db).journal().position();
     let keep = |follower| {

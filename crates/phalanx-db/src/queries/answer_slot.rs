@@ -157,25 +157,26 @@ impl KeptAnswers {
 
 /// How answers were found that are kept between edits; all zero for small functions, of which nothing is kept. Not a query.
 pub fn kept_answers(db: &dyn Db, function: FunctionInput) -> KeptAnswers {
-    let slots = function.slots(db);
-    let [mut race_free, with] = slots.race_free.each_ref().map(AnswerSlot::counts);
-    race_free.merge(with);
-    let mut effects = slots.summary.effects();
-    slots.summary_rounds.all().iter().for_each(|slot| effects.merge(slot.effects()));
-    KeptAnswers {
-        barriers: slots.barriers.counts(),
-        race_free,
-        loads: slots.loads.counts(),
-        effects,
-        through: slots.summary.through(),
-        waits: slots.waits.counts(),
-        sites: slots.sites.counts(),
-        findings: slots.findings.counts(),
-        callees: slots.callees.counts(),
-        convergence: slots.convergence.counts(),
-        written: slots.written.counts(),
-        conflicts: slots.conflicts.counts(),
-    }
+    function.slots(db).counted(|slots| {
+        let [mut race_free, with] = slots.race_free.each_ref().map(AnswerSlot::counts);
+        race_free.merge(with);
+        let mut effects = slots.summary.effects();
+        slots.summary_rounds.all().iter().for_each(|slot| effects.merge(slot.effects()));
+        KeptAnswers {
+            barriers: slots.barriers.counts(),
+            race_free,
+            loads: slots.loads.counts(),
+            effects,
+            through: slots.summary.through(),
+            waits: slots.waits.counts(),
+            sites: slots.sites.counts(),
+            findings: slots.findings.counts(),
+            callees: slots.callees.counts(),
+            convergence: slots.convergence.counts(),
+            written: slots.written.counts(),
+            conflicts: slots.conflicts.counts(),
+        }
+    })
 }
 
 /// See the [module documentation](self).

@@ -74,7 +74,8 @@ fn passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Passed<S
     }
     // Nothing is known of more arguments than there are.
     let arguments = arguments.as_deref().unwrap_or_default();
-    let slot = member.is_large(db).then(|| member.slots(db).divergence_rounds.of(round)).flatten();
+    let slot =
+        member.is_large(db).then(|| member.slots(db).large().divergence_rounds.of(round)).flatten();
     let answer = match slot {
         Some(slot) => followed(db, (member, round), arguments, &slot),
         None => solved(db, member, arguments),
@@ -108,7 +109,7 @@ impl DivergenceSlot {
 /// How the divergence of a function in recursion was found in all rounds so far, for what it passes to the others; all zero for small functions. Not a query.
 pub fn round_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
     let mut repairs = Repairs::default();
-    let slots = function.slots(db).divergence_rounds.all();
+    let slots = function.slots(db).counted(|slots| slots.divergence_rounds.all());
     slots.iter().for_each(|slot| repairs.merge(*locked(&slot.counts)));
     repairs
 }

@@ -8,7 +8,8 @@
 use phalanx_analysis::summary::is_exact;
 use phalanx_graph::Components;
 use phalanx_ir::{
-    Const, GlobalName, InstId, attributes::AttrKind, constant::ConstKind, module::Linkage,
+    Const, FunctionHeader, GlobalName, InstId, attributes::AttrKind, constant::ConstKind,
+    module::Linkage,
 };
 use phalanx_target::calling_convention::{self, Entry};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -205,7 +206,13 @@ pub fn closed_calls(db: &dyn Db, function: FunctionInput) -> Vec<(InstId, Functi
 
 /// Whether a function cannot be named from outside of its module, or the driver says that nobody does.
 pub(super) fn is_local(db: &dyn Db, function: FunctionInput) -> bool {
-    let linkage = function.header(db).linkage;
-    matches!(linkage, Linkage::Internal | Linkage::Private)
-        || function.module(db).is_whole(db) && is_exact(linkage, true)
+    is_local_in(db, function.module(db), function.header(db))
+}
+
+/// The same of a function of a module, by its header.
+pub(super) fn is_local_in(db: &dyn Db, module: ModuleInput, header: &FunctionHeader) -> bool {
+    match header.linkage {
+        Linkage::Internal | Linkage::Private => true,
+        linkage => is_exact(linkage, true) && module.is_whole(db),
+    }
 }

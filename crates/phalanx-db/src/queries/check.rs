@@ -12,8 +12,9 @@ use phalanx_target::LaunchFacts;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answer_slot::{Changed, Concerns, Followed, blocks_version};
-use super::facts::{divergence, is_kernel, launch_facts, symbols};
+use super::facts::{divergence, symbols};
 use super::graph::{cfg, control_dependence, cycles, postdom_tree};
+use super::launches::{is_kernel, launch_facts};
 use super::surroundings::{NO_CALLEES, with_code};
 use super::{
     argument_facts, call_place, code, control_divergence, load_classes, memory_accesses,
@@ -33,7 +34,7 @@ pub fn has_barrier(db: &dyn Db, function: FunctionInput) -> bool {
     if !function.is_large(db) {
         return find();
     }
-    let slot = &function.slots(db).waits;
+    let slot = &function.slots(db).large().waits;
     slot.answer(db, function, 0, Concerns::Itself(check::is_barrier), find)
 }
 
@@ -99,7 +100,7 @@ pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>>
         };
         let make = || Judged::new(facts, &sites);
         let read = |judged: &Judged| judged.findings().to_vec();
-        let (around, slot) = (blocks_version(db, function), &function.slots(db).findings);
+        let (around, slot) = (blocks_version(db, function), &function.slots(db).large().findings);
         let concerns = Concerns::Itself(check::concerns_memory);
         slot.follow((db, function), around, concerns, follow, make, read)
     })
@@ -138,7 +139,7 @@ fn sites(db: &dyn Db, function: FunctionInput) -> Arc<Sites> {
         let found = find();
         (found, asked.take())
     };
-    let slot = &function.slots(db).sites;
+    let slot = &function.slots(db).large().sites;
     let concerns = Concerns::Itself(check::may_be_site);
     slot.follow((db, function), 0, concerns, follow, make, |(found, _)| Arc::clone(found))
 }

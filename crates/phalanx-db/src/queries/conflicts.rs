@@ -14,8 +14,8 @@ use phalanx_ir::{InstId, module::GlobalIndex};
 
 use super::answer_slot::{Changed, Concerns, Followed};
 use super::calls::closed_calls;
-use super::facts::is_kernel;
 use super::follow::fresh;
+use super::launches::is_kernel;
 use super::spaces::{Known, with_memory};
 use super::surroundings::{NO_CALLEES, with_code};
 use super::{call_place, cfg, dom_tree, memory_kinds, module_index, target};
@@ -47,7 +47,7 @@ pub fn space_conflicts(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Find
         found.flatten().unwrap_or(Followed::Lost)
     };
     let around = conflicts_version(db, function);
-    let slot = &function.slots(db).conflicts;
+    let slot = &function.slots(db).large().conflicts;
     let read = |kept: &KeptConflicts| Some(Arc::clone(&kept.findings));
     slot.follow((db, function), around, Concerns::Itself(conflicts::concerns), follow, make, read)
 }

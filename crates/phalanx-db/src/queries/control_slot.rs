@@ -81,7 +81,7 @@ impl ControlSlot {
 /// How the control divergence of a function was found so far, under assumptions and without; all zero for small functions, where it is always
 /// found from scratch. Not a query.
 pub fn control_repairs(db: &dyn Db, function: FunctionInput) -> ControlRepairs {
-    *function.slots(db).control.counts()
+    function.slots(db).counted(|slots| *slots.control.counts())
 }
 
 /// Sources that the execution of each block depends on, where those of terminators are given. *Cost* of a large function, in the same graph, what
@@ -97,7 +97,7 @@ pub(super) fn controlled(
     if !function.is_large(db) {
         return control_divergence(cfg, postdom, terminators);
     }
-    let slot = &function.slots(db).control;
+    let slot = &function.slots(db).large().control;
     let repaired = slot.take(assuming).and_then(|kept| kept.repaired(cfg, postdom, terminators));
     let found = match repaired {
         Some((found, visited)) => {

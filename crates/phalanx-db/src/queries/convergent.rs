@@ -49,7 +49,7 @@ pub fn convergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Convergen
     };
     let around = convergence_version(db, function);
     let read = |kept: &KeptConvergence| Some(Arc::clone(&kept.found));
-    let slot = &function.slots(db).convergence;
+    let slot = &function.slots(db).large().convergence;
     slot.follow((db, function), around, Concerns::Around(&concerns), follow, make, read)
 }
 

@@ -33,7 +33,7 @@ impl EdgeSlot {
 /// How [`edge_divergence`](super::edge_divergence) of a function was found so far; all zero for small functions, where it is always found from
 /// scratch. Not a query.
 pub fn edge_repairs(db: &dyn Db, function: FunctionInput) -> Ways {
-    *locked(&function.slots(db).edges.counts)
+    function.slots(db).counted(|slots| *locked(&slots.edges.counts))
 }
 
 /// Sources of the edges into blocks, where those of terminators are given.
@@ -46,7 +46,7 @@ pub(super) fn told_apart(
     if !function.is_large(db) {
         return EdgeDivergence::new(flow, terminators);
     }
-    let slot = &function.slots(db).edges;
+    let slot = &function.slots(db).large().edges;
     let mut follower = std::mem::take(&mut *locked(&slot.follower));
     let (answer, found) = follower.answer(graph.cfg(), flow, terminators);
     *locked(&slot.follower) = follower;

@@ -5,21 +5,16 @@ use std::sync::Arc;
 use phalanx_analysis::{
     divergence::{self as solver, Divergence, LlvmFixes, Rules, SourceSets, ValueTable},
     follow::Sources,
-    launch,
     lower::{self, Family},
     memory::PrivateMemory,
 };
 use phalanx_ir::{
     GlobalName, InstId, attributes::AttrList, constant::ConstKind, verify::ModuleIndex,
 };
-use phalanx_target::{
-    LaunchFacts, Target,
-    calling_convention::{self, Entry},
-};
+use phalanx_target::Target;
 use rustc_hash::FxHashMap;
 
 use super::answer_slot::{Changed, Concerns, Followed, is_call};
-use super::calls::{call_graph, is_local};
 use super::control_slot::controlled;
 use super::convergent::code;
 use super::follow::repaired;
@@ -109,7 +104,7 @@ fn called(db: &dyn Db, function: FunctionInput) -> Arc<[GlobalName]> {
         }
         Followed::Repaired
     };
-    let slot = &function.slots(db).callees;
+    let slot = &function.slots(db).large().callees;
     let names = |kept: &KeptNames| Arc::clone(&kept.names);
     // Nothing else is read.
     slot.follow((db, function), 0, Concerns::Itself(is_call), follow, make, names)
@@ -124,98 +119,23 @@ pub fn function_attributes(db: &dyn Db, module: ModuleInput) -> FxHashMap<Global
     entries.map(|entry| (entry.name, entry.input.header(db).attributes)).collect()
 }
 
-/// What is known of the launches of a function: what the module says, what the driver states ([`Database::set_launch`]), and for a function
-/// that is no kernel and cannot be named from outside of the module what is known of all kernels that it is called from.
-///
-/// *Reads* `header`, `launch`, `shell`, [`target`]; [`reaching_launches`] if it can matter. *Changes when* a stated size or the wave width do.
-/// *Cost* O(attributes).
-///
-/// [`Database::set_launch`]: crate::Database::set_launch
-#[salsa::tracked(returns(ref))]
-pub fn launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
-    let own = own_launch_facts(db, function);
-    if !is_local(db, function) || is_kernel(db, function) {
-        return own;
-    }
-    match reaching_launches(db, function.module(db)).get(&function) {
-        Some(reaching) => own.meet(reaching),
-        None => own,
-    }
-}
-
-/// What is known of a function by itself. Not a query.
-fn own_launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
-    function.launch(db).over(stated_launch_facts(db, function))
-}
-
-/// What is known of the launches in which functions are executed that are called from known places only: what holds of all of their callers. Those
-/// of which nothing is known are left out.
-///
-/// *Reads* [`call_graph`], and `launch`, `header`, `shell` for functions with a body. *Changes when* a call appears or goes, or the launch of a
-/// kernel that calls something. *Cost* O(functions + calls).
-#[salsa::tracked(returns(ref))]
-pub fn reaching_launches(
-    db: &dyn Db,
-    module: ModuleInput,
-) -> FxHashMap<FunctionInput, LaunchFacts> {
-    let mut reaching: FxHashMap<FunctionInput, LaunchFacts> = FxHashMap::default();
-    let nothing = LaunchFacts::default();
-    for component in call_graph(db, module).top_down() {
-        let mut joined: Option<LaunchFacts> = None;
-        let mut add = |facts: LaunchFacts| {
-            joined = Some(match joined.take() {
-                Some(known) => known.join(&facts),
-                None => facts,
-            });
-        };
-        let is_in = |caller: &FunctionInput| component.iter().any(|(member, ..)| member == caller);
-        for (_, callers, is_closed) in &component {
-            if !is_closed {
-                add(nothing.clone());
-            }
-            for caller in callers.iter().filter(|caller| !is_in(caller)) {
-                let own = own_launch_facts(db, *caller);
-                add(reaching.get(caller).map_or_else(|| own.clone(), |above| own.meet(above)));
-            }
-        }
-        let Some(joined) = joined.filter(|joined| *joined != nothing) else { continue };
-        for (member, _, is_closed) in component.into_iter().filter(|(.., is_closed)| *is_closed) {
-            debug_assert!(is_closed);
-            reaching.insert(member, joined.clone());
-        }
-    }
-    reaching
-}
-
-/// What the module alone says. Not a query.
-pub fn stated_launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
-    let module = function.module(db);
-    let metadata = &module.shell(db).metadata;
-    launch::launch_facts(module.context(db), function.header(db), metadata, target(db, module))
-}
-
-/// Whether threads start in a function.
-///
-/// *Reads* `header`, [`target`]. *Cost* O(1).
-pub fn is_kernel(db: &dyn Db, function: FunctionInput) -> bool {
-    let architecture = target(db, function.module(db)).architecture();
-    calling_convention::entry(function.header(db).call_conv, architecture) != Entry::Call
-}
-
 /// The affect map, and what each definition contributes by itself.
 ///
 /// *Reads* `header`, [`target`], [`launch_facts`], [`type_layout`], summaries of the callees, [`argument_facts`]. *Changes when* one of
 /// them does. *Cost* O(1).
 #[salsa::tracked(returns(ref))]
 pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
-    new_affect_map(db, function)
+    new_affect_map(db, function, flow_facts(db, function)?)
 }
 
 /// As [`affect_map`], made anew. Not a query.
-pub(super) fn new_affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
-    let (cfg, dom) = (cfg(db, function)?, dom_tree(db, function)?);
+pub(super) fn new_affect_map(
+    db: &dyn Db,
+    function: FunctionInput,
+    flow: solver::Flow<'_>,
+) -> Option<ValueTable> {
     with_code(db, function, NO_CALLEES, |code, around| {
-        let memory = PrivateMemory::through_calls(code, around, cfg, dom);
+        let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
         lower::full_with(code, around, &memory, 0)
     })
 }

@@ -7,42 +7,23 @@
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
-    check::Judged,
     divergence::{self as solver, Divergence, Rules},
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
     granted::Granted,
     memory::Looks,
     stable::Assumptions,
 };
-use phalanx_graph::Node;
 
-use super::access_slot::AccessSlot;
-use super::answer_slot::AnswerSlot;
-use super::argument_rounds::DivergenceSlot;
 use super::calls::is_local;
-use super::check::KeptSites;
-use super::conflicts::KeptConflicts;
-use super::control_slot::ControlSlot;
-use super::convergent::KeptConvergence;
-use super::edge_slot::EdgeSlot;
-use super::facts::{KeptNames, flow_facts, new_affect_map, new_llvm_affect_map};
-use super::graph_slot::GraphSlot;
-use super::kinds_slot::KindsSlot;
-use super::load_slot::KeptLoads;
-use super::loads::KeptWrites;
-use super::memory_slot::MemorySlots;
-use super::pointer_slot::PointerSlot;
-use super::rounds::RoundSlots;
+use super::facts::{flow_facts, new_affect_map, new_llvm_affect_map};
+use super::launches::{Placed, known_launch};
 use super::summaries::{KnownCalls, callee_summaries};
-use super::summary_slot::SummarySlot;
 use super::surroundings::{Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees};
-use super::within_group::KeptRaces;
 use super::{
-    affect_map, argument_facts, function_attributes, graph_facts, launch_facts, llvm_affect_map,
-    target, type_layout,
+    affect_map, argument_facts, function_attributes, graph_facts, llvm_affect_map, type_layout,
 };
 use crate::FunctionInput;
 
@@ -94,9 +75,8 @@ pub(super) fn read_around(db: &dyn Db, function: FunctionInput) {
 
 /// The same but for what it calls.
 pub(super) fn read_alone(db: &dyn Db, function: FunctionInput) {
-    let module = function.module(db);
-    let _ = (function.header(db), target(db, module), launch_facts(db, function));
-    let _ = type_layout(db, module);
+    let place = Placed::new(db, function);
+    let _ = (known_launch(db, place), type_layout(db, place.module));
 }
 
 /// How often the divergence of a function was found in which way.
@@ -246,61 +226,6 @@ impl Slot {
     }
 }
 
-/// What is kept of a function beside the memos.
-#[derive(Debug, Default)]
-pub struct Slots {
-    followers: Slot,
-    pub(super) kinds: KindsSlot,
-    pub(super) graph: GraphSlot,
-    pub(super) control: ControlSlot,
-    pub(super) edges: EdgeSlot,
-    pub(super) memory: MemorySlots,
-    pub(super) pointers: PointerSlot,
-    pub(super) barriers: AnswerSlot<Arc<[Node]>>,
-    /// Without barriers, and with them.
-    pub(super) race_free: [AnswerSlot<Option<KeptRaces>>; 2],
-    pub(super) loads: AnswerSlot<KeptLoads>,
-    pub(super) summary: SummarySlot,
-    pub(super) summary_rounds: RoundSlots<SummarySlot>,
-    pub(super) divergence_rounds: RoundSlots<DivergenceSlot>,
-    pub(super) kinds_rounds: RoundSlots<KindsSlot>,
-    pub(super) accesses: AccessSlot,
-    pub(super) conflicts: AnswerSlot<KeptConflicts>,
-    pub(super) waits: AnswerSlot<bool>,
-    pub(super) sites: AnswerSlot<KeptSites>,
-    pub(super) findings: AnswerSlot<Judged>,
-    pub(super) callees: AnswerSlot<KeptNames>,
-    pub(super) convergence: AnswerSlot<KeptConvergence>,
-    pub(super) written: AnswerSlot<KeptWrites>,
-}
-
-impl Slots {
-    fn clear(&self) {
-        self.followers.clear();
-        self.kinds.clear();
-        self.graph.clear();
-        self.control.clear();
-        self.edges.clear();
-        self.barriers.clear();
-        self.race_free.iter().for_each(AnswerSlot::clear);
-        self.loads.clear();
-        self.accesses.clear();
-        self.conflicts.clear();
-        self.waits.clear();
-        self.sites.clear();
-        self.findings.clear();
-        self.callees.clear();
-        self.convergence.clear();
-        self.written.clear();
-        self.memory.clear();
-        self.pointers.clear();
-        self.summary.clear();
-        self.summary_rounds.all().iter().for_each(|slot| slot.clear());
-        self.divergence_rounds.all().iter().for_each(|slot| slot.clear());
-        self.kinds_rounds.all().iter().for_each(|slot| slot.clear());
-    }
-}
-
 /// Divergence of a function as its journal says it has become. None for a declaration.
 ///
 /// *Reads* `flow`, `body`, [`graph_facts()`], [`around`] or [`llvm_version`]. *Cost* from scratch the first times; then that of what
@@ -335,20 +260,20 @@ pub(super) fn repaired_assuming(
 
 /// How the divergence of a function was found so far; all zero for small functions, which are always solved from scratch. Not a query.
 pub fn repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
-    *locked(&function.slots(db).followers.counts)
+    function.slots(db).counted(|slots| *locked(&slots.followers.counts))
 }
 
 /// How often the stack slots of a function were looked at again for its divergence, since that is followed. Not a query.
 pub fn slot_looks(db: &dyn Db, function: FunctionInput) -> Looks {
-    match &*locked(&function.slots(db).followers.full) {
+    function.slots(db).counted(|slots| match &*locked(&slots.followers.full) {
         Place::Here(follower) => follower.looks(),
         _ => Looks::default(),
-    }
+    })
 }
 
 /// The same of divergence under assumptions; what is not other than without them is not counted. Not a query.
 pub fn assumed_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
-    *locked(&function.slots(db).followers.counts_assuming)
+    function.slots(db).counted(|slots| *locked(&slots.followers.counts_assuming))
 }
 
 /// Drops what is kept to repair the facts of a function. Not a query.
@@ -368,20 +293,22 @@ fn follow(
     granted: &Granted,
 ) -> Option<Divergence> {
     // The table is not kept: it is as large as the body, and the follower has its own.
-    let table = || match wanted.sources() {
-        Sources::Full => new_affect_map(db, function),
+    let table = |flow| match wanted.sources() {
+        Sources::Full => new_affect_map(db, function, flow),
         Sources::Llvm => new_llvm_affect_map(db, function),
     };
-    let scratch = |flow| match table() {
+    let scratch = |flow| match table(flow) {
         Some(mut table) => {
-            granted.apply(function.header(db), &mut table);
+            if matches!(wanted, Wanted::Assuming(_)) {
+                granted.apply(function.header(db), &mut table);
+            }
             solver::solve(flow, &table, Rules::Precise)
         }
         None => Divergence::default(),
     };
     let journal = function.body(db).journal();
     let position = journal.position();
-    let slot = &function.slots(db).followers;
+    let slot = &function.slots(db).large().followers;
     let Some(mut follower) = slot.take(wanted, position) else {
         slot.count(wanted, Found::Solved);
         return flow_facts(db, function).map(scratch);

@@ -5,12 +5,12 @@
 //! work which is broken off loses it. It counts for a position in the history of the body, for a [layout](super::layout) of its blocks, and for a number that is new
 //! whenever anything around the function has changed.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use phalanx_analysis::spaces::{MemoryKinds, RetainedKinds, SpaceFacts, may_return_address};
 
 use super::calls::is_local;
-use super::follow::{Place, fresh};
+use super::follow::{Place, fresh, locked};
 use super::layout::{Layout, block_layout, since};
 use super::surroundings::{NO_CALLEES, with_code};
 use super::{
@@ -50,12 +50,11 @@ pub struct KindsSlot {
 
 impl KindsSlot {
     fn place(&self) -> MutexGuard<'_, Place<Box<Kept>>> {
-        // Nothing is done under the lock but moving.
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.place)
     }
 
     fn count(&self, visited: Option<usize>) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = locked(&self.counts);
         match visited {
             Some(visited) => {
                 counts.repaired += 1;
@@ -72,14 +71,14 @@ impl KindsSlot {
 
 /// How the kinds of a function were found so far; all zero for small functions, which are always solved from scratch. Not a query.
 pub fn kind_repairs(db: &dyn Db, function: FunctionInput) -> KindRepairs {
-    *function.slots(db).kinds.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    function.slots(db).counted(|slots| *locked(&slots.kinds.counts))
 }
 
 /// The same of a function in recursion in all rounds, for what it passes to the others. Not a query.
 pub fn kind_round_repairs(db: &dyn Db, function: FunctionInput) -> KindRepairs {
     let mut all = KindRepairs::default();
-    for slot in function.slots(db).kinds_rounds.all() {
-        let counts = slot.counts.lock().unwrap_or_else(PoisonError::into_inner);
+    for slot in function.slots(db).counted(|slots| slots.kinds_rounds.all()) {
+        let counts = locked(&slot.counts);
         all.solved += counts.solved;
         all.repaired += counts.repaired;
         all.visited += counts.visited;

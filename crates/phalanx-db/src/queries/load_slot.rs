@@ -154,7 +154,7 @@ pub(super) fn followed_classes(db: &dyn Db, function: FunctionInput) -> Option<L
             None => Followed::Lost,
         }
     };
-    let slot = &function.slots(db).loads;
+    let slot = &function.slots(db).large().loads;
     let read = |kept: &KeptLoads| Some(kept.follower.as_ref()?.classes().clone());
     slot.follow((db, function), around, Concerns::Itself(loads::concerns), follow, make, read)
 }

@@ -235,7 +235,7 @@ pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> 
         let all =
             |kept: &KeptWrites| kept.tally.all().try_fold(SpaceSet::EMPTY, |a, b| Some(a | b?));
         let around = written_version(db, function);
-        let slot = &function.slots(db).written;
+        let slot = &function.slots(db).large().written;
         slot.follow((db, function), around, Concerns::Itself(may_write), follow, make, all)
     })?
 }

@@ -31,12 +31,12 @@ use phalanx_analysis::{
 };
 use phalanx_graph::{Cfg, DomTree};
 
-use super::follow::{Slots, fresh};
+use super::follow::{fresh, read_alone};
+use super::graph_facts;
 use super::layout::{Layout, block_layout, since};
 use super::promises::{
     called_effects, constant_variables, intrinsic_effects, invariant_marks, promises,
 };
-use super::{graph_facts, launch_facts, target, type_layout};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -182,24 +182,21 @@ impl MemorySlots {
 /// How the facts about memory of a function were found so far; all zero for small functions, where they are always found from scratch. Not a
 /// query.
 pub fn memory_repairs(db: &dyn Db, function: FunctionInput) -> MemoryRepairs {
-    let slots = &function.slots(db).memory;
-    MemoryRepairs {
-        private: *slots.private.ways(),
-        addresses: *slots.addresses.ways(),
-        hssa: *slots.hssa.ways(),
-        classic: *slots.classic.ways(),
-        pointers: function.slots(db).pointers.ways(),
-    }
+    function.slots(db).counted(|slots| MemoryRepairs {
+        private: *slots.memory.private.ways(),
+        addresses: *slots.memory.addresses.ways(),
+        hssa: *slots.memory.hssa.ways(),
+        classic: *slots.memory.classic.ways(),
+        pointers: slots.pointers.ways(),
+    })
 }
 
 /// Identity of what private memory, and what pointers are made from, are found from besides flow and body.
 ///
-/// *Reads* `header`, [`target`], [`type_layout`], [`launch_facts`]. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* what [`around`](super::around) does, calls aside. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub(super) fn objects_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let module = function.module(db);
-    let _ = (function.header(db), target(db, module), type_layout(db, module));
-    let _ = launch_facts(db, function);
+    read_alone(db, function);
     fresh()
 }
 
@@ -244,8 +241,7 @@ pub(super) fn followed<T: Answer, W>(
     if !function.is_large(db) {
         return Arc::new(make());
     }
-    let slots: &Slots = function.slots(db);
-    let place = place(&slots.memory);
+    let place = place(&function.slots(db).large().memory);
     let (layout, around) = (block_layout(db, function), version(db, function));
     let before = place.kept().clone();
     let found = before.as_ref().map_or(Followed::Unknown, |kept| {

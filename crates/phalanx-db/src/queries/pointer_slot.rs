@@ -68,7 +68,7 @@ pub(super) fn followed(
     function: FunctionInput,
     private: &Arc<PrivateMemory>,
 ) -> Option<Arc<PointerFlow>> {
-    let slot = &function.slots(db).pointers;
+    let slot = &function.slots(db).large().pointers;
     let (layout, around) = (block_layout(db, function), objects_version(db, function));
     let taken = locked(&slot.place).take();
     let (kept, found) = with_code(db, function, NO_CALLEES, |code, _| {

@@ -118,7 +118,8 @@ fn spaces_passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> P
     }
     // Nothing is known of more arguments than there are.
     let known = Known::new(db, member).with_arguments(arguments.as_deref().unwrap_or_default());
-    let slot = member.is_large(db).then(|| member.slots(db).kinds_rounds.of(round)).flatten();
+    let slot =
+        member.is_large(db).then(|| member.slots(db).large().kinds_rounds.of(round)).flatten();
     let kinds = match slot {
         Some(slot) => {
             let version = kinds_round_version(db, member, round);

@@ -4,6 +4,8 @@
 //! [`argument_facts`](super::argument_facts) do for divergence, with the same bounds. [`memory_kinds`] reads both, and
 //! only of functions that are called and of arguments that cannot come from outside. An equal answer stops an edit.
 
+use std::cell::OnceCell;
+
 use phalanx_analysis::{
     lower::{Code, Surroundings},
     memory::PrivateMemory,
@@ -32,11 +34,16 @@ pub(super) struct Known<'a> {
     found: &'a [(FunctionInput, Returned)],
     /// Arguments that are being found; `None` asks the query.
     arguments: Option<&'a [SpaceSet]>,
+    /// What the queries say, once they were asked: of the arguments, of the functions and the variables of the module.
+    passed: OnceCell<Option<&'a [SpaceSet]>>,
+    symbols: OnceCell<&'a FxHashMap<GlobalName, FunctionInput>>,
+    variables: OnceCell<&'a FxHashMap<GlobalName, VariableFacts>>,
 }
 
 impl<'a> Known<'a> {
     pub(super) fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
-        Known { db, function, found: &[], arguments: None }
+        let (passed, symbols, variables) = Default::default();
+        Known { db, function, found: &[], arguments: None, passed, symbols, variables }
     }
 
     /// The same, with other arguments.
@@ -50,14 +57,16 @@ impl SpaceFacts for Known<'_> {
         if let Some(known) = self.arguments {
             return known.get(position as usize).copied();
         }
-        if !is_local(self.db, self.function) {
-            return None;
-        }
-        argument_spaces(self.db, self.function).as_ref()?.get(position as usize).copied()
+        let passed = *self.passed.get_or_init(|| {
+            let is_known = is_local(self.db, self.function);
+            is_known.then(|| argument_spaces(self.db, self.function).as_deref()).flatten()
+        });
+        passed?.get(position as usize).copied()
     }
 
     fn returned(&self, callee: GlobalName) -> Option<Returned> {
-        let input = *symbols(self.db, self.function.module(self.db)).get(&callee)?;
+        let all = || symbols(self.db, self.function.module(self.db));
+        let input = *self.symbols.get_or_init(all).get(&callee)?;
         if let Some((_, found)) = self.found.iter().find(|(of, _)| *of == input) {
             return Some(*found);
         }
@@ -65,7 +74,8 @@ impl SpaceFacts for Known<'_> {
     }
 
     fn variable(&self, name: GlobalName) -> Option<VariableFacts> {
-        variables(self.db, self.function.module(self.db)).get(&name).copied()
+        let all = || variables(self.db, self.function.module(self.db));
+        self.variables.get_or_init(all).get(&name).copied()
     }
 }
 
@@ -118,7 +128,7 @@ pub fn memory_kinds(db: &dyn Db, function: FunctionInput) -> Option<MemoryKinds>
     match function.is_large(db) {
         true => {
             let version = kinds_version(db, function);
-            followed(db, function, &function.slots(db).kinds, (version, &known))
+            followed(db, function, &function.slots(db).large().kinds, (version, &known))
         }
         false => kinds(db, function, &known),
     }
@@ -146,7 +156,7 @@ pub(super) fn returned(
     found: &[(FunctionInput, Returned)],
 ) -> Option<Returned> {
     let graph = (cfg(db, function)?, dom_tree(db, function)?);
-    let known = Known { db, function, found, arguments: None };
+    let known = Known { found, ..Known::new(db, function) };
     with_memory(db, function, |code, around, memory| {
         // Nothing else can be passed on.
         let (ret, ..) = phalanx_ir::Function::split_type(code.context, code.header.ty)?;

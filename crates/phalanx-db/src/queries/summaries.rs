@@ -47,12 +47,14 @@ pub(super) struct KnownCalls<'a> {
     symbols: OnceCell<&'a FxHashMap<GlobalName, FunctionInput>>,
     /// Sources of the arguments that are being found; `None` asks the query.
     arguments: Option<&'a [SourceSet]>,
+    /// What the query says of the arguments, once one was asked for.
+    passed: OnceCell<Option<&'a [SourceSet]>>,
 }
 
 impl<'a> KnownCalls<'a> {
     pub(super) fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
-        let (known, symbols) = (RefCell::default(), OnceCell::new());
-        KnownCalls { db, function, found: &[], known, symbols, arguments: None }
+        let (known, symbols, passed) = Default::default();
+        KnownCalls { db, function, found: &[], known, symbols, arguments: None, passed }
     }
 
     /// The same, with other summaries of some functions.
@@ -81,10 +83,11 @@ impl CallFacts for KnownCalls<'_> {
         if let Some(known) = self.arguments {
             return known.get(position as usize).copied();
         }
-        if !is_local(self.db, self.function) {
-            return None;
-        }
-        argument_facts(self.db, self.function).as_ref()?.get(position as usize).copied()
+        let passed = *self.passed.get_or_init(|| {
+            let is_known = is_local(self.db, self.function);
+            is_known.then(|| argument_facts(self.db, self.function).as_deref()).flatten()
+        });
+        passed?.get(position as usize).copied()
     }
 }
 

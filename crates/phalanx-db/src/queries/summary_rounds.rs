@@ -107,7 +107,7 @@ fn through_in_recursion(db: &dyn Db, member: FunctionInput, last: usize) -> Opti
 
 /// The summary of a round, to be followed; none of a small function, nor of a round of which nothing is kept.
 fn kept(db: &dyn Db, member: FunctionInput, round: usize) -> Option<Asked<'_>> {
-    let slot = member.is_large(db).then(|| member.slots(db).summary_rounds.of(round))??;
+    let slot = member.is_large(db).then(|| member.slots(db).large().summary_rounds.of(round))??;
     Some(Asked::in_round(db, member, round, slot))
 }
 

@@ -70,10 +70,11 @@ impl SummarySlot {
 
 /// How the summary of a function was found so far; all zero for small functions, where it is always found from scratch. Not a query.
 pub fn summary_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
-    let slots = function.slots(db);
-    let mut repairs = *locked(&slots.summary.counts);
-    slots.summary_rounds.all().iter().for_each(|slot| repairs.merge(*locked(&slot.counts)));
-    repairs
+    function.slots(db).counted(|slots| {
+        let mut repairs = *locked(&slots.summary.counts);
+        slots.summary_rounds.all().iter().for_each(|slot| repairs.merge(*locked(&slot.counts)));
+        repairs
+    })
 }
 
 /// Identity of what a summary is found from besides flow and body.
@@ -104,7 +105,7 @@ enum Kept<'a> {
 impl<'a> Asked<'a> {
     /// Of a function that is not in recursion.
     pub(super) fn alone(db: &'a dyn Db, function: FunctionInput) -> Self {
-        let slot = Kept::OfFunction(&function.slots(db).summary);
+        let slot = Kept::OfFunction(&function.slots(db).large().summary);
         Asked { db, function, round: None, slot }
     }
 
@@ -234,7 +235,7 @@ fn since<'a>(
 /// What is done through pointers, in the slot of the function itself.
 fn followed_through(asked: &Asked<'_>, stamp: Stamp) -> Option<Box<Through>> {
     let (db, function) = (asked.db, asked.function);
-    let slot = &function.slots(db).summary;
+    let slot = &function.slots(db).large().summary;
     // Its follower may have been asked at another position than that of results.
     let changes = OnceCell::new();
     let since = |position| since(function.body(db).journal(), &changes, position);

@@ -10,12 +10,13 @@ use phalanx_analysis::{
     memory::TypeLayout,
     summary::CallFacts,
 };
-use phalanx_ir::{Context, FunctionHeader, GlobalName, attributes::AttrList};
+use phalanx_ir::{Context, Flow, FunctionHeader, GlobalName, attributes::AttrList};
 use phalanx_target::{LaunchFacts, Target};
 use rustc_hash::FxHashMap;
 
+use super::launches::{Placed, known_launch};
 use super::summaries::KnownCalls;
-use super::{callees, cfg, function_attributes, launch_facts, target, type_layout};
+use super::{callees, function_attributes, type_layout};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -98,19 +99,20 @@ fn with_surroundings<R>(
     calls: &dyn CallFacts,
     run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
 ) -> Option<R> {
-    cfg(db, function)?;
-    let module = function.module(db);
-    let (context, header) = (module.context(db), function.header(db));
-    let target = target(db, module);
+    let flow = function.flow(db);
+    flow.entry()?;
+    let place = Placed::new(db, function);
+    let Placed { module, header, target, .. } = place;
+    let context = module.context(db);
     let around = Known {
         context,
         header,
         target,
         layout: type_layout(db, module),
-        launch: launch_facts(db, function),
+        launch: &known_launch(db, place),
         moment: Moment::new(context, header, target),
     };
-    Some(around.with(db, function, (callees, calls), run))
+    Some(around.with(db, (function, flow), (callees, calls), run))
 }
 
 /// What the processor says of when instructions are executed, and where private memory is.
@@ -147,12 +149,12 @@ impl Known<'_> {
     fn with<R>(
         self,
         db: &dyn Db,
-        function: FunctionInput,
+        (function, flow): (FunctionInput, &Flow),
         (callees, calls): (Attributes<'_>, &dyn CallFacts),
         run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
     ) -> R {
         let Known { context, header, target, layout, launch, moment } = self;
-        let code = Code { context, header, flow: function.flow(db), body: function.body(db) };
+        let code = Code { context, header, flow, body: function.body(db) };
         let callee = |name: GlobalName| callees.of(name);
         // Read on demand, so that a function that names no register does not depend on the module's metadata.
         let node_string = |node| {
@@ -189,17 +191,17 @@ pub(super) struct OwnSurroundings {
 }
 
 impl OwnSurroundings {
-    /// *Reads* `header`, [`target`], [`type_layout`], [`launch_facts`].
+    /// *Reads* `header`, `launch`, [`target`], [`type_layout`]; [`launch_facts`] where more is said than in attributes.
     pub(super) fn new(db: &dyn Db, function: FunctionInput) -> Self {
-        let module = function.module(db);
-        let (context, header) = (module.context(db), function.header(db));
-        let target = target(db, module);
+        let place = Placed::new(db, function);
+        let Placed { module, header, target, .. } = place;
+        let context = module.context(db);
         OwnSurroundings {
             context: Arc::clone(context),
             header: header.clone(),
             target: target.clone(),
             layout: Arc::clone(type_layout(db, module)),
-            launch: launch_facts(db, function).clone(),
+            launch: known_launch(db, place),
             moment: Moment::new(context, header, target),
         }
     }
@@ -215,7 +217,11 @@ impl OwnSurroundings {
         run: impl FnOnce(Code<'_>, Surroundings<'_>) -> R,
     ) -> R {
         let OwnSurroundings { context, header, target, layout, launch, moment } = self;
-        Known { context, header, target, layout, launch, moment: *moment }
-            .with(db, function, around, run)
+        Known { context, header, target, layout, launch, moment: *moment }.with(
+            db,
+            (function, function.flow(db)),
+            around,
+            run,
+        )
     }
 }

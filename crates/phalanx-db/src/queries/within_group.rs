@@ -19,11 +19,10 @@ use phalanx_target::{Scope, SourceSet, varying};
 
 use super::answer_slot::{Changed, Concerns, Followed, accesses_version};
 use super::control_slot::controlled;
-use super::facts::{
-    affect_map, control_divergence, divergence, flow_facts, is_kernel, launch_facts,
-};
+use super::facts::{affect_map, control_divergence, divergence, flow_facts};
 use super::follow::repaired_assuming;
 use super::graph::{cfg, cycles, graph_facts, postdom_tree};
+use super::launches::{is_kernel, launch_facts};
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::{load_classes, memory_kinds, starts_at_launch};
 use crate::FunctionInput;
@@ -65,7 +64,7 @@ pub fn barrier_blocks(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Node]
     }
     cfg(db, function)?;
     let make = || Arc::from(find().unwrap_or_default());
-    let slot = &function.slots(db).barriers;
+    let slot = &function.slots(db).large().barriers;
     Some(slot.answer(db, function, 0, Concerns::Itself(analysis::is_whole_barrier), make))
 }
 
@@ -169,7 +168,7 @@ fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> 
         }
     };
     let around = accesses_version(db, function);
-    let slot = &function.slots(db).race_free[usize::from(has_barriers)];
+    let slot = &function.slots(db).large().race_free[usize::from(has_barriers)];
     let read = |known: &Option<KeptRaces>| {
         known.as_ref().map_or_else(Arc::default, |known| Arc::clone(known.found.loads()))
     };

@@ -1,0 +1,170 @@
+//! What is known of the launches of functions.
+//!
+//! Nearly all of it stands in attributes, of which a module has few lists for many functions: what a list says is found once for the module
+//! ([`launch_table`]), and a function that nothing else is said of has no memo of its own for it ([`known_launch`]).
+
+use std::sync::{Arc, Mutex};
+
+use phalanx_analysis::launch;
+use phalanx_ir::{Context, FunctionHeader, attributes::AttrList};
+use phalanx_target::{
+    LaunchFacts, Target,
+    calling_convention::{self, Entry},
+};
+use rustc_hash::FxHashMap;
+
+use super::calls::{call_graph, is_local_in};
+use super::follow::locked;
+use super::target;
+use crate::{FunctionInput, ModuleInput};
+
+use salsa::Database as Db;
+
+/// What lists of attributes say of launches, as it is asked for.
+#[derive(Debug)]
+pub(super) struct LaunchTable {
+    context: Arc<Context>,
+    target: Target,
+    known: Mutex<FxHashMap<AttrList, LaunchFacts>>,
+}
+
+impl LaunchTable {
+    fn of(&self, attributes: AttrList) -> LaunchFacts {
+        let find = || launch::launch_facts_by_attributes(&self.context, attributes, &self.target);
+        locked(&self.known).entry(attributes).or_insert_with(find).clone()
+    }
+}
+
+/// What lists of attributes of a module say of launches. What it answers follows from the list, whatever was asked before.
+///
+/// *Reads* `context`, [`target`]. *Changes when* the target does. *Cost* O(1), and O(attributes) per list that is asked for.
+#[salsa::tracked(returns(ref), no_eq)]
+fn launch_table(db: &dyn Db, module: ModuleInput) -> LaunchTable {
+    LaunchTable {
+        context: Arc::clone(module.context(db)),
+        target: target(db, module).clone(),
+        known: Mutex::default(),
+    }
+}
+
+/// A function, and what stands in its header.
+#[derive(Clone, Copy)]
+pub(super) struct Placed<'a> {
+    pub(super) function: FunctionInput,
+    pub(super) module: ModuleInput,
+    pub(super) header: &'a FunctionHeader,
+    pub(super) target: &'a Target,
+}
+
+impl<'a> Placed<'a> {
+    /// *Reads* `header`, [`target`].
+    pub(super) fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
+        let module = function.module(db);
+        Placed { function, module, header: function.header(db), target: target(db, module) }
+    }
+
+    fn is_kernel(self) -> bool {
+        let architecture = self.target.architecture();
+        calling_convention::entry(self.header.call_conv, architecture) != Entry::Call
+    }
+
+    /// Whether all that calls the function can be known, and threads do not start in it.
+    fn depends_on_callers(self, db: &dyn Db) -> bool {
+        is_local_in(db, self.module, self.header) && !self.is_kernel()
+    }
+
+    /// What the module alone says.
+    fn stated(self, db: &dyn Db) -> LaunchFacts {
+        if self.header.metadata.is_empty() {
+            return launch_table(db, self.module).of(self.header.attributes);
+        }
+        let metadata = &self.module.shell(db).metadata;
+        launch::launch_facts(self.module.context(db), self.header, metadata, self.target)
+    }
+
+    /// What is known of the function by itself.
+    fn own(self, db: &dyn Db) -> LaunchFacts {
+        self.function.launch(db).over(self.stated(db))
+    }
+}
+
+/// As [`launch_facts`], for analyses of the function. Not a query: where attributes say all there is, it asks none of the function.
+///
+/// *Reads* `header`, `launch`, [`launch_table`], or [`launch_facts`].
+pub(super) fn known_launch(db: &dyn Db, place: Placed<'_>) -> LaunchFacts {
+    match place.header.metadata.is_empty() && !place.depends_on_callers(db) {
+        true => place.own(db),
+        false => launch_facts(db, place.function).clone(),
+    }
+}
+
+/// What is known of the launches of a function: what the module says, what the driver states ([`Database::set_launch`]), and for a function
+/// that is no kernel and cannot be named from outside of the module what is known of all kernels that it is called from.
+///
+/// *Reads* `header`, `launch`, [`target`]; `shell` if it has metadata; [`reaching_launches`] if it can matter. *Changes when* a stated size or
+/// the wave width do. *Cost* O(attributes).
+///
+/// [`Database::set_launch`]: crate::Database::set_launch
+#[salsa::tracked(returns(ref))]
+pub fn launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
+    let place = Placed::new(db, function);
+    let own = place.own(db);
+    if !place.depends_on_callers(db) {
+        return own;
+    }
+    match reaching_launches(db, place.module).get(&function) {
+        Some(reaching) => own.meet(reaching),
+        None => own,
+    }
+}
+
+/// What is known of the launches in which functions are executed that are called from known places only: what holds of all of their callers. Those
+/// of which nothing is known are left out.
+///
+/// *Reads* [`call_graph`], and `launch`, `header`, `shell` for functions with a body. *Changes when* a call appears or goes, or the launch of a
+/// kernel that calls something. *Cost* O(functions + calls).
+#[salsa::tracked(returns(ref))]
+pub fn reaching_launches(
+    db: &dyn Db,
+    module: ModuleInput,
+) -> FxHashMap<FunctionInput, LaunchFacts> {
+    let mut reaching: FxHashMap<FunctionInput, LaunchFacts> = FxHashMap::default();
+    let nothing = LaunchFacts::default();
+    for component in call_graph(db, module).top_down() {
+        let mut joined: Option<LaunchFacts> = None;
+        let mut add = |facts: LaunchFacts| {
+            joined = Some(match joined.take() {
+                Some(known) => known.join(&facts),
+                None => facts,
+            });
+        };
+        let is_in = |caller: &FunctionInput| component.iter().any(|(member, ..)| member == caller);
+        for (_, callers, is_closed) in &component {
+            if !is_closed {
+                add(nothing.clone());
+            }
+            for caller in callers.iter().filter(|caller| !is_in(caller)) {
+                let own = Placed::new(db, *caller).own(db);
+                add(reaching.get(caller).map_or_else(|| own.clone(), |above| own.meet(above)));
+            }
+        }
+        let Some(joined) = joined.filter(|joined| *joined != nothing) else { continue };
+        for (member, _, is_closed) in component.into_iter().filter(|(.., is_closed)| *is_closed) {
+            debug_assert!(is_closed);
+            reaching.insert(member, joined.clone());
+        }
+    }
+    reaching
+}
+
+/// What the module alone says. Not a query.
+pub fn stated_launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
+    Placed::new(db, function).stated(db)
+}
+
+/// Whether threads start in a function.
+///
+/// *Reads* `header`, [`target`]. *Cost* O(1).
+pub fn is_kernel(db: &dyn Db, function: FunctionInput) -> bool {
+    Placed::new(db, function).is_kernel()
+}

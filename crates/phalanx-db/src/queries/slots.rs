@@ -1,0 +1,177 @@
+//! What is kept of a function beside the memos, from one edit to the next.
+//!
+//! A small function is looked at from scratch after each edit: of it the graph is kept, and nothing else takes any room. The slots of a large one,
+//! some thousand bytes when they are empty, come to be when the first of them is used.
+
+use std::sync::{Arc, OnceLock};
+
+use phalanx_analysis::check::Judged;
+use phalanx_graph::Node;
+
+use super::access_slot::AccessSlot;
+use super::answer_slot::AnswerSlot;
+use super::argument_rounds::DivergenceSlot;
+use super::check::KeptSites;
+use super::conflicts::KeptConflicts;
+use super::control_slot::ControlSlot;
+use super::convergent::KeptConvergence;
+use super::edge_slot::EdgeSlot;
+use super::facts::KeptNames;
+use super::follow::Slot;
+use super::graph_slot::GraphSlot;
+use super::kinds_slot::KindsSlot;
+use super::load_slot::KeptLoads;
+use super::loads::KeptWrites;
+use super::memory_slot::MemorySlots;
+use super::pointer_slot::PointerSlot;
+use super::rounds::RoundSlots;
+use super::summary_slot::SummarySlot;
+use super::within_group::KeptRaces;
+
+/// What is kept of a function beside the memos.
+#[derive(Debug, Default)]
+pub struct Slots {
+    pub(super) graph: GraphSlot,
+    large: OnceLock<Box<LargeSlots>>,
+}
+
+impl Slots {
+    /// Those of a large function.
+    pub(super) fn large(&self) -> &LargeSlots {
+        self.large.get_or_init(Box::default)
+    }
+
+    /// What is counted in those of a large function: nothing, where they were never used.
+    pub(super) fn counted<T: Default>(&self, count: impl FnOnce(&LargeSlots) -> T) -> T {
+        self.large.get().map_or_else(T::default, |slots| count(slots))
+    }
+
+    /// Drops what is kept; it is made again when it is worth it.
+    pub(super) fn clear(&self) {
+        self.graph.clear();
+        if let Some(slots) = self.large.get() {
+            slots.clear();
+        }
+    }
+}
+
+/// What is kept of a large function beside the memos.
+#[derive(Debug, Default)]
+pub(super) struct LargeSlots {
+    pub(super) followers: Slot,
+    pub(super) kinds: KindsSlot,
+    pub(super) control: ControlSlot,
+    pub(super) edges: EdgeSlot,
+    pub(super) memory: MemorySlots,
+    pub(super) pointers: PointerSlot,
+    pub(super) barriers: AnswerSlot<Arc<[Node]>>,
+    /// Without barriers, and with them.
+    pub(super) race_free: [AnswerSlot<Option<KeptRaces>>; 2],
+    pub(super) loads: AnswerSlot<KeptLoads>,
+    pub(super) summary: SummarySlot,
+    pub(super) summary_rounds: RoundSlots<SummarySlot>,
+    pub(super) divergence_rounds: RoundSlots<DivergenceSlot>,
+    pub(super) kinds_rounds: RoundSlots<KindsSlot>,
+    pub(super) accesses: AccessSlot,
+    pub(super) conflicts: AnswerSlot<KeptConflicts>,
+    pub(super) waits: AnswerSlot<bool>,
+    pub(super) sites: AnswerSlot<KeptSites>,
+    pub(super) findings: AnswerSlot<Judged>,
+    pub(super) callees: AnswerSlot<KeptNames>,
+    pub(super) convergence: AnswerSlot<KeptConvergence>,
+    pub(super) written: AnswerSlot<KeptWrites>,
+}
+
+impl LargeSlots {
+    fn clear(&self) {
+        self.followers.clear();
+        self.kinds.clear();
+        self.control.clear();
+        self.edges.clear();
+        self.barriers.clear();
+        self.race_free.iter().for_each(AnswerSlot::clear);
+        self.loads.clear();
+        self.accesses.clear();
+        self.conflicts.clear();
+        self.waits.clear();
+        self.sites.clear();
+        self.findings.clear();
+        self.callees.clear();
+        self.convergence.clear();
+        self.written.clear();
+        self.memory.clear();
+        self.pointers.clear();
+        self.summary.clear();
+        self.summary_rounds.all().iter().for_each(|slot| slot.clear());
+        self.divergence_rounds.all().iter().for_each(|slot| slot.clear());
+        self.kinds_rounds.all().iter().for_each(|slot| slot.clear());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use phalanx_ir::Context;
+
+    use crate::{Database, FunctionInput, TargetOverrides, queries};
+
+    /// A kernel of `adds` additions, with a barrier, a branch and accesses of memory.
+    fn kernel(adds: usize) -> (Database, FunctionInput) {
+        let sums: String =
+            (0..adds).map(|n| format!("  %s{} = add i32 %s{n}, %t\n", n + 1)).collect();
+        let text = format!(
+            "target triple = \"amdgcn-amd-amdhsa\"
+             declare i32 @llvm.amdgcn.workitem.id.x()
+             declare void @llvm.amdgcn.s.barrier()
+             define amdgpu_kernel void @f(ptr addrspace(1) %p) {{
+               %a = alloca i32, addrspace(5)
+               %t = call i32 @llvm.amdgcn.workitem.id.x()
+               %s0 = add i32 %t, 1
+             {sums}
+               store i32 %s{adds}, ptr addrspace(5) %a
+               call void @llvm.amdgcn.s.barrier()
+               %c = icmp eq i32 %t, 0
+               br i1 %c, label %then, label %exit
+             then:
+               %l = load i32, ptr addrspace(5) %a
+               store i32 %l, ptr addrspace(1) %p
+               br label %exit
+             exit:
+               ret void
+             }}"
+        );
+        let context = Arc::new(Context::new());
+        let parsed = phalanx_llvm::parse_module(context, text.as_bytes());
+        let parsed = parsed.unwrap_or_else(|error| panic!("{error:?}"));
+        let mut db = Database::new();
+        let module = db.load(parsed.module, None, TargetOverrides::default());
+        let entries = module.functions(&db).iter();
+        let found =
+            entries.filter(|entry| entry.is_definition).map(|entry| entry.input).next_back();
+        (db, found.expect("a kernel is defined"))
+    }
+
+    fn ask(db: &Database, f: FunctionInput) {
+        let _ = (queries::divergence(db, f), queries::uniformity(db, f));
+        let _ = (queries::control_divergence(db, f), queries::edge_divergence(db, f));
+        let _ = (queries::memory_accesses(db, f), queries::summary(db, f));
+        let _ = (queries::memory_ssa(db, f), queries::classic_memory_ssa(db, f));
+        let _ = (queries::memory_kinds(db, f), queries::pointer_flow(db, f));
+        let _ = (queries::load_classes(db, f), queries::written_spaces(db, f));
+        let _ = (queries::convergence(db, f), queries::space_conflicts(db, f));
+        let _ = (queries::diagnostics(db, f), queries::callees(db, f));
+        let _ = (queries::repairs(db, f), queries::kept_answers(db, f));
+        let _ = (queries::memory_repairs(db, f), queries::summary_repairs(db, f));
+    }
+
+    #[test]
+    fn a_small_function_has_room_for_its_graph_alone() {
+        let (db, small) = kernel(4);
+        ask(&db, small);
+        assert!(!small.is_large(&db) && small.slots(&db).large.get().is_none());
+        let (db, large) = kernel(400);
+        ask(&db, large);
+        assert!(large.is_large(&db) && large.slots(&db).large.get().is_some());
+    }
+}
