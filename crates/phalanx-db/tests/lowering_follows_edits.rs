@@ -502,6 +502,10 @@ fn check_follower(text: &str) {
                 Sources::Full => {
                     let memory = PrivateMemory::through_calls(code, around, &graph.cfg, &graph.dom);
                     looked_into += usize::from(!memory.is_empty());
+                    let private =
+                        PrivateMemory::without_origins(code, around, &graph.cfg, &graph.dom);
+                    let (cfg, dom) = (&graph.cfg, &graph.dom);
+                    assert!(private.followed_through_calls(code, around, cfg, dom) == memory);
                     lower::full_with(code, around, &memory, 0)
                 }
                 Sources::Llvm => lower::as_llvm(code, around),

@@ -167,6 +167,17 @@ fn an_object_that_others_may_reach_is_not_looked_into() {
 }
 
 #[test]
+fn a_load_through_a_slot_that_holds_an_address_is_of_what_that_leads_to() {
+    check(
+        "  %k = alloca ptr addrspace(5), addrspace(5)\n  store i32 %n, ptr addrspace(5) %a\n  \
+         store ptr addrspace(5) %a, ptr addrspace(5) %k\n  %q = load ptr addrspace(5), ptr addrspace(5) %k\n  \
+         %l = load i32, ptr addrspace(5) %q\n  store i32 %x, ptr addrspace(5) %q\n  \
+         %m = load i32, ptr addrspace(5) %a\n  ret void",
+        &["{}", "{}", "{x}"],
+    );
+}
+
+#[test]
 fn a_phi_of_addresses_over_a_back_edge_is_an_escape() {
     check(
         "  store i32 %n, ptr addrspace(5) %a\n  br label %l\n\

@@ -144,6 +144,8 @@ pub struct PrivateMemory {
     users: Vec<(InstId, InstId)>,
     /// Whether there is any stack slot.
     has_slots: bool,
+    /// Whether it was found from scratch, and no address is stored or given to a function that is called.
+    is_plain: bool,
     /// The same more closely, where calls are not followed.
     concern: Concern,
     origins: Origins,
@@ -187,6 +189,21 @@ impl PrivateMemory {
     ) -> Self {
         let reach = Reach { follows_calls: true, ..Reach::default() };
         Self::reaching_to(code, around, (cfg, dom), reach).with_origins(code, around)
+    }
+
+    /// As [`PrivateMemory::through_calls`], where this is what [`PrivateMemory::without_origins`] has found: with nothing to follow it is the same.
+    #[must_use]
+    pub fn followed_through_calls(
+        &self,
+        code: Code<'_>,
+        around: Surroundings<'_>,
+        cfg: &Cfg,
+        dom: &DomTree,
+    ) -> Self {
+        match self.is_plain {
+            true => self.clone().with_origins(code, around),
+            false => Self::through_calls(code, around, cfg, dom),
+        }
     }
 
     /// As [`PrivateMemory::through_calls`], where what arguments point to is private to the thread, and nobody has another pointer to it.
@@ -248,7 +265,7 @@ impl PrivateMemory {
         let is_object =
             |inst: InstId| body.inst(inst).opcode == Opcode::Alloca && is_trackable(body, inst);
         if !reach.has_pointees && !body.block_insts(entry).any(is_object) {
-            return Self::default();
+            return PrivateMemory { is_plain: true, ..Self::default() };
         }
         let mut scan = Scan::new(code, around, dom, reach);
         for &node in dom.preorder() {

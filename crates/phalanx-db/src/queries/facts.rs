@@ -9,7 +9,8 @@ use phalanx_analysis::{
     memory::PrivateMemory,
 };
 use phalanx_ir::{
-    GlobalName, InstId, attributes::AttrList, constant::ConstKind, verify::ModuleIndex,
+    Body, Flow as Blocks, GlobalName, InstId, Opcode, attributes::AttrList, constant::ConstKind,
+    verify::ModuleIndex,
 };
 use phalanx_target::Target;
 use rustc_hash::FxHashMap;
@@ -19,6 +20,7 @@ use super::control_slot::controlled;
 use super::convergent::code;
 use super::follow::repaired;
 use super::graph::{cfg, dom_tree, graph_facts};
+use super::memory::private_memory;
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::tally::Tally;
 use crate::{FunctionInput, ModuleInput};
@@ -121,11 +123,29 @@ pub fn function_attributes(db: &dyn Db, module: ModuleInput) -> FxHashMap<Global
 
 /// The affect map, and what each definition contributes by itself.
 ///
-/// *Reads* `header`, [`target`], [`launch_facts`], [`type_layout`], summaries of the callees, [`argument_facts`]. *Changes when* one of
-/// them does. *Cost* O(1).
+/// *Reads* `header`, `flow`, `body`, the graph facts, [`target`], `launch`, [`type_layout`], summaries of the callees, [`argument_facts`]; of a small
+/// function with stack slots [`private_memory`]. *Changes when* an instruction does. *Cost* near-linear.
+///
+/// [`argument_facts`]: super::argument_facts
+/// [`type_layout`]: super::type_layout
 #[salsa::tracked(returns(ref))]
 pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
-    new_affect_map(db, function, flow_facts(db, function)?)
+    let flow = flow_facts(db, function)?;
+    if function.is_large(db) || !has_slots(function.flow(db), function.body(db)) {
+        return new_affect_map(db, function, flow);
+    }
+    // Not looked through again, where others ask for it as well.
+    let slots = private_memory(db, function).as_ref()?;
+    with_code(db, function, NO_CALLEES, |code, around| {
+        let memory = slots.followed_through_calls(code, around, flow.cfg, flow.dom);
+        lower::full_with(code, around, &memory, 0)
+    })
+}
+
+/// Whether there may be stack slots that are private memory.
+fn has_slots(flow: &Blocks, body: &Body) -> bool {
+    let mut insts = flow.entry().into_iter().flat_map(|entry| body.block_insts(entry));
+    insts.any(|inst| body.inst(inst).opcode == Opcode::Alloca)
 }
 
 /// As [`affect_map`], made anew. Not a query.

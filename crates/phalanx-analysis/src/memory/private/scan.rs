@@ -133,6 +133,8 @@ pub(super) struct Scan<'a> {
     concerned: InstSet,
     /// Whether there is any stack slot.
     has_slots: bool,
+    /// Whether no address was stored or given to a function that is called, as far as was looked.
+    is_plain: bool,
     /// Instructions with an address for an operand, and its object.
     users: Vec<(InstId, u32)>,
     /// The one that is looked at, with the operand.
@@ -210,6 +212,7 @@ impl<'a> Scan<'a> {
             accesses: Vec::new(),
             concerned: InstSet::default(),
             has_slots: false,
+            is_plain: true,
             users: Vec::new(),
             current: None,
             arguments: Vec::new(),
@@ -413,6 +416,7 @@ impl<'a> Scan<'a> {
 
     /// Whether a store puts an address where it stays the same.
     fn hold(&mut self, store: InstId, address: Address) -> bool {
+        self.is_plain = false;
         let body = self.code.body;
         let slot = body.operands(store)[1].as_inst().and_then(|to| slot_of(body, to));
         match slot.and_then(|slot| self.holders.get_mut(&slot)) {

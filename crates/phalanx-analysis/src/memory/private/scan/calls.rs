@@ -50,6 +50,7 @@ impl Scan<'_> {
             let size = size.and_then(|ty| self.sizes.store_size(ty));
             return self.range(inst, block, address, Effect::Read, (size, false));
         }
+        self.is_plain = false;
         if self.reach.follows_calls && self.pass(inst, position, address) {
             return;
         }

@@ -132,6 +132,7 @@ impl Scan<'_> {
             concern.accesses = accesses;
         }
         let (concerned, has_slots) = (self.concerned, self.has_slots);
+        let is_plain = self.is_plain;
         let origins = Origins::default();
         let mut passed: Vec<Passed> = self
             .passed
@@ -158,6 +159,7 @@ impl Scan<'_> {
         PrivateMemory {
             users,
             has_slots,
+            is_plain,
             objects,
             slots,
             touches,
