@@ -137,7 +137,7 @@ fn divergence_asks_for_what_it_needs_only() {
         affect_map(first)
         divergence(first)
         graph_facts(first)
-        launch_table(module)
+        module_facts(module)
         target(module)
         type_layout(module)"#]]
     .assert_eq(&fixture.ran());
@@ -262,9 +262,9 @@ fn another_triple_reruns_divergence_only() {
     expect![[r#"
         affect_map(first)
         affect_map(second)
-        launch_table(module)
         llvm_affect_map(first)
         llvm_affect_map(second)
+        module_facts(module)
         target(module)
         type_layout(module)"#]]
     .assert_eq(&fixture.ran());

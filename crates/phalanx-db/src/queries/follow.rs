@@ -22,9 +22,7 @@ use super::facts::{flow_facts, new_affect_map, new_llvm_affect_map};
 use super::launches::{Placed, known_launch};
 use super::summaries::{KnownCalls, callee_summaries};
 use super::surroundings::{Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees};
-use super::{
-    affect_map, argument_facts, function_attributes, graph_facts, llvm_affect_map, type_layout,
-};
+use super::{affect_map, argument_facts, function_attributes, graph_facts, llvm_affect_map};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -76,7 +74,7 @@ pub(super) fn read_around(db: &dyn Db, function: FunctionInput) {
 /// The same but for what it calls.
 pub(super) fn read_alone(db: &dyn Db, function: FunctionInput) {
     let place = Placed::new(db, function);
-    let _ = (known_launch(db, place), type_layout(db, place.module));
+    let _ = known_launch(db, place);
 }
 
 /// How often the divergence of a function was found in which way.

@@ -1,11 +1,11 @@
 //! What is known of the launches of functions.
 //!
 //! Nearly all of it stands in attributes, of which a module has few lists for many functions: what a list says is found once for the module
-//! ([`launch_table`]), and a function that nothing else is said of has no memo of its own for it ([`known_launch`]).
+//! ([`module_facts`]), and a function that nothing else is said of has no memo of its own for it ([`known_launch`]).
 
 use std::sync::{Arc, Mutex};
 
-use phalanx_analysis::launch;
+use phalanx_analysis::{launch, memory::TypeLayout};
 use phalanx_ir::{Context, FunctionHeader, attributes::AttrList};
 use phalanx_target::{
     LaunchFacts, Target,
@@ -15,56 +15,59 @@ use rustc_hash::FxHashMap;
 
 use super::calls::{call_graph, is_local_in};
 use super::follow::locked;
-use super::target;
+use super::{target, type_layout};
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
 
-/// What lists of attributes say of launches, as it is asked for.
+/// What analyses of all functions of a module read of it, so that one read does for it; and what lists of attributes say of launches, as it is
+/// asked for.
 #[derive(Debug)]
-pub(super) struct LaunchTable {
-    context: Arc<Context>,
-    target: Target,
+pub(super) struct ModuleFacts {
+    pub(super) context: Arc<Context>,
+    pub(super) target: Target,
+    pub(super) layout: Arc<TypeLayout>,
     known: Mutex<FxHashMap<AttrList, LaunchFacts>>,
 }
 
-impl LaunchTable {
-    fn of(&self, attributes: AttrList) -> LaunchFacts {
+impl ModuleFacts {
+    fn launch(&self, attributes: AttrList) -> LaunchFacts {
         let find = || launch::launch_facts_by_attributes(&self.context, attributes, &self.target);
         locked(&self.known).entry(attributes).or_insert_with(find).clone()
     }
 }
 
-/// What lists of attributes of a module say of launches. What it answers follows from the list, whatever was asked before.
+/// See [`ModuleFacts`]. What they answer of a list of attributes follows from the list, whatever was asked before.
 ///
-/// *Reads* `context`, [`target`]. *Changes when* the target does. *Cost* O(1), and O(attributes) per list that is asked for.
+/// *Reads* `context`, [`target`], [`type_layout`]. *Changes when* one of them does. *Cost* O(1), and O(attributes) per list that is asked for.
 #[salsa::tracked(returns(ref), no_eq)]
-fn launch_table(db: &dyn Db, module: ModuleInput) -> LaunchTable {
-    LaunchTable {
+pub(super) fn module_facts(db: &dyn Db, module: ModuleInput) -> ModuleFacts {
+    ModuleFacts {
         context: Arc::clone(module.context(db)),
         target: target(db, module).clone(),
+        layout: Arc::clone(type_layout(db, module)),
         known: Mutex::default(),
     }
 }
 
-/// A function, and what stands in its header.
+/// A function, what stands in its header, and what is around.
 #[derive(Clone, Copy)]
 pub(super) struct Placed<'a> {
     pub(super) function: FunctionInput,
     pub(super) module: ModuleInput,
     pub(super) header: &'a FunctionHeader,
-    pub(super) target: &'a Target,
+    pub(super) facts: &'a ModuleFacts,
 }
 
 impl<'a> Placed<'a> {
-    /// *Reads* `header`, [`target`].
+    /// *Reads* `header`, [`module_facts`].
     pub(super) fn new(db: &'a dyn Db, function: FunctionInput) -> Self {
         let module = function.module(db);
-        Placed { function, module, header: function.header(db), target: target(db, module) }
+        Placed { function, module, header: function.header(db), facts: module_facts(db, module) }
     }
 
     fn is_kernel(self) -> bool {
-        let architecture = self.target.architecture();
+        let architecture = self.facts.target.architecture();
         calling_convention::entry(self.header.call_conv, architecture) != Entry::Call
     }
 
@@ -76,10 +79,11 @@ impl<'a> Placed<'a> {
     /// What the module alone says.
     fn stated(self, db: &dyn Db) -> LaunchFacts {
         if self.header.metadata.is_empty() {
-            return launch_table(db, self.module).of(self.header.attributes);
+            return self.facts.launch(self.header.attributes);
         }
         let metadata = &self.module.shell(db).metadata;
-        launch::launch_facts(self.module.context(db), self.header, metadata, self.target)
+        let ModuleFacts { context, target, .. } = self.facts;
+        launch::launch_facts(context, self.header, metadata, target)
     }
 
     /// What is known of the function by itself.
@@ -90,7 +94,7 @@ impl<'a> Placed<'a> {
 
 /// As [`launch_facts`], for analyses of the function. Not a query: where attributes say all there is, it asks none of the function.
 ///
-/// *Reads* `header`, `launch`, [`launch_table`], or [`launch_facts`].
+/// *Reads* `launch`, or [`launch_facts`].
 pub(super) fn known_launch(db: &dyn Db, place: Placed<'_>) -> LaunchFacts {
     match place.header.metadata.is_empty() && !place.depends_on_callers(db) {
         true => place.own(db),

@@ -14,9 +14,9 @@ use phalanx_ir::{Context, Flow, FunctionHeader, GlobalName, attributes::AttrList
 use phalanx_target::{LaunchFacts, Target};
 use rustc_hash::FxHashMap;
 
-use super::launches::{Placed, known_launch};
+use super::launches::{ModuleFacts, Placed, known_launch};
 use super::summaries::KnownCalls;
-use super::{callees, function_attributes, type_layout};
+use super::{callees, function_attributes};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -102,13 +102,12 @@ fn with_surroundings<R>(
     let flow = function.flow(db);
     flow.entry()?;
     let place = Placed::new(db, function);
-    let Placed { module, header, target, .. } = place;
-    let context = module.context(db);
+    let Placed { header, facts: ModuleFacts { context, target, layout, .. }, .. } = place;
     let around = Known {
         context,
         header,
         target,
-        layout: type_layout(db, module),
+        layout,
         launch: &known_launch(db, place),
         moment: Moment::new(context, header, target),
     };
@@ -191,16 +190,15 @@ pub(super) struct OwnSurroundings {
 }
 
 impl OwnSurroundings {
-    /// *Reads* `header`, `launch`, [`target`], [`type_layout`]; [`launch_facts`] where more is said than in attributes.
+    /// *Reads* what [`Placed::new`] and [`known_launch`] do.
     pub(super) fn new(db: &dyn Db, function: FunctionInput) -> Self {
         let place = Placed::new(db, function);
-        let Placed { module, header, target, .. } = place;
-        let context = module.context(db);
+        let Placed { header, facts: ModuleFacts { context, target, layout, .. }, .. } = place;
         OwnSurroundings {
             context: Arc::clone(context),
             header: header.clone(),
             target: target.clone(),
-            layout: Arc::clone(type_layout(db, module)),
+            layout: Arc::clone(layout),
             launch: known_launch(db, place),
             moment: Moment::new(context, header, target),
         }
