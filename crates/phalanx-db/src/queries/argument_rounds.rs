@@ -116,7 +116,7 @@ pub fn round_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
 
 /// Identity of what the divergence of a function in recursion follows from in a round besides flow and body.
 ///
-/// *Reads* `header`, [`target`](super::target), [`launch_facts`](super::launch_facts), [`type_layout`](super::type_layout), summaries of the callees,
+/// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), summaries of the callees,
 /// `arguments_in_round`. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn arguments_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {

@@ -123,11 +123,11 @@ pub fn function_attributes(db: &dyn Db, module: ModuleInput) -> FxHashMap<Global
 
 /// The affect map, and what each definition contributes by itself.
 ///
-/// *Reads* `header`, `flow`, `body`, the graph facts, [`target`], `launch`, [`type_layout`], summaries of the callees, [`argument_facts`]; of a small
-/// function with stack slots [`private_memory`]. *Changes when* an instruction does. *Cost* near-linear.
+/// *Reads* `header`, `flow`, `body`, the graph facts, `module_facts`, `launch` or [`launch_facts`], summaries of the callees,
+/// [`argument_facts`]; of a small function with stack slots [`private_memory`]. *Changes when* an instruction does. *Cost* near-linear.
 ///
 /// [`argument_facts`]: super::argument_facts
-/// [`type_layout`]: super::type_layout
+/// [`launch_facts`]: super::launch_facts
 #[salsa::tracked(returns(ref))]
 pub fn affect_map(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
     let flow = flow_facts(db, function)?;

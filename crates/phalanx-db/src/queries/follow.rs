@@ -43,7 +43,7 @@ pub struct Around {
 
 /// What [`affect_map`] of a large function reads besides flow and body, together.
 ///
-/// *Reads* `header`, [`target`], [`launch_facts`], [`type_layout`], summaries of the callees, [`argument_facts`]. *Changes when* one of
+/// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), summaries of the callees, [`argument_facts`]. *Changes when* one of
 /// them does. *Cost* O(attributes).
 #[salsa::tracked(returns(ref), no_eq)]
 pub fn around(db: &dyn Db, function: FunctionInput) -> Around {

@@ -105,7 +105,7 @@ pub(super) fn known_launch(db: &dyn Db, place: Placed<'_>) -> LaunchFacts {
 /// What is known of the launches of a function: what the module says, what the driver states ([`Database::set_launch`]), and for a function
 /// that is no kernel and cannot be named from outside of the module what is known of all kernels that it is called from.
 ///
-/// *Reads* `header`, `launch`, [`target`]; `shell` if it has metadata; [`reaching_launches`] if it can matter. *Changes when* a stated size or
+/// *Reads* `header`, `launch`, `module_facts`; `shell` if it has metadata; [`reaching_launches`] if it can matter. *Changes when* a stated size or
 /// the wave width do. *Cost* O(attributes).
 ///
 /// [`Database::set_launch`]: crate::Database::set_launch
@@ -168,7 +168,7 @@ pub fn stated_launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts 
 
 /// Whether threads start in a function.
 ///
-/// *Reads* `header`, [`target`]. *Cost* O(1).
+/// *Reads* `header`, `module_facts`. *Cost* O(1).
 pub fn is_kernel(db: &dyn Db, function: FunctionInput) -> bool {
     Placed::new(db, function).is_kernel()
 }

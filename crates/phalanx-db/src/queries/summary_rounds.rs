@@ -126,7 +126,7 @@ fn callees_outside(db: &dyn Db, member: FunctionInput) -> Vec<(GlobalName, Summa
 
 /// Identity of what a summary is found from in a round besides flow and body.
 ///
-/// *Reads* `header`, [`target`](super::target), [`launch_facts`](super::launch_facts), [`type_layout`](super::type_layout), [`callees_in_round`], summaries of the other
+/// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), [`callees_in_round`], summaries of the other
 /// callees. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn summary_round_version(db: &dyn Db, member: FunctionInput, round: usize) -> u64 {

@@ -79,7 +79,7 @@ pub fn summary_repairs(db: &dyn Db, function: FunctionInput) -> Repairs {
 
 /// Identity of what a summary is found from besides flow and body.
 ///
-/// *Reads* `header`, [`target`](super::target), [`launch_facts`](super::launch_facts), [`type_layout`](super::type_layout), summaries of the callees.
+/// *Reads* `header`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), summaries of the callees.
 /// *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn summary_version(db: &dyn Db, function: FunctionInput) -> u64 {
