@@ -36,6 +36,7 @@ mod check;
 mod conflicts;
 mod control_slot;
 mod convergent;
+mod cut;
 mod edge_slot;
 mod explain;
 mod explain_calls;

@@ -5,6 +5,7 @@
 
 use la_arena::Idx;
 use phalanx_graph::{Cfg, Node};
+use rustc_hash::FxHashSet;
 
 use crate::{body::raw, edit::aside::Aside};
 
@@ -114,6 +115,17 @@ impl Flow {
     ///
     /// None for a declaration.
     pub fn cfg(&self) -> Option<Cfg> {
+        self.cfg_where(|_| true)
+    }
+
+    /// The same without the edges to some blocks.
+    #[must_use]
+    pub fn cfg_without(&self, left_out: &[Node]) -> Option<Cfg> {
+        let left_out: FxHashSet<Node> = left_out.iter().copied().collect();
+        self.cfg_where(|target| !left_out.contains(&target))
+    }
+
+    fn cfg_where(&self, is_wanted: impl Fn(Node) -> bool) -> Option<Cfg> {
         let entry = node_of(self.entry()?);
         let is_by_number = self.order.len() == self.blocks.len()
             && self.order.iter().enumerate().all(|(i, &block)| raw(block) as usize == i);
@@ -123,7 +135,7 @@ impl Flow {
         };
         let successors = |run: &BlockFlow| {
             let successors = &self.pool[run.start as usize..][..run.len as usize];
-            successors.iter().map(|&s| node_of(s))
+            successors.iter().map(|&s| node_of(s)).filter(|&target| is_wanted(target))
         };
         Some(Cfg::with_layout(entry, self.blocks.iter().map(successors), &layout))
     }

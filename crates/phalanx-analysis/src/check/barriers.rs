@@ -40,28 +40,35 @@
 //!
 //! # Complexity
 //!
-//! For each barrier the branches that decide it, and O(blocks + edges) for each of those that part threads.
+//! For each barrier the branches that decide it, and for each of those that part threads O(blocks + edges) between the branch and the barrier, and as far
+//! as threads may go that miss it (`ways`); for each cycle with a barrier that some rounds miss O(blocks + edges) of it. From where the
+//! function cannot end, and in cycles with several entries, O(blocks + edges) per barrier.
+
+use std::cell::OnceCell;
 
 use phalanx_graph::{BitSet, Node};
 use phalanx_ir::{GlobalName, InstId, Opcode, Value, flow::block_of};
 use phalanx_target::{Scope, SourceSet, intrinsics::Location};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    Facts, Finding, Geometry, Level, Rule, kinds,
+    Facts, Finding, Geometry, Level, Rule,
+    kinds::{self, Counted},
     launch::harmless,
-    rounds,
+    rounds::Rounds,
     sites::{Site, SiteKind, called, intrinsic, waits},
     witness::{Decision, decision, witness},
 };
 
-/// What is known of blocks when barriers are judged: the graph, the operations, and where threads return.
+/// What is known of a function when its barriers are judged, by its graph, its operations, and where threads return.
 #[derive(Debug)]
 pub(super) struct Around {
     /// Blocks from which something that waits can be executed.
     live: BitSet,
     /// Blocks from which there is a way to the end of the function.
     ending: BitSet,
+    /// Whether nothing is called but what the target has; if no barrier is for a number of threads, nobody asks.
+    pub(super) calls_are_known: bool,
 }
 
 impl Around {
@@ -69,26 +76,23 @@ impl Around {
     pub(super) fn new(facts: Facts<'_>, sites: &[Site]) -> Self {
         let waiting = waiting(sites);
         if waiting.is_empty() {
-            return Around { live: BitSet::new(0), ending: BitSet::new(0) };
+            let none = || BitSet::new(0);
+            return Around { live: none(), ending: none(), calls_are_known: false };
         }
         let ending = backwards(facts, facts.cfg.exits());
-        Around { live: live(facts, &waiting), ending }
+        let calls_are_known = kinds::calls_are_known(facts, &waiting);
+        Around { live: live(facts, &waiting), ending, calls_are_known }
+    }
+
+    /// Whether a change of instructions, none of which is an operation, leaves it as it is.
+    pub(super) fn is_as_before(&self, facts: Facts<'_>, sites: &[Site]) -> bool {
+        self.calls_are_known == kinds::calls_are_known(facts, &waiting(sites))
     }
 }
 
 /// Operations that wait.
-pub(super) fn waiting(sites: &[Site]) -> Vec<&Site> {
+fn waiting(sites: &[Site]) -> Vec<&Site> {
     sites.iter().filter(|site| site.kind.may_wait()).collect()
-}
-
-/// What there is to say about a barrier.
-pub(super) fn finding(
-    facts: Facts<'_>,
-    around: &Around,
-    waiting: &[&Site],
-    site: &Site,
-) -> Option<Finding> {
-    Check { facts, around, waiting }.site(site)
 }
 
 /// Findings about barriers, in order, without those that are said by another one.
@@ -142,16 +146,31 @@ fn backwards(facts: Facts<'_>, from: impl IntoIterator<Item = Node>) -> BitSet {
     seen
 }
 
-struct Check<'a> {
-    facts: Facts<'a>,
+/// Judges barriers, one after the other.
+pub(super) struct Check<'a> {
     around: &'a Around,
-    waiting: &'a [&'a Site],
+    waiting: Vec<&'a Site>,
+    /// Positions of those in a block among them.
+    waiting_in: FxHashMap<Node, Vec<usize>>,
+    counted: OnceCell<Counted>,
+    rounds: Rounds,
 }
 
-impl Check<'_> {
-    fn site(&self, site: &Site) -> Option<Finding> {
-        let facts = self.facts;
-        let scope = kinds::together(facts, site, self.waiting)?;
+impl<'a> Check<'a> {
+    /// O(operations).
+    pub(super) fn new(around: &'a Around, sites: &'a [Site]) -> Self {
+        let waiting = waiting(sites);
+        let mut waiting_in: FxHashMap<Node, Vec<usize>> = FxHashMap::default();
+        for (at, site) in waiting.iter().enumerate() {
+            waiting_in.entry(site.block).or_default().push(at);
+        }
+        Check { around, waiting, waiting_in, counted: OnceCell::new(), rounds: Rounds::default() }
+    }
+
+    /// What there is to say about a barrier.
+    pub(super) fn finding(&self, facts: Facts<'_>, site: &Site) -> Option<Finding> {
+        let counted = || self.counted.get_or_init(|| Counted::new(&self.waiting));
+        let scope = kinds::together(facts, site, counted, self.around.calls_are_known)?;
         let callee = match site.kind {
             SiteKind::Call(name) => Some(name),
             _ => None,
@@ -168,7 +187,7 @@ impl Check<'_> {
         for cycle in
             facts.cycles.innermost(site.block).into_iter().flat_map(|c| facts.cycles.ancestors(c))
         {
-            deciding.extend(rounds::deciding(facts, cycle, site.block));
+            deciding.extend(self.rounds.deciding(facts, cycle, site.block));
         }
         let mut worst: Option<Finding> = None;
         for branch in deciding {
@@ -176,7 +195,7 @@ impl Check<'_> {
             if sources.is_empty() {
                 continue;
             }
-            let finding = Finding { callee, ..self.decided(site, scope, branch, sources) };
+            let finding = Finding { callee, ..self.decided(facts, site, scope, branch, sources) };
             let weight = |finding: &Finding| (finding.level, rank(finding.rule));
             if worst.as_ref().is_none_or(|worst| weight(&finding) > weight(worst)) {
                 worst = Some(finding);
@@ -186,29 +205,30 @@ impl Check<'_> {
     }
 
     /// What there is to say about a barrier that a branch decides which parts threads.
-    fn decided(&self, site: &Site, scope: Scope, branch: Node, sources: SourceSet) -> Finding {
-        let facts = self.facts;
+    fn decided(
+        &self,
+        facts: Facts<'_>,
+        site: &Site,
+        scope: Scope,
+        branch: Node,
+        sources: SourceSet,
+    ) -> Finding {
         let targets = {
             let mut targets = facts.cfg.successors(branch).to_vec();
             targets.sort_unstable();
             targets.dedup();
             targets
         };
-        let common = facts.cycles.common(branch, site.block);
-        let header = common.map(|common| facts.cycles.header(common));
         // From where the barrier is reached in this iteration.
-        let comes = |node: Node| {
-            let seen = facts.reachable([node], |at| Some(at) != header && at != site.block);
-            seen.contains(site.block.index()) && Some(node) != header
-        };
+        let comes = |node: Node| facts.ways().come(branch, node, site.block);
         let (coming, missing): (Vec<Node>, Vec<Node>) =
             targets.iter().copied().partition(|&target| comes(target));
         let mut other = None;
-        let rule = if self.is_exit(site, &targets) {
+        let rule = if self.is_exit(facts, site, &targets) {
             Rule::BarrierAfterExit
-        } else if self.leaves_cycle(site, branch, &targets) {
+        } else if leaves_cycle(facts, site, branch, &targets) {
             Rule::BarrierInDivergentLoop
-        } else if let Some(met) = self.met_instead(site, branch, &coming, &missing) {
+        } else if let Some(met) = self.met_instead(facts, site, branch, &coming, &missing) {
             other = Some(met);
             Rule::UnmatchedBarriers
         } else {
@@ -259,32 +279,21 @@ impl Check<'_> {
     }
 
     /// Whether threads that do not go on towards barriers have ended, as good as.
-    fn is_exit(&self, site: &Site, targets: &[Node]) -> bool {
-        let facts = self.facts;
+    fn is_exit(&self, facts: Facts<'_>, site: &Site, targets: &[Node]) -> bool {
         let (live, quiet): (Vec<Node>, Vec<Node>) =
             targets.iter().partition(|target| self.around.live.contains(target.index()));
         if live.len() > 1 || quiet.is_empty() {
             return false;
         }
-        let after = facts.reachable(facts.cfg.successors(site.block).iter().copied(), |_| true);
-        let others = facts.reachable(quiet, |_| true);
-        !others.iter().any(|at| after.contains(at) && has_effect(facts, Node::from_raw(at as u32)))
-    }
-
-    /// Whether the branch leads out of a cycle around it and the barrier, for some.
-    fn leaves_cycle(&self, site: &Site, branch: Node, targets: &[Node]) -> bool {
-        let cycles = self.facts.cycles;
-        let Some(common) = cycles.common(branch, site.block) else { return false };
-        cycles.ancestors(common).any(|cycle| {
-            let stays = |target: &&Node| cycles.contains(cycle, **target);
-            let count = targets.iter().filter(stays).count();
-            count > 0 && count < targets.len()
-        })
+        // Where they go nothing waits, so the barrier is not reached again from there.
+        let is_done_behind = |at: Node| has_effect(facts, at) && facts.ways().lead(site.block, at);
+        !facts.ways().any(quiet, |_| true, is_done_behind)
     }
 
     /// Another operation that waits, if each way from `missing` meets one before threads are together again.
     fn met_instead(
         &self,
+        facts: Facts<'_>,
         site: &Site,
         branch: Node,
         coming: &[Node],
@@ -293,21 +302,35 @@ impl Check<'_> {
         if coming.is_empty() || missing.is_empty() {
             return None;
         }
-        let facts = self.facts;
         let join = facts.postdom.ipdom(branch).filter(|&at| at != facts.postdom.virtual_exit());
-        let meets = |node: Node| self.waiting.iter().any(|other| other.block == node);
-        let seen =
-            facts.reachable(missing.iter().copied(), |node| !meets(node) && Some(node) != join);
-        let escapes = seen.iter().map(|at| Node::from_raw(at as u32)).any(|node| {
-            !meets(node) && (Some(node) == join || facts.cfg.successors(node).is_empty())
-        });
-        let met = self.waiting.iter().find(|other| {
-            seen.contains(other.block.index())
-                && Some(other.block) != join
-                && other.inst != site.inst
-        })?;
-        (!escapes).then_some(met.inst)
+        let met_in = |node: Node| self.waiting_in.get(&node);
+        // The first one in the text that is another one.
+        let mut met: Option<usize> = None;
+        let mut escapes = |node: Node| {
+            let Some(here) = met_in(node) else {
+                return Some(node) == join || facts.cfg.successors(node).is_empty();
+            };
+            if Some(node) != join {
+                let other = here.iter().find(|&&at| self.waiting[at].inst != site.inst);
+                met = met.into_iter().chain(other.copied()).min();
+            }
+            false
+        };
+        let goes_on = |node: Node| met_in(node).is_none() && Some(node) != join;
+        let some = facts.ways().any(missing.iter().copied(), goes_on, &mut escapes);
+        met.filter(|_| !some).map(|at| self.waiting[at].inst)
     }
+}
+
+/// Whether the branch leads out of a cycle around it and the barrier, for some.
+fn leaves_cycle(facts: Facts<'_>, site: &Site, branch: Node, targets: &[Node]) -> bool {
+    let cycles = facts.cycles;
+    let Some(common) = cycles.common(branch, site.block) else { return false };
+    cycles.ancestors(common).any(|cycle| {
+        let stays = |target: &&Node| cycles.contains(cycle, **target);
+        let count = targets.iter().filter(stays).count();
+        count > 0 && count < targets.len()
+    })
 }
 
 /// Which of two findings about one barrier says more.

@@ -25,7 +25,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Facts, Finding, Sites,
-    barriers::{self, Around, has_effect},
+    barriers::{self, Around, Check, has_effect},
     kinds, members,
     sites::Site,
     split,
@@ -138,8 +138,8 @@ impl Judged {
     #[must_use]
     pub fn new(facts: Facts<'_>, sites: &Arc<Sites>) -> Judged {
         let around = Around::new(facts, &sites.0);
-        let waiting = barriers::waiting(&sites.0);
-        let judge = |site: &Site| judge(facts, &around, &waiting, site);
+        let check = Check::new(&around, &sites.0);
+        let judge = |site: &Site| judge(facts, &check, site);
         let judgements = sites.0.iter().map(judge).collect();
         let mut others = kinds::counts(facts, &sites.0);
         others.extend(split::findings(facts, &sites.0));
@@ -196,13 +196,16 @@ impl Judged {
                 || is_memory && reads.slots
                 || is_memory && reads.effects.iter().any(|&(at, is)| has_effect(facts, at) != is)
         };
+        if is_memory && !self.around.is_as_before(facts, &self.sites.0) {
+            return None;
+        }
         let (mut count, mut is_other) = (0, false);
         let sites = Arc::clone(&self.sites);
-        let waiting = barriers::waiting(&sites.0);
+        let check = Check::new(&self.around, &sites.0);
         for (site, known) in sites.0.iter().zip(&mut self.judgements) {
             // Its own operands are read without being put down.
             if insts.contains(&site.inst) || is_touched(&known.reads) {
-                let found = judge(facts, &self.around, &waiting, site);
+                let found = judge(facts, &check, site);
                 is_other |= found.barrier != known.barrier || found.member != known.member;
                 *known = found;
                 count += 1;
@@ -229,10 +232,10 @@ impl Judged {
     }
 }
 
-fn judge(facts: Facts<'_>, around: &Around, waiting: &[&Site], site: &Site) -> Judgement {
+fn judge(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Judgement {
     let notes = Notes::default();
     let facts = Facts { notes: Some(&notes), ..facts };
-    let barrier = barriers::finding(facts, around, waiting, site);
+    let barrier = check.finding(facts, site);
     let member = members::finding(facts, site);
     Judgement { barrier, member, reads: notes.into_inner() }
 }

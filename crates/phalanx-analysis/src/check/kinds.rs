@@ -21,6 +21,7 @@ use phalanx_target::{
     Scope,
     intrinsics::{Barrier, BarrierPhase, Family, Intrinsic},
 };
+use rustc_hash::FxHashMap;
 
 use super::{
     Facts, Finding, Level, Rule,
@@ -96,15 +97,22 @@ fn signed(code: Code<'_>, value: phalanx_ir::Value) -> Option<i64> {
     Some((int.to_u64()? << unused) as i64 >> unused)
 }
 
-/// The threads that have to come to an operation together, where there are such. `waiting` are all barriers of the function.
-pub(super) fn together(facts: Facts<'_>, site: &Site, waiting: &[&Site]) -> Option<Scope> {
+/// The threads that have to come to an operation together, where there are such. See [`calls_are_known`].
+pub(super) fn together<'a>(
+    facts: Facts<'_>,
+    site: &Site,
+    counted: impl FnOnce() -> &'a Counted,
+    calls_are_known: bool,
+) -> Option<Scope> {
     let SiteKind::Barrier { barrier, .. } = site.kind else {
         return matches!(site.kind, SiteKind::Call(_)).then_some(Scope::Workgroup);
     };
     let of_wave = barrier.aligned.then_some(Scope::Wave);
     match barrier.phase {
         BarrierPhase::Wait => of_wave,
-        BarrierPhase::Both if barrier.partial && is_everybody(facts, site, waiting) => {
+        BarrierPhase::Both
+            if barrier.partial && calls_are_known && is_everybody(facts, site, counted) =>
+        {
             Some(barrier.scope)
         }
         _ if barrier.partial => of_wave,
@@ -118,22 +126,58 @@ fn in_waves(facts: Facts<'_>, threads: u64) -> u64 {
     threads.checked_next_multiple_of(width.into()).unwrap_or(threads)
 }
 
-/// Whether a barrier is for as many threads as each workgroup has, and no other one is counted with it.
-fn is_everybody(facts: Facts<'_>, site: &Site, waiting: &[&Site]) -> bool {
-    let SiteKind::Barrier { number: own, threads, .. } = site.kind else { return false };
-    let size = exact_size(facts.launch).map(|size| size.map(u64::from).iter().product());
-    if size.is_none() || size.map(|size| in_waves(facts, size)) != threads {
-        return false;
+/// How many operations of a function wait, and at which barriers.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    all: usize,
+    /// At the barrier with a number.
+    numbered: FxHashMap<u64, usize>,
+    /// At one of which no number is known, or in a function that is called.
+    others: usize,
+}
+
+impl Counted {
+    /// Of all that wait. O(operations).
+    pub(super) fn new(waiting: &[&Site]) -> Self {
+        let mut counted = Counted { all: waiting.len(), ..Counted::default() };
+        for site in waiting {
+            match site.kind {
+                SiteKind::Barrier { number: Some(number), .. } => {
+                    *counted.numbered.entry(number).or_default() += 1;
+                }
+                _ => counted.others += 1,
+            }
+        }
+        counted
     }
-    let is_apart = |other: &&Site| match other.kind {
-        _ if other.inst == site.inst => true,
-        SiteKind::Barrier { number, .. } => own.is_some() && number.is_some() && number != own,
+
+    /// Whether no other operation waits at the barrier of one that does.
+    fn is_alone(&self, number: Option<u64>) -> bool {
+        let at_number = number.and_then(|number| self.numbered.get(&number));
+        self.all == 1 || (self.others == 0 && at_number == Some(&1))
+    }
+}
+
+/// Whether a barrier is for as many threads as each workgroup has, and no other one is counted with it.
+fn is_everybody<'a>(facts: Facts<'_>, site: &Site, counted: impl FnOnce() -> &'a Counted) -> bool {
+    let SiteKind::Barrier { number, threads, .. } = site.kind else { return false };
+    let size = exact_size(facts.launch).map(|size| size.map(u64::from).iter().product());
+    size.is_some()
+        && size.map(|size| in_waves(facts, size)) == threads
+        && counted().is_alone(number)
+}
+
+/// Whether nothing is called but what the target has; no, if no barrier is for a number of threads. Of a barrier for as many threads as a workgroup has
+/// it is only known that they are all of them if nobody else may come: another function, or a barrier that is counted with it. O(instructions).
+pub(super) fn calls_are_known(facts: Facts<'_>, waiting: &[&Site]) -> bool {
+    let is_counted = |site: &&Site| match site.kind {
+        SiteKind::Barrier { barrier, threads, .. } => barrier.partial && threads.is_some(),
         _ => false,
     };
     let code = facts.code;
     let is_intrinsic = |inst| called(code, inst).and_then(|name| intrinsic(code, name)).is_some();
     let mut insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
-    waiting.iter().all(is_apart)
+    waiting.iter().any(is_counted)
         && insts.all(|inst| !code.body.inst(inst).opcode.is_call() || is_intrinsic(inst))
 }
 

@@ -61,15 +61,11 @@ fn whoever(facts: Facts<'_>, site: &Site) -> Option<Finding> {
 fn missing(facts: Facts<'_>, site: &Site, lanes: u64) -> Option<Finding> {
     let mut worst: Option<Finding> = None;
     for (branch, sources) in deciding(facts, site) {
-        let common = facts.cycles.common(branch, site.block);
-        let header = common.map(|common| facts.cycles.header(common));
-        let comes = |node: Node| {
-            let seen = facts.reachable([node], |at| Some(at) != header && at != site.block);
-            seen.contains(site.block.index()) && Some(node) != header
-        };
         let targets = facts.cfg.successors(branch);
-        let (coming, staying): (Vec<Node>, Vec<Node>) =
-            targets.iter().copied().partition(|&target| comes(target));
+        let (coming, staying): (Vec<Node>, Vec<Node>) = targets
+            .iter()
+            .copied()
+            .partition(|&target| facts.ways().come(branch, target, site.block));
         // Those that miss it have ended if nothing is left for them to do.
         let ends = facts.is_kernel && staying.iter().all(|&node| ends(facts, node));
         let is_together = !facts.is_parted(branch, Scope::Wave);
@@ -111,6 +107,5 @@ fn is_named(lanes: u64, thread: [u32; 3]) -> bool {
 
 /// Whether threads that come to a block do nothing but end.
 fn ends(facts: Facts<'_>, block: Node) -> bool {
-    let reached = facts.reachable([block], |_| true);
-    reached.iter().all(|at| !super::barriers::has_effect(facts, Node::from_raw(at as u32)))
+    !facts.ways().any([block], |_| true, |at| super::barriers::has_effect(facts, at))
 }

@@ -18,6 +18,7 @@
 //! | [`launch`] | what could be said of launches so that something is uniform |
 //! | `rounds` | what decides whether a round of a cycle comes to an operation |
 //! | `sites` | where the operations are that rules speak of |
+//! | `ways` | ways through the graph, looked for no further than they can lead |
 //! | `judged` | findings about operations, and which are looked at again after an edit |
 //! | `witness` | threads that decide a branch differently |
 //!
@@ -41,9 +42,10 @@ mod rounds;
 mod sites;
 pub mod spaces;
 mod split;
+mod ways;
 mod witness;
 
-use phalanx_graph::{Cfg, ControlDependence, Cycles, Node, PostDomTree};
+use phalanx_graph::{Cfg, ControlDependence, Cycles, Dfs, DomTree, Node, PostDomTree};
 use phalanx_ir::{GlobalName, InstId};
 use phalanx_target::{LaunchFacts, Scope, SourceSet, Target, varying};
 
@@ -57,6 +59,7 @@ pub use judged::{Judged, Notes, Reads, concerns_memory, findings};
 pub use kinds::CountFault;
 pub use launch::Geometry;
 pub use sites::{Callee, has_barrier, is_barrier, may_be_site};
+pub use ways::is_undefined;
 use witness::Decision;
 pub use witness::Witness;
 
@@ -251,11 +254,15 @@ impl Finding {
 pub struct Facts<'a> {
     /// The function.
     pub code: Code<'a>,
-    /// Its blocks and edges.
+    /// Its blocks and edges, without those to blocks that [nobody comes to](is_undefined).
     pub cfg: &'a Cfg,
-    /// Post-dominators.
+    /// A search from the entry; it may follow these edges as well.
+    pub dfs: &'a Dfs,
+    /// Dominators; likewise.
+    pub dom: &'a DomTree,
+    /// Post-dominators of that graph.
     pub postdom: &'a PostDomTree,
-    /// Control dependence.
+    /// Control dependence in it.
     pub control: &'a ControlDependence,
     /// Cycles.
     pub cycles: &'a Cycles,
@@ -299,22 +306,6 @@ impl Facts<'_> {
     fn is_parted(&self, block: Node, scope: Scope) -> bool {
         self.reads_control(block);
         self.controlled[block.index()].intersects(self.varying(scope))
-    }
-
-    /// Blocks reached from some, themselves included, as far as `goes_on` allows to leave a block. O(blocks + edges).
-    fn reachable(
-        &self,
-        from: impl IntoIterator<Item = Node>,
-        goes_on: impl Fn(Node) -> bool,
-    ) -> phalanx_graph::BitSet {
-        let mut seen = phalanx_graph::BitSet::new(self.cfg.node_count());
-        let mut work: Vec<Node> = from.into_iter().collect();
-        while let Some(node) = work.pop() {
-            if seen.insert(node.index()) && goes_on(node) {
-                work.extend(self.cfg.successors(node));
-            }
-        }
-        seen
     }
 }
 

@@ -9,52 +9,98 @@
 //! is what is asked for. In a cycle that is irreducible, or lies in one that is, which block is the header is a choice: there all
 //! branches of the cycle count.
 //!
-//! O(blocks + edges) of the cycle, and only where some round misses the operation.
+//! **Complexity.** O(blocks + edges) of the cycle, once for all operations in it; then that of the answer.
+
+use std::{
+    cell::{OnceCell, RefCell},
+    rc::Rc,
+};
 
 use phalanx_graph::{Cfg, ControlDependence, CycleId, DomTree, Node, PostDomTree};
 use rustc_hash::FxHashMap;
 
 use super::Facts;
 
-/// The branches of a cycle that decide whether a round comes to a block in it.
-pub(super) fn deciding(facts: Facts<'_>, cycle: CycleId, block: Node) -> Vec<Node> {
-    let cycles = facts.cycles;
-    let blocks = cycles.blocks(cycle);
-    if cycles.ancestors(cycle).any(|cycle| !cycles.is_reducible(cycle)) {
-        return blocks.iter().copied().filter(|&node| facts.cfg.is_branch(node)).collect();
+/// Rounds of cycles, of those that were asked about.
+#[derive(Debug, Default)]
+pub(super) struct Rounds(RefCell<FxHashMap<CycleId, Rc<Round>>>);
+
+impl Rounds {
+    /// The branches of a cycle that decide whether a round comes to a block in it.
+    pub(super) fn deciding(&self, facts: Facts<'_>, cycle: CycleId, block: Node) -> Vec<Node> {
+        let cycles = facts.cycles;
+        if cycles.ancestors(cycle).any(|cycle| !cycles.is_reducible(cycle)) {
+            let blocks = cycles.blocks(cycle).iter().copied();
+            return blocks.filter(|&node| facts.cfg.is_branch(node)).collect();
+        }
+        if cycles.header(cycle) == block {
+            return Vec::new();
+        }
+        let make = || Rc::new(Round::new(facts, cycle));
+        let round = Rc::clone(self.0.borrow_mut().entry(cycle).or_insert_with(make));
+        if round.misses(block) { round.deciding(block) } else { Vec::new() }
     }
-    let header = cycles.header(cycle);
-    if header == block || !misses(facts, cycle, block) {
-        return Vec::new();
-    }
-    // The header first, then the other blocks, then the end of the round.
-    let mut order = vec![header];
-    order.extend(blocks.iter().copied().filter(|&node| node != header));
-    let numbers: FxHashMap<Node, u32> = order.iter().copied().zip(0..).collect();
-    let end = Node::from_raw(order.len() as u32);
-    let number = |target: &Node| match numbers.get(target) {
-        Some(&number) if *target != header => Node::from_raw(number),
-        _ => end,
-    };
-    let mut lists: Vec<Vec<Node>> =
-        order.iter().map(|&node| facts.cfg.successors(node).iter().map(number).collect()).collect();
-    lists.push(Vec::new());
-    let round = Cfg::new(Node::from_raw(0), lists);
-    let postdom = PostDomTree::new(&round);
-    let control = ControlDependence::new(&round, &DomTree::new(&round), &postdom);
-    let own = numbers.get(&block).map(|&number| Node::from_raw(number));
-    let branches = control.iterated_controllers(&postdom, own);
-    branches.into_iter().filter_map(|branch| order.get(branch.index()).copied()).collect()
 }
 
-/// Whether there is a way from the header to the header, in the cycle, that does not come to a block.
-fn misses(facts: Facts<'_>, cycle: CycleId, block: Node) -> bool {
-    let header = facts.cycles.header(cycle);
-    let stays = |node: Node| node != block && facts.cycles.contains(cycle, node);
-    let seen = facts.reachable([header], stays);
-    let back = |&at: &usize| {
-        let node = Node::from_raw(at as u32);
-        stays(node) && facts.cfg.successors(node).contains(&header)
-    };
-    seen.iter().any(|at| back(&at))
+/// A round of a reducible cycle, with nodes of its own: the header first, then the other blocks, then the end.
+#[derive(Debug)]
+struct Round {
+    /// Blocks by number.
+    order: Vec<Node>,
+    numbers: FxHashMap<Node, u32>,
+    /// Where edges to the header and out of the cycle lead to the end.
+    graph: Cfg,
+    /// Dominators where only edges to the header do, and others that leave the cycle lead nowhere.
+    again: DomTree,
+    control: OnceCell<(PostDomTree, ControlDependence)>,
+}
+
+impl Round {
+    fn new(facts: Facts<'_>, cycle: CycleId) -> Round {
+        let header = facts.cycles.header(cycle);
+        let mut order = vec![header];
+        let blocks = facts.cycles.blocks(cycle).iter().copied();
+        order.extend(blocks.filter(|&node| node != header));
+        let numbers: FxHashMap<Node, u32> = order.iter().copied().zip(0..).collect();
+        let end = Node::from_raw(order.len() as u32);
+        let number = |target: &Node| match numbers.get(target) {
+            Some(_) if *target == header => Some(end),
+            Some(&number) => Some(Node::from_raw(number)),
+            None => None,
+        };
+        let graph = |leaving: Option<Node>| {
+            let successors = |&node: &Node| {
+                let successors = facts.cfg.successors(node).iter();
+                successors.filter_map(|target| number(target).or(leaving)).collect()
+            };
+            let mut lists: Vec<Vec<Node>> = order.iter().map(successors).collect();
+            lists.push(Vec::new());
+            Cfg::new(Node::from_raw(0), lists)
+        };
+        let again = DomTree::new(&graph(None));
+        let graph = graph(Some(end));
+        Round { order, numbers, graph, again, control: OnceCell::new() }
+    }
+
+    fn number(&self, block: Node) -> Option<Node> {
+        self.numbers.get(&block).map(|&number| Node::from_raw(number))
+    }
+
+    /// Whether there is a way from the header to the header, in the cycle, that does not come to a block.
+    fn misses(&self, block: Node) -> bool {
+        let end = Node::from_raw(self.order.len() as u32);
+        self.number(block).is_some_and(|block| !self.again.dominates(block, end))
+    }
+
+    /// Branches that a block is control dependent on.
+    fn deciding(&self, block: Node) -> Vec<Node> {
+        let (postdom, control) = self.control.get_or_init(|| {
+            let postdom = PostDomTree::new(&self.graph);
+            let dom = DomTree::new(&self.graph);
+            let control = ControlDependence::new(&self.graph, &dom, &postdom);
+            (postdom, control)
+        });
+        let branches = control.iterated_controllers(postdom, self.number(block));
+        branches.into_iter().filter_map(|branch| self.order.get(branch.index()).copied()).collect()
+    }
 }

@@ -12,6 +12,7 @@
 use phalanx_graph::Node;
 use phalanx_ir::{
     InstId, Opcode, Type, TypeKind, Value, ValueKind,
+    edit::Use,
     flow::{block_of, node_of},
     inst::InstFlags,
 };
@@ -342,28 +343,28 @@ pub(super) fn constant(facts: Facts<'_>, value: Value) -> Option<u64> {
 fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
     facts.reads_slots();
     let body = facts.code.body;
-    let slot = |address: Value| {
-        let mut at = address.as_inst()?;
-        while body.inst(at).opcode == Opcode::AddrSpaceCast {
-            at = body.operands(at)[0].as_inst()?;
-        }
-        (body.inst(at).opcode == Opcode::Alloca).then_some(at)
-    };
-    let own = slot(body.operands(load)[0])?;
+    let mut own = body.operands(load)[0].as_inst()?;
+    while body.inst(own).opcode == Opcode::AddrSpaceCast {
+        own = body.operands(own)[0].as_inst()?;
+    }
+    if body.inst(own).opcode != Opcode::Alloca {
+        return None;
+    }
+    // All that is done with the slot, under whatever type its address has.
     let mut written = None;
-    for &block in facts.code.flow.order() {
-        for inst in body.block_insts(block) {
-            let operands = body.operands(inst);
-            let mut of_slot = operands.iter().enumerate().filter(|(_, o)| slot(**o) == Some(own));
-            let Some((position, _)) = of_slot.next() else { continue };
-            match body.inst(inst).opcode {
-                Opcode::Load | Opcode::AddrSpaceCast => {}
-                Opcode::Store if position == 1 && of_slot.next().is_none() => {
-                    if written.replace((inst, node_of(block))).is_some() {
+    let mut addresses = vec![own];
+    while let Some(address) = addresses.pop() {
+        for Use { user, index } in body.uses_of(address.into()) {
+            match body.inst(user).opcode {
+                Opcode::Load => {}
+                Opcode::AddrSpaceCast => addresses.push(user),
+                Opcode::Store if index == 1 => {
+                    let block = node_of(body.block_of(user)?);
+                    if written.replace((user, block)).is_some() {
                         return None;
                     }
                 }
-                Opcode::Call if is_marker(facts, inst) => {}
+                Opcode::Call if is_marker(facts, user) => {}
                 _ => return None,
             }
         }
@@ -375,7 +376,7 @@ fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
     // A slot that was not written holds nothing: then the load is of no use, or comes after the store on every way.
     let is_before = match block == at {
         true => body.block_insts(block_of(at)).find(|&i| i == store || i == load) == Some(store),
-        false => !facts.reachable([facts.cfg.entry()], |node| node != block).contains(at.index()),
+        false => facts.dom.dominates(block, at),
     };
     // What is written in rounds is another value in each, unless it is a constant.
     let is_one = value.as_const().is_some() || facts.cycles.innermost(block).is_none();

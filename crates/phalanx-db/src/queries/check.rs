@@ -12,13 +12,13 @@ use phalanx_target::LaunchFacts;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answer_slot::{Changed, Concerns, Followed, blocks_version};
+use super::cut::{Cut, cut};
 use super::facts::{divergence, symbols};
-use super::graph::{cfg, control_dependence, cycles, postdom_tree};
 use super::launches::{is_kernel, launch_facts};
 use super::surroundings::{NO_CALLEES, with_code};
 use super::{
-    argument_facts, call_place, code, control_divergence, load_classes, memory_accesses,
-    memory_kinds,
+    argument_facts, call_place, cfg, code, control_divergence, graph_facts, load_classes,
+    memory_accesses, memory_kinds,
 };
 use crate::FunctionInput;
 
@@ -70,7 +70,7 @@ pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
 /// Everything that is found in a function. None for a declaration.
 ///
 /// *Reads* `header`, `flow`, `body`, [`synchronizes`] of what it calls; of a large function also [`blocks_version`], and then what changed; where it has an operation that a rule is about, also
-/// [`divergence()`], [`control_divergence`], [`launch_facts`], [`call_place`], [`argument_facts`] and the graph facts. *Changes when* a finding does. *Cost* O(instructions) without
+/// [`divergence()`], [`control_divergence`], [`launch_facts`], [`call_place`], [`argument_facts`] and the graph facts, also without edges to `unreachable`. *Changes when* a finding does. *Cost* O(instructions) without
 /// such operations; see [`check`].
 #[salsa::tracked(returns(ref))]
 pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
@@ -86,7 +86,8 @@ pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>>
             return Some(Vec::new());
         }
     }
-    with_facts(db, function, |facts| {
+    let cut = cut(db, function);
+    with_graph(db, function, cut.as_ref(), |facts| {
         if !function.is_large(db) {
             return check::findings(facts, &sites);
         }
@@ -100,7 +101,8 @@ pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>>
         };
         let make = || Judged::new(facts, &sites);
         let read = |judged: &Judged| judged.findings().to_vec();
-        let (around, slot) = (blocks_version(db, function), &function.slots(db).large().findings);
+        let slot = &function.slots(db).large().findings;
+        let around = cut.as_ref().map_or_else(|| blocks_version(db, function), |cut| cut.number);
         let concerns = Concerns::Itself(check::concerns_memory);
         slot.follow((db, function), around, concerns, follow, make, read)
     })
@@ -223,20 +225,31 @@ fn with_facts<R>(
     function: FunctionInput,
     run: impl FnOnce(Facts<'_>) -> R,
 ) -> Option<R> {
+    with_graph(db, function, cut(db, function).as_ref(), run)
+}
+
+/// The same, with what [`cut`] has found.
+fn with_graph<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    cut: Option<&Cut>,
+    run: impl FnOnce(Facts<'_>) -> R,
+) -> Option<R> {
     let callee = |name| callee(db, function, name);
-    let (cfg, cycles) = (cfg(db, function)?, cycles(db, function)?);
-    let postdom = postdom_tree(db, function)?;
-    let control = control_dependence(db, function)?;
+    let graph = graph_facts(db, function).as_ref()?;
+    let defined = cut.map_or(graph, |cut| &cut.graph);
     let divergence = divergence(db, function).as_ref()?;
     let controlled = control_divergence(db, function).as_ref()?;
     let callers_are_known = argument_facts(db, function).is_some();
     with_code(db, function, NO_CALLEES, |code, around| {
         run(Facts {
             code,
-            cfg,
-            postdom,
-            control,
-            cycles,
+            cfg: defined.cfg(),
+            dfs: graph.dfs(),
+            dom: graph.dom_tree(),
+            postdom: defined.postdom_tree(),
+            control: defined.control_dependence(),
+            cycles: graph.cycles(),
             divergence,
             controlled,
             launch: launches(db, function),

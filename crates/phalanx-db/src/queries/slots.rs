@@ -15,6 +15,7 @@ use super::check::KeptSites;
 use super::conflicts::KeptConflicts;
 use super::control_slot::ControlSlot;
 use super::convergent::KeptConvergence;
+use super::cut::CutSlot;
 use super::edge_slot::EdgeSlot;
 use super::facts::KeptNames;
 use super::follow::Slot;
@@ -77,6 +78,7 @@ pub(super) struct LargeSlots {
     pub(super) waits: AnswerSlot<bool>,
     pub(super) sites: AnswerSlot<KeptSites>,
     pub(super) findings: AnswerSlot<Judged>,
+    pub(super) cut: CutSlot,
     pub(super) callees: AnswerSlot<KeptNames>,
     pub(super) convergence: AnswerSlot<KeptConvergence>,
     pub(super) written: AnswerSlot<KeptWrites>,
@@ -96,6 +98,7 @@ impl LargeSlots {
         self.waits.clear();
         self.sites.clear();
         self.findings.clear();
+        self.cut.clear();
         self.callees.clear();
         self.convergence.clear();
         self.written.clear();

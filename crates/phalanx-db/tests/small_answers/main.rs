@@ -11,7 +11,7 @@ use phalanx_analysis::{
     check::Rule, loads::LoadClass, stable::Assumptions, variance::BarrierModel,
 };
 use phalanx_db::queries;
-use phalanx_ir::{BuildError, InstBuilder, InstId, Type, Value};
+use phalanx_ir::{BuildError, InstBuilder, InstId, Type, Value, builder::Callee};
 use phalanx_target::{LaunchStatement, SourceSet};
 use phalanx_testing::files::check_table;
 use support::Fixture;
@@ -519,6 +519,76 @@ fn a_barrier_behind_a_guard() {
     f.edit(|edit| edit.replace_terminator(last).unreachable().map(drop));
     f.check("nothing returns");
     assert_eq!(rules(&f), [Rule::BarrierAfterExit]);
+}
+
+/// A default that no thread takes ends nothing. What it does can be put in its block, and then threads come there.
+#[test]
+fn a_barrier_behind_a_switch_without_a_default() {
+    let text = text(400).replace("mul i32 %v0, %v0", "add i32 %tid, 1").replace(
+        "  %c = icmp slt i32 %v1, %n\n  br i1 %c, label %outer, label %exit\n",
+        "  switch i32 %v1, label %never [ i32 1, label %outer\n i32 2, label %join\n ]\n\
+         never:\n  unreachable\n",
+    );
+    let text =
+        text.replace("call void @together(i32 %w)", "store i32 %w, ptr addrspace(1) %out").replace(
+            "call void @together(i32 %n)",
+            "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
+        );
+    let mut f = Fixture::warm(&text);
+    let rules = |f: &Fixture| -> Vec<Rule> {
+        let found = queries::diagnostics(&f.db, f.edited()).iter().flatten();
+        found.map(|finding| finding.rule).collect()
+    };
+    let never = f.edited().flow(&f.db).order()[1];
+    let end = f.edited().body(&f.db).terminator(never).expect("it has an end");
+    for _ in 0..2 {
+        assert_eq!(rules(&f), []);
+        let store = f.edit(|edit| edit.before(end).store(Value::arg(1), Value::arg(0)));
+        f.check("something is done there");
+        assert_eq!(rules(&f), [Rule::DivergentBarrier]);
+        f.edit(|edit| edit.erase(store));
+        f.check("nothing is done there");
+    }
+    f.edit(|edit| edit.replace_terminator(never).ret_void().map(drop));
+    f.check("threads end there");
+    assert_eq!(rules(&f), [Rule::DivergentBarrier]);
+}
+
+/// A barrier for as many threads as a workgroup has is for all of them, unless somebody else may come to it: whether something is called matters, even
+/// if that has no barrier.
+#[test]
+fn a_barrier_of_as_many_as_there_are() {
+    let text = text(400)
+        .replace(
+            "(ptr addrspace(1) %out, i32 %n) {\nentry",
+            "(ptr addrspace(1) %out, i32 %n) \"nvvm.reqntid\"=\"64\" {\nentry",
+        )
+        .replace("mul i32 %v0, %v0", "add i32 %tid, 1")
+        .replace("  call void @leaf(i32 %v0)\n", "")
+        .replace("  call void @computes(i32 %u)\n  %c", "  %c")
+        .replace("call void @together(i32 %n)", "store i32 %u, ptr addrspace(1) %out")
+        .replace(
+            "call void @together(i32 %w)",
+            "call void @llvm.nvvm.barrier.cta.sync.count(i32 1, i32 64)",
+        )
+        + "declare void @llvm.nvvm.barrier.cta.sync.count(i32, i32)\n";
+    let mut f = Fixture::warm(&text);
+    let rules = |f: &Fixture| -> Vec<Rule> {
+        let found = queries::diagnostics(&f.db, f.edited()).iter().flatten();
+        found.map(|finding| finding.rule).collect()
+    };
+    let u = f.named("u");
+    let header = f.function("leaf").header(&f.db);
+    let leaf = Callee::indirect(f.context.const_global(header.name, 0).into(), header.ty);
+    for _ in 0..2 {
+        assert_eq!(rules(&f), [Rule::DivergentBarrier]);
+        let call = f.edit(|edit| edit.after(u).call(leaf, &[Value::arg(1)]));
+        let call = call.as_inst().expect("a call is an instruction");
+        f.check("a call of a function without a barrier");
+        assert_eq!(rules(&f), []);
+        f.edit(|edit| edit.erase(call));
+        f.check("none");
+    }
 }
 
 /// A kernel begins to write what it is given, and ceases to: all loads of it are others, though none of them, nor an address, has changed.

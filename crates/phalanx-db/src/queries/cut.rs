@@ -1,0 +1,87 @@
+//! The graph of a function without edges to blocks that nobody comes to.
+//!
+//! A block that is nothing but `unreachable` ends the function where threads never are ([`is_undefined`]). Optimizers leave such behind, as the default of a
+//! `switch` for one; to post-dominance each is a way out, and what comes behind the `switch` depends on it. Checks ask about threads, so
+//! they look at the graph without.
+//!
+//! **Invariant.** What is kept follows from the graph and these blocks alone, both of which are compared; so it is no query.
+//!
+//! **Complexity.** O(ends of the function) where there is no such block, or they are the same as before; else O(blocks + edges), and the graph's facts as
+//! of [`graph_facts`].
+
+use std::sync::{Arc, Mutex};
+
+use phalanx_analysis::check::is_undefined;
+use phalanx_graph::Node;
+
+use super::answer_slot::blocks_version;
+use super::follow::{fresh, locked};
+use super::graph_slot::{GraphFacts, GraphSlot};
+use super::{code, graph_facts};
+use crate::FunctionInput;
+
+use salsa::Database as Db;
+
+/// A graph without edges to some blocks, and its facts.
+#[derive(Clone, Debug)]
+pub(super) struct Cut {
+    pub(super) graph: Arc<GraphFacts>,
+    /// Identity of the graph that it was made from, and of what was left out.
+    pub(super) number: u64,
+}
+
+/// What was found last of a large function.
+#[derive(Debug)]
+struct Kept {
+    blocks: u64,
+    exits: Arc<[Node]>,
+    undefined: Vec<Node>,
+    cut: Option<Cut>,
+}
+
+/// Where that is.
+#[derive(Debug, Default)]
+pub(super) struct CutSlot {
+    kept: Mutex<Option<Kept>>,
+    graph: GraphSlot,
+}
+
+impl CutSlot {
+    pub(super) fn clear(&self) {
+        *locked(&self.kept) = None;
+        self.graph.clear();
+    }
+}
+
+/// The graph of a function without edges to blocks that nobody comes to; none if there are no such blocks, or there is no way around them.
+///
+/// *Reads* `flow`, `body`, [`graph_facts`], and [`blocks_version`] of a large function.
+pub(super) fn cut(db: &dyn Db, function: FunctionInput) -> Option<Cut> {
+    let cfg = graph_facts(db, function).as_ref()?.cfg();
+    let code = code(db, function);
+    let undefined = |exits: &mut dyn Iterator<Item = Node>| -> Vec<Node> {
+        exits.filter(|&node| node != cfg.entry() && is_undefined(code, node)).collect()
+    };
+    if !function.is_large(db) {
+        let undefined = undefined(&mut cfg.exits());
+        let graph = (!undefined.is_empty()).then(|| code.flow.cfg_without(&undefined)).flatten()?;
+        return Some(Cut { graph: GraphSlot::default().advance(graph), number: fresh() });
+    }
+    let slot = &function.slots(db).large().cut;
+    let blocks = blocks_version(db, function);
+    let known = locked(&slot.kept).take().filter(|kept| kept.blocks == blocks);
+    let exits =
+        known.as_ref().map_or_else(|| cfg.exits().collect(), |kept| Arc::clone(&kept.exits));
+    let undefined = undefined(&mut exits.iter().copied());
+    let cut = match known {
+        Some(kept) if kept.undefined == undefined => kept.cut,
+        _ if undefined.is_empty() => None,
+        _ => {
+            let graph = slot.graph.advance(code.flow.cfg_without(&undefined)?);
+            Some(Cut { graph, number: fresh() })
+        }
+    };
+    let kept = Kept { blocks, exits, undefined, cut: cut.clone() };
+    *locked(&slot.kept) = Some(kept);
+    cut
+}
