@@ -1,6 +1,7 @@
 //! Kernels of our own, their golden answers and the runner.
 //!
 //! - [`kernels`]: the sources under `kernels/`, as `kernels.toml` lists them, compiled by clang where it is installed;
+//! - [`giants`]: all of these, inlined into one function by LLVM where it is installed;
 //! - [`marks`]: the right answers that the hand-written functions under `ll/` carry in their comments;
 //! - [`readme`]: the commands that the README tells people to type.
 //!
@@ -8,6 +9,7 @@
 //! here.
 #![allow(clippy::disallowed_methods, reason = "tests read files and start programs")]
 
+pub mod giants;
 pub mod kernels;
 pub mod marks;
 pub mod readme;

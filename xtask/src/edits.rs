@@ -1,13 +1,22 @@
 //! `cargo xtask edits`: facts of edited functions held against those of new databases, over many random transactions.
+//!
+//! The functions are random ones, or with `--kernels` our kernels, each way to compile them in turn, and giants of them.
 
 use std::{
+    fs,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
     sync::atomic::{AtomicU64, Ordering},
     time::Instant,
 };
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use phalanx_fuzz::edits::{self, Tally};
+use phalanx_test_suite::{
+    giants::{NAME, giant},
+    kernels::Manifest,
+};
+use rand::{SeedableRng as _, rngs::SmallRng};
 use rayon::prelude::*;
 
 /// How many functions, and which.
@@ -19,16 +28,56 @@ pub(crate) struct Options {
     /// The first seed.
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
+    /// Kernels as clang compiles them, and giants of all of one target and level, instead of random functions.
+    #[arg(long)]
+    kernels: bool,
+}
+
+/// What is edited for a seed.
+enum Subjects {
+    Random,
+    /// Texts, and the name of the function if it is one.
+    Kernels(Vec<(Vec<u8>, Option<&'static str>)>),
+}
+
+impl Subjects {
+    fn kernels() -> anyhow::Result<Subjects> {
+        let manifest = Manifest::read()?;
+        let folder = std::path::absolute(Path::new("target").join("kernels"))?;
+        let compiler = manifest.compiler().context("clang-22 compiles the kernels")?;
+        let mut texts = Vec::new();
+        for variant in manifest.variants().iter().filter(|variant| !variant.debug) {
+            texts.push((fs::read(manifest.compile(&compiler, variant, &folder)?)?, None));
+        }
+        for target in ["amdgcn", "nvptx"] {
+            for level in ["-O0", "-O1", "-O2"] {
+                let made = giant(&manifest, (target, level), 1, &folder)?;
+                texts.push((fs::read(made.context("LLVM 22 inlines giants")?)?, Some(NAME)));
+            }
+        }
+        Ok(Subjects::Kernels(texts))
+    }
+
+    fn run(&self, seed: u64) -> Tally {
+        match self {
+            Subjects::Random => edits::run_random(seed),
+            Subjects::Kernels(texts) => {
+                let (text, name) = &texts[(seed % texts.len() as u64) as usize];
+                edits::run_module(&mut SmallRng::seed_from_u64(seed), text, *name, edits::ROUNDS)
+            }
+        }
+    }
 }
 
 /// Runs all functions on all processors and prints what was done.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let started = Instant::now();
     let done = AtomicU64::new(0);
+    let subjects = if options.kernels { Subjects::kernels()? } else { Subjects::Random };
     let (tally, wrong) = (options.seed..options.seed + options.functions)
         .into_par_iter()
         .map(|seed| {
-            let result = catch_unwind(AssertUnwindSafe(|| edits::run_random(seed)));
+            let result = catch_unwind(AssertUnwindSafe(|| subjects.run(seed)));
             let count = done.fetch_add(1, Ordering::Relaxed) + 1;
             if count.is_multiple_of(5_000) {
                 eprintln!("edits: {count} functions, {:.0} s", started.elapsed().as_secs_f64());

@@ -43,7 +43,7 @@ use crate::{
 const CALLED: [&str; 6] = ["h0", "h1", "next", "o.some", "o.bump", "o.nested"];
 
 /// How many transactions a function goes through.
-const ROUNDS: usize = 24;
+pub const ROUNDS: usize = 24;
 
 /// What transactions became of.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -171,16 +171,42 @@ pub fn run_recursive(rng: &mut dyn RngCore) -> Tally {
     run_on(rng, &with_load(&text), (0.9, &recursive::NAMES[..options.pieces.len()]))
 }
 
-/// Edits the functions of a module, and with this probability one of these that the kernel calls.
+/// Edits the functions of a module, or the one with a name, in so many transactions.
+///
+/// # Panics
+/// If the module cannot be read; and as all here, if anything is not as it should be.
+pub fn run_module(rng: &mut dyn RngCore, text: &[u8], name: Option<&str>, rounds: usize) -> Tally {
+    let mut session = Session::new();
+    let module = session.read(text).expect("kernels are well-formed");
+    let is_wanted = |function: &FunctionId| {
+        session.code(*function).flow.entry().is_some()
+            && name.is_none_or(|name| session.name(*function) == name)
+    };
+    let defined: Vec<FunctionId> = session.functions(module).filter(is_wanted).collect();
+    let Some(&first) = defined.first() else { return Tally::default() };
+    run_in(rng, (session, module), (first, defined, 1.0), rounds)
+}
+
+/// Edits the kernel of a module, and with this probability one of these that it calls.
 fn run_on(rng: &mut dyn RngCore, text: &str, (share, names): (f64, &[&str])) -> Tally {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
     let kernel = session.function(module, "f").expect("the kernel is called @f");
     let called: Vec<FunctionId> =
         names.iter().filter_map(|name| session.function(module, name)).collect();
+    run_in(rng, (session, module), (kernel, called, share), ROUNDS)
+}
+
+/// Edits a function, and with this probability one of some others.
+fn run_in(
+    rng: &mut dyn RngCore,
+    (mut session, module): (Session, ModuleId),
+    (kernel, called, share): (FunctionId, Vec<FunctionId>, f64),
+    rounds: usize,
+) -> Tally {
     let mut tally = Tally::default();
     ask(&session, kernel);
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         // What a function does matters to those who call it, and what it passes to those it calls.
         let function = match rng.random_bool(share) {
             true => called.choose(rng).copied().unwrap_or(kernel),
@@ -233,7 +259,8 @@ fn run_on(rng: &mut dyn RngCore, text: &str, (share, names): (f64, &[&str])) -> 
             }
         }
     }
-    for function in called.into_iter().chain([kernel]) {
+    let all: FxHashSet<FunctionId> = called.into_iter().chain([kernel]).collect();
+    for function in all {
         let (db, input) = (session.database(), function.input());
         tally.memory.merge(queries::memory_repairs(db, input));
         tally.accesses.merge(queries::access_repairs(db, input));

@@ -1,8 +1,16 @@
 //! Random transactions: everything is repaired, taken back or refused, and nothing is left half done.
+#![allow(clippy::disallowed_methods, reason = "tests read files")]
+
+use std::{fs, path::PathBuf};
 
 use phalanx::db::queries::MemoryRepairs;
-use phalanx_fuzz::edits::{Tally, run, run_called, run_recursive};
+use phalanx_fuzz::edits::{Tally, run, run_called, run_module, run_recursive};
+use phalanx_test_suite::{
+    giants::{NAME, giant},
+    kernels::Manifest,
+};
 use rand::{SeedableRng as _, rngs::SmallRng};
+use rayon::prelude::*;
 
 fn campaign(functions: u64, blocks: usize) -> Tally {
     let mut all = Tally::default();
@@ -63,4 +71,41 @@ fn functions_in_recursion() {
     }
     let found = tally.summaries;
     assert!(found.repaired > 200 && found.visited > 200, "{tally:?}");
+}
+
+/// Where compiled kernels are kept.
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kernels")
+}
+
+/// One way to compile each kernel; all ways are the business of `cargo xtask edits --kernels`.
+#[test]
+fn edits_of_kernels() {
+    let manifest = Manifest::read().expect("manifest");
+    let Some(compiler) = manifest.compiler() else { return };
+    let edited = |(seed, variant)| {
+        let file = manifest.compile(&compiler, variant, &folder());
+        let text = fs::read(file.unwrap_or_else(|error| panic!("{error:#}"))).expect("a file");
+        run_module(&mut SmallRng::seed_from_u64(seed), &text, None, 6)
+    };
+    let sample = manifest.sample();
+    let numbered: Vec<_> = (0..).zip(&sample).collect();
+    let merge = |mut all: Tally, part| {
+        all.merge(part);
+        all
+    };
+    let tally = numbered.into_par_iter().map(edited).reduce(Tally::default, merge);
+    assert!(tally.committed > 100 && tally.flow > 30, "{tally:?}");
+}
+
+/// Kernels that were inlined into one function: real loops, barriers and tiles, and enough of them that everything is repaired.
+#[test]
+fn edits_of_a_giant() {
+    let manifest = Manifest::read().expect("manifest");
+    let made = giant(&manifest, ("nvptx", "-O1"), 1, &folder());
+    let Some(file) = made.unwrap_or_else(|error| panic!("{error:#}")) else { return };
+    let text = fs::read(file).expect("a file");
+    let tally = run_module(&mut SmallRng::seed_from_u64(1), &text, Some(NAME), 16);
+    assert!(tally.committed > 5 && tally.flow > 1, "{tally:?}");
+    assert!(tally.answers.findings.kept + tally.answers.findings.repaired > 1, "{tally:?}");
 }

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use phalanx_test_suite::kernels::Manifest;
+use phalanx_test_suite::{
+    giants::{NAME, giant},
+    kernels::Manifest,
+};
 use rayon::prelude::*;
 
 /// One way to compile each kernel; all ways are the business of `cargo xtask conformance`.
@@ -26,6 +29,32 @@ fn every_kernel_is_read_and_verified() {
         })
         .collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// All kernels of a target inlined into one function; every level is the business of benches.
+#[test]
+fn giants_are_read_and_verified() {
+    let manifest = Manifest::read().expect("manifest");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kernels");
+    let opt = crate::phalanx().with("opt").with("-passes=verify").with("-disable-output");
+    for (what, least) in [(("amdgcn", "-O0"), 5_000), (("nvptx", "-O2"), 5_000)] {
+        let made = giant(&manifest, what, 1, &folder).unwrap_or_else(|error| panic!("{error:#}"));
+        let Some(file) = made else { return };
+        let outcome = opt.run([&file], &[]).expect("it starts");
+        assert!(outcome.success() && outcome.stderr.is_empty(), "{}", outcome.summary());
+        let text = std::fs::read_to_string(&file).expect("a file");
+        let of_giant = text.split(&format!("@{NAME}(")).nth(1).expect("it is defined");
+        let body: Vec<&str> = of_giant.lines().take_while(|line| *line != "}").collect();
+        assert!(body.len() > least, "{} lines", body.len());
+        // What is recursive, or called by its address, cannot be inlined.
+        assert!(text.matches("\ndefine ").count() < 10 && !text.contains("define void"));
+        // A second request finds the file.
+        let times = |file: &PathBuf| std::fs::metadata(file).and_then(|data| data.modified());
+        let before = times(&file).expect("it has a time");
+        let again = giant(&manifest, what, 1, &folder).expect("it was made before");
+        assert_eq!(again.as_deref(), Some(&*file));
+        assert_eq!(times(&file).expect("it has a time"), before);
+    }
 }
 
 #[test]
