@@ -3,13 +3,16 @@
 use phalanx::db::{Database, FunctionInput, TargetOverrides, queries};
 use phalanx::ir::{BuildError, Function, InstData, InstId, Opcode, Type, Value};
 use phalanx::{FunctionId, Session};
+use phalanx_test_suite::{giants, kernels::Manifest};
 use phalanx_testing::abstract_program::DECLARATIONS;
 use phalanx_testing::inlined::inlined;
 use phalanx_testing::llvm_tools;
 use phalanx_testing::opt_timers::recomputation;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use std::fs;
 use std::hint::black_box;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub(crate) fn us(time: Duration) -> f64 {
@@ -30,9 +33,9 @@ pub(crate) fn text(size: usize) -> String {
 pub(crate) const UNIFORMITY: (&str, &str) = ("uniformity", "UniformityInfoAnalysis");
 
 /// What `opt-22` takes to compute the analyses of such a function anew, as it does after every edit.
-pub(crate) fn opt(size: usize, kept: &[&str], analyses: &[(&str, &str)]) -> Option<Duration> {
+pub(crate) fn opt(text: &[u8], kept: &[&str], analyses: &[(&str, &str)]) -> Option<Duration> {
     let opt = llvm_tools::require("opt")?;
-    let times = recomputation(&opt, text(size).as_bytes(), kept, analyses, 5);
+    let times = recomputation(&opt, text, kept, analyses, 5);
     Some(times[1..].iter().sum())
 }
 
@@ -75,10 +78,24 @@ pub(crate) fn giant(size: usize) -> (Session, FunctionId) {
 
 /// The function `@f` of a module.
 pub(crate) fn read(text: &str) -> (Session, FunctionId) {
+    read_named(text.as_bytes(), "f")
+}
+
+/// A function of a module.
+pub(crate) fn read_named(text: &[u8], name: &str) -> (Session, FunctionId) {
     let mut session = Session::new();
-    let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
-    let function = session.function(module, "f").expect("it is called @f");
+    let module = session.read(text).expect("generated programs are well-formed");
+    let function = session.function(module, name).expect("it has the name");
     (session, function)
+}
+
+/// Our kernels at -O2, so many times, inlined into one; none without LLVM, which is said.
+pub(crate) fn giant_of_kernels(rounds: usize) -> Option<Vec<u8>> {
+    let manifest = Manifest::read().expect("the manifest can be read");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
+    let made = giants::giant(&manifest, ("amdgcn", "-O2"), rounds, &folder);
+    let file = made.unwrap_or_else(|error| panic!("{error:#}"))?;
+    Some(fs::read(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
 }
 
 /// What is asked of a function.

@@ -1,12 +1,13 @@
 //! What an answer costs after an edit, through the database: `cargo bench -p phalanx --bench edits`.
 //!
-//! The function is made of random kernels in a row (`phalanx_testing::inlined`). Each edit is one transaction; timed is the transaction
+//! The function is made of random kernels in a row (`phalanx_testing::inlined`) where nothing else is said. Each edit is one transaction; timed is the transaction
 //! and the question together. Beside it, from scratch: lowering and solving the same function with warm flow facts.
 //!
 //! | table | edit | question |
 //! |---|---|---|
 //! | operand | one operand reads another value | `divergence` |
 //! | llvm | the same | `uniformity`, by LLVM's rules |
+//! | kernels | the same, in our kernels at -O2, inlined into one function (`phalanx_test_suite::giants`) | as of *operand*, *llvm*, *split*, *all* |
 //! | summary | the same, in a function that returns what it has computed last | `summary` |
 //! | recursion | the same, in one that calls itself before it returns, for a kernel | `summary`, `divergence` |
 //! | assumed | the same, in a kernel with loads and barriers | `assumed_divergence` of race-free programs with barriers |
@@ -48,7 +49,7 @@ use addresses::{OF_MEMORY, kept, kinds};
 use changes::changes;
 use common::{Ask, divergence};
 use operands::{
-    access, after_operand, assumed, classes, control, operand, others, recursion, summary,
+    access, after_operand, assumed, classes, control, kernels, operand, others, recursion, summary,
     uniformity,
 };
 use whole::{all, calls, memory, module, overhead, split};
@@ -67,6 +68,10 @@ fn main() {
     }
     if is_wanted("llvm") {
         sizes.iter().for_each(|&size| operand("llvm", size, uniformity));
+    }
+    if is_wanted("kernels") {
+        let rounds: &[usize] = if is_quick { &[1] } else { &[1, 10, 100] };
+        rounds.iter().for_each(|&rounds| kernels(rounds));
     }
     if is_wanted("summary") {
         sizes.iter().for_each(|&size| summary(size));

@@ -1,22 +1,38 @@
 //! Tables of a function in which one operand is edited.
 
 use super::common::{
-    Ask, Row, UNIFORMITY, after_edits, after_edits_below, divergence, each_edit, flow_facts, giant,
-    is_sum, opt, places, read, scratch, text,
+    Ask, Row, UNIFORMITY, after_edits, after_edits_below, divergence, each_edit, everything,
+    flow_facts, giant, giant_of_kernels, is_sum, opt, places, read, read_named, scratch, text,
 };
+use super::whole::split_asking;
+use crate::every_fact::every_fact;
 use phalanx::analysis::stable::Assumptions;
 use phalanx::analysis::variance::BarrierModel;
 use phalanx::db::{Database, FunctionInput, queries};
 use phalanx::graph::{DomTree, Node};
 use phalanx::{FunctionId, Session};
+use phalanx_test_suite::giants;
 use phalanx_testing::abstract_program::Operation;
 use phalanx_testing::inlined::inlined;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 pub(crate) fn operand(name: &str, size: usize, ask: Ask) {
-    let opt = opt(size, &["domtree", "cycles"], &[UNIFORMITY]);
+    let opt = opt(text(size).as_bytes(), &["domtree", "cycles"], &[UNIFORMITY]);
     row(name, giant(size), ask, |db, f| queries::repairs(db, f), opt);
+}
+
+/// The same in our kernels, inlined.
+pub(crate) fn kernels(rounds: usize) {
+    let Some(text) = giant_of_kernels(rounds) else { return };
+    let opt = opt(&text, &["domtree", "cycles"], &[UNIFORMITY]);
+    for (name, ask) in [("kernels", divergence as Ask), ("  llvm", uniformity)] {
+        row(name, read_named(&text, giants::NAME), ask, |db, f| queries::repairs(db, f), opt);
+    }
+    if rounds < 100 {
+        split_asking("  split", read_named(&text, giants::NAME), everything, |_| String::new());
+        split_asking("  all", read_named(&text, giants::NAME), every_fact, |_| String::new());
+    }
 }
 
 /// What a question costs after edits of sums; `ways` tells how its answers were found.

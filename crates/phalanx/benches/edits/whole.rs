@@ -2,7 +2,7 @@
 
 use super::common::{
     Ask, Place, UNIFORMITY, against, divergence, everything, giant, is_sum, opt, percentiles,
-    places, scratch, us,
+    places, scratch, text, us,
 };
 use crate::every_fact::every_fact;
 use phalanx::analysis::divergence::{Flow, Rules, solve};
@@ -31,16 +31,21 @@ pub(crate) fn split(size: usize) {
         ("cycles", "CycleAnalysis"),
         UNIFORMITY,
     ];
-    split_asking("split", size, everything, |median| against(opt(size, &[], &all), median));
+    let of_llvm = |median| against(opt(text(size).as_bytes(), &[], &all), median);
+    split_asking("split", giant(size), everything, of_llvm);
 }
 
 pub(crate) fn all(size: usize) {
-    split_asking("all", size, every_fact, |_| String::new());
+    split_asking("all", giant(size), every_fact, |_| String::new());
 }
 
 /// Blocks are split, one after the other.
-fn split_asking(table: &str, size: usize, ask: Ask, opt: impl Fn(f64) -> String) {
-    let (mut session, function) = giant(size);
+pub(crate) fn split_asking(
+    table: &str,
+    (mut session, function): (Session, FunctionId),
+    ask: Ask,
+    opt: impl Fn(f64) -> String,
+) {
     let scratch = scratch(&session, function, ask, &[]);
     let mut rng = SmallRng::seed_from_u64(1);
     let mut times = Vec::new();
