@@ -15,14 +15,14 @@
 //! is handled at most once per source, whatever caused it: `n` branches out of one loop cost what they
 //! add, not `n` times the loop.
 //!
-//! **Branches in assumed-divergent regions** have nothing to add: their values depend on the sources already
-//! and each exit is taken apart from the others. Only two exits from one block are taken together as
-//! long as the terminator there goes the same way for all threads, whenever they come.
+//! **Branches in assumed-divergent regions** draw their consequences like all others, so that the answer is what the rules say, in whatever order they
+//! are applied; values depend on the sources already, and each exit is taken apart from the others. Only two exits from one block are taken
+//! together as long as the terminator there goes the same way for all threads, whenever they come.
 
 use std::cell::Cell;
 
 use phalanx_graph::sync::{Answer, Consequence, EnteringEdges, LeavingEdge, SyncView};
-use phalanx_graph::{CycleId, Node};
+use phalanx_graph::{CycleId, Cycles, Node};
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 
@@ -108,11 +108,35 @@ pub(crate) fn solve_without(
         terminators,
         temporal: temporal.into(),
         unlisted: merge(std::mem::take(&mut control.unlisted)).into(),
-        assumed: control.assumed.list(),
+        assumed: outermost(&control.assumed.list(), flow.cycles),
         divergent_exits: exits.into(),
     };
     control.scratch.give_back();
     result
+}
+
+/// Cycles that are assumed divergent, in order, without sources for which one around them is.
+pub(crate) fn outermost(
+    assumed: &[(CycleId, SourceSet)],
+    cycles: &Cycles,
+) -> Vec<(CycleId, SourceSet)> {
+    let is_around =
+        |outer: CycleId, cycle: CycleId| outer != cycle && cycles.contains_cycle(outer, cycle);
+    let left = |&(cycle, sources): &(CycleId, SourceSet)| {
+        let around = assumed.iter().filter(|(outer, _)| is_around(*outer, cycle));
+        (cycle, around.fold(sources, |left, (_, more)| left.difference(*more)))
+    };
+    let mut found: Vec<_> = assumed.iter().map(left).filter(|(_, s)| !s.is_empty()).collect();
+    found.sort_unstable_by_key(|entry| entry.0);
+    found
+}
+
+/// Whether edges lead from a block of a region to different blocks outside of it.
+pub(crate) fn has_exits(flow: Flow<'_>, block: Node, region: CycleId) -> bool {
+    let Flow { cfg, cycles, .. } = flow;
+    let mut outside = cfg.successors(block).iter().filter(|s| !cycles.contains(region, **s));
+    let first = outside.next();
+    outside.any(|s| Some(s) != first)
 }
 
 /// A fact about control flow that became known, for some sources.
@@ -250,7 +274,7 @@ impl<'a> Control<'a> {
 
     /// Threads separate at the end of a block.
     fn separate(&mut self, marks: &mut Marks<'a>, block: Node, sources: SourceSet) {
-        let mut sources = sources.difference(self.scratch.separated[block.index()]);
+        let sources = sources.difference(self.scratch.separated[block.index()]);
         self.scratch.separated[block.index()] |= sources;
         if let Some(region) = self.view.region_around(block) {
             let left = self.assumed.missing_around(self.flow.cycles, region, sources);
@@ -258,7 +282,6 @@ impl<'a> Control<'a> {
             if !covered.is_empty() && self.has_exits_together(block, region) {
                 self.split(marks, region, covered);
             }
-            sources = left;
         }
         if !sources.is_empty() {
             let answer = self.view.branch(block);
@@ -269,11 +292,10 @@ impl<'a> Control<'a> {
     /// Whether threads that run apart in a region leave it from the block by one edge, as long as nothing
     /// is known of the terminator.
     fn has_exits_together(&mut self, block: Node, region: CycleId) -> bool {
-        let Flow { cfg, cycles, .. } = self.flow;
-        let mut outside = cfg.successors(block).iter().filter(|s| !cycles.contains(region, **s));
-        let first = outside.next();
-        let has_two = outside.any(|s| Some(s) != first);
-        has_two && self.prepare_invariance().is_invariant_terminator(cycles, block, region)
+        has_exits(self.flow, block, region) && {
+            let cycles = self.flow.cycles;
+            self.prepare_invariance().is_invariant_terminator(cycles, block, region)
+        }
     }
 
     /// Threads that run apart in a region leave it apart.
@@ -412,9 +434,8 @@ impl<'a> Control<'a> {
     }
 
     fn assume(&mut self, cycle: CycleId, sources: SourceSet) {
-        let new = self.assumed.missing_around(self.flow.cycles, cycle, sources);
+        let new = self.assumed.add(cycle, sources);
         if !new.is_empty() {
-            self.assumed.add(cycle, new);
             self.scratch.facts.push((Fact::Assumed(cycle), new));
         }
     }

@@ -55,6 +55,7 @@ impl Divergence {
         self.values.share();
         self.terminators.share();
         self.temporal.share();
+        self.unlisted.share();
     }
 
     /// Leaves out what is said of values from a number on.
@@ -130,8 +131,14 @@ impl Divergence {
         &self.temporal
     }
 
-    /// The irreducible cycles in which threads must be assumed to run apart, and why; in order of
-    /// discovery. A cycle nested in one of them is not listed for the same sources.
+    /// Uses with temporal divergence that LLVM knows of but does not list, sorted likewise.
+    #[must_use]
+    pub fn unlisted_uses(&self) -> &TemporalUses {
+        &self.unlisted
+    }
+
+    /// The irreducible cycles in which threads must be assumed to run apart, and why; in order, if found by the precise
+    /// rules. A cycle nested in one of them is not listed for the same sources.
     #[must_use]
     pub fn assumed_divergent_cycles(&self) -> &[(CycleId, SourceSet)] {
         &self.assumed

@@ -336,9 +336,8 @@ impl<'a> Search<'a> {
                 }
                 Consequence::Also(_) | Consequence::AlsoFrom(_) => {}
                 Consequence::Assume(cycle) => {
-                    let new = self.assumed.missing_around(self.flow.cycles, cycle, sources);
+                    let new = self.assumed.add(cycle, sources);
                     if !new.is_empty() {
-                        self.assumed.add(cycle, new);
                         self.push(Derived::Assumed(cycle), new);
                     }
                 }

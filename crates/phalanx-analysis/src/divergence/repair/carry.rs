@@ -7,11 +7,12 @@
 //!
 //! O(nodes), and the searches that are done again.
 
+use phalanx_graph::Node;
 use phalanx_graph::sync::{Carry, SyncView};
-use phalanx_graph::{Cfg, Cycles, Node};
 
 use super::control::{Control, ControlGraph, Drawn, JoinEdges, NONE, ReachedTree};
 use super::facts::{Facts, Subject};
+use crate::divergence::Flow;
 
 /// What became of the graph.
 #[derive(Debug, Default)]
@@ -68,6 +69,10 @@ impl ControlGraph {
         let kinds = &self.kinds;
         self.ranges.retain(|number| kinds[*number as usize] != Control::Gone);
         self.rename_reached(carry, view);
+        for of in [&mut self.assumed, &mut self.live_out] {
+            let old = std::mem::take(of).into_iter();
+            *of = old.filter_map(|(cycle, number)| Some((carry.cycle(cycle)?, number))).collect();
+        }
         carried
     }
 
@@ -106,6 +111,8 @@ impl ControlGraph {
                 carry.cycle(cycle).filter(|_| carry.has(node)).map(|c| Control::Reach(c, node))
             }
             Control::Left(cycle) => carry.cycle(cycle).map(Control::Left),
+            Control::Assumed(cycle) => carry.cycle(cycle).map(Control::Assumed),
+            Control::LiveOut(cycle) => carry.cycle(cycle).map(Control::LiveOut),
             Control::Gone => Some(old),
         };
         new.unwrap_or(Control::Gone)
@@ -157,7 +164,7 @@ impl ControlGraph {
     pub(super) fn redraw(
         &mut self,
         carry: &Carry<'_>,
-        (view, cycles, cfg): (&mut SyncView<'_>, &Cycles, &Cfg),
+        (view, flow): (&mut SyncView<'_>, Flow<'_>),
         facts: &mut Facts,
         carried: &mut Carried,
     ) {
@@ -167,7 +174,8 @@ impl ControlGraph {
             causes.push(Subject::Branch(block.raw()));
         }
         // Its threads may come through new blocks first.
-        let leads_to_stale = |end: &Node| cfg.successors(*end).iter().any(|to| carry.is_stale(*to));
+        let leads_to_stale =
+            |end: &Node| flow.cfg.successors(*end).iter().any(|to| carry.is_stale(*to));
         let ends = carry.tails().iter().map(|(_, end)| *end).filter(leads_to_stale);
         causes.extend(ends.map(|end| Subject::Branch(end.raw())));
         let is_stale = |drawn: &Option<Drawn>, own: Option<Node>| {
@@ -200,7 +208,7 @@ impl ControlGraph {
         causes.sort_unstable();
         causes.dedup();
         for cause in causes {
-            self.redraw_one((&mut *view, cycles, cfg), facts, cause, carried);
+            self.redraw_one((&mut *view, flow), facts, cause, carried);
         }
         facts.controls.grow(self.len());
         carried.reshaped = std::mem::take(&mut self.reshaped);
@@ -241,7 +249,7 @@ impl ControlGraph {
 
     fn redraw_one(
         &mut self,
-        (view, cycles, cfg): (&mut SyncView<'_>, &Cycles, &Cfg),
+        (view, flow): (&mut SyncView<'_>, Flow<'_>),
         facts: &Facts,
         cause: Subject,
         carried: &mut Carried,
@@ -268,10 +276,10 @@ impl ControlGraph {
         }
         let has_facts = facts.get(cause) != 0;
         let new = match cause {
-            Subject::Branch(block) if has_facts && cfg.is_branch(Node::from_raw(block)) => {
-                self.of_branch(view, cycles, Node::from_raw(block)).to_vec()
+            Subject::Branch(block) if has_facts && flow.cfg.is_branch(Node::from_raw(block)) => {
+                self.of_branch(view, flow, Node::from_raw(block)).to_vec()
             }
-            Subject::Control(number) if has_facts => self.of_control(view, cycles, number).to_vec(),
+            Subject::Control(number) if has_facts => self.of_control(view, flow, number).to_vec(),
             _ => Vec::new(),
         };
         let differs = |a: &[u32], b: &[u32]| -> Vec<u32> {
@@ -282,7 +290,7 @@ impl ControlGraph {
         for number in std::mem::take(&mut self.spare) {
             let kind = self.kinds[number as usize];
             let block = match kind {
-                Control::JoinBack(cycle, _) => cycles.header(cycle),
+                Control::JoinBack(cycle, _) => flow.cycles.header(cycle),
                 Control::JoinOver(block, _) => block,
                 _ => continue,
             };

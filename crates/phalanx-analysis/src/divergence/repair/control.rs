@@ -7,10 +7,12 @@
 use std::cmp::Reverse;
 
 use phalanx_graph::sync::{Consequence, EnteringEdges, Footprint, LeavingEdge, SyncView};
-use phalanx_graph::{CycleId, Cycles, Node};
+use phalanx_graph::{CycleId, Node};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::facts::Subject;
+use crate::divergence::Flow;
+use crate::divergence::precise::has_exits;
 
 /// In place of a number.
 pub(super) const NONE: u32 = u32::MAX;
@@ -36,6 +38,10 @@ pub(super) enum Control {
     Reach(CycleId, Node),
     /// Threads leave the cycle at different times.
     Left(CycleId),
+    /// Threads run apart in an irreducible region.
+    Assumed(CycleId),
+    /// Everything computed in the cycle is read outside at different times.
+    LiveOut(CycleId),
     /// Nothing any more: what it was about is not there after an edit of the control flow.
     Gone,
 }
@@ -101,6 +107,13 @@ impl ReachedTree {
     }
 }
 
+/// Whether a cycle is an outermost irreducible one, and from no block of it edges lead to different blocks outside: then threads that run apart in
+/// it leave by each edge apart, whatever terminators do.
+pub(super) fn is_plain_region(view: &SyncView<'_>, flow: Flow<'_>, cycle: CycleId) -> bool {
+    view.region_around(flow.cycles.header(cycle)) == Some(cycle)
+        && !flow.cycles.blocks(cycle).iter().any(|&block| has_exits(flow, block, cycle))
+}
+
 /// All nodes so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ControlGraph {
@@ -130,7 +143,12 @@ pub(super) struct ControlGraph {
     pub(super) gone: usize,
     /// Nodes for ranges of exits.
     pub(super) ranges: Vec<u32>,
-    /// Something was met that has no node: branches in irreducible regions and what they cause.
+    /// Nodes for regions in which threads run apart, and for cycles that are read outside.
+    pub(super) assumed: FxHashMap<CycleId, u32>,
+    pub(super) live_out: FxHashMap<CycleId, u32>,
+    /// Whether anything was drawn of an irreducible region.
+    pub(super) has_regions: bool,
+    /// Something was met that has no node: a cycle within a region in which threads run apart, or a region that they do not leave by each edge apart.
     pub(super) is_irregular: bool,
     /// How many edges there are.
     pub(super) size: usize,
@@ -194,22 +212,20 @@ impl ControlGraph {
     pub(super) fn of_branch(
         &mut self,
         view: &mut SyncView<'_>,
-        cycles: &Cycles,
+        flow: Flow<'_>,
         block: Node,
     ) -> &[u32] {
         if self.branches.len() <= block.index() {
             self.branches.resize((block.index() + 1).next_power_of_two(), None);
         }
         if self.branches[block.index()].is_none() {
-            if view.region_around(block).is_some() {
-                self.is_irregular = true;
-            }
+            self.has_regions |= view.region_around(block).is_some();
             let mut drawn = Vec::new();
             let mut footprint = Footprint::ALL;
             if !self.is_irregular {
                 let answer = view.branch(block);
                 footprint = answer.footprint();
-                self.draw((view, cycles), &answer, None, &mut drawn);
+                self.draw((view, flow), &answer, None, &mut drawn);
             }
             self.keep(Subject::Branch(block.raw()), &mut drawn);
             self.branches[block.index()] = Some(Drawn { list: drawn.into(), footprint });
@@ -221,7 +237,7 @@ impl ControlGraph {
     pub(super) fn of_control(
         &mut self,
         view: &mut SyncView<'_>,
-        cycles: &Cycles,
+        flow: Flow<'_>,
         number: u32,
     ) -> &[u32] {
         if self.successors[number as usize].is_none() {
@@ -234,12 +250,12 @@ impl ControlGraph {
                     drawn.push(left);
                     let answer = view.exit(edge);
                     footprint = answer.footprint();
-                    self.draw((view, cycles), &answer, Some(cycle), &mut drawn);
+                    self.draw((view, flow), &answer, Some(cycle), &mut drawn);
                 }
                 Control::Onward(cycle, node) => {
                     let answer = view.onward(cycle, node);
                     footprint = answer.footprint();
-                    self.draw((view, cycles), &answer, Some(cycle), &mut drawn);
+                    self.draw((view, flow), &answer, Some(cycle), &mut drawn);
                 }
                 Control::ExitsFrom(node) => {
                     footprint = Footprint::of(node);
@@ -251,6 +267,14 @@ impl ControlGraph {
                         }
                     }
                 }
+                Control::Assumed(region) => {
+                    // Nobody knows here of terminators that hold threads together.
+                    let answer = view.split(region, |_| false);
+                    // The exits of the region are none of the search behind them.
+                    footprint = Footprint::ALL;
+                    self.draw((view, flow), &answer, None, &mut drawn);
+                }
+                Control::LiveOut(cycle) => drawn.push(self.node(view, Control::Left(cycle))),
                 Control::Join(_)
                 | Control::JoinOver(..)
                 | Control::JoinBack(..)
@@ -320,6 +344,8 @@ impl ControlGraph {
         match control {
             Control::JoinOver(block, _) => self.joins.entry(block).or_default().push(number),
             Control::Exits { .. } => self.ranges.push(number),
+            Control::Assumed(region) => _ = self.assumed.insert(region, number),
+            Control::LiveOut(cycle) => _ = self.live_out.insert(cycle, number),
             Control::Reach(cycle, node) => {
                 let (first, end) = view.dominated(node);
                 let entry = Reached { first, end, control: number };
@@ -359,7 +385,7 @@ impl ControlGraph {
 
     fn draw(
         &mut self,
-        (view, cycles): (&SyncView<'_>, &Cycles),
+        (view, flow): (&SyncView<'_>, Flow<'_>),
         answer: &[Consequence],
         left: Option<CycleId>,
         drawn: &mut Vec<u32>,
@@ -404,9 +430,17 @@ impl ControlGraph {
                     None => continue,
                 },
                 Consequence::Also(_) | Consequence::AlsoFrom(_) => continue,
-                Consequence::Assume(_) | Consequence::LiveOut(_) => {
-                    self.is_irregular = true;
-                    continue;
+                Consequence::Assume(cycle) => {
+                    self.has_regions = true;
+                    if !is_plain_region(view, flow, cycle) {
+                        self.is_irregular = true;
+                        continue;
+                    }
+                    Control::Assumed(cycle)
+                }
+                Consequence::LiveOut(cycle) => {
+                    self.has_regions = true;
+                    Control::LiveOut(cycle)
                 }
             };
             if let Control::Exit(edge) = control {
@@ -419,7 +453,7 @@ impl ControlGraph {
             };
             let number = self.node(view, control);
             if let Some(cycle) = is_back {
-                let header = cycles.header(cycle);
+                let header = flow.cycles.header(cycle);
                 self.joins.entry(header).or_default().push(number);
             }
             drawn.push(number);

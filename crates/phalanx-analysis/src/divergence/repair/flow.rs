@@ -12,16 +12,18 @@
 //! Everything else keeps its facts with their ranks; what was named is handed to the engine as changed, along with the
 //! instructions that the caller stated.
 
+use std::cell::RefCell;
+
 use phalanx_graph::sync::{Carry, SyncView};
 use phalanx_graph::{BitSet, CycleId, Cycles, Node};
 use rustc_hash::FxHashMap;
 
-use super::control::Control;
+use super::control::{Control, is_plain_region};
 use super::engine::GivenUp;
 use super::facts::{Subject, Subjects};
 use super::levels::Levels;
 use super::table::{EditableTable, Edited};
-use super::{State, Uses, exits, subject};
+use super::{State, Uses, assumed, exits, subject};
 use crate::affect::{User, Value};
 use crate::divergence::{Divergence, Flow, TemporalUse};
 
@@ -66,13 +68,14 @@ impl State {
         answer.terminators.grow(table.block_count());
         self.room = Self::room(flow);
         self.selections.clear();
+        self.members = RefCell::default();
         let mut view = SyncView::new(flow.sync, flow.cfg, flow.dom, cycles);
         let mut examined = Examined::default();
         self.move_ends(carry, &mut examined, answer);
         let mut carried = self.graph.rename(carry, &view);
-        let around = (&mut view, cycles, flow.cfg);
+        let around = (&mut view, flow);
         self.graph.redraw(carry, around, &mut self.facts, &mut carried);
-        if self.graph.is_irregular {
+        if self.graph.is_irregular || !self.has_plain_regions(flow, &view) {
             return Err(GivenUp);
         }
         for (number, control) in carried.gone {
@@ -109,7 +112,18 @@ impl State {
             answer.divergent_exits = exits(&self.graph, &self.facts).into();
         }
         let Examined { changed, uses } = examined;
-        self.follow(flow, table, log, (changed, uses), answer)
+        let visited = self.follow(flow, table, log, (changed, uses), answer)?;
+        if self.graph.has_regions {
+            answer.assumed = assumed(&self.graph, &self.facts, flow);
+        }
+        Ok(visited)
+    }
+
+    /// Whether threads that run apart in a region still leave it by each edge apart. What is a region no longer has nothing that says that they do.
+    fn has_plain_regions(&self, flow: Flow<'_>, view: &SyncView<'_>) -> bool {
+        let is_region = |region| view.region_around(flow.cycles.header(region)) == Some(region);
+        let mut regions = self.graph.assumed.keys().filter(|region| is_region(**region));
+        regions.all(|&region| is_plain_region(view, flow, region))
     }
 
     /// Facts about the end of a block go where the end has gone.
@@ -167,6 +181,8 @@ impl State {
                     self.graph.exits.iter().filter(|number| **number != super::control::NONE);
                 examined.changed.extend(exits.map(|number| Subject::Control(*number)));
             }
+            // Blocks of a cycle that is gone are in other cycles, and are examined for that.
+            Control::Assumed(_) | Control::LiveOut(_) => {}
             Control::ExitsFrom(_) | Control::Onward(..) | Control::Left(_) | Control::Gone => {}
         }
     }
@@ -234,15 +250,17 @@ fn examine_recycled(
 
 /// Temporal uses are blamed on the same cycles, by other numbers.
 fn rename_cycles(carry: &Carry<'_>, answer: &mut Divergence, examined: &mut Examined) {
-    let mut uses: Vec<TemporalUse> = Vec::new();
-    for entry in &answer.temporal {
-        match carry.cycle(entry.cycle) {
-            Some(cycle) => uses.push(TemporalUse { cycle, ..*entry }),
-            None => examined.uses.push((entry.value, entry.user)),
+    for list in [&mut answer.temporal, &mut answer.unlisted] {
+        let mut uses: Vec<TemporalUse> = Vec::new();
+        for entry in &*list {
+            match carry.cycle(entry.cycle) {
+                Some(cycle) => uses.push(TemporalUse { cycle, ..*entry }),
+                None => examined.uses.push((entry.value, entry.user)),
+            }
         }
+        *list = uses.into();
+        list.share();
     }
-    answer.temporal = uses.into();
-    answer.temporal.share();
 }
 
 /// Old positions and edges by new ones in lists of uses.

@@ -21,6 +21,7 @@
 //! | [`carry`], [`flow`] | the same when the control flow is edited |
 //! | [`levels`] | what varies in which cycles |
 //! | [`outside`] | uses outside of cycles |
+//! | [`regions`] | irreducible regions |
 //! | [`rules`] | divergence |
 //!
 //! **Bounds.** When a quarter of the values has been visited, or about as many supports have been looked at as deriving everything
@@ -29,9 +30,9 @@
 //! **Edits of the control flow** are followed too ([`Retained::repair_flow`]): the old graph is compared with the new one,
 //! and what both have in common keeps its facts.
 //!
-//! **Irreducible regions.** While a branch inside one is divergent, or one must be assumed divergent, nothing can be retained
-//! ([`Unfit`]): there [`precise`](super::precise) leaves out what it knows to be covered at the moment, so its answer is not
-//! that of rules alone. Whoever asks solves from scratch then.
+//! **Irreducible regions** in which threads run apart are followed after edits of instructions; after one of the control flow everything is derived
+//! again. Where threads must be assumed to run apart in a cycle within a region, or a block of it has several exits, nothing can be retained
+//! ([`Unfit`]): what follows there is not a matter of rules with one antecedent. Whoever asks solves from scratch then.
 
 mod agenda;
 mod carry;
@@ -41,10 +42,12 @@ mod facts;
 mod flow;
 mod levels;
 mod outside;
+mod regions;
 mod rows;
 mod rules;
 mod table;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use phalanx_graph::sync::{Carry, GraphCopy, SyncView};
@@ -58,11 +61,13 @@ use self::engine::{Engine, GivenUp};
 use self::facts::{Facts, Subject, Subjects};
 use self::levels::Levels;
 use self::outside::{Outside, Scene};
+use self::regions::Members;
 use self::rules::DivergenceRules;
 use self::table::Edited;
 pub use self::table::{EditableTable, Image};
 use crate::affect::{User, UserKind, Value};
 use crate::divergence::naming::choose;
+use crate::divergence::precise::outermost;
 use crate::divergence::selection::Selections;
 use crate::divergence::{Divergence, Flow, TemporalUse, ValueTable};
 use crate::memory::ssa::Graph;
@@ -109,6 +114,7 @@ struct State {
     levels: Option<Levels>,
     outside: Outside,
     selections: FxHashMap<Value, Selections>,
+    members: RefCell<Members>,
     room: usize,
     /// How many supports were looked at and consequences drawn when everything was derived.
     built: usize,
@@ -134,7 +140,9 @@ impl Retained {
     /// Whether a function with this answer can be followed, as far as its irreducible regions are concerned. Cheap.
     #[must_use]
     pub fn is_possible(flow: Flow<'_>, answer: &Divergence) -> bool {
-        flow.cycles.all_reducible() || is_regular(flow, answer)
+        let view = || SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
+        let mut assumed = answer.assumed.iter();
+        assumed.all(|(cycle, _)| control::is_plain_region(&view(), flow, *cycle))
     }
 
     /// The answer as of the last repair.
@@ -245,23 +253,6 @@ fn copy(flow: Flow<'_>) -> Arc<GraphCopy> {
     flow.sync.copy_graph(flow.cfg, flow.dom, flow.cycles)
 }
 
-/// Whether nothing is divergent in irreducible regions.
-fn is_regular(flow: Flow<'_>, answer: &Divergence) -> bool {
-    let cycles = flow.cycles;
-    // Parents come first.
-    let mut in_region = vec![false; cycles.len()];
-    for cycle in cycles.iter() {
-        let around = cycles.parent(cycle).is_some_and(|parent| in_region[parent.index()]);
-        in_region[cycle.index()] = around || !cycles.is_reducible(cycle);
-    }
-    let is_divergent_inside = |block: Node| {
-        !answer.terminator(block).is_empty()
-            && flow.cfg.is_branch(block)
-            && cycles.innermost(block).is_some_and(|inner| in_region[inner.index()])
-    };
-    answer.assumed.is_empty() && !flow.cfg.nodes().any(is_divergent_inside)
-}
-
 impl State {
     fn new(flow: Flow<'_>, table: &EditableTable) -> Result<Self, Unfit> {
         let cycles = flow.cycles;
@@ -276,6 +267,7 @@ impl State {
             levels,
             outside: Outside::default(),
             selections: FxHashMap::default(),
+            members: RefCell::default(),
             room: Self::room(flow),
             built: 0,
         };
@@ -330,6 +322,7 @@ impl State {
             levels: self.levels.as_ref(),
             outside: &self.outside,
             selections: &mut self.selections,
+            members: &self.members,
             work: 0,
             room: self.room,
             remaining: None,
@@ -347,6 +340,7 @@ impl State {
             ..Divergence::default()
         };
         answer.divergent_exits = exits(&self.graph, &self.facts).into();
+        answer.assumed = assumed(&self.graph, &self.facts, flow);
         let mut rules = self.rules(flow, table);
         let mut uses: Vec<(Value, User)> = Vec::new();
         for (number, control) in rules.graph.kinds.clone().into_iter().enumerate() {
@@ -357,8 +351,10 @@ impl State {
         uses.sort_unstable();
         uses.dedup();
         let exits = &answer.divergent_exits;
-        let temporal = uses.into_iter().filter_map(|of| temporal_use(&mut rules, exits, of));
         let told = |entry: &TemporalUse| entry.is_of(table.reported());
+        let apart = uses.iter().filter_map(|of| rules.use_apart(*of));
+        answer.unlisted = apart.filter(told).collect::<Vec<_>>().into();
+        let temporal = uses.into_iter().filter_map(|of| temporal_use(&mut rules, exits, of));
         answer.temporal = temporal.filter(told).collect::<Vec<_>>().into();
         answer.truncate(table.reported());
         answer.share();
@@ -431,7 +427,19 @@ impl State {
         bounds: (usize, usize),
     ) -> Result<(Uses, usize), GivenUp> {
         let Some(levels) = &mut self.levels else { return Ok((Uses::new(), 0)) };
+        let view = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
         let mut moved = Vec::new();
+        // What is fixed in a region matters to all who read it.
+        let in_region = |value: &Value| view.region_around(table.block(*value)).is_some();
+        let values = log.iter().filter_map(|edited| match edited.user.kind() {
+            UserKind::Value(value) => Some(value),
+            UserKind::Terminator(_) => None,
+        });
+        self.members.get_mut().add(&view, table, log);
+        let edited: Vec<Value> = match self.graph.assumed.is_empty() {
+            true => Vec::new(),
+            false => values.filter(in_region).collect(),
+        };
         for edited in log {
             let old = edited.old.iter().flatten();
             uses.extend(old.chain(table.operands(edited.user)).map(|v| (*v, edited.user)));
@@ -443,13 +451,13 @@ impl State {
             }
         }
         let (varied, visited) = levels.repair(flow.cycles, table, changed, bounds)?;
-        for value in varied.into_iter().chain(moved) {
+        for value in varied.into_iter().chain(moved).chain(edited) {
+            changed.push(Subject::Value(value.raw()));
             table.each_user(value, |user| {
                 uses.push((value, user));
                 changed.push(subject(user));
             });
         }
-        let view = SyncView::new(flow.sync, flow.cfg, flow.dom, flow.cycles);
         let scene = Scene { view: &view, cycles: flow.cycles, table, levels };
         for &(value, user) in &uses {
             if table.reads(user, value) {
@@ -480,6 +488,7 @@ fn update(
     mut uses: Uses,
     answer: &mut Divergence,
 ) {
+    let mut is_assumed_otherwise = false;
     for &(subject, old) in before {
         let bits = rules.facts.get(subject);
         if bits == old {
@@ -496,9 +505,15 @@ fn update(
                     // They may be blamed on another cycle now.
                     uses.extend(rules.uses_leaving(cycle));
                 }
-                control => uses.extend(rules.uses_of(control)),
+                control => {
+                    is_assumed_otherwise |= matches!(control, Control::Assumed(_));
+                    uses.extend(rules.uses_of(control));
+                }
             },
         }
+    }
+    if is_assumed_otherwise {
+        answer.assumed = assumed(rules.graph, rules.facts, rules.flow);
     }
     uses.sort_unstable();
     uses.dedup();
@@ -508,7 +523,20 @@ fn update(
         let entry = if is_read { temporal_use(rules, exits, of) } else { None };
         let entry_or_none = entry.filter(|entry| entry.is_of(rules.table.reported()));
         answer.temporal.set(of, entry_or_none);
+        if !rules.graph.assumed.is_empty() {
+            let entry =
+                rules.use_apart(of).filter(|entry| is_read && entry.is_of(rules.table.reported()));
+            answer.unlisted.set(of, entry);
+        }
     }
+}
+
+/// The regions that are assumed divergent.
+fn assumed(graph: &ControlGraph, facts: &Facts, flow: Flow<'_>) -> Vec<(CycleId, SourceSet)> {
+    let sources = |number: &u32| SourceSet::from_bits(facts.controls.get(*number));
+    let all: Vec<_> =
+        graph.assumed.iter().map(|(cycle, number)| (*cycle, sources(number))).collect();
+    outermost(&all, flow.cycles)
 }
 
 /// The cycles that threads leave at different times.

@@ -1,5 +1,7 @@
 //! The rules of divergence in both directions: what follows from a fact, and what supports one.
 
+use std::cell::RefCell;
+
 use phalanx_graph::sync::{LeavingEdge, SyncView};
 use phalanx_graph::{CycleId, Node};
 use phalanx_target::SourceSet;
@@ -10,6 +12,7 @@ use super::engine::Rules;
 use super::facts::{Facts, Subject};
 use super::levels::Levels;
 use super::outside::{Attachment, Outside, Scene};
+use super::regions::Members;
 use super::table::EditableTable;
 use crate::affect::{User, UserKind, Value};
 use crate::divergence::Flow;
@@ -26,6 +29,7 @@ pub(super) struct DivergenceRules<'r, 'f> {
     pub(super) levels: Option<&'r Levels>,
     pub(super) outside: &'r Outside,
     pub(super) selections: &'r mut FxHashMap<Value, Selections>,
+    pub(super) members: &'r RefCell<Members>,
     pub(super) work: usize,
     /// How large the graph of consequences may become.
     pub(super) room: usize,
@@ -33,7 +37,7 @@ pub(super) struct DivergenceRules<'r, 'f> {
     pub(super) remaining: Option<Vec<Option<Remaining>>>,
 }
 
-fn subject(user: User) -> Subject {
+pub(super) fn subject(user: User) -> Subject {
     match user.kind() {
         UserKind::Value(value) => Subject::Value(value.raw()),
         UserKind::Terminator(block) => Subject::Branch(block.raw()),
@@ -43,7 +47,7 @@ fn subject(user: User) -> Subject {
 impl<'f> DivergenceRules<'_, 'f> {
     /// What a user makes of sources of an operand.
     #[inline]
-    fn transfer(&self, user: User, bits: u16) -> u16 {
+    pub(super) fn transfer(&self, user: User, bits: u16) -> u16 {
         match user.kind() {
             UserKind::Value(value) => self.table.transfer(value, SourceSet::from_bits(bits)).bits(),
             UserKind::Terminator(block) if self.table.is_fixed_terminator(block) => 0,
@@ -120,6 +124,8 @@ impl<'f> DivergenceRules<'_, 'f> {
                     );
                 }
             }
+            Control::LiveOut(cycle) => found = self.uses_outside(cycle),
+            Control::Assumed(region) => found = self.uses_apart(region),
             _ => {}
         }
         self.work += found.len();
@@ -131,7 +137,11 @@ impl<'f> DivergenceRules<'_, 'f> {
         let behind = self.outside.behind(cycle, 0, u32::MAX);
         let edges = self.flow.cycles.exit_edges(cycle);
         let edges = edges.filter_map(|(from, to)| self.view.leaving_edge(from, to));
-        behind.chain(edges.flat_map(|edge| self.outside.on(edge))).collect()
+        let mut found: Vec<_> =
+            behind.chain(edges.flat_map(|edge| self.outside.on(edge))).collect();
+        // Cycles of a region have no places there.
+        found.extend(self.uses_across(cycle));
+        found
     }
 
     /// What the moment of a use depends on, as far as facts with ranks below a limit tell.
@@ -156,7 +166,7 @@ impl<'f> DivergenceRules<'_, 'f> {
             }
         });
         self.work += work;
-        found
+        found | self.live_out(value, user, limit)
     }
 
     /// Tells the edges of a range that leave cycles of a depth.
@@ -238,6 +248,9 @@ impl<'f> DivergenceRules<'_, 'f> {
                 }
             }
         }
+        if !self.graph.assumed.is_empty() {
+            found |= self.of_apart(user, want & !found, limit);
+        }
         if self.levels.is_some() {
             for &operand in operands {
                 if found == want {
@@ -318,7 +331,7 @@ impl Rules for DivergenceRules<'_, '_> {
             Subject::Branch(block) => {
                 let block = Node::from_raw(block);
                 if self.flow.cfg.is_branch(block) {
-                    let next = self.graph.of_branch(&mut self.view, self.flow.cycles, block);
+                    let next = self.graph.of_branch(&mut self.view, self.flow, block);
                     to.extend(next.iter().map(|next| (Subject::Control(*next), bits)));
                 }
             }
@@ -334,7 +347,8 @@ impl Rules for DivergenceRules<'_, '_> {
                     Control::Exits { first, end, depth } => {
                         self.exits((first, end, depth), bits, to);
                     }
-                    Control::Reach(..) | Control::Exit(_) => {
+                    Control::Assumed(region) => self.run_apart(region, bits, to),
+                    Control::Reach(..) | Control::Exit(_) | Control::LiveOut(_) => {
                         for (_, user) in self.uses_of(control) {
                             let bits = self.transfer(user, bits);
                             if bits != 0 {
@@ -347,7 +361,7 @@ impl Rules for DivergenceRules<'_, '_> {
                     | Control::Left(_)
                     | Control::Gone => {}
                 }
-                let next = self.graph.of_control(&mut self.view, self.flow.cycles, number);
+                let next = self.graph.of_control(&mut self.view, self.flow, number);
                 to.extend(next.iter().map(|next| (Subject::Control(*next), bits)));
             }
         }
