@@ -16,7 +16,6 @@ use phalanx_test_suite::{
     giants::{NAME, giant},
     kernels::Manifest,
 };
-use rand::{SeedableRng as _, rngs::SmallRng};
 use rayon::prelude::*;
 
 /// How many functions, and which.
@@ -63,7 +62,7 @@ impl Subjects {
             Subjects::Random => edits::run_random(seed),
             Subjects::Kernels(texts) => {
                 let (text, name) = &texts[(seed % texts.len() as u64) as usize];
-                edits::run_module(&mut SmallRng::seed_from_u64(seed), text, *name, edits::ROUNDS)
+                edits::run_module(seed, text, *name, edits::ROUNDS)
             }
         }
     }

@@ -175,7 +175,8 @@ pub fn run_recursive(rng: &mut dyn RngCore) -> Tally {
 ///
 /// # Panics
 /// If the module cannot be read; and as all here, if anything is not as it should be.
-pub fn run_module(rng: &mut dyn RngCore, text: &[u8], name: Option<&str>, rounds: usize) -> Tally {
+pub fn run_module(seed: u64, text: &[u8], name: Option<&str>, rounds: usize) -> Tally {
+    let rng = &mut SmallRng::seed_from_u64(seed);
     let mut session = Session::new();
     let module = session.read(text).expect("kernels are well-formed");
     let is_wanted = |function: &FunctionId| {

@@ -83,10 +83,10 @@ fn folder() -> PathBuf {
 fn edits_of_kernels() {
     let manifest = Manifest::read().expect("manifest");
     let Some(compiler) = manifest.compiler() else { return };
-    let edited = |(seed, variant)| {
+    let edited = |(seed, variant): (u64, _)| {
         let file = manifest.compile(&compiler, variant, &folder());
         let text = fs::read(file.unwrap_or_else(|error| panic!("{error:#}"))).expect("a file");
-        run_module(&mut SmallRng::seed_from_u64(seed), &text, None, 6)
+        run_module(seed, &text, None, 6)
     };
     let sample = manifest.sample();
     let numbered: Vec<_> = (0..).zip(&sample).collect();
@@ -105,7 +105,7 @@ fn edits_of_a_giant() {
     let made = giant(&manifest, ("nvptx", "-O1"), 1, &folder());
     let Some(file) = made.unwrap_or_else(|error| panic!("{error:#}")) else { return };
     let text = fs::read(file).expect("a file");
-    let tally = run_module(&mut SmallRng::seed_from_u64(1), &text, Some(NAME), 16);
+    let tally = run_module(1, &text, Some(NAME), 16);
     assert!(tally.committed > 5 && tally.flow > 1, "{tally:?}");
     assert!(tally.answers.findings.kept + tally.answers.findings.repaired > 1, "{tally:?}");
 }

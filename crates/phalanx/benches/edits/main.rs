@@ -70,7 +70,7 @@ fn main() {
         sizes.iter().for_each(|&size| operand("llvm", size, uniformity));
     }
     if is_wanted("kernels") {
-        let rounds: &[usize] = if is_quick { &[1] } else { &[1, 10, 100] };
+        let rounds: &[usize] = if is_quick { &[1] } else { &[1, 20, 200] };
         rounds.iter().for_each(|&rounds| kernels(rounds));
     }
     if is_wanted("summary") {

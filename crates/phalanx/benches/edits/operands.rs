@@ -29,7 +29,7 @@ pub(crate) fn kernels(rounds: usize) {
     for (name, ask) in [("kernels", divergence as Ask), ("  llvm", uniformity)] {
         row(name, read_named(&text, giants::NAME), ask, |db, f| queries::repairs(db, f), opt);
     }
-    if rounds < 100 {
+    if rounds < 200 {
         split_asking("  split", read_named(&text, giants::NAME), everything, |_| String::new());
         split_asking("  all", read_named(&text, giants::NAME), every_fact, |_| String::new());
     }
