@@ -30,9 +30,9 @@
 //! **Edits of the control flow** are followed too ([`Retained::repair_flow`]): the old graph is compared with the new one,
 //! and what both have in common keeps its facts.
 //!
-//! **Irreducible regions** in which threads run apart are followed after edits of instructions; after one of the control flow everything is derived
-//! again. Where threads must be assumed to run apart in a cycle within a region, or a block of it has several exits, nothing can be retained
-//! ([`Unfit`]): what follows there is not a matter of rules with one antecedent. Whoever asks solves from scratch then.
+//! **Irreducible regions** in which threads run apart are rules like all others ([`regions`]). Where threads must be assumed to run apart in a cycle within a
+//! region, or edges lead from one block of it to several outside, nothing can be retained ([`Unfit`]): what follows there is not a matter of rules
+//! with one antecedent. Whoever asks solves from scratch then.
 
 mod agenda;
 mod carry;
@@ -97,7 +97,7 @@ pub struct Retained {
 /// Why nothing can be retained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// Something in an irreducible region is divergent. May end when instructions change.
+    /// Threads must be assumed to run apart in a part of an irreducible region, or do not leave it by each edge apart. May end when instructions change.
     Irregular,
     /// Cycles are nested too deep, or there is too much to keep. As long as the control flow is the same.
     TooLarge,
