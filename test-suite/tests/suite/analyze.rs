@@ -108,7 +108,7 @@ fn an_irreducible_cycle_entered_on_both_sides() {
         irreducible_entry.ll: amdgcn-amd-amdhsa, wave scope
 
         kernel @divergent_entry line 10
-          8 of 8 values divergent, 2 of 2 branches, 1 of 1 cycles
+          8 of 8 values divergent, 2 of 2 branches, 1 of 1 cycles, 1 temporally divergent use
 
           branches
               14  divergent {x}  br i1 %even, label %ping, label %pong
