@@ -15,7 +15,10 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use anyhow::{Context as _, bail};
@@ -32,7 +35,7 @@ use crate::kernels::{Manifest, Variant};
 /// The name of the function.
 pub const NAME: &str = "giant";
 
-/// All kernels of a target at a level, so many times in a row, as a file in `folder`: about 10,000 instructions for each time. None where
+/// All kernels of a target at a level, so many times in a row, as a file in `folder`: some thousand instructions for each time. None where
 /// LLVM is not installed, which is said loudly.
 ///
 /// # Errors
@@ -170,7 +173,10 @@ fn inline(
     work: &Path,
     output: &Path,
 ) -> anyhow::Result<()> {
-    let work = work.with_added_extension(std::process::id().to_string());
+    static TICKET: AtomicUsize = AtomicUsize::new(0);
+    // Others may want the same file now.
+    let ticket = TICKET.fetch_add(1, Ordering::Relaxed);
+    let work = work.with_added_extension(format!("{}.{ticket}", std::process::id()));
     fs::create_dir_all(&work)?;
     let mut files = Vec::new();
     for (name, text) in texts {

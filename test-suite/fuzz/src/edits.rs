@@ -64,6 +64,8 @@ pub struct Tally {
     pub accesses: queries::AccessRepairs,
     /// Answers under assumptions that were repaired, of all large functions.
     pub assumed: u64,
+    /// How the divergence of large functions was found.
+    pub divergence: queries::Repairs,
     /// How results in summaries of large functions were found.
     pub summaries: queries::Repairs,
     /// How the control divergence of large functions was found.
@@ -85,6 +87,7 @@ impl Tally {
         self.memory.merge(other.memory);
         self.accesses.merge(other.accesses);
         self.assumed += other.assumed;
+        self.divergence.merge(other.divergence);
         self.summaries.merge(other.summaries);
         self.control.merge(other.control);
         self.edges.merge(other.edges);
@@ -100,9 +103,10 @@ impl fmt::Display for Tally {
         writeln!(f, "refused                 {:>12}", self.refused)?;
         writeln!(f, "aborted                 {:>12}", self.aborted)?;
         writeln!(f, "repaired, assumed       {:>12}", self.assumed)?;
-        let found = self.summaries;
-        let anew = found.solved + found.kept + found.rebuilt;
-        writeln!(f, "summaries repaired      {:>12}, {anew} anew", found.repaired)?;
+        for (name, found) in [("divergence", self.divergence), ("summaries", self.summaries)] {
+            let anew = found.solved + found.kept + found.rebuilt;
+            writeln!(f, "{name:<10} repaired     {:>12}, {anew} anew", found.repaired)?;
+        }
         let queries::AccessRepairs { kept, repaired, solved } = self.accesses;
         writeln!(
             f,
@@ -266,6 +270,7 @@ fn run_in(
         tally.memory.merge(queries::memory_repairs(db, input));
         tally.accesses.merge(queries::access_repairs(db, input));
         tally.assumed += queries::assumed_repairs(db, input).repaired;
+        tally.divergence.merge(queries::repairs(db, input));
         tally.summaries.merge(queries::summary_repairs(db, input));
         tally.answers.merge(queries::kept_answers(db, input));
         tally.control.merge(queries::control_repairs(db, input));

@@ -150,8 +150,8 @@ fn backwards(facts: Facts<'_>, from: impl IntoIterator<Item = Node>) -> BitSet {
 pub(super) struct Check<'a> {
     around: &'a Around,
     waiting: Vec<&'a Site>,
-    /// Positions of those in a block among them.
-    waiting_in: FxHashMap<Node, Vec<usize>>,
+    /// Positions of those in a block among them; made when it is asked for, as after most edits nobody does.
+    waiting_in: OnceCell<FxHashMap<Node, Vec<usize>>>,
     counted: OnceCell<Counted>,
     rounds: Rounds,
 }
@@ -159,12 +159,25 @@ pub(super) struct Check<'a> {
 impl<'a> Check<'a> {
     /// O(operations).
     pub(super) fn new(around: &'a Around, sites: &'a [Site]) -> Self {
-        let waiting = waiting(sites);
-        let mut waiting_in: FxHashMap<Node, Vec<usize>> = FxHashMap::default();
-        for (at, site) in waiting.iter().enumerate() {
-            waiting_in.entry(site.block).or_default().push(at);
+        Check {
+            around,
+            waiting: waiting(sites),
+            waiting_in: OnceCell::new(),
+            counted: OnceCell::new(),
+            rounds: Rounds::default(),
         }
-        Check { around, waiting, waiting_in, counted: OnceCell::new(), rounds: Rounds::default() }
+    }
+
+    /// Positions of the operations in a block that wait.
+    fn waiting_in(&self, block: Node) -> Option<&Vec<usize>> {
+        let by_block = self.waiting_in.get_or_init(|| {
+            let mut by_block: FxHashMap<Node, Vec<usize>> = FxHashMap::default();
+            for (at, site) in self.waiting.iter().enumerate() {
+                by_block.entry(site.block).or_default().push(at);
+            }
+            by_block
+        });
+        by_block.get(&block)
     }
 
     /// What there is to say about a barrier.
@@ -303,7 +316,7 @@ impl<'a> Check<'a> {
             return None;
         }
         let join = facts.postdom.ipdom(branch).filter(|&at| at != facts.postdom.virtual_exit());
-        let met_in = |node: Node| self.waiting_in.get(&node);
+        let met_in = |node: Node| self.waiting_in(node);
         // The first one in the text that is another one.
         let mut met: Option<usize> = None;
         let mut escapes = |node: Node| {

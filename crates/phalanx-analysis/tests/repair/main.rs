@@ -27,6 +27,8 @@ struct Counts {
     scratch: usize,
     /// Functions that could be followed for all that the answer tells.
     missed: usize,
+    /// Repaired, with threads that run apart in a region.
+    apart: usize,
     temporal: usize,
     changed: usize,
 }
@@ -71,7 +73,10 @@ fn check(
                 assert!(retained.is_none() || is_possible, "seed {seed}, round {round}");
                 counts.missed += usize::from(is_possible && retained.is_none());
             }
-            Some(Ok(Outcome::Repaired { .. })) => counts.repaired += 1,
+            Some(Ok(Outcome::Repaired { .. })) => {
+                counts.repaired += 1;
+                counts.apart += usize::from(!scratch.assumed_divergent_cycles().is_empty());
+            }
             Some(Ok(Outcome::Rebuilt)) => counts.rebuilt += 1,
             Some(Err(_)) => {
                 counts.scratch += 1;
@@ -127,7 +132,7 @@ fn warm_equals_cold() {
         check(seed, &program, 12, 0.0, &mut counts);
     }
     let all = counts.repaired + counts.rebuilt + counts.scratch;
-    assert!(counts.repaired * 2 > all, "{counts:?}");
+    assert!(counts.repaired * 2 > all && counts.apart > 500, "{counts:?}");
     assert!(counts.temporal > all / 20 && counts.changed > all / 4, "{counts:?}");
 }
 

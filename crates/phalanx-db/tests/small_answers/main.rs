@@ -159,6 +159,12 @@ impl Fixture {
         format!("{control} | {edges} | {}", answers.join(" | "))
     }
 
+    /// What is found in the function that is edited.
+    fn rules(&self) -> Vec<Rule> {
+        let found = queries::diagnostics(&self.db, self.edited()).iter().flatten();
+        found.map(|finding| finding.rule).collect()
+    }
+
     /// Whether all of it is what a new database finds.
     #[track_caller]
     fn check(&self, what: &str) {
@@ -498,27 +504,23 @@ fn a_barrier_behind_a_guard() {
             "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
         );
     let mut f = Fixture::warm(&text);
-    let rules = |f: &Fixture| -> Vec<Rule> {
-        let found = queries::diagnostics(&f.db, f.edited()).iter().flatten();
-        found.map(|finding| finding.rule).collect()
-    };
     let (x, v) = (f.named("x3"), f.named("v0"));
     for _ in 0..2 {
-        assert_eq!(rules(&f), [Rule::BarrierAfterExit]);
+        assert_eq!(f.rules(), [Rule::BarrierAfterExit]);
         let store = f.edit(|edit| edit.before(x).store(v, Value::arg(0)));
         f.check("the last block stores");
-        assert_eq!(rules(&f), [Rule::DivergentBarrier]);
+        assert_eq!(f.rules(), [Rule::DivergentBarrier]);
         f.edit(|edit| edit.erase(store));
         f.check("the last block does nothing");
     }
     assert!(f.counts().1.findings.repaired >= 4, "{:?}", f.counts().1.findings);
     // Who calls a function may wait behind it, unless it does not return.
     let mut f = Fixture::warm(&text.replace("ptx_kernel void @kernel", "void @kernel"));
-    assert_eq!(rules(&f), [Rule::DivergentBarrier]);
+    assert_eq!(f.rules(), [Rule::DivergentBarrier]);
     let last = f.edited().body(&f.db).block_of(f.named("x3")).expect("it is in a block");
     f.edit(|edit| edit.replace_terminator(last).unreachable().map(drop));
     f.check("nothing returns");
-    assert_eq!(rules(&f), [Rule::BarrierAfterExit]);
+    assert_eq!(f.rules(), [Rule::BarrierAfterExit]);
 }
 
 /// A default that no thread takes ends nothing. What it does can be put in its block, and then threads come there.
@@ -535,23 +537,19 @@ fn a_barrier_behind_a_switch_without_a_default() {
             "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
         );
     let mut f = Fixture::warm(&text);
-    let rules = |f: &Fixture| -> Vec<Rule> {
-        let found = queries::diagnostics(&f.db, f.edited()).iter().flatten();
-        found.map(|finding| finding.rule).collect()
-    };
     let never = f.edited().flow(&f.db).order()[1];
     let end = f.edited().body(&f.db).terminator(never).expect("it has an end");
     for _ in 0..2 {
-        assert_eq!(rules(&f), []);
+        assert_eq!(f.rules(), []);
         let store = f.edit(|edit| edit.before(end).store(Value::arg(1), Value::arg(0)));
         f.check("something is done there");
-        assert_eq!(rules(&f), [Rule::DivergentBarrier]);
+        assert_eq!(f.rules(), [Rule::DivergentBarrier]);
         f.edit(|edit| edit.erase(store));
         f.check("nothing is done there");
     }
     f.edit(|edit| edit.replace_terminator(never).ret_void().map(drop));
     f.check("threads end there");
-    assert_eq!(rules(&f), [Rule::DivergentBarrier]);
+    assert_eq!(f.rules(), [Rule::DivergentBarrier]);
 }
 
 /// A barrier for as many threads as a workgroup has is for all of them, unless somebody else may come to it: whether something is called matters, even
@@ -573,19 +571,15 @@ fn a_barrier_of_as_many_as_there_are() {
         )
         + "declare void @llvm.nvvm.barrier.cta.sync.count(i32, i32)\n";
     let mut f = Fixture::warm(&text);
-    let rules = |f: &Fixture| -> Vec<Rule> {
-        let found = queries::diagnostics(&f.db, f.edited()).iter().flatten();
-        found.map(|finding| finding.rule).collect()
-    };
     let u = f.named("u");
     let header = f.function("leaf").header(&f.db);
     let leaf = Callee::indirect(f.context.const_global(header.name, 0).into(), header.ty);
     for _ in 0..2 {
-        assert_eq!(rules(&f), [Rule::DivergentBarrier]);
+        assert_eq!(f.rules(), [Rule::DivergentBarrier]);
         let call = f.edit(|edit| edit.after(u).call(leaf, &[Value::arg(1)]));
         let call = call.as_inst().expect("a call is an instruction");
         f.check("a call of a function without a barrier");
-        assert_eq!(rules(&f), []);
+        assert_eq!(f.rules(), []);
         f.edit(|edit| edit.erase(call));
         f.check("none");
     }

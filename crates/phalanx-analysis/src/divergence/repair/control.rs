@@ -146,8 +146,6 @@ pub(super) struct ControlGraph {
     /// Nodes for regions in which threads run apart, and for cycles that are read outside.
     pub(super) assumed: FxHashMap<CycleId, u32>,
     pub(super) live_out: FxHashMap<CycleId, u32>,
-    /// Whether anything was drawn of an irreducible region.
-    pub(super) has_regions: bool,
     /// Something was met that has no node: a cycle within a region in which threads run apart, or a region that they do not leave by each edge apart.
     pub(super) is_irregular: bool,
     /// How many edges there are.
@@ -219,7 +217,6 @@ impl ControlGraph {
             self.branches.resize((block.index() + 1).next_power_of_two(), None);
         }
         if self.branches[block.index()].is_none() {
-            self.has_regions |= view.region_around(block).is_some();
             let mut drawn = Vec::new();
             let mut footprint = Footprint::ALL;
             if !self.is_irregular {
@@ -431,17 +428,13 @@ impl ControlGraph {
                 },
                 Consequence::Also(_) | Consequence::AlsoFrom(_) => continue,
                 Consequence::Assume(cycle) => {
-                    self.has_regions = true;
                     if !is_plain_region(view, flow, cycle) {
                         self.is_irregular = true;
                         continue;
                     }
                     Control::Assumed(cycle)
                 }
-                Consequence::LiveOut(cycle) => {
-                    self.has_regions = true;
-                    Control::LiveOut(cycle)
-                }
+                Consequence::LiveOut(cycle) => Control::LiveOut(cycle),
             };
             if let Control::Exit(edge) = control {
                 drawn.push(self.exit(view, edge));

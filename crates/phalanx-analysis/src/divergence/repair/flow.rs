@@ -113,9 +113,7 @@ impl State {
         }
         let Examined { changed, uses } = examined;
         let visited = self.follow(flow, table, log, (changed, uses), answer)?;
-        if self.graph.has_regions {
-            answer.assumed = assumed(&self.graph, &self.facts, flow);
-        }
+        answer.assumed = assumed(&self.graph, &self.facts, flow);
         Ok(visited)
     }
 
