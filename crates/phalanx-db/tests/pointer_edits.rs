@@ -9,7 +9,7 @@ use flow::edit_flow;
 use phalanx_db::queries;
 use phalanx_ir::{
     BlockId, Body, BuildError, GlobalName, InstBuilder, InstId, Opcode, Type, Value,
-    constant::ConstKind, inst::InstFlags,
+    builder::Callee, constant::ConstKind, inst::InstFlags,
 };
 use phalanx_testing::many_slots;
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
@@ -124,9 +124,38 @@ out2:
     text
 }
 
+/// The same with tests of addresses, and branches and assumptions that depend on them.
+fn text_with_tests(long: usize) -> String {
+    let text = text(long)
+        .replace(
+            "declare ptr @elsewhere(ptr)\n",
+            "declare ptr @elsewhere(ptr)\ndeclare i1 @llvm.nvvm.isspacep.shared(ptr)\ndeclare i1 @llvm.nvvm.isspacep.global(ptr)\n\
+             declare i1 @llvm.nvvm.isspacep.local(ptr)\ndeclare void @llvm.assume(i1)\n",
+        )
+        .replace(
+            "  br i1 %c, label %left, label %right\n",
+            "  %test1 = call i1 @llvm.nvvm.isspacep.shared(ptr %two)\n  %test2 = call i1 @llvm.nvvm.isspacep.global(ptr %three)\n  \
+             %both = and i1 %test1, %test2\n  br i1 %both, label %left, label %right\n",
+        )
+        .replace(
+            "  br i1 %c, label %loop, label %inner\n",
+            "  %test3 = call i1 @llvm.nvvm.isspacep.global(ptr %i1)\n  %not3 = xor i1 %test3, true\n  br i1 %not3, label %loop, label %inner\n",
+        )
+        .replace(
+            "  %lr = load ptr, ptr %r\n",
+            "  %lr = load ptr, ptr %r\n  %test4 = call i1 @llvm.nvvm.isspacep.local(ptr %lp)\n  call void @llvm.assume(i1 %test4)\n",
+        );
+    assert_eq!(text.matches("= call i1 @llvm.nvvm").count(), 4);
+    text
+}
+
 impl Fixture {
     fn pointers() -> Self {
         Fixture::of(&text(20), "kernel")
+    }
+
+    fn tested_pointers() -> Self {
+        Fixture::of(&text_with_tests(20), "kernel")
     }
 
     #[track_caller]
@@ -262,6 +291,52 @@ fn random_edit(fixture: &mut Fixture, rng: &mut SmallRng) -> Option<()> {
     done.ok()
 }
 
+/// One edit of tests of addresses, of conditions that are made of them, or of what depends on these. An edit that would break a rule is none.
+fn random_edit_of_tests(fixture: &mut Fixture, rng: &mut SmallRng) -> Option<()> {
+    let function = fixture.edited();
+    let choice = Choice::of(fixture);
+    let context = Arc::clone(&fixture.context);
+    let body = function.body(&fixture.db);
+    let near = &choice.here[..90.min(choice.here.len())];
+    let made = choice.here.iter().copied().filter(|&inst| body.inst(inst).ty == Type::I1);
+    let mut conditions: Vec<Value> = made.map(Value::from).collect();
+    conditions.extend([Value::arg(5), Value::constant(context.const_bool(true))]);
+    let branches =
+        choice.here.iter().copied().filter(|&inst| {
+            body.inst(inst).opcode == Opcode::Br && !body.operands(inst).is_empty()
+        });
+    let branch = branches.collect::<Vec<_>>().choose(rng).copied()?;
+    let (at, pointer) = (*near.choose(rng)?, *choice.pointers.choose(rng)?);
+    let (one, two) = (*conditions.choose(rng)?, *conditions.choose(rng)?);
+    let yes = Value::constant(context.const_bool(true));
+    let name = ["isspacep.shared", "isspacep.global", "isspacep.local"][rng.random_range(0..3)];
+    let test = fixture.function(&format!("llvm.nvvm.{name}")).header(&fixture.db).clone();
+    let assume = fixture.function("llvm.assume").header(&fixture.db).clone();
+    let callee = |header: &phalanx_ir::FunctionHeader| {
+        Callee::indirect(context.const_global(header.name, 0).into(), header.ty)
+    };
+    let done: Result<(), BuildError> =
+        fixture.db.edit(function, |edit| match rng.random_range(0..8) {
+            0 | 1 => edit.set_operand(branch, 0, one),
+            2 => {
+                let made = edit.before(at).call(callee(&test), &[pointer])?;
+                edit.set_operand(branch, 0, made)
+            }
+            3 => edit.before(at).call(callee(&test), &[pointer]).map(drop),
+            4 => edit.before(at).call(callee(&assume), &[one]).map(drop),
+            5 => edit.before(at).xor(one, yes).map(drop),
+            6 => {
+                let made = edit.before(branch).and(one, two)?;
+                edit.set_operand(branch, 0, made)
+            }
+            _ => {
+                let made = edit.before(branch).or(one, two)?;
+                edit.set_operand(branch, 0, made)
+            }
+        });
+    done.ok()
+}
+
 /// What comes in on two ways is still there when it does not come on one of them any more.
 #[test]
 fn what_comes_twice_is_taken_back_once() {
@@ -346,6 +421,96 @@ fn rings_are_closed_and_opened() {
 /// How many runs: more than the usual ones where `PHALANX_POINTERS` says so.
 fn seeds() -> u64 {
     std::env::var("PHALANX_POINTERS").ok().and_then(|count| count.parse().ok()).unwrap_or(12)
+}
+
+/// What is said of an address is said of what is made of it by steps: who reads that sees something else when another address is tested, by the test or by a
+/// step above it, when a step is one of another address, when nobody asks for the test any more, and when other blocks are behind it.
+#[test]
+fn what_tests_say_follows_steps_and_blocks() {
+    let mut fixture = Fixture::tested_pointers();
+    let n = fixture.edited().body(&fixture.db).operands(fixture.named("near"))[1];
+    let inst = |value: Value| value.as_inst().expect("it is an instruction");
+    // Two steps and a load, behind the test and behind the join.
+    let places = [fixture.named("r1"), fixture.named("lp")];
+    let made = fixture.edit(|edit| {
+        let mut made = Vec::new();
+        for at in places {
+            let step = edit.before(at).gep(Type::I32, Value::arg(2), &[n])?;
+            let second = edit.before(at).gep(Type::I32, step, &[n])?;
+            made.push((step, edit.before(at).load(Type::I32, second)?));
+        }
+        Ok(made)
+    });
+    let [(step, near), (_, far)] = made[..] else { panic!("there are two") };
+    let test = fixture.named("test1");
+    let above = fixture.edit(|edit| {
+        let above = edit.before(test).gep(Type::I32, Value::arg(2), &[n])?;
+        edit.set_flags(inst(above), InstFlags::INBOUNDS)?;
+        edit.set_operand(test, 0, above)?;
+        Ok(above)
+    });
+    // Whether tests say something of the addresses of these two.
+    let known = |fixture: &Fixture| {
+        let kinds = queries::memory_kinds(&fixture.db, fixture.edited()).as_ref();
+        let kinds = kinds.expect("it has a body");
+        [near, far].map(|load| kinds.refined_of(inst(load)).count() == 1)
+    };
+    fixture.check("at first");
+    assert_eq!(known(&fixture), [true, false]);
+    let before = queries::kind_repairs(&fixture.db, fixture.edited());
+    let branch = fixture.edited().flow(&fixture.db).order()[0];
+    let branch = fixture.edited().body(&fixture.db).terminator(branch).expect("it has one");
+    let both = fixture.named("both");
+    let edits = [
+        ("a test of another address", test, Value::arg(0), false),
+        ("the test as it was", test, above, true),
+        ("a step of another address, above the test", inst(above), Value::arg(0), false),
+        ("the step as it was", inst(above), Value::arg(2), true),
+        ("a step of another address, above the load", inst(step), Value::arg(0), false),
+        ("the step as it was", inst(step), Value::arg(2), true),
+        ("a branch that asks for something else", branch, Value::arg(5), false),
+        ("the branch as it was", branch, both.into(), true),
+    ];
+    for (what, inst, value, is_known) in edits {
+        fixture.edit(|edit| edit.set_operand(inst, 0, value));
+        fixture.check(what);
+        assert_eq!(known(&fixture), [is_known, false], "{what}");
+    }
+    let right = fixture.edited().body(&fixture.db).block_of(fixture.named("second"));
+    let right = right.expect("it is in a block");
+    fixture.edit(|edit| edit.replace_terminator(right).unreachable().map(drop));
+    fixture.check("the way around the test ends");
+    assert_eq!(known(&fixture), [true, true]);
+    let after = queries::kind_repairs(&fixture.db, fixture.edited());
+    assert_eq!((after.solved, after.repaired), (before.solved + 1, before.repaired + 8));
+}
+
+/// What tests say where they have held follows edits of them, of what depends on them, of pointers, and of the flow.
+#[test]
+fn tests_of_addresses_follow_random_edits() {
+    let (mut edits, mut said, mut kinds) = ([0; 3], 0, [0; 2]);
+    for seed in 0..2 * seeds() {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut fixture = Fixture::tested_pointers();
+        fixture.check("at first");
+        for round in 0..80 {
+            for _ in 0..[1, 1, 2, 3][rng.random_range(0..4)] {
+                let (at, done) = match rng.random_range(0..10) {
+                    0..=4 => (0, random_edit(&mut fixture, &mut rng)),
+                    5 if seed % 2 == 0 => (1, random_edit_of_flow(&mut fixture, &mut rng)),
+                    _ => (2, random_edit_of_tests(&mut fixture, &mut rng)),
+                };
+                edits[at] += usize::from(done.is_some());
+            }
+            fixture.check(&format!("seed {seed}, round {round}"));
+            let known = queries::memory_kinds(&fixture.db, fixture.edited());
+            said += known.as_ref().map_or(0, |kinds| kinds.refined_uses().len());
+        }
+        let found = queries::kind_repairs(&fixture.db, fixture.edited());
+        (kinds[0], kinds[1]) = (kinds[0] + found.solved, kinds[1] + found.repaired);
+    }
+    println!("{edits:?} edits, {said} operands of which tests say more, kinds {kinds:?}");
+    assert!(edits[2] > 200 && said > 1000 && kinds[1] > 400, "{edits:?} {said} {kinds:?}");
 }
 
 #[test]

@@ -15,6 +15,8 @@
 //! done: two accesses at different distances from one pointer are kept apart only if that pointer is the same throughout, that is, if it is
 //! an argument, a constant, or computed in no cycle. Different objects are different objects in all iterations.
 
+use std::sync::Arc;
+
 use phalanx_graph::BitSet;
 use phalanx_ir::{
     InstId, Opcode, Value, ValueKind,
@@ -54,7 +56,8 @@ pub enum Found {
 /// See the [module documentation](self).
 #[derive(Clone, Debug)]
 pub struct Clobbers {
-    memory: ClassicMemorySsa,
+    /// None where there is no body.
+    memory: Option<Arc<ClassicMemorySsa>>,
     /// The first acquire of each block.
     acquires: Vec<Option<InstId>>,
     /// Blocks that some acquire reaches by an edge or more.
@@ -80,9 +83,12 @@ impl Clobbers {
             }
         }
         let behind = blocks_behind(cfg, blocks);
-        let never = |_: InstId| false;
-        let memory = ClassicMemorySsa::new(code, around, (cfg, facts.dom), never);
-        Self { memory, acquires: first_of, behind, first }
+        Self { memory: (facts.classic)(), acquires: first_of, behind, first }
+    }
+
+    /// The nearest definition before an instruction that may write what is asked about; see [`ClassicMemorySsa::clobber`].
+    fn clobber(&self, inst: InstId, may_clobber: impl FnMut(InstId) -> bool) -> Option<Clobber> {
+        self.memory.as_ref()?.clobber(inst, LIMIT, may_clobber)
     }
 
     /// What may have changed a location before a load in its launch.
@@ -106,7 +112,7 @@ impl Clobbers {
         let walk = Walk { code, around, facts };
         let set = facts.writers.pointers.of(code, location.address);
         let mut culprit = None;
-        let found = self.memory.clobber(load, LIMIT, |inst| {
+        let found = self.clobber(load, |inst| {
             let clobbers = walk.may_write(aliases, inst, location, set);
             if clobbers {
                 culprit = culprit.or(Some(inst));
@@ -130,7 +136,7 @@ impl Clobbers {
         call: InstId,
     ) -> bool {
         let walk = Walk { code, around, facts };
-        let found = self.memory.clobber(call, LIMIT, |inst| walk.may_write_device(inst));
+        let found = self.clobber(call, |inst| walk.may_write_device(inst));
         found == Some(Clobber::Entry) && self.acquire_before(code, call).is_none()
     }
 

@@ -10,10 +10,10 @@
 //! | loads, or steps of addresses | the loads that read them are classified again |
 //! | where an address leads, what it is based on, or whether it diverges | these loads are |
 //! | what is done with an argument or a variable | from scratch |
-//! | anything else that may write or acquire, blocks or edges, where it mattered to some load what happens before it | from scratch |
+//! | anything else that may write or acquire, blocks or edges, what is done with what addresses are based on | the loads to which it mattered what happens before them are |
 //!
-//! What happens *before* a load ([`clobbers`](super::clobbers)) is a matter of the whole function. Loads of which that was asked are remembered; where there are
-//! none, it does not matter what stores and calls come and go, as long as the rest is the same.
+//! What happens *before* a load ([`clobbers`](super::clobbers)) is a matter of the whole function. Loads of which that was asked are remembered; to the
+//! others it does not matter what stores and calls come and go, as long as the rest is the same.
 //!
 //! # Invariants
 //!
@@ -103,23 +103,25 @@ impl LoadFollower {
         (pointers, private): Shared<'_>,
         (changed, blocks): (&[InstId], Option<&[BlockId]>),
     ) -> Option<bool> {
-        // Nothing else is asked of the graph.
-        if blocks.is_some() && !self.walked.is_empty() {
-            return None;
-        }
         let mut again = readers::of_kinds(code, facts.kinds, &self.kinds)?;
         again.extend(readers::of_addresses(code, changed)?);
         let is_same_memory = || {
             Arc::ptr_eq(&self.private, private)
                 && again.iter().all(|&inst| self.is_only_read(code, inst))
         };
-        if !self.walked.is_empty() && !is_same_memory() {
-            return None;
-        }
+        // Nothing but what happens before a load is asked of the graph.
+        let mut is_before_other =
+            !self.walked.is_empty() && (blocks.is_some() || !is_same_memory());
         if !Arc::ptr_eq(&self.pointers, pointers) {
             again.extend(self.based_on_others(code, around, facts)?);
+            is_before_other |= self.is_used_otherwise(facts);
         }
         again.extend(self.that_diverge_otherwise(code, facts.divergence));
+        if is_before_other {
+            // Those that are gone have changed.
+            let linked = |inst: &&InstId| code.body.block_of(**inst).is_some();
+            again.extend(self.walked.iter().filter(linked));
+        }
         again.retain(|&inst| code.body.inst(inst).opcode == Opcode::Load);
         if !again.is_empty() {
             with_classifier(code, around, facts, |classifier| {
@@ -170,13 +172,10 @@ impl LoadFollower {
         facts: Facts<'_>,
     ) -> Option<Vec<InstId>> {
         let (old, now) = (&*self.pointers, facts.writers.pointers);
-        let passed = facts.writers.passed;
-        let is_used_otherwise = |&root: &Root| old.uses(root, passed) != now.uses(root, passed);
-        // What happens before a load may be done through any of them.
-        let is_other = old.all_roots() != now.all_roots()
-            || !self.walked.is_empty() && now.all_roots().iter().any(is_used_otherwise);
         let mut unchanged = Unchanged::new(code, around.target.architecture(), facts.writers);
-        if is_other || self.roots.iter().any(|&(root, known)| unchanged.of_root(root) != known) {
+        if old.all_roots() != now.all_roots()
+            || self.roots.iter().any(|&(root, known)| unchanged.of_root(root) != known)
+        {
             return None;
         }
         let is_other = |load: &&Load| {
@@ -184,6 +183,13 @@ impl LoadFollower {
             address.is_some_and(|&address| old.of(code, address) != now.of(code, address))
         };
         Some(self.classes.loads().iter().filter(is_other).map(|load| load.inst).collect())
+    }
+
+    /// Whether something else is done with what addresses are based on: it may happen before a load. They are the same as before.
+    fn is_used_otherwise(&self, facts: Facts<'_>) -> bool {
+        let (old, now) = (&*self.pointers, facts.writers.pointers);
+        let passed = facts.writers.passed;
+        now.all_roots().iter().any(|&root| old.uses(root, passed) != now.uses(root, passed))
     }
 
     /// Loads that read an address about which something else is said than before, where they read it.

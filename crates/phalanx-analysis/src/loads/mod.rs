@@ -57,7 +57,7 @@ pub mod writes;
 
 use std::sync::Arc;
 
-use phalanx_graph::{Cfg, Cycles, DomTree};
+use phalanx_graph::{Cfg, Cycles};
 use phalanx_ir::{
     GlobalName, InstId, Opcode, TypeKind,
     inst::{InstFlags, Ordering},
@@ -67,7 +67,7 @@ use phalanx_target::{Architecture, Scope, SourceSet, varying};
 use crate::affect::User;
 use crate::divergence::Divergence;
 use crate::lower::{Code, Numbering, Surroundings};
-use crate::memory::{AliasQuery, Location, PrivateMemory, TypeSizes};
+use crate::memory::{AliasQuery, ClassicMemorySsa, Location, PrivateMemory, TypeSizes};
 use crate::spaces::{MemoryKinds, SpaceModel, SpaceSet};
 use clobbers::{Clobbers, Found};
 pub use concern::concerns;
@@ -206,8 +206,6 @@ pub enum Omitted {
 pub struct Facts<'a> {
     /// The graph.
     pub cfg: &'a Cfg,
-    /// Its dominators.
-    pub dom: &'a DomTree,
     /// Its cycles.
     pub cycles: &'a Cycles,
     /// What diverges.
@@ -218,6 +216,8 @@ pub struct Facts<'a> {
     pub kinds: &'a MemoryKinds,
     /// Which memories a function may write that is called with this type; none if that is not known.
     pub written_by: writes::WrittenBy<'a>,
+    /// Memory as one variable, asked for where it matters what happens before a load; none where there is no body.
+    pub classic: &'a dyn Fn() -> Option<Arc<ClassicMemorySsa>>,
     /// Who writes what.
     pub writers: Writers<'a>,
     /// Whether device memory, as this thread sees it, is at the entry as it was when the launch began.

@@ -16,6 +16,7 @@
 //! | [`rules`] | what the set of a value is made from |
 //! | [`held`] | what constants lead to, and what constant memory holds |
 //! | [`predicates`] | what tests of an address say where they have held |
+//! | [`refined`] | the same in a function that is edited |
 //! | [`solve`] | the fixpoint |
 //! | [`kinds`] | the answer |
 //! | [`summary`] | what a function returns, by what it is passed; what it passes on |
@@ -45,12 +46,14 @@ mod kinds;
 mod pages;
 mod predicates;
 mod readers;
+mod refined;
 mod retained;
 mod rules;
 mod set;
 mod solve;
 mod specialize;
 mod summary;
+
 mod why;
 
 use phalanx_graph::{Cfg, DomTree};

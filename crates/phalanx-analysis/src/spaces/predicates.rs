@@ -12,25 +12,29 @@
 //! steps and casts and of everything that is made from it so, since a step stays in its object: facts are kept by the *root* of the
 //! chain. The root and the address are those of one time: a definition on every way to the use is not passed again after the edge.
 //!
+//! # How
+//!
+//! Branches and assumptions that may say something are found from the tests down, by users; what one says, from its condition up.
+//!
 //! # Cost
 //!
-//! O(calls) to find; nothing is looked at in a function without tests.
+//! O(tests, and what is made of their results); nothing is looked at in a function without tests.
 
 use phalanx_graph::{Cfg, DomTree, Node};
 use phalanx_ir::{
-    GlobalName, InstId, Opcode, Value,
+    BlockId, GlobalName, InstId, Opcode, Value,
     constant::{ConstKind, Int},
     flow::{block_of, node_of},
     inst::InstFlags,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::set::SpaceSet;
 use crate::lower::Code;
 
 /// How many steps of a chain, and how many parts of a condition, are looked at.
-const STEPS: usize = 16;
+pub(super) const STEPS: usize = 16;
 
 /// Where something is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +58,17 @@ pub(super) struct Refinements {
     by_root: FxHashMap<Value, SmallVec<[Fact; 2]>>,
     /// Where each instruction is in its block, in blocks in which something is known from the middle on.
     order: FxHashMap<InstId, u32>,
+}
+
+/// What follows from which instructions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Support {
+    /// Tests, and conditions that are made of them.
+    pub(super) conditions: FxHashSet<InstId>,
+    /// These, the branches and assumptions that read them, and the steps from tested addresses to their roots.
+    pub(super) all: FxHashSet<InstId>,
+    /// Blocks in which something is known from the middle on.
+    pub(super) ordered: FxHashSet<BlockId>,
 }
 
 /// The memories that a test asks for.
@@ -94,6 +109,11 @@ fn root(code: Code<'_>, mut address: Value) -> Value {
         }
     }
     address
+}
+
+/// Whether an instruction makes an address of this one by one step or cast.
+pub(super) fn is_step_of(code: Code<'_>, inst: InstId, address: Value) -> bool {
+    step(code, inst.into(), false) == Some(address)
 }
 
 /// What an address is made from by one step or cast.
@@ -180,40 +200,102 @@ fn boolean(code: Code<'_>, value: Value) -> Option<bool> {
     }
 }
 
-impl Refinements {
-    /// Those of a function. `tests` are the calls that [`tested`] knows; without any, nothing is looked at.
-    #[must_use]
-    pub(super) fn new(code: Code<'_>, cfg: &Cfg, dom: &DomTree, tests: &[InstId]) -> Self {
-        let mut refinements = Refinements::default();
-        if tests.is_empty() {
-            return refinements;
-        }
-        for &node in dom.preorder() {
-            let block = block_of(node);
-            for inst in code.body.block_insts(block) {
-                let data = code.body.inst(inst);
-                if data.opcode == Opcode::Call && is_assume(code, inst) {
-                    let place = Place::After(inst, node);
-                    for (address, bound) in said(code, code.body.call_args(inst)[0], true) {
-                        refinements.add(code, address, Fact { place, bound });
+impl Support {
+    /// What is made of the results of tests. Gives the branches and assumptions that read one of them, sorted.
+    fn new(code: Code<'_>, tests: &[InstId]) -> (Self, Vec<InstId>) {
+        let body = code.body;
+        let mut support = Support::default();
+        let mut ends: Vec<InstId> = Vec::new();
+        support.conditions.extend(tests);
+        let mut level = tests.to_vec();
+        // As far as a condition is taken apart.
+        for _ in 0..STEPS {
+            let mut next = Vec::new();
+            for user in level.iter().flat_map(|&inst| body.uses_of(inst.into())).map(|one| one.user)
+            {
+                match body.inst(user).opcode {
+                    Opcode::Xor | Opcode::And | Opcode::Or | Opcode::Select
+                        if support.conditions.insert(user) =>
+                    {
+                        next.push(user);
                     }
+                    Opcode::Br => ends.push(user),
+                    Opcode::Call if is_assume(code, user) => ends.push(user),
+                    _ => {}
                 }
-                let targets = code.flow.successors(block);
-                if data.opcode == Opcode::Br && targets.len() == 2 && targets[0] != targets[1] {
-                    let condition = code.body.operands(inst)[0];
-                    for (&target, truth) in targets.iter().zip([true, false]) {
-                        if cfg.predecessors(node_of(target)).len() != 1 {
-                            continue;
-                        }
-                        let place = Place::Block(node_of(target));
-                        for (address, bound) in said(code, condition, truth) {
-                            refinements.add(code, address, Fact { place, bound });
-                        }
-                    }
+            }
+            level = next;
+        }
+        ends.sort_unstable();
+        ends.dedup();
+        support.all.extend(support.conditions.iter().chain(&ends));
+        for &test in tests {
+            let mut address = code.body.call_args(test)[0];
+            for _ in 0..STEPS {
+                let Some(base) = step(code, address, true) else { break };
+                support.all.extend(address.as_inst());
+                address = base;
+            }
+            // It would be a step if it were another one.
+            support.all.extend(address.as_inst());
+        }
+        (support, ends)
+    }
+}
+
+impl Refinements {
+    /// Those of a function, and what they follow from. `tests` are the calls that [`tested`] knows; without any, nothing is looked at.
+    #[must_use]
+    pub(super) fn new(
+        code: Code<'_>,
+        cfg: &Cfg,
+        dom: &DomTree,
+        tests: &[InstId],
+    ) -> (Self, Support) {
+        let mut refinements = Refinements::default();
+        let (mut support, ends) = Support::new(code, tests);
+        for inst in ends {
+            let Some(block) = code.body.block_of(inst) else { continue };
+            let node = node_of(block);
+            if !dom.is_reachable(node) {
+                continue;
+            }
+            if code.body.inst(inst).opcode == Opcode::Call {
+                let place = Place::After(inst, node);
+                for (address, bound) in said(code, code.body.call_args(inst)[0], true) {
+                    support.ordered.insert(block);
+                    refinements.add(code, address, Fact { place, bound });
+                }
+                continue;
+            }
+            let targets = code.flow.successors(block);
+            if targets.len() != 2 || targets[0] == targets[1] {
+                continue;
+            }
+            let condition = code.body.operands(inst)[0];
+            for (&target, truth) in targets.iter().zip([true, false]) {
+                if cfg.predecessors(node_of(target)).len() != 1 {
+                    continue;
+                }
+                let place = Place::Block(node_of(target));
+                for (address, bound) in said(code, condition, truth) {
+                    refinements.add(code, address, Fact { place, bound });
                 }
             }
         }
-        refinements
+        (refinements, support)
+    }
+
+    /// Addresses of which something is said.
+    pub(super) fn roots(&self) -> impl Iterator<Item = Value> + '_ {
+        self.by_root.keys().copied()
+    }
+
+    /// Addresses of which something else is said than in `old`.
+    pub(super) fn others<'a>(&'a self, old: &'a Self) -> impl Iterator<Item = Value> + 'a {
+        let of = |all: &Self, root| all.by_root.get(&root).cloned().unwrap_or_default();
+        let is_other = move |root: &Value| of(self, *root) != of(old, *root);
+        self.roots().chain(old.roots()).filter(is_other)
     }
 
     fn add(&mut self, code: Code<'_>, address: Value, fact: Fact) {

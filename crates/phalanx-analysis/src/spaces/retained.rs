@@ -28,7 +28,9 @@
 //! are others, the order is another one, and so are the extras of phis that have not changed: these are found again, from sets as they were. Phis that have changed begin without,
 //! for extras may be too small at the beginning.
 //!
-//! What is not followed: functions that test addresses, the first or last integer that becomes a pointer. These are found anew.
+//! What tests of addresses say is followed by [`refined`](super::refined), which tells who sees something else in what it reads; these instructions count as changed.
+//!
+//! What is not followed: the first or last integer that becomes a pointer. Then everything is found anew.
 //!
 //! **Complexity.** O(changed instructions, and nodes whose sets are others, with those who read them), each a few hash look-ups and evaluations; where blocks are others, O(blocks + edges +
 //! phis) besides.
@@ -42,8 +44,8 @@ use smallvec::SmallVec;
 
 use super::{
     MemoryKinds, SpaceFacts,
-    predicates::tested,
     readers::{Tables, takers},
+    refined::Tests,
     rules::{Input, Rules},
     set::SpaceSet,
     solve::{Sets, Solver, constant_addresses, inst_of, number},
@@ -139,7 +141,7 @@ pub struct RetainedKinds {
     /// Constants that instructions ask about, and how many do.
     asked: FxHashMap<InstId, SmallVec<[Const; 2]>>,
     counts: FxHashMap<Const, u32>,
-    has_tests: bool,
+    tests: Tests,
     answer: MemoryKinds,
 }
 
@@ -155,7 +157,8 @@ impl RetainedKinds {
     ) -> Self {
         let mut solver = Solver::new(code, around, (cfg, dom), &memory, facts, false);
         solver.solve();
-        let has_tests = solver.has_tests;
+        let (calls, support) = std::mem::take(&mut solver.tests);
+        let tests = Tests::new(solver.rules.refinements.clone(), support, &calls);
         let rank = ranks(cfg);
         let readers = memory.readers();
         let definitions = memory.events().len();
@@ -197,7 +200,7 @@ impl RetainedKinds {
             casts,
             asked,
             counts,
-            has_tests,
+            tests,
             answer,
         }
     }
@@ -221,16 +224,13 @@ impl RetainedKinds {
         let Edited { own: changed, blocks, .. } = edited;
         let body = code.body;
         let count = body.id_count();
-        if self.has_tests || count < self.sets.values.len() || changed.len() > LIMIT {
+        if count < self.sets.values.len() || changed.len() > LIMIT {
             return None;
         }
         let others = self.renumber(memory)?;
         let had_casts = !self.casts.is_empty();
         for &inst in changed {
             let is_linked = body.block_of(inst).is_some();
-            if is_linked && tested(code, inst).is_some() {
-                return None;
-            }
             match is_linked && body.inst(inst).opcode == Opcode::IntToPtr {
                 true => self.casts.insert(inst),
                 false => self.casts.remove(&inst),
@@ -242,12 +242,16 @@ impl RetainedKinds {
         let mut read = self.tables.with_readers(code, changed, LIMIT)?;
         read.iter().for_each(|&inst| self.tables.note(code, inst));
         read.extend(&others.insts);
+        let had_refinements = !self.tests.refinements.is_empty();
+        read.extend(self.tests.follow(code, (cfg, dom), edited, LIMIT)?);
         read.sort_unstable();
         read.dedup();
         self.sets.values.resize(count, 0);
         self.answer.values.grow(count, SpaceSet::ALL);
         let mut rules = Rules::new(code, around, &self.memory, facts, false);
         rules.has_integers = had_casts;
+        rules.refinements = std::mem::take(&mut self.tests.refinements);
+        let has_refinements = had_refinements || !rules.refinements.is_empty();
         let sets = std::mem::take(&mut self.sets);
         let mut solver = Solver::resume(rules, dom, sets);
         for &inst in changed {
@@ -319,16 +323,34 @@ impl RetainedKinds {
             all.dedup();
             self.answer.constants = all.into();
         }
-        let changed = read.iter().copied();
-        for inst in changed.chain(of_others.into_iter().filter_map(inst_at)) {
-            let is_told = body.block_of(inst).is_some_and(|b| dom.is_reachable(node_of(b)))
-                && solver.rules.is_tracked(inst);
+        let mut told = read;
+        told.extend(of_others.into_iter().filter_map(inst_at));
+        let is_reached = |inst| body.block_of(inst).is_some_and(|b| dom.is_reachable(node_of(b)));
+        for &inst in &told {
+            let is_told = is_reached(inst) && solver.rules.is_tracked(inst);
             let set = match is_told {
                 true => SpaceSet::from_bits(solver.sets.get(number(inst)) as u16),
                 false => SpaceSet::ALL,
             };
             self.answer.values.set(number(inst), set, SpaceSet::ALL);
         }
+        if has_refinements {
+            // Who reads what has another set may know more or less in addition.
+            let readers = told.iter().flat_map(|&inst| body.uses_of(inst.into()));
+            let readers: Vec<InstId> = readers.map(|one| one.user).collect();
+            told.extend(readers);
+            told.sort_unstable();
+            told.dedup();
+            let mut uses = Vec::new();
+            for &inst in told.iter().filter(|&&inst| is_reached(inst)) {
+                solver.refined(inst, &mut uses);
+            }
+            let old = self.answer.uses.iter().copied();
+            uses.extend(old.filter(|((inst, _), _)| told.binary_search(inst).is_err()));
+            uses.sort_unstable_by_key(|((inst, at), _)| (number(*inst), *at));
+            self.answer.uses = uses.into();
+        }
+        self.tests.refinements = std::mem::take(&mut solver.rules.refinements);
         self.sets = solver.into_sets();
         visited
     }

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use super::{
     SpaceFacts,
     kinds::MemoryKinds,
-    predicates::{Refinements, tested},
+    predicates::{Refinements, Support, tested},
     rules::{Input, Rules, restrict},
     set::SpaceSet,
 };
@@ -50,8 +50,8 @@ pub(super) struct Solver<'a> {
     pub(super) nodes: Vec<u32>,
     insts: usize,
     definitions: usize,
-    /// Whether any test of an address is there.
-    pub(super) has_tests: bool,
+    /// Tests of addresses, and what follows from which instructions in what they say.
+    pub(super) tests: (Vec<InstId>, Support),
 }
 
 /// Sets by node: those of instructions, and what versions of private memory hold.
@@ -98,21 +98,23 @@ impl<'a> Solver<'a> {
         let mut rules = Rules::new(code, around, memory, facts, is_symbolic);
         let (tests, has_integers) = scan(code);
         rules.has_integers = has_integers;
-        rules.refinements = Refinements::new(code, cfg, dom, &tests);
+        let (refinements, support) = Refinements::new(code, cfg, dom, &tests);
+        rules.refinements = refinements;
         let definitions = memory.events().len();
         let sets = Sets {
             values: vec![0; code.body.id_count()],
             content: vec![0; definitions + memory.ssa().phis().len()],
         };
         let order = Dfs::new(cfg).rpo().collect();
-        Solver { order, has_tests: !tests.is_empty(), ..Solver::resume(rules, dom, sets) }
+        Solver { order, tests: (tests, support), ..Solver::resume(rules, dom, sets) }
     }
 
-    /// Goes on with sets that were found before, without tests of addresses.
+    /// Goes on with sets that were found before.
     pub(super) fn resume(rules: Rules<'a>, dom: &'a DomTree, sets: Sets) -> Self {
         let (insts, definitions) = (sets.values.len(), rules.memory.events().len());
         let (order, nodes) = (Vec::new(), Vec::new());
-        Solver { rules, dom, order, sets, nodes, insts, definitions, has_tests: false }
+        let tests = Default::default();
+        Solver { rules, dom, order, sets, nodes, insts, definitions, tests }
     }
 
     pub(super) fn version(&self, version: Version) -> Option<usize> {
@@ -297,6 +299,21 @@ impl<'a> Solver<'a> {
         Users::new(self.sets.len(), &edges)
     }
 
+    /// Tells the operands of an instruction of which tests say more than is known of their values.
+    pub(super) fn refined(&mut self, inst: InstId, uses: &mut Vec<((InstId, u32), SpaceSet)>) {
+        let body = self.rules.code.body;
+        if body.inst(inst).opcode == Opcode::Phi {
+            return;
+        }
+        for (&operand, at) in body.operands(inst).iter().zip(0..) {
+            let set = self.of(operand);
+            let here = self.at(operand, inst, None);
+            if here != set {
+                uses.push(((inst, at), SpaceSet::from_bits(here as u16)));
+            }
+        }
+    }
+
     /// The sets alone.
     pub(super) fn into_sets(self) -> Sets {
         self.sets
@@ -317,21 +334,14 @@ impl<'a> Solver<'a> {
         let has_refinements = !self.rules.refinements.is_empty();
         for &block in self.dom.preorder() {
             for inst in code.body.block_insts(block_of(block)) {
-                let data = code.body.inst(inst);
                 for constant in constant_addresses(code, inst) {
                     constants.entry(constant).or_insert_with(|| {
                         let set = self.of(Value::constant(constant));
                         SpaceSet::from_bits(set as u16)
                     });
                 }
-                if has_refinements && data.opcode != Opcode::Phi {
-                    for (at, &operand) in code.body.operands(inst).iter().enumerate() {
-                        let set = self.of(operand);
-                        let here = self.at(operand, inst, None);
-                        if here != set {
-                            uses.push(((inst, at as u32), SpaceSet::from_bits(here as u16)));
-                        }
-                    }
+                if has_refinements {
+                    self.refined(inst, &mut uses);
                 }
             }
         }

@@ -35,8 +35,8 @@ use super::summaries::known_body;
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::tally::Tally;
 use super::{
-    address_memory, call_place, cfg, cycles, divergence, dom_tree, memory_kinds, module_index,
-    private_memory, symbols, target,
+    address_memory, call_place, cfg, classic_memory_ssa, cycles, divergence, memory_kinds,
+    module_index, private_memory, symbols, target,
 };
 use crate::{FunctionInput, ModuleInput};
 
@@ -398,7 +398,8 @@ fn promises_of_others(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
 
 /// Which loads of a function may take a cheaper way, and why the others may not; see [`phalanx_analysis::loads`]. None for a declaration.
 ///
-/// *Reads* [`divergence()`], [`private_memory`], [`memory_kinds`], [`pointer_flow`], [`promised_loads`], `header`, `flow`, `body`, graph facts, and of
+/// *Reads* [`divergence()`], [`private_memory`], [`memory_kinds`], [`pointer_flow`], [`promised_loads`], `header`, `flow`, `body`, graph facts,
+/// [`classic_memory_ssa`] where it matters what happens before a load, and of
 /// callees `summary`, [`parameter_uses`] and [`written_spaces`]; [`written_variables`] where a load of a variable is met that is not constant,
 /// [`unchanged_arguments`] where one of an argument of a function that is no kernel is, [`starts_at_launch`]. *Changes when* a class or a reason does. *Cost* see there.
 #[salsa::tracked(returns(ref))]
@@ -427,8 +428,7 @@ pub(super) fn with_facts<R>(
     run: impl FnOnce(Code<'_>, Surroundings<'_>, Facts<'_>) -> R,
 ) -> Option<R> {
     let is_at_launch = starts_at_launch(db, function);
-    let (cfg, dom) = (cfg(db, function)?, dom_tree(db, function)?);
-    let cycles = cycles(db, function)?;
+    let (cfg, cycles) = (cfg(db, function)?, cycles(db, function)?);
     let divergence = divergence(db, function).as_ref()?;
     let private = private_memory(db, function).as_ref()?;
     let promised = promised_loads(db, function);
@@ -440,6 +440,7 @@ pub(super) fn with_facts<R>(
     let variable = |name| asked.variable(db, function, name);
     let passed = |name, ty, position| asked.passed(db, function, (name, ty, position));
     let is_unchanged = |position| asked.is_unchanged(db, function, position);
+    let classic = || classic_memory_ssa(db, function).clone();
     Around::new(db, function, omitted).with(|writers| {
         let writers = Writers {
             variable: &variable,
@@ -449,12 +450,12 @@ pub(super) fn with_facts<R>(
         };
         let facts = Facts {
             cfg,
-            dom,
             cycles,
             divergence,
             private,
             kinds,
             written_by: &written_by,
+            classic: &classic,
             writers,
             is_at_launch,
             is_promised: &is_promised,
