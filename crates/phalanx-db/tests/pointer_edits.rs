@@ -430,18 +430,14 @@ fn what_tests_say_follows_steps_and_blocks() {
     let mut fixture = Fixture::tested_pointers();
     let n = fixture.edited().body(&fixture.db).operands(fixture.named("near"))[1];
     let inst = |value: Value| value.as_inst().expect("it is an instruction");
-    // Two steps and a load, behind the test and behind the join.
-    let places = [fixture.named("r1"), fixture.named("lp")];
-    let made = fixture.edit(|edit| {
-        let mut made = Vec::new();
-        for at in places {
-            let step = edit.before(at).gep(Type::I32, Value::arg(2), &[n])?;
-            let second = edit.before(at).gep(Type::I32, step, &[n])?;
-            made.push((step, edit.before(at).load(Type::I32, second)?));
-        }
-        Ok(made)
+    // Two steps, where nothing is known yet, and loads behind the test and behind the join.
+    let (first, places) = (fixture.named("near"), [fixture.named("r1"), fixture.named("lp")]);
+    let (step, [near, far]) = fixture.edit(|edit| {
+        let step = edit.before(first).gep(Type::I32, Value::arg(2), &[n])?;
+        let second = edit.before(first).gep(Type::I32, step, &[n])?;
+        let mut load = |at| edit.before(at).load(Type::I32, second);
+        Ok((step, [load(places[0])?, load(places[1])?]))
     });
-    let [(step, near), (_, far)] = made[..] else { panic!("there are two") };
     let test = fixture.named("test1");
     let above = fixture.edit(|edit| {
         let above = edit.before(test).gep(Type::I32, Value::arg(2), &[n])?;
