@@ -114,7 +114,7 @@ impl LoadFollower {
             !self.walked.is_empty() && (blocks.is_some() || !is_same_memory());
         if !Arc::ptr_eq(&self.pointers, pointers) {
             again.extend(self.based_on_others(code, around, facts)?);
-            is_before_other |= self.is_used_otherwise(facts);
+            is_before_other |= !self.walked.is_empty() && self.is_used_otherwise(facts);
         }
         again.extend(self.that_diverge_otherwise(code, facts.divergence));
         if is_before_other {

@@ -21,6 +21,7 @@
 //! | [`kinds`] | the answer |
 //! | [`summary`] | what a function returns, by what it is passed; what it passes on |
 //! | [`retained`] | repair of the answer after edits |
+//! | [`extras`] | what comes round loops, for that |
 //! | [`specialize`] | copies of functions that would know more |
 //! | [`why`] | chains of rules from an address to where a memory comes in |
 //!
@@ -41,6 +42,7 @@
 //! - The host passes kernels no addresses of shared or private memory, and puts none into constant memory.
 //! - An access through a pointer leads to one of the memories that its address space has.
 
+mod extras;
 mod held;
 mod kinds;
 mod pages;

@@ -26,7 +26,11 @@ use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{InstId, Value};
 use rustc_hash::FxHashSet;
 
-use super::predicates::{Refinements, STEPS, Support, is_step_of, tested};
+use super::{
+    predicates::{Refinements, STEPS, Support, is_step_of, tested},
+    set::SpaceSet,
+    solve::{Solver, number},
+};
 use crate::{edited::Edited, lower::Code};
 
 /// See the [module documentation](self).
@@ -99,6 +103,29 @@ impl Tests {
         let is_there = edited.blocks.is_some() && !self.calls.is_empty();
         !is_there && !edited.own.iter().any(is_concerned)
     }
+}
+
+/// Operands of which tests say more than is known of their values, after these instructions have seen or got other sets.
+pub(super) fn refined_uses(
+    solver: &mut Solver<'_>,
+    mut told: Vec<InstId>,
+    is_reached: impl Fn(InstId) -> bool,
+    old: &[((InstId, u32), SpaceSet)],
+) -> Vec<((InstId, u32), SpaceSet)> {
+    let body = solver.rules.code.body;
+    // Who reads what has another set may know more or less in addition.
+    let readers = told.iter().flat_map(|&inst| body.uses_of(inst.into()));
+    let readers: Vec<InstId> = readers.map(|one| one.user).collect();
+    told.extend(readers);
+    told.sort_unstable();
+    told.dedup();
+    let mut uses = Vec::new();
+    for &inst in told.iter().filter(|&&inst| is_reached(inst)) {
+        solver.refined(inst, &mut uses);
+    }
+    uses.extend(old.iter().filter(|((inst, _), _)| told.binary_search(inst).is_err()));
+    uses.sort_unstable_by_key(|((inst, at), _)| (number(*inst), *at));
+    uses
 }
 
 fn is_linked(code: Code<'_>, inst: InstId) -> bool {

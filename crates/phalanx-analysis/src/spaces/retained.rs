@@ -44,8 +44,9 @@ use smallvec::SmallVec;
 
 use super::{
     MemoryKinds, SpaceFacts,
+    extras::Extras,
     readers::{Tables, takers},
-    refined::Tests,
+    refined::{Tests, refined_uses},
     rules::{Input, Rules},
     set::SpaceSet,
     solve::{Sets, Solver, constant_addresses, inst_of, number},
@@ -64,64 +65,6 @@ use crate::{
 
 /// How many nodes are looked at before it is given up.
 const LIMIT: usize = 1 << 13;
-
-/// What phis have from backward inputs alone.
-#[derive(Debug, Default)]
-struct Extras {
-    by_phi: FxHashMap<Place, u64>,
-    /// All that any of them has, or had since there last was none: kept as they come, so that an edit does not go through all of them.
-    /// It is only asked which ways could have carried an extra. What has gone by now makes more ways count, so a repair may be given
-    /// up that could have been done, and none is done that could not.
-    any: u64,
-}
-
-impl Extras {
-    fn of(&self, phi: Place) -> u64 {
-        self.by_phi.get(&phi).copied().unwrap_or(0)
-    }
-
-    fn has(&self, phi: Place) -> bool {
-        self.by_phi.contains_key(&phi)
-    }
-
-    fn add(&mut self, phi: Place, more: u64) {
-        if more != 0 {
-            *self.by_phi.entry(phi).or_default() |= more;
-            self.any |= more;
-        }
-    }
-
-    /// The same by the numbers that versions have now. Gives whether a version is gone of which there was one.
-    fn renumber(&mut self, memory: &Renumbered) -> bool {
-        if self.by_phi.keys().all(|place| matches!(place, Place::Value(_))) {
-            return false;
-        }
-        let numbers: FxHashMap<u32, u32> = memory.pairs().collect();
-        let mut is_lost = false;
-        let of = |(place, extra): (Place, u64)| match place {
-            Place::Value(_) => Some((place, extra)),
-            Place::Content(old) => {
-                let now = numbers.get(&old).map(|now| (Place::Content(*now), extra));
-                is_lost |= now.is_none();
-                now
-            }
-        };
-        self.by_phi = std::mem::take(&mut self.by_phi).into_iter().filter_map(of).collect();
-        is_lost
-    }
-
-    fn remove(&mut self, phi: Place, less: u64) {
-        if let Some(extra) = self.by_phi.get_mut(&phi) {
-            *extra &= !less;
-            if *extra == 0 {
-                self.by_phi.remove(&phi);
-            }
-            if self.by_phi.is_empty() {
-                self.any = 0;
-            }
-        }
-    }
-}
 
 /// The kinds of a function, and what they are repaired from.
 #[derive(Debug)]
@@ -335,19 +278,7 @@ impl RetainedKinds {
             self.answer.values.set(number(inst), set, SpaceSet::ALL);
         }
         if has_refinements {
-            // Who reads what has another set may know more or less in addition.
-            let readers = told.iter().flat_map(|&inst| body.uses_of(inst.into()));
-            let readers: Vec<InstId> = readers.map(|one| one.user).collect();
-            told.extend(readers);
-            told.sort_unstable();
-            told.dedup();
-            let mut uses = Vec::new();
-            for &inst in told.iter().filter(|&&inst| is_reached(inst)) {
-                solver.refined(inst, &mut uses);
-            }
-            let old = self.answer.uses.iter().copied();
-            uses.extend(old.filter(|((inst, _), _)| told.binary_search(inst).is_err()));
-            uses.sort_unstable_by_key(|((inst, at), _)| (number(*inst), *at));
+            let uses = refined_uses(&mut solver, told, is_reached, &self.answer.uses);
             self.answer.uses = uses.into();
         }
         self.tests.refinements = std::mem::take(&mut solver.rules.refinements);
