@@ -1,8 +1,8 @@
 //! A pipeline that asks again: `cargo bench -p phalanx --bench passes`.
 //!
 //! Five passes run one after the other over whole modules; after each, every fact of every function is asked. The inputs are our
-//! kernels as clang-22 compiles them (the shipped `.ll` kernels where it is not installed), and random structured kernels
-//! inlined into giants. Times in microseconds, the best of several runs.
+//! kernels as clang-22 compiles them (the shipped `.ll` kernels where it is not installed), the same inlined into one function
+//! (`phalanx_test_suite::giants`), and random structured kernels inlined into giants. Times in microseconds, the best of several runs.
 //!
 //! | column | what is timed |
 //! |---|---|
@@ -16,7 +16,8 @@
 //! Arguments are parts of names of rows; `--runs=N` says how often each is measured, `--by-pass` divides the ratio
 //! among the passes, and says which part of the instructions each of them inserted, erased, moved or altered, which part
 //! stands in functions in which it did so, and how divergence of large functions was found. In a small function, facts are
-//! found from scratch after every change; what they cost goes with the second part.
+//! found from scratch after every change; what they cost goes with the second part. `--by-fact` says what each question takes of a cold
+//! analysis, cold and after each of the passes.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -31,25 +32,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-use every_fact::every_fact;
+use every_fact::FACTS;
 use phalanx::{
     FunctionId, ModuleId, Session,
     db::queries,
     transform::{Manager, Options, Pipeline, Registry},
 };
-use phalanx_test_suite::{kernels::Manifest, shipped};
+use phalanx_test_suite::{giants, kernels::Manifest, shipped};
 use phalanx_testing::{abstract_program::DECLARATIONS, inlined::inlined};
 
 const PASSES: [&str; 5] = ["instsimplify", "simplifycfg", "early-cse", "licm", "dce"];
 
 fn main() {
     let mut runs = 3;
-    let mut by_pass = false;
+    let (mut by_pass, mut by_fact) = (false, false);
     let mut filters = Vec::new();
     for argument in env::args().skip(1) {
         match argument.strip_prefix("--runs=") {
             Some(number) => runs = number.parse().expect("--runs takes a number"),
             None if argument == "--by-pass" => by_pass = true,
+            None if argument == "--by-fact" => by_fact = true,
             None if argument.starts_with('-') => {}
             None => filters.push(argument),
         }
@@ -82,6 +84,9 @@ fn main() {
             row.changed,
             row.functions * PASSES.len(),
         );
+        if by_fact {
+            print_by_fact(&all);
+        }
         if by_pass {
             for (number, pass) in PASSES.iter().enumerate() {
                 let facts = all.iter().map(|r| r.by_pass[number].facts).min().unwrap_or_default();
@@ -99,6 +104,23 @@ fn main() {
                 );
             }
         }
+    }
+}
+
+/// A line for each fact: its part of a cold analysis, and what it takes after each pass as a part of that.
+fn print_by_fact(all: &[Row]) {
+    let least = |of: &dyn Fn(&Row) -> Duration| all.iter().map(of).min().unwrap_or_default();
+    let whole = least(&|row| row.cold).as_secs_f64();
+    let percent = |time: Duration| 100.0 * time.as_secs_f64() / whole;
+    print!("  {:<22}{:>13}", "% of cold", "cold");
+    PASSES.iter().for_each(|pass| print!("{pass:>13}"));
+    println!();
+    for (at, (name, _)) in FACTS.iter().enumerate() {
+        print!("  {name:<22}{:>13.1}", percent(least(&|row| row.cold_by_fact[at])));
+        for pass in 0..PASSES.len() {
+            print!("{:>13.1}", percent(least(&|row| row.by_pass[pass].by_fact[at])));
+        }
+        println!();
     }
 }
 
@@ -121,6 +143,12 @@ fn inputs() -> Vec<(String, Vec<Vec<u8>>)> {
                 inputs.push((format!("{target} {level}"), texts.collect()));
             }
         }
+        for level in ["-O0", "-O1", "-O2"] {
+            let giant = giants::giant(&manifest, ("amdgcn", level), 1, &folder);
+            if let Some(path) = giant.unwrap_or_else(|error| panic!("{error:#}")) {
+                inputs.push((format!("kernels {level}"), vec![read(&path)]));
+            }
+        }
     } else {
         let paths = shipped().expect("the kernels are there");
         inputs.push(("shipped".to_owned(), paths.iter().map(|path| read(path)).collect()));
@@ -131,7 +159,7 @@ fn inputs() -> Vec<(String, Vec<Vec<u8>>)> {
             DECLARATIONS,
             inlined(size).to_llvm("f")
         );
-        inputs.push((format!("giant {size}"), vec![text.into_bytes()]));
+        inputs.push((format!("random {size}"), vec![text.into_bytes()]));
     }
     inputs
 }
@@ -140,6 +168,7 @@ fn inputs() -> Vec<(String, Vec<Vec<u8>>)> {
 #[derive(Clone, Copy, Default)]
 struct ByPass {
     facts: Duration,
+    by_fact: Times,
     changed: u64,
     /// Instructions that it inserted, erased, moved or altered.
     edited: usize,
@@ -155,17 +184,31 @@ struct Row {
     instructions: usize,
     changed: u64,
     cold: Duration,
+    cold_by_fact: Times,
     facts: Duration,
     passes: Duration,
     again: Duration,
     by_pass: [ByPass; PASSES.len()],
 }
 
-fn ask(session: &Session, functions: &[FunctionId]) -> Duration {
-    let start = Instant::now();
+/// What each question takes.
+type Times = [Duration; FACTS.len()];
+
+/// Asks every fact of each function in turn, and adds what each takes to `times`. What all take together is returned.
+fn ask(session: &Session, functions: &[FunctionId], times: &mut Times) -> Duration {
     let db = session.database();
-    functions.iter().for_each(|function| every_fact(db, function.input()));
-    start.elapsed()
+    let mut sum = Duration::ZERO;
+    for function in functions {
+        let mut last = Instant::now();
+        for ((_, ask), time) in FACTS.iter().zip(&mut *times) {
+            ask(db, function.input());
+            let now = Instant::now();
+            *time += now - last;
+            sum += now - last;
+            last = now;
+        }
+    }
+    sum
 }
 
 fn read(session: &mut Session, text: &[u8]) -> (ModuleId, Vec<FunctionId>) {
@@ -181,7 +224,7 @@ fn measure(texts: &[Vec<u8>]) -> Row {
     let mut modules = Vec::new();
     for text in texts {
         let (_, functions) = read(&mut cold, text);
-        row.cold += ask(&cold, &functions);
+        row.cold += ask(&cold, &functions, &mut row.cold_by_fact);
         row.functions += functions.len();
         let (module, functions) = read(&mut session, text);
         let sizes = functions.iter().map(|f| session.code(*f).body.id_count());
@@ -204,7 +247,7 @@ fn measure(texts: &[Vec<u8>]) -> Row {
             }
             row.passes += start.elapsed();
             let own = &mut row.by_pass[number];
-            own.facts += ask(&session, functions);
+            own.facts += ask(&session, functions, &mut own.by_fact);
             for (function, before) in functions.iter().zip(before) {
                 let body = session.code(*function).body;
                 if body.journal().position() != before {
@@ -225,7 +268,7 @@ fn measure(texts: &[Vec<u8>]) -> Row {
             let text = session.print(*module);
             let mut fresh = Session::new();
             let (_, functions) = read(&mut fresh, &text);
-            row.again += ask(&fresh, &functions);
+            row.again += ask(&fresh, &functions, &mut [Duration::ZERO; FACTS.len()]);
         }
     }
     row

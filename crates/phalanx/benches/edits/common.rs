@@ -1,5 +1,6 @@
 //! Functions to be edited, edits, times, and lines of the table.
 
+use crate::every_fact::FACTS;
 use phalanx::db::{Database, FunctionInput, TargetOverrides, queries};
 use phalanx::ir::{BuildError, Function, InstData, InstId, Opcode, Type, Value};
 use phalanx::{FunctionId, Session};
@@ -100,6 +101,11 @@ pub(crate) fn giant_of_kernels(rounds: usize) -> Option<Vec<u8>> {
 
 /// What is asked of a function.
 pub(crate) type Ask = fn(&Database, FunctionInput);
+
+/// Asks all that can be asked of a function.
+pub(crate) fn every_fact(db: &Database, f: FunctionInput) {
+    FACTS.iter().for_each(|(_, ask)| ask(db, f));
+}
 
 /// An operand that can read other values: those of its block further up.
 pub(crate) struct Place {

@@ -20,6 +20,7 @@
 //! | access | as `assumed` | `memory_accesses` |
 //! | split | one block is split | all flow facts and `divergence` |
 //! | all | the same | everything that can be asked of a function |
+//! | facts | one block of our kernels, inlined into one function, is split | the same, each fact by itself |
 //! | module | one operand in one of 10,000 functions | divergent branches of the module |
 //! | calls | the same, of kernels that call 100 functions, which call one of ten | the same |
 //! | memory | a million rounds of an edit and the question | `divergence` |
@@ -52,7 +53,7 @@ use operands::{
     access, after_operand, assumed, classes, control, kernels, operand, others, recursion, summary,
     uniformity,
 };
-use whole::{all, calls, memory, module, overhead, split};
+use whole::{all, by_fact, calls, memory, module, overhead, split};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
@@ -107,6 +108,10 @@ fn main() {
     }
     if is_wanted("all") {
         sizes.iter().filter(|&&size| size < 750_000).for_each(|&size| all(size));
+    }
+    if is_wanted("facts") {
+        let rounds: &[usize] = if is_quick { &[1] } else { &[1, 20] };
+        rounds.iter().for_each(|&rounds| by_fact(rounds));
     }
     if is_wanted("module") {
         module(if is_quick { 1000 } else { 10_000 });

@@ -1,11 +1,11 @@
 //! Tables of a function in which one operand is edited.
 
 use super::common::{
-    Ask, Row, UNIFORMITY, after_edits, after_edits_below, divergence, each_edit, everything,
-    flow_facts, giant, giant_of_kernels, is_sum, opt, places, read, read_named, scratch, text,
+    Ask, Row, UNIFORMITY, after_edits, after_edits_below, divergence, each_edit, every_fact,
+    everything, flow_facts, giant, giant_of_kernels, is_sum, opt, places, read, read_named,
+    scratch, text,
 };
 use super::whole::split_asking;
-use crate::every_fact::every_fact;
 use phalanx::analysis::stable::Assumptions;
 use phalanx::analysis::variance::BarrierModel;
 use phalanx::db::{Database, FunctionInput, queries};

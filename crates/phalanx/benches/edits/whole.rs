@@ -1,10 +1,10 @@
 //! Tables of other edits, of modules, of memory, and of no edit at all.
 
 use super::common::{
-    Ask, Place, UNIFORMITY, against, divergence, everything, giant, is_sum, opt, percentiles,
-    places, scratch, text, us,
+    Ask, Place, UNIFORMITY, against, divergence, every_fact, everything, giant, giant_of_kernels,
+    is_sum, opt, percentiles, places, read_named, scratch, text, us,
 };
-use crate::every_fact::every_fact;
+use crate::every_fact::FACTS;
 use phalanx::analysis::divergence::{Flow, Rules, solve};
 use phalanx::analysis::launch::launch_facts;
 use phalanx::analysis::lower;
@@ -17,12 +17,13 @@ use phalanx::graph::{Cycles, DomTree, PostDomTree};
 use phalanx::ir::{BlockId, BuildError, Function, GlobalName, Module, Value};
 use phalanx::target::Target;
 use phalanx::{FunctionId, Session};
+use phalanx_test_suite::giants;
 use phalanx_testing::abstract_program::DECLARATIONS;
 use phalanx_testing::inlined::inlined;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub(crate) fn split(size: usize) {
     let all = [
@@ -47,21 +48,14 @@ pub(crate) fn split_asking(
     opt: impl Fn(f64) -> String,
 ) {
     let scratch = scratch(&session, function, ask, &[]);
-    let mut rng = SmallRng::seed_from_u64(1);
     let mut times = Vec::new();
-    for round in 0..40 {
-        let order: Vec<BlockId> = session.code(function).flow.order().to_vec();
-        let block = order[rng.random_range(0..order.len())];
-        let at = session.code(function).body.last(block).expect("blocks are not empty");
+    each_split(&mut session, function, |db, round, edit| {
         let start = Instant::now();
-        let done: Result<BlockId, BuildError> =
-            session.edit(function, |edit| edit.verifying(false).split_before(at, ""));
-        done.expect("a block can be split before its terminator");
-        ask(session.database(), function.input());
+        ask(db, function.input());
         if round >= 5 {
-            times.push(start.elapsed());
+            times.push(edit + start.elapsed());
         }
-    }
+    });
     let [median, p90, p99] = percentiles(&mut times);
     println!(
         "{table:<8}{:>10} {:>12.0} {:>8} {median:>8.0} {p90:>8.0} {p99:>8.0} {:>9.0}% {:>8}",
@@ -71,6 +65,56 @@ pub(crate) fn split_asking(
         100.0 * median / us(scratch),
         opt(median),
     );
+}
+
+/// Splits forty blocks; `after` is given the number of each, and what the edit took by itself.
+fn each_split(
+    session: &mut Session,
+    function: FunctionId,
+    mut after: impl FnMut(&Database, usize, Duration),
+) {
+    let mut rng = SmallRng::seed_from_u64(1);
+    for round in 0..40 {
+        let order: Vec<BlockId> = session.code(function).flow.order().to_vec();
+        let block = order[rng.random_range(0..order.len())];
+        let at = session.code(function).body.last(block).expect("blocks are not empty");
+        let start = Instant::now();
+        let done: Result<BlockId, BuildError> =
+            session.edit(function, |edit| edit.verifying(false).split_before(at, ""));
+        done.expect("a block can be split before its terminator");
+        after(session.database(), round, start.elapsed());
+    }
+}
+
+/// What each question takes from scratch, and after a block was split, if all are asked in turn; in our kernels, inlined so many times.
+pub(crate) fn by_fact(rounds: usize) {
+    let Some(text) = giant_of_kernels(rounds) else { return };
+    let (mut session, function) = read_named(&text, giants::NAME);
+    let ask_each = |db: &Database| {
+        FACTS.map(|(_, ask)| {
+            let start = Instant::now();
+            ask(db, function.input());
+            start.elapsed()
+        })
+    };
+    let scratch = ask_each(session.database());
+    let mut times = vec![Vec::new(); FACTS.len()];
+    each_split(&mut session, function, |db, round, _| {
+        let took = ask_each(db);
+        if round >= 5 {
+            times.iter_mut().zip(took).for_each(|(times, took)| times.push(took));
+        }
+    });
+    let all: f64 = scratch.iter().map(|&time| us(time)).sum();
+    let insts = session.code(function).body.id_count();
+    println!("{:<26}{:>12}{:>12}{:>10}", format!("us, {insts}"), "scratch", "split", "of all");
+    let mut sum = 0.0;
+    for ((name, _), (scratch, times)) in FACTS.iter().zip(scratch.iter().zip(&mut times)) {
+        let [median, ..] = percentiles(times);
+        sum += median;
+        println!("{name:<26}{:>12.0}{median:>12.1}{:>9.2}%", us(*scratch), 100.0 * median / all);
+    }
+    println!("{:<26}{all:>12.0}{sum:>12.1}{:>9.2}%", "all", 100.0 * sum / all);
 }
 
 pub(crate) fn module(count: usize) {
