@@ -25,6 +25,7 @@ use phalanx_ir::{
     flow::node_of,
 };
 use phalanx_target::address_space::{AddressSpace, SpaceKind};
+use rustc_hash::FxHashSet;
 
 use super::{
     Facts, Objects, Omitted, Root, VariableUse, unchanged::kind_of, writes::written_by_call,
@@ -53,6 +54,34 @@ pub enum Found {
     TooFar,
 }
 
+/// The instructions of a function that [may be acquires](crate::memory::order), wherever they stand.
+///
+/// Which they are follows from the instructions and what is called, so they can be kept when blocks and edges change.
+#[derive(Clone, Debug)]
+pub struct Acquires(FxHashSet<InstId>);
+
+impl Acquires {
+    /// Those of a function. O(instructions).
+    #[must_use]
+    pub fn new(code: Code<'_>, around: Surroundings<'_>) -> Self {
+        let blocks = code.flow.order().iter();
+        let insts = blocks.flat_map(|&block| code.body.block_insts(block));
+        Self(insts.filter(|&inst| acquires(code, around, inst)).collect())
+    }
+
+    /// Brings them up to date with instructions that have changed, come or gone. O(these).
+    pub fn follow(&mut self, code: Code<'_>, around: Surroundings<'_>, changed: &[InstId]) {
+        for &inst in changed {
+            let is_linked = code.body.block_of(inst).is_some();
+            if is_linked && acquires(code, around, inst) {
+                self.0.insert(inst);
+            } else {
+                self.0.remove(&inst);
+            }
+        }
+    }
+}
+
 /// See the [module documentation](self).
 #[derive(Clone, Debug)]
 pub struct Clobbers {
@@ -67,19 +96,29 @@ pub struct Clobbers {
 }
 
 impl Clobbers {
-    /// Those of a function.
+    /// Those of a function whose acquires are known. O(blocks + edges), and of blocks with several acquires what stands before the first.
     #[must_use]
-    pub fn new(code: Code<'_>, around: Surroundings<'_>, facts: Facts<'_>) -> Self {
+    pub fn new(code: Code<'_>, facts: Facts<'_>, acquires: &Acquires) -> Self {
         let cfg = facts.cfg;
         let mut first_of = vec![None; cfg.node_count()];
+        let mut is_shared = BitSet::new(cfg.node_count());
+        for &inst in &acquires.0 {
+            let Some(block) = code.body.block_of(inst) else { continue };
+            if first_of[node_of(block).index()].replace(inst).is_some() {
+                is_shared.insert(node_of(block).index());
+            }
+        }
         let mut blocks = Vec::new();
         let mut first = None;
         for &block in code.flow.order() {
-            let found = code.body.block_insts(block).find(|&inst| acquires(code, around, inst));
-            if let Some(inst) = found {
+            let node = node_of(block);
+            if is_shared.contains(node.index()) {
+                let mut insts = code.body.block_insts(block);
+                first_of[node.index()] = insts.find(|inst| acquires.0.contains(inst));
+            }
+            if let Some(inst) = first_of[node.index()] {
                 first = first.or(Some(inst));
-                first_of[node_of(block).index()] = Some(inst);
-                blocks.push(node_of(block));
+                blocks.push(node);
             }
         }
         let behind = blocks_behind(cfg, blocks);

@@ -10,7 +10,7 @@
 //! | loads, or steps of addresses | the loads that read them are classified again |
 //! | where an address leads, what it is based on, or whether it diverges | these loads are |
 //! | what is done with an argument or a variable | from scratch |
-//! | anything else that may write or acquire, blocks or edges, what is done with what addresses are based on | the loads to which it mattered what happens before them are |
+//! | anything else that may write or acquire, blocks or edges, what is done with what addresses are based on | the loads to which it mattered what happens before them are; which instructions are acquires is kept |
 //!
 //! What happens *before* a load ([`clobbers`](super::clobbers)) is a matter of the whole function. Loads of which that was asked are remembered; to the
 //! others it does not matter what stores and calls come and go, as long as the rest is the same.
@@ -32,8 +32,8 @@ use phalanx_ir::{
 use rustc_hash::FxHashSet;
 
 use super::{
-    Classifier, Facts, Load, LoadClass, LoadClasses, PointerFlow, Refusal, Root, Unchanged,
-    classify_with, is_number, with_classifier,
+    Acquires, Classifier, Facts, Load, LoadClass, LoadClasses, PointerFlow, Refusal, Root,
+    Unchanged, classify_with, is_number, with_classifier,
 };
 use crate::{
     affect::User,
@@ -54,6 +54,8 @@ pub struct LoadFollower {
     classes: LoadClasses,
     /// Loads of which it was asked what happens before them.
     walked: FxHashSet<InstId>,
+    /// The acquires, once they were asked for.
+    acquires: Option<Acquires>,
     /// What was said of arguments and variables.
     roots: Vec<(Root, Option<Refusal>)>,
     kinds: MemoryKinds,
@@ -71,12 +73,13 @@ impl LoadFollower {
         facts: Facts<'_>,
         (pointers, private): Shared<'_>,
     ) -> Self {
-        with_classifier(code, around, facts, |classifier| {
+        with_classifier((code, around, facts), None, |classifier| {
             let classes = classify_with(classifier);
-            let Classifier { walked, unchanged, .. } = classifier;
+            let Classifier { walked, unchanged, acquires, .. } = classifier;
             LoadFollower {
                 classes,
                 walked: walked.iter().copied().collect(),
+                acquires: acquires.take(),
                 roots: unchanged.known().to_vec(),
                 kinds: facts.kinds.clone(),
                 divergence: facts.divergence.clone(),
@@ -103,6 +106,9 @@ impl LoadFollower {
         (pointers, private): Shared<'_>,
         (changed, blocks): (&[InstId], Option<&[BlockId]>),
     ) -> Option<bool> {
+        if let Some(acquires) = &mut self.acquires {
+            acquires.follow(code, around, changed);
+        }
         let mut again = readers::of_kinds(code, facts.kinds, &self.kinds)?;
         again.extend(readers::of_addresses(code, changed)?);
         let is_same_memory = || {
@@ -124,26 +130,58 @@ impl LoadFollower {
         }
         again.retain(|&inst| code.body.inst(inst).opcode == Opcode::Load);
         if !again.is_empty() {
-            with_classifier(code, around, facts, |classifier| {
-                let look = |inst: InstId| vec![classifier.load(inst)];
-                let loads = self.classes.loads();
-                if let Some(found) = relisted(code, loads, |load| load.inst, &again, look) {
-                    self.classes = LoadClasses { loads: Arc::new(found) };
-                }
-                for inst in &again {
-                    self.walked.remove(inst);
-                }
-                self.walked.extend(&classifier.walked);
-                let known = classifier.unchanged.known().iter();
-                let new = known.filter(|(root, _)| !self.roots.iter().any(|(of, _)| of == root));
-                let new: Vec<_> = new.copied().collect();
-                self.roots.extend(new);
+            let acquires = self.acquires.take();
+            with_classifier((code, around, facts), acquires, |classifier| {
+                self.classify_again(code, classifier, &again, changed);
             });
         }
         self.kinds = facts.kinds.clone();
         self.divergence = facts.divergence.clone();
         (self.pointers, self.private) = (Arc::clone(pointers), Arc::clone(private));
         Some(!again.is_empty())
+    }
+
+    /// Classifies these loads again: those that have not changed stand where they stood.
+    fn classify_again(
+        &mut self,
+        code: Code<'_>,
+        classifier: &mut Classifier<'_>,
+        again: &[InstId],
+        changed: &[InstId],
+    ) {
+        let changed: FxHashSet<InstId> = changed.iter().copied().collect();
+        let (elsewhere, in_place): (Vec<InstId>, Vec<InstId>) =
+            again.iter().partition(|inst| changed.contains(inst));
+        let in_place: FxHashSet<InstId> = in_place.into_iter().collect();
+        let mut others = Vec::new();
+        for (at, load) in self.classes.loads.iter().enumerate() {
+            if in_place.contains(&load.inst) {
+                let now = classifier.load(load.inst);
+                if now != *load {
+                    others.push((at, now));
+                }
+            }
+        }
+        if !others.is_empty() {
+            let loads = Arc::make_mut(&mut self.classes.loads);
+            others.into_iter().for_each(|(at, load)| loads[at] = load);
+        }
+        if !elsewhere.is_empty() {
+            let look = |inst: InstId| vec![classifier.load(inst)];
+            let found = relisted(code, self.classes.loads(), |load| load.inst, &elsewhere, look);
+            if let Some(found) = found {
+                self.classes = LoadClasses { loads: Arc::new(found) };
+            }
+        }
+        for inst in again {
+            self.walked.remove(inst);
+        }
+        self.walked.extend(&classifier.walked);
+        self.acquires = classifier.acquires.take();
+        let known = classifier.unchanged.known().iter();
+        let new = known.filter(|(root, _)| !self.roots.iter().any(|(of, _)| of == root));
+        let new: Vec<_> = new.copied().collect();
+        self.roots.extend(new);
     }
 
     /// Whether an instruction that may have changed neither writes nor acquires, nor has done so: a plain load of numbers, or a step of an address.

@@ -69,7 +69,7 @@ use crate::divergence::Divergence;
 use crate::lower::{Code, Numbering, Surroundings};
 use crate::memory::{AliasQuery, ClassicMemorySsa, Location, PrivateMemory, TypeSizes};
 use crate::spaces::{MemoryKinds, SpaceModel, SpaceSet};
-use clobbers::{Clobbers, Found};
+use clobbers::{Acquires, Clobbers, Found};
 pub use concern::concerns;
 use concern::is_number;
 pub use follow::LoadFollower;
@@ -235,7 +235,7 @@ impl Facts<'_> {
 /// The classes of all loads of a function.
 #[must_use]
 pub fn classify(code: Code<'_>, around: Surroundings<'_>, facts: Facts<'_>) -> LoadClasses {
-    with_classifier(code, around, facts, classify_with)
+    with_classifier((code, around, facts), None, classify_with)
 }
 
 fn classify_with(classifier: &mut Classifier<'_>) -> LoadClasses {
@@ -245,10 +245,10 @@ fn classify_with(classifier: &mut Classifier<'_>) -> LoadClasses {
     LoadClasses { loads: Arc::new(loads.map(|inst| classifier.load(inst)).collect()) }
 }
 
+/// Runs something with a classifier, which is told the acquires of the function if they are known.
 fn with_classifier<R>(
-    code: Code<'_>,
-    around: Surroundings<'_>,
-    facts: Facts<'_>,
+    (code, around, facts): (Code<'_>, Surroundings<'_>, Facts<'_>),
+    acquires: Option<Acquires>,
     run: impl FnOnce(&mut Classifier<'_>) -> R,
 ) -> R {
     let is_variable = |name| (facts.writers.variable)(name) != VariableUse::Unknown;
@@ -262,6 +262,7 @@ fn with_classifier<R>(
         varying: varying(Scope::Wave, around.launch),
         sizes: TypeSizes::new(code.context, around.layout),
         aliases: aliases.with_kinds(Some(facts.kinds)),
+        acquires,
         clobbers: None,
         walked: Vec::new(),
         unchanged: Unchanged::new(code, architecture, facts.writers),
@@ -276,6 +277,8 @@ struct Classifier<'a> {
     varying: SourceSet,
     sizes: TypeSizes<'a>,
     aliases: AliasQuery<'a>,
+    /// Found when they are first asked for, if they are not known.
+    acquires: Option<Acquires>,
     /// Made when it is first asked.
     clobbers: Option<Clobbers>,
     /// Loads of which it was asked what happens before them.
@@ -416,7 +419,8 @@ impl Classifier<'_> {
         }
         self.walked.push(inst);
         let (code, around, facts) = (self.code, self.around, self.facts);
-        let clobbers = self.clobbers.get_or_insert_with(|| Clobbers::new(code, around, facts));
+        let acquires = self.acquires.get_or_insert_with(|| Acquires::new(code, around));
+        let clobbers = self.clobbers.get_or_insert_with(|| Clobbers::new(code, facts, acquires));
         let location = Location {
             address: code.body.operands(inst)[0],
             size: self.sizes.store_size(code.body.inst(inst).ty),

@@ -8,7 +8,10 @@ use std::sync::Arc;
 use phalanx_analysis::{
     loads::{
         self, Facts, LoadClass, LoadClasses, Omitted, PassedUse, PointerFlow, Root, RootUse,
-        Unchanged, VariableUse, Writers, clobbers::Clobbers, may_write, pointers::has_provenance,
+        Unchanged, VariableUse, Writers,
+        clobbers::{Acquires, Clobbers},
+        may_write,
+        pointers::has_provenance,
         written_at, written_memories,
     },
     lower::{Code, Surroundings},
@@ -476,7 +479,7 @@ fn called_at_launch(db: &dyn Db, function: FunctionInput) -> Vec<FunctionInput> 
         return Vec::new();
     }
     let found = with_facts(db, function, None, &Asked::default(), |code, around, facts| {
-        let clobbers = Clobbers::new(code, around, facts);
+        let clobbers = Clobbers::new(code, facts, &Acquires::new(code, around));
         let late = calls.iter().filter(|(call, _)| {
             code.body.block_of(*call).is_some()
                 && !clobbers.is_nothing_before(code, around, facts, *call)
