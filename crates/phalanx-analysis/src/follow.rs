@@ -2,7 +2,9 @@
 //!
 //! A [`Follower`] is asked after every edit. The first time it solves and keeps nothing, so a function that is analysed
 //! once costs what it costs. When it is asked again after a change, and the function is large, it keeps a
-//! [`Retained`], which it repairs from then on.
+//! [`Retained`], which it repairs from then on. That costs about twice what solving does: so it is done at once after a few changes,
+//! as somebody makes who asks after each, and after more, as passes over a whole function make, when that happens
+//! twice in a row.
 //!
 //! **Soundness.** The answer is a function of code, surroundings and control flow alone; what is kept only changes how fast
 //! it is found. It is used only for the very inputs that it was brought up to: a [`Stamp`] identifies
@@ -79,6 +81,12 @@ pub fn few(size: usize) -> usize {
 #[must_use]
 pub fn few_in_blocks(size: usize) -> usize {
     (size / 8).max(8)
+}
+
+/// How many changes at a time are so few that whoever makes them is likely to come back soon.
+#[must_use]
+pub(crate) fn very_few(size: usize) -> usize {
+    (size / 1024).max(8)
 }
 
 /// Whose rules decide what an instruction contributes.
@@ -213,6 +221,8 @@ enum State {
     New,
     /// Asked, nothing kept.
     Seen(Stamp),
+    /// As `Seen`, after changes that would have been worth following.
+    SeenAgain(Stamp),
     /// As `Seen`, and nothing can be kept while the control flow is the same.
     Unfit(Stamp),
     Kept(Box<Kept>),
@@ -309,7 +319,7 @@ impl Follower {
         let size = subject.code.body.id_count();
         let position = match &self.state {
             State::Kept(kept) => Some(kept.stamp.position),
-            State::Seen(seen) | State::Unfit(seen) => Some(seen.position),
+            State::Seen(seen) | State::SeenAgain(seen) | State::Unfit(seen) => Some(seen.position),
             State::New => None,
         };
         let changes = match position {
@@ -335,7 +345,11 @@ impl Follower {
                 }
             }
             (State::Kept(_), Some(_)) => {}
-            (State::Seen(seen), Some(_)) if seen != stamp => {}
+            (State::Seen(_), Some(changes)) if changes.len() > very_few(size) => {
+                self.state = State::SeenAgain(stamp);
+                return Answered::Not;
+            }
+            (State::Seen(seen) | State::SeenAgain(seen), Some(_)) if seen != stamp => {}
             (State::Unfit(seen), Some(_)) if seen.flow != stamp.flow => {}
             (State::Unfit(_), _) => {
                 self.state = State::Unfit(stamp);
@@ -477,10 +491,12 @@ impl Follower {
             Sources::Llvm => (lower::as_llvm(code, around), RowNumbers::default(), None),
         };
         granted.apply(code.header, &mut table);
-        let answer = solve(flow, &table, Rules::Precise);
-        if !Retained::is_possible(flow, &answer) {
-            self.state = State::Seen(stamp);
-            return Answered::Solved(answer);
+        if !Retained::is_always_possible(flow) {
+            let answer = solve(flow, &table, Rules::Precise);
+            if !Retained::is_possible(flow, &answer) {
+                self.state = State::Seen(stamp);
+                return Answered::Solved(answer);
+            }
         }
         let memory = self.purpose.followed(memory, &subject);
         let mut seeded = Seeded::default();
@@ -514,7 +530,7 @@ impl Follower {
             }
             Err(unfit) => {
                 self.state = Self::unfit(unfit, stamp);
-                Answered::Solved(answer)
+                Answered::Not
             }
         }
     }

@@ -342,9 +342,9 @@ fn nothing_is_kept_of_small_kernels_and_of_what_was_dropped() {
     assert_eq!(small.repairs(), AccessRepairs::default());
     let mut fixture = Fixture::new(400);
     fixture.db.trim(fixture.module);
-    for found in ["anew", "anew", "repaired"] {
+    for (found, number) in [("anew", 7), ("repaired", 8), ("repaired", 9)] {
         let (once, before) = (fixture.named("once"), fixture.repairs());
-        let number = constant(&fixture, before.solved as i32 + 7);
+        let number = constant(&fixture, number);
         fixture.edit(|edit| edit.set_operand(once, 1, number));
         assert_eq!(fixture.found(before), format!("{found} | nothing"));
         fixture.check("what was dropped");

@@ -1,13 +1,12 @@
 //! Accesses of memory of a function that is edited, by repair of what is kept beside the memos.
 //!
-//! As [`kinds_slot`](super::kinds_slot) does for kinds: the first question keeps nothing, the second finds the answer from scratch and keeps what it takes
-//! to follow edits, and from then on an edit is followed; of many instructions at a time, from scratch is cheaper. What is kept is
-//! taken out of its slot while it is worked with, so that work which is broken off loses it. It counts for a position in the history of the body, for a
+//! As [`kinds_slot`](super::kinds_slot) does for kinds: the first question keeps what it takes to follow edits, and from then on an edit is followed; of
+//! many instructions at a time, from scratch is cheaper, and then nothing is kept until the next question. What is kept is taken out of its slot while it is worked with, so that work which is broken off loses it. It counts for a position in the history of the body, for a
 //! [layout](super::layout) of its blocks, and for a number that is new whenever anything around the function has changed. Divergence and cycles are compared.
 //!
 //! An answer that an edit leaves as it is is the very same one: it is compared with the memo by its address, and counts as unchanged.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use phalanx_analysis::{
     edited::Edited,
@@ -15,7 +14,7 @@ use phalanx_analysis::{
     shape::access::{self, AccessFollower, Accesses, Found},
 };
 
-use super::follow::Place;
+use super::follow::locked;
 use super::layout::{Layout, Since, block_layout, since};
 use super::memory_slot::objects_version;
 use crate::FunctionInput;
@@ -54,22 +53,21 @@ impl AccessRepairs {
 /// Where the accesses of a function are while nobody asks.
 #[derive(Debug, Default)]
 pub(super) struct AccessSlot {
-    place: Mutex<Place<Box<Kept>>>,
+    place: Mutex<Option<Box<Kept>>>,
     counts: Mutex<AccessRepairs>,
 }
 
 impl AccessSlot {
-    fn place(&self) -> MutexGuard<'_, Place<Box<Kept>>> {
-        // Nothing is done under the lock but moving.
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    fn place(&self) -> MutexGuard<'_, Option<Box<Kept>>> {
+        locked(&self.place)
     }
 
     fn counts(&self) -> MutexGuard<'_, AccessRepairs> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.counts)
     }
 
     pub(super) fn clear(&self) {
-        *self.place() = Place::New;
+        *self.place() = None;
     }
 }
 
@@ -91,14 +89,9 @@ pub(super) fn followed(
     let position = function.body(db).journal().position();
     let keep = |follower| {
         *slot.place() =
-            Place::Here(Box::new(Kept { position, layout: Arc::clone(layout), around, follower }));
+            Some(Box::new(Kept { position, layout: Arc::clone(layout), around, follower }));
     };
-    let taken = std::mem::replace(&mut *slot.place(), Place::Taken);
-    let is_first = matches!(taken, Place::New);
-    let kept = match taken {
-        Place::Here(kept) => Some(kept),
-        _ => None,
-    };
+    let kept = slot.place().take();
     let since = kept.as_ref().and_then(|k| since(db, function, (k.position, &k.layout)));
     let edited = since.as_ref().map(Since::edited);
     let size = function.body(db).id_count();
@@ -122,14 +115,12 @@ pub(super) fn followed(
     }
     slot.counts().solved += 1;
     // Who rewrites a function as a whole may do so again.
-    if is_first || is_rewritten {
-        *slot.place() = Place::Asked(position);
+    if is_rewritten {
         return Arc::new(access::accesses(facts));
     }
     let (answer, follower) = AccessFollower::new(facts);
-    match follower {
-        Some(follower) => keep(follower),
-        None => *slot.place() = Place::Asked(position),
+    if let Some(follower) = follower {
+        keep(follower);
     }
     answer
 }

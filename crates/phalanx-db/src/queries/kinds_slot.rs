@@ -1,7 +1,7 @@
 //! Kinds of memory of a function that is edited, by repair of what is kept beside the memos.
 //!
-//! As [`follow`](super::follow) does for divergence: the first question keeps nothing, the second finds the answer from scratch and keeps what it
-//! takes to repair it, and from then on an edit is followed. What is kept is taken out of its slot while it is worked with, so that
+//! The first question finds the answer from scratch and keeps what it takes to repair it, which costs next to nothing more; from then on an edit is
+//! followed. What is kept is taken out of its slot while it is worked with, so that
 //! work which is broken off loses it. It counts for a position in the history of the body, for a [layout](super::layout) of its blocks, and for a number that is new
 //! whenever anything around the function has changed.
 
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use phalanx_analysis::spaces::{MemoryKinds, RetainedKinds, SpaceFacts, may_return_address};
 
 use super::calls::is_local;
-use super::follow::{Place, fresh, locked};
+use super::follow::{fresh, locked};
 use super::layout::{Layout, block_layout, since};
 use super::surroundings::{NO_CALLEES, with_code};
 use super::{
@@ -44,12 +44,12 @@ pub struct KindRepairs {
 /// Where the kinds of a function are while nobody asks.
 #[derive(Debug, Default)]
 pub struct KindsSlot {
-    place: Mutex<Place<Box<Kept>>>,
+    place: Mutex<Option<Box<Kept>>>,
     counts: Mutex<KindRepairs>,
 }
 
 impl KindsSlot {
-    fn place(&self) -> MutexGuard<'_, Place<Box<Kept>>> {
+    fn place(&self) -> MutexGuard<'_, Option<Box<Kept>>> {
         locked(&self.place)
     }
 
@@ -65,7 +65,7 @@ impl KindsSlot {
     }
 
     pub(super) fn clear(&self) {
-        *self.place() = Place::New;
+        *self.place() = None;
     }
 }
 
@@ -129,12 +129,8 @@ pub(super) fn followed(
     let memory = address_memory(db, function).as_ref()?;
     let layout = block_layout(db, function);
     let position = function.body(db).journal().position();
-    let taken = std::mem::replace(&mut *slot.place(), Place::Taken);
-    let keeps = !matches!(taken, Place::New);
-    let kept = match taken {
-        Place::Here(kept) if kept.around == around => Some(kept),
-        _ => None,
-    };
+    let taken = slot.place().take();
+    let kept = taken.filter(|kept| kept.around == around);
     let repaired = kept.and_then(|mut kept| {
         let since = since(db, function, (kept.position, &kept.layout))?;
         let visited = with_code(db, function, NO_CALLEES, |code, around| {
@@ -146,23 +142,16 @@ pub(super) fn followed(
     });
     if let Some(kept) = repaired {
         let answer = kept.retained.answer().clone();
-        *slot.place() = Place::Here(kept);
+        *slot.place() = Some(kept);
         return Some(answer);
     }
     slot.count(None);
     with_code(db, function, NO_CALLEES, |code, surroundings| {
-        if !keeps {
-            let graph = (cfg, dom);
-            let kinds =
-                phalanx_analysis::spaces::memory_kinds(code, surroundings, graph, memory, facts);
-            *slot.place() = Place::Asked(position);
-            return kinds;
-        }
         let memory = Arc::clone(memory);
         let retained = RetainedKinds::new(code, surroundings, (cfg, dom), memory, facts);
         let answer = retained.answer().clone();
         let layout = Arc::clone(layout);
-        *slot.place() = Place::Here(Box::new(Kept { position, layout, around, retained }));
+        *slot.place() = Some(Box::new(Kept { position, layout, around, retained }));
         answer
     })
 }

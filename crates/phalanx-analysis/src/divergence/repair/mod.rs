@@ -145,6 +145,20 @@ impl Retained {
         assumed.all(|(cycle, _)| control::is_plain_region(&view(), flow, *cycle))
     }
 
+    /// Whether a function with this graph can be followed whatever diverges in it, as far as its irreducible regions are concerned. Cheap.
+    #[must_use]
+    pub fn is_always_possible(flow: Flow<'_>) -> bool {
+        let cycles = flow.cycles;
+        if cycles.all_reducible() {
+            return true;
+        }
+        let view = SyncView::new(flow.sync, flow.cfg, flow.dom, cycles);
+        let mut irreducible = cycles.iter().filter(|cycle| !cycles.is_reducible(*cycle));
+        irreducible.all(|cycle| {
+            cycles.children(cycle).next().is_none() && control::is_plain_region(&view, flow, cycle)
+        })
+    }
+
     /// The answer as of the last repair.
     #[must_use]
     pub fn answer(&self) -> &Divergence {

@@ -4,7 +4,7 @@
 //! [repaired](crate::divergence::repair): terminators of branches with other sources are stated again, and of another graph those of
 //! blocks that lead elsewhere, with the phis that they led to or lead to.
 //!
-//! Nothing is kept the first time, nor where many branches or blocks are others, blocks are there no more by number, or something in an irreducible
+//! Nothing is kept the first time, nor, unless that happens twice in a row, where more than a few branches are others, nor where many branches or blocks are others, blocks are there no more by number, or something in an irreducible
 //! region is divergent: then it is solved from scratch.
 //!
 //! **Complexity.** O(blocks whose branches have other sources, and what follows from them); of another graph O(blocks + edges) besides, for a look at each.
@@ -18,6 +18,9 @@ use crate::divergence::{
     self, Definition, Flow, Rules, SourceSets,
     repair::{Outcome, Retained, Unfit},
 };
+
+/// How many branches at a time are so few that whoever edits them is likely to come back soon.
+const FEW: usize = 8;
 
 /// How an answer was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +43,8 @@ enum State {
     New,
     /// Asked, nothing kept.
     Seen(Last),
+    /// As `Seen`, after something that would have been worth following.
+    SeenAgain(Last),
     Kept(Last, Box<Retained>),
 }
 
@@ -68,10 +73,15 @@ impl EdgeFollower {
         terminators: &SourceSets,
     ) -> (EdgeDivergence, Found) {
         let now = Last { cfg: Arc::clone(cfg), terminators: terminators.clone() };
-        let mut is_worth_keeping = false;
+        let (mut is_worth_keeping, mut is_once_more) = (false, false);
         match std::mem::take(&mut self.state) {
             State::New => {}
-            State::Seen(last) => is_worth_keeping = last.difference(&now).is_some(),
+            State::Seen(last) => {
+                let branches = last.difference(&now).map(|difference| difference.branches.len());
+                is_worth_keeping = branches.is_some_and(|count| count <= FEW);
+                is_once_more = branches.is_some();
+            }
+            State::SeenAgain(last) => is_worth_keeping = last.difference(&now).is_some(),
             State::Kept(last, mut retained) => {
                 if let Some(difference) = last.difference(&now)
                     && let Ok(outcome) = repair(&mut retained, flow, (&last, &now), &difference)
@@ -84,15 +94,24 @@ impl EdgeFollower {
                 }
             }
         }
-        let table = table(cfg, terminators);
+        let table = || table(cfg, terminators);
+        let is_sure = is_worth_keeping && Retained::is_always_possible(flow);
+        if is_sure && let Ok(retained) = Retained::new(flow, table()) {
+            return (self.keep(now, Box::new(retained)), Found::Solved);
+        }
+        let table = table();
         let answer = divergence::solve(flow, &table, Rules::Precise);
         if is_worth_keeping
+            && !is_sure
             && Retained::is_possible(flow, &answer)
             && let Ok(retained) = Retained::new(flow, table)
         {
             return (self.keep(now, Box::new(retained)), Found::Solved);
         }
-        self.state = State::Seen(now);
+        self.state = match is_once_more {
+            true => State::SeenAgain(now),
+            false => State::Seen(now),
+        };
         (EdgeDivergence { sources: answer.values().clone() }, Found::Solved)
     }
 

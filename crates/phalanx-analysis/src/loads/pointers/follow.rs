@@ -2,8 +2,8 @@
 //!
 //! # What
 //!
-//! A [`PointerFollower`] gives the [`PointerFlow`] of a function after each edit. It is the one from scratch. Until an instruction
-//! changes that has to do with pointers it keeps nothing but that; then it is made anew, with [`Tables`] from which it is repaired from then on.
+//! A [`PointerFollower`] gives the [`PointerFlow`] of a function after each edit. It is the one from scratch. With it are kept the [`Tables`] from which it is
+//! repaired, but for functions of which too much has changed at a time.
 //!
 //! # How
 //!
@@ -101,10 +101,10 @@ impl PointerFollower {
         private: &Arc<PrivateMemory>,
         before: Option<&Arc<PointerFlow>>,
     ) -> Self {
-        let flow = PointerFlow::new(code, private);
+        let (flow, tables) = build::flow(code, private, None, true);
         let same = before.filter(|before| ***before == flow);
         let flow = same.map_or_else(|| Arc::new(flow), Arc::clone);
-        PointerFollower { flow, private: Arc::clone(private), tables: None }
+        PointerFollower { flow, private: Arc::clone(private), tables: tables.map(Box::new) }
     }
 
     /// The answer.

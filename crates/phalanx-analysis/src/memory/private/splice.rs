@@ -45,6 +45,9 @@ use crate::memory::{
     ssa::{Disturbed, Frontiers, Graph},
 };
 
+/// So many instructions are always looked at again rather than all.
+const MANY: usize = 256;
+
 impl PrivateMemory {
     /// The same after an edit, with nothing said about where other pointers come from. `before` is the graph of which it was found.
     #[must_use]
@@ -96,6 +99,10 @@ impl PrivateMemory {
         }
         let mut insts: Vec<InstId> = question.users.iter().copied().collect();
         insts.extend(question.objects.iter().filter(|&&object| is_slot(code, object)));
+        // What is looked at again costs several times what it costs from scratch.
+        if insts.len() > (body.id_count() / 8).max(MANY) {
+            return None;
+        }
         let visited = in_order(code, dom, &insts);
         let mut scan = Scan::of_part(code, around, reach);
         for &inst in &visited {
