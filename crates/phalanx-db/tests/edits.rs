@@ -384,6 +384,38 @@ fn a_function_that_grows_becomes_large() {
     assert_eq!((ways.solved, ways.kept, ways.repaired), (1, 1, 1));
 }
 
+/// Whoever changes a little at a time is expected to come back; whoever changes more is waited for until that happens twice in a row.
+#[test]
+fn a_function_is_followed_after_one_small_edit_or_two_larger_ones() {
+    // How many instructions each edit changes, and how it is answered: from scratch, from scratch and kept, by repair.
+    let few = [(4, [0, 1, 0]), (12, [0, 0, 1])];
+    let more = [(12, [1, 0, 0]), (12, [0, 1, 0]), (12, [0, 0, 1])];
+    let apart = [(12, [1, 0, 0]), (200, [1, 0, 0]), (12, [1, 0, 0]), (4, [0, 1, 0])];
+    for edits in [&few[..], &more, &apart] {
+        let mut fixture = Fixture::new();
+        let function = fixture.function("large");
+        let v3 = fixture.named("large", "v3");
+        let add = |fixture: &mut Fixture, count: usize| {
+            keep(fixture.edit("large", |edit| {
+                let mut xor = || edit.before(v3).xor(Value::arg(1), Value::arg(1)).map(drop);
+                (0..count).try_for_each(|_| xor())
+            }));
+            let before = queries::repairs(&fixture.db, function);
+            queries::divergence(&fixture.db, function);
+            let now = queries::repairs(&fixture.db, function);
+            let found = [now.solved - before.solved, now.kept - before.kept];
+            [found[0], found[1], now.repaired - before.repaired]
+        };
+        // Large enough that a few are not very few.
+        add(&mut fixture, 1000);
+        fixture.db.trim(fixture.module);
+        assert_eq!(add(&mut fixture, 1), [1, 0, 0], "at first");
+        for (at, (count, expected)) in edits.iter().enumerate() {
+            assert_eq!(add(&mut fixture, *count), *expected, "{at} of {edits:?}");
+        }
+    }
+}
+
 #[test]
 fn what_is_kept_can_be_dropped() {
     let mut fixture = Fixture::new();

@@ -41,7 +41,7 @@ pub(crate) const FACTS: [Fact; 28] = [
     ("memory_accesses", |db, f| _ = black_box(queries::memory_accesses(db, f))),
     // What is assumed, and told to callers.
     ("assumed_divergence", |db, f| {
-        _ = black_box(queries::assumed_divergence(db, f, Assumptions::NONE))
+        _ = black_box(queries::assumed_divergence(db, f, Assumptions::NONE));
     }),
     ("summary", |db, f| _ = black_box(queries::summary(db, f))),
     // What is wrong, and what may be moved.
