@@ -2,9 +2,9 @@
 //!
 //! A [`Follower`] is asked after every edit. The first time it solves and keeps nothing, so a function that is analysed
 //! once costs what it costs. When it is asked again after a change, and the function is large, it keeps a
-//! [`Retained`], which it repairs from then on. That costs about twice what solving does: so it is done at once after a few changes,
-//! as somebody makes who asks after each, and after more, as passes over a whole function make, when that happens
-//! twice in a row.
+//! [`Retained`], which it repairs from then on. That costs two or three times what solving does: so it is
+//! done at once after very few changes (one in 1024 instructions, or 8), as somebody makes who asks after each; and after more, as passes over a
+//! whole function make, when that happens twice in a row.
 //!
 //! **Soundness.** The answer is a function of code, surroundings and control flow alone; what is kept only changes how fast
 //! it is found. It is used only for the very inputs that it was brought up to: a [`Stamp`] identifies

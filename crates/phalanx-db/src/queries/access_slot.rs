@@ -1,8 +1,9 @@
 //! Accesses of memory of a function that is edited, by repair of what is kept beside the memos.
 //!
 //! As [`kinds_slot`](super::kinds_slot) does for kinds: the first question keeps what it takes to follow edits, and from then on an edit is followed; of
-//! many instructions at a time, from scratch is cheaper, and then nothing is kept until the next question. What is kept is taken out of its slot while it is worked with, so that work which is broken off loses it. It counts for a position in the history of the body, for a
-//! [layout](super::layout) of its blocks, and for a number that is new whenever anything around the function has changed. Divergence and cycles are compared.
+//! many instructions at a time, from scratch is cheaper, and then nothing is kept until the next question. What is kept is taken out of its slot while it
+//! is worked with, so that work which is broken off loses it. It counts for a position in the history of the body, for a [layout](super::layout) of its
+//! blocks, and for a number that is new whenever anything around the function has changed. Divergence and cycles are compared.
 //!
 //! An answer that an edit leaves as it is is the very same one: it is compared with the memo by its address, and counts as unchanged.
 

@@ -4,8 +4,8 @@
 //! [repaired](crate::divergence::repair): terminators of branches with other sources are stated again, and of another graph those of
 //! blocks that lead elsewhere, with the phis that they led to or lead to.
 //!
-//! Nothing is kept the first time, nor, unless that happens twice in a row, where more than a few branches are others, nor where many branches or blocks are others, blocks are there no more by number, or something in an irreducible
-//! region is divergent: then it is solved from scratch.
+//! Nothing is kept the first time. Where more than a few branches are others it is kept when that happens twice in a row; where many are, blocks are there no more by
+//! number, or something in an irreducible region cannot be followed, it is solved from scratch.
 //!
 //! **Complexity.** O(blocks whose branches have other sources, and what follows from them); of another graph O(blocks + edges) besides, for a look at each.
 
