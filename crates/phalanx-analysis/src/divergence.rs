@@ -44,6 +44,7 @@
 //! [`Rules`] chooses between LLVM's rules (bit for bit, or with its known faults repaired) and the
 //! precise rules, which is what everybody should use.
 
+mod assumed;
 pub(crate) mod invariance;
 pub(crate) mod liveout;
 pub(crate) mod llvm;

@@ -251,6 +251,13 @@ impl Cycles {
         Siblings { cycles: self, next: cycle.0 + 1, end: self.cycles[cycle.index()].end }
     }
 
+    /// How many cycles are nested in this one at whatever depth, itself included: those whose numbers follow its own.
+    #[inline]
+    #[must_use]
+    pub fn count_within(&self, cycle: CycleId) -> usize {
+        (self.cycles[cycle.index()].end - cycle.0) as usize
+    }
+
     /// This cycle and the cycles around it, from the inside out.
     pub fn ancestors(&self, cycle: CycleId) -> impl Iterator<Item = CycleId> {
         std::iter::successors(Some(cycle), |&c| self.parent(c))

@@ -22,11 +22,12 @@
 use std::cell::Cell;
 
 use phalanx_graph::sync::{Answer, Consequence, EnteringEdges, LeavingEdge, SyncView};
-use phalanx_graph::{CycleId, Cycles, Node};
+use phalanx_graph::{CycleId, Node};
 use phalanx_target::SourceSet;
 use rustc_hash::FxHashMap;
 
 use crate::affect::{User, UserKind, Value};
+use crate::divergence::assumed::outermost;
 use crate::divergence::invariance::Invariance;
 use crate::divergence::liveout::{LiveOuts, leaving};
 use crate::divergence::llvm::{Sources, merge};
@@ -113,22 +114,6 @@ pub(crate) fn solve_without(
     };
     control.scratch.give_back();
     result
-}
-
-/// Cycles that are assumed divergent, in order, without sources for which one around them is.
-pub(crate) fn outermost(
-    assumed: &[(CycleId, SourceSet)],
-    cycles: &Cycles,
-) -> Vec<(CycleId, SourceSet)> {
-    let is_around =
-        |outer: CycleId, cycle: CycleId| outer != cycle && cycles.contains_cycle(outer, cycle);
-    let left = |&(cycle, sources): &(CycleId, SourceSet)| {
-        let around = assumed.iter().filter(|(outer, _)| is_around(*outer, cycle));
-        (cycle, around.fold(sources, |left, (_, more)| left.difference(*more)))
-    };
-    let mut found: Vec<_> = assumed.iter().map(left).filter(|(_, s)| !s.is_empty()).collect();
-    found.sort_unstable_by_key(|entry| entry.0);
-    found
 }
 
 /// Whether edges lead from a block of a region to different blocks outside of it.

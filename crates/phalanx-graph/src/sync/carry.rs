@@ -19,12 +19,14 @@
 //! | parent of a node | the node, the parents between it and the first that has it below itself in both trees, and for each edge into it whatever has its source below itself, up to the parent |
 //! | edge out of a cycle, edge back | whatever has the source below itself, up to the header |
 //! | innermost cycle | the node |
+//! | anything within an irreducible region: blocks, edges from and to them, cycles, dominators | the node that stands for it |
 //!
 //! **Complexity.** O(nodes + edges) comparisons of what lies in memory in order, and a bounded number of steps up the trees;
 //! beyond that there is no answer.
 
 mod compare;
 mod ends;
+mod regions;
 
 use rustc_hash::FxHashMap;
 
@@ -159,6 +161,7 @@ impl<'a> Carry<'a> {
         };
         carry.compare_ends(touched);
         carry.compare_cycles();
+        carry.compare_regions()?;
         if touched.is_none() || !carry.is_chained() {
             carry.compare_nodes()?;
             carry.compare_rows()?;

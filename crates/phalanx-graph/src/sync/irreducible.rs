@@ -37,6 +37,7 @@ use crate::node::Node;
 use crate::sync::label::unreliable_cycle;
 use crate::sync::order::ModifiedPostOrder;
 use crate::sync::reduced::Reduced;
+use crate::sync::table::Footprint;
 use crate::sync::wave::{Consequence, Wave};
 
 /// Edges after which the region is assumed divergent.
@@ -210,23 +211,24 @@ impl<'a> Irreducible<'a> {
         }
     }
 
-    /// The consequences of the branch that ends a block of a region.
+    /// The consequences of the branch that ends a block of a region, and where outside of it was looked.
     pub(crate) fn branch(
         &mut self,
         wave: &mut Wave<'a>,
         region: CycleId,
         facts: &RegionFacts,
         branch: Node,
-    ) -> Vec<Consequence> {
+    ) -> (Vec<Consequence>, Footprint) {
         let RegionFacts { order, candidates } = facts;
         let end = self.propagate(region, order, branch);
+        let mut looked = Footprint::NOTHING;
         let found = match end {
             End::Limit => vec![Consequence::Assume(region)],
             End::Met => self.inside(region, branch),
             End::Complete => {
                 let mut found = self.inside(region, branch);
                 self.by_other_hierarchies(region, candidates, branch, &mut found);
-                self.outside(wave, region, candidates, branch, &mut found);
+                looked = self.outside(wave, region, candidates, branch, &mut found);
                 found
             }
         };
@@ -237,7 +239,7 @@ impl<'a> Irreducible<'a> {
         self.fresh.clear();
         self.joins.clear();
         self.exits.clear();
-        found
+        (found, looked)
     }
 
     fn propagate(&mut self, region: CycleId, order: &ModifiedPostOrder, branch: Node) -> End {
@@ -460,7 +462,7 @@ impl<'a> Irreducible<'a> {
         self.cycles.ancestors(inner).find(contains).unwrap_or(region)
     }
 
-    /// What follows outside of the region from the labels on the edges that leave it.
+    /// What follows outside of the region from the labels on the edges that leave it, and where that was looked for.
     fn outside(
         &mut self,
         wave: &mut Wave<'a>,
@@ -468,7 +470,7 @@ impl<'a> Irreducible<'a> {
         candidates: &[Candidate],
         branch: Node,
         found: &mut Vec<Consequence>,
-    ) {
+    ) -> Footprint {
         let (cycles, graph) = (self.cycles, self.graph);
         let header = self.label[cycles.header(region).index()];
         let whole = candidates
@@ -500,10 +502,13 @@ impl<'a> Irreducible<'a> {
         found.extend(unlabelled.into_iter().map(|(from, to)| left(from, to)));
         found.sort_unstable();
         found.dedup();
-        if edges.iter().any(|edge| edge.2 != edges[0].2) {
-            edges.sort_unstable();
-            found.extend_from_slice(wave.separate(cycles.parent(region), edges).0);
+        if edges.iter().all(|edge| edge.2 == edges[0].2) {
+            return Footprint::NOTHING;
         }
+        edges.sort_unstable();
+        let (outside, looked) = wave.separate(cycles.parent(region), edges);
+        found.extend_from_slice(outside);
+        looked
     }
 
     /// The label on an edge out of the region; `own` when nobody else has it. `None` when no label gets

@@ -17,7 +17,8 @@
 //! label would then leave the loop before the labels inside have met.
 //!
 //! An edge that leaves cycles is an edge of the graph around the outermost of them, and of no other, so
-//! all is `O((n + m) log n)`. No recursion: a frame per open cycle.
+//! all is `O((n + m) log n)`. No recursion: a frame per open cycle. The order of one cycle takes time and room for that
+//! cycle alone: a graph may have as many of them as it has nodes.
 
 use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
@@ -27,17 +28,43 @@ use crate::node::Node;
 /// A modified post-order of a graph, or of one cycle of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModifiedPostOrder {
-    /// Number by node, `NONE` when the node has none.
+    nodes: Nodes,
+    /// Number by position in `nodes`, `NONE` when the node has none.
     number: Vec<u32>,
     order: Vec<Node>,
+}
+
+/// Which nodes are numbered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Nodes {
+    /// Those of a graph of so many.
+    All(usize),
+    /// These, in the order of their numbers in the graph.
+    Some(Box<[Node]>),
+}
+
+impl Nodes {
+    fn len(&self) -> usize {
+        match self {
+            Nodes::All(count) => *count,
+            Nodes::Some(nodes) => nodes.len(),
+        }
+    }
+
+    #[inline]
+    fn position(&self, node: Node) -> Option<usize> {
+        match self {
+            Nodes::All(_) => Some(node.index()),
+            Nodes::Some(nodes) => nodes.binary_search(&node).ok(),
+        }
+    }
 }
 
 impl ModifiedPostOrder {
     /// Numbers every reachable node.
     #[must_use]
     pub fn new(cfg: &Cfg, cycles: &Cycles) -> Self {
-        let tops = cycles.top_level();
-        let mut search = Search::new(cfg, cycles, tops.flat_map(|c| cycles.blocks(c)));
+        let mut search = Search::new(cfg, cycles, None);
         search.run(None, vec![cfg.entry()]);
         search.finish()
     }
@@ -45,7 +72,7 @@ impl ModifiedPostOrder {
     /// Numbers the nodes of one cycle, as the order of the whole graph does relative to each other.
     #[must_use]
     pub fn of_cycle(cfg: &Cfg, cycles: &Cycles, cycle: CycleId) -> Self {
-        let mut search = Search::new(cfg, cycles, cycles.blocks(cycle));
+        let mut search = Search::new(cfg, cycles, Some(cycle));
         let inside = search.open_cycle(cycle);
         search.run(Some(cycle), inside);
         search.finish()
@@ -55,7 +82,7 @@ impl ModifiedPostOrder {
     #[inline]
     #[must_use]
     pub fn number(&self, node: Node) -> Option<u32> {
-        let number = self.number[node.index()];
+        let number = self.number[self.nodes.position(node)?];
         (number != NONE).then_some(number)
     }
 
@@ -69,8 +96,11 @@ impl ModifiedPostOrder {
 struct Search<'a> {
     cfg: &'a Cfg,
     cycles: &'a Cycles,
-    /// By cycle: the targets of the edges that leave it and no cycle around it.
+    /// The cycle that is numbered, if it is not the whole graph.
+    root: Option<CycleId>,
+    /// By cycle, counted from the root: the targets of the edges that leave it and no cycle around it.
     exits: Vec<Vec<Node>>,
+    nodes: Nodes,
     number: Vec<u32>,
     order: Vec<Node>,
 }
@@ -82,41 +112,68 @@ struct Frame {
 }
 
 impl<'a> Search<'a> {
-    fn new<'b>(
-        cfg: &'a Cfg,
-        cycles: &'a Cycles,
-        blocks: impl IntoIterator<Item = &'b Node>,
-    ) -> Self {
-        let mut exits = vec![Vec::new(); cycles.len()];
-        for &from in blocks {
+    fn new(cfg: &'a Cfg, cycles: &'a Cycles, root: Option<CycleId>) -> Self {
+        let (nodes, count) = match root {
+            None => (Nodes::All(cfg.node_count()), cycles.len()),
+            Some(root) => {
+                let mut nodes: Box<[Node]> = cycles.blocks(root).into();
+                nodes.sort_unstable();
+                (Nodes::Some(nodes), cycles.count_within(root))
+            }
+        };
+        let number = vec![NONE; nodes.len()];
+        let exits = vec![Vec::new(); count];
+        let mut search = Self { cfg, cycles, root, exits, nodes, number, order: Vec::new() };
+        search.find_exits();
+        search
+    }
+
+    fn find_exits(&mut self) {
+        let Self { cfg, cycles, root, .. } = *self;
+        let tops: Vec<CycleId> = match root {
+            Some(root) => vec![root],
+            None => cycles.top_level().collect(),
+        };
+        for &from in tops.into_iter().flat_map(|top| cycles.blocks(top)) {
             let Some(inner) = cycles.innermost(from) else { continue };
             for &to in cfg.successors(from) {
                 if let Some(left) = cycles.outermost_without(inner, to) {
-                    exits[left.index()].push(to);
+                    // Whoever leaves the root is not numbered.
+                    if root.is_none_or(|root| cycles.contains(root, to)) {
+                        let at = self.exits_of(left);
+                        self.exits[at].push(to);
+                    }
                 }
             }
         }
         // Each target once, where it comes first: that is the order in which LLVM lists exit blocks.
-        let mut seen = vec![NONE; cfg.node_count()];
-        for (cycle, targets) in exits.iter_mut().enumerate() {
+        let mut seen = vec![NONE; self.nodes.len()];
+        for (cycle, targets) in self.exits.iter_mut().enumerate() {
             targets.retain(|to| {
-                std::mem::replace(&mut seen[to.index()], cycle as u32) != cycle as u32
+                let last = self.nodes.position(*to).map(|at| &mut seen[at]);
+                last.is_none_or(|last| std::mem::replace(last, cycle as u32) != cycle as u32)
             });
         }
-        Self { cfg, cycles, exits, number: vec![NONE; cfg.node_count()], order: Vec::new() }
+    }
+
+    fn exits_of(&self, cycle: CycleId) -> usize {
+        cycle.index() - self.root.map_or(0, CycleId::index)
     }
 
     fn finish(self) -> ModifiedPostOrder {
-        ModifiedPostOrder { number: self.number, order: self.order }
+        ModifiedPostOrder { nodes: self.nodes, number: self.number, order: self.order }
     }
 
+    /// Whether a node needs no number, since it has one, or is not in the root.
     fn is_done(&self, node: Node) -> bool {
-        self.number[node.index()] != NONE
+        self.nodes.position(node).is_none_or(|at| self.number[at] != NONE)
     }
 
     fn append(&mut self, node: Node) {
-        self.number[node.index()] = self.order.len() as u32;
-        self.order.push(node);
+        if let Some(at) = self.nodes.position(node) {
+            self.number[at] = self.order.len() as u32;
+            self.order.push(node);
+        }
     }
 
     /// Numbers the header and returns where the search of the rest starts.
@@ -134,29 +191,18 @@ impl<'a> Search<'a> {
                 frames.pop();
                 continue;
             };
-            if self.number[node.index()] != NONE {
+            if self.is_done(node) {
                 frame.stack.pop();
                 continue;
             }
             let within = |s: Node| frame.cycle.is_none_or(|c| self.cycles.contains(c, s));
             let before = frame.stack.len();
             let nested = self.nested(frame.cycle, node);
-            match nested {
-                Some(nested) => {
-                    for &to in &self.exits[nested.index()] {
-                        if within(to) && self.number[to.index()] == NONE {
-                            frame.stack.push(to);
-                        }
-                    }
-                }
-                None => {
-                    for &to in self.cfg.successors(node) {
-                        if within(to) && self.number[to.index()] == NONE {
-                            frame.stack.push(to);
-                        }
-                    }
-                }
-            }
+            let next = match nested {
+                Some(nested) => &self.exits[self.exits_of(nested)],
+                None => self.cfg.successors(node),
+            };
+            frame.stack.extend(next.iter().filter(|to| within(**to) && !self.is_done(**to)));
             if frame.stack.len() > before {
                 continue;
             }
@@ -183,5 +229,28 @@ impl<'a> Search<'a> {
                 outermost.or_else(|| self.cycles.ancestors(inner).last())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::random::any_graph;
+
+    #[test]
+    fn the_order_of_a_cycle_has_room_for_its_own_blocks_alone() {
+        let mut small = 0;
+        for seed in 0..500 {
+            let cfg = any_graph(seed, 24);
+            let cycles = Cycles::new(&cfg);
+            for cycle in cycles.iter() {
+                let own = ModifiedPostOrder::of_cycle(&cfg, &cycles, cycle);
+                assert_eq!(own.number.len(), cycles.blocks(cycle).len(), "seed {seed}: {cycle:?}");
+                let mut outside = cfg.nodes().filter(|node| !cycles.contains(cycle, *node));
+                assert!(outside.all(|node| own.number(node).is_none()), "seed {seed}: {cycle:?}");
+                small += usize::from(own.number.len() < cfg.node_count() / 2);
+            }
+        }
+        assert!(small > 100, "{small}");
     }
 }

@@ -309,7 +309,8 @@ impl<'a> SyncView<'a> {
             return Answer { list: List::Kept(&[]), footprint: Footprint::NOTHING };
         }
         if let Some(region) = self.region_around(block) {
-            return keep(tables, slot, &self.branch_in(region, block), Footprint::ALL);
+            let (found, footprint) = self.branch_in(region, block);
+            return keep(tables, slot, &found, footprint);
         }
         self.targets.clear();
         self.targets.extend_from_slice(self.cfg.successors(block));
@@ -324,13 +325,15 @@ impl<'a> SyncView<'a> {
         answer
     }
 
-    fn branch_in(&mut self, region: CycleId, block: Node) -> Vec<Consequence> {
+    /// What follows from a branch of a region, and where the search has looked: the region as a whole counts as the node that stands for it.
+    fn branch_in(&mut self, region: CycleId, block: Node) -> (Vec<Consequence>, Footprint) {
         let &mut Self { cfg, dom, cycles, tables, ref mut wave, ref mut irreducible, .. } = self;
         let wave = wave.get_or_insert_with(|| Box::new(Wave::new(cfg, cycles, &tables.graph)));
         let irreducible = irreducible
             .get_or_insert_with(|| Box::new(Irreducible::new(cfg, dom, cycles, &tables.graph)));
         let facts = tables.facts[region.index()].get_or_init(|| irreducible.facts(region));
-        irreducible.branch(wave, region, facts, block)
+        let (found, outside) = irreducible.branch(wave, region, facts, block);
+        (found, outside.and(Footprint::of(tables.graph.representative(block))))
     }
 
     /// What follows when threads leave by an edge at different times.
@@ -394,7 +397,9 @@ impl<'a> SyncView<'a> {
             return known;
         }
         let around = self.cycles.parent(region);
+        let stands_for_it = tables.graph.representative(self.cycles.header(region));
         let (found, footprint) = self.wave().separate(around, edges);
+        let footprint = footprint.and(Footprint::of(stands_for_it));
         match is_common {
             true => keep(tables, slot, found, footprint),
             false => Answer { list: List::Computed(found.to_vec()), footprint },

@@ -110,8 +110,16 @@ impl ReachedTree {
 /// Whether a cycle is an outermost irreducible one, and from no block of it edges lead to different blocks outside: then threads that run apart in
 /// it leave by each edge apart, whatever terminators do.
 pub(super) fn is_plain_region(view: &SyncView<'_>, flow: Flow<'_>, cycle: CycleId) -> bool {
+    is_region(view, flow, cycle) && has_plain_exits(flow, cycle)
+}
+
+fn is_region(view: &SyncView<'_>, flow: Flow<'_>, cycle: CycleId) -> bool {
     view.region_around(flow.cycles.header(cycle)) == Some(cycle)
-        && !flow.cycles.blocks(cycle).iter().any(|&block| has_exits(flow, block, cycle))
+}
+
+/// O(blocks and edges of the cycle).
+fn has_plain_exits(flow: Flow<'_>, cycle: CycleId) -> bool {
+    !flow.cycles.blocks(cycle).iter().any(|&block| has_exits(flow, block, cycle))
 }
 
 /// All nodes so far.
@@ -267,8 +275,7 @@ impl ControlGraph {
                 Control::Assumed(region) => {
                     // Nobody knows here of terminators that hold threads together.
                     let answer = view.split(region, |_| false);
-                    // The exits of the region are none of the search behind them.
-                    footprint = Footprint::ALL;
+                    footprint = answer.footprint();
                     self.draw((view, flow), &answer, None, &mut drawn);
                 }
                 Control::LiveOut(cycle) => drawn.push(self.node(view, Control::Left(cycle))),
@@ -428,7 +435,10 @@ impl ControlGraph {
                 },
                 Consequence::Also(_) | Consequence::AlsoFrom(_) => continue,
                 Consequence::Assume(cycle) => {
-                    if !is_plain_region(view, flow, cycle) {
+                    // Of what has a node that was looked at, or is after all has been drawn.
+                    let is_plain =
+                        self.assumed.contains_key(&cycle) || has_plain_exits(flow, cycle);
+                    if !is_plain || !is_region(view, flow, cycle) {
                         self.is_irregular = true;
                         continue;
                     }
