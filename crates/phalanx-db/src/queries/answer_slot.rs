@@ -183,7 +183,8 @@ pub fn kept_answers(db: &dyn Db, function: FunctionInput) -> KeptAnswers {
 /// See the [module documentation](self).
 #[derive(Debug)]
 pub(super) struct AnswerSlot<T> {
-    place: Mutex<Option<Kept<T>>>,
+    /// Boxed: most of the slots of a function are never used, and what is in one is taken out and put back.
+    place: Mutex<Option<Box<Kept<T>>>>,
     counts: Mutex<Answers>,
 }
 
@@ -253,20 +254,15 @@ impl<T> AnswerSlot<T> {
         });
         let (mut kept, found) = match known {
             // Which instructions concern an answer does not follow from the answer.
-            Some((kept, Followed::Lost)) => (Kept { answer: make(), ..kept }, Followed::Lost),
+            Some((mut kept, Followed::Lost)) => {
+                kept.answer = make();
+                (kept, Followed::Lost)
+            }
             Some(known) => known,
             None => {
                 let concerned = all_concerned(code, concerns);
-                (
-                    Kept {
-                        position: 0,
-                        layout: Arc::clone(layout),
-                        around,
-                        concerned,
-                        answer: make(),
-                    },
-                    Followed::Lost,
-                )
+                let (layout, answer) = (Arc::clone(layout), make());
+                (Box::new(Kept { position: 0, layout, around, concerned, answer }), Followed::Lost)
             }
         };
         (kept.position, kept.layout) = (code.body.journal().position(), Arc::clone(layout));

@@ -1,7 +1,7 @@
 //! What is kept of a function beside the memos, from one edit to the next.
 //!
 //! A small function is looked at from scratch after each edit: of it the graph is kept, and nothing else takes any room. The slots of a large one,
-//! some thousand bytes when they are empty, come to be when the first of them is used.
+//! almost two thousand bytes when they are empty, come to be when the first of them is used.
 
 use std::sync::{Arc, OnceLock};
 
