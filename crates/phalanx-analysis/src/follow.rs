@@ -476,6 +476,10 @@ impl Follower {
     /// Solves from scratch and keeps what it can.
     fn keep(&mut self, subject: Subject<'_>) -> Answered {
         let Subject { code, around, flow, stamp, granted } = subject;
+        if Retained::is_too_deep(flow, code.header.params.len() + code.body.id_count()) {
+            self.state = Self::unfit(Unfit::TooLarge, stamp);
+            return Answered::Not;
+        }
         let mut memory = PrivateMemory::default();
         let (mut table, rows, shapes) = match self.sources {
             Sources::Full => {

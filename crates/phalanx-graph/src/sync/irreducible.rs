@@ -24,6 +24,9 @@
 //! meet others. It cannot when every labelled block lies in the branch's innermost cycle and is strictly
 //! dominated by the branch: the way back to it leads through the branch.
 //!
+//! **Footprint.** What follows within a region depends on the region alone; see `carry::regions` for what that is. Outside of it a wave says where it has
+//! looked.
+//!
 //! **Limit.** In a large region most branches have a join that makes the region unreliable as a whole. A
 //! propagation that has not finished after [`LIMIT`] edges assumes so. This depends on the graph alone.
 

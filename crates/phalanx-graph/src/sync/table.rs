@@ -111,7 +111,8 @@ impl Kept {
 }
 
 /// Where the search for an answer has looked: nodes whose numbers lie in a range. As long as nothing has changed about
-/// these nodes, about the block or edge in question and the header of the cycle left, the answer is the same.
+/// these nodes, about the block or edge in question and the header of the cycle left, the answer is the same. An
+/// irreducible region counts as the node that stands for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Footprint {
     pub(super) first: u32,

@@ -159,6 +159,12 @@ impl Retained {
         })
     }
 
+    /// Whether cycles are nested too deep for a function of so many values to be followed. Cheap.
+    #[must_use]
+    pub fn is_too_deep(flow: Flow<'_>, values: usize) -> bool {
+        !Levels::is_possible(flow.cycles, values)
+    }
+
     /// The answer as of the last repair.
     #[must_use]
     pub fn answer(&self) -> &Divergence {

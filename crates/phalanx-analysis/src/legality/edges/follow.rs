@@ -94,6 +94,7 @@ impl EdgeFollower {
                 }
             }
         }
+        is_worth_keeping &= !Retained::is_too_deep(flow, cfg.node_count());
         let table = || table(cfg, terminators);
         let is_sure = is_worth_keeping && Retained::is_always_possible(flow);
         if is_sure && let Ok(retained) = Retained::new(flow, table()) {
