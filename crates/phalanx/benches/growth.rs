@@ -11,7 +11,8 @@
 //! | growth | by which factor that grew: 1 where the cost is that of what changed |
 //!
 //! A line in which a fact stands by itself is one that grows faster than it should: by more than 16 times when cold, after an operand
-//! by more than 3 times to more than 100 us, after a split to more than a fifth of what it takes cold. `--all` prints every fact.
+//! by more than 3 times to more than 100 us, after a split by more than 3 times to more than a millisecond and a fifth of what it takes
+//! cold. `--all` prints every fact. A family without sums of sums has no operand to be edited: 0.
 //!
 //! Arguments are parts of names of families; `--units=N` is the smaller size.
 #![allow(
