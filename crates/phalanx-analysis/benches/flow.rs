@@ -348,7 +348,7 @@ fn measure(name: &str, edit: Edit, size: usize) {
             list.push(time);
         }
         if round < 5 {
-            let table = retained.table().freeze();
+            let table = retained.table().to_table();
             let (again, times) = Facts::new(&program, &layout);
             let (expected, took) = scratch(&again, &table);
             assert!(again.cfg == next.cfg && again.dom == next.dom);

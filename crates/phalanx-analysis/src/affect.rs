@@ -153,6 +153,25 @@ impl AffectMap {
         Self { start, users }
     }
 
+    /// The map with these rows: what `row` adds for each value. About as many as `uses` altogether.
+    ///
+    /// # Panics
+    /// If there are 2^32 users or more.
+    pub(crate) fn from_rows(
+        values: usize,
+        uses: usize,
+        row: impl Fn(Value, &mut Vec<User>),
+    ) -> Self {
+        let (mut start, mut users) = (Vec::with_capacity(values + 1), Vec::with_capacity(uses));
+        for value in 0..values as u32 {
+            start.push(users.len() as u32);
+            row(Value(value), &mut users);
+        }
+        assert!(users.len() < u32::MAX as usize, "{} uses do not fit 32 bits", users.len());
+        start.push(users.len() as u32);
+        Self { start, users }
+    }
+
     /// How many values there are.
     #[must_use]
     pub fn value_count(&self) -> usize {

@@ -20,22 +20,20 @@
 //! | surroundings | from scratch, and kept again |
 //! | a good part of the function, or the history does not reach back | from scratch; kept again after the next few changes |
 
-use phalanx_graph::Node;
-use phalanx_ir::{BlockId, InstId, flow::node_of};
-use smallvec::SmallVec;
+mod lowering;
 
+use phalanx_ir::{BlockId, InstId};
+
+use self::lowering::{Lowered, Lowering, Restatement, Room, Tables, is_nothing};
 use crate::affect::Value;
-use crate::convergence::escape;
 use crate::divergence::{
-    Divergence, Flow, Rules,
+    Divergence, Flow, Rules, ValueTable,
     repair::{Outcome, Retained, Unfit},
     solve,
 };
-use crate::granted::{Difference, Granted};
-use crate::lower::{self, Code, Neighbours, Numbering, Restated, RowNumbers, Surroundings};
-use crate::memory::{
-    InQuestion, Looks, Numbered, Pointees, PrivateMemory, SlotFollower, ssa::Graph,
-};
+use crate::granted::Granted;
+use crate::lower::{Code, Surroundings};
+use crate::memory::{Looks, Pointees, PrivateMemory, SlotFollower, ssa::Graph};
 use crate::summary::{self, Passes, Seeded};
 
 /// Functions with fewer instructions are always solved from scratch.
@@ -83,6 +81,11 @@ pub fn few_in_blocks(size: usize) -> usize {
     (size / 8).max(8)
 }
 
+/// How many changes at a time are so few that tables are brought up to date rather than made anew: each costs several times what lowering one instruction does.
+pub(crate) fn few_to_lower(size: usize) -> usize {
+    (size / 8).max(8)
+}
+
 /// How many changes at a time are so few that whoever makes them is likely to come back soon.
 #[must_use]
 pub(crate) fn very_few(size: usize) -> usize {
@@ -111,6 +114,8 @@ pub struct Subject<'a> {
     pub stamp: Stamp,
     /// What is taken for granted besides.
     pub granted: &'a Granted,
+    /// Its private memory, if that is at hand: what [`PrivateMemory::without_origins`] finds. None costs time, nothing else.
+    pub private: Option<&'a PrivateMemory>,
 }
 
 /// How an answer was found.
@@ -144,6 +149,7 @@ pub(crate) enum Purpose {
 pub struct Follower {
     sources: Sources,
     purpose: Purpose,
+    keeps_tables: bool,
     state: State,
 }
 
@@ -173,10 +179,12 @@ pub(crate) enum Missing {
 
 impl Purpose {
     /// Private memory.
-    fn memory(self, code: Code<'_>, around: Surroundings<'_>, flow: Flow<'_>) -> PrivateMemory {
-        match self {
-            Purpose::Through => PrivateMemory::with_pointees(code, around, flow.cfg, flow.dom),
-            _ => PrivateMemory::through_calls(code, around, flow.cfg, flow.dom),
+    fn memory(self, subject: &Subject<'_>) -> PrivateMemory {
+        let Subject { code, around, flow: Flow { cfg, dom, .. }, private, .. } = *subject;
+        match (self, private) {
+            (Purpose::Through, _) => PrivateMemory::with_pointees(code, around, cfg, dom),
+            (_, Some(private)) => private.followed_through_calls(code, around, cfg, dom),
+            (_, None) => PrivateMemory::through_calls(code, around, cfg, dom),
         }
     }
 
@@ -219,46 +227,73 @@ enum State {
     /// Never asked.
     #[default]
     New,
-    /// Asked, nothing kept.
-    Seen(Stamp),
-    /// As `Seen`, after changes that would have been worth following.
-    SeenAgain(Stamp),
-    /// As `Seen`, and nothing can be kept while the control flow is the same.
-    Unfit(Stamp),
+    Seen(Box<Seen>),
     Kept(Box<Kept>),
+}
+
+/// Asked, and nothing kept but tables.
+#[derive(Debug)]
+struct Seen {
+    stamp: Stamp,
+    mood: Mood,
+    tables: Option<Tables>,
+}
+
+/// What is expected of whoever asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mood {
+    /// Nothing yet.
+    Once,
+    /// There were changes that would have been worth following.
+    Again,
+    /// Nothing can be kept while the control flow is the same.
+    Unfit,
 }
 
 #[derive(Debug)]
 struct Kept {
-    stamp: Stamp,
-    granted: Granted,
-    memory: SlotFollower,
-    rows: RowNumbers,
-    neighbours: Neighbours,
+    lowering: Lowering,
     retained: Retained,
     passes: Option<Passes>,
-    seeded: Seeded,
-    is_whole_new: bool,
 }
 
 impl Follower {
     /// A follower that has not been asked.
+    ///
+    /// By our own rules it keeps the [tables](lowering) of the function from the first time on, and [gives](Self::table) them to others.
     #[must_use]
     pub fn new(sources: Sources) -> Self {
-        Self { sources, purpose: Purpose::Divergence, state: State::New }
+        let keeps_tables = sources == Sources::Full;
+        Self { sources, purpose: Purpose::Divergence, keeps_tables, state: State::New }
     }
 
-    /// A follower that will keep what it finds: of a function whose divergence was solved from scratch before, at that position of its
-    /// history.
+    /// A follower that will keep what it finds, but no tables by themselves: of a function whose divergence was solved from scratch before, at that
+    /// position of its history.
     #[must_use]
     pub fn seen(sources: Sources, position: u64) -> Self {
         let stamp = Stamp { position, flow: u64::MAX, around: u64::MAX };
-        Self { state: State::Seen(stamp), ..Self::new(sources) }
+        let state = Self::state_seen(stamp, Mood::Once, None);
+        Self { keeps_tables: false, state, ..Self::new(sources) }
     }
 
     /// As [`seen`](Self::seen), by our own rules, for a part of a summary.
     pub(crate) fn seen_for(purpose: Purpose, position: u64) -> Self {
         Self { purpose, ..Self::seen(Sources::Full, position) }
+    }
+
+    fn state_seen(stamp: Stamp, mood: Mood, tables: Option<Tables>) -> State {
+        State::Seen(Box::new(Seen { stamp, mood, tables }))
+    }
+
+    /// The tables of a function for which it was asked last, if they are at hand: what [`full_with`](lower::full_with) makes of it, with other
+    /// numbers for what stands for memory. O(values + uses).
+    #[must_use]
+    pub fn table(&self, stamp: Stamp) -> Option<ValueTable> {
+        match &self.state {
+            State::Seen(seen) if seen.stamp == stamp => seen.tables.as_ref()?.copy(),
+            State::Kept(kept) if kept.lowering.stamp == stamp => kept.table(),
+            _ => None,
+        }
     }
 
     /// The divergence of the function as it is now.
@@ -292,8 +327,9 @@ impl Follower {
     ) -> Result<Answers<'_>, Missing> {
         match (self.bring_up_to_date(subject, since), &self.state) {
             (Answered::Kept(found), State::Kept(kept)) => {
-                let Kept { retained: own, memory, is_whole_new, seeded, .. } = &**kept;
-                let passes = kept.passes.as_ref().ok_or(Missing::Unknown)?;
+                let Kept { retained: own, lowering, passes } = &**kept;
+                let Lowering { memory, is_whole_new, seeded, .. } = lowering;
+                let passes = passes.as_ref().ok_or(Missing::Unknown)?;
                 Ok(Answers { own, passes, memory, is_whole_new: *is_whole_new, seeded, found })
             }
             (Answered::Nothing, _) => Err(Missing::Nothing),
@@ -305,7 +341,7 @@ impl Follower {
     #[must_use]
     pub fn looks(&self) -> Looks {
         match &self.state {
-            State::Kept(kept) => kept.memory.looks(),
+            State::Kept(kept) => kept.lowering.memory.looks(),
             _ => Looks::default(),
         }
     }
@@ -318,8 +354,8 @@ impl Follower {
         let stamp = subject.stamp;
         let size = subject.code.body.id_count();
         let position = match &self.state {
-            State::Kept(kept) => Some(kept.stamp.position),
-            State::Seen(seen) | State::SeenAgain(seen) | State::Unfit(seen) => Some(seen.position),
+            State::Kept(kept) => Some(kept.lowering.stamp.position),
+            State::Seen(seen) => Some(seen.stamp.position),
             State::New => None,
         };
         let changes = match position {
@@ -328,236 +364,198 @@ impl Follower {
             None => None,
         };
         let granted = match &self.state {
-            State::Kept(kept) => subject.granted.difference(&kept.granted),
-            _ => Difference::default(),
+            State::Kept(kept) => subject.granted.difference(&kept.lowering.granted).len(),
+            _ => 0,
         };
         // Whoever rewrites a function as a whole is better served from scratch, and may do so again.
-        let is_few = |changes: &Changes<'_>| changes.len() + granted.len() <= few(size);
-        let changes = changes.filter(|changes| size >= LARGE && is_few(changes));
-        match (std::mem::take(&mut self.state), changes) {
-            (State::Kept(kept), Some(changes)) if kept.stamp.around == stamp.around => {
-                if let Some((kept, found)) = self.follow(kept, subject, changes, &granted) {
-                    self.state = State::Kept(kept);
-                    return Answered::Kept(found);
+        let is_few = |changes: &Changes<'_>| changes.len() + granted <= few(size);
+        let few_changes = changes.filter(|changes| size >= LARGE && is_few(changes));
+        match (std::mem::take(&mut self.state), few_changes) {
+            (State::New, _) => self.solve(&subject, Mood::Once, None),
+            (State::Kept(kept), None) => {
+                self.solve(&subject, Mood::Once, kept.into_tables(changes))
+            }
+            (State::Kept(kept), Some(changes)) => {
+                if kept.lowering.stamp.around == stamp.around {
+                    match self.follow(kept, &subject, changes) {
+                        Ok((kept, found)) => {
+                            self.state = State::Kept(kept);
+                            return Answered::Kept(found);
+                        }
+                        Err(Some(mood)) => return self.solve(&subject, mood, None),
+                        Err(None) => {}
+                    }
                 }
-                if let State::Unfit(_) = self.state {
-                    return Answered::Not;
+                self.keep(&subject, None)
+            }
+            (State::Seen(seen), few_changes) => {
+                let Seen { stamp: before, mood, tables } = *seen;
+                let tables = tables.zip(changes);
+                match (mood, few_changes) {
+                    (Mood::Once, Some(changes)) if changes.len() > very_few(size) => {
+                        self.solve(&subject, Mood::Again, tables)
+                    }
+                    (Mood::Once | Mood::Again, Some(_)) if before != stamp => {
+                        self.keep(&subject, tables)
+                    }
+                    (Mood::Unfit, Some(_)) if before.flow != stamp.flow => {
+                        self.keep(&subject, tables)
+                    }
+                    (Mood::Unfit, _) => self.solve(&subject, Mood::Unfit, tables),
+                    _ => self.solve(&subject, Mood::Once, tables),
                 }
-            }
-            (State::Kept(_), Some(_)) => {}
-            (State::Seen(_), Some(changes)) if changes.len() > very_few(size) => {
-                self.state = State::SeenAgain(stamp);
-                return Answered::Not;
-            }
-            (State::Seen(seen) | State::SeenAgain(seen), Some(_)) if seen != stamp => {}
-            (State::Unfit(seen), Some(_)) if seen.flow != stamp.flow => {}
-            (State::Unfit(_), _) => {
-                self.state = State::Unfit(stamp);
-                return Answered::Not;
-            }
-            _ => {
-                self.state = State::Seen(stamp);
-                return Answered::Not;
             }
         }
-        self.keep(subject)
     }
 
-    /// Brings what is kept up to date. `None` if that cannot be done.
+    /// Solves from scratch, and keeps nothing but tables: those at hand, if they can be brought up to date, or new ones.
+    fn solve(
+        &mut self,
+        subject: &Subject<'_>,
+        mood: Mood,
+        known: Option<(Tables, Changes<'_>)>,
+    ) -> Answered {
+        let stamp = subject.stamp;
+        if !self.keeps_tables {
+            self.state = Self::state_seen(stamp, mood, None);
+            return Answered::Not;
+        }
+        let size = subject.code.body.id_count();
+        let known = known.filter(|(_, changes)| changes.len() <= few_to_lower(size));
+        let known = known.and_then(|(tables, changes)| tables.follow(subject, changes));
+        let tables = known.unwrap_or_else(|| Tables::new(subject));
+        let answer = solve(subject.flow, &tables.table(), Rules::Precise);
+        self.state = Self::state_seen(stamp, mood, Some(tables));
+        Answered::Solved(answer)
+    }
+
+    /// Brings what is kept up to date. An error if that cannot be done: with what is expected, where nothing can be kept now.
     fn follow(
         &mut self,
         mut kept: Box<Kept>,
-        subject: Subject<'_>,
+        subject: &Subject<'_>,
         changes: Changes<'_>,
-        difference: &Difference,
-    ) -> Option<(Box<Kept>, Found)> {
-        let Subject { code, around, flow, stamp, granted } = subject;
-        let as_llvm = self.sources == Sources::Llvm;
-        let is_other_flow = changes.flow || kept.stamp.flow != stamp.flow;
-        // Nobody knows the blocks of another flow that the history does not tell of.
-        let blocks = changes.flow.then_some(changes.blocks).filter(|blocks| !blocks.is_empty());
-        let mut insts: SmallVec<[InstId; 16]> = SmallVec::from_slice(changes.insts);
-        if is_other_flow {
-            insts.extend(Neighbours::moved(code, blocks, kept.retained.table()));
+    ) -> Result<(Box<Kept>, Found), Option<Mood>> {
+        let Kept { lowering, retained, passes } = &mut *kept;
+        let (graph, table) = retained.parts();
+        let restatement = lowering.restate(subject, changes, (Some(graph), table)).ok_or(None)?;
+        if let Some(passes) = passes
+            && !passes.are_of(&self.purpose.inputs(subject.code, &lowering.seeded))
+        {
+            return Err(None);
         }
-        // Which calls are outside of the cycle of their token depends on all tokens, and on the cycles.
-        if self.sources == Sources::Full && (is_other_flow || escape::concerns(code, &insts)) {
-            insts.extend(escape::controlled(code));
-        }
-        let besides = match is_other_flow && kept.memory.has_slots() {
-            true => {
-                let now = Graph { cfg: flow.cfg, dom: flow.dom };
-                kept.memory.in_question(code, (kept.retained.graph(), now))
-            }
-            false => Some(InQuestion::default()),
-        };
-        let table = kept.retained.table();
-        match self.sources {
-            Sources::Full => {
-                let graph = Numbered { cfg: flow.cfg, dom: flow.dom, number: stamp.flow };
-                let memory = &mut kept.memory;
-                let followed = |besides| memory.follow(code, around, graph, (&insts, &besides));
-                let patch = besides.and_then(followed);
-                let patch = match patch {
-                    Some(changed) => {
-                        insts.extend(changed.others);
-                        Some(changed.patch)
-                    }
-                    None => {
-                        let new = self.purpose.memory(code, around, flow);
-                        let new = self.purpose.followed(new, &subject);
-                        insts.extend(memory.replace(code, new));
-                        None
-                    }
-                };
-                let has_memory = match patch {
-                    Some(patch) => patch.is_some_and(|patch| !memory.patch(patch).1.is_empty()),
-                    None => memory.whole().is_some_and(|memory| !memory.is_empty()),
-                };
-                let values = code.header.params.len() + code.body.id_count();
-                // Versions of memory have numbers of their own, of which there must be room before them.
-                if values > table.room() || has_memory && table.room() == usize::MAX {
-                    return None;
-                }
-                let numbering = Numbering::new(code.header);
-                for &(load, left) in &difference.loads {
-                    table.narrow(numbering.inst(load), left);
-                    // One of private memory has no sources of its own, and is stated with its versions.
-                    insts.extend((!memory.is_load(load)).then_some(load));
-                }
-                let rows = &mut kept.rows;
-                let restated = Restated { rows, memory, graph, patch };
-                if !kept.neighbours.update_full_with(code, around, restated, &insts, table) {
-                    return None;
-                }
-                kept.is_whole_new = patch.is_none();
-                if self.purpose == Purpose::Through {
-                    kept.seeded.update(code, kept.is_whole_new, memory, rows);
-                    if kept.seeded.is_empty() {
-                        return None;
-                    }
-                }
-                if let Some(passes) = &kept.passes
-                    && !passes.are_of(&self.purpose.inputs(code, &kept.seeded))
-                {
-                    return None;
-                }
-            }
-            Sources::Llvm => kept.neighbours.update_as_llvm(code, around, &insts, table),
-        }
-        for &(block, is_assumed) in &difference.branches {
-            table.assume_uniform_in_group(block, is_assumed);
-        }
-        if is_other_flow {
-            Neighbours::update_terminators(code, around, as_llvm, blocks, table);
-        }
-        let touched: Vec<_> = blocks.unwrap_or_default().iter().map(|b| node_of(*b)).collect();
-        let touched = is_other_flow.then(|| blocks.map(|_| touched.as_slice()));
-        kept.stamp = stamp;
-        kept.granted = granted.clone();
-        match kept.repair(flow, touched) {
-            Ok(Outcome::Repaired { visited }) => Some((kept, Found::Repaired { visited })),
-            Ok(Outcome::Rebuilt) => Some((kept, Found::Rebuilt)),
-            Err(unfit) => {
-                self.state = Self::unfit(unfit, stamp);
-                None
-            }
+        match kept.repair(subject.flow, &restatement) {
+            Ok(Outcome::Repaired { visited }) => Ok((kept, Found::Repaired { visited })),
+            Ok(Outcome::Rebuilt) => Ok((kept, Found::Rebuilt)),
+            Err(unfit) => Err(Some(Self::mood_for(unfit))),
         }
     }
 
-    fn unfit(reason: Unfit, stamp: Stamp) -> State {
+    fn mood_for(reason: Unfit) -> Mood {
         match reason {
             // May be over with the next edit; the answer from scratch will tell.
-            Unfit::Irregular | Unfit::Full => State::Seen(stamp),
-            Unfit::TooLarge => State::Unfit(stamp),
+            Unfit::Irregular | Unfit::Full => Mood::Once,
+            Unfit::TooLarge => Mood::Unfit,
         }
     }
 
     /// Solves from scratch and keeps what it can.
-    fn keep(&mut self, subject: Subject<'_>) -> Answered {
-        let Subject { code, around, flow, stamp, granted } = subject;
+    fn keep(&mut self, subject: &Subject<'_>, known: Option<(Tables, Changes<'_>)>) -> Answered {
+        let Subject { code, around, flow, stamp, .. } = *subject;
         if Retained::is_too_deep(flow, code.header.params.len() + code.body.id_count()) {
-            self.state = Self::unfit(Unfit::TooLarge, stamp);
-            return Answered::Not;
+            return self.solve(subject, Mood::Unfit, known);
+        }
+        if let Some(tables) = known.and_then(|(tables, changes)| tables.follow(subject, changes)) {
+            return self.keep_tables(subject, tables);
         }
         let mut memory = PrivateMemory::default();
-        let (mut table, rows, shapes) = match self.sources {
-            Sources::Full => {
-                memory = self.purpose.memory(code, around, flow);
-                if self.purpose == Purpose::Through && !Seeded::is_told_by(&memory) {
-                    self.state = State::Seen(stamp);
-                    return Answered::Nothing;
-                }
-                let unused = code.body.id_count() / 4 + 1024;
-                let (table, rows, shapes) = lower::full_and_rows(code, around, &memory, unused);
-                (table, rows, Some(shapes))
-            }
-            Sources::Llvm => (lower::as_llvm(code, around), RowNumbers::default(), None),
-        };
-        granted.apply(code.header, &mut table);
-        if !Retained::is_always_possible(flow) {
-            let answer = solve(flow, &table, Rules::Precise);
-            if !Retained::is_possible(flow, &answer) {
-                self.state = State::Seen(stamp);
-                return Answered::Solved(answer);
+        if self.sources == Sources::Full {
+            memory = self.purpose.memory(subject);
+            if self.purpose == Purpose::Through && !Seeded::is_told_by(&memory) {
+                self.state = Self::state_seen(stamp, Mood::Once, None);
+                return Answered::Nothing;
             }
         }
-        let memory = self.purpose.followed(memory, &subject);
-        let mut seeded = Seeded::default();
+        let lowered = Lowered::new(self.sources, memory, subject, Room::Much);
+        if let Some(answer) = Self::impossible(flow, &lowered.table) {
+            self.state = Self::state_seen(stamp, Mood::Once, None);
+            return Answered::Solved(answer);
+        }
+        let (table, mut lowering) = lowered.split(self.sources, self.purpose, subject);
         if self.purpose == Purpose::Through {
-            seeded.update(code, true, &memory, &rows);
+            lowering.seeded.update(code, true, &lowering.memory, &lowering.rows);
         }
-        let inputs = self.purpose.inputs(code, &seeded);
+        let inputs = self.purpose.inputs(code, &lowering.seeded);
         let has_passes = self.purpose != Purpose::Divergence;
         let passes = has_passes.then(|| Passes::new(around, flow, &table, inputs)).transpose();
         let retained = passes.and_then(|passes| Ok((Retained::new(flow, table)?, passes)));
+        self.put(subject, lowering, retained)
+    }
+
+    /// Solves these tables and keeps what it can.
+    fn keep_tables(&mut self, subject: &Subject<'_>, tables: Tables) -> Answered {
+        let flow = subject.flow;
+        if let Some(answer) = Self::impossible(flow, &tables.table()) {
+            self.state = Self::state_seen(subject.stamp, Mood::Once, Some(tables));
+            return Answered::Solved(answer);
+        }
+        let (table, lowering) = tables.edited(subject);
+        let retained = Retained::of(flow, table).map(|retained| (retained, None));
+        self.put(subject, lowering, retained)
+    }
+
+    /// The answer, where it shows that nothing can be kept.
+    fn impossible(flow: Flow<'_>, table: &ValueTable) -> Option<Divergence> {
+        if Retained::is_always_possible(flow) {
+            return None;
+        }
+        let answer = solve(flow, table, Rules::Precise);
+        (!Retained::is_possible(flow, &answer)).then_some(answer)
+    }
+
+    fn put(
+        &mut self,
+        subject: &Subject<'_>,
+        lowering: Lowering,
+        retained: Result<(Retained, Option<Passes>), Unfit>,
+    ) -> Answered {
         match retained {
             Ok((retained, passes)) => {
-                let neighbours = match shapes {
-                    Some(shapes) => Neighbours::with_shapes(shapes),
-                    None => Neighbours::of_llvm(),
-                };
-                let granted = granted.clone();
-                let kept = Kept {
-                    stamp,
-                    granted,
-                    memory,
-                    rows,
-                    neighbours,
-                    retained,
-                    passes,
-                    seeded,
-                    is_whole_new: true,
-                };
-                self.state = State::Kept(Box::new(kept));
+                self.state = State::Kept(Box::new(Kept { lowering, retained, passes }));
                 Answered::Kept(Found::Kept)
             }
-            Err(unfit) => {
-                self.state = Self::unfit(unfit, stamp);
-                Answered::Not
-            }
+            Err(unfit) => self.solve(subject, Self::mood_for(unfit), None),
         }
     }
 }
 
 impl Kept {
-    /// Repairs what is known after its tables have been stated anew, and after an edit of the control flow if that is given.
-    fn repair(
-        &mut self,
-        flow: Flow<'_>,
-        edited: Option<Option<&[Node]>>,
-    ) -> Result<Outcome, Unfit> {
+    /// Repairs what is known after its tables have been stated anew.
+    fn repair(&mut self, flow: Flow<'_>, stated: &Restatement) -> Result<Outcome, Unfit> {
+        let touched = stated.is_other_flow.then_some(stated.touched.as_deref());
         // What has been edited is forgotten with the repair.
         if let Some(passes) = &mut self.passes {
             passes.restate(&self.retained)?;
         }
-        let outcome = match edited {
+        let outcome = match touched {
             None => self.retained.repair(flow)?,
             Some(touched) => self.retained.repair_flow(flow, touched)?,
         };
         match &mut self.passes {
             None => Ok(outcome),
-            Some(passes) => passes.repair(flow, edited, outcome),
+            Some(passes) => passes.repair(flow, touched, outcome),
         }
+    }
+
+    /// The tables by themselves, where nothing is granted in them.
+    fn table(&self) -> Option<ValueTable> {
+        is_nothing(&self.lowering.granted).then(|| self.retained.edited_table().to_table())
+    }
+
+    /// The same, to be brought up to date, where that is known to be possible.
+    fn into_tables(self, changes: Option<Changes<'_>>) -> Option<(Tables, Changes<'_>)> {
+        let (graph, table) = self.retained.into_parts();
+        let graph = Graph { cfg: graph.cfg(), dom: graph.dom_tree() };
+        Some((Tables::of(self.lowering, table, graph), changes?))
     }
 }

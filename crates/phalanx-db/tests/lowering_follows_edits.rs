@@ -291,7 +291,7 @@ fn check(context: &Context, function: &Function, rng: &mut SmallRng, rounds: usi
                 true => neighbours.update_as_llvm(code, around, &changed, retained.table()),
             }
             let fresh = lower(&function);
-            assert_eq!(listing(&retained.table().freeze()), listing(&fresh), "{as_llvm}");
+            assert_eq!(listing(&retained.table().to_table()), listing(&fresh), "{as_llvm}");
             if retained.repair(graph.flow()).is_err() {
                 break;
             }
@@ -518,7 +518,9 @@ fn check_follower(text: &str) {
                 assert!(!has_none || without == scratch, "round {round}");
                 effects += usize::from(without != scratch);
             }
-            let subject = Subject { code, around, flow: graph.flow(), stamp, granted: &granted };
+            let private = None;
+            let subject =
+                Subject { code, around, flow: graph.flow(), stamp, granted: &granted, private };
             let since =
                 |_| is_known.then_some(Changes { insts: &changed, flow: is_flow, blocks: &[] });
             let (answer, how) = follower.answer(subject, since, || scratch.clone());

@@ -102,7 +102,7 @@ pub struct Incoming {
 /// The tables of one function. Made by a [`ValueTableBuilder`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueTable {
-    blocks: u32,
+    pub(in crate::divergence) blocks: u32,
     /// See [`ValueTable::memory`].
     pub(in crate::divergence) memory: Option<MemoryValues>,
     pub(in crate::divergence) block: Vec<Node>,
@@ -135,11 +135,11 @@ pub struct MemoryValues {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(in crate::divergence) struct PhiTable {
     /// First phi of each block, and the end; empty when there are no phis.
-    of_block: Vec<u32>,
+    pub(in crate::divergence) of_block: Vec<u32>,
     pub(in crate::divergence) values: Vec<Value>,
     /// First entry of each phi, and the end.
-    start: Vec<u32>,
-    incoming: Vec<Incoming>,
+    pub(in crate::divergence) start: Vec<u32>,
+    pub(in crate::divergence) incoming: Vec<Incoming>,
 }
 
 pub(in crate::divergence) mod flag {

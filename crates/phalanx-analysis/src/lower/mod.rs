@@ -30,8 +30,7 @@ pub use families::{Family, OmittedPart, full_without_family};
 pub use full::FullRules;
 pub use llvm::LlvmRules;
 pub use numbering::{Definition, Numbering};
-use private::MemoryRows;
-pub(crate) use private::RowNumbers;
+pub(crate) use private::{MemoryRows, RowNumbers};
 pub use private::{MemoryVersion, OmittedRead, VersionBy};
 pub(crate) use single::Single;
 pub use update::Neighbours;
@@ -171,19 +170,16 @@ pub fn full_without(
     with_rows(code, around, (memory, Some(omitted)), 0).0
 }
 
-/// The same, with what is needed to bring it up to date: which values the versions of memory are, and the shapes that were
-/// looked at.
+/// The same, with what is needed to bring it up to date: what the versions of memory are, and the shapes that were looked at.
 pub(crate) fn full_and_rows(
     code: Code<'_>,
     around: Surroundings<'_>,
     memory: &PrivateMemory,
     unused: usize,
-) -> (ValueTable, RowNumbers, Shapes) {
+) -> (ValueTable, MemoryRows, Shapes) {
     let mut rules = FullRules::new(code, around).with_memory(Looked::Whole(memory));
     let (table, rows) = with_rules(code, &mut rules, (memory, None), unused);
-    let first = table.memory().map_or(0, |memory| memory.first as usize);
-    let numbers = RowNumbers::new(&rows, Value::new(first));
-    (table, numbers, rules.into_shapes())
+    (table, rows, rules.into_shapes())
 }
 
 /// Values of a table made by [`full_through`].

@@ -129,7 +129,7 @@ struct Row {
 
 /// All rows of a function, and what loads read.
 #[derive(Debug, Default)]
-pub(super) struct MemoryRows {
+pub(crate) struct MemoryRows {
     rows: Vec<Row>,
     entries: Vec<Entry>,
     /// Also calls of functions that read private memory.

@@ -140,7 +140,7 @@ pub struct PrivateMemory {
     /// Instructions whose change may change any of this: allocas, addresses made from them, and whatever has one for an operand. Not told
     /// where calls are followed.
     concerned: InstSet,
-    /// Instructions with the address of a stack slot for an operand, and that slot, by number. Told where calls are followed.
+    /// Instructions with the address of a stack slot for an operand, and that slot, by number. Told where calls are followed, or are nothing to it.
     users: Vec<(InstId, InstId)>,
     /// Whether there is any stack slot.
     has_slots: bool,
@@ -201,9 +201,34 @@ impl PrivateMemory {
         dom: &DomTree,
     ) -> Self {
         match self.is_plain {
-            true => self.clone().with_origins(code, around),
+            true => self.without_concern().with_origins(code, around),
             false => Self::through_calls(code, around, cfg, dom),
         }
+    }
+
+    /// The same, with nothing said about what it hangs on.
+    fn without_concern(&self) -> Self {
+        PrivateMemory {
+            slots: self.slots.clone(),
+            touches: self.touches.clone(),
+            first: self.first.clone(),
+            touch_of: self.touch_of.clone(),
+            events: self.events.clone(),
+            ssa: self.ssa.clone(),
+            users: self.users.clone(),
+            has_slots: self.has_slots,
+            is_plain: self.is_plain,
+            objects: self.objects.clone(),
+            passed: self.passed.clone(),
+            held: self.held.clone(),
+            ..PrivateMemory::default()
+        }
+    }
+
+    /// Whether it is what [`PrivateMemory::through_calls`] finds but for where other pointers come from, as is known at once.
+    #[must_use]
+    pub fn is_through_calls(&self) -> bool {
+        self.is_plain
     }
 
     /// As [`PrivateMemory::through_calls`], where what arguments point to is private to the thread, and nobody has another pointer to it.
@@ -281,6 +306,11 @@ impl PrivateMemory {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
+    }
+
+    /// Whether there is any stack slot that may be a private object, where calls are followed.
+    pub(crate) fn has_slots(&self) -> bool {
+        self.has_slots
     }
 
     /// Which addresses may be private at all.

@@ -154,7 +154,8 @@ fn followed(
     let calls = KnownCalls::new(db, member).with_arguments(arguments);
     let granted = Granted::default();
     let (answer, found) = with_code_and(db, member, NO_CALLEES, &calls, |code, around| {
-        let subject = Subject { code, around, flow, stamp, granted: &granted };
+        let (granted, private) = (&granted, None);
+        let subject = Subject { code, around, flow, stamp, granted, private };
         follower.answer(subject, since, || solved(db, member, arguments).unwrap_or_default())
     })?;
     *locked(&slot.place) = Place::Here(follower);

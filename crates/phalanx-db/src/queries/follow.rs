@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use phalanx_analysis::{
-    divergence::{self as solver, Divergence, Rules},
+    divergence::{self as solver, Divergence, Rules, ValueTable},
     follow::{Changes, Follower, Found, Sources, Stamp, Subject},
     granted::Granted,
     memory::Looks,
@@ -20,6 +20,7 @@ use phalanx_analysis::{
 use super::calls::is_local;
 use super::facts::{flow_facts, new_affect_map, new_llvm_affect_map};
 use super::launches::{Placed, known_launch};
+use super::memory_slot::private_at_hand;
 use super::summaries::{KnownCalls, callee_summaries};
 use super::surroundings::{Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees};
 use super::{affect_map, argument_facts, function_attributes, graph_facts, llvm_affect_map};
@@ -200,8 +201,26 @@ impl Slot {
         run(&mut places[last].1)
     }
 
+    /// The follower; none for who asks first, unless it is worth having from the first time on.
     fn take(&self, wanted: Wanted, position: u64) -> Option<Follower> {
-        self.at(wanted, |place| place.take(position, |at| Follower::seen(wanted.sources(), at)))
+        self.at(wanted, |place| match (wanted, &place) {
+            (Wanted::Of(Sources::Full), Place::New | Place::Taken) => {
+                *place = Place::Taken;
+                Some(Follower::new(Sources::Full))
+            }
+            _ => place.take(position, |at| Follower::seen(wanted.sources(), at)),
+        })
+    }
+
+    /// The tables that divergence was found from, if they are those of this stamp and are kept. They are copied while nobody else can ask.
+    fn table(&self, stamp: Stamp) -> Option<ValueTable> {
+        let place = std::mem::replace(&mut *locked(&self.full), Place::Taken);
+        let table = match &place {
+            Place::Here(follower) => follower.table(stamp),
+            _ => None,
+        };
+        *locked(&self.full) = place;
+        table
     }
 
     fn put(&self, wanted: Wanted, follower: Follower) {
@@ -290,12 +309,21 @@ fn follow(
     wanted: Wanted,
     granted: &Granted,
 ) -> Option<Divergence> {
-    // The table is not kept: it is as large as the body, and the follower has its own.
-    let table = |flow| match wanted.sources() {
-        Sources::Full => new_affect_map(db, function, flow),
-        Sources::Llvm => new_llvm_affect_map(db, function),
+    let journal = function.body(db).journal();
+    let position = journal.position();
+    let slot = &function.slots(db).large().followers;
+    let facts = graph_facts(db, function).as_ref()?;
+    let flow = facts.flow();
+    let stamp = |around| Stamp { position, flow: facts.number(), around };
+    let table = || match wanted {
+        Wanted::Of(Sources::Full) => new_affect_map(db, function, flow),
+        Wanted::Of(Sources::Llvm) => new_llvm_affect_map(db, function),
+        // Not lowered again.
+        Wanted::Assuming(_) => slot
+            .table(stamp(around(db, function).number))
+            .or_else(|| new_affect_map(db, function, flow)),
     };
-    let scratch = |flow| match table(flow) {
+    let scratch = || match table() {
         Some(mut table) => {
             if matches!(wanted, Wanted::Assuming(_)) {
                 granted.apply(function.header(db), &mut table);
@@ -304,15 +332,10 @@ fn follow(
         }
         None => Divergence::default(),
     };
-    let journal = function.body(db).journal();
-    let position = journal.position();
-    let slot = &function.slots(db).large().followers;
     let Some(mut follower) = slot.take(wanted, position) else {
         slot.count(wanted, Found::Solved);
-        return flow_facts(db, function).map(scratch);
+        return Some(scratch());
     };
-    let facts = graph_facts(db, function).as_ref()?;
-    let flow = facts.flow();
     let changes = OnceCell::new();
     let since = |position| {
         let changes = changes.get_or_init(|| journal.since(position)).as_ref()?;
@@ -323,12 +346,18 @@ fn follow(
         Sources::Full => (around.number, Attributes::Of(NO_CALLEES)),
         Sources::Llvm => (llvm_version(db, function), attributes_of_callees(db, function)),
     };
-    let stamp = Stamp { position, flow: facts.number(), around: number };
+    let stamp = stamp(number);
     let calls = KnownCalls::new(db, function);
     let own = &around.surroundings;
+    // Of calls it says nothing, so where these are followed it is of no use.
+    let private = match wanted {
+        Wanted::Of(Sources::Llvm) => None,
+        _ => private_at_hand(db, function).filter(|private| private.is_through_calls()),
+    };
+    let private = private.as_deref();
     let (answer, found) = own.with(db, function, (callees, &calls), |code, around| {
-        let subject = Subject { code, around, flow, stamp, granted };
-        follower.answer(subject, since, || scratch(flow))
+        let subject = Subject { code, around, flow, stamp, granted, private };
+        follower.answer(subject, since, scratch)
     });
     slot.put(wanted, follower);
     slot.count(wanted, found);

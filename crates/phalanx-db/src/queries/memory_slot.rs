@@ -191,6 +191,16 @@ pub fn memory_repairs(db: &dyn Db, function: FunctionInput) -> MemoryRepairs {
     })
 }
 
+/// What [`private_memory`](super::private_memory) has found of a large function as it is, if somebody has asked for it: whoever looks at the same objects does not find
+/// them again. It follows from what it is found from, so that is to be read by whoever uses it.
+pub(super) fn private_at_hand(db: &dyn Db, function: FunctionInput) -> Option<Arc<PrivateMemory>> {
+    let kept = function.slots(db).large().memory.private.kept().clone()?;
+    let is_of_now = kept.position == function.body(db).journal().position()
+        && Arc::ptr_eq(&kept.layout, block_layout(db, function))
+        && kept.around == objects_version(db, function);
+    is_of_now.then(|| Arc::clone(&kept.answer))
+}
+
 /// Identity of what private memory, and what pointers are made from, are found from besides flow and body.
 ///
 /// *Reads* what [`around`](super::around) does, calls aside. *Changes when* one of them does. *Cost* O(1).

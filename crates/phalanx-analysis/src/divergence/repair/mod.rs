@@ -126,10 +126,14 @@ impl Retained {
     /// # Errors
     /// When the function cannot be followed.
     pub fn new(flow: Flow<'_>, table: ValueTable) -> Result<Self, Unfit> {
-        Self::build(flow, EditableTable::new(table))
+        Self::of(flow, EditableTable::new(table))
     }
 
-    fn build(flow: Flow<'_>, mut table: EditableTable) -> Result<Self, Unfit> {
+    /// As [`new`](Self::new), of tables that may have been edited.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn of(flow: Flow<'_>, mut table: EditableTable) -> Result<Self, Unfit> {
         table.grow(0, flow.cfg.node_count());
         table.take_log();
         let mut state = State::new(flow, &table)?;
@@ -176,9 +180,19 @@ impl Retained {
         SourceSet::from_bits(self.state.facts.values.get(value.raw()))
     }
 
-    /// The graph that it is of, as of the last repair.
-    pub(crate) fn graph(&self) -> Graph<'_> {
-        Graph { cfg: self.graph.cfg(), dom: self.graph.dom_tree() }
+    /// The graph that it is of, as of the last repair, and the tables, to state what has changed.
+    pub(crate) fn parts(&mut self) -> (Graph<'_>, &mut EditableTable) {
+        (Graph { cfg: self.graph.cfg(), dom: self.graph.dom_tree() }, &mut self.table)
+    }
+
+    /// What everything was derived from.
+    pub(crate) fn into_parts(self) -> (Arc<GraphCopy>, EditableTable) {
+        (self.graph, self.table)
+    }
+
+    /// The tables as they are.
+    pub(crate) fn edited_table(&self) -> &EditableTable {
+        &self.table
     }
 
     /// The tables, to state what has changed. The answer is out of date until the next repair.

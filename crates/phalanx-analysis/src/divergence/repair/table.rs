@@ -21,9 +21,7 @@ use smallvec::SmallVec;
 
 use super::rows::Rows;
 use crate::affect::{AffectMap, User, UserKind, Value};
-#[cfg(any(test, feature = "testing"))]
-use crate::divergence::ValueTableBuilder;
-use crate::divergence::table::{differ, flag, narrowed, one_way_in_group};
+use crate::divergence::table::{PhiTable, differ, flag, narrowed, one_way_in_group};
 use crate::divergence::{Definition, Incoming, MemoryValues, Phi, Transfer, ValueTable};
 
 /// What each source of an operand becomes, by bit number.
@@ -598,60 +596,82 @@ impl EditableTable {
         self.touched = BitSet::new(self.block.len());
     }
 
-    /// The table as it is now, for tests that solve from scratch.
-    #[cfg(any(test, feature = "testing"))]
+    /// Forgets what has been edited.
+    pub(crate) fn forget_edits(&mut self) {
+        self.log.clear();
+    }
+
+    /// The table as it is now, to be solved from scratch. What phis come from is repeated as it was stated, other operands are not. O(values + uses).
     #[must_use]
-    pub fn freeze(&self) -> ValueTable {
-        let mut table = ValueTableBuilder::with_capacity(self.block_count(), self.len());
-        for image in &self.images {
-            table.image(*image);
-        }
-        let values = || (0..self.block.len() as u32).map(Value::from_raw);
-        for value in values() {
-            let flags = self.flags[value.index()];
-            let transfer = match flags & (flag::FIXED | flag::IMAGE) {
-                0 => Transfer::Propagate,
-                flag::IMAGE => Transfer::Image(self.image_of[value.index()]),
-                _ => Transfer::Fixed,
-            };
-            let is_pure = flags & flag::PURE != 0;
-            let definition = Definition { seed: self.seed(value), transfer, is_pure };
-            match self.is_phi(value) {
-                true => table.phi(self.block(value), definition),
-                false => table.value(self.block(value), definition),
-            };
-        }
-        for value in values() {
-            if self.is_phi(value) {
-                for &entry in self.phi(value).incoming {
-                    table.incoming(value, entry);
-                }
+    pub fn to_table(&self) -> ValueTable {
+        let mut fixed_terminators = BitSet::default();
+        let mut seeded_terminators = Vec::new();
+        for (&block, &(is_fixed, seed)) in &self.terminators {
+            if !is_fixed {
+                seeded_terminators.push((block, seed));
                 continue;
             }
-            for &operand in self.operands.of(value.index()) {
-                table.operand(operand, value);
+            if fixed_terminators.universe() == 0 {
+                fixed_terminators = BitSet::new(self.block_count());
             }
+            fixed_terminators.insert(block.index());
         }
-        for block in (0..self.block_count()).map(Node::new) {
-            for &operand in self.operands(User::terminator(block)) {
-                table.terminator_operand(operand, block);
-            }
-        }
-        for block in self.seeded_terminators() {
-            match self.is_fixed_terminator(block) {
-                true => table.fix_terminator(block),
-                false => table.seed_terminator(block, self.terminator_seed(block)),
-            }
-        }
-        let mut table = table.finish();
+        seeded_terminators.sort_unstable_by_key(|(block, _)| *block);
         let mut narrowed: Vec<(Value, SourceSet)> =
             self.narrowed.iter().map(|(value, left)| (*value, *left)).collect();
         narrowed.sort_unstable_by_key(|(value, _)| *value);
-        narrowed.into_iter().for_each(|(value, left)| table.narrow_wave(value, left));
-        let mut assumed: Vec<Node> = self.assumed.iter().copied().collect();
-        assumed.sort_unstable();
-        assumed.into_iter().for_each(|block| table.assume_uniform_in_group(block));
+        let mut table = ValueTable {
+            blocks: self.block_count() as u32,
+            memory: self.memory,
+            block: self.block.clone(),
+            seed: self.seed.clone(),
+            flags: self.flags.clone(),
+            image_of: self.image_of.clone(),
+            images: self.images.clone(),
+            phis: self.to_phis(),
+            affects: self.to_users(),
+            fixed_terminators,
+            assumed_terminators: BitSet::default(),
+            narrowed,
+            seeded_terminators,
+        };
+        self.assumed.iter().for_each(|block| table.assume_uniform_in_group(*block));
         table
+    }
+
+    fn to_phis(&self) -> PhiTable {
+        if self.incoming_of.is_empty() {
+            return PhiTable::default();
+        }
+        let (mut of_block, mut values) = (Vec::with_capacity(self.phis.len() + 1), Vec::new());
+        for block in 0..self.phis.len() {
+            of_block.push(values.len() as u32);
+            values.extend_from_slice(self.phis.of(block));
+            values[of_block[block] as usize..].sort_unstable();
+        }
+        of_block.push(values.len() as u32);
+        let (mut start, mut incoming) = (Vec::with_capacity(values.len() + 1), Vec::new());
+        for &phi in &values {
+            start.push(incoming.len() as u32);
+            incoming.extend_from_slice(self.phi(phi).incoming);
+        }
+        start.push(incoming.len() as u32);
+        PhiTable { of_block, values, start, incoming }
+    }
+
+    fn to_users(&self) -> AffectMap {
+        if self.more == 0 && self.touched.is_empty() && self.users.value_count() == self.len() {
+            return self.users.clone();
+        }
+        let uses = self.users.edge_count() + self.more;
+        AffectMap::from_rows(self.len(), uses, |value, users| {
+            let is_as_it_was =
+                !self.touched.contains(value.index()) && value.index() < self.users.value_count();
+            match is_as_it_was {
+                true => users.extend_from_slice(self.users.users(value)),
+                false => self.each_user(value, |user| users.push(user)),
+            }
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::{MemoryRows, Row, RowKey, What, entry_key, exit_key, incoming, loaded_key, resolve};
 use crate::{
     affect::Value,
-    divergence::{Definition, Incoming, repair::EditableTable},
+    divergence::{Definition, Incoming, ValueTable, repair::EditableTable},
     lower::{Code, FullRules, Numbering, PointeeValues, operands, rule_of},
     memory::{
         PrivateMemory,
@@ -27,8 +27,13 @@ pub(crate) struct RowNumbers {
 }
 
 impl RowNumbers {
-    /// The numbers that [`MemoryRows::add_to`] gave.
-    pub(in crate::lower) fn new(rows: &MemoryRows, first: Value) -> Self {
+    /// The numbers of rows in a table that they were [added](MemoryRows::add_to) to.
+    pub(crate) fn of(rows: &MemoryRows, table: &ValueTable) -> Self {
+        let first = table.memory().map_or(0, |memory| memory.first as usize);
+        Self::new(rows, Value::new(first))
+    }
+
+    fn new(rows: &MemoryRows, first: Value) -> Self {
         let numbered = keys(rows).into_iter().enumerate();
         let known = numbered.map(|(i, key)| (key, Value::new(first.index() + i))).collect();
         Self { known, free: Vec::new() }

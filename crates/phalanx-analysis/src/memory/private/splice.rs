@@ -74,6 +74,7 @@ impl PrivateMemory {
     #[must_use]
     pub fn says_as_much(&self, other: &Self) -> bool {
         (self, &self.concern, &self.concerned) == (other, &other.concern, &other.concerned)
+            && (self.is_plain, &self.users) == (other.is_plain, &other.users)
     }
 
     fn spliced(
@@ -125,10 +126,32 @@ impl PrivateMemory {
             ..self.concern.with(&part.concern, &question)
         };
         new.concerned.extend(&part.concerned);
+        new.is_plain = self.is_plain && part.is_plain;
+        if new.is_plain {
+            new.users = self.users_with(&part, &question);
+        }
         Some(match self.says_as_much(&new) {
             true => Followed::Same,
             false => Followed::Other(new),
         })
+    }
+}
+
+impl PrivateMemory {
+    /// Who uses the address of a stack slot, with those who use objects in question as they are now.
+    fn users_with(&self, part: &PrivateMemory, question: &Question) -> Vec<(InstId, InstId)> {
+        let place = |(user, object): &(InstId, InstId)| (number(*user), number(*object));
+        let is_kept = |(user, _): &&(InstId, InstId)| !question.all.contains(user);
+        let mut users = Vec::with_capacity(self.users.len() + part.users.len());
+        let mut new = part.users.iter().copied().peekable();
+        for kept in self.users.iter().filter(is_kept) {
+            while let Some(first) = new.next_if(|first| place(first) < place(kept)) {
+                users.push(first);
+            }
+            users.push(*kept);
+        }
+        users.extend(new);
+        users
     }
 }
 

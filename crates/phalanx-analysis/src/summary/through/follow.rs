@@ -72,7 +72,7 @@ impl ThroughFollower {
             return (None, Found::Solved);
         }
         let granted = Granted::default();
-        let subject = Subject { code, around, flow, stamp, granted: &granted };
+        let subject = Subject { code, around, flow, stamp, granted: &granted, private: None };
         let mut changes = Changes::default();
         let answers = self.follower.answers(subject, |position| {
             let since = since(position);

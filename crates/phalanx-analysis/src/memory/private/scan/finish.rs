@@ -147,7 +147,8 @@ impl Scan<'_> {
             held.map(|(load, held)| (*load, held.offset.is_some())).collect();
         held.sort_unstable_by_key(|(load, _)| number(*load));
         let mut users: Vec<(InstId, InstId)> = Vec::new();
-        if self.reach.follows_calls {
+        // With nothing to follow, what is found is what is found where calls are followed.
+        if self.reach.follows_calls || is_plain && self.reach.wanted == Wanted::All {
             let named = self.users.iter().map(|&(user, of)| (user, objects[of as usize].alloca));
             users.extend(named);
             users.sort_unstable_by_key(|(user, object)| (number(*user), number(*object)));

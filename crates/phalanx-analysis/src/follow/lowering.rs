@@ -1,0 +1,341 @@
+//! The tables of a function that is followed, lowered once and then brought up to date where it is edited.
+//!
+//! # What
+//!
+//! [`Tables`] are what divergence is solved from, of the function as it was at a [`Stamp`]. They are kept from the first answer on, as
+//! lowering has left them: that costs their room, some 40 bytes for each instruction, and no time. After an edit they are made to be
+//! edited ([`Tables::edited`]), and what has changed is stated in them. So whoever solves anew, because too much has changed for a repair or none is
+//! worth it yet, lowers only what has changed; and whoever solves the same tables with something [granted](Granted) lowers nothing.
+//!
+//! # Invariants
+//!
+//! Tables count for the very inputs of their stamp. A [`Lowering`] that could not bring them up to date has left them half done: they are of no use any more.
+//!
+//! **Complexity.** Lowering: O(instructions). The first edit: O(values + uses), a good deal less than lowering. Each edit: O(changed
+//! instructions, and what [looks](crate::lower::Neighbours) at them). To be solved from, edited tables are copied: O(values + uses).
+
+use std::borrow::Cow;
+
+use phalanx_graph::{Cfg, DomTree, Node};
+use phalanx_ir::{InstId, flow::node_of};
+use smallvec::SmallVec;
+
+use super::{Changes, Purpose, Sources, Stamp, Subject};
+use crate::convergence::escape;
+use crate::divergence::{ValueTable, repair::EditableTable};
+use crate::granted::{Difference, Granted};
+use crate::lower::{self, MemoryRows, Neighbours, Numbering, Restated, RowNumbers};
+use crate::memory::{InQuestion, Numbered, PrivateMemory, SlotFollower, ssa::Graph};
+use crate::shape::Shapes;
+use crate::summary::Seeded;
+
+/// What tables were made from, as far as it takes to bring them up to date.
+#[derive(Debug)]
+pub(super) struct Lowering {
+    sources: Sources,
+    purpose: Purpose,
+    pub(super) stamp: Stamp,
+    pub(super) granted: Granted,
+    pub(super) memory: SlotFollower,
+    pub(super) rows: RowNumbers,
+    neighbours: Neighbours,
+    pub(super) seeded: Seeded,
+    /// Whether all of private memory was looked at again.
+    pub(super) is_whole_new: bool,
+}
+
+/// What an edit is to the control flow of tables that were brought up to date.
+#[derive(Debug)]
+pub(super) struct Restatement {
+    /// Whether that is another.
+    pub(super) is_other_flow: bool,
+    /// The blocks that were touched, if they are known.
+    pub(super) touched: Option<Vec<Node>>,
+}
+
+/// What comes of lowering a function.
+#[derive(Debug)]
+pub(super) struct Lowered {
+    pub(super) table: ValueTable,
+    pub(super) memory: PrivateMemory,
+    rows: MemoryRows,
+    /// None where no rule looks at them.
+    shapes: Option<Shapes>,
+}
+
+/// See the [module documentation](self).
+#[derive(Debug)]
+pub(super) struct Tables {
+    stamp: Stamp,
+    form: Form,
+    /// The graph that they are of, where there are stack slots: what an edit of it is to these is found by comparison.
+    graph: Option<(Cfg, DomTree)>,
+}
+
+#[derive(Debug)]
+enum Form {
+    /// As lowering has left them, with what was granted.
+    Lowered(Lowered, Granted),
+    Edited(Lowering, EditableTable),
+}
+
+/// How many numbers are left out before the versions of memory, for instructions that are yet to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    /// For a few edits.
+    Some,
+    /// For many.
+    Much,
+}
+
+impl Lowered {
+    pub(super) fn new(
+        sources: Sources,
+        memory: PrivateMemory,
+        subject: &Subject<'_>,
+        room: Room,
+    ) -> Self {
+        let Subject { code, around, granted, .. } = *subject;
+        let count = code.body.id_count();
+        let unused = match room {
+            Room::Some => count / 8 + 64,
+            Room::Much => count / 4 + 1024,
+        };
+        let (mut table, rows, shapes) = match sources {
+            Sources::Full => {
+                let (table, rows, shapes) = lower::full_and_rows(code, around, &memory, unused);
+                (table, rows, Some(shapes))
+            }
+            Sources::Llvm => (lower::as_llvm(code, around), MemoryRows::default(), None),
+        };
+        granted.apply(code.header, &mut table);
+        Self { table, memory, rows, shapes }
+    }
+
+    /// Which values the versions of memory are.
+    pub(super) fn row_numbers(&self) -> RowNumbers {
+        RowNumbers::of(&self.rows, &self.table)
+    }
+
+    /// The tables by themselves, and what it takes to bring them up to date.
+    pub(super) fn split(
+        self,
+        sources: Sources,
+        purpose: Purpose,
+        subject: &Subject<'_>,
+    ) -> (ValueTable, Lowering) {
+        let rows = self.row_numbers();
+        let neighbours = match self.shapes {
+            Some(shapes) => Neighbours::with_shapes(shapes),
+            None => Neighbours::of_llvm(),
+        };
+        let lowering = Lowering {
+            sources,
+            purpose,
+            stamp: subject.stamp,
+            granted: subject.granted.clone(),
+            memory: purpose.followed(self.memory, subject),
+            rows,
+            neighbours,
+            seeded: Seeded::default(),
+            is_whole_new: true,
+        };
+        (self.table, lowering)
+    }
+}
+
+impl Lowering {
+    /// States in tables what has changed since, and what is granted now. None if that cannot be done.
+    ///
+    /// `before` is the graph of the tables, which is needed where there are stack slots.
+    pub(super) fn restate(
+        &mut self,
+        subject: &Subject<'_>,
+        changes: Changes<'_>,
+        (before, table): (Option<Graph<'_>>, &mut EditableTable),
+    ) -> Option<Restatement> {
+        let Subject { code, around, flow, stamp, granted, .. } = *subject;
+        let as_llvm = self.sources == Sources::Llvm;
+        let is_other_flow = changes.flow || self.stamp.flow != stamp.flow;
+        // Nobody knows the blocks of another flow that the history does not tell of.
+        let blocks = changes.flow.then_some(changes.blocks).filter(|blocks| !blocks.is_empty());
+        let mut insts: SmallVec<[InstId; 16]> = SmallVec::from_slice(changes.insts);
+        if is_other_flow {
+            insts.extend(Neighbours::moved(code, blocks, table));
+        }
+        // Which calls are outside of the cycle of their token depends on all tokens, and on the cycles.
+        if self.sources == Sources::Full && (is_other_flow || escape::concerns(code, &insts)) {
+            insts.extend(escape::controlled(code));
+        }
+        let difference = granted.difference(&self.granted);
+        match self.sources {
+            Sources::Full => {
+                let besides = match is_other_flow && self.memory.has_slots() {
+                    true => {
+                        let now = Graph { cfg: flow.cfg, dom: flow.dom };
+                        self.memory.in_question(code, (before?, now))
+                    }
+                    false => Some(InQuestion::default()),
+                };
+                self.restate_full(subject, insts, (besides, &difference), table)?;
+            }
+            Sources::Llvm => self.neighbours.update_as_llvm(code, around, &insts, table),
+        }
+        for &(block, is_assumed) in &difference.branches {
+            table.assume_uniform_in_group(block, is_assumed);
+        }
+        if is_other_flow {
+            Neighbours::update_terminators(code, around, as_llvm, blocks, table);
+        }
+        self.stamp = stamp;
+        self.granted = granted.clone();
+        let touched = blocks.map(|blocks| blocks.iter().map(|block| node_of(*block)).collect());
+        Some(Restatement { is_other_flow, touched })
+    }
+
+    /// States instructions by our own rules, and with them private memory as it has become.
+    fn restate_full(
+        &mut self,
+        subject: &Subject<'_>,
+        mut insts: SmallVec<[InstId; 16]>,
+        (besides, difference): (Option<InQuestion>, &Difference),
+        table: &mut EditableTable,
+    ) -> Option<()> {
+        let Subject { code, around, flow, stamp, .. } = *subject;
+        let graph = Numbered { cfg: flow.cfg, dom: flow.dom, number: stamp.flow };
+        let memory = &mut self.memory;
+        let followed = |besides| memory.follow(code, around, graph, (&insts, &besides));
+        let patch = match besides.and_then(followed) {
+            Some(changed) => {
+                insts.extend(changed.others);
+                Some(changed.patch)
+            }
+            None => {
+                let new = self.purpose.memory(subject);
+                let new = self.purpose.followed(new, subject);
+                insts.extend(memory.replace(code, new));
+                None
+            }
+        };
+        let has_memory = match patch {
+            Some(patch) => patch.is_some_and(|patch| !memory.patch(patch).1.is_empty()),
+            None => memory.whole().is_some_and(|memory| !memory.is_empty()),
+        };
+        let values = code.header.params.len() + code.body.id_count();
+        // Versions of memory have numbers of their own, of which there must be room before them.
+        if values > table.room() || has_memory && table.room() == usize::MAX {
+            return None;
+        }
+        let numbering = Numbering::new(code.header);
+        for &(load, left) in &difference.loads {
+            table.narrow(numbering.inst(load), left);
+            // One of private memory has no sources of its own, and is stated with its versions.
+            insts.extend((!memory.is_load(load)).then_some(load));
+        }
+        let rows = &mut self.rows;
+        let restated = Restated { rows, memory, graph, patch };
+        if !self.neighbours.update_full_with(code, around, restated, &insts, table) {
+            return None;
+        }
+        self.is_whole_new = patch.is_none();
+        if self.purpose == Purpose::Through {
+            self.seeded.update(code, self.is_whole_new, memory, rows);
+            if self.seeded.is_empty() {
+                return None;
+            }
+        }
+        Some(())
+    }
+}
+
+impl Tables {
+    /// Those of a function by our own rules, lowered anew.
+    pub(super) fn new(subject: &Subject<'_>) -> Self {
+        let Subject { flow, stamp, granted, .. } = *subject;
+        let memory = Purpose::Divergence.memory(subject);
+        let graph = memory.has_slots().then(|| (flow.cfg.clone(), flow.dom.clone()));
+        let lowered = Lowered::new(Sources::Full, memory, subject, Room::Some);
+        Tables { stamp, form: Form::Lowered(lowered, granted.clone()), graph }
+    }
+
+    /// Tables that were kept for repairs.
+    pub(super) fn of(lowering: Lowering, table: EditableTable, graph: Graph<'_>) -> Self {
+        let graph = graph_for(&lowering.memory, graph);
+        Tables { stamp: lowering.stamp, form: Form::Edited(lowering, table), graph }
+    }
+
+    /// Brings them up to date with what has changed since. None if that cannot be done.
+    pub(super) fn follow(self, subject: &Subject<'_>, changes: Changes<'_>) -> Option<Self> {
+        if self.stamp == subject.stamp && self.granted() == subject.granted {
+            return Some(self);
+        }
+        let Tables { stamp, form, graph } = self;
+        if stamp.around != subject.stamp.around {
+            return None;
+        }
+        let (mut lowering, mut table) = match form {
+            Form::Edited(lowering, table) => (lowering, table),
+            Form::Lowered(lowered, granted) => {
+                let before = Subject { stamp, granted: &granted, ..*subject };
+                let (table, lowering) = lowered.split(Sources::Full, Purpose::Divergence, &before);
+                (lowering, EditableTable::new(table))
+            }
+        };
+        let before = graph.as_ref().map(|(cfg, dom)| Graph { cfg, dom });
+        let restatement = lowering.restate(subject, changes, (before, &mut table))?;
+        table.forget_edits();
+        if table.is_full() {
+            return None;
+        }
+        let graph = match graph {
+            Some(graph) if !restatement.is_other_flow => Some(graph),
+            _ => {
+                let now = Graph { cfg: subject.flow.cfg, dom: subject.flow.dom };
+                graph_for(&lowering.memory, now)
+            }
+        };
+        Some(Tables { stamp: subject.stamp, form: Form::Edited(lowering, table), graph })
+    }
+
+    /// What is to be solved.
+    pub(super) fn table(&self) -> Cow<'_, ValueTable> {
+        match &self.form {
+            Form::Lowered(lowered, _) => Cow::Borrowed(&lowered.table),
+            Form::Edited(_, table) => Cow::Owned(table.to_table()),
+        }
+    }
+
+    /// What is granted in them.
+    fn granted(&self) -> &Granted {
+        match &self.form {
+            Form::Lowered(_, granted) => granted,
+            Form::Edited(lowering, _) => &lowering.granted,
+        }
+    }
+
+    /// A copy for somebody else, where nothing is granted in them.
+    pub(super) fn copy(&self) -> Option<ValueTable> {
+        is_nothing(self.granted()).then(|| self.table().into_owned())
+    }
+
+    /// Tables to be edited.
+    pub(super) fn edited(self, subject: &Subject<'_>) -> (EditableTable, Lowering) {
+        match self.form {
+            Form::Edited(lowering, table) => (table, lowering),
+            Form::Lowered(lowered, _) => {
+                let (table, lowering) = lowered.split(Sources::Full, Purpose::Divergence, subject);
+                (EditableTable::new(table), lowering)
+            }
+        }
+    }
+}
+
+/// Whether nothing is granted.
+pub(super) fn is_nothing(granted: &Granted) -> bool {
+    granted.loads.is_empty() && granted.branches.is_empty()
+}
+
+/// A graph to compare with, if there are stack slots.
+fn graph_for(memory: &SlotFollower, graph: Graph<'_>) -> Option<(Cfg, DomTree)> {
+    memory.has_slots().then(|| (graph.cfg.clone(), graph.dom.clone()))
+}
