@@ -81,6 +81,12 @@ pub fn few_in_blocks(size: usize) -> usize {
     (size / 8).max(8)
 }
 
+/// How many changes at a time are a good part of a function of so many instructions: whoever makes them is likely to make as many again.
+#[must_use]
+pub fn many(size: usize) -> usize {
+    (size / 16).max(8)
+}
+
 /// How many changes at a time are so few that tables are brought up to date rather than made anew: each costs several times what lowering one instruction does.
 pub(crate) fn few_to_lower(size: usize) -> usize {
     (size / 8).max(8)

@@ -53,6 +53,7 @@ pub use through::{Part, Through};
 pub(crate) use through::{Seeded, may_be_private_argument};
 
 use std::borrow::Cow;
+use std::fmt;
 
 use phalanx_graph::{Cycles, PostDomTree};
 use phalanx_ir::{
@@ -62,8 +63,8 @@ use phalanx_ir::{
 use phalanx_target::{LaunchFacts, Scope, SourceSet, TransferContext, varying};
 
 use crate::affect::User;
-use crate::divergence::{Divergence, Flow, Rules, solve};
-use crate::lower::{self, Code, Numbering, Surroundings};
+use crate::divergence::{Divergence, Flow, Rules, ValueTable, solve};
+use crate::lower::{self, Code, Numbering, Single, Surroundings};
 use crate::memory::PrivateMemory;
 use outcome::Pass;
 use returns::Returns;
@@ -205,8 +206,10 @@ pub fn summarize(
     around: Surroundings<'_>,
     flow: Flow<'_>,
     postdom: &PostDomTree,
+    known: AtHand<'_>,
 ) -> Summary {
-    summarize_with(code, around, (flow, postdom), &Returns::new(code, flow, postdom), true)
+    let returns = || Returns::new(code, flow, postdom);
+    summarize_with(code, around, (flow, postdom), (returns, true), known)
 }
 
 /// As [`summarize`], as if threads that return apart returned the same: wrong, for tests that want to see that.
@@ -218,26 +221,53 @@ pub fn summarize_without_parting(
     flow: Flow<'_>,
     postdom: &PostDomTree,
 ) -> Summary {
-    let returns = Returns::new(code, flow, postdom).without_parting();
-    summarize_with(code, around, (flow, postdom), &returns, false)
+    let returns = || Returns::new(code, flow, postdom).without_parting();
+    summarize_with(code, around, (flow, postdom), (returns, false), AtHand::default())
+}
+
+/// Parts of a summary, and what it is found from, that somebody has found already. None of it makes a difference to what is found.
+#[derive(Default)]
+pub struct AtHand<'a> {
+    /// What single instructions tell.
+    pub besides: Option<Besides>,
+    /// What is done through pointers, if anything is known of that.
+    pub through: Option<Option<Box<Through>>>,
+    /// Gives what the divergence of the function is solved from, whatever its callers pass.
+    pub table: Option<&'a dyn Fn() -> Option<ValueTable>>,
+}
+
+impl fmt::Debug for AtHand<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let AtHand { besides, through, table } = self;
+        let mut all = f.debug_struct("AtHand");
+        all.field("besides", besides).field("through", through);
+        all.field("table", &table.is_some()).finish()
+    }
 }
 
 fn summarize_with(
     code: Code<'_>,
     around: Surroundings<'_>,
     (flow, postdom): (Flow<'_>, &PostDomTree),
-    returns: &Returns,
-    can_part: bool,
+    (returns, can_part): (impl FnOnce() -> Returns, bool),
+    known: AtHand<'_>,
 ) -> Summary {
-    let besides = Besides::new(code, around, flow.cycles);
+    let besides = known.besides.unwrap_or_else(|| Besides::new(code, around, flow.cycles));
     let facts = WithoutArguments(around.calls, code);
     let around = Surroundings { calls: &facts, ..around };
-    let through = through::through(code, around, (flow, postdom), can_part).map(Box::new);
+    let through = known
+        .through
+        .unwrap_or_else(|| through::through(code, around, (flow, postdom), can_part).map(Box::new));
     if let Some(summary) = besides.without_result(code, through.clone()) {
         return summary;
     }
-    let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
-    let table = lower::full_with(code, around, &memory, 0);
+    let table = match known.table.and_then(|table| table()) {
+        Some(table) => with_own_arguments(code, around, table),
+        None => {
+            let memory = PrivateMemory::through_calls(code, around, flow.cfg, flow.dom);
+            lower::full_with(code, around, &memory, 0)
+        }
+    };
     let is_timeless =
         first_impure(code, |inst| table.is_pure(Numbering::new(code.header).inst(inst))).is_none();
     if code.header.ret == Type::VOID {
@@ -246,13 +276,28 @@ fn summarize_with(
     }
     let inputs = arguments(code);
     let tokens = passes::tokens(around, &table, inputs.len());
-    let mut reading = Reading::new(code, around, returns);
+    let returns = returns();
+    let mut reading = Reading::new(code, around, &returns);
     let more = tokens.unconditional(&table);
     reading.own(&solve(flow, more.as_ref().unwrap_or(&table), Rules::Precise));
     for (pass, seeds) in passes::seeded(&tokens, &inputs) {
         reading.pass(&pass, &solve(flow, &tokens.table(&table, &seeds), Rules::Precise));
     }
     besides.with_results(code, through, reading.finish(is_timeless))
+}
+
+/// The same tables where arguments are what they are in these surroundings. What is known of arguments is in their definitions and nowhere else.
+fn with_own_arguments(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    mut table: ValueTable,
+) -> ValueTable {
+    let mut rules = Single::new(code, around);
+    for position in 0..code.header.params.len() as u32 {
+        let argument = Numbering::new(code.header).argument(position);
+        table.set_seed(argument, rules.argument(position));
+    }
+    table
 }
 
 /// What a single instruction tells.

@@ -26,7 +26,10 @@
 
 mod table;
 
+use std::cell::RefCell;
 use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
 
 use self::table::Table;
 use crate::sources::Scope;
@@ -299,8 +302,35 @@ pub fn is_intrinsic_name(name: &str) -> bool {
 ///
 /// As in LLVM, the longest known name counts, and a suffix after it is allowed only on overloaded intrinsics. The
 /// suffix itself is not checked: LLVM mends a wrong one when it reads IR.
+///
+/// Who analyses a function asks for the name of each call several times, and a program has few names: what was found last is known by the whole name,
+/// on each thread.
 #[must_use]
 pub fn lookup(name: &str) -> Option<Intrinsic> {
+    /// With more names than this, which a program has that makes them up, all are forgotten.
+    const KNOWN: usize = 1024;
+    thread_local! {
+        static FOUND: RefCell<FxHashMap<Box<str>, Option<Intrinsic>>> = RefCell::default();
+    }
+    // What is no intrinsic is not remembered: of other functions a program has many.
+    if !is_intrinsic_name(name) {
+        return None;
+    }
+    FOUND.with_borrow_mut(|found| {
+        if let Some(known) = found.get(name) {
+            return *known;
+        }
+        if found.len() == KNOWN {
+            found.clear();
+        }
+        let intrinsic = find(name);
+        found.insert(name.into(), intrinsic);
+        intrinsic
+    })
+}
+
+/// As [`lookup`], in the tables.
+fn find(name: &str) -> Option<Intrinsic> {
     let rest = name.strip_prefix("llvm.")?;
     let (family, rest) = match rest.split_once('.') {
         Some(("amdgcn", rest)) => (Family::Amdgcn, rest),

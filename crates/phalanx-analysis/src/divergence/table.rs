@@ -274,6 +274,11 @@ impl ValueTable {
         }
     }
 
+    /// Says what else a definition introduces than was said.
+    pub(crate) fn set_seed(&mut self, value: Value, seed: SourceSet) {
+        self.seed[value.index()] = seed;
+    }
+
     /// All images: what some definitions make of each source of an operand.
     pub(crate) fn images(&self) -> &[[SourceSet; SourceSet::COUNT]] {
         &self.images

@@ -7,7 +7,7 @@
 //!
 //! | what changed | what happens |
 //! |---|---|
-//! | loads, or steps of addresses | the loads that read them are classified again |
+//! | loads, what is promised of them, or steps of addresses | the loads, or those that read them, are classified again |
 //! | where an address leads, what it is based on, or whether it diverges | these loads are |
 //! | what is done with an argument or a variable | from scratch |
 //! | anything else that may write or acquire, blocks or edges, what is done with what addresses are based on | the loads to which it mattered what happens before them are; which instructions are acquires is kept |
@@ -95,8 +95,8 @@ impl LoadFollower {
         &self.classes
     }
 
-    /// Brings the classes up to date with instructions that have changed and [concern](super::concerns) them, and [blocks](crate::edited::Edited::blocks). Whether a load was classified again; none if all are
-    /// to be.
+    /// Brings the classes up to date with instructions that have changed and [concern](super::concerns) them, [blocks](crate::edited::Edited::blocks), and loads that are
+    /// promised otherwise to read what never changes. Whether a load was classified again; none if all are to be.
     #[must_use]
     pub fn follow(
         &mut self,
@@ -104,7 +104,7 @@ impl LoadFollower {
         around: Surroundings<'_>,
         facts: Facts<'_>,
         (pointers, private): Shared<'_>,
-        (changed, blocks): (&[InstId], Option<&[BlockId]>),
+        ((changed, blocks), promised): ((&[InstId], Option<&[BlockId]>), &[InstId]),
     ) -> Option<bool> {
         if let Some(acquires) = &mut self.acquires {
             acquires.follow(code, around, changed);
@@ -128,6 +128,7 @@ impl LoadFollower {
             let linked = |inst: &&InstId| code.body.block_of(**inst).is_some();
             again.extend(self.walked.iter().filter(linked));
         }
+        again.extend(promised);
         again.retain(|&inst| code.body.inst(inst).opcode == Opcode::Load);
         if !again.is_empty() {
             let acquires = self.acquires.take();

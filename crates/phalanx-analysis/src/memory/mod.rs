@@ -59,12 +59,11 @@ pub enum Followed<T> {
 
 /// Whether an instruction gives something that is a pointer or may hold one, or reads one.
 pub(crate) fn has_pointers(code: Code<'_>, inst: InstId) -> bool {
-    let may_be = |ty: Type| match code.context.type_kind(ty) {
-        TypeKind::Vector { elem, .. } | TypeKind::Array { elem, .. } => {
-            !matches!(code.context.type_kind(*elem), TypeKind::Int(_) | TypeKind::Float)
-        }
-        TypeKind::Ptr(_) | TypeKind::Struct { .. } | TypeKind::Named(_) => true,
-        _ => false,
+    let may_be = |ty: Type| match ty.raw() {
+        // Those with fixed numbers, which most are: scalars, then pointers.
+        raw if raw < Type::PTR.raw() => false,
+        raw if raw <= Type::PTR9.raw() => true,
+        _ => may_hold_pointers(code, ty),
     };
     let data = code.body.inst(inst);
     let read = match data.opcode {
@@ -72,4 +71,14 @@ pub(crate) fn has_pointers(code: Code<'_>, inst: InstId) -> bool {
         _ => code.body.operands(inst),
     };
     may_be(data.ty) || read.iter().filter_map(|&value| value_type(code, value)).any(may_be)
+}
+
+fn may_hold_pointers(code: Code<'_>, ty: Type) -> bool {
+    match code.context.type_kind(ty) {
+        TypeKind::Vector { elem, .. } | TypeKind::Array { elem, .. } => {
+            !matches!(code.context.type_kind(*elem), TypeKind::Int(_) | TypeKind::Float)
+        }
+        TypeKind::Ptr(_) | TypeKind::Struct { .. } | TypeKind::Named(_) => true,
+        _ => false,
+    }
 }

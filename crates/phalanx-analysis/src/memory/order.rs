@@ -51,8 +51,8 @@ pub fn acquires(code: Code<'_>, around: Surroundings<'_>, inst: InstId) -> bool 
 fn call_acquires(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> bool {
     let Code { context, body, .. } = code;
     let info = body.call_info(call);
-    let control = context.find_symbol(b"convergencectrl");
-    if info.bundles.iter().any(|&(tag, _)| Some(tag) != control) {
+    let is_control = |tag| Some(tag) == context.find_symbol(b"convergencectrl");
+    if info.bundles.iter().any(|&(tag, _)| !is_control(tag)) {
         return true;
     }
     let callee = body.const_callee(call).map(|callee| &context.const_data(callee).kind);
@@ -65,12 +65,13 @@ fn call_acquires(code: Code<'_>, around: Surroundings<'_>, call: InstId) -> bool
         let text = context.bytes(symbol);
         if let Some(intrinsic) = std::str::from_utf8(text).ok().and_then(lookup) {
             let info = intrinsic.info;
-            let effects = call_effects(code, around, call);
             // `nosync` of LLVM's own tables says nothing: barriers and fences have it.
-            let is_plain = effects.only_reads() && !info.convergent
-                || effects == MemoryEffects::NONE
-                || PLAIN.iter().any(|prefix| text.starts_with(prefix));
-            return info.barrier.is_some() || !is_plain;
+            let is_plain = || {
+                let effects = call_effects(code, around, call);
+                effects.only_reads() && !info.convergent || effects == MemoryEffects::NONE
+            };
+            let is_store = PLAIN.iter().any(|prefix| text.starts_with(prefix));
+            return info.barrier.is_some() || !is_store && !is_plain();
         }
     }
     match around.calls.summary(name).filter(|found| found.ty == Some(info.function_type)) {

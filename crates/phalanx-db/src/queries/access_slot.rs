@@ -1,8 +1,8 @@
 //! Accesses of memory of a function that is edited, by repair of what is kept beside the memos.
 //!
 //! As [`kinds_slot`](super::kinds_slot) does for kinds: the first question keeps what it takes to follow edits, and from then on an edit is followed; of
-//! many instructions at a time, from scratch is cheaper, and then nothing is kept until the next question. What is kept is taken out of its slot while it
-//! is worked with, so that work which is broken off loses it. It counts for a position in the history of the body, for a [layout](super::layout) of its
+//! many instructions at a time, from scratch is cheaper; and where a good part of the function is rewritten, nothing is kept until the next question. What is kept is
+//! taken out of its slot while it is worked with, so that work which is broken off loses it. It counts for a position in the history of the body, for a [layout](super::layout) of its
 //! blocks, and for a number that is new whenever anything around the function has changed. Divergence and cycles are compared.
 //!
 //! An answer that an edit leaves as it is is the very same one: it is compared with the memo by its address, and counts as unchanged.
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use phalanx_analysis::{
     edited::Edited,
-    follow::{few, few_in_blocks},
+    follow::{few, few_in_blocks, many},
     shape::access::{self, AccessFollower, Accesses, Found},
 };
 
@@ -99,11 +99,10 @@ pub(super) fn followed(
     let is_few = |edited: Edited<'_>| {
         edited.own.len() <= few(size) && edited.insts.len() <= few_in_blocks(size)
     };
-    let is_rewritten = edited.is_some_and(|edited| !is_few(edited));
     if let Some(kept) = kept
         && let Some(edited) = edited
         && kept.around == around
-        && !is_rewritten
+        && is_few(edited)
         && let Some((follower, found)) = kept.follower.follow(facts, edited)
     {
         match found {
@@ -116,7 +115,7 @@ pub(super) fn followed(
     }
     slot.counts().solved += 1;
     // Who rewrites a function as a whole may do so again.
-    if is_rewritten {
+    if edited.is_some_and(|edited| edited.own.len() > many(size)) {
         return Arc::new(access::accesses(facts));
     }
     let (answer, follower) = AccessFollower::new(facts);

@@ -33,7 +33,7 @@ use super::follow::{around, fresh, locked};
 use super::layout::{Layout, block_layout, since};
 use super::promises::constant_variables;
 use super::surroundings::attributes_of_callees;
-use super::{call_place, code, promised_loads, starts_at_launch};
+use super::{call_place, code, starts_at_launch};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -354,15 +354,15 @@ pub fn accesses_version(db: &dyn Db, function: FunctionInput) -> u64 {
     fresh()
 }
 
-/// Identity of what `load_classes` reads besides the body and its graph, divergence, what is known of pointers, and what it asks of functions and variables by name.
+/// Identity of what `load_classes` reads besides the body and its graph, divergence, what is known of pointers, promises, and what it asks of functions and variables by name.
 ///
-/// *Reads* [`around`], `function_attributes`, [`promised_loads`], [`starts_at_launch`], [`call_place`], constant variables.
+/// *Reads* [`around`], `function_attributes`, [`starts_at_launch`], [`call_place`], constant variables.
 /// *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn loads_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (around(db, function), attributes_of_callees(db, function));
     let _ = (call_place(db, function), constant_variables(db, function.module(db)));
-    let _ = (promised_loads(db, function), starts_at_launch(db, function));
+    let _ = starts_at_launch(db, function);
     fresh()
 }
 

@@ -298,6 +298,16 @@ pub(crate) fn drop_kept(db: &dyn Db, function: FunctionInput) {
     function.slots(db).clear();
 }
 
+/// What the divergence of a large function was found from, if somebody has asked for it: whoever wants the same tables does not make them again.
+///
+/// *Reads* `body`, [`graph_facts()`], [`around`]: what they follow from. *Cost* that of a copy.
+pub(super) fn tables_at_hand(db: &dyn Db, function: FunctionInput) -> Option<ValueTable> {
+    let position = function.body(db).journal().position();
+    let flow = graph_facts(db, function).as_ref()?.number();
+    let stamp = Stamp { position, flow, around: around(db, function).number };
+    function.slots(db).large().followers.table(stamp)
+}
+
 /// The answer of [`divergence()`](super::divergence()), [`uniformity`](super::uniformity) or
 /// [`assumed_divergence`](super::assumed_divergence) as the journal says it has become. None for a declaration.
 ///
@@ -319,9 +329,9 @@ fn follow(
         Wanted::Of(Sources::Full) => new_affect_map(db, function, flow),
         Wanted::Of(Sources::Llvm) => new_llvm_affect_map(db, function),
         // Not lowered again.
-        Wanted::Assuming(_) => slot
-            .table(stamp(around(db, function).number))
-            .or_else(|| new_affect_map(db, function, flow)),
+        Wanted::Assuming(_) => {
+            tables_at_hand(db, function).or_else(|| new_affect_map(db, function, flow))
+        }
     };
     let scratch = || match table() {
         Some(mut table) => {

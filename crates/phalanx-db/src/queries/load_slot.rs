@@ -13,12 +13,12 @@ use phalanx_analysis::{
     loads::{self, LoadClasses, LoadFollower, PassedUse, VariableUse},
     spaces::SpaceSet,
 };
-use phalanx_ir::{GlobalName, Type};
+use phalanx_ir::{GlobalName, InstId, Type};
 use rustc_hash::FxHashMap;
 
 use super::answer_slot::{Changed, Concerns, Followed, loads_version};
 use super::loads::{is_unchanged_argument, passed_use, variable, with_facts, written_by};
-use super::{pointer_flow, private_memory};
+use super::{pointer_flow, private_memory, promised_loads};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -124,29 +124,45 @@ impl Asked {
 pub(super) struct KeptLoads {
     follower: Option<LoadFollower>,
     asked: Asked,
+    /// See [`promised_loads`].
+    promised: Vec<InstId>,
+}
+
+/// What is in one of two sorted lists only.
+fn difference(a: &[InstId], b: &[InstId]) -> Vec<InstId> {
+    let number = |inst: &InstId| inst.into_raw().into_u32();
+    let is_in = |list: &[InstId], inst: &InstId| list.binary_search_by_key(&number(inst), number);
+    let only_a = a.iter().filter(|inst| is_in(b, inst).is_err());
+    only_a.chain(b.iter().filter(|inst| is_in(a, inst).is_err())).copied().collect()
 }
 
 /// The classes of the loads of a large function as its journal says they have become. None for a declaration.
 ///
-/// *Reads* `body`, [`loads_version`], [`divergence()`](super::divergence()), [`memory_kinds`](super::memory_kinds), [`private_memory`], [`pointer_flow`], and what is
+/// *Reads* `body`, [`loads_version`], [`promised_loads`], [`divergence()`](super::divergence()), [`memory_kinds`](super::memory_kinds), [`private_memory`], [`pointer_flow`], and what is
 /// asked by name. *Cost* see [`phalanx_analysis::loads::follow`].
 pub(super) fn followed_classes(db: &dyn Db, function: FunctionInput) -> Option<LoadClasses> {
-    let around = loads_version(db, function);
+    let (around, promised) = (loads_version(db, function), promised_loads(db, function));
     let shared = (pointer_flow(db, function), private_memory(db, function).as_ref()?);
     let make = || {
         let asked = Asked::default();
         let follower = with_facts(db, function, None, &asked, |code, around, facts| {
             LoadFollower::new(code, around, facts, shared)
         });
-        KeptLoads { follower, asked }
+        KeptLoads { follower, asked, promised: promised.clone() }
     };
-    let follow = |KeptLoads { follower, asked }: &mut KeptLoads, changed: Changed<'_>| {
+    let follow = |kept: &mut KeptLoads, changed: Changed<'_>| {
+        let KeptLoads { follower, asked, promised: before } = kept;
+        // A promise is about its load alone.
+        let promised_otherwise = difference(before, promised);
+        if !promised_otherwise.is_empty() {
+            before.clone_from(promised);
+        }
         let Some(follower) = follower.as_mut().filter(|_| asked.is_as_before(db, function)) else {
             return Followed::Lost;
         };
         let found = with_facts(db, function, None, asked, |code, around, facts| {
             let changed = (changed.concerned, changed.blocks);
-            follower.follow(code, around, facts, shared, changed)
+            follower.follow(code, around, facts, shared, (changed, &promised_otherwise))
         });
         match found.flatten() {
             Some(false) => Followed::Kept,

@@ -17,7 +17,7 @@ use phalanx_analysis::{
     divergence::ValueTable,
     lower,
     memory::PrivateMemory,
-    summary::{self as analysis, CallFacts, argument_sources},
+    summary::{self as analysis, AtHand, CallFacts, argument_sources},
 };
 use phalanx_ir::{GlobalName, attributes::AttrKind};
 use phalanx_target::SourceSet;
@@ -104,7 +104,7 @@ pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
         None => {
             let found = match function.is_large(db) {
                 true => followed_summary(&Asked::alone(db, function)),
-                false => summarize(db, function, &[]),
+                false => summarize(db, function, &[], AtHand::default()),
             };
             found.unwrap_or_else(|| by_attributes(db, function))
         }
@@ -137,12 +137,13 @@ pub(super) fn summarize(
     db: &dyn Db,
     function: FunctionInput,
     found: &[(FunctionInput, Summary)],
+    known: AtHand<'_>,
 ) -> Option<Summary> {
     let flow = flow_facts(db, function)?;
     let postdom = postdom_tree(db, function)?;
     let calls = KnownCalls { found, ..KnownCalls::new(db, function) };
     with_code_and(db, function, NO_CALLEES, &calls, |code, around| {
-        analysis::summarize(code, around, flow, postdom)
+        analysis::summarize(code, around, flow, postdom, known)
     })
 }
 

@@ -5,7 +5,10 @@
 //!
 //! A summary that shrinks with an edit is found: a round reads nothing of what was there before the edit but of rounds before it.
 
-use phalanx_analysis::{Summary, summary::Through};
+use phalanx_analysis::{
+    Summary,
+    summary::{AtHand, Through},
+};
 use phalanx_ir::GlobalName;
 
 use super::follow::{fresh, read_alone};
@@ -66,7 +69,7 @@ pub fn summary_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Sum
     }
     let new = match kept(db, member, round) {
         Some(asked) => followed_summary(&asked),
-        None => summarize(db, member, found),
+        None => summarize(db, member, found, AtHand::default()),
     };
     match new {
         Some(mut new) => {
@@ -101,7 +104,9 @@ fn through_in_recursion(db: &dyn Db, member: FunctionInput, last: usize) -> Opti
     known_body(db, member)?;
     match kept(db, member, last) {
         Some(asked) => through_after(&asked),
-        None => summarize(db, member, callees_in_round(db, member, last))?.through,
+        None => {
+            summarize(db, member, callees_in_round(db, member, last), AtHand::default())?.through
+        }
     }
 }
 

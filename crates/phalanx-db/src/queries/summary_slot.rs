@@ -13,11 +13,12 @@ use std::sync::{Arc, Mutex};
 
 use phalanx_analysis::{
     Summary,
+    divergence::ValueTable,
     follow::{Changes, Found, Stamp},
     lower::{Code, Surroundings},
     readers,
     summary::{
-        Besides, Through, Told,
+        AtHand, Besides, Through, Told,
         follow::{self as analysis, ResultFollower},
         through::follow::ThroughFollower,
     },
@@ -26,8 +27,9 @@ use phalanx_analysis::{
 use phalanx_ir::edit::{self, Journal};
 
 use super::answer_slot::{AnswerSlot, Answers, Changed, Concerns, Followed};
+use super::calls::is_local;
 use super::facts::flow_facts;
-use super::follow::{Place, Repairs, fresh, locked, read_around};
+use super::follow::{Place, Repairs, fresh, locked, read_around, tables_at_hand};
 use super::summaries::{KnownCalls, summarize};
 use super::summary_rounds::{callees_in_round, summary_round_version};
 use super::surroundings::{NO_CALLEES, with_code_and};
@@ -143,8 +145,13 @@ impl<'a> Asked<'a> {
         with_code_and(self.db, self.function, NO_CALLEES, &calls, run)
     }
 
-    fn scratch(&self) -> Option<Summary> {
-        summarize(self.db, self.function, self.found())
+    /// From scratch, but for what is at hand: by [`divergence()`](super::divergence()), if that was asked for, what it was found from.
+    fn scratch(&self, known: AtHand<'_>) -> Option<Summary> {
+        let table = || tables_at_hand(self.db, self.function);
+        // In a round other summaries are known of those it calls; and what callers pass follows from this summary.
+        let is_of_now = self.round.is_none() && !is_local(self.db, self.function);
+        let table = is_of_now.then_some(&table as &dyn Fn() -> Option<ValueTable>);
+        summarize(self.db, self.function, self.found(), AtHand { table, ..known })
     }
 }
 
@@ -162,7 +169,7 @@ pub(super) fn followed_summary(asked: &Asked<'_>) -> Option<Summary> {
     let count = |found: Found| locked(&slot.counts).count(found);
     let Some(mut follower) = taken else {
         count(Found::Solved);
-        return asked.scratch();
+        return asked.scratch(AtHand::default());
     };
     let besides = besides(asked)?;
     let stamp = Stamp { position, flow: facts.number(), around: asked.version() };
@@ -177,7 +184,7 @@ pub(super) fn followed_summary(asked: &Asked<'_>) -> Option<Summary> {
             return Some((known, None));
         }
         let (results, found) = follower.results((code, around), (flow, postdom), stamp, since)?;
-        Some((besides.with_results(code, through, results), Some(found)))
+        Some((besides.with_results(code, through.clone(), results), Some(found)))
     })?;
     *locked(&slot.results) = Place::Here(follower);
     match found {
@@ -187,7 +194,8 @@ pub(super) fn followed_summary(asked: &Asked<'_>) -> Option<Summary> {
         }
         None => {
             count(Found::Solved);
-            asked.scratch()
+            let through = asked.round.is_none().then_some(through);
+            asked.scratch(AtHand { besides: Some(besides), through, ..AtHand::default() })
         }
     }
 }
@@ -250,7 +258,7 @@ fn followed_through(asked: &Asked<'_>, stamp: Stamp) -> Option<Box<Through>> {
             None if asked.round.is_none() => ThroughFollower::seen(stamp.position),
             None => {
                 found = Some(Found::Solved);
-                return asked.scratch()?.through;
+                return asked.scratch(AtHand::default())?.through;
             }
         };
         let (through, way) = asked

@@ -12,29 +12,48 @@ pub(super) struct Rows<T> {
 }
 
 impl<T: Copy> Rows<T> {
-    /// Rows of these lengths; `fill` is called with the row of each item, in any order, and its item.
+    /// So many rows with these items, given with their rows.
     pub(super) fn new(
         rows: usize,
         nothing: T,
         items: impl Iterator<Item = (usize, T)> + Clone,
     ) -> Self {
-        let mut at = vec![(0u32, 0u32); rows];
-        for (row, _) in items.clone() {
-            at[row].1 += 1;
-        }
+        let mut new = Self::empty(rows);
+        items.clone().for_each(|(row, _)| new.count(row));
+        new.make_room(nothing);
+        items.for_each(|(row, item)| new.fill(row, item));
+        new
+    }
+
+    /// So many rows without items. What each will hold is [counted](Self::count) first, then there is [room](Self::make_room) for it, and it is [filled](Self::fill) in.
+    pub(super) fn empty(rows: usize) -> Self {
+        Self { at: vec![(0, 0); rows], items: Vec::new(), used: 0 }
+    }
+
+    /// A row will hold an item more.
+    #[inline]
+    pub(super) fn count(&mut self, row: usize) {
+        self.at[row].1 += 1;
+    }
+
+    /// Makes room for what was counted.
+    pub(super) fn make_room(&mut self, nothing: T) {
         let mut start = 0;
-        for row in &mut at {
+        for row in &mut self.at {
             row.0 = start;
             start += row.1;
             row.1 = 0;
         }
-        let mut list = vec![nothing; start as usize];
-        for (row, item) in items {
-            let row = &mut at[row];
-            list[(row.0 + row.1) as usize] = item;
-            row.1 += 1;
-        }
-        Self { at, items: list, used: start as usize }
+        self.items = vec![nothing; start as usize];
+        self.used = start as usize;
+    }
+
+    /// Puts an item behind those of a row.
+    #[inline]
+    pub(super) fn fill(&mut self, row: usize, item: T) {
+        let (start, len) = &mut self.at[row];
+        self.items[(*start + *len) as usize] = item;
+        *len += 1;
     }
 
     pub(super) fn len(&self) -> usize {

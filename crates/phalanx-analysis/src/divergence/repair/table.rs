@@ -79,21 +79,26 @@ impl EditableTable {
     pub fn new(table: ValueTable) -> Self {
         let (values, blocks) = (table.len(), table.block_count());
         let nothing = Value::from_raw(0);
-        let used = || {
-            let of = |value: Value| table.affects.users(value).iter().map(move |u| (*u, value));
-            (0..values as u32).map(Value::from_raw).flat_map(of)
-        };
-        let by_value = used().filter_map(|(user, value)| match user.kind() {
-            UserKind::Value(user) => Some((user.index(), value)),
-            UserKind::Terminator(_) => None,
-        });
-        let by_block = used().filter_map(|(user, value)| match user.kind() {
-            UserKind::Value(_) => None,
-            UserKind::Terminator(block) => Some((block.index(), value)),
-        });
+        let mut operands = Rows::empty(values);
+        let mut terminator_operands = Rows::empty(blocks);
+        let all = || (0..values as u32).map(Value::from_raw);
+        for user in all().flat_map(|value| table.affects.users(value)) {
+            match user.kind() {
+                UserKind::Value(user) => operands.count(user.index()),
+                UserKind::Terminator(block) => terminator_operands.count(block.index()),
+            }
+        }
+        operands.make_room(nothing);
+        terminator_operands.make_room(nothing);
         // In order of values already.
-        let mut operands = Rows::new(values, nothing, by_value);
-        let mut terminator_operands = Rows::new(blocks, nothing, by_block);
+        for value in all() {
+            for user in table.affects.users(value) {
+                match user.kind() {
+                    UserKind::Value(user) => operands.fill(user.index(), value),
+                    UserKind::Terminator(block) => terminator_operands.fill(block.index(), value),
+                }
+            }
+        }
         operands.normalize(dedup);
         terminator_operands.normalize(dedup);
         let empty =
@@ -620,14 +625,15 @@ impl EditableTable {
         let mut narrowed: Vec<(Value, SourceSet)> =
             self.narrowed.iter().map(|(value, left)| (*value, *left)).collect();
         narrowed.sort_unstable_by_key(|(value, _)| *value);
+        let (image_of, images) = self.to_images();
         let mut table = ValueTable {
             blocks: self.block_count() as u32,
             memory: self.memory,
             block: self.block.clone(),
             seed: self.seed.clone(),
             flags: self.flags.clone(),
-            image_of: self.image_of.clone(),
-            images: self.images.clone(),
+            image_of,
+            images,
             phis: self.to_phis(),
             affects: self.to_users(),
             fixed_terminators,
@@ -637,6 +643,28 @@ impl EditableTable {
         };
         self.assumed.iter().for_each(|block| table.assume_uniform_in_group(*block));
         table
+    }
+
+    /// The images that some definition has: whether there are any makes a difference to who reads tables.
+    fn to_images(&self) -> (Vec<u8>, Vec<Image>) {
+        let mut number: Vec<Option<u8>> = vec![None; self.images.len()];
+        let mut images = Vec::new();
+        let mut image_of = self.image_of.clone();
+        for (of, flags) in image_of.iter_mut().zip(&self.flags) {
+            if flags & flag::IMAGE == 0 {
+                *of = 0;
+                continue;
+            }
+            let image = usize::from(*of);
+            *of = *number[image].get_or_insert_with(|| {
+                images.push(self.images[image]);
+                (images.len() - 1) as u8
+            });
+        }
+        if images.is_empty() {
+            image_of.clear();
+        }
+        (image_of, images)
     }
 
     fn to_phis(&self) -> PhiTable {

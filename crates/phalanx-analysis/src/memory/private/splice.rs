@@ -85,6 +85,10 @@ impl PrivateMemory {
         edited: Edited<'_>,
     ) -> Option<Followed<Self>> {
         let (body, dom, entry) = (code.body, graph.dom, code.flow.entry()?);
+        let is_many = |count: usize| count > (body.id_count() / 8).max(MANY);
+        if is_many(edited.insts.len()) {
+            return None;
+        }
         let reach = self.concern.reach.filter(|reach| is_plain(*reach))?;
         let disturbed = match edited.blocks {
             Some(_) => Disturbed::between(before, Graph { cfg: graph.cfg, dom })?,
@@ -101,7 +105,7 @@ impl PrivateMemory {
         let mut insts: Vec<InstId> = question.users.iter().copied().collect();
         insts.extend(question.objects.iter().filter(|&&object| is_slot(code, object)));
         // What is looked at again costs several times what it costs from scratch.
-        if insts.len() > (body.id_count() / 8).max(MANY) {
+        if is_many(insts.len()) {
             return None;
         }
         let visited = in_order(code, dom, &insts);

@@ -17,7 +17,7 @@ use crate::{
 /// those that hold.
 #[derive(Debug, Default)]
 pub(super) struct LoopReads {
-    /// Values whose instruction was looked at; arguments too.
+    /// Values whose instruction was looked at, and phis of which something was assumed; arguments too.
     pub(super) values: BitSet,
     /// Those whose divergence was; sorted.
     pub(super) atoms: Vec<Value>,
@@ -40,6 +40,12 @@ impl Finder<'_> {
         }
         let mut assumed = self.candidates();
         self.note_round();
+        if let Some(reads) = &mut self.of_loops {
+            let numbering = self.place.numbering;
+            for &phi in assumed.keys() {
+                reads.values.insert(numbering.inst(phi).index());
+            }
+        }
         while !assumed.is_empty() {
             let mut shapes = Shapes::with_phis(self.place, Trust::Flags, assumed.clone());
             // What is assumed speaks of expressions that are known already.

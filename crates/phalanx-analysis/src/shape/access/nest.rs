@@ -49,15 +49,31 @@ impl Nest {
         all.all(|header| Some(header) == first)
     }
 
-    /// Whether cycles are the same but for whether some blocks are in them. Blocks that only one of both has are none of the others.
+    /// Whether cycles are the same but for whether some blocks are in them, and for how many edges lead to their headers. Blocks that only one of both has are
+    /// none of the others.
     pub(super) fn is_same_but_for(&self, other: &Self, blocks: &[Node]) -> bool {
         let is_same = |at: usize| {
             self.of(Node::new(at)).flatten() == other.of(Node::new(at)).flatten()
                 || blocks.binary_search(&Node::new(at)).is_ok()
         };
+        let is_there = |(header, (parent, _)): (&Node, &(Option<Node>, usize))| {
+            other.cycles.get(header).is_some_and(|(of, _)| of == parent)
+        };
         self.all_reducible == other.all_reducible
-            && self.cycles == other.cycles
+            && self.cycles.len() == other.cycles.len()
+            && self.cycles.iter().all(is_there)
             && (0..self.innermost.len().max(other.innermost.len())).all(is_same)
+    }
+
+    /// The headers to which another number of edges leads than in the other one, which [is the same](Self::is_same_but_for) otherwise; in no order.
+    pub(super) fn headers_with_other_edges<'a>(
+        &'a self,
+        other: &'a Self,
+    ) -> impl Iterator<Item = Node> + 'a {
+        let is_other = |(header, of): &(&Node, &(Option<Node>, usize))| {
+            other.cycles.get(header).is_none_or(|before| before != *of)
+        };
+        self.cycles.iter().filter(is_other).map(|(header, _)| *header)
     }
 }
 
@@ -89,12 +105,16 @@ mod tests {
         let all: Vec<Node> = (0..5).map(Node::new).collect();
         assert!(!inner.is_same_but_for(&alone, &all), "the header stays one");
         assert!(inner.is_same_but_for(&inner, &[]));
+        let without = nest(&[&[1], &[2], &[3], &[1, 4], &[]]);
+        assert!(!inner.is_same_but_for(&without, &all) && !without.is_same_but_for(&inner, &all));
     }
 
     #[test]
     fn an_edge_more_to_a_header_is_told_of() {
-        let one = nest(&[&[1], &[1, 2], &[]]);
-        assert!(!one.is_same_but_for(&nest(&[&[1], &[1, 1, 2], &[]]), &[]));
+        let (one, two) = (nest(&[&[1], &[1, 2], &[]]), nest(&[&[1], &[1, 1, 2], &[]]));
+        assert!(one.is_same_but_for(&two, &[]));
+        assert_eq!(one.headers_with_other_edges(&two).collect::<Vec<_>>(), [Node::new(1)]);
+        assert_eq!(one.headers_with_other_edges(&one).count(), 0);
     }
 
     #[test]

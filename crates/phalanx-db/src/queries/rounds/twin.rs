@@ -3,6 +3,7 @@
 use phalanx_analysis::{
     Summary,
     spaces::{Returned, SpaceSet},
+    summary::AtHand,
 };
 use phalanx_target::SourceSet;
 
@@ -39,7 +40,8 @@ fn summaries_of(db: &Db, members: &[FunctionInput]) -> Vec<(FunctionInput, Summa
         false => (member, summaries::by_attributes(db, member)),
     };
     let found = rounds(members.iter().map(start).collect(), |member, found| {
-        let mut new = is_known(member).then(|| summaries::summarize(db, member, found))??;
+        let mut new = is_known(member)
+            .then(|| summaries::summarize(db, member, found, AtHand::default()))??;
         new.effects.may_not_return = true;
         new.through = None;
         Some(new)
@@ -48,7 +50,7 @@ fn summaries_of(db: &Db, members: &[FunctionInput]) -> Vec<(FunctionInput, Summa
         return members.iter().map(|&m| (m, summaries::by_attributes(db, m))).collect();
     };
     let through = |member| match is_known(member) {
-        true => summaries::summarize(db, member, &found)?.through,
+        true => summaries::summarize(db, member, &found, AtHand::default())?.through,
         false => None,
     };
     found.iter().map(|(m, known)| (*m, Summary { through: through(*m), ..known.clone() })).collect()

@@ -15,9 +15,8 @@
 
 use phalanx_ir::{InstId, Opcode, TypeKind, Value};
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
 
-use super::{BOUND, Patch, SlotFollower, sort};
+use super::{BOUND, SlotFollower, sort};
 use crate::lower::Code;
 use crate::memory::private::{
     holders::slot_of, is_address, is_trackable, parameter_of, pointee_of,
@@ -50,6 +49,8 @@ pub(super) struct Gather<'a> {
     objects: FxHashSet<InstId>,
     /// Objects whose uses have not been looked at.
     work: Vec<InstId>,
+    /// Patches that were looked at.
+    patches: FxHashSet<u32>,
     insts: FxHashSet<InstId>,
     /// What had to do with them, and may have.
     past: FxHashSet<InstId>,
@@ -64,6 +65,7 @@ impl<'a> Gather<'a> {
             code,
             objects: FxHashSet::default(),
             work: Vec::new(),
+            patches: FxHashSet::default(),
             insts: FxHashSet::default(),
             past: FxHashSet::default(),
             left: BOUND.max(code.body.id_count() / 2),
@@ -81,10 +83,18 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// The objects of a patch that are there still.
-    fn slots_of(&self, patch: &'a Patch) -> impl Iterator<Item = InstId> + use<'a> {
-        let code = self.code;
-        patch.objects.iter().copied().filter(move |&object| is_object(code, object))
+    /// Joins the objects of a patch that are there still. Whether there are any.
+    fn join_patch(&mut self, number: u32) -> bool {
+        let (code, patch) = (self.code, &self.known.patches[number as usize]);
+        let mut there = patch.objects.iter().copied().filter(|&object| is_object(code, object));
+        let Some(first) = there.next() else { return false };
+        // A patch may have many, and be met by each of them and by all who have to do with them.
+        if self.patches.insert(number) {
+            self.join(first);
+            there.for_each(|object| self.join(object));
+            self.past.extend(patch.insts.iter().chain(&patch.past));
+        }
+        true
     }
 
     /// What an argument points to, if that is an object.
@@ -119,13 +129,15 @@ impl<'a> Gather<'a> {
     /// Joins the objects with which an instruction had to do; whether there are any.
     fn had(&mut self, inst: InstId) -> bool {
         let known = self.known;
-        let mut objects: SmallVec<[InstId; 4]> = SmallVec::new();
-        match known.patch_of(inst) {
-            Some(patch) => objects.extend(self.slots_of(patch)),
-            None => objects.extend(known.base.objects_of(inst)),
+        if let Some(&patch) = known.by_inst.get(&inst) {
+            return self.join_patch(patch);
         }
-        objects.iter().for_each(|&object| self.join(object));
-        !objects.is_empty()
+        let mut has_some = false;
+        for object in known.base.objects_of(inst) {
+            self.join(object);
+            has_some = true;
+        }
+        has_some
     }
 
     /// The object that an address is made from; of one that is loaded, the slot that it is loaded from.
@@ -183,9 +195,11 @@ impl<'a> Gather<'a> {
     /// All objects that hang together with those that were joined.
     pub(super) fn all(mut self) -> Option<Component> {
         while let Some(object) = self.work.pop() {
-            if let Some(&patch) = self.known.by_object.get(&object) {
-                let patch = &self.known.patches[patch as usize];
-                self.slots_of(patch).for_each(|object| self.join(object));
+            if let Some(&number) = self.known.by_object.get(&object)
+                && !self.join_patch(number)
+                && self.patches.insert(number)
+            {
+                let patch = &self.known.patches[number as usize];
                 self.past.extend(patch.insts.iter().chain(&patch.past));
             }
             if is_object(self.code, object) {
