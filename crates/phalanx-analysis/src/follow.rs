@@ -1,10 +1,11 @@
 //! Divergence of a function that is being edited: from scratch, or by repair of what is kept.
 //!
-//! A [`Follower`] is asked after every edit. The first time it solves and keeps nothing, so a function that is analysed
-//! once costs what it costs. When it is asked again after a change, and the function is large, it keeps a
+//! A [`Follower`] is asked after every edit. The first time it solves and keeps nothing but the [tables](lowering) that it solved, so a function that is
+//! analysed once costs what it costs. When it is asked again after a change, and the function is large, it keeps a
 //! [`Retained`], which it repairs from then on. That costs two or three times what solving does: so it is
 //! done at once after very few changes (one in 1024 instructions, or 8), as somebody makes who asks after each; and after more, as passes over a
-//! whole function make, when that happens twice in a row.
+//! whole function make, when that happens twice in a row. Until then the tables are brought up to date, if at most an eighth of the function has changed,
+//! and solved again.
 //!
 //! **Soundness.** The answer is a function of code, surroundings and control flow alone; what is kept only changes how fast
 //! it is found. It is used only for the very inputs that it was brought up to: a [`Stamp`] identifies
@@ -73,6 +74,12 @@ impl Changes<'_> {
 #[must_use]
 pub fn few(size: usize) -> usize {
     (size / 64).max(8)
+}
+
+/// The same where each is looked at again by itself, as it is from scratch, with little besides.
+#[must_use]
+pub fn few_to_look_at(size: usize) -> usize {
+    (size / 4).max(8)
 }
 
 /// The same where blocks are others: whatever stands in these is looked at, and most of it is found as it was.
@@ -296,6 +303,7 @@ impl Follower {
     #[must_use]
     pub fn table(&self, stamp: Stamp) -> Option<ValueTable> {
         match &self.state {
+            _ if !self.keeps_tables => None,
             State::Seen(seen) if seen.stamp == stamp => seen.tables.as_ref()?.copy(),
             State::Kept(kept) if kept.lowering.stamp == stamp => kept.table(),
             _ => None,

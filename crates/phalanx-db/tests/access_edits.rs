@@ -358,7 +358,7 @@ fn many_changes_at_a_time_are_not_followed() {
     for found in ["anew", "anew", "kept"] {
         let (v, before) = (fixture.named("v1"), fixture.repairs());
         fixture.edit(|edit| {
-            let count = if before.solved < 3 { 20 } else { 1 };
+            let count = if before.solved < 3 { 200 } else { 1 };
             (0..count).try_for_each(|_| edit.after(v).add(v, v).map(drop))
         });
         assert_eq!(fixture.found(before), format!("{found} | nothing"));

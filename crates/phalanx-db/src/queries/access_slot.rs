@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use phalanx_analysis::{
     edited::Edited,
-    follow::{few, few_in_blocks, many},
+    follow::{few_to_look_at, many},
     shape::access::{self, AccessFollower, Accesses, Found},
 };
 
@@ -97,7 +97,7 @@ pub(super) fn followed(
     let edited = since.as_ref().map(Since::edited);
     let size = function.body(db).id_count();
     let is_few = |edited: Edited<'_>| {
-        edited.own.len() <= few(size) && edited.insts.len() <= few_in_blocks(size)
+        edited.own.len() <= few_to_look_at(size) && edited.insts.len() <= 2 * few_to_look_at(size)
     };
     if let Some(kept) = kept
         && let Some(edited) = edited

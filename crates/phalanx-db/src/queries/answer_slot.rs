@@ -21,11 +21,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use phalanx_analysis::{
-    edited::Edited,
-    follow::{few, few_in_blocks},
-    lower::Code,
-};
+use phalanx_analysis::{edited::Edited, follow::few_to_look_at, lower::Code};
 use phalanx_graph::BitSet;
 use phalanx_ir::{BlockId, InstId};
 
@@ -244,8 +240,7 @@ impl<T> AnswerSlot<T> {
             kept.around = around;
             let Edited { insts: all, blocks, .. } = since.edited();
             let concerned = &kept.concerned_of(code, all, concerns);
-            let few = if blocks.is_some() { few_in_blocks } else { few };
-            let is_few = concerned.len() <= few(code.body.id_count());
+            let is_few = concerned.len() <= few_to_look_at(code.body.id_count());
             let found = match is_as_before && is_few {
                 true => follow(&mut kept.answer, Changed { concerned, all, blocks }),
                 false => Followed::Lost,

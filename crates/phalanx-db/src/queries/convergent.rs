@@ -7,23 +7,20 @@ use phalanx_ir::{GlobalName, InstId};
 
 use super::answer_slot::{Changed, Concerns, Followed};
 use super::follow::fresh;
-use super::{callees, cycles};
+use super::{cycles, surroundings::attributes_of_callees};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
 
 /// Convergent operations of a function: scope, token, cycle; and the tokens: region, heart of which cycle. None for a declaration.
 ///
-/// *Reads* `header`, `flow`, `body`, `cycles`, [`callees`]; of a large function what changed, while [`convergence_version`] is the same. *Changes when* a
+/// *Reads* `header`, `flow`, `body`, `cycles`, [`attributes_of_callees`]; of a large function what changed, while [`convergence_version`] is the same. *Changes when* a
 /// convergent operation or a token comes, goes or moves, or the cycles around one do. *Cost* O(instructions); see [`phalanx_analysis::convergence`].
 #[salsa::tracked(returns(ref))]
 pub fn convergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Convergence>> {
     let cycles = cycles(db, function)?;
-    let attributes = callees(db, function);
-    let callee = |name: GlobalName| {
-        let found = attributes.binary_search_by_key(&name, |&(name, _)| name).ok()?;
-        Some(attributes[found].1)
-    };
+    let attributes = attributes_of_callees(db, function);
+    let callee = |name: GlobalName| attributes.of(name);
     let code = code(db, function);
     if !function.is_large(db) {
         return Some(Arc::new(Convergence::new(code, cycles, &callee)));
@@ -62,10 +59,10 @@ pub(super) struct KeptConvergence {
 
 /// Identity of what [`convergence()`] reads besides the body and its graph.
 ///
-/// *Reads* [`callees`]. *Changes when* they do. *Cost* O(1).
+/// *Reads* [`attributes_of_callees`] of a large function: a callee more or less is nothing to other calls. *Changes when* they do. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn convergence_version(db: &dyn Db, function: FunctionInput) -> u64 {
-    let _ = callees(db, function);
+    let _ = attributes_of_callees(db, function);
     fresh()
 }
 

@@ -169,7 +169,9 @@ pub(super) fn followed_summary(asked: &Asked<'_>) -> Option<Summary> {
     let count = |found: Found| locked(&slot.counts).count(found);
     let Some(mut follower) = taken else {
         count(Found::Solved);
-        return asked.scratch(AtHand::default());
+        // To keep what single instructions tell costs hardly more than to find it.
+        let besides = if asked.round.is_none() { besides(asked) } else { None };
+        return asked.scratch(AtHand { besides, ..AtHand::default() });
     };
     let besides = besides(asked)?;
     let stamp = Stamp { position, flow: facts.number(), around: asked.version() };

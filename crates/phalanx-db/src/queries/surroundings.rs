@@ -33,7 +33,7 @@ pub(super) enum Attributes<'a> {
 }
 
 impl Attributes<'_> {
-    fn of(self, name: GlobalName) -> Option<AttrList> {
+    pub(super) fn of(self, name: GlobalName) -> Option<AttrList> {
         let find = |list: &[(GlobalName, AttrList)]| {
             let found = list.binary_search_by_key(&name, |&(name, _)| name).ok()?;
             Some(list[found].1)

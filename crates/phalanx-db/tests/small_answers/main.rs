@@ -110,6 +110,7 @@ impl Fixture {
             queries::edge_divergence(&self.db, entry.input);
             queries::has_barrier(&self.db, entry.input);
             queries::diagnostics(&self.db, entry.input);
+            queries::callees(&self.db, entry.input);
             queries::convergence(&self.db, entry.input);
             queries::written_spaces(&self.db, entry.input);
             queries::space_conflicts(&self.db, entry.input);
