@@ -61,6 +61,7 @@ pub(super) struct Lowered {
     rows: MemoryRows,
     /// None where no rule looks at them.
     shapes: Option<Shapes>,
+    granted: Granted,
 }
 
 /// See the [module documentation](self).
@@ -74,9 +75,9 @@ pub(super) struct Tables {
 
 #[derive(Debug)]
 enum Form {
-    /// As lowering has left them, with what was granted.
-    Lowered(Lowered, Granted),
-    Edited(Lowering, EditableTable),
+    /// As lowering has left them.
+    Lowered(Box<Lowered>),
+    Edited(Box<Lowering>, Box<EditableTable>),
 }
 
 /// How many numbers are left out before the versions of memory, for instructions that are yet to come.
@@ -109,7 +110,7 @@ impl Lowered {
             Sources::Llvm => (lower::as_llvm(code, around), MemoryRows::default(), None),
         };
         granted.apply(code.header, &mut table);
-        Self { table, memory, rows, shapes }
+        Self { table, memory, rows, shapes, granted: granted.clone() }
     }
 
     /// Which values the versions of memory are.
@@ -133,7 +134,7 @@ impl Lowered {
             sources,
             purpose,
             stamp: subject.stamp,
-            granted: subject.granted.clone(),
+            granted: self.granted,
             memory: purpose.followed(self.memory, subject),
             rows,
             neighbours,
@@ -251,17 +252,21 @@ impl Lowering {
 impl Tables {
     /// Those of a function by our own rules, lowered anew.
     pub(super) fn new(subject: &Subject<'_>) -> Self {
-        let Subject { flow, stamp, granted, .. } = *subject;
+        let Subject { flow, stamp, .. } = *subject;
         let memory = Purpose::Divergence.memory(subject);
         let graph = memory.has_slots().then(|| (flow.cfg.clone(), flow.dom.clone()));
         let lowered = Lowered::new(Sources::Full, memory, subject, Room::Some);
-        Tables { stamp, form: Form::Lowered(lowered, granted.clone()), graph }
+        Tables { stamp, form: Form::Lowered(Box::new(lowered)), graph }
     }
 
     /// Tables that were kept for repairs.
     pub(super) fn of(lowering: Lowering, table: EditableTable, graph: Graph<'_>) -> Self {
         let graph = graph_for(&lowering.memory, graph);
-        Tables { stamp: lowering.stamp, form: Form::Edited(lowering, table), graph }
+        Tables {
+            stamp: lowering.stamp,
+            form: Form::Edited(Box::new(lowering), Box::new(table)),
+            graph,
+        }
     }
 
     /// Brings them up to date with what has changed since. None if that cannot be done.
@@ -275,10 +280,10 @@ impl Tables {
         }
         let (mut lowering, mut table) = match form {
             Form::Edited(lowering, table) => (lowering, table),
-            Form::Lowered(lowered, granted) => {
-                let before = Subject { stamp, granted: &granted, ..*subject };
+            Form::Lowered(lowered) => {
+                let before = Subject { stamp, ..*subject };
                 let (table, lowering) = lowered.split(Sources::Full, Purpose::Divergence, &before);
-                (lowering, EditableTable::new(table))
+                (Box::new(lowering), Box::new(EditableTable::new(table)))
             }
         };
         let before = graph.as_ref().map(|(cfg, dom)| Graph { cfg, dom });
@@ -300,7 +305,7 @@ impl Tables {
     /// What is to be solved.
     pub(super) fn table(&self) -> Cow<'_, ValueTable> {
         match &self.form {
-            Form::Lowered(lowered, _) => Cow::Borrowed(&lowered.table),
+            Form::Lowered(lowered) => Cow::Borrowed(&lowered.table),
             Form::Edited(_, table) => Cow::Owned(table.to_table()),
         }
     }
@@ -308,7 +313,7 @@ impl Tables {
     /// What is granted in them.
     fn granted(&self) -> &Granted {
         match &self.form {
-            Form::Lowered(_, granted) => granted,
+            Form::Lowered(lowered) => &lowered.granted,
             Form::Edited(lowering, _) => &lowering.granted,
         }
     }
@@ -321,8 +326,8 @@ impl Tables {
     /// Tables to be edited.
     pub(super) fn edited(self, subject: &Subject<'_>) -> (EditableTable, Lowering) {
         match self.form {
-            Form::Edited(lowering, table) => (table, lowering),
-            Form::Lowered(lowered, _) => {
+            Form::Edited(lowering, table) => (*table, *lowering),
+            Form::Lowered(lowered) => {
                 let (table, lowering) = lowered.split(Sources::Full, Purpose::Divergence, subject);
                 (EditableTable::new(table), lowering)
             }

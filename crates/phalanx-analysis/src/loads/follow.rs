@@ -48,6 +48,17 @@ use crate::{
 /// What the facts of a load are found from, to be kept with the answer.
 pub type Shared<'a> = (&'a Arc<PointerFlow>, &'a Arc<PrivateMemory>);
 
+/// What has changed that may matter to classes.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadEdits<'a> {
+    /// Instructions that [concern](super::concerns) them, as they were or as they are.
+    pub changed: &'a [InstId],
+    /// See [`Edited::blocks`](crate::edited::Edited::blocks).
+    pub blocks: Option<&'a [BlockId]>,
+    /// Loads that are promised to read what never changes and were not, or the other way round.
+    pub promised: &'a [InstId],
+}
+
 /// See the [module documentation](self).
 #[derive(Debug)]
 pub struct LoadFollower {
@@ -95,8 +106,7 @@ impl LoadFollower {
         &self.classes
     }
 
-    /// Brings the classes up to date with instructions that have changed and [concern](super::concerns) them, [blocks](crate::edited::Edited::blocks), and loads that are
-    /// promised otherwise to read what never changes. Whether a load was classified again; none if all are to be.
+    /// Brings the classes up to date with an edit. Whether a load was classified again; none if all are to be.
     #[must_use]
     pub fn follow(
         &mut self,
@@ -104,8 +114,9 @@ impl LoadFollower {
         around: Surroundings<'_>,
         facts: Facts<'_>,
         (pointers, private): Shared<'_>,
-        ((changed, blocks), promised): ((&[InstId], Option<&[BlockId]>), &[InstId]),
+        edited: LoadEdits<'_>,
     ) -> Option<bool> {
+        let LoadEdits { changed, blocks, promised } = edited;
         if let Some(acquires) = &mut self.acquires {
             acquires.follow(code, around, changed);
         }

@@ -72,7 +72,7 @@ use crate::spaces::{MemoryKinds, SpaceModel, SpaceSet};
 use clobbers::{Acquires, Clobbers, Found};
 pub use concern::concerns;
 use concern::is_number;
-pub use follow::LoadFollower;
+pub use follow::{LoadEdits, LoadFollower};
 pub use pointers::{Objects, PassedUse, PointerFlow, Root, RootUse};
 pub use refusal::Refusal;
 pub use unchanged::{Unchanged, Writers};

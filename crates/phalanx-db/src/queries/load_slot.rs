@@ -10,7 +10,7 @@
 use std::cell::RefCell;
 
 use phalanx_analysis::{
-    loads::{self, LoadClasses, LoadFollower, PassedUse, VariableUse},
+    loads::{self, LoadClasses, LoadEdits, LoadFollower, PassedUse, VariableUse},
     spaces::SpaceSet,
 };
 use phalanx_ir::{GlobalName, InstId, Type};
@@ -161,8 +161,9 @@ pub(super) fn followed_classes(db: &dyn Db, function: FunctionInput) -> Option<L
             return Followed::Lost;
         };
         let found = with_facts(db, function, None, asked, |code, around, facts| {
-            let changed = (changed.concerned, changed.blocks);
-            follower.follow(code, around, facts, shared, (changed, &promised_otherwise))
+            let Changed { concerned: changed, blocks, .. } = changed;
+            let edits = LoadEdits { changed, blocks, promised: &promised_otherwise };
+            follower.follow(code, around, facts, shared, edits)
         });
         match found.flatten() {
             Some(false) => Followed::Kept,
