@@ -298,7 +298,7 @@ impl Follower {
         State::Seen(Box::new(Seen { stamp, mood, tables }))
     }
 
-    /// The tables of a function for which it was asked last, if they are at hand: what [`full_with`](lower::full_with) makes of it, with other
+    /// The tables of a function for which it was asked last, if they are at hand: what [`full_with`](crate::lower::full_with) makes of it, with other
     /// numbers for what stands for memory. O(values + uses).
     #[must_use]
     pub fn table(&self, stamp: Stamp) -> Option<ValueTable> {

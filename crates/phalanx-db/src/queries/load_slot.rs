@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 
 use super::answer_slot::{Changed, Concerns, Followed, loads_version};
 use super::loads::{is_unchanged_argument, passed_use, variable, with_facts, written_by};
+use super::promises::in_one_only;
 use super::{pointer_flow, private_memory, promised_loads};
 use crate::FunctionInput;
 
@@ -128,14 +129,6 @@ pub(super) struct KeptLoads {
     promised: Vec<InstId>,
 }
 
-/// What is in one of two sorted lists only.
-fn difference(a: &[InstId], b: &[InstId]) -> Vec<InstId> {
-    let number = |inst: &InstId| inst.into_raw().into_u32();
-    let is_in = |list: &[InstId], inst: &InstId| list.binary_search_by_key(&number(inst), number);
-    let only_a = a.iter().filter(|inst| is_in(b, inst).is_err());
-    only_a.chain(b.iter().filter(|inst| is_in(a, inst).is_err())).copied().collect()
-}
-
 /// The classes of the loads of a large function as its journal says they have become. None for a declaration.
 ///
 /// *Reads* `body`, [`loads_version`], [`promised_loads`], [`divergence()`](super::divergence()), [`memory_kinds`](super::memory_kinds), [`private_memory`], [`pointer_flow`], and what is
@@ -153,7 +146,7 @@ pub(super) fn followed_classes(db: &dyn Db, function: FunctionInput) -> Option<L
     let follow = |kept: &mut KeptLoads, changed: Changed<'_>| {
         let KeptLoads { follower, asked, promised: before } = kept;
         // A promise is about its load alone.
-        let promised_otherwise = difference(before, promised);
+        let promised_otherwise = in_one_only(before, promised);
         if !promised_otherwise.is_empty() {
             before.clone_from(promised);
         }

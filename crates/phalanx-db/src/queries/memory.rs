@@ -24,7 +24,7 @@ use super::loads::written_by;
 use super::memory_slot::{
     Graph, MemorySlots, Place, classic_version, followed, memory_version, objects_version,
 };
-use super::promises::{constant_variables, invariant_marks, promises};
+use super::promises::{constant_variables, in_one_only, invariant_marks, promises};
 use super::surroundings::{NO_CALLEES, with_attributes, with_code};
 use super::{callees, dom_frontier, memory_kinds, module_index};
 use crate::{FunctionInput, ModuleInput};
@@ -141,12 +141,16 @@ pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<Cl
     let graph = Graph::of(db, function)?;
     with_attributes(db, function, promises(db, function), |code, around| {
         let never_changes = |load| never_changes(db, function, code, around, load);
-        let follow = |kept: &ClassicMemorySsa, before: &Graph, edited: Edited<'_>| {
-            let graphs = Graphs { before: before.parts(), now: graph.parts() };
-            kept.follow(code, around, graphs, &never_changes, edited)
-        };
+        let marks = invariant_marks(db, function);
+        let follow =
+            |kept: &ClassicMemorySsa, before: &(Graph, Vec<InstId>), edited: Edited<'_>| {
+                let graphs = Graphs { before: before.0.parts(), now: graph.parts() };
+                // A mark is about its load alone.
+                let others = in_one_only(&before.1, marks);
+                kept.follow(code, around, graphs, &never_changes, (edited, &others))
+            };
         let make = || ClassicMemorySsa::new(code, around, graph.parts(), never_changes);
-        let with = graph.clone();
+        let with = (graph.clone(), marks.clone());
         followed(db, function, |slots| &slots.classic, (classic_version, with), follow, make)
     })
 }

@@ -30,13 +30,12 @@ use phalanx_analysis::{
     spaces::MemoryKinds,
 };
 use phalanx_graph::{Cfg, DomTree};
+use phalanx_ir::InstId;
 
 use super::follow::{fresh, read_alone};
 use super::graph_facts;
 use super::layout::{Layout, block_layout, since};
-use super::promises::{
-    called_effects, constant_variables, intrinsic_effects, invariant_marks, promises,
-};
+use super::promises::{called_effects, constant_variables, intrinsic_effects, promises};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -167,7 +166,8 @@ pub(super) struct MemorySlots {
     pub(super) private: Place<PrivateMemory, Graph>,
     pub(super) addresses: Place<PrivateMemory, Graph>,
     pub(super) hssa: Place<MemorySsa, (MemoryKinds, Graph)>,
-    pub(super) classic: Place<ClassicMemorySsa, Graph>,
+    /// With the loads that are [marked](super::promises::invariant_marks).
+    pub(super) classic: Place<ClassicMemorySsa, (Graph, Vec<InstId>)>,
 }
 
 impl MemorySlots {
@@ -223,12 +223,12 @@ pub(super) fn memory_version(db: &dyn Db, function: FunctionInput) -> u64 {
 
 /// Identity of what [`classic_memory_ssa`](super::classic_memory_ssa) is found from besides flow and body.
 ///
-/// *Reads* [`objects_version`], attributes of the callees and of the intrinsics of the module, constant variables, marks of loads. *Changes when*
+/// *Reads* [`objects_version`], attributes of the callees and of the intrinsics of the module, constant variables. *Changes when*
 /// one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub(super) fn classic_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let _ = (objects_version(db, function), promises(db, function));
-    let _ = (constant_variables(db, function.module(db)), invariant_marks(db, function));
+    let _ = constant_variables(db, function.module(db));
     fresh()
 }
 

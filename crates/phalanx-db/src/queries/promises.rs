@@ -110,3 +110,11 @@ pub(super) fn invariant_marks(db: &dyn Db, function: FunctionInput) -> Vec<InstI
     // They are listed by instruction.
     marked.map(|(inst, _)| *inst).collect()
 }
+
+/// What is in one of two sorted lists only.
+pub(super) fn in_one_only(a: &[InstId], b: &[InstId]) -> Vec<InstId> {
+    let number = |inst: &InstId| inst.into_raw().into_u32();
+    let is_in = |list: &[InstId], inst: &InstId| list.binary_search_by_key(&number(inst), number);
+    let only_a = a.iter().filter(|inst| is_in(b, inst).is_err());
+    only_a.chain(b.iter().filter(|inst| is_in(a, inst).is_err())).copied().collect()
+}

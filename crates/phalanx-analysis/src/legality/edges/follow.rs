@@ -20,7 +20,7 @@ use crate::divergence::{
 };
 
 /// How many branches at a time are so few that whoever edits them is likely to come back soon.
-const FEW: usize = 8;
+const FEW: usize = 4;
 
 /// How an answer was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

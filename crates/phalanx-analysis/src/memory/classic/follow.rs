@@ -3,8 +3,8 @@
 //! # What
 //!
 //! The [form](crate::memory::form) is another one only where an instruction does something else to memory than before, comes, goes or moves, or where the graph is another one. What an
-//! instruction does follows from itself and from what functions promise. Whether what a load reads never changes follows from marks and promises, which are
-//! known to be the same to whoever keeps the form, and from what the address is made from by steps and casts.
+//! instruction does follows from itself and from what functions promise. Whether what a load reads never changes follows from promises, which are
+//! known to be the same to whoever keeps the form, from marks, of which it tells what has changed, and from what the address is made from by steps and casts.
 //!
 //! # How
 //!
@@ -29,7 +29,8 @@ use crate::memory::{
 const MADE: usize = 256;
 
 impl ClassicMemorySsa {
-    /// The form after an edit. Promises of functions and constant variables are the same; `never_changes` as for [`ClassicMemorySsa::new`].
+    /// The form after an edit, where something else is said by `never_changes`, as for [`ClassicMemorySsa::new`], of some other loads. Promises of functions and
+    /// constant variables are the same.
     #[must_use]
     pub fn follow(
         &self,
@@ -37,18 +38,18 @@ impl ClassicMemorySsa {
         around: Surroundings<'_>,
         graphs: Graphs<'_>,
         never_changes: &dyn Fn(InstId) -> bool,
-        edited: Edited<'_>,
+        (edited, others): (Edited<'_>, &[InstId]),
     ) -> Followed<Self> {
         let Edited { insts: changed, own, blocks } = edited;
         let body = code.body;
-        let mut looked = Vec::with_capacity(changed.len());
+        let mut looked = Vec::with_capacity(changed.len() + others.len());
         let look = |inst: InstId| {
             let is_there = body.block_of(inst).is_some();
             let does =
                 if is_there { does(code, around, inst, never_changes) } else { Does::NOTHING };
             Look { inst, does }
         };
-        looked.extend(changed.iter().map(|&inst| look(inst)));
+        looked.extend(changed.iter().chain(others).map(|&inst| look(inst)));
         for &inst in own {
             if is_pointer(code, body.inst(inst).ty)
                 && !each_load(body, inst, |load| looked.push(look(load)))
