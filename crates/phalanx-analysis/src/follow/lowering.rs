@@ -3,7 +3,7 @@
 //! # What
 //!
 //! [`Tables`] are what divergence is solved from, of the function as it was at a [`Stamp`]. They are kept from the first answer on, as
-//! lowering has left them: that costs their room, some 40 bytes for each instruction, and no time. After an edit they are made to be
+//! lowering has left them: that costs their room, some 60 bytes for each instruction, 100 where there are many stack slots, and no time. After an edit they are made to be
 //! edited ([`Tables::edited`]), and what has changed is stated in them. So whoever solves anew, because too much has changed for a repair or none is
 //! worth it yet, lowers only what has changed; and whoever solves the same tables with something [granted](Granted) lowers nothing.
 //!
