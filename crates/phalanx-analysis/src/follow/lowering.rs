@@ -113,11 +113,6 @@ impl Lowered {
         Self { table, memory, rows, shapes, granted: granted.clone() }
     }
 
-    /// Which values the versions of memory are.
-    pub(super) fn row_numbers(&self) -> RowNumbers {
-        RowNumbers::of(&self.rows, &self.table)
-    }
-
     /// The tables by themselves, and what it takes to bring them up to date.
     pub(super) fn split(
         self,
@@ -125,7 +120,7 @@ impl Lowered {
         purpose: Purpose,
         subject: &Subject<'_>,
     ) -> (ValueTable, Lowering) {
-        let rows = self.row_numbers();
+        let rows = RowNumbers::of(&self.rows, &self.table);
         let neighbours = match self.shapes {
             Some(shapes) => Neighbours::with_shapes(shapes),
             None => Neighbours::of_llvm(),

@@ -1,0 +1,112 @@
+//! Tables that were edited as tables to be solved from scratch.
+//!
+//! Values keep their numbers. Whoever reads them cannot tell that they were edited: users are those that read a value now, images those that some definition
+//! has, phis of a block in the order of their numbers. Other operands than those of phis are listed once for each user, however often it reads them.
+//!
+//! **Complexity.** O(values + uses); rows of users that no edit has touched are copied as they are.
+
+use phalanx_graph::BitSet;
+use phalanx_target::SourceSet;
+
+use super::{EditableTable, Image};
+use crate::affect::{AffectMap, Value};
+use crate::divergence::ValueTable;
+use crate::divergence::table::{PhiTable, flag};
+
+impl EditableTable {
+    /// The table as it is now, to be solved from scratch. What phis come from is repeated as it was stated, other operands are not. O(values + uses).
+    #[must_use]
+    pub fn to_table(&self) -> ValueTable {
+        let mut fixed_terminators = BitSet::default();
+        let mut seeded_terminators = Vec::new();
+        for (&block, &(is_fixed, seed)) in &self.terminators {
+            if !is_fixed {
+                seeded_terminators.push((block, seed));
+                continue;
+            }
+            if fixed_terminators.universe() == 0 {
+                fixed_terminators = BitSet::new(self.block_count());
+            }
+            fixed_terminators.insert(block.index());
+        }
+        seeded_terminators.sort_unstable_by_key(|(block, _)| *block);
+        let mut narrowed: Vec<(Value, SourceSet)> =
+            self.narrowed.iter().map(|(value, left)| (*value, *left)).collect();
+        narrowed.sort_unstable_by_key(|(value, _)| *value);
+        let (image_of, images) = self.to_images();
+        let mut table = ValueTable {
+            blocks: self.block_count() as u32,
+            memory: self.memory,
+            block: self.block.clone(),
+            seed: self.seed.clone(),
+            flags: self.flags.clone(),
+            image_of,
+            images,
+            phis: self.to_phis(),
+            affects: self.to_users(),
+            fixed_terminators,
+            assumed_terminators: BitSet::default(),
+            narrowed,
+            seeded_terminators,
+        };
+        self.assumed.iter().for_each(|block| table.assume_uniform_in_group(*block));
+        table
+    }
+
+    /// The images that some definition has: whether there are any makes a difference to who reads tables.
+    fn to_images(&self) -> (Vec<u8>, Vec<Image>) {
+        let mut number: Vec<Option<u8>> = vec![None; self.images.len()];
+        let mut images = Vec::new();
+        let mut image_of = self.image_of.clone();
+        for (of, flags) in image_of.iter_mut().zip(&self.flags) {
+            if flags & flag::IMAGE == 0 {
+                *of = 0;
+                continue;
+            }
+            let image = usize::from(*of);
+            *of = *number[image].get_or_insert_with(|| {
+                images.push(self.images[image]);
+                (images.len() - 1) as u8
+            });
+        }
+        if images.is_empty() {
+            image_of.clear();
+        }
+        (image_of, images)
+    }
+
+    fn to_phis(&self) -> PhiTable {
+        if self.incoming_of.is_empty() {
+            return PhiTable::default();
+        }
+        let (mut of_block, mut values) = (Vec::with_capacity(self.phis.len() + 1), Vec::new());
+        for block in 0..self.phis.len() {
+            of_block.push(values.len() as u32);
+            values.extend_from_slice(self.phis.of(block));
+            values[of_block[block] as usize..].sort_unstable();
+        }
+        of_block.push(values.len() as u32);
+        let (mut start, mut incoming) = (Vec::with_capacity(values.len() + 1), Vec::new());
+        for &phi in &values {
+            start.push(incoming.len() as u32);
+            incoming.extend_from_slice(self.phi(phi).incoming);
+        }
+        start.push(incoming.len() as u32);
+        PhiTable { of_block, values, start, incoming }
+    }
+
+    fn to_users(&self) -> AffectMap {
+        if self.more == 0 && self.touched.is_empty() && self.users.value_count() == self.len() {
+            return self.users.clone();
+        }
+        let uses = self.users.edge_count() + self.more;
+        AffectMap::from_rows(self.len(), uses, |value, users| {
+            let is_as_it_was =
+                !self.touched.contains(value.index()) && value.index() < self.users.value_count();
+            match is_as_it_was {
+                true => users.extend_from_slice(self.users.users(value)),
+                false => self.each_user(value, |user| users.push(user)),
+            }
+        })
+    }
+}
