@@ -401,6 +401,47 @@ fn blocks_are_put_back_by_a_reload() {
     fixture.check("blocks in their old order");
 }
 
+/// A loop that is repeated by another edge as well: what was assumed of its phi holds no more; where nothing was, it is nothing to accesses.
+#[test]
+fn another_edge_to_the_header_of_a_loop() {
+    for (start, found) in [("0", "kept"), ("%x", "anew")] {
+        let round = format!(
+            "label %third
+third:
+  br label %round
+round:
+  %r = phi i32 [ {start}, %third ], [ %r.next, %latch ]
+  %r.at = getelementptr inbounds i32, ptr addrspace(1) %q, i32 %r
+  %r.l = load i32, ptr addrspace(1) %r.at, align 4
+  %r.next = add nsw i32 %r, %m
+  %is.zero = icmp eq i32 %m, 0
+  br i1 %is.zero, label %skip, label %latch
+skip:
+  %twice = add i32 %m, %m
+  br label %latch
+latch:
+  %more3 = icmp slt i32 %m, %n
+  br i1 %more3, label %round, label %done
+done:
+"
+        );
+        let text = text(400).replace("label %done\ndone:\n", &round);
+        let mut fixture = Fixture::warm(&text);
+        let r = fixture.named("r");
+        let (next, twice) = (fixture.named("r.next"), fixture.named("twice"));
+        let body = fixture.edited().body(&fixture.db);
+        let (header, skip) = (body.block_of(r), body.block_of(twice));
+        let (header, skip) = header.zip(skip).expect("they are in blocks");
+        let before = fixture.repairs();
+        fixture.edit(|edit| {
+            edit.redirect_edge(skip, 0, header)?;
+            edit.add_phi_input(r, next, skip)
+        });
+        assert_eq!(fixture.found(before), format!("{found} | nothing"), "from {start}");
+        fixture.check("another edge");
+    }
+}
+
 /// In code that is not reached a value, and an address, can be made from itself, and then the order of questions matters.
 #[test]
 fn kernels_with_blocks_that_are_not_reached_are_found_from_scratch() {

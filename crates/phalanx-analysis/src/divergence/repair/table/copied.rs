@@ -110,3 +110,60 @@ impl EditableTable {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use phalanx_graph::Node;
+
+    use super::*;
+    use crate::affect::User;
+    use crate::divergence::{Definition, Incoming, PhiKey, ValueTableBuilder};
+
+    fn incoming(pred: Node, value: Value) -> Incoming {
+        Incoming { pred, value: Some(value), key: PhiKey::value(value) }
+    }
+
+    /// Of two values, one with an image, and two phis in the second block.
+    fn table() -> (ValueTable, [Node; 2], [Value; 4]) {
+        let blocks = [0, 1].map(Node::new);
+        let mut table = ValueTableBuilder::new(2);
+        let a = table.value(blocks[0], Definition::PURE);
+        let transfer = table.image([SourceSet::LANE; SourceSet::COUNT]);
+        let b = table.value(blocks[0], Definition { transfer, ..Definition::PURE });
+        let [p, q] = [0, 1].map(|_| table.phi(blocks[1], Definition::PURE));
+        table.operand(a, b);
+        [p, q].into_iter().for_each(|phi| table.incoming(phi, incoming(blocks[0], a)));
+        (table.finish(), blocks, [a, b, p, q])
+    }
+
+    #[test]
+    fn what_was_not_edited_is_the_same() {
+        let (table, ..) = table();
+        assert_eq!(EditableTable::new(table.clone()).to_table(), table);
+    }
+
+    /// Solutions are told apart in another way where there are images.
+    #[test]
+    fn an_image_that_nobody_has_is_gone() {
+        let (table, blocks, [a, b, ..]) = table();
+        let mut edited = EditableTable::new(table);
+        edited.set_value(b, blocks[0], Definition::PURE, None, &[a]);
+        assert!(edited.to_table().images().is_empty());
+    }
+
+    #[test]
+    fn phis_are_in_order_and_users_those_of_now() {
+        let (table, blocks, [a, b, p, q]) = table();
+        let mut edited = EditableTable::new(table.clone());
+        // Taken out of its block and put back, the phi is the last one there.
+        edited.set_phi(p, blocks[0], Definition::PURE, &[]);
+        edited.set_phi(p, blocks[1], Definition::PURE, &[incoming(blocks[0], b)]);
+        let copied = edited.to_table();
+        let phis: Vec<Value> = copied.phis(blocks[1]).map(|phi| phi.value).collect();
+        assert_eq!(phis, [p, q]);
+        assert_eq!(copied.phis(blocks[0]).len(), 0);
+        let users = |of: Value| copied.affects().users(of).to_vec();
+        assert_eq!(users(a), [b, q].map(User::value));
+        assert_eq!(users(b), [User::value(p)]);
+    }
+}
