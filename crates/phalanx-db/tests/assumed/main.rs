@@ -328,6 +328,29 @@ fn classes_follow_there_and_back() {
 }
 
 /// A load is stable in a workgroup or in all of them by where its address leads, and hears of it however far from there the address was made.
+/// A promise that memory never changes, on a load of memory that is written: it is about that load alone.
+#[test]
+fn classes_follow_promises() {
+    let marked = "%early = load i32, ptr addrspace(1) %at, !other !0";
+    let text = text(400).replace("%early = load i32, ptr addrspace(1) %at", marked) + "!0 = !{}\n";
+    let mut fixture = Fixture::of(&text, "kernel");
+    fixture.check(&[], "before");
+    let class = |fixture: &Fixture| {
+        let classes = queries::load_classes(&fixture.db, fixture.edited()).as_ref();
+        let load = classes.and_then(|classes| classes.of(fixture.named("late")).cloned());
+        load.expect("it is a load").classes().collect::<Vec<_>>()
+    };
+    let (late, before) = (fixture.named("late"), class(&fixture));
+    let attachments = &fixture.edited().extras(&fixture.db).attachments;
+    let node = attachments.first().expect("there is one").1.node;
+    let answers = |fixture: &Fixture| queries::kept_answers(&fixture.db, fixture.edited()).loads;
+    let made = answers(&fixture).made;
+    fixture.edit(|edit| edit.attach(late, "invariant.load", Some(node)));
+    fixture.check(&[], "a promise");
+    assert_ne!(class(&fixture), before);
+    assert_eq!(answers(&fixture).made, made, "no other load is looked at");
+}
+
 #[test]
 fn stable_loads_follow_addresses() {
     let text = text(400).replace(

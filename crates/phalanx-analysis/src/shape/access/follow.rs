@@ -19,8 +19,8 @@
 //!
 //! Where blocks are others, their rows are put together anew. What else is asked of the graph is which cycles a block is in, and how many predecessors the header of a loop
 //! has. So it is enough that blocks that are not told of are in the [cycles](super::nest) in which they were, and what stands in the others counts as changed. The loops
-//! are solved again from what has changed itself, if all other blocks are in one cycle as they were. Edges that come to the header of a loop, or go, are nothing to it
-//! as long as nothing was assumed of the phis there and nothing can be now.
+//! are solved again from what has changed itself, if all other blocks are in one cycle as they were. An edge that comes to the header of a loop, or goes, changes the
+//! phis there: it is nothing to accesses as long as nothing was assumed of these and nothing can be now.
 //!
 //! # Invariants
 //!
@@ -37,10 +37,7 @@
 use std::sync::Arc;
 
 use phalanx_graph::{BitSet, Node};
-use phalanx_ir::{
-    BlockId, InstId, Opcode,
-    flow::{block_of, node_of},
-};
+use phalanx_ir::{BlockId, InstId, Opcode, flow::node_of};
 use rustc_hash::FxHashSet;
 
 use super::{
@@ -103,17 +100,6 @@ impl LoopReads {
         };
         changed.iter().any(|&inst| was_read(inst) || is_candidate(inst))
     }
-
-    /// Whether something else may be found of the loops where another number of edges leads to a header. Whatever was assumed in any round was read.
-    fn is_concerned_by_edges(&self, facts: Facts<'_>, header: Node) -> bool {
-        let code = facts.code;
-        let numbering = Numbering::new(code.header);
-        let was_read = |phi: InstId| {
-            let at = numbering.inst(phi).index();
-            at < self.values.universe() && self.values.contains(at)
-        };
-        has_candidates(facts, header) || code.body.phis(block_of(header)).any(was_read)
-    }
 }
 
 impl AccessFollower {
@@ -161,10 +147,6 @@ impl AccessFollower {
             }
             if !nest.is_one_of(&self.nest, &others) {
                 of_loops = changed;
-            }
-            let is_concerned = |header| self.of_loops.is_concerned_by_edges(facts, header);
-            if nest.headers_with_other_edges(&self.nest).any(is_concerned) {
-                return None;
             }
             self.nest = nest;
         }

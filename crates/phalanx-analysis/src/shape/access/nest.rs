@@ -15,8 +15,8 @@ use rustc_hash::FxHashMap;
 pub(super) struct Nest {
     /// The header of the innermost cycle, by block, if that can be reached.
     innermost: Vec<Option<Option<Node>>>,
-    /// Of the cycle of each header: the header of the cycle around it, and the number of edges to the header.
-    cycles: FxHashMap<Node, (Option<Node>, usize)>,
+    /// Of the cycle of each header: the header of the cycle around it.
+    cycles: FxHashMap<Node, Option<Node>>,
     all_reducible: bool,
 }
 
@@ -26,10 +26,7 @@ impl Nest {
         let header = |cycle| cycles.header(cycle);
         let innermost =
             |at| reached.contains(at).then(|| cycles.innermost(Node::new(at)).map(header));
-        let of = |cycle| {
-            let edges = cfg.predecessors(header(cycle)).len();
-            (header(cycle), (cycles.parent(cycle).map(header), edges))
-        };
+        let of = |cycle| (header(cycle), cycles.parent(cycle).map(header));
         Nest {
             innermost: (0..cfg.node_count()).map(innermost).collect(),
             cycles: cycles.iter().map(of).collect(),
@@ -49,31 +46,15 @@ impl Nest {
         all.all(|header| Some(header) == first)
     }
 
-    /// Whether cycles are the same but for whether some blocks are in them, and for how many edges lead to their headers. Blocks that only one of both has are
-    /// none of the others.
+    /// Whether cycles are the same but for whether some blocks are in them. Blocks that only one of both has are none of the others.
     pub(super) fn is_same_but_for(&self, other: &Self, blocks: &[Node]) -> bool {
         let is_same = |at: usize| {
             self.of(Node::new(at)).flatten() == other.of(Node::new(at)).flatten()
                 || blocks.binary_search(&Node::new(at)).is_ok()
         };
-        let is_there = |(header, (parent, _)): (&Node, &(Option<Node>, usize))| {
-            other.cycles.get(header).is_some_and(|(of, _)| of == parent)
-        };
         self.all_reducible == other.all_reducible
-            && self.cycles.len() == other.cycles.len()
-            && self.cycles.iter().all(is_there)
+            && self.cycles == other.cycles
             && (0..self.innermost.len().max(other.innermost.len())).all(is_same)
-    }
-
-    /// The headers to which another number of edges leads than in the other one, which [is the same](Self::is_same_but_for) otherwise; in no order.
-    pub(super) fn headers_with_other_edges<'a>(
-        &'a self,
-        other: &'a Self,
-    ) -> impl Iterator<Item = Node> + 'a {
-        let is_other = |(header, of): &(&Node, &(Option<Node>, usize))| {
-            other.cycles.get(header).is_none_or(|before| before != *of)
-        };
-        self.cycles.iter().filter(is_other).map(|(header, _)| *header)
     }
 }
 
@@ -107,14 +88,6 @@ mod tests {
         assert!(inner.is_same_but_for(&inner, &[]));
         let without = nest(&[&[1], &[2], &[3], &[1, 4], &[]]);
         assert!(!inner.is_same_but_for(&without, &all) && !without.is_same_but_for(&inner, &all));
-    }
-
-    #[test]
-    fn an_edge_more_to_a_header_is_told_of() {
-        let (one, two) = (nest(&[&[1], &[1, 2], &[]]), nest(&[&[1], &[1, 1, 2], &[]]));
-        assert!(one.is_same_but_for(&two, &[]));
-        assert_eq!(one.headers_with_other_edges(&two).collect::<Vec<_>>(), [Node::new(1)]);
-        assert_eq!(one.headers_with_other_edges(&one).count(), 0);
     }
 
     #[test]
