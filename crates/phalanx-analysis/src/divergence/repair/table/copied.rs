@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn phis_are_in_order_and_users_those_of_now() {
         let (table, blocks, [a, b, p, q]) = table();
-        let mut edited = EditableTable::new(table.clone());
+        let mut edited = EditableTable::new(table);
         // Taken out of its block and put back, the phi is the last one there.
         edited.set_phi(p, blocks[0], Definition::PURE, &[]);
         edited.set_phi(p, blocks[1], Definition::PURE, &[incoming(blocks[0], b)]);
