@@ -23,4 +23,10 @@ impl<'a> Edited<'a> {
     pub fn insts(insts: &'a [InstId]) -> Self {
         Edited { insts, own: insts, blocks: None }
     }
+
+    /// All instructions, and whether each has changed itself. O(instructions).
+    pub fn each(self) -> impl Iterator<Item = (InstId, bool)> {
+        let mut own = self.own.iter().peekable();
+        self.insts.iter().map(move |inst| (*inst, own.next_if(|&first| first == inst).is_some()))
+    }
 }

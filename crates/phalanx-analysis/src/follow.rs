@@ -271,13 +271,10 @@ struct Kept {
 }
 
 impl Follower {
-    /// A follower that has not been asked.
-    ///
-    /// By our own rules it keeps the [tables](lowering) of the function from the first time on, and [gives](Self::table) them to others.
+    /// A follower that has not been asked. It keeps the [tables](lowering) of the function from the first time on, and [gives](Self::table) them to others.
     #[must_use]
     pub fn new(sources: Sources) -> Self {
-        let keeps_tables = sources == Sources::Full;
-        Self { sources, purpose: Purpose::Divergence, keeps_tables, state: State::New }
+        Self { sources, purpose: Purpose::Divergence, keeps_tables: true, state: State::New }
     }
 
     /// A follower that will keep what it finds, but no tables by themselves: of a function whose divergence was solved from scratch before, at that
@@ -298,8 +295,8 @@ impl Follower {
         State::Seen(Box::new(Seen { stamp, mood, tables }))
     }
 
-    /// The tables of a function for which it was asked last, if they are at hand: what [`full_with`](crate::lower::full_with) makes of it, with other
-    /// numbers for what stands for memory. O(values + uses).
+    /// The tables of a function for which it was asked last, if they are at hand: by our own rules what [`full_with`](crate::lower::full_with) makes of
+    /// it, with other numbers for what stands for memory. O(values + uses).
     #[must_use]
     pub fn table(&self, stamp: Stamp) -> Option<ValueTable> {
         match &self.state {
@@ -437,7 +434,7 @@ impl Follower {
         let size = subject.code.body.id_count();
         let known = known.filter(|(_, changes)| changes.len() <= few_to_lower(size));
         let known = known.and_then(|(tables, changes)| tables.follow(subject, changes));
-        let tables = known.unwrap_or_else(|| Tables::new(subject));
+        let tables = known.unwrap_or_else(|| Tables::new(self.sources, subject));
         let answer = solve(subject.flow, &tables.table(), Rules::Precise);
         self.state = Self::state_seen(stamp, mood, Some(tables));
         Answered::Solved(answer)
@@ -495,7 +492,7 @@ impl Follower {
             self.state = Self::state_seen(stamp, Mood::Once, None);
             return Answered::Solved(answer);
         }
-        let (table, mut lowering) = lowered.split(self.sources, self.purpose, subject);
+        let (table, mut lowering) = lowered.split(self.purpose, subject);
         if self.purpose == Purpose::Through {
             lowering.seeded.update(code, true, &lowering.memory, &lowering.rows);
         }

@@ -354,6 +354,6 @@ fn random_edits_of_pointers_are_followed() {
         solved += repairs.solved;
     }
     println!("{repaired} repaired, {solved} solved");
-    // What comes round loops, and what is stored, is found from scratch.
-    assert!(repaired > 100 && solved > 50, "{repaired} repaired, {solved} solved");
+    // Each once at first, and hardly ever again.
+    assert!(repaired > 200 && solved < 20, "{repaired} repaired, {solved} solved");
 }

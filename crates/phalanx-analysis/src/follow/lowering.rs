@@ -3,7 +3,7 @@
 //! # What
 //!
 //! [`Tables`] are what divergence is solved from, of the function as it was at a [`Stamp`]. They are kept from the first answer on, as
-//! lowering has left them: that costs their room, some 60 bytes for each instruction, 100 where there are many stack slots, and no time. After an edit they are made to be
+//! lowering has left them: that costs their room, some 60 bytes for each instruction, 100 where there are many stack slots, and no time; by LLVM's rules less. After an edit they are made to be
 //! edited ([`Tables::edited`]), and what has changed is stated in them. So whoever solves anew, because too much has changed for a repair or none is
 //! worth it yet, lowers only what has changed; and whoever solves the same tables with something [granted](Granted) lowers nothing.
 //!
@@ -56,6 +56,7 @@ pub(super) struct Restatement {
 /// What comes of lowering a function.
 #[derive(Debug)]
 pub(super) struct Lowered {
+    sources: Sources,
     pub(super) table: ValueTable,
     pub(super) memory: PrivateMemory,
     rows: MemoryRows,
@@ -110,23 +111,18 @@ impl Lowered {
             Sources::Llvm => (lower::as_llvm(code, around), MemoryRows::default(), None),
         };
         granted.apply(code.header, &mut table);
-        Self { table, memory, rows, shapes, granted: granted.clone() }
+        Self { sources, table, memory, rows, shapes, granted: granted.clone() }
     }
 
     /// The tables by themselves, and what it takes to bring them up to date.
-    pub(super) fn split(
-        self,
-        sources: Sources,
-        purpose: Purpose,
-        subject: &Subject<'_>,
-    ) -> (ValueTable, Lowering) {
+    pub(super) fn split(self, purpose: Purpose, subject: &Subject<'_>) -> (ValueTable, Lowering) {
         let rows = RowNumbers::of(&self.rows, &self.table);
         let neighbours = match self.shapes {
             Some(shapes) => Neighbours::with_shapes(shapes),
             None => Neighbours::of_llvm(),
         };
         let lowering = Lowering {
-            sources,
+            sources: self.sources,
             purpose,
             stamp: subject.stamp,
             granted: self.granted,
@@ -245,12 +241,15 @@ impl Lowering {
 }
 
 impl Tables {
-    /// Those of a function by our own rules, lowered anew.
-    pub(super) fn new(subject: &Subject<'_>) -> Self {
+    /// Those of a function by these rules, lowered anew.
+    pub(super) fn new(sources: Sources, subject: &Subject<'_>) -> Self {
         let Subject { flow, stamp, .. } = *subject;
-        let memory = Purpose::Divergence.memory(subject);
+        let memory = match sources {
+            Sources::Full => Purpose::Divergence.memory(subject),
+            Sources::Llvm => PrivateMemory::default(),
+        };
         let graph = memory.has_slots().then(|| (flow.cfg.clone(), flow.dom.clone()));
-        let lowered = Lowered::new(Sources::Full, memory, subject, Room::Some);
+        let lowered = Lowered::new(sources, memory, subject, Room::Some);
         Tables { stamp, form: Form::Lowered(Box::new(lowered)), graph }
     }
 
@@ -277,7 +276,7 @@ impl Tables {
             Form::Edited(lowering, table) => (lowering, table),
             Form::Lowered(lowered) => {
                 let before = Subject { stamp, ..*subject };
-                let (table, lowering) = lowered.split(Sources::Full, Purpose::Divergence, &before);
+                let (table, lowering) = lowered.split(Purpose::Divergence, &before);
                 (Box::new(lowering), Box::new(EditableTable::new(table)))
             }
         };
@@ -323,7 +322,7 @@ impl Tables {
         match self.form {
             Form::Edited(lowering, table) => (*table, *lowering),
             Form::Lowered(lowered) => {
-                let (table, lowering) = lowered.split(Sources::Full, Purpose::Divergence, subject);
+                let (table, lowering) = lowered.split(Purpose::Divergence, subject);
                 (EditableTable::new(table), lowering)
             }
         }

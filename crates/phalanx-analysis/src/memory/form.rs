@@ -177,7 +177,8 @@ impl Form {
         self.of(inst).find(|touch| touch.variable == variable)
     }
 
-    fn does(&self, inst: InstId) -> Does {
+    /// What an instruction does, to all variables together.
+    pub(super) fn does(&self, inst: InstId) -> Does {
         let Some((_, entries, first)) = self.entries(inst) else { return Does::NOTHING };
         let own = entries[first..].iter().take_while(|entry| entry.inst == inst);
         own.fold(Does::NOTHING, |all, entry| {

@@ -12,11 +12,13 @@
 //! fixpoint and its forward inputs have not. With the extras fixed the sets are the only solution of equations without a cycle, and
 //! evaluating in any order whatever reads something that has changed comes to it.
 //!
-//! 1. **The extras still hold** if none of them can have been derived through an instruction that was changed. That is so if there is no way along
-//!    edges, through nodes that share something with any extra, from a changed instruction to a phi that has one. Otherwise everything is
-//!    found anew ([`None`] is answered). Where no pointer gains anything round a loop, there are no extras and nothing to ask.
+//! 1. **An extra still holds** if it cannot have been derived through an instruction that was changed. That is so if there is no way along
+//!    edges, through nodes that share something with any extra, from a changed instruction to its phi. All others are forgotten, together, and what
+//!    followed from them is evaluated again; none of those that are left was derived through them, for then there would be a way to its phi as well.
+//!    Where no pointer gains anything round a loop, there are no extras and nothing to ask.
 //! 2. **More may come round a loop.** When everything else is evaluated, what a visited phi's backward inputs have in addition becomes part of its
-//!    extra, and its readers are evaluated again. From then on sets only grow, so all that was derived stays so.
+//!    extra, and its readers are evaluated again. From then on sets only grow, so all that was derived stays so. What was forgotten and holds all the
+//!    same is found again.
 //!
 //! The sets that a node is evaluated from are those of its operands, or of what they are made from some steps up; [`readers`](super::readers) finds who
 //! reads what is changed from there.
@@ -463,7 +465,12 @@ impl Repair<'_, '_> {
                 (before | self.solver.sets.get(self.node(*place))) & all != 0
             });
             let seeds: Vec<Place> = seeds.map(|(place, _)| place).collect();
-            if !self.extras_hold(seeds, all) {
+            let Some(doubtful) = self.behind(seeds, all) else { return false };
+            for &phi in &doubtful {
+                self.extras.remove(phi, u64::MAX);
+            }
+            work.extend(doubtful);
+            if !self.converge(&mut work, &mut phis) {
                 return false;
             }
         }
@@ -551,17 +558,15 @@ impl Repair<'_, '_> {
         is_all
     }
 
-    /// Whether no way along edges, through nodes that share something with an extra, leads from changed instructions to a phi that has
-    /// one.
-    fn extras_hold(&mut self, mut work: Vec<Place>, all: u64) -> bool {
+    /// The phis with an extra to which a way leads from changed instructions, along edges and through nodes that share something with any extra. None if
+    /// there are too many nodes.
+    fn behind(&mut self, mut work: Vec<Place>, all: u64) -> Option<Vec<Place>> {
         let mut seen: FxHashSet<Place> = work.iter().copied().collect();
-        let mut users = Vec::new();
+        let (mut users, mut phis) = (Vec::new(), Vec::new());
         while let Some(place) = work.pop() {
-            if self.extras.has(place) || seen.len() > LIMIT {
-                return false;
-            }
-            if !self.push_users(place, &mut users) {
-                return false;
+            phis.extend(self.extras.has(place).then_some(place));
+            if seen.len() > LIMIT || !self.push_users(place, &mut users) {
+                return None;
             }
             for user in users.drain(..) {
                 if seen.contains(&user) || !self.is_node(user) {
@@ -575,6 +580,7 @@ impl Repair<'_, '_> {
                 }
             }
         }
-        true
+        phis.sort_unstable();
+        Some(phis)
     }
 }

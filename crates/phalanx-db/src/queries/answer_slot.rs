@@ -206,6 +206,8 @@ pub(super) enum Followed {
 pub(super) struct Changed<'a> {
     /// Those that concern the answer, as they were or as they are.
     pub(super) concerned: &'a [InstId],
+    /// Those of them that have changed themselves: see [`Edited::own`]. Whatever follows from where an instruction stands, of none but these.
+    pub(super) own: &'a [InstId],
     pub(super) all: &'a [InstId],
     /// See [`Edited::blocks`].
     pub(super) blocks: Option<&'a [BlockId]>,
@@ -238,11 +240,12 @@ impl<T> AnswerSlot<T> {
                 return None;
             }
             kept.around = around;
-            let Edited { insts: all, blocks, .. } = since.edited();
-            let concerned = &kept.concerned_of(code, all, concerns);
+            let edited = since.edited();
+            let Edited { insts: all, blocks, .. } = edited;
+            let [concerned, own] = &kept.concerned_of(code, edited, concerns);
             let is_few = concerned.len() <= few_to_look_at(code.body.id_count());
             let found = match is_as_before && is_few {
-                true => follow(&mut kept.answer, Changed { concerned, all, blocks }),
+                true => follow(&mut kept.answer, Changed { concerned, own, all, blocks }),
                 false => Followed::Lost,
             };
             Some((kept, found))
@@ -303,24 +306,31 @@ impl<T> AnswerSlot<T> {
 }
 
 impl<T> Kept<T> {
-    /// Those of some instructions that concern the answer, as they were or as they are, which is put down.
+    /// Those instructions that concern the answer, as they were or as they are, which is put down; and those of them that have changed themselves. Of the
+    /// others it is known.
     fn concerned_of(
         &mut self,
         code: Code<'_>,
-        changed: &[InstId],
+        edited: Edited<'_>,
         concerns: Concerns<'_>,
-    ) -> Vec<InstId> {
+    ) -> [Vec<InstId>; 2] {
         self.concerned.raise(code.body.id_count());
-        let mut is_concerned = |inst: InstId| {
+        let (mut all, mut own) = (Vec::new(), Vec::new());
+        for (inst, is_own) in edited.each() {
             let was = self.concerned.contains(number(inst));
-            let is = concerns.ask(code, inst);
-            match is {
-                true => self.concerned.insert(number(inst)),
-                false => self.concerned.remove(number(inst)),
-            };
-            was || is
-        };
-        changed.iter().copied().filter(|&inst| is_concerned(inst)).collect()
+            let is = if is_own { concerns.ask(code, inst) } else { was };
+            if was != is {
+                match is {
+                    true => self.concerned.insert(number(inst)),
+                    false => self.concerned.remove(number(inst)),
+                };
+            }
+            if was || is {
+                all.push(inst);
+                own.extend(is_own.then_some(inst));
+            }
+        }
+        [all, own]
     }
 }
 

@@ -96,11 +96,11 @@ fn called(db: &dyn Db, function: FunctionInput) -> Arc<[GlobalName]> {
     if !function.is_large(db) {
         return make().names;
     }
-    let follow = |kept: &mut KeptNames, Changed { concerned, .. }: Changed<'_>| {
-        if concerned.is_empty() {
+    let follow = |kept: &mut KeptNames, Changed { own, .. }: Changed<'_>| {
+        if own.is_empty() {
             return Followed::Kept;
         }
-        if kept.tally.look_again(code, concerned, name) {
+        if kept.tally.look_again(code, own, name) {
             let tally = std::mem::take(&mut kept.tally);
             *kept = KeptNames::new(tally);
         }

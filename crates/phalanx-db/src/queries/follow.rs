@@ -204,9 +204,9 @@ impl Slot {
     /// The follower; none for who asks first, unless it is worth having from the first time on.
     fn take(&self, wanted: Wanted, position: u64) -> Option<Follower> {
         self.at(wanted, |place| match (wanted, &place) {
-            (Wanted::Of(Sources::Full), Place::New | Place::Taken) => {
+            (Wanted::Of(sources), Place::New | Place::Taken) => {
                 *place = Place::Taken;
-                Some(Follower::new(Sources::Full))
+                Some(Follower::new(sources))
             }
             _ => place.take(position, |at| Follower::seen(wanted.sources(), at)),
         })

@@ -222,13 +222,13 @@ pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> 
             let tally = Tally::new(code, |inst| written(&asked, inst));
             KeptWrites { tally, asked, kinds: kinds.clone() }
         };
-        let follow = |kept: &mut KeptWrites, Changed { concerned, .. }: Changed<'_>| {
+        let follow = |kept: &mut KeptWrites, Changed { own, .. }: Changed<'_>| {
             let others = readers::of_kinds(code, kinds, &kept.kinds);
             let Some(mut again) = others.filter(|_| kept.asked.is_as_before(db, function)) else {
                 return Followed::Lost;
             };
             kept.kinds = kinds.clone();
-            again.extend_from_slice(concerned);
+            again.extend_from_slice(own);
             if again.is_empty() {
                 return Followed::Kept;
             }

@@ -207,11 +207,11 @@ fn besides(asked: &Asked<'_>) -> Option<Besides> {
     let flow = flow_facts(db, function)?;
     asked.with_code(|code, around| {
         let told = |inst| Told::by(code, around, inst);
-        let follow = |tally: &mut Tally<Told>, Changed { concerned, .. }: Changed<'_>| {
-            if concerned.is_empty() {
+        let follow = |tally: &mut Tally<Told>, Changed { own, .. }: Changed<'_>| {
+            if own.is_empty() {
                 return Followed::Kept;
             }
-            let Some(again) = readers::of_addresses(code, concerned) else { return Followed::Lost };
+            let Some(again) = readers::of_addresses(code, own) else { return Followed::Lost };
             tally.look_again(code, &again, told);
             Followed::Repaired
         };

@@ -40,16 +40,20 @@ impl ClassicMemorySsa {
         never_changes: &dyn Fn(InstId) -> bool,
         (edited, others): (Edited<'_>, &[InstId]),
     ) -> Followed<Self> {
-        let Edited { insts: changed, own, blocks } = edited;
+        let Edited { insts, own, blocks } = edited;
         let body = code.body;
-        let mut looked = Vec::with_capacity(changed.len() + others.len());
+        let mut looked = Vec::with_capacity(insts.len() + others.len());
         let look = |inst: InstId| {
             let is_there = body.block_of(inst).is_some();
             let does =
                 if is_there { does(code, around, inst, never_changes) } else { Does::NOTHING };
             Look { inst, does }
         };
-        looked.extend(changed.iter().chain(others).map(|&inst| look(inst)));
+        // What stands in another block than before does what it did.
+        let again = |inst: InstId| Look { inst, does: self.form.does(inst) };
+        let all = edited.each().map(|(inst, is_own)| if is_own { look(inst) } else { again(inst) });
+        looked.extend(all);
+        looked.extend(others.iter().map(|&inst| look(inst)));
         for &inst in own {
             if is_pointer(code, body.inst(inst).ty)
                 && !each_load(body, inst, |load| looked.push(look(load)))

@@ -56,7 +56,10 @@ impl MemorySsa {
             Look { inst, does: block.map_or(Does::NOTHING, |_| scan.does(inst)) }
         };
         let users = |value: &InstId| body.uses_of((*value).into()).map(|read| read.user);
-        let mut looked: Vec<Look> = edited.insts.iter().map(|&inst| look(inst)).collect();
+        // What stands in another block than before does what it did.
+        let again = |inst: InstId| Look { inst, does: self.form.does(inst) };
+        let all = edited.each().map(|(inst, is_own)| if is_own { look(inst) } else { again(inst) });
+        let mut looked: Vec<Look> = all.collect();
         looked.extend(others.iter().flat_map(users).map(look));
         for &step in edited.own {
             let is_step = old.is_address(step) || private.is_address(step);
