@@ -153,23 +153,48 @@ impl AffectMap {
         Self { start, users }
     }
 
-    /// The map with these rows: what `row` adds for each value. About as many as `uses` altogether.
+    /// The same map of so many values, no fewer than there are, where some have another row: what `row` adds for each of `others`, which are in order. O(values + uses).
     ///
     /// # Panics
-    /// If there are 2^32 users or more.
-    pub(crate) fn from_rows(
+    /// If there are 2^32 users or more, or others are not in order and below `values`.
+    pub(crate) fn with_rows(
+        &self,
         values: usize,
-        uses: usize,
-        row: impl Fn(Value, &mut Vec<User>),
+        others: impl Iterator<Item = Value>,
+        mut row: impl FnMut(Value, &mut Vec<User>),
     ) -> Self {
-        let (mut start, mut users) = (Vec::with_capacity(values + 1), Vec::with_capacity(uses));
-        for value in 0..values as u32 {
-            start.push(users.len() as u32);
-            row(Value(value), &mut users);
+        let mut new = Self {
+            start: Vec::with_capacity(values + 1),
+            users: Vec::with_capacity(self.users.len() + self.users.len() / 8),
+        };
+        for other in others {
+            self.copy_rows(other.index(), &mut new);
+            new.start.push(new.users.len() as u32);
+            row(other, &mut new.users);
         }
-        assert!(users.len() < u32::MAX as usize, "{} uses do not fit 32 bits", users.len());
-        start.push(users.len() as u32);
-        Self { start, users }
+        self.copy_rows(values, &mut new);
+        assert!(new.users.len() < u32::MAX as usize, "{} uses do not fit 32 bits", new.users.len());
+        new.start.push(new.users.len() as u32);
+        new
+    }
+
+    /// Adds the rows that come next in another map, up to one.
+    fn copy_rows(&self, end: usize, to: &mut Self) {
+        let first = to.start.len();
+        let known = end.min(self.value_count());
+        assert!(first <= end, "value {end} comes after the one before {first}");
+        if first < known {
+            let (from, shifted) = (self.start[first], to.users.len() as u32);
+            to.start.extend(self.start[first..known].iter().map(|start| start - from + shifted));
+            to.users.extend_from_slice(&self.users[from as usize..self.start[known] as usize]);
+        }
+        // Those that are new are not used.
+        to.start.resize(end, to.users.len() as u32);
+    }
+
+    /// All users, those of each value together.
+    pub(crate) fn all_users(&self) -> &[User] {
+        &self.users
     }
 
     /// How many values there are.

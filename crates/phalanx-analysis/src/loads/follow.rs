@@ -230,7 +230,7 @@ impl LoadFollower {
         }
         let is_other = |load: &&Load| {
             let address = code.body.operands(load.inst).first();
-            address.is_some_and(|&address| old.of(code, address) != now.of(code, address))
+            address.is_some_and(|&address| !old.agrees(now, code, address))
         };
         Some(self.classes.loads().iter().filter(is_other).map(|load| load.inst).collect())
     }
@@ -239,6 +239,9 @@ impl LoadFollower {
     fn is_used_otherwise(&self, facts: Facts<'_>) -> bool {
         let (old, now) = (&*self.pointers, facts.writers.pointers);
         let passed = facts.writers.passed;
+        if now.does_as_much(old) {
+            return false;
+        }
         now.all_roots().iter().any(|&root| old.uses(root, passed) != now.uses(root, passed))
     }
 

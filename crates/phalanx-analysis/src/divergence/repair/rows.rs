@@ -56,6 +56,18 @@ impl<T: Copy> Rows<T> {
         *len += 1;
     }
 
+    /// The same, if it is not the last one there.
+    #[inline]
+    pub(super) fn fill_other(&mut self, row: usize, item: T)
+    where
+        T: PartialEq,
+    {
+        let (start, len) = self.at[row];
+        if len == 0 || self.items[(start + len - 1) as usize] != item {
+            self.fill(row, item);
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.at.len()
     }
@@ -71,14 +83,6 @@ impl<T: Copy> Rows<T> {
     pub(super) fn of(&self, row: usize) -> &[T] {
         let (start, len) = self.at[row];
         &self.items[start as usize..(start + len) as usize]
-    }
-
-    /// Every row may be rewritten and shortened in place.
-    pub(super) fn normalize(&mut self, change: impl Fn(&mut [T]) -> usize) {
-        for row in &mut self.at {
-            let (start, end) = (row.0 as usize, (row.0 + row.1) as usize);
-            row.1 = change(&mut self.items[start..end]) as u32;
-        }
     }
 
     /// Puts a list in the place of a row.

@@ -83,8 +83,7 @@ impl EditableTable {
         let nothing = Value::from_raw(0);
         let mut operands = Rows::empty(values);
         let mut terminator_operands = Rows::empty(blocks);
-        let all = || (0..values as u32).map(Value::from_raw);
-        for user in all().flat_map(|value| table.affects.users(value)) {
+        for user in table.affects.all_users() {
             match user.kind() {
                 UserKind::Value(user) => operands.count(user.index()),
                 UserKind::Terminator(block) => terminator_operands.count(block.index()),
@@ -92,17 +91,17 @@ impl EditableTable {
         }
         operands.make_room(nothing);
         terminator_operands.make_room(nothing);
-        // In order of values already.
-        for value in all() {
+        // In order of values already, so one that is read twice comes twice in a row.
+        for value in (0..values as u32).map(Value::from_raw) {
             for user in table.affects.users(value) {
                 match user.kind() {
-                    UserKind::Value(user) => operands.fill(user.index(), value),
-                    UserKind::Terminator(block) => terminator_operands.fill(block.index(), value),
+                    UserKind::Value(user) => operands.fill_other(user.index(), value),
+                    UserKind::Terminator(block) => {
+                        terminator_operands.fill_other(block.index(), value);
+                    }
                 }
             }
         }
-        operands.normalize(dedup);
-        terminator_operands.normalize(dedup);
         let empty =
             Incoming { pred: Node::default(), value: None, key: crate::divergence::PhiKey::UNDEF };
         let entries = || table.all_phis().enumerate();
@@ -607,16 +606,4 @@ impl EditableTable {
     pub(crate) fn forget_edits(&mut self) {
         self.log.clear();
     }
-}
-
-/// Drops repetitions of sorted items; returns how many are left.
-fn dedup(items: &mut [Value]) -> usize {
-    let mut kept = 0;
-    for at in 0..items.len() {
-        if kept == 0 || items[kept - 1] != items[at] {
-            items[kept] = items[at];
-            kept += 1;
-        }
-    }
-    kept
 }

@@ -326,6 +326,15 @@ impl PointerFlow {
         }
     }
 
+    /// Whether a value is based on the same as in another one, where roots have the same numbers: [`of`](Self::of) says the same in both. O(steps) likewise.
+    pub(super) fn agrees(&self, other: &Self, code: Code<'_>, value: Value) -> bool {
+        let ends = [self, other].map(|flow| flow.end(code, value, STEPS));
+        match ends {
+            [Some(end), Some(other_end)] if end == other_end && end.as_inst().is_none() => true,
+            _ => self.of(code, value) == other.of(code, value),
+        }
+    }
+
     fn find(&self, root: Root) -> Objects {
         let number = match root {
             Root::Argument(_) => self.roots.all.iter().position(|&other| other == root),
@@ -343,6 +352,11 @@ impl PointerFlow {
     #[must_use]
     pub fn all_roots(&self) -> &[Root] {
         &self.roots.all
+    }
+
+    /// Whether what is done through each root is what is done through it in another one, as can be told without a look at each.
+    pub(super) fn does_as_much(&self, other: &Self) -> bool {
+        self.roots.all == other.roots.all && self.firsts == other.firsts
     }
 
     /// What is done through a root. `passed` says what a function does with an argument.
@@ -401,6 +415,11 @@ fn has_number(code: Code<'_>, constant: Const) -> bool {
 }
 
 fn visit(code: Code<'_>, constant: Const, mut see: impl FnMut(&ConstKind)) {
+    let kind = &code.context.const_data(constant).kind;
+    // Most are one thing.
+    if kind.parts().is_empty() {
+        return see(kind);
+    }
     let mut seen: FxHashSet<Const> = FxHashSet::default();
     let mut work = vec![constant];
     while let Some(constant) = work.pop() {

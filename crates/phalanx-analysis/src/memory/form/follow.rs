@@ -39,6 +39,11 @@ use crate::memory::{Followed, place::neighbours, ssa::Pruning};
 /// Of how many instructions of a block it is looked at where they stand before the block is looked at as a whole.
 const FEW: usize = 8;
 
+/// In how many blocks something may be otherwise, of so many, before the second level is made anew: to follow one costs several times what it costs from scratch.
+fn few_blocks(count: usize) -> usize {
+    (count / 4).max(16)
+}
+
 /// An instruction that may do something else than before.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::memory) struct Look {
@@ -171,7 +176,8 @@ impl Form {
                 continue;
             }
             let rows = [before, &self.rows];
-            let joins = old.follow(change, rows, (variable, pruning));
+            let is_few = change.blocks.len() <= few_blocks(self.rows.len());
+            let joins = is_few.then(|| old.follow(change, rows, (variable, pruning))).flatten();
             let joins =
                 joins.unwrap_or_else(|| Joins::new(&mut graph, &self.rows, variable, pruning));
             if **old != joins {

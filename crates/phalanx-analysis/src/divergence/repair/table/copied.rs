@@ -99,14 +99,10 @@ impl EditableTable {
         if self.more == 0 && self.touched.is_empty() && self.users.value_count() == self.len() {
             return self.users.clone();
         }
-        let uses = self.users.edge_count() + self.more;
-        AffectMap::from_rows(self.len(), uses, |value, users| {
-            let is_as_it_was =
-                !self.touched.contains(value.index()) && value.index() < self.users.value_count();
-            match is_as_it_was {
-                true => users.extend_from_slice(self.users.users(value)),
-                false => self.each_user(value, |user| users.push(user)),
-            }
+        let count = self.len();
+        let touched = self.touched.iter().take_while(|at| *at < count).map(Value::new);
+        self.users.with_rows(count, touched, |value, users| {
+            self.each_user(value, |user| users.push(user));
         })
     }
 }

@@ -34,10 +34,12 @@
 //!
 //! Whether a use can be reached from a block where nothing is other depends on where the ways from it first come to a block with other edges or uses. If it can
 //! be reached from the same of these as before, all phis that stay are live or dead as they were, and those that have come are followed to the next use; else,
-//! or where that is far, it is found anew for all.
+//! or where that is far or often asked, it is found anew for all.
 //!
 //! **Complexity.** O(blocks that begin with something else or are doubted, and their edges) besides copies of tables, one word by block; up to a bound, beyond
 //! which nothing is known.
+
+use std::cell::Cell;
 
 use phalanx_graph::{BitSet, Cfg, Node};
 use rustc_hash::FxHashSet;
@@ -50,6 +52,11 @@ use crate::memory::{
 
 /// How many blocks are visited on the way to a use; few in tests, so that some uses are too far away.
 const NEAR: usize = if cfg!(test) { 8 } else { 256 };
+
+/// How many blocks are visited on the way to uses, in all, in a graph of so many: it is found anew for all with one visit to each, which costs a tenth of one of these.
+fn few_visits(blocks: usize) -> usize {
+    blocks / 8 + NEAR
+}
 
 impl Joins {
     /// That after an edit; `rows` are those of before and now. None if that would be too much, or the variable was nowhere defined.
@@ -133,8 +140,9 @@ impl Joins {
         bit: u8,
         (uses, others): (&[Node], &[Node]),
     ) -> bool {
-        let was_live = |block| is_live((change.before.0, rows[0]), bit, block);
-        let is_live = |block| is_live((change.now.0, rows[1]), bit, block);
+        let left = Cell::new(few_visits(self.start.len()));
+        let was_live = |block| is_live((change.before.0, rows[0]), bit, block, &left);
+        let is_live = |block| is_live((change.now.0, rows[1]), bit, block, &left);
         for &block in uses {
             // Another block leads to one of these now and did before, or tells itself.
             if change.was_reachable(block) && change.is_reachable(block) {
@@ -191,8 +199,8 @@ fn put(set: &mut BitSet, block: Node, is: bool) -> bool {
     }
 }
 
-/// Whether a use can be reached from a block; none if it is too far away.
-fn is_live((cfg, rows): (&Cfg, &Rows), bit: u8, block: Node) -> Option<bool> {
+/// Whether a use can be reached from a block; none if it is too far away, or no more blocks are left to be visited.
+fn is_live((cfg, rows): (&Cfg, &Rows), bit: u8, block: Node, left: &Cell<usize>) -> Option<bool> {
     // The nearest come first: who goes deep first may pass by a use that is next to the way.
     let mut found = vec![block];
     let mut seen = FxHashSet::from_iter([block]);
@@ -202,6 +210,7 @@ fn is_live((cfg, rows): (&Cfg, &Rows), bit: u8, block: Node) -> Option<bool> {
             return Some(true);
         }
         at += 1;
+        left.set(left.get().checked_sub(1)?);
         if at > NEAR {
             return None;
         }
