@@ -242,4 +242,25 @@ mod tests {
         );
         assert_eq!((map.value_count(), map.edge_count()), (3, 3));
     }
+
+    #[test]
+    fn rows_are_replaced_and_values_are_added() {
+        let v = Value::new;
+        let edges =
+            [(v(0), User::value(v(1))), (v(1), User::value(v(2))), (v(2), User::value(v(0)))];
+        let map = AffectMap::from_edges(3, &edges);
+        let others = [v(1), v(3)];
+        let row = |value: Value, users: &mut Vec<User>| {
+            users.extend([User::value(value), User::terminator(Node::new(0))]);
+        };
+        let new = map.with_rows(5, others.into_iter(), row);
+        let mut expected = vec![edges[0], edges[2]];
+        for value in others {
+            expected.extend([(value, User::value(value)), (value, User::terminator(Node::new(0)))]);
+        }
+        assert_eq!(new, AffectMap::from_edges(5, &expected));
+        assert_eq!(map.with_rows(3, std::iter::empty(), row), map);
+        let none = AffectMap::default();
+        assert_eq!(none.with_rows(2, std::iter::once(v(1)), row).users(v(1)).len(), 2);
+    }
 }

@@ -1,7 +1,7 @@
 //! Divergence of a function that is being edited: from scratch, or by repair of what is kept.
 //!
 //! A [`Follower`] is asked after every edit. The first time it solves and keeps nothing but the [tables](lowering) that it solved, so a function that is
-//! analysed once costs what it costs. When it is asked again after a change, and the function is large, it keeps a
+//! analysed once costs what it costs. (Whoever does not even want to keep these asks for the first time without one: see [`Follower::seen`].) When it is asked again after a change, and the function is large, it keeps a
 //! [`Retained`], which it repairs from then on. That costs two or three times what solving does: so it is
 //! done at once after very few changes (one in 1024 instructions, or 8), as somebody makes who asks after each; and after more, as passes over a
 //! whole function make, when that happens twice in a row. Until then the tables are brought up to date, if at most an eighth of the function has changed,
@@ -284,6 +284,12 @@ impl Follower {
         let stamp = Stamp { position, flow: u64::MAX, around: u64::MAX };
         let state = Self::state_seen(stamp, Mood::Once, None);
         Self { keeps_tables: false, state, ..Self::new(sources) }
+    }
+
+    /// The same, that keeps tables from now on.
+    #[must_use]
+    pub fn keeping_tables(self) -> Self {
+        Self { keeps_tables: true, ..self }
     }
 
     /// As [`seen`](Self::seen), by our own rules, for a part of a summary.

@@ -278,11 +278,18 @@ entry:
         for at in 0..rng.random_range(2..6) {
             let (a, b) = (any(&known, rng), any(&known, rng));
             let name = format!("%v{block}.{at}");
-            let made = match rng.random_range(0..7) {
+            let made = match rng.random_range(0..8) {
                 0 | 1 => format!("getelementptr inbounds i32, ptr {a}, i32 %n"),
                 2 | 3 => format!("select i1 %c, ptr {a}, ptr {b}"),
                 4 => "load ptr, ptr %slot".to_owned(),
                 5 => format!("getelementptr i32, ptr {a}, i32 2"),
+                6 => {
+                    let opcode = ["add", "mul", "or"][rng.random_range(0..3)];
+                    text.push_str(&format!(
+                        "  {name}.n = ptrtoint ptr {a} to i64\n  {name}.m = {opcode} i64 {name}.n, 8\n"
+                    ));
+                    format!("inttoptr i64 {name}.m to ptr")
+                }
                 _ if rng.random_bool(0.1) => "call ptr @unknown()".to_owned(),
                 _ => format!("freeze ptr {a}"),
             };
@@ -321,6 +328,17 @@ fn random_edits_of_pointers_are_followed() {
             for &block in kernel.flow(&fixture.db).order() {
                 order.extend(body.block_insts(block));
             }
+            let integers = order.iter().filter(|&&inst| {
+                body.inst(inst).opcode.is_binary() && body.inst(inst).ty == Type::I64
+            });
+            let integers: Vec<InstId> = integers.copied().collect();
+            if !integers.is_empty() && rng.random_bool(0.2) {
+                let integer = integers[rng.random_range(0..integers.len())];
+                let opcode = [Opcode::Add, Opcode::Mul, Opcode::Sub][rng.random_range(0..3)];
+                fixture.edit(|edit| edit.set_opcode(integer, opcode));
+                assert!(fixture.is_as_from_scratch(), "seed {seed}");
+                continue;
+            }
             // Later instructions read earlier ones; a phi may read what comes round.
             let at = rng.random_range(6..order.len());
             let user = order[at];
@@ -356,4 +374,56 @@ fn random_edits_of_pointers_are_followed() {
     println!("{repaired} repaired, {solved} solved");
     // Each once at first, and hardly ever again.
     assert!(repaired > 200 && solved < 20, "{repaired} repaired, {solved} solved");
+}
+
+/// Of an integer that can hold no address nothing is known, and whoever reads it sees that: also where nothing was known to come in before.
+#[test]
+fn an_integer_comes_to_be_followed_and_no_longer() {
+    let mut padding = String::from("  %v0 = add i32 %n, 1\n");
+    for at in 1..300 {
+        padding.push_str(&format!("  %v{at} = add i32 %v{}, %n\n", at - 1));
+    }
+    // Nothing of the stack is in memory of the workgroup: no address comes in by `%near`.
+    let text = format!(
+        r#"
+target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @kernel(i1 %c, i32 %n) {{
+entry:
+  %slot = alloca i32
+  %shared = addrspacecast ptr %slot to ptr addrspace(3)
+  %none = ptrtoint ptr addrspace(3) %shared to i64
+  %near = add i64 %none, 8
+  %nowhere = inttoptr i64 %near to ptr
+  store i32 %n, ptr %nowhere
+  %own = ptrtoint ptr %slot to i64
+{padding}  br label %loop
+loop:
+  %p = phi i64 [ %own, %entry ], [ %round, %loop ]
+  %round = mul i64 %own, 8
+  %r = inttoptr i64 %p to ptr
+  store i32 %n, ptr %r
+  br i1 %c, label %loop, label %exit
+exit:
+  ret void
+}}
+"#
+    );
+    let mut fixture = Fixture::asked(&text);
+    let kernel = fixture.function("kernel");
+    assert!(kernel.body(&fixture.db).all_ids().count() > 300, "it is a large one");
+    let mut sets = Vec::new();
+    for name in ["round", "near"] {
+        let inst = fixture.named(name);
+        for opcode in [Opcode::Mul, Opcode::Add, Opcode::Mul, Opcode::Sub] {
+            fixture.edit(|edit| edit.set_opcode(inst, opcode));
+            assert!(fixture.is_as_from_scratch(), "{name} as {opcode:?}");
+            let kinds = queries::memory_kinds(&fixture.db, kernel).as_ref().expect("it has a body");
+            let address = fixture.named(if name == "round" { "r" } else { "nowhere" });
+            sets.push(format!("{}", kinds.of(Value::inst(address))));
+        }
+    }
+    assert_eq!(sets[0], sets[2]);
+    assert_ne!(sets[0], sets[1]);
+    assert_ne!(sets[4], sets[5]);
+    assert_eq!(queries::kind_repairs(&fixture.db, kernel).solved, 1);
 }

@@ -3,7 +3,7 @@
 //! # What
 //!
 //! [`Tables`] are what divergence is solved from, of the function as it was at a [`Stamp`]. They are kept from the first answer on, as
-//! lowering has left them: that costs their room, some 60 bytes for each instruction, 100 where there are many stack slots, and no time; by LLVM's rules less. After an edit they are made to be
+//! lowering has left them: that costs their room, some 60 bytes for each instruction, 100 where there are many stack slots, and hardly any time; by LLVM's rules less. After an edit they are made to be
 //! edited ([`Tables::edited`]), and what has changed is stated in them. So whoever solves anew, because too much has changed for a repair or none is
 //! worth it yet, lowers only what has changed; and whoever solves the same tables with something [granted](Granted) lowers nothing.
 //!
@@ -100,7 +100,7 @@ impl Lowered {
         let Subject { code, around, granted, .. } = *subject;
         let count = code.body.id_count();
         let unused = match room {
-            Room::Some => count / 8 + 64,
+            Room::Some => count / 16 + 16,
             Room::Much => count / 4 + 1024,
         };
         let (mut table, rows, shapes) = match sources {

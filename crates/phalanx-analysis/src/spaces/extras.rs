@@ -11,8 +11,8 @@ use crate::memory::private::{compare::Renumbered, readers::Place};
 pub(super) struct Extras {
     by_phi: FxHashMap<Place, u64>,
     /// All that any of them has, or had since there last was none: kept as they come, so that an edit does not go through all of them.
-    /// It is only asked which ways could have carried an extra. What has gone by now makes more ways count, so a repair may be given
-    /// up that could have been done, and none is done that could not.
+    /// It is only asked which ways could have carried an extra. What has gone by now makes more ways count, so more extras may be
+    /// forgotten than need be, and found again, and none is left that had to be forgotten.
     pub(super) any: u64,
 }
 

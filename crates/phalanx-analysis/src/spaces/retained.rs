@@ -32,7 +32,10 @@
 //!
 //! What tests of addresses say is followed by [`refined`](super::refined), which tells who sees something else in what it reads; these instructions count as changed.
 //!
-//! What is not followed: the first or last integer that becomes a pointer. Then everything is found anew.
+//! An integer of which nothing is known, as after a multiplication, has no set, and who reads it sees anything. Another operation can make it one of which something is
+//! known, or the other way round: so who reads an integer that has changed is evaluated whatever its set is, and it counts as having had anything.
+//!
+//! What is not followed: the first or last integer that becomes a pointer; the end of a phi of memory that had an extra; more nodes than a bound. Then everything is found anew.
 //!
 //! **Complexity.** O(changed instructions, and nodes whose sets are others, with those who read them), each a few hash look-ups and evaluations; where blocks are others, O(blocks + edges +
 //! phis) besides.
@@ -49,7 +52,7 @@ use super::{
     extras::Extras,
     readers::{Tables, takers},
     refined::{Tests, refined_uses},
-    rules::{Input, Rules},
+    rules::{Class, Input, Rules},
     set::SpaceSet,
     solve::{Sets, Solver, constant_addresses, inst_of, number},
 };
@@ -430,6 +433,13 @@ impl Repair<'_, '_> {
         }
     }
 
+    /// Whether an instruction that has changed may be one of which something is known and was not before, or the other way round: an integer, that has become
+    /// another operation. Where nothing is known of it, who reads it sees anything, whatever its own set is.
+    fn may_turn(&mut self, inst: InstId) -> bool {
+        let ty = self.work.code.body.inst(inst).ty;
+        self.solver.rules.class(ty) == Class::Integer
+    }
+
     /// Whether it could be done. `phis` of private memory are those in which other versions meet.
     fn run(&mut self, changed: &[InstId], phis: &[u32]) -> bool {
         let all = self.extras.any;
@@ -443,9 +453,22 @@ impl Repair<'_, '_> {
             .collect();
         let seeds: Vec<Place> =
             changed.iter().map(|&inst| Place::Value(inst)).chain(stored.iter().copied()).collect();
-        let before: Vec<u64> =
-            seeds.iter().map(|&place| self.solver.sets.get(self.node(place))).collect();
+        let turned: Vec<InstId> = match self.solver.rules.has_integers {
+            true => changed.iter().copied().filter(|&inst| self.may_turn(inst)).collect(),
+            false => Vec::new(),
+        };
+        let before = |&place: &Place| match place {
+            Place::Value(inst) if turned.binary_search(&inst).is_ok() => u64::MAX,
+            _ => self.solver.sets.get(self.node(place)),
+        };
+        let before: Vec<u64> = seeds.iter().map(before).collect();
         let mut work: Vec<Place> = stored;
+        for &inst in &turned {
+            self.changed.insert(Place::Value(inst));
+            if !self.push_users(Place::Value(inst), &mut work) {
+                return false;
+            }
+        }
         for &inst in changed {
             if self.is_node(Place::Value(inst)) {
                 work.push(Place::Value(inst));

@@ -8,7 +8,7 @@
 //! | what changed | what happens |
 //! |---|---|
 //! | no instruction that is in the set, or belongs there as it is now | the answer again |
-//! | few that are | they are looked at again, where the answer is put together from [what each tells](super::tally) or [lists them](super::listing) |
+//! | few that are | they are looked at again, where the answer is put together from [what each tells](super::tally), of those alone that have changed themselves, or [lists them](phalanx_analysis::listing) |
 //! | many, or where the answer is anything else | it is found anew |
 //!
 //! An instruction that was there before and has not changed belongs where it did: *concerns* is asked of an instruction by itself, and says
@@ -206,7 +206,7 @@ pub(super) enum Followed {
 pub(super) struct Changed<'a> {
     /// Those that concern the answer, as they were or as they are.
     pub(super) concerned: &'a [InstId],
-    /// Those of them that have changed themselves: see [`Edited::own`]. Whatever follows from where an instruction stands, of none but these.
+    /// Those of them that have changed themselves: see [`Edited::own`]. What an instruction tells wherever it stands may be another of these alone.
     pub(super) own: &'a [InstId],
     pub(super) all: &'a [InstId],
     /// See [`Edited::blocks`].

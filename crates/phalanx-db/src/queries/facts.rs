@@ -184,7 +184,7 @@ pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
 
 /// As [`divergence()`], from LLVM 22's sources.
 ///
-/// *Reads* [`llvm_affect_map`] and the graph facts. *Cost* as [`divergence()`].
+/// *Reads* [`llvm_affect_map`], of a large function what that is made from, and the graph facts. *Cost* as [`divergence()`].
 #[salsa::tracked(returns(ref))]
 pub fn uniformity(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
     repaired(db, function, Sources::Llvm)

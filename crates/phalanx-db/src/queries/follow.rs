@@ -164,6 +164,10 @@ impl Wanted {
 /// Followers of one function that are kept under assumptions, at most; who comes back less often than others starts anew.
 pub(super) const ASSUMING: usize = 4;
 
+/// How many instructions a function has of which tables are kept from the first question on. Of smaller ones they are made again as quickly as their room is found, and most
+/// functions are asked about once.
+const KEPT_AT_ONCE: usize = 1024;
+
 /// Where the followers of a function are while nobody asks.
 #[derive(Debug, Default)]
 pub struct Slot {
@@ -202,11 +206,14 @@ impl Slot {
     }
 
     /// The follower; none for who asks first, unless it is worth having from the first time on.
-    fn take(&self, wanted: Wanted, position: u64) -> Option<Follower> {
+    fn take(&self, wanted: Wanted, position: u64, size: usize) -> Option<Follower> {
         self.at(wanted, |place| match (wanted, &place) {
-            (Wanted::Of(sources), Place::New | Place::Taken) => {
+            (Wanted::Of(sources), Place::New | Place::Taken) if size >= KEPT_AT_ONCE => {
                 *place = Place::Taken;
                 Some(Follower::new(sources))
+            }
+            (Wanted::Of(sources), _) => {
+                place.take(position, |at| Follower::seen(sources, at).keeping_tables())
             }
             _ => place.take(position, |at| Follower::seen(wanted.sources(), at)),
         })
@@ -311,7 +318,7 @@ pub(super) fn tables_at_hand(db: &dyn Db, function: FunctionInput) -> Option<Val
 /// The answer of [`divergence()`](super::divergence()), [`uniformity`](super::uniformity) or
 /// [`assumed_divergence`](super::assumed_divergence) as the journal says it has become. None for a declaration.
 ///
-/// *Reads* `flow`, `body`, [`graph_facts()`]; after the first time [`around`] or [`llvm_version`]. *Cost* from scratch the first
+/// *Reads* `flow`, `body`, [`graph_facts()`]; [`around`] or [`llvm_version`], of a function of which no tables are kept at first from the second time on. *Cost* from scratch the first
 /// times; then that of what changed.
 fn follow(
     db: &dyn Db,
@@ -342,7 +349,7 @@ fn follow(
         }
         None => Divergence::default(),
     };
-    let Some(mut follower) = slot.take(wanted, position) else {
+    let Some(mut follower) = slot.take(wanted, position, function.body(db).id_count()) else {
         slot.count(wanted, Found::Solved);
         return Some(scratch());
     };

@@ -250,8 +250,9 @@ pub(crate) fn overhead(size: usize) {
             let table = lower::full_with(code, around, &memory, 0);
             let flow = Flow { cfg: &cfg, dom: &dom, cycles: &cycles, sync: &sync };
             let divergence = solve(flow, &table, Rules::Precise);
-            // The table is dropped, as the database does with that of a large function.
-            (cfg, dom, postdom, cycles, sync, divergence)
+            // The tables are kept where the database keeps them.
+            let tables = (size >= 1024).then_some((memory, table));
+            (cfg, dom, postdom, cycles, sync, divergence, tables)
         });
         functions.collect::<Vec<_>>()
     };

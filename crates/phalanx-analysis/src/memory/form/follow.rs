@@ -13,7 +13,7 @@
 //!
 //! With another graph the rows of the blocks that the edit tells of are put together anew, whatever is known of their instructions: what a row says also
 //! depends on whether its block can be reached. The other level is looked at for each variable. It is [repaired](super::joins) either way, and often is what it
-//! was.
+//! was; where a good part of the blocks is another, it is made anew.
 //!
 //! **Complexity.** O(changed instructions, length of the blocks in which something is otherwise), and for each variable of which the second level may be
 //! otherwise what its repair costs; with another graph O(blocks) besides, to compare dominator trees. Copying tables: see [`pages`](crate::memory::pages).
