@@ -30,8 +30,9 @@ entry:
     text
 }
 
+/// With so many instructions tables are kept from the first question on.
 fn warm() -> Fixture {
-    let fixture = Fixture::of(&text(400), "function");
+    let fixture = Fixture::of(&text(1200), "function");
     assert!(fixture.edited().is_large(&fixture.db));
     fixture
 }
