@@ -20,7 +20,11 @@ pub fn of_addresses(code: Code<'_>, changed: &[InstId]) -> Option<Vec<InstId>> {
     let is_step = |inst: InstId| {
         matches!(
             body.inst(inst).opcode,
-            Opcode::GetElementPtr | Opcode::AddrSpaceCast | Opcode::BitCast | Opcode::Freeze
+            Opcode::GetElementPtr
+                | Opcode::AddrSpaceCast
+                | Opcode::BitCast
+                | Opcode::Freeze
+                | Opcode::ExtractElement
         )
     };
     let may_be_address = |inst: &InstId| {

@@ -344,7 +344,10 @@ fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
     facts.reads_slots();
     let body = facts.code.body;
     let mut own = body.operands(load)[0].as_inst()?;
+    // Where nobody comes a cast may be made from itself.
+    let mut left = OPERATIONS;
     while body.inst(own).opcode == Opcode::AddrSpaceCast {
+        left = left.checked_sub(1)?;
         own = body.operands(own)[0].as_inst()?;
     }
     if body.inst(own).opcode != Opcode::Alloca {

@@ -17,7 +17,8 @@
 use std::borrow::Cow;
 
 use phalanx_graph::{Cfg, DomTree, Node};
-use phalanx_ir::{InstId, flow::node_of};
+use phalanx_ir::{InstId, Opcode, flow::node_of};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::{Changes, Purpose, Sources, Stamp, Subject};
@@ -148,6 +149,9 @@ impl Lowering {
     ) -> Option<Restatement> {
         let Subject { code, around, flow, stamp, granted, .. } = *subject;
         let as_llvm = self.sources == Sources::Llvm;
+        if self.sources == Sources::Full && may_be_circular(subject, changes.insts) {
+            return None;
+        }
         let is_other_flow = changes.flow || self.stamp.flow != stamp.flow;
         // Nobody knows the blocks of another flow that the history does not tell of.
         let blocks = changes.flow.then_some(changes.blocks).filter(|blocks| !blocks.is_empty());
@@ -327,6 +331,36 @@ impl Tables {
             }
         }
     }
+}
+
+/// How many instructions are visited to see whether one reads itself.
+const FAR: usize = 256;
+
+/// Whether one of these instructions may read itself by way of others, without a phi: that can be where nobody comes, and then shapes hang on the order in which
+/// they are found.
+fn may_be_circular(subject: &Subject<'_>, insts: &[InstId]) -> bool {
+    let (body, dom) = (subject.code.body, subject.flow.dom);
+    let is_apart = |inst: InstId| {
+        let block = body.block_of(inst);
+        block.is_some_and(|block| !dom.is_reachable(node_of(block)))
+            && body.inst(inst).opcode != Opcode::Phi
+    };
+    insts.iter().any(|&inst| {
+        let mut seen: FxHashSet<InstId> = FxHashSet::default();
+        let mut work: SmallVec<[InstId; 8]> = SmallVec::new();
+        work.extend(is_apart(inst).then_some(inst));
+        while let Some(at) = work.pop() {
+            for read in body.operands(at).iter().filter_map(|operand| operand.as_inst()) {
+                if read == inst || seen.len() > FAR {
+                    return true;
+                }
+                if is_apart(read) && seen.insert(read) {
+                    work.push(read);
+                }
+            }
+        }
+        false
+    })
 }
 
 /// Whether nothing is granted.

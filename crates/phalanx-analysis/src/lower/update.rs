@@ -59,6 +59,7 @@ fn looks(opcode: Opcode) -> bool {
             | Opcode::UDiv
             | Opcode::And
             | Opcode::Call
+            | Opcode::Invoke
     )
 }
 

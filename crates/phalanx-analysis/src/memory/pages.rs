@@ -70,17 +70,26 @@ impl<T: Clone + Default + PartialEq> Pages<T> {
     }
 }
 
-impl<T> Pages<T> {
-    /// Whether `is_same` holds of the values of each number of which both tables tell.
+impl<T: Default> Pages<T> {
+    /// Whether `is_same` holds of the values of each number of which either table tells; what one does not tell of has the default value there.
     pub(crate) fn agrees(&self, other: &Self, is_same: impl Fn(&T, &T) -> bool) -> bool {
-        self.groups.iter().zip(&other.groups).all(|(a, b)| {
-            Arc::ptr_eq(a, b)
-                || a.iter().zip(b.iter()).all(|pages| match pages {
-                    (Some(a), Some(b)) => {
+        let nothing = T::default();
+        (0..self.groups.len().max(other.groups.len())).all(|number| {
+            let groups = [self, other].map(|table| table.groups.get(number));
+            if groups[0].zip(groups[1]).is_some_and(|(a, b)| Arc::ptr_eq(a, b)) {
+                return true;
+            }
+            let [a, b] = groups.map(|group| group.map_or(&[][..], |group| group));
+            (0..a.len().max(b.len())).all(|at| {
+                match [a, b].map(|pages| pages.get(at).and_then(Option::as_ref)) {
+                    [Some(a), Some(b)] => {
                         Arc::ptr_eq(a, b) || a.iter().zip(&**b).all(|(a, b)| is_same(a, b))
                     }
-                    _ => true,
-                })
+                    [Some(page), None] => page.iter().all(|value| is_same(value, &nothing)),
+                    [None, Some(page)] => page.iter().all(|value| is_same(&nothing, value)),
+                    [None, None] => true,
+                }
+            })
         })
     }
 }

@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 
 use super::answer_slot::{Changed, Concerns, Followed, loads_version};
 use super::loads::{is_unchanged_argument, passed_use, variable, with_facts, written_by};
-use super::promises::in_one_only;
+use super::promises::{in_one_only, invariant_marks};
 use super::{pointer_flow, private_memory, promised_loads};
 use crate::FunctionInput;
 
@@ -125,30 +125,35 @@ impl Asked {
 pub(super) struct KeptLoads {
     follower: Option<LoadFollower>,
     asked: Asked,
-    /// See [`promised_loads`].
-    promised: Vec<InstId>,
+    /// See [`promised_loads`], and [`invariant_marks`].
+    promised: [Vec<InstId>; 2],
 }
 
 /// The classes of the loads of a large function as its journal says they have become. None for a declaration.
 ///
-/// *Reads* `body`, [`loads_version`], [`promised_loads`], [`divergence()`](super::divergence()), [`memory_kinds`](super::memory_kinds), [`private_memory`], [`pointer_flow`], and what is
+/// *Reads* `body`, [`loads_version`], [`promised_loads`], marks of loads, [`divergence()`](super::divergence()), [`memory_kinds`](super::memory_kinds), [`private_memory`], [`pointer_flow`], and what is
 /// asked by name. *Cost* see [`phalanx_analysis::loads::follow`].
 pub(super) fn followed_classes(db: &dyn Db, function: FunctionInput) -> Option<LoadClasses> {
-    let (around, promised) = (loads_version(db, function), promised_loads(db, function));
+    let around = loads_version(db, function);
+    let promised = [promised_loads(db, function), invariant_marks(db, function)];
     let shared = (pointer_flow(db, function), private_memory(db, function).as_ref()?);
     let make = || {
         let asked = Asked::default();
         let follower = with_facts(db, function, None, &asked, |code, around, facts| {
             LoadFollower::new(code, around, facts, shared)
         });
-        KeptLoads { follower, asked, promised: promised.clone() }
+        KeptLoads { follower, asked, promised: promised.map(Clone::clone) }
     };
     let follow = |kept: &mut KeptLoads, changed: Changed<'_>| {
         let KeptLoads { follower, asked, promised: before } = kept;
-        // A promise is about its load alone.
-        let promised_otherwise = in_one_only(before, promised);
-        if !promised_otherwise.is_empty() {
-            before.clone_from(promised);
+        // A promise is about its load alone, and so is a mark.
+        let mut promised_otherwise = Vec::new();
+        for (before, promised) in before.iter_mut().zip(promised) {
+            let others = in_one_only(before, promised);
+            if !others.is_empty() {
+                before.clone_from(promised);
+            }
+            promised_otherwise.extend(others);
         }
         let Some(follower) = follower.as_mut().filter(|_| asked.is_as_before(db, function)) else {
             return Followed::Lost;

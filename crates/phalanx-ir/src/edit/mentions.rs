@@ -8,7 +8,11 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::{body::InstId, edit::Transaction, value::Value};
+use crate::{
+    body::InstId,
+    edit::Transaction,
+    value::{Value, ValueKind},
+};
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Mention {
@@ -22,6 +26,8 @@ enum Mention {
 #[derive(Debug, Default)]
 pub(super) struct Mentions {
     of: FxHashMap<Value, SmallVec<[Mention; 2]>>,
+    /// Who has metadata for an operand.
+    holders: FxHashMap<u32, SmallVec<[InstId; 1]>>,
 }
 
 impl Mentions {
@@ -30,6 +36,15 @@ impl Mentions {
         for (at, metadata) in (0..).zip(&edit.body().local_metadata) {
             for &value in metadata.values() {
                 mentions.add(value, Mention::Operand(at));
+            }
+        }
+        if !edit.body().local_metadata.is_empty() {
+            for inst in edit.body().all_ids() {
+                for operand in edit.body().operands(inst) {
+                    if let ValueKind::Metadata(id) = operand.kind() {
+                        mentions.holders.entry(id.into_raw().into_u32()).or_default().push(inst);
+                    }
+                }
             }
         }
         for (inst, record) in &edit.extras().debug_records {
@@ -87,6 +102,10 @@ impl Transaction<'_> {
                     metadata.for_each_value_mut(&mut replace);
                     if metadata != self.body().local_metadata[at as usize] {
                         self.put_local_metadata(at as usize, metadata);
+                        // They read something else.
+                        for &holder in mentions.holders.get(&at).into_iter().flatten() {
+                            self.touch(holder);
+                        }
                     }
                 }
                 Mention::Record(inst) => {

@@ -9,6 +9,7 @@ use crate::{
     Function, FunctionBuilder, InstBuilder, Module, ModuleBuilder, Opcode,
     builder::FunctionSpec,
     inst::{InstFlags, IntPredicate},
+    metadata::LocalMetadata,
 };
 
 /// `if (n < 10) { a = n + 1 } else { a = n * 2 }; return phi(a, b) + n`
@@ -392,4 +393,32 @@ fn the_journal_tells_what_changed() {
     let changes = journal.since(start).unwrap();
     assert_eq!((changes.insts.as_ref(), changes.flow), (&[r][..], false));
     assert_ne!(module.functions[0].body.clone().journal().position(), start + 1);
+}
+
+/// A value that is mentioned is no operand, but whoever reads what mentions it reads something else when it is replaced.
+#[test]
+fn the_journal_tells_of_who_mentions_what_is_replaced() {
+    let context = Arc::new(Context::new());
+    let mut module = ModuleBuilder::new(Arc::clone(&context));
+    let holds = module.declare_function("llvm.dbg.label", Type::VOID, &[Type::METADATA]).unwrap();
+    let spec = FunctionSpec::new(Type::VOID).param(Type::I32, "n");
+    let mut f: FunctionBuilder<'_> = module.define_function("f", &spec).unwrap();
+    let [n] = f.args();
+    let entry = f.block("entry");
+    f.switch_to(entry);
+    let a = f.named("a").add(n, context.const_i32(1)).unwrap();
+    let mention = f.metadata(LocalMetadata::Value(a));
+    let call = f.call(holds, &[mention]).unwrap();
+    f.ret_void().unwrap();
+    f.finish().unwrap();
+    let mut module = module.finish().unwrap();
+    let start = module.functions[1].body.journal().position();
+    let mut store = InModule::new(&mut module, 1);
+    let mut edit = Transaction::new(&mut store);
+    edit.verifying(false);
+    edit.replace_all_uses(a, n).unwrap();
+    edit.commit().unwrap();
+    let journal = module.functions[1].body.journal();
+    assert_eq!(journal.position(), start + 1);
+    assert_eq!(journal.since(start).unwrap().insts.as_ref(), &[call.as_inst().unwrap()][..]);
 }

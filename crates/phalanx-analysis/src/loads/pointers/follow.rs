@@ -376,6 +376,10 @@ impl Repair<'_> {
         while let Some(inst) = work.pop() {
             self.step()?;
             if !self.is_there(inst) {
+                if self.flow.ends.get(number(inst)) == Some(&End::Nowhere) {
+                    self.flow.ends.set(number(inst), End::NotTold);
+                    self.is_other = true;
+                }
                 continue;
             }
             let now = match self.flow.made(self.code, inst) {

@@ -198,8 +198,11 @@ impl PartialEq for PointerFlow {
     fn eq(&self, other: &Self) -> bool {
         // Ends are looked for where they are not told, and told of what is there no longer.
         let Self { roots, sets, held, ends, firsts } = self;
-        let is_same =
-            |end: &End, other: &End| end == other || [end, other].contains(&&End::NotTold);
+        // One that has no end is not found by looking for it.
+        let is_same = |end: &End, other: &End| {
+            end == other
+                || [end, other].contains(&&End::NotTold) && ![end, other].contains(&&End::Nowhere)
+        };
         (roots, sets) == (&other.roots, &other.sets)
             && (held, firsts) == (&other.held, &other.firsts)
             && ends.agrees(&other.ends, is_same)

@@ -180,6 +180,10 @@ impl PrivateMemory {
                 return false;
             }
         }
+        // A call that does nothing with an address has it all the same.
+        if self.is_plain && !again.is_plain() {
+            return false;
+        }
         let before = self.accesses_of(inst);
         let is_wanted = |access: &&Access| {
             access.has_address || !self.concern.unwanted.contains(again.alloca(access))

@@ -88,9 +88,8 @@ pub(super) fn holders(
 
 /// The slot that an address is of, if it is the whole of it: the slot itself, or a cast of it.
 pub(super) fn slot_of(body: &Body, mut inst: InstId) -> Option<InstId> {
-    /// Casts of casts are not worth more.
-    const STEPS: usize = 4;
-    for _ in 0..STEPS {
+    // However many there are: a use that is not seen to be one would be worse. Only where nobody comes a cast is made from itself.
+    for _ in 0..=body.id_count() {
         match body.inst(inst).opcode {
             Opcode::Alloca => return Some(inst),
             opcode if is_cast(opcode) => inst = body.operands(inst)[0].as_inst()?,

@@ -258,6 +258,11 @@ impl<'a> Scan<'a> {
         Some(Address { object: object as u32, offset })
     }
 
+    /// Whether no address was stored or given to a function that is called, as far as was looked.
+    pub(super) fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
     /// Accesses that were seen.
     pub(super) fn accesses(&self) -> &[Access] {
         &self.accesses

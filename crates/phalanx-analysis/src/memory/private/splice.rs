@@ -31,7 +31,7 @@
 mod question;
 mod tables;
 
-use phalanx_ir::{InstId, flow::node_of};
+use phalanx_ir::{Body, InstId, flow::node_of};
 
 use self::question::Question;
 use self::tables::Places;
@@ -132,7 +132,7 @@ impl PrivateMemory {
         new.concerned.extend(&part.concerned);
         new.is_plain = self.is_plain && part.is_plain;
         if new.is_plain {
-            new.users = self.users_with(&part, &question);
+            new.users = self.users_with(body, &part, &question);
         }
         Some(match self.says_as_much(&new) {
             true => Followed::Same,
@@ -143,9 +143,18 @@ impl PrivateMemory {
 
 impl PrivateMemory {
     /// Who uses the address of a stack slot, with those who use objects in question as they are now.
-    fn users_with(&self, part: &PrivateMemory, question: &Question) -> Vec<(InstId, InstId)> {
+    fn users_with(
+        &self,
+        body: &Body,
+        part: &PrivateMemory,
+        question: &Question,
+    ) -> Vec<(InstId, InstId)> {
         let place = |(user, object): &(InstId, InstId)| (number(*user), number(*object));
-        let is_kept = |(user, _): &&(InstId, InstId)| !question.all.contains(user);
+        // The part knows nothing of other objects.
+        let is_kept = |(user, object): &&(InstId, InstId)| {
+            !question.all.contains(user)
+                || body.block_of(*user).is_some() && !question.objects.contains(object)
+        };
         let mut users = Vec::with_capacity(self.users.len() + part.users.len());
         let mut new = part.users.iter().copied().peekable();
         for kept in self.users.iter().filter(is_kept) {
