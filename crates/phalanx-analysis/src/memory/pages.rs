@@ -96,23 +96,7 @@ impl<T: Default> Pages<T> {
 
 impl<T: Default + PartialEq> PartialEq for Pages<T> {
     fn eq(&self, other: &Self) -> bool {
-        let nothing = T::default();
-        let is_same_page = |a: Option<&Arc<[T; PAGE]>>, b: Option<&Arc<[T; PAGE]>>| match (a, b) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a == b,
-            (Some(page), None) | (None, Some(page)) => page.iter().all(|value| *value == nothing),
-            (None, None) => true,
-        };
-        (0..self.groups.len().max(other.groups.len())).all(|number| {
-            let pages = [self, other].map(|table| table.groups.get(number));
-            if pages[0].zip(pages[1]).is_some_and(|(a, b)| Arc::ptr_eq(a, b)) {
-                return true;
-            }
-            let [a, b] = pages.map(|group| group.map_or(&[][..], |group| group));
-            (0..a.len().max(b.len())).all(|at| {
-                let [a, b] = [a, b].map(|pages| pages.get(at).and_then(Option::as_ref));
-                is_same_page(a, b)
-            })
-        })
+        self.agrees(other, T::eq)
     }
 }
 
@@ -147,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_agree_where_both_tell() {
+    fn tables_agree_on_what_is_not_told() {
         let table = Pages::new(&vec![1u32; 2 * PAGE]);
         let is_same = |a: &u32, b: &u32| a == b || [a, b].contains(&&0);
         let mut other = table.clone();
@@ -157,6 +141,8 @@ mod tests {
         other.set(PAGE + 1, 2);
         assert!(!table.agrees(&other, is_same) && !other.agrees(&table, is_same));
         assert!(Pages::default().agrees(&other, is_same));
+        // What is not told counts as the default value.
+        assert!(!Pages::default().agrees(&other, |a, b| a == b));
     }
 
     #[test]
