@@ -23,7 +23,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     step(
         &root,
         "fuzz",
-        &["run", "--quiet", "--package", "xtask", "--", "fuzz", "--time", "6s"],
+        &["run", "--quiet", "--package", "xtask", "--", "fuzz", "--quick", "--time", "6s"],
         &[],
     )
 }

@@ -29,6 +29,9 @@ pub(crate) struct Options {
     /// Only this target; may be given several times.
     #[arg(long = "target", value_name = "NAME")]
     targets: Vec<String>,
+    /// Build in less time, for runs so short that it is not worth more.
+    #[arg(long)]
+    quick: bool,
 }
 
 /// What a run of one target did.
@@ -50,7 +53,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     let root = crate::tidy::workspace_root()?;
     let build = root.join("target/fuzz");
-    compile(&root, &build)?;
+    compile(&root, &build, options.quick)?;
     let binaries = build.join(host()?).join("release");
     let mut failed = false;
     println!("{:<12} {:>10} {:>8}  result", "target", "runs", "corpus");
@@ -69,26 +72,38 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn compile(root: &Path, build: &Path) -> anyhow::Result<()> {
+fn compile(root: &Path, build: &Path, is_quick: bool) -> anyhow::Result<()> {
     let version = Command::new("cargo").args(["fuzz", "--version"]).output();
     if !version.is_ok_and(|output| output.status.success()) {
         println!("== fuzz: installing cargo-fuzz {CARGO_FUZZ}");
         let status = Command::new("cargo")
-            .args(["install", "--quiet", "--locked", "cargo-fuzz", "--version", CARGO_FUZZ])
+            .args([
+                "install",
+                "--quiet",
+                "--debug",
+                "--locked",
+                "cargo-fuzz",
+                "--version",
+                CARGO_FUZZ,
+            ])
             .status()
             .context("cannot start cargo")?;
         if !status.success() {
             bail!("cannot install cargo-fuzz {CARGO_FUZZ}");
         }
     }
-    let status = Command::new("cargo")
+    let mut command = Command::new("cargo");
+    command
         .args(["fuzz", "build", "--fuzz-dir", "test-suite/fuzz/fuzz", "--sanitizer", "none"])
         .arg("--target-dir")
         .arg(build)
         .env("RUSTC_BOOTSTRAP", "1")
-        .current_dir(root)
-        .status()
-        .context("cannot start cargo fuzz")?;
+        .env("CARGO_PROFILE_RELEASE_LTO", "off")
+        .current_dir(root);
+    if is_quick {
+        command.args(["--codegen-units", "16"]).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
+    }
+    let status = command.status().context("cannot start cargo fuzz")?;
     if !status.success() {
         bail!("the fuzz targets do not build");
     }

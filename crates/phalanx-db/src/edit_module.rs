@@ -241,6 +241,20 @@ impl Database {
         FunctionEntry { name, input, is_definition }
     }
 
+    /// Says in the list whether a function has a body. O(functions), where that is another than before.
+    pub(crate) fn set_definition(
+        &mut self,
+        module: ModuleInput,
+        function: FunctionInput,
+        is_definition: bool,
+    ) {
+        let is_stale = |e: &FunctionEntry| e.input == function && e.is_definition != is_definition;
+        let Some(at) = module.functions(self).iter().position(is_stale) else { return };
+        let mut entries = module.functions(self).clone();
+        entries[at].is_definition = is_definition;
+        module.set_functions(self).to(entries);
+    }
+
     /// Drops what is kept to repair facts, of all functions of a module. It is built again when it is worth it.
     pub fn trim(&self, module: ModuleInput) {
         for entry in module.functions(self) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use phalanx_ir::{Function, GlobalName, Module};
+use phalanx_ir::{Flow, Function, GlobalName, Module};
 use phalanx_llvm::SourceMap;
 use rustc_hash::FxHashMap;
 use salsa::{Durability, Setter};
@@ -107,16 +107,28 @@ impl Database {
                 }
             };
         }
-        if *input.body(self) != new.body {
+        update!(header, set_header);
+        // The journal of the body tells of edges as well: where it knows of one block, no other leads elsewhere. Text tells nothing, so that other edges
+        // have another journal. The order of blocks is not told.
+        let is_other = *input.body(self) != new.body || !has_edges_of(input.flow(self), &new.flow);
+        if is_other {
             let mentions = Mentions::of(input.module(self).context(self), &new.body);
             self.set_mentions(input, mentions);
+            input.set_held_body(self).to(Held::new(new.body));
+            changed = true;
         }
-        update!(header, set_header);
         update!(flow, set_held_flow, Held::new);
-        update!(body, set_held_body, Held::new);
         self.set_size(input);
         update!(extras, set_held_extras, Held::new);
         update!(use_list_orders, set_use_list_orders);
         changed
     }
+}
+
+/// Whether the same blocks lead to the same ones, whatever their order.
+fn has_edges_of(a: &Flow, b: &Flow) -> bool {
+    let [mut blocks, mut others] = [a, b].map(|flow| flow.order().to_vec());
+    blocks.sort_unstable();
+    others.sort_unstable();
+    blocks == others && blocks.iter().all(|&block| a.successors(block) == b.successors(block))
 }

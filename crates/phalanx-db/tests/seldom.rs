@@ -2,8 +2,9 @@
 
 mod support;
 
+use expect_test::expect;
 use phalanx_db::queries;
-use phalanx_ir::{BuildError, InstBuilder, Type, Value};
+use phalanx_ir::{BuildError, InstBuilder, Type, Value, builder::Callee};
 use support::Fixture;
 
 /// A function in the target's terms with this body, so long that tables of divergence are kept from the first question on: `%v..` are sums of `%n` behind the
@@ -49,6 +50,17 @@ fn check(fixture: &Fixture, what: &str) {
     );
     assert!(queries::pointer_flow(db, function) == queries::pointer_flow(&cold, fresh), "{what}");
     assert!(queries::load_classes(db, function) == queries::load_classes(&cold, fresh), "{what}");
+    assert!(queries::memory_kinds(db, function) == queries::memory_kinds(&cold, fresh), "{what}");
+    assert!(
+        queries::written_spaces(db, function) == queries::written_spaces(&cold, fresh),
+        "{what}"
+    );
+}
+
+/// A function to be called.
+fn callee(fixture: &Fixture, name: &str) -> Callee {
+    let header = fixture.function(name).header(&fixture.db);
+    Callee::indirect(fixture.context.const_global(header.name, 0).into(), header.ty)
 }
 
 /// Whether an argument that a function does not return is read depends on whether it was computed in another block.
@@ -328,4 +340,185 @@ fn casts_of_each_other_where_nobody_comes() {
         }";
     let fixture = Fixture::of(text, "kernel");
     assert!(queries::diagnostics(&fixture.db, fixture.edited()).is_some());
+}
+
+/// An assumption is taken for granted behind it only.
+#[test]
+fn an_assumption_moves_in_its_block() {
+    let text = large(
+        "declare i1 @llvm.nvvm.isspacep.shared(ptr)
+         declare void @llvm.assume(i1)
+         declare void @may_exit()",
+        "nvptx64-nvidia-cuda",
+        "define void @kernel(ptr %p, i32 %n)",
+        "  %t = call i1 @llvm.nvvm.isspacep.shared(ptr %p)
+           call void @llvm.assume(i1 %t)
+           %l = load i32, ptr %p
+           call void @may_exit()
+           %m = load i32, ptr %p
+        ",
+        "  ret void\n",
+    );
+    let mut fixture = followed(&text);
+    let sets = |f: &Fixture| {
+        let (body, kinds) = (f.edited().body(&f.db), queries::memory_kinds(&f.db, f.edited()));
+        let kinds = kinds.as_ref().expect("it is defined");
+        ["l", "m"].map(|name| kinds.at(body, f.named(name), 0).to_string())
+    };
+    expect![[r#"["{shared}", "{shared}"]"#]].assert_eq(&format!("{:?}", sets(&fixture)));
+    let [t, m] = ["t", "m"].map(|name| fixture.named(name));
+    let assume = fixture.edited().body(&fixture.db).uses_of(t.into()).next().expect("it is read");
+    fixture.edit(|edit| edit.move_before(assume.user, m));
+    check(&fixture, "behind a load");
+    expect![[r#"["{global, constant, shared, cluster, private, param, null}", "{shared}"]"#]]
+        .assert_eq(&format!("{:?}", sets(&fixture)));
+    let l = fixture.named("l");
+    fixture.edit(|edit| edit.move_before(assume.user, l));
+    check(&fixture, "and back");
+    expect![[r#"["{shared}", "{shared}"]"#]].assert_eq(&format!("{:?}", sets(&fixture)));
+}
+
+/// However many conditions a test is joined with: those that are made of no test are not looked at.
+#[test]
+fn a_test_is_joined_with_many_conditions() {
+    let mut entry = String::from("  %t = call i1 @llvm.nvvm.isspacep.shared(ptr %p)\n");
+    entry.push_str("  %x20 = and i1 %y, %y\n");
+    for at in (1..20).rev() {
+        entry.push_str(&format!("  %x{at} = and i1 %y, %x{}\n", at + 1));
+    }
+    entry.push_str("  %c = and i1 %t, %x1\n");
+    let text = large(
+        "declare i1 @llvm.nvvm.isspacep.shared(ptr)",
+        "nvptx64-nvidia-cuda",
+        "define void @kernel(ptr %p, i1 %y, i32 %n)",
+        &entry,
+        "  br i1 %c, label %a, label %b
+         a:
+           %l = load i32, ptr %p
+           ret void
+         b:
+           ret void
+        ",
+    );
+    let mut fixture = followed(&text);
+    let [x1, x2, l] = ["x1", "x2", "l"].map(|name| fixture.named(name));
+    for operand in [Value::arg(1), Value::inst(x2)] {
+        fixture.edit(|edit| edit.set_operand(x1, 1, operand));
+        check(&fixture, "fewer conditions, or more");
+        let (body, function) = (fixture.edited().body(&fixture.db), fixture.edited());
+        let kinds = queries::memory_kinds(&fixture.db, function).as_ref().expect("it is defined");
+        assert_eq!(kinds.at(body, l, 0).to_string(), "{shared}");
+    }
+}
+
+/// A declaration that gets code is a function as others are: whom it calls is called by it.
+#[test]
+fn a_declaration_gets_code() {
+    let text = "
+        target triple = \"amdgcn-amd-amdhsa\"
+        declare i32 @llvm.amdgcn.workitem.id.x()
+        declare void @late()
+        define internal i32 @leaf(i32 %x) {
+          %r = add i32 %x, 1
+          ret i32 %r
+        }
+        define amdgpu_kernel void @kernel(ptr addrspace(1) %p) {
+          %t = call i32 @llvm.amdgcn.workitem.id.x()
+          %r = call i32 @leaf(i32 7)
+          store i32 %r, ptr addrspace(1) %p
+          call void @late()
+          ret void
+        }";
+    let mut fixture = Fixture::of(text, "leaf");
+    let argument = |f: &Fixture| {
+        let found = queries::divergence(&f.db, f.edited()).as_ref().expect("it is defined");
+        let numbering = phalanx_analysis::lower::Numbering::new(f.edited().header(&f.db));
+        found.value(numbering.argument(0)).is_empty()
+    };
+    assert!(argument(&fixture), "all pass 7");
+    let late = fixture.function("late");
+    let [id, leaf] = ["llvm.amdgcn.workitem.id.x", "leaf"].map(|name| callee(&fixture, name));
+    let result: Result<_, BuildError> = fixture.db.edit(late, |edit| {
+        let block = edit.create_block("entry", None)?;
+        let t = edit.at_end(block).call(id, &[])?;
+        edit.at_end(block).call(leaf, &[t])?;
+        edit.at_end(block).ret_void()
+    });
+    result.expect("it is a function now");
+    assert!(!argument(&fixture), "one passes the thread's number");
+    check(&fixture, "a caller");
+    let entries = fixture.module.functions(&fixture.db);
+    assert!(entries.iter().any(|entry| entry.input == late && entry.is_definition));
+}
+
+/// Text tells not what has changed since: where it leads elsewhere, no edit before or after it may be taken for all that has changed.
+#[test]
+fn an_edge_is_read_again_between_edits() {
+    let text = |to: &str| {
+        large(
+            "",
+            "amdgcn-amd-amdhsa",
+            "define amdgpu_kernel void @kernel(ptr addrspace(1) %p, ptr addrspace(1) %q, i1 %w, i32 %n)",
+            "",
+            &format!(
+                "  switch i32 %n, label %a [ i32 1, label %b
+                                             i32 2, label %j
+                                             i32 3, label %k ]
+                 a:
+                   br i1 %w, label %j, label %k
+                 b:
+                   store i32 1, ptr addrspace(1) %p
+                   br i1 %w, label %{to}, label %m
+                 j:
+                   %l = load i32, ptr addrspace(1) %p
+                   store i32 %l, ptr addrspace(1) %q
+                   ret void
+                 k:
+                   ret void
+                 m:
+                   %z = add i32 %n, 1
+                   ret void
+                "
+            ),
+        )
+    };
+    let mut fixture = Fixture::of(&text("k"), "kernel");
+    check(&fixture, "at first");
+    let again =
+        phalanx_llvm::parse_module(std::sync::Arc::clone(&fixture.context), text("j").as_bytes())
+            .unwrap_or_else(|e| panic!("{e:?}"));
+    fixture.db.reload(fixture.module, again.module, None);
+    let z = fixture.named("z");
+    fixture.edit(|edit| edit.split_before(z, "rest"));
+    check(&fixture, "an edge that was read, and a block that was split");
+}
+
+/// Who is called no more is not asked what it writes: it may call the one that asks.
+#[test]
+fn a_callee_becomes_the_caller() {
+    let text = large(
+        "define void @other(ptr addrspace(1) %p) {
+           store i32 0, ptr addrspace(1) %p
+           ret void
+         }",
+        "amdgcn-amd-amdhsa",
+        "define void @kernel(ptr addrspace(1) %p, i32 %n)",
+        "  store i32 1, ptr addrspace(1) %p
+           call void @other(ptr addrspace(1) %p)
+        ",
+        "  ret void\n",
+    );
+    let mut fixture = followed(&text);
+    let itself = callee(&fixture, "kernel");
+    let body = fixture.edited().body(&fixture.db);
+    let call = body.all_ids().find(|&i| body.const_callee(i).is_some()).expect("there is one");
+    fixture.edit(|edit| edit.erase(call));
+    let other = fixture.function("other");
+    let first = other.body(&fixture.db).all_ids().next().expect("it has code");
+    let result: Result<_, BuildError> = fixture.db.edit(other, |edit| {
+        let zero = edit.context().const_i32(0);
+        edit.before(first).call(itself, &[Value::arg(0), zero.into()])
+    });
+    result.expect("it may call it");
+    check(&fixture, "the other way round");
 }

@@ -263,27 +263,20 @@ fn build_phalanx() -> anyhow::Result<PathBuf> {
         .find(|folder| folder.file_name() != Some(OsStr::new("deps")))
         .context("the running program is in no folder")?;
     let target = folder.parent().context("the profile's folder is in the target folder")?;
-    let profile = match folder.file_name().and_then(OsStr::to_str) {
-        Some("debug") => "dev",
-        Some(other) => other,
-        None => bail!("{} is no folder of cargo", folder.display()),
-    };
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command
-        .args([
-            "build",
-            "--quiet",
-            "--package",
-            "phalanx-cli",
-            "--bin",
-            "phalanx",
-            "--profile",
-            profile,
-        ])
-        .arg("--target-dir")
-        .arg(target)
-        .current_dir(workspace_root());
+    match folder.file_name().and_then(OsStr::to_str) {
+        // As a test needs it: with the features that libraries have in tests, and so from what has been built for these.
+        Some("debug") => {
+            command.args(["test", "--quiet", "--no-run", "--workspace", "--test", "starts"]);
+        }
+        Some(profile) => {
+            command.args(["build", "--quiet", "--package", "phalanx-cli", "--bin", "phalanx"]);
+            command.args(["--profile", profile]);
+        }
+        None => bail!("{} is no folder of cargo", folder.display()),
+    }
+    command.arg("--target-dir").arg(target).current_dir(workspace_root());
     let outcome = run_command(command, &[], Duration::from_secs(1800))?;
     if !outcome.success() {
         bail!("cargo cannot build phalanx: {}", outcome.errors());

@@ -247,12 +247,18 @@ fn freeze_of_undef_is_anything() {
         r#"
 define amdgpu_kernel void @k(i32 %n) {
   %undef = freeze i32 undef
+  %element = freeze <2 x i32> <i32 poison, i32 1>
+  %member = freeze { i32, [2 x i8] } { i32 0, [2 x i8] [i8 1, i8 undef] }
+  %known = freeze <2 x i32> <i32 0, i32 1>
   %value = freeze i32 %n
   ret void
 }
 "#,
         &expect![[r#"
             undef: {opaque.thread}
+            element: {opaque.thread}
+            member: {opaque.thread}
+            known: {}
             value: {}
         "#]],
     );

@@ -155,7 +155,7 @@ pub fn run_random(seed: u64) -> Tally {
 pub fn run(rng: &mut dyn RngCore, blocks: usize) -> Tally {
     let program = program_from(rng, Options { blocks, ..Options::default() });
     let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };
-    let text = with_load(&runnable(&program, kind, rng.next_u64()));
+    let text = with_seldom(&runnable(&program, kind, rng.next_u64()));
     run_on(rng, &text, (0.3, &CALLED))
 }
 
@@ -163,7 +163,7 @@ pub fn run(rng: &mut dyn RngCore, blocks: usize) -> Tally {
 pub fn run_called(rng: &mut dyn RngCore, blocks: usize) -> Tally {
     let program = program_from(rng, Options { blocks: 12, ..Options::default() });
     let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };
-    let text = with_load(&runnable_with_large(&program, kind, rng.next_u64(), blocks));
+    let text = with_seldom(&runnable_with_large(&program, kind, rng.next_u64(), blocks));
     run_on(rng, &text, (0.9, &CALLED[..2]))
 }
 
@@ -172,7 +172,7 @@ pub fn run_recursive(rng: &mut dyn RngCore) -> Tally {
     let options = recursive::Options::random(rng);
     let module = recursive::recursive(rng, &options);
     let text = format!("target triple = \"nvptx64-nvidia-cuda\"\n{module}");
-    run_on(rng, &with_load(&text), (0.9, &recursive::NAMES[..options.pieces.len()]))
+    run_on(rng, &with_seldom(&text), (0.9, &recursive::NAMES[..options.pieces.len()]))
 }
 
 /// Edits the functions of a module, or the one with a name, in so many transactions.
@@ -249,7 +249,11 @@ fn run_in(
                 tally.edits += edits;
                 tally.committed += usize::from(is_changed);
                 tally.flow += usize::from(has_other_flow);
-                check(&session, module, function);
+                // What is asked later is followed over several edits.
+                match rng.random_bool(0.75) {
+                    true => check(&session, module, function),
+                    false => ask_some(&session, function, rng),
+                }
             }
             Err(reason) => {
                 match reason {
@@ -279,12 +283,41 @@ fn run_in(
     tally
 }
 
-/// The same with a load where the kernel begins, which is stable without races: edits give it users.
-fn with_load(text: &str) -> String {
+/// The same with what random programs have none of, where the kernel begins: a load that is stable without races, and an address that is taken out of a vector,
+/// tested, and made from a number. Edits give all of them users.
+fn with_seldom(text: &str) -> String {
     let kernel = text.find(" void @f(").expect("the kernel is called @f");
     let entry = kernel + text[kernel..].find("b0:\n").expect("it begins with b0") + "b0:\n".len();
-    let load = "  %early = load i32, ptr addrspace(1) %gp\n";
-    format!("{}{load}{}", &text[..entry], &text[entry..])
+    let test = match text.contains("amdgcn") {
+        true => "llvm.amdgcn.is.shared",
+        false => "llvm.nvvm.isspacep.shared",
+    };
+    let insts = format!(
+        "  %early = load i32, ptr addrspace(1) %gp
+  %e.generic = addrspacecast ptr addrspace(1) %gp to ptr
+  %e.one = insertelement <2 x ptr> poison, ptr %e.generic, i32 0
+  %e.two = insertelement <2 x ptr> %e.one, ptr null, i32 1
+  %e.taken = extractelement <2 x ptr> %e.two, i32 0
+  %e.test = call i1 @{test}(ptr %e.taken)
+  %e.not = xor i1 %e.test, true
+  call void @llvm.assume(i1 %e.not)
+  %e.number = ptrtoint ptr %e.taken to i64
+  %e.sum = add i64 %e.number, 4
+  %e.made = inttoptr i64 %e.sum to ptr
+  %e.frozen = freeze ptr %e.made
+  %e.load = load i32, ptr %e.frozen
+  store i32 %e.load, ptr %e.taken
+"
+    );
+    let mut all = format!("{}{insts}{}", &text[..entry], &text[entry..]);
+    for declaration in
+        [format!("declare i1 @{test}(ptr)"), "declare void @llvm.assume(i1)".to_owned()]
+    {
+        if !text.contains(&declaration) {
+            all.push_str(&format!("\n{declaration}\n"));
+        }
+    }
+    all
 }
 
 #[derive(Debug)]
@@ -434,7 +467,7 @@ fn blocks_and_edges(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result
         4 | 5 if successors > 0 => {
             edit.redirect_edge(a, rng.random_range(0..successors), b)?;
             complete(edit, a, b)?;
-            edit.erase_unreachable().map(drop)
+            erase_unreachable(edit, rng)
         }
         6 => {
             let phis: Vec<Value> = edit.body().phis(a).map(Value::inst).collect();
@@ -452,16 +485,16 @@ fn blocks_and_edges(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result
                     edit.replace_terminator(a).ret_void()?;
                 }
             }
-            edit.erase_unreachable().map(drop)
+            erase_unreachable(edit, rng)
         }
         7 => {
             let clones = edit.clone_blocks(&[a])?;
             let Some(copy) = clones.block(a) else { return Ok(()) };
             let from = order_with_edge_to(edit, a);
-            let Some((from, index)) = from else { return edit.erase_unreachable().map(drop) };
+            let Some((from, index)) = from else { return erase_unreachable(edit, rng) };
             edit.redirect_edge(from, index, copy)?;
             complete(edit, from, copy)?;
-            edit.erase_unreachable().map(drop)
+            erase_unreachable(edit, rng)
         }
         _ => {
             let new = edit.create_block("new", Some(a))?;
@@ -471,8 +504,16 @@ fn blocks_and_edges(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result
                 let index = rng.random_range(0..successors);
                 edit.redirect_edge(a, index, new)?;
             }
-            edit.erase_unreachable().map(drop)
+            erase_unreachable(edit, rng)
         }
+    }
+}
+
+/// Mostly: now and then code stays to which nothing leads.
+fn erase_unreachable(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result<(), BuildError> {
+    match rng.random_bool(0.7) {
+        true => edit.erase_unreachable().map(drop),
+        false => Ok(()),
     }
 }
 
@@ -497,19 +538,35 @@ fn complete(edit: &mut Transaction<'_>, from: BlockId, to: BlockId) -> Result<()
     Ok(())
 }
 
+/// What is repaired.
+const REPAIRED: [fn(&Database, FunctionInput); 14] = [
+    |db, f| drop(queries::divergence(db, f)),
+    |db, f| drop(queries::uniformity(db, f)),
+    |db, f| drop(queries::control_divergence(db, f)),
+    |db, f| drop(queries::edge_divergence(db, f)),
+    |db, f| drop(queries::convergence(db, f)),
+    |db, f| drop(queries::diagnostics(db, f)),
+    |db, f| drop(queries::load_classes(db, f)),
+    |db, f| drop(queries::data_flow(db, f)),
+    |db, f| drop(queries::classic_memory_ssa(db, f)),
+    |db, f| drop(queries::memory_accesses(db, f)),
+    |db, f| drop(queries::private_memory(db, f)),
+    |db, f| drop(queries::memory_kinds(db, f)),
+    |db, f| drop(queries::pointer_flow(db, f)),
+    |db, f| drop(queries::cycles(db, f)),
+];
+
 /// Asks everything that is repaired, so that it is there to be repaired.
 fn ask(session: &Session, function: FunctionId) {
     let (db, f) = (session.database(), function.input());
-    queries::divergence(db, f);
-    queries::uniformity(db, f);
-    queries::control_divergence(db, f);
-    queries::edge_divergence(db, f);
-    queries::convergence(db, f);
-    queries::diagnostics(db, f);
-    queries::load_classes(db, f);
-    queries::data_flow(db, f);
-    queries::classic_memory_ssa(db, f);
-    queries::memory_accesses(db, f);
+    REPAIRED.iter().for_each(|query| query(db, f));
+}
+
+/// Asks some of it.
+fn ask_some(session: &Session, function: FunctionId, rng: &mut dyn RngCore) {
+    let (db, f) = (session.database(), function.input());
+    let asked = REPAIRED.iter().filter(|_| rng.random_bool(0.3));
+    asked.for_each(|query| query(db, f));
 }
 
 /// See the module documentation.

@@ -354,16 +354,24 @@ impl<'a> FullRules<'a> {
     }
 
     fn freeze(&self, operand: Value) -> Rule {
-        let of_undef = operand.as_const().is_some_and(|constant| {
-            matches!(
-                self.code.context.const_data(constant).kind,
-                ConstKind::Undef | ConstKind::Poison
-            )
-        });
-        match of_undef {
+        match operand.as_const().is_some_and(|constant| self.has_undef(constant)) {
             true => Rule::new(Definition::source(SourceSet::OPAQUE_THREAD)),
             false => Rule::IMPURE,
         }
+    }
+
+    /// Whether a literal, or an element of it, is undefined.
+    fn has_undef(&self, constant: Const) -> bool {
+        let mut work: SmallVec<[Const; 8]> = SmallVec::from_slice(&[constant]);
+        let mut seen = FxHashSet::default();
+        while let Some(constant) = work.pop() {
+            let kind = &self.code.context.const_data(constant).kind;
+            match kind {
+                ConstKind::Undef | ConstKind::Poison => return true,
+                _ => work.extend(kind.parts().iter().copied().filter(|&part| seen.insert(part))),
+            }
+        }
+        false
     }
 
     /// A member of a call's result has the rule of that member; of anything else it is a pure function.

@@ -135,13 +135,16 @@ fn is_vector(code: Code<'_>, inst: InstId) -> bool {
 /// What a condition says of addresses when it holds.
 type Said = SmallVec<[(Value, SpaceSet); 4]>;
 
-/// What a condition says when it is `truth`.
-fn said(code: Code<'_>, condition: Value, truth: bool) -> Said {
+/// What a condition says when it is `truth`. Only what is made of tests is looked at: nothing else says anything, nor does it count as a step.
+fn said(code: Code<'_>, support: &Support, condition: Value, truth: bool) -> Said {
     let mut all = Said::new();
     let mut work: SmallVec<[(Value, bool); 4]> = SmallVec::from_slice(&[(condition, truth)]);
     for _ in 0..STEPS {
-        let Some((condition, truth)) = work.pop() else { break };
-        let Some(inst) = condition.as_inst() else { continue };
+        let made_of_tests =
+            |value: Value| value.as_inst().filter(|i| support.conditions.contains(i));
+        let next = std::iter::from_fn(|| work.pop());
+        let next = next.filter_map(|(value, truth)| Some((made_of_tests(value)?, truth))).next();
+        let Some((inst, truth)) = next else { break };
         if let Some(space) = tested(code, inst) {
             let address = root(code, code.body.call_args(inst)[0]);
             all.push((address, bound(space, truth)));
@@ -262,7 +265,7 @@ impl Refinements {
             }
             if code.body.inst(inst).opcode == Opcode::Call {
                 let place = Place::After(inst, node);
-                for (address, bound) in said(code, code.body.call_args(inst)[0], true) {
+                for (address, bound) in said(code, &support, code.body.call_args(inst)[0], true) {
                     support.ordered.insert(block);
                     refinements.add(code, address, Fact { place, bound });
                 }
@@ -278,7 +281,7 @@ impl Refinements {
                     continue;
                 }
                 let place = Place::Block(node_of(target));
-                for (address, bound) in said(code, condition, truth) {
+                for (address, bound) in said(code, &support, condition, truth) {
                     refinements.add(code, address, Fact { place, bound });
                 }
             }
@@ -296,6 +299,16 @@ impl Refinements {
         let of = |all: &Self, root| all.by_root.get(&root).cloned().unwrap_or_default();
         let is_other = move |root: &Value| of(self, *root) != of(old, *root);
         self.roots().chain(old.roots()).filter(is_other)
+    }
+
+    /// Addresses of which something is said after one of these instructions, which are sorted.
+    pub(super) fn assumed_by<'a>(
+        &'a self,
+        insts: &'a [InstId],
+    ) -> impl Iterator<Item = Value> + 'a {
+        let is_one = |fact: &Fact| matches!(fact.place, Place::After(inst, _) if insts.binary_search(&inst).is_ok());
+        let is_said = move |(_, facts): &(&Value, &SmallVec<[Fact; 2]>)| facts.iter().any(is_one);
+        self.by_root.iter().filter(is_said).map(|(root, _)| *root)
     }
 
     fn add(&mut self, code: Code<'_>, address: Value, fact: Fact) {

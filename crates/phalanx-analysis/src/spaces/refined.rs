@@ -14,6 +14,7 @@
 //! An instruction sees another set in an operand, although the operand has the set that it had, if
 //!
 //! - something else is said of a root: all that read the root or what is made of it by steps, where blocks or edges are others those of every root;
+//! - the same is said, by an assumption that was moved within its block: likewise;
 //! - the operand is made by steps of something that has changed: all that read this, or what is made of it;
 //! - it was moved or is new, and so has changed itself.
 //!
@@ -77,7 +78,10 @@ impl Tests {
             self.support = support;
             match edited.blocks {
                 Some(_) => roots.extend(before.roots().chain(self.refinements.roots())),
-                None => roots.extend(self.refinements.others(&before)),
+                None => {
+                    roots.extend(self.refinements.others(&before));
+                    roots.extend(self.refinements.assumed_by(edited.own));
+                }
             }
             if !self.refinements.is_empty() {
                 roots.extend(edited.own.iter().map(|&inst| Value::from(inst)));

@@ -113,6 +113,14 @@ impl Asked {
         self.ask(db, function, Question::IsUnchanged(at)) == Reply::Is(true)
     }
 
+    /// Forgets what functions write that are called no more: they may call the one that asked by now, and what they write be asked for already.
+    pub(super) fn keep_called(&mut self, is_called: impl Fn(GlobalName) -> bool) {
+        self.0.get_mut().retain(|question, _| match *question {
+            Question::WrittenBy(name, _) => is_called(name),
+            _ => true,
+        });
+    }
+
     /// Whether the same comes back to everything that was asked.
     pub(super) fn is_as_before(&self, db: &dyn Db, function: FunctionInput) -> bool {
         let known = self.0.borrow();

@@ -202,7 +202,7 @@ pub(super) fn variable(db: &dyn Db, function: FunctionInput, name: GlobalName) -
 /// Which memories a function may write, with all that it calls. None if that is not known.
 ///
 /// *Reads* `header`, `flow`, `body`, [`memory_kinds`], attributes of the callees, [`call_place`], and this of the callees; of a large function also
-/// [`written_version`], and then what changed and what reads an address that leads elsewhere. *Changes when* a store may lead elsewhere. *Cost* O(instructions).
+/// `mentions`, [`written_version`], and then what changed and what reads an address that leads elsewhere. *Changes when* a store may lead elsewhere. *Cost* O(instructions).
 #[salsa::tracked(returns(copy))]
 pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
     known_body(db, function).filter(|place| place.component.is_empty())?;
@@ -223,6 +223,8 @@ pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> 
             KeptWrites { tally, asked, kinds: kinds.clone() }
         };
         let follow = |kept: &mut KeptWrites, Changed { own, .. }: Changed<'_>| {
+            let called = function.mentions(db).callees();
+            kept.asked.keep_called(|name| called.binary_search(&name).is_ok());
             let others = readers::of_kinds(code, kinds, &kept.kinds);
             let Some(mut again) = others.filter(|_| kept.asked.is_as_before(db, function)) else {
                 return Followed::Lost;

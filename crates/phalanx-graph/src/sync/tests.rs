@@ -10,7 +10,7 @@ use crate::sync::{
     Consequence, LabelPropagation, LabelSync, LlvmFixes, ModifiedPostOrder, SyncDependence,
     SyncView,
 };
-use crate::testing::random::{any_graph, with_fresh_entry};
+use crate::testing::random::{any_graph, nested_exits, with_fresh_entry};
 use crate::testing::{checks, families};
 
 fn n(i: usize) -> Node {
@@ -57,6 +57,23 @@ fn meets_where_the_slow_twin_does() {
         compared += checks::sync(&cfg);
     }
     assert!(compared > 5000, "{compared}");
+}
+
+#[test]
+fn meets_where_the_slow_twin_does_in_loops_with_many_exits() {
+    let mut compared = 0;
+    for seed in 0..8000 {
+        compared += checks::sync(&nested_exits(seed));
+    }
+    assert!(compared > 20_000, "{compared}");
+}
+
+/// Those who leave the inner loop to 9 are back at the outer header 1 before the others have met in 8.
+#[test]
+fn who_is_back_before_the_others_meet() {
+    let lists: &[&[usize]] =
+        &[&[1], &[10, 2], &[7, 3], &[4], &[6, 5], &[3, 9, 7], &[8], &[9, 8], &[1], &[1], &[]];
+    assert_eq!(checks::sync(&graph(lists)), 5);
 }
 
 #[test]

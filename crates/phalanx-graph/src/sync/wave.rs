@@ -293,8 +293,9 @@ impl<'a> Wave<'a> {
         self.found.clear();
         let mut footprint = self.footprint();
         footprint.add(self.cycles.header(cycle));
+        // Those who are back at the header of the level before the others have met come there no more.
         match end {
-            End::Met(node, _) => (Some(node), footprint),
+            End::Met(node, _) if self.back == Back::Nobody => (Some(node), footprint),
             _ => (None, footprint),
         }
     }

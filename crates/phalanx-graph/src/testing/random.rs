@@ -1,7 +1,7 @@
 //! Random control-flow graphs.
 
 use rand::rngs::SmallRng;
-use rand::seq::IndexedRandom;
+use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{Rng, SeedableRng};
 
 use crate::cfg::{Cfg, CfgBuilder};
@@ -25,12 +25,13 @@ pub fn any_graph(seed: u64, max: usize) -> Cfg {
     let mut r = rng(seed);
     let nodes = r.random_range(1..=max.max(1));
     let inner = r.random();
-    match r.random_range(0..6) {
+    match r.random_range(0..7) {
         0 => structured(inner, nodes),
         1 => reducible(inner, nodes),
         2 => irreducible(inner, nodes),
         3 => local(inner, nodes, r.random_range(1..8)),
         4 => arbitrary(inner, nodes, r.random_range(0.5..3.0)),
+        5 if max >= 13 => nested_exits(inner),
         _ => clutter(&structured(inner, nodes), r.random()),
     }
 }
@@ -153,6 +154,41 @@ impl Writer {
     fn chance(&mut self, p: f64) -> bool {
         self.rng.random_bool(p)
     }
+}
+
+/// A loop in a loop, with several ways out of the inner one and a way past it: those who leave by one exit may be back at the outer header before others have
+/// met. Reducible; numbers are at random but for the entry's.
+#[must_use]
+pub fn nested_exits(seed: u64) -> Cfg {
+    let mut r = rng(seed);
+    let (inner, outer) = (r.random_range(2..5), r.random_range(2..7));
+    let (header, first, behind) = (1, 2, 2 + inner);
+    let exit = behind + outer;
+    let mut lists: Vec<Vec<usize>> = vec![Vec::new(); exit + 1];
+    lists[0].push(header);
+    lists[header].extend([first, r.random_range(behind..=exit)]);
+    for node in first..behind {
+        // Forward, and back from the last.
+        lists[node].push(if node + 1 < behind { r.random_range(node + 1..behind) } else { first });
+        for _ in 0..r.random_range(0..3) {
+            lists[node].push(r.random_range(first..exit));
+        }
+        lists[node].retain(|&to| to > node || to == first);
+    }
+    for node in behind..exit {
+        for _ in 0..r.random_range(1..3) {
+            let to = r.random_range(node + 1..=exit + 1);
+            lists[node].push(if to >= exit && r.random_bool(0.9) { header } else { to.min(exit) });
+        }
+    }
+    let mut numbers: Vec<usize> = (1..=exit).collect();
+    numbers.shuffle(&mut r);
+    numbers.insert(0, 0);
+    let mut named = vec![Vec::new(); lists.len()];
+    for (node, list) in lists.into_iter().enumerate() {
+        named[numbers[node]] = list.into_iter().map(|to| numbers[to]).collect();
+    }
+    build(named)
 }
 
 /// Any reducible graph, by undoing the reduction rules T1 and T2 of Hecht and Ullman: a node gets a

@@ -275,13 +275,10 @@ impl Transaction<'_> {
         self.check_not_entry(next)?;
         self.check_no_address(next)?;
         self.terminator(next)?;
-        for phi in self.phis_of(next) {
-            let Some((value, _)) = self.body().phi_incoming(phi).next() else {
-                return Err(self.entity(phi.into(), "has no value for its only edge"));
-            };
-            if value == Value::inst(phi) {
-                return Err(self.entity(phi.into(), "reads itself alone"));
-            }
+        let phis = self.phis_of(next);
+        self.check_not_circular(&phis)?;
+        for phi in phis {
+            let Some((value, _)) = self.body().phi_incoming(phi).next() else { continue };
             self.replace_all_uses(phi, value)?;
             self.remove(phi);
         }
@@ -294,6 +291,35 @@ impl Transaction<'_> {
         self.put_successors(block, &successors);
         self.follow_moved_edges(next, block, &successors);
         Ok(next)
+    }
+
+    /// Whether phis of a block with one edge stand for something else than each other, as they may where nobody comes. O(phis).
+    fn check_not_circular(&self, phis: &[InstId]) -> Result<(), BuildError> {
+        // Which phi each stands for, and from where that was followed.
+        let mut next: rustc_hash::FxHashMap<InstId, (Value, Option<InstId>)> =
+            rustc_hash::FxHashMap::default();
+        for &phi in phis {
+            let Some((value, _)) = self.body().phi_incoming(phi).next() else {
+                return Err(self.entity(phi.into(), "has no value for its only edge"));
+            };
+            next.insert(phi, (value, None));
+        }
+        for &first in phis {
+            let mut at = first;
+            while let Some((value, followed)) = next.get_mut(&at) {
+                match followed.replace(first) {
+                    None => {}
+                    Some(from) if from == first => {
+                        return Err(self.entity(at.into(), "reads itself alone"));
+                    }
+                    // It leads out of the block.
+                    Some(_) => break,
+                }
+                let Some(inst) = value.as_inst() else { break };
+                at = inst;
+            }
+        }
+        Ok(())
     }
 
     /// Takes empty blocks out of the function.

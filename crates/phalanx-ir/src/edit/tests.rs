@@ -422,3 +422,32 @@ fn the_journal_tells_of_who_mentions_what_is_replaced() {
     assert_eq!(journal.position(), start + 1);
     assert_eq!(journal.since(start).unwrap().insts.as_ref(), &[call.as_inst().unwrap()][..]);
 }
+
+/// Phis that stand for each other, which they may where nobody comes, stand for nothing when their block is merged away.
+#[test]
+fn blocks_with_phis_that_stand_for_each_other_do_not_merge() {
+    let context = Arc::new(Context::new());
+    let mut module = ModuleBuilder::new(Arc::clone(&context));
+    let spec = FunctionSpec::new(Type::VOID).param(Type::I32, "n");
+    let mut f: FunctionBuilder<'_> = module.define_function("f", &spec).unwrap();
+    let [entry, from, next] = ["entry", "from", "next"].map(|b| f.block(b));
+    f.switch_to(entry);
+    f.ret_void().unwrap();
+    f.switch_to(from);
+    f.br(next).unwrap();
+    f.switch_to(next);
+    let [a, b, c] = ["a", "b", "c"].map(|name| f.named(name).phi(Type::I32).unwrap());
+    for (phi, value) in [(a, b), (b, c), (c, b)] {
+        f.add_incoming(phi, value, from).unwrap();
+    }
+    f.ret_void().unwrap();
+    f.finish().unwrap();
+    let mut module = module.finish().unwrap();
+    let before = module.clone();
+    let mut store = InModule::new(&mut module, 0);
+    let mut edit = Transaction::new(&mut store);
+    let error = edit.merge_successor(from).unwrap_err();
+    expect!["@f: %b reads itself alone"].assert_eq(&error.to_string());
+    edit.commit().unwrap();
+    assert!(module == before, "what fails changes nothing");
+}

@@ -1,6 +1,6 @@
 //! Reduced graphs of graphs that differ from others in one place, by copying.
 
-use super::{Leaving, Reduced, Rows};
+use super::{Leaving, Reduced, Rows, ranks};
 use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
 use crate::dfs::NONE;
@@ -129,8 +129,8 @@ impl Reduced {
         Some(reduced)
     }
 
-    /// The reduced graph of a graph made by [`Cfg::after_edge_split`], where the cycles have kept their numbers. The new node is
-    /// ranked behind the source of the edge, which is one of the orders that there are.
+    /// The reduced graph of a graph made by [`Cfg::after_edge_split`], where the cycles have kept their numbers. Ranks are
+    /// found anew: the search may come to all that the source leads to in another order.
     ///
     /// None when there are irreducible regions.
     pub(crate) fn after_edge_split(
@@ -155,11 +155,7 @@ impl Reduced {
             reduced.frontier = self.frontier.with_copy(None);
             return Some(reduced);
         }
-        let rank = self.rank(from);
-        for other in &mut reduced.rank {
-            *other += u32::from(*other > rank && *other != NONE);
-        }
-        reduced.rank[new.index()] = rank + 1;
+        reduced.rank = ranks(split, &mut Vec::new());
         let left = reduced.left(cycles, from, new);
         let parent = left.map_or(from, |cycle| cycles.header(cycle));
         let is_between = dom.idom(to) == Some(new);
@@ -252,17 +248,7 @@ impl Reduced {
         let empty = || crate::sync::fringe::Fringes::default();
         let (mut a, mut b) = (self.clone(), other.clone());
         (a.frontier, b.frontier) = (empty(), empty());
-        // Any topological order will do.
-        (a.rank, b.rank) = (Vec::new(), Vec::new());
-        let is_ordered = |node: Node| {
-            let mut before = self.sources_of(node).iter();
-            before.all(|source| {
-                self.rank(self.representative(Node::from_raw(*source))) < self.rank(node)
-            })
-        };
-        a == b
-            && nodes().all(is_ordered)
-            && nodes().all(|node| self.frontier.of(node).eq(other.frontier.of(node)))
+        a == b && nodes().all(|node| self.frontier.of(node).eq(other.frontier.of(node)))
     }
 }
 
