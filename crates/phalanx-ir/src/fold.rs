@@ -63,11 +63,13 @@ fn cast(context: &Context, opcode: Opcode, operand: Const, to: Type) -> Option<C
     if opcode == Opcode::BitCast && data.ty == to {
         return Some(operand);
     }
+    let bits = |ty| context.type_kind(ty).number_bits();
+    let is_as_wide = bits(data.ty) == bits(to);
     match (opcode, &data.kind, context.type_kind(to)) {
         (Opcode::Trunc, ConstKind::Int(int), &TypeKind::Int(bits)) => {
             Some(context.constant(to, ConstKind::Int(truncate(int.words(), bits))))
         }
-        (Opcode::BitCast, ConstKind::Int(int), target) if target.is_float() => {
+        (Opcode::BitCast, ConstKind::Int(int), target) if target.is_float() && is_as_wide => {
             let words = int.words();
             let high = words.get(1).copied().unwrap_or_default();
             Some(
@@ -75,7 +77,7 @@ fn cast(context: &Context, opcode: Opcode, operand: Const, to: Type) -> Option<C
                     .constant(to, ConstKind::Float(u128::from(high) << 64 | u128::from(words[0]))),
             )
         }
-        (Opcode::BitCast, &ConstKind::Float(value), &TypeKind::Int(bits)) => {
+        (Opcode::BitCast, &ConstKind::Float(value), &TypeKind::Int(bits)) if is_as_wide => {
             let words = [value as u64, (value >> 64) as u64];
             let used = bits.div_ceil(64).min(2) as usize;
             Some(context.constant(to, ConstKind::Int(truncate(&words[..used], bits))))
@@ -186,5 +188,22 @@ mod tests {
         let narrow = context.type_of_kind(&TypeKind::Int(70));
         let cut = cast(&context, Opcode::Trunc, int(ones), narrow).unwrap();
         assert_eq!(context.const_data(cut).kind, ConstKind::Int(Int::Big([u64::MAX, 63].into())));
+    }
+
+    #[test]
+    fn bits_of_another_width() {
+        let context = Context::new();
+        let int =
+            |bits, value| context.int_const(context.type_of_kind(&TypeKind::Int(bits)), value);
+        let run = |value, to| cast(&context, Opcode::BitCast, value, to);
+        let half = context.type_of_kind(&TypeKind::Half);
+        assert_eq!(
+            run(int(16, 0x3c00), half),
+            Some(context.constant(half, ConstKind::Float(0x3c00)))
+        );
+        assert_eq!(run(int(32, 0x3c00_3c00), half), None);
+        let one = context.constant(Type::DOUBLE, ConstKind::Float(1.0f64.to_bits().into()));
+        assert_eq!(run(one, Type::I64), Some(int(64, 1.0f64.to_bits())));
+        assert_eq!(run(one, Type::I32), None);
     }
 }

@@ -194,6 +194,19 @@ impl TypeKind {
         )
     }
 
+    /// How many bits an integer or a floating-point number has.
+    pub fn number_bits(&self) -> Option<u32> {
+        Some(match *self {
+            TypeKind::Int(bits) => bits,
+            TypeKind::Half | TypeKind::BFloat => 16,
+            TypeKind::Float => 32,
+            TypeKind::Double => 64,
+            TypeKind::X86Fp80 => 80,
+            TypeKind::Fp128 | TypeKind::PpcFp128 => 128,
+            _ => return None,
+        })
+    }
+
     /// The address space of a pointer type.
     pub fn address_space(&self) -> Option<u32> {
         match self {

@@ -173,6 +173,13 @@ impl Operation {
             return if divides { None } else { poison() };
         }
         if let TypeKind::Vector { elem, .. } = *context.type_kind(self.ty) {
+            // A cast of bits may have other lanes, or make lanes of a number.
+            let is_lane_wise = |&constant: &Const| {
+                lanes(context, context.const_data(constant).ty) == lanes(context, self.ty)
+            };
+            if self.opcode == Opcode::BitCast && !operands.iter().all(is_lane_wise) {
+                return None;
+            }
             let lanes: Option<Vec<Const>> = operands.iter().map(|&c| splat(context, c)).collect();
             let lane = Operation { ty: elem, ..self }.fold(context, &lanes?)?;
             return Some(context.constant(self.ty, ConstKind::Splat(lane)));
@@ -420,6 +427,14 @@ fn float_holds(predicate: FloatPredicate, a: f64, b: f64) -> bool {
         P::Olt | P::Ult => a < b,
         P::Ole | P::Ule => a <= b,
         P::One | P::Une => a != b,
+    }
+}
+
+/// How many lanes a vector has, and whether it has a multiple of that.
+fn lanes(context: &Context, ty: Type) -> Option<(u32, bool)> {
+    match *context.type_kind(ty) {
+        TypeKind::Vector { len, scalable, .. } => Some((len, scalable)),
+        _ => None,
     }
 }
 

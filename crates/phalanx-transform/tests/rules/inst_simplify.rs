@@ -43,6 +43,27 @@ fn constants() {
     }
 }
 
+/// What has as many lanes is cast lane by lane; anything else is cut into other pieces.
+#[test]
+fn casts_of_bits() {
+    for (ty, body, expected) in [
+        ("i16", "%r = bitcast half 1.0 to i16", "i16 15360"),
+        (
+            "<2 x i32>",
+            "%r = bitcast <2 x float> splat (float 1.0) to <2 x i32>",
+            "<2 x i32> splat (i32 1065353216)",
+        ),
+        ("<2 x i32>", "%r = bitcast double 1.0 to <2 x i32>", "<2 x i32> %r"),
+        ("<4 x i16>", "%r = bitcast <2 x float> splat (float 1.0) to <4 x i16>", "<4 x i16> %r"),
+        ("<2 x half>", "%r = bitcast i32 1006648320 to <2 x half>", "<2 x half> %r"),
+        ("i64", "%r = bitcast <2 x i32> splat (i32 1) to i64", "i64 %r"),
+        ("double", "%r = bitcast <2 x float> splat (float 1.0) to double", "double %r"),
+        ("i64", "%r = bitcast <2 x float> zeroinitializer to i64", "i64 0"),
+    ] {
+        assert_eq!(becomes(ty, body), expected, "{body}");
+    }
+}
+
 #[test]
 fn identities() {
     for (body, expected) in [
