@@ -5,7 +5,7 @@ use phalanx_ir::{
 };
 use smallvec::SmallVec;
 
-use crate::{code::Code, pass::PassError};
+use crate::{code::Code, mark_loads::mark_of, pass::PassError};
 
 /// What makes two instructions compute the same: equal keys do, for a thread, and for a group of threads where they are
 /// convergent operations.
@@ -77,15 +77,24 @@ pub(crate) fn stand_for(
     inst: InstId,
 ) -> Result<(), PassError> {
     let (old, new) = (edit.body().inst(kept).flags, edit.body().inst(inst).flags);
-    // Of calls flags say how, not what.
-    if !edit.body().inst(kept).opcode.is_call() && old.0 & new.0 != old.0 {
-        edit.set_flags(kept, InstFlags(old.0 & new.0))?;
+    let promises = match edit.body().inst(kept).opcode.is_call() {
+        // Of a call that is no fast one other flags say how it is made, not what it gives.
+        true => InstFlags::FAST.with(InstFlags::TAIL),
+        false => InstFlags(u16::MAX),
+    };
+    let both = InstFlags(old.0 & (new.0 | !promises.0));
+    if both != old {
+        edit.set_flags(kept, both)?;
     }
     let theirs: SmallVec<[_; 4]> = edit.extras().attachments_of(inst).collect();
     let mine: SmallVec<[_; 4]> = edit.extras().attachments_of(kept).collect();
     for attachment in mine.iter().filter(|a| a.kind != kind::DBG && !theirs.contains(a)) {
         let name = edit.context().text(attachment.kind).into_owned();
-        edit.attach(kept, &name, None)?;
+        // A mark that was concluded is no promise because the other one has a promise.
+        let is_marked = |mark: &str| theirs.iter().any(|a| edit.context().text(a.kind) == mark);
+        if !mark_of(&name).is_some_and(is_marked) {
+            edit.attach(kept, &name, None)?;
+        }
     }
     Ok(())
 }

@@ -37,6 +37,15 @@ const UNIFORM: &str = "amdgpu.uniform";
 /// Attached beside `!amdgpu.noclobber` where it was put here.
 const OUR_NO_CLOBBER: &str = "phalanx.noclobber";
 
+/// The mark beside which an attachment of ours stands.
+pub(crate) fn mark_of(ours: &str) -> Option<&'static str> {
+    match ours {
+        queries::OUR_INVARIANT => Some(INVARIANT),
+        OUR_NO_CLOBBER => Some(NO_CLOBBER),
+        _ => None,
+    }
+}
+
 /// See the [module documentation](self).
 #[derive(Copy, Clone, Debug, Default)]
 pub struct MarkLoads {

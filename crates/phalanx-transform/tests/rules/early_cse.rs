@@ -199,3 +199,104 @@ fn a_vote_in_a_loop_is_none_before_it() {
          }",
     );
 }
+
+/// Marks of how a call is made are its own, but for `tail`, which says something about it.
+#[test]
+fn of_two_calls_stays_what_is_said_of_both() {
+    check(
+        "early-cse",
+        "declare float @llvm.sqrt.f32(float)
+         declare float @root(float) memory(none) nounwind willreturn
+         define float @f(float %x) {
+           %a = call nnan nsz float @llvm.sqrt.f32(float %x)
+           %b = call nsz ninf float @llvm.sqrt.f32(float %x)
+           %c = tail call fast float @root(float %x)
+           %d = call fast float @root(float %x)
+           %e = fadd float %a, %b
+           %g = fadd float %c, %d
+           %h = fadd float %e, %g
+           ret float %h
+         }",
+        &expect![[r#"
+            define float @f(float %x) {
+              %a = call nsz float @llvm.sqrt.f32(float %x)
+              %c = call fast float @root(float %x)
+              %e = fadd float %a, %a
+              %g = fadd float %c, %c
+              %h = fadd float %e, %g
+              ret float %h
+            }
+        "#]],
+    );
+}
+
+/// What only one of them says of its result: they are not the same call.
+#[test]
+fn calls_with_other_attributes() {
+    check_unchanged(
+        "early-cse",
+        "define i32 @f(i32 %x) {
+           %1 = call noundef i32 @pure(i32 %x)
+           %2 = call i32 @pure(i32 %x)
+           %3 = call i32 @pure(i32 noundef %x)
+           %4 = add i32 %1, %2
+           %5 = add i32 %3, %4
+           ret i32 %5
+         }",
+    );
+}
+
+#[test]
+fn attachments_of_both_stay() {
+    check(
+        "early-cse",
+        "define i32 @f(ptr addrspace(1) %p, i32 %x) {
+           %1 = load i32, ptr addrspace(1) %p, align 4, !range !0, !noundef !1
+           %2 = load i32, ptr addrspace(1) %p, align 4, !range !2, !noundef !1
+           %3 = call i32 @pure(i32 %x), !range !0
+           %4 = call i32 @pure(i32 %x)
+           %5 = add i32 %1, %2
+           %6 = add i32 %3, %4
+           %7 = add i32 %5, %6
+           ret i32 %7
+         }
+         !0 = !{i32 0, i32 9}
+         !1 = !{}
+         !2 = !{i32 0, i32 10}",
+        &expect![[r#"
+            define i32 @f(ptr addrspace(1) %p, i32 %x) {
+              %1 = load i32, ptr addrspace(1) %p, align 4, !noundef !0
+              %2 = call i32 @pure(i32 %x)
+              %3 = add i32 %1, %1
+              %4 = add i32 %2, %2
+              %5 = add i32 %3, %4
+              ret i32 %5
+            }
+        "#]],
+    );
+}
+
+/// The first mark was found by `mark-loads`, the second is a promise about the second load only.
+#[test]
+fn a_mark_that_was_concluded_is_no_promise() {
+    check(
+        "early-cse",
+        "define i32 @f(ptr addrspace(1) %p) {
+           %1 = load i32, ptr addrspace(1) %p, align 4, !invariant.load !0, !phalanx.invariant.load !0
+           %2 = load i32, ptr addrspace(1) %p, align 4, !invariant.load !0
+           %3 = load i32, ptr addrspace(1) %p, align 4, !invariant.load !0, !phalanx.invariant.load !0
+           %4 = add i32 %1, %2
+           %5 = add i32 %3, %4
+           ret i32 %5
+         }
+         !0 = !{}",
+        &expect![[r#"
+            define i32 @f(ptr addrspace(1) %p) {
+              %1 = load i32, ptr addrspace(1) %p, align 4, !invariant.load !0, !phalanx.invariant.load !0
+              %2 = add i32 %1, %1
+              %3 = add i32 %1, %2
+              ret i32 %3
+            }
+        "#]],
+    );
+}
