@@ -62,6 +62,7 @@ mod pass;
 mod pipeline;
 pub mod redundant_barriers;
 pub mod simplify_cfg;
+mod speculated;
 mod ssa;
 mod statistics;
 

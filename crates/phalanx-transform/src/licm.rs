@@ -7,6 +7,9 @@
 //! - it is a plain load, nothing in the cycle may write what it reads, and it may be executed there: it reads a whole object, or the
 //!   header executes it before anything that may not come back.
 //!
+//! What is said at a load or call that the loop need not come to holds for the rounds that do, and goes if it is more than that
+//! the result is poison ([`speculated`](crate::speculated)).
+//!
 //! Convergent operations are not speculatable and stay. A preheader is made when it is needed: a new block on the edges into a cycle
 //! changes nobody's group.
 //!
@@ -27,6 +30,7 @@ use crate::{
     code::Code,
     memory::Memory,
     pass::{Outcome, Pass, PassError},
+    speculated::forget_claims,
 };
 
 /// How many writes of a cycle a load is compared with.
@@ -42,7 +46,8 @@ struct Hoist {
     header: BlockId,
     /// Blocks outside with edges to the header.
     entering: SmallVec<[BlockId; 2]>,
-    insts: Vec<InstId>,
+    /// With whether the loop executes them for certain.
+    insts: Vec<(InstId, bool)>,
 }
 
 impl Pass for Licm {
@@ -60,7 +65,10 @@ impl Pass for Licm {
             let mut made: FxHashMap<(BlockId, BlockId), BlockId> = FxHashMap::default();
             for hoist in &hoists {
                 let preheader = preheader(edit, hoist, &mut made)?;
-                for &inst in &hoist.insts {
+                for &(inst, is_certain) in &hoist.insts {
+                    if !is_certain {
+                        forget_claims(edit, inst)?;
+                    }
                     edit.move_to_end(inst, preheader)?;
                 }
             }
@@ -128,7 +136,7 @@ impl Search<'_> {
     }
 
     /// What leaves a cycle, each after what it reads.
-    fn cycle(&mut self, dfs: &Dfs, cycle: CycleId) -> Vec<InstId> {
+    fn cycle(&mut self, dfs: &Dfs, cycle: CycleId) -> Vec<(InstId, bool)> {
         let body = self.code.body;
         let mut blocks: Vec<Node> = self.cycles.blocks(cycle).to_vec();
         blocks.sort_unstable_by_key(|&node| dfs.rpo_index(node));
@@ -142,7 +150,7 @@ impl Search<'_> {
                     && !self.moved.contains_key(&inst)
                 {
                     self.moved.insert(inst, cycle);
-                    insts.push(inst);
+                    insts.push((inst, is_certain));
                 }
                 is_certain = is_certain && self.comes_back(inst);
             }

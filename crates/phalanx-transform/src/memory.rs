@@ -5,14 +5,19 @@
 
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
-    ConstKind, InstId, Opcode, Value,
+    ConstKind, GlobalVariable, InstId, Opcode, Value,
     attributes::{Access, MemoryLocation},
     metadata::kind,
-    module::GlobalIndex,
+    module::{GlobalIndex, Linkage},
 };
 use phalanx_target::{AddressSpace, address_space::Sharing};
 
 use crate::code::Code;
+
+/// Whether there is an object by the name of a variable: where nobody defines a weak one its address is null.
+pub(crate) fn is_there(variable: &GlobalVariable) -> bool {
+    variable.linkage != Linkage::ExternWeak
+}
 
 /// The memory of a function.
 #[derive(Copy, Clone)]
@@ -27,7 +32,7 @@ impl<'a> Memory<'a> {
         Memory { db, function, code: Code::of(db, function) }
     }
 
-    fn variable(&self, base: Value) -> Option<&'a phalanx_ir::GlobalVariable> {
+    fn variable(&self, base: Value) -> Option<&'a GlobalVariable> {
         let ConstKind::Global(name) = self.code.context.const_data(base.as_const()?).kind else {
             return None;
         };
@@ -83,7 +88,9 @@ impl<'a> Memory<'a> {
                 && count == Some(1)
                 && self.is_aligned(load, slot_data.mem().align());
         }
-        self.variable(address).is_some_and(|v| v.ty == data.ty && self.is_aligned(load, v.align))
+        self.variable(address).is_some_and(|variable| {
+            is_there(variable) && variable.ty == data.ty && self.is_aligned(load, variable.align)
+        })
     }
 
     fn is_aligned(&self, load: InstId, align: Option<u64>) -> bool {

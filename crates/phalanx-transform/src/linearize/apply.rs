@@ -11,7 +11,10 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::{guards::Guard, rewrite::missing};
-use crate::pass::PassError;
+use crate::{
+    pass::PassError,
+    speculated::{self, forget_claims},
+};
 
 /// Stack slots that are accessed in place of others' memory, by type and address space.
 pub(super) struct Slots {
@@ -68,6 +71,7 @@ pub(super) fn apply(
     match guard {
         Guard::Erase => return Ok(edit.erase(inst)?),
         Guard::Plain => forget(edit, inst)?,
+        Guard::Claims => forget_claims(edit, inst)?,
         Guard::Divisor => {
             let one = one(edit, data.ty);
             let divisor = edit.before(inst).named("divisor").select(mask, operands[1], one)?;
@@ -143,16 +147,7 @@ fn one(edit: &Transaction<'_>, ty: Type) -> Value {
 
 /// What was said of an access holds for those that take part only.
 fn forget(edit: &mut Transaction<'_>, inst: InstId) -> Result<(), PassError> {
-    let kinds: SmallVec<[String; 4]> = edit
-        .extras()
-        .attachments_of(inst)
-        .filter(|attachment| attachment.kind != kind::DBG)
-        .map(|attachment| edit.context().text(attachment.kind).into_owned())
-        .collect();
-    for kind in kinds {
-        edit.attach(inst, &kind, None)?;
-    }
-    Ok(())
+    speculated::forget(edit, inst, &[kind::DBG])
 }
 
 fn type_of(edit: &Transaction<'_>, value: Value) -> Result<Type, PassError> {

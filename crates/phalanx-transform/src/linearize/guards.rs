@@ -2,7 +2,7 @@
 //!
 //! | instruction | guard |
 //! |---|---|
-//! | what may be executed anywhere | none |
+//! | what may be executed anywhere | none; what was said of the result of a call goes where it may be undefined behaviour |
 //! | division | threads that do not take part divide by 1 |
 //! | load of an object that is there for the whole function | none |
 //! | store to a stack slot that is read and written as a whole only | such a thread stores what the slot holds |
@@ -20,18 +20,20 @@ use phalanx_analysis::memory::sizes::{TypeLayout, TypeSizes};
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
     BlockId, ConstKind, InstFlags, InstId, Opcode, Type, TypeKind, Value, ValueKind,
-    module::{GlobalIndex, Linkage},
+    module::GlobalIndex,
 };
 use phalanx_target::{AddressSpace, Architecture, Intrinsic, intrinsics::Family};
 
 use super::Refusal;
-use crate::code::Code;
+use crate::{code::Code, memory::is_there};
 
 /// See the [module documentation](self).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Guard {
     /// What was said about the value goes.
     Plain,
+    /// What was said of the executions of a call that may be executed anywhere goes.
+    Claims,
     /// Another divisor.
     Divisor,
     /// Another address, in this space where it is not that of the access.
@@ -111,6 +113,7 @@ impl<'a> Guards<'a> {
                 Err(Refusal::Unsupported { inst })
             }
             Opcode::Phi => plain(None),
+            Opcode::Call if code.is_speculatable(inst) => plain(Some(Guard::Claims)),
             _ if code.is_speculatable(inst) => plain(None),
             Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem => {
                 plain(Some(Guard::Divisor))
@@ -249,7 +252,7 @@ impl<'a> Guards<'a> {
                     return None;
                 };
                 let variable = module.shell(self.db).variables.get(at)?;
-                if variable.linkage == Linkage::ExternWeak || variable.thread_local.is_some() {
+                if !is_there(variable) || variable.thread_local.is_some() {
                     return None;
                 }
                 let natural = layout.abi_align(context, self.layout, variable.ty)?;

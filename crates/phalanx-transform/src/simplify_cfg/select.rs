@@ -9,7 +9,8 @@
 //! ```
 //!
 //! `T` and `F` hold nothing but a few speculatable instructions and are reached from `A` alone. What they compute is poison where they
-//! were not executed at worst, and a selection does not look at the value that it does not choose. Convergent operations are not
+//! were not executed at worst, and a selection does not look at the value that it does not choose. What makes more of it than poison
+//! goes ([`speculated`](crate::speculated)). Convergent operations are not
 //! speculatable. `T` and `F` have one predecessor and are no headers, so no chain of headers changes.
 
 use phalanx_ir::{
@@ -18,7 +19,7 @@ use phalanx_ir::{
 use smallvec::SmallVec;
 
 use super::{erase, has_address, inner, jump};
-use crate::{code::Code, pass::PassError};
+use crate::{code::Code, pass::PassError, speculated::forget_claims};
 
 /// How many selections replace one branch at most.
 const SELECTS: usize = 2;
@@ -113,6 +114,7 @@ fn convert(edit: &mut Transaction<'_>, block: BlockId, shape: &Shape) -> Result<
     let condition = edit.body().operands(terminator)[0];
     for side in shape.sides.into_iter().flatten() {
         for inst in inner(&Code::in_edit(edit), side) {
+            forget_claims(edit, inst)?;
             edit.move_before(inst, terminator)?;
         }
     }

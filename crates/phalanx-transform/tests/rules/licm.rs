@@ -202,3 +202,95 @@ fn out_of_all_loops_at_once() {
         "#]],
     );
 }
+
+/// What was said of executions that may not be there goes; what makes poison stays, and so does what is certain.
+#[test]
+fn what_is_said_of_speculated_loads_and_calls() {
+    check(
+        "licm",
+        "@v = addrspace(3) global i32 poison, align 4
+         declare i32 @timeless() memory(none) nounwind willreturn speculatable
+         define amdgpu_kernel void @f(ptr addrspace(1) %p, ptr addrspace(4) %q, i32 %a, i1 %d) {
+         entry:
+           br label %loop
+         loop:
+           %i = phi i32 [ 0, %entry ], [ %j, %latch ]
+           %sure = load i32, ptr addrspace(4) %q, align 4, !noundef !0, !range !1
+           br i1 %d, label %then, label %latch
+         then:
+           %1 = load i32, ptr addrspace(3) @v, align 4, !noundef !0, !invariant.load !0, !range !1
+           %2 = call noundef range(i32 0, 9) i32 @timeless()
+           %3 = add i32 %1, %2
+           %4 = add i32 %3, %sure
+           store i32 %4, ptr addrspace(1) %p, align 4
+           br label %latch
+         latch:
+           %j = add i32 %i, 1
+           %c = icmp ult i32 %j, %a
+           br i1 %c, label %loop, label %exit
+         exit:
+           ret void
+         }
+         !0 = !{}
+         !1 = !{i32 0, i32 9}",
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, ptr addrspace(4) %q, i32 %a, i1 %d) {
+            entry:
+              %sure = load i32, ptr addrspace(4) %q, align 4, !range !0, !noundef !1
+              %0 = load i32, ptr addrspace(3) @v, align 4, !range !0
+              %1 = call range(i32 0, 9) i32 @timeless()
+              %2 = add i32 %0, %1
+              %3 = add i32 %2, %sure
+              br label %loop
+
+            loop:                                             ; preds = %latch, %entry
+              %i = phi i32 [ 0, %entry ], [ %j, %latch ]
+              br i1 %d, label %then, label %latch
+
+            then:                                             ; preds = %loop
+              store i32 %3, ptr addrspace(1) %p, align 4
+              br label %latch
+
+            latch:                                            ; preds = %then, %loop
+              %j = add i32 %i, 1
+              %c = icmp ult i32 %j, %a
+              br i1 %c, label %loop, label %exit
+
+            exit:                                             ; preds = %latch
+              ret void
+            }
+        "#]],
+    );
+}
+
+/// A weak variable that nobody defines is at null.
+#[test]
+fn a_variable_that_may_not_be_there() {
+    let with = |linkage: &str| {
+        format!(
+            "@w = {linkage} addrspace(1) global i32, align 4
+             define void @f(ptr addrspace(1) %p, i32 %a, i1 %d) {{
+             entry:
+               br label %loop
+             loop:
+               %i = phi i32 [ 0, %entry ], [ %j, %latch ]
+               br i1 %d, label %then, label %latch
+             then:
+               %1 = load i32, ptr addrspace(1) @w, align 4
+               call i32 @reads(i32 %1)
+               br label %latch
+             latch:
+               %j = add i32 %i, 1
+               %c = icmp ult i32 %j, %a
+               br i1 %c, label %loop, label %exit
+             exit:
+               ret void
+             }}"
+        )
+    };
+    check_unchanged("licm", &with("extern_weak"));
+    let (mut db, module) = crate::load(&with("external"));
+    crate::run(&mut db, module, "licm");
+    let text = crate::print(&db, module);
+    assert!(text.find("load").unwrap() < text.find("then:").unwrap(), "{text}");
+}

@@ -188,3 +188,44 @@ fn a_vote_keeps_its_group() {
         ),
     );
 }
+
+#[test]
+fn what_is_said_of_the_result_of_a_call() {
+    check(
+        "linearize",
+        &format!(
+            "declare i32 @timeless() memory(none) nounwind willreturn speculatable
+             {}",
+            kernel(
+                "br i1 %d, label %one, label %join
+             one:
+               %y = call noundef range(i32 0, 9) i32 @timeless()
+               br label %join
+             join:
+               %v = phi i32 [ %y, %one ], [ 20, %entry ]
+               store i32 %v, ptr addrspace(1) %at, align 4
+               ret void"
+            )
+        ),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, ptr addrspace(5) %q, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %d = icmp ult i32 %x, 7
+              %u = icmp ult i32 %a, 7
+              %at = getelementptr i32, ptr addrspace(1) %p, i32 %x
+              br label %one
+
+            one:                                              ; preds = %entry
+              %y = call range(i32 0, 9) i32 @timeless()
+              %v.sel = select i1 %d, i32 %y, i32 20
+              br label %join
+
+            join:                                             ; preds = %one
+              %v = phi i32 [ %v.sel, %one ]
+              store i32 %v, ptr addrspace(1) %at, align 4
+              ret void
+            }
+        "#]],
+    );
+}

@@ -324,3 +324,30 @@ fn a_switch_loses_cases_that_lead_to_the_default() {
         "#]],
     );
 }
+
+/// On the other way nobody said so.
+#[test]
+fn what_is_said_of_the_result_of_a_speculated_call() {
+    check(
+        "simplifycfg",
+        "declare i32 @timeless() memory(none) nounwind willreturn speculatable
+         define i32 @f(i1 %c) {
+         entry:
+           br i1 %c, label %then, label %exit
+         then:
+           %y = call noundef range(i32 0, 9) i32 @timeless()
+           br label %exit
+         exit:
+           %p = phi i32 [ 20, %entry ], [ %y, %then ]
+           ret i32 %p
+         }",
+        &expect![[r#"
+            define i32 @f(i1 %c) {
+            entry:
+              %y = call range(i32 0, 9) i32 @timeless()
+              %p.sel = select i1 %c, i32 %y, i32 20
+              ret i32 %p.sel
+            }
+        "#]],
+    );
+}

@@ -1,0 +1,73 @@
+//! What goes when an instruction is executed where it was not before.
+//!
+//! Some of what is said at an instruction makes a result poison that is not as it says: nobody reads it there. The rest is undefined
+//! behaviour when the instruction is executed and it does not hold (`!noundef`, `!invariant.load`, `noundef` of a result), or says
+//! something about aliases on ways that come to the instruction. It was said of the executions that were there, so it goes.
+
+use phalanx_ir::{
+    InstId, Opcode, Symbol,
+    attributes::{AttrKind, AttrListData, AttrSetBuilder},
+    edit::Transaction,
+    metadata::kind,
+};
+use smallvec::SmallVec;
+
+use crate::pass::PassError;
+
+/// What makes poison at worst, or means nothing.
+const HARMLESS: [Symbol; 7] = [
+    kind::DBG,
+    kind::ANNOTATION,
+    kind::PROF,
+    kind::FPMATH,
+    kind::RANGE,
+    kind::NONNULL,
+    kind::ALIGN,
+];
+
+/// Of a result: what is undefined behaviour where it does not hold.
+const DEMANDS: [AttrKind; 3] =
+    [AttrKind::NoUndef, AttrKind::Dereferenceable, AttrKind::DereferenceableOrNull];
+
+/// Takes from an instruction what was said of the executions that it had, and need not be true of others.
+///
+/// Arguments of calls about which such things are said have none to be executed with where they were not
+/// ([`Code::is_speculatable`](crate::code::Code::is_speculatable)).
+pub(crate) fn forget_claims(edit: &mut Transaction<'_>, inst: InstId) -> Result<(), PassError> {
+    let opcode = edit.body().inst(inst).opcode;
+    if opcode != Opcode::Load && !opcode.is_call() {
+        return Ok(());
+    }
+    forget(edit, inst, &HARMLESS)?;
+    if opcode.is_call() {
+        let mut info = edit.body().call_info(inst).clone();
+        let (context, list) = (edit.context(), info.attributes);
+        let said = context.return_attrs(list);
+        if DEMANDS.iter().any(|&demand| said.has(demand)) {
+            let mut ret = AttrSetBuilder::from_set(said);
+            DEMANDS.iter().for_each(|&demand| ret.remove(demand));
+            let data = context.attr_list_data(list).clone();
+            info.attributes = context.attr_list(&AttrListData { ret: ret.finish(context), ..data });
+            edit.set_call_info(inst, info)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes all attachments from an instruction, but of some kinds.
+pub(crate) fn forget(
+    edit: &mut Transaction<'_>,
+    inst: InstId,
+    but: &[Symbol],
+) -> Result<(), PassError> {
+    let kinds: SmallVec<[String; 4]> = edit
+        .extras()
+        .attachments_of(inst)
+        .filter(|attachment| !but.contains(&attachment.kind))
+        .map(|attachment| edit.context().text(attachment.kind).into_owned())
+        .collect();
+    for kind in kinds {
+        edit.attach(inst, &kind, None)?;
+    }
+    Ok(())
+}
