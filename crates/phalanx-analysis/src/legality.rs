@@ -40,7 +40,10 @@
 //!   from the same round are in different numbers of it.
 //!
 //! What a transform of any code has to see to besides is not asked here: that operands are there, that memory is not written
-//! between, what may fault.
+//! between, what may fault, and what may not come back. The last concerns groups as well: `same_set`, and so `hoist`, `sink` and `cse`,
+//! are about the graph, where a thread ends in a block without successors only. If a call between the two places may end threads or not come
+//! back in some (`llvm.amdgcn.kill`; what is not `willreturn nounwind`), fewer come to the lower one, and the answer is not for them:
+//! see [`same_set::between`].
 
 pub mod edges;
 pub mod same_set;

@@ -80,6 +80,12 @@ impl CallFacts {
         is_function: false,
         intrinsic: None,
     };
+
+    /// Whether what follows is executed by every thread that executes the call.
+    #[must_use]
+    pub fn comes_back(&self) -> bool {
+        self.will_return && self.no_unwind
+    }
 }
 
 impl<'a> Code<'a> {

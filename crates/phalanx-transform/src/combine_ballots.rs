@@ -8,13 +8,15 @@
 //! Equal votes are for `early-cse`, equal votes on both sides of a branch for `move-convergent`.
 //!
 //! The vote that stays is the later one. Which threads execute the two together is asked of
-//! [`Legality::cse`](phalanx_analysis::legality::Legality::cse): then both conditions of a thread are those of one execution, since
+//! [`Legality::cse`](phalanx_analysis::legality::Legality::cse), and no call between them may end some ([`ends`](crate::ends)): then both conditions of a thread are those of one execution, since
 //! both votes are in the same innermost cycle. A bit of a ballot is the condition of one thread, and 0 where a thread does not take
 //! part, which `and`, `or` and `xor` keep: none of them makes 1 of 0 and 0.
 //!
 //! Operations that do anything besides giving a value stay: on NVPTX a vote waits for the threads of its mask.
 //!
 //! Combined ballots may be combined again; that is repeated a bounded number of times. O(instructions) per round.
+
+use std::cell::OnceCell;
 
 use phalanx_analysis::{User, lower::Numbering};
 use phalanx_db::{Database, FunctionInput, queries};
@@ -25,6 +27,7 @@ use rustc_hash::FxHashSet;
 use crate::{
     code::Code,
     convergent::Operation,
+    ends::{Ends, Place},
     pass::{Outcome, Pass, PassError},
 };
 
@@ -124,6 +127,7 @@ struct Pair {
 fn pairs(db: &Database, function: FunctionInput) -> Vec<Pair> {
     let code = Code::of(db, function);
     let body = code.body;
+    let ends = OnceCell::new();
     let mut pairs: Vec<Pair> = Vec::new();
     let mut taken: FxHashSet<InstId> = FxHashSet::default();
     for by in code.flow.order().iter().flat_map(|&block| body.block_insts(block)) {
@@ -145,6 +149,14 @@ fn pairs(db: &Database, function: FunctionInput) -> Vec<Pair> {
             continue;
         }
         let Some((earlier, later)) = in_order(db, function, &code, one, other) else { continue };
+        let (Some(cfg), Some(cycles)) = (queries::cfg(db, function), queries::cycles(db, function))
+        else {
+            continue;
+        };
+        let ends = ends.get_or_init(|| Ends::new(&code));
+        if !ends.all_come(&code, (cfg, cycles), earlier, Place::Before(later)) {
+            continue;
+        }
         if taken.contains(&one) || taken.contains(&other) {
             continue;
         }
@@ -154,7 +166,7 @@ fn pairs(db: &Database, function: FunctionInput) -> Vec<Pair> {
     pairs
 }
 
-/// Two votes of the same threads, the earlier one first.
+/// Two votes of the same threads by the graph, the earlier one first.
 fn in_order(
     db: &Database,
     function: FunctionInput,

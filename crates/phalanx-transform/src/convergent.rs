@@ -49,7 +49,7 @@ impl Operation {
             None if is_of_wave => Scope::Wave,
             None => Scope::Grid,
         };
-        Some(Operation { scope, memory, will_return: facts.will_return && facts.no_unwind })
+        Some(Operation { scope, memory, will_return: facts.comes_back() })
     }
 
     /// It gives a value, and does nothing else.
@@ -66,7 +66,7 @@ impl Operation {
             Opcode::Call => {
                 let facts = code.call(inst);
                 let state = facts.memory.access(MemoryLocation::InaccessibleMem) != Access::None;
-                let returns = facts.will_return && facts.no_unwind;
+                let returns = facts.comes_back();
                 (!facts.memory.only_inaccessible(), state, returns)
             }
             Opcode::Fence | Opcode::AtomicRmw | Opcode::CmpXchg => (true, true, true),

@@ -7,11 +7,15 @@
 //! - **Loads** of an address that was loaded or stored before, as long as nothing may have written since: each write, each block with
 //!   several predecessors starts a new *generation* of memory. Memory that never changes has one generation.
 //! - **Convergent operations** without memory and with equal operands, where the threads that are together at the later one are
-//!   those that were together at the earlier one ([`phalanx_analysis::legality`]). Divergence is asked only when there is such a pair.
+//!   those that were together at the earlier one ([`phalanx_analysis::legality`]) and no call between may keep some of them from coming
+//!   back. LLVM uses such an operation again in its own block only, and there whatever is called between; but a ballot behind
+//!   `llvm.amdgcn.kill` is not that before it. Divergence is asked only when there is such a pair.
 //!
 //! What other threads write counts as written at barriers, atomics and fences only; anything else is a data race.
 //!
 //! Everything is found first and then replaced, in one transaction. O(instructions), expected.
+
+use std::cell::OnceCell;
 
 use phalanx_analysis::legality::same_set::Convergence;
 use phalanx_db::{Database, FunctionInput, queries};
@@ -26,6 +30,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     code::Code,
+    ends::{Ends, Place},
     equal::{Key, stand_for},
     memory::Memory,
     pass::{Outcome, Pass, PassError},
@@ -115,6 +120,7 @@ struct Search<'a> {
     generation: u32,
     last_generation: u32,
     replaced: Vec<Replaced>,
+    ends: OnceCell<Ends>,
 }
 
 impl<'a> Search<'a> {
@@ -129,6 +135,7 @@ impl<'a> Search<'a> {
             generation: 0,
             last_generation: 0,
             replaced: Vec::new(),
+            ends: OnceCell::new(),
         }
     }
 
@@ -251,8 +258,7 @@ impl<'a> Search<'a> {
         let repeats =
             if facts.is_convergent { facts.intrinsic.is_some() } else { facts.is_function };
         if !facts.memory.is_none()
-            || !facts.will_return
-            || !facts.no_unwind
+            || !facts.comes_back()
             || !repeats
             || data.ty == Type::VOID
             || data.ty == Type::TOKEN
@@ -275,9 +281,6 @@ impl<'a> Search<'a> {
     fn same_group(&self, earlier: InstId, later: InstId) -> bool {
         let place = |inst| self.code.body.block_of(inst).map(node_of);
         let (Some(above), Some(below)) = (place(earlier), place(later)) else { return false };
-        if above == below {
-            return true;
-        }
         let (Some(cfg), Some(dom), Some(cycles)) = (
             queries::cfg(self.db, self.function),
             queries::dom_tree(self.db, self.function),
@@ -285,12 +288,18 @@ impl<'a> Search<'a> {
         ) else {
             return false;
         };
+        let ends = self.ends.get_or_init(|| Ends::new(&self.code));
+        let all_come = || ends.all_come(&self.code, (cfg, cycles), earlier, Place::Before(later));
+        if above == below {
+            return all_come();
+        }
         // Of the scopes of such operations the largest.
         let varying = varying(Scope::Workgroup, queries::launch_facts(self.db, self.function));
         let is_divergent = |node: Node| match queries::divergence(self.db, self.function) {
             Some(facts) => facts.terminator(node).intersects(varying),
             None => true,
         };
-        Convergence { cfg, dom, cycles, is_divergent: &is_divergent }.same_set(above, below).is_ok()
+        let convergence = Convergence { cfg, dom, cycles, is_divergent: &is_divergent };
+        convergence.same_set(above, below).is_ok() && all_come()
     }
 }

@@ -43,6 +43,7 @@ mod convergent;
 mod copies;
 pub mod dce;
 pub mod early_cse;
+mod ends;
 mod equal;
 mod evaluate;
 pub mod fold;

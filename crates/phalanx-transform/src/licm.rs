@@ -209,10 +209,7 @@ impl Search<'_> {
     /// Whether what follows is executed when this is.
     fn comes_back(&self, inst: InstId) -> bool {
         match self.code.body.inst(inst).opcode {
-            Opcode::Call => {
-                let facts = self.code.call(inst);
-                facts.will_return && facts.no_unwind
-            }
+            Opcode::Call => self.code.call(inst).comes_back(),
             Opcode::Load | Opcode::Store => {
                 !self.code.body.inst(inst).flags.contains(phalanx_ir::InstFlags::VOLATILE)
             }

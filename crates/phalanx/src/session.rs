@@ -448,7 +448,8 @@ impl Session {
         queries::uniformity(&self.db, function.0).as_ref()
     }
 
-    /// Which motions are legal of operations that communicate among the threads of a scope; see [`phalanx_analysis::legality`].
+    /// Which motions are legal of operations that communicate among the threads of a scope; see [`phalanx_analysis::legality`], also on
+    /// calls that may not come back, which are not looked at.
     pub fn legality(&self, function: FunctionId, scope: Scope) -> Option<Legality<'_>> {
         queries::legality(&self.db, function.0, scope)
     }

@@ -10,6 +10,10 @@
 //! from which one can both leave and come to `A` has to be uniform at the scope of the operation.
 //!
 //! The region is searched up to a bound, beyond which the answer is no. O(region).
+//!
+//! **What is not looked at.** Threads end where the graph ends. A call may end some as well, or not come back in them: what is said here is of those
+//! whose calls come back. Who moves an operation sees to the calls between the two places: behind the upper one in its block, before
+//! the lower one in its block, and in the blocks [`between`].
 
 use phalanx_graph::{Cfg, Cycles, DomTree, Node};
 use rustc_hash::FxHashMap;
@@ -63,43 +67,14 @@ impl Convergence<'_> {
         if cycle.is_some_and(|c| self.cycles.header(c) == below) {
             return Err(Refusal::Header { header: below });
         }
-        let leaves = |node: Node| match cycle {
-            Some(cycle) => !self.cycles.contains(cycle, node) || self.cycles.header(cycle) == node,
-            None => false,
+        let Some(Region { blocks, mut can_leave, mut can_arrive, edges }) =
+            Region::new(self.cfg, self.cycles, above, below)
+        else {
+            return Err(Refusal::TooFar { above, below });
         };
-        // Numbers of the blocks of the region, in the order they were found.
-        let mut numbers: FxHashMap<Node, usize> = FxHashMap::default();
-        let mut region = vec![above];
-        numbers.insert(above, 0);
-        let mut can_leave = vec![self.cfg.successors(above).is_empty()];
-        let mut can_arrive = vec![false];
-        let mut edges: Vec<(usize, usize)> = Vec::new();
-        let mut at = 0;
-        while at < region.len() {
-            for &next in self.cfg.successors(region[at]) {
-                if next == below {
-                    can_arrive[at] = true;
-                } else if leaves(next) {
-                    can_leave[at] = true;
-                } else {
-                    let new = region.len();
-                    let number = *numbers.entry(next).or_insert(new);
-                    if number == new {
-                        if new == REGION {
-                            return Err(Refusal::TooFar { above, below });
-                        }
-                        region.push(next);
-                        can_leave.push(self.cfg.successors(next).is_empty());
-                        can_arrive.push(false);
-                    }
-                    edges.push((at, number));
-                }
-            }
-            at += 1;
-        }
         if !can_leave.contains(&true) {
             // Nobody says that a cycle on the way ends.
-            let has_cycle = region.iter().any(|&node| self.cycles.innermost(node) != cycle);
+            let has_cycle = blocks.iter().any(|&node| self.cycles.innermost(node) != cycle);
             return Ok(if has_cycle { Arrival::Possible } else { Arrival::Certain });
         }
         for set in [&mut can_leave, &mut can_arrive] {
@@ -108,7 +83,7 @@ impl Convergence<'_> {
         let splits = |&(number, &node): &(usize, &Node)| {
             can_leave[number] && can_arrive[number] && self.is_divergent(node)
         };
-        match region.iter().enumerate().find(splits) {
+        match blocks.iter().enumerate().find(splits) {
             Some((_, &branch)) => Err(Refusal::Separates { branch, below }),
             None => Ok(Arrival::Possible),
         }
@@ -117,6 +92,72 @@ impl Convergence<'_> {
     pub(super) fn is_divergent(&self, node: Node) -> bool {
         self.cfg.successors(node).len() > 1 && (self.is_divergent)(node)
     }
+}
+
+/// The blocks that are reached from one without passing another below it, in a round of the innermost cycle of both.
+struct Region {
+    /// In the order they were found.
+    blocks: Vec<Node>,
+    can_leave: Vec<bool>,
+    can_arrive: Vec<bool>,
+    /// By number of the blocks.
+    edges: Vec<(usize, usize)>,
+}
+
+impl Region {
+    /// None if it is too large.
+    fn new(cfg: &Cfg, cycles: &Cycles, above: Node, below: Node) -> Option<Region> {
+        let cycle = cycles.innermost(below);
+        let leaves = |node: Node| match cycle {
+            Some(cycle) => !cycles.contains(cycle, node) || cycles.header(cycle) == node,
+            None => false,
+        };
+        let mut numbers: FxHashMap<Node, usize> = FxHashMap::default();
+        numbers.insert(above, 0);
+        let mut region = Region {
+            blocks: vec![above],
+            can_leave: vec![cfg.successors(above).is_empty()],
+            can_arrive: vec![false],
+            edges: Vec::new(),
+        };
+        let mut at = 0;
+        while at < region.blocks.len() {
+            for &next in cfg.successors(region.blocks[at]) {
+                if next == below {
+                    region.can_arrive[at] = true;
+                } else if leaves(next) {
+                    region.can_leave[at] = true;
+                } else {
+                    let new = region.blocks.len();
+                    let number = *numbers.entry(next).or_insert(new);
+                    if number == new {
+                        if new == REGION {
+                            return None;
+                        }
+                        region.blocks.push(next);
+                        region.can_leave.push(cfg.successors(next).is_empty());
+                        region.can_arrive.push(false);
+                    }
+                    region.edges.push((at, number));
+                }
+            }
+            at += 1;
+        }
+        Some(region)
+    }
+}
+
+/// The blocks that are passed between two others, of which the upper one dominates the lower one in the same round; none if they are
+/// more than are looked at. O(blocks).
+#[must_use]
+pub fn between(cfg: &Cfg, cycles: &Cycles, above: Node, below: Node) -> Option<Vec<Node>> {
+    if above == below {
+        return Some(Vec::new());
+    }
+    let Region { blocks, mut can_arrive, edges, .. } = Region::new(cfg, cycles, above, below)?;
+    spread(&mut can_arrive, &edges);
+    let passed = blocks.into_iter().zip(can_arrive).skip(1).filter(|&(_, arrives)| arrives);
+    Some(passed.map(|(block, _)| block).collect())
 }
 
 /// Adds every node with an edge to one in the set, again and again. O(nodes + edges).
@@ -134,6 +175,7 @@ fn spread(set: &mut [bool], edges: &[(usize, usize)]) {
         }
     }
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,6 +201,25 @@ mod tests {
         assert!(!check(DIAMOND, &[0], 0, 1));
         assert!(check(DIAMOND, &[], 0, 1), "whole groups go either way");
         assert!(!check(DIAMOND, &[], 1, 3), "1 does not dominate 3");
+    }
+
+    #[test]
+    fn what_is_passed_between() {
+        // From 1 to 5 by 2 or 3; by 4 one does not come there, and 6 is another round.
+        let edges =
+            [(0, 1), (1, 2), (1, 3), (1, 4), (2, 5), (3, 5), (5, 6), (6, 1), (4, 7), (6, 7)];
+        let to = |from: usize| {
+            edges.iter().filter(move |e| e.0 == from).map(|e| Node::new(e.1)).collect::<Vec<_>>()
+        };
+        let cfg = Cfg::new(Node::new(0), (0..8).map(to));
+        let cycles = Cycles::new(&cfg);
+        let blocks = |above, below| -> Vec<usize> {
+            let found = between(&cfg, &cycles, Node::new(above), Node::new(below)).unwrap();
+            found.iter().map(|node| node.index()).collect()
+        };
+        assert_eq!(blocks(1, 5), [2, 3]);
+        assert_eq!(blocks(2, 5), []);
+        assert_eq!(blocks(0, 7), [1, 2, 3, 4, 5, 6], "all rounds are between");
     }
 
     #[test]

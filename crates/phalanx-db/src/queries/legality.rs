@@ -24,6 +24,9 @@ pub fn edge_divergence(db: &dyn Db, function: FunctionInput) -> Option<EdgeDiver
 
 /// Answers about motions of operations that communicate within a scope. None for a declaration. Not a query.
 ///
+/// They are about the graph: whether a call between two places comes back in all threads is for who moves something to see
+/// ([`same_set`](phalanx_analysis::legality::same_set)).
+///
 /// *Reads* [`divergence()`], [`edge_divergence`], [`launch_facts`] and the graph facts.
 pub fn legality(db: &dyn Db, function: FunctionInput, scope: Scope) -> Option<Legality<'_>> {
     let varying: SourceSet = varying(scope, launch_facts(db, function));

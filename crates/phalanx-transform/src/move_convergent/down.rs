@@ -1,13 +1,19 @@
 //! An operation that is read in one block only moves there.
 //!
 //! It has to give a value and do nothing else, and it is worth it where not everybody who executes the operation comes to the block. The
-//! threads that are together in the block are those that were together before, so the value is the same.
+//! threads that are together in the block are those that were together before, so the value is the same; no call between may keep some
+//! of them from coming ([`ends`](crate::ends)).
 
-use phalanx_db::{Database, FunctionInput};
-use phalanx_ir::{BlockId, InstId, Opcode, edit::Transaction, flow::node_of};
+use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_ir::{BlockId, Body, InstId, Opcode, edit::Transaction, flow::node_of};
 
 use super::Answers;
-use crate::{code::Code, convergent::Operation, pass::PassError};
+use crate::{
+    code::Code,
+    convergent::Operation,
+    ends::{Ends, Place},
+    pass::PassError,
+};
 
 /// Where an operation goes.
 struct Move {
@@ -34,7 +40,10 @@ pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, Pa
     let moves: Vec<Move> = {
         let code = Code::of(db, function);
         let answers = Answers { db, function };
-        read.into_iter().filter(|found| is_worth(&code, &answers, found)).collect()
+        let ends = Ends::new(&code);
+        let all_come = |found: &Move| all_come(&code, &answers, &ends, found);
+        let is_worth = |found: &Move| is_worth(&code, &answers, found) && all_come(found);
+        read.into_iter().filter(is_worth).collect()
     };
     if moves.is_empty() {
         return Ok(false);
@@ -72,14 +81,34 @@ fn is_worth(code: &Code<'_>, answers: &Answers<'_>, &Move { inst, to }: &Move) -
     legality.sink(from, to).is_ok() && legality.hoist(to, from, false).is_err()
 }
 
-fn apply(edit: &mut Transaction<'_>, &Move { inst, to }: &Move) -> Result<(), PassError> {
-    let body = edit.body();
-    let reads = |user: InstId| {
+/// Whether nobody ends on the way. If what reads the operation moves away itself, nobody ends behind it in its block either.
+fn all_come(
+    code: &Code<'_>,
+    answers: &Answers<'_>,
+    ends: &Ends,
+    &Move { inst, to }: &Move,
+) -> bool {
+    let (db, function) = (answers.db, answers.function);
+    let (Some(cfg), Some(cycles)) = (queries::cfg(db, function), queries::cycles(db, function))
+    else {
+        return false;
+    };
+    let place = match first_reader(code.body, inst, to) {
+        Some(reader) => Place::Before(reader),
+        None => Place::EndOf(to),
+    };
+    ends.all_come(code, (cfg, cycles), inst, place)
+}
+
+fn first_reader(body: &Body, inst: InstId, block: BlockId) -> Option<InstId> {
+    body.block_insts(block).find(|&user| {
         let is_phi = body.inst(user).opcode == Opcode::Phi;
         !is_phi && body.operands(user).iter().any(|value| value.as_inst() == Some(inst))
-    };
-    let before = body.block_insts(to).find(|&user| reads(user));
-    match before {
+    })
+}
+
+fn apply(edit: &mut Transaction<'_>, &Move { inst, to }: &Move) -> Result<(), PassError> {
+    match first_reader(edit.body(), inst, to) {
         Some(before) => edit.move_before(inst, before)?,
         None => edit.move_to_end(inst, to)?,
     }

@@ -46,7 +46,7 @@ fn search(db: &Database, function: FunctionInput) -> Vec<(InstId, BlockId)> {
         let all_return = cycles.blocks(cycle).iter().all(|&node| {
             code.body.block_insts(block_of(node)).all(|inst| {
                 let is_call = code.body.inst(inst).opcode.is_call();
-                !is_call || code.call(inst).will_return && code.call(inst).no_unwind
+                !is_call || code.call(inst).comes_back()
             })
         });
         if !all_return {

@@ -133,3 +133,35 @@ fn reductions_of_what_is_uniform() {
     check_unchanged("combine-ballots", &reduced("%x", "umin"));
     check_unchanged("combine-ballots", &reduced("%a", "add"));
 }
+
+/// Whoever ends between the two has a bit in the first one only.
+#[test]
+fn votes_between_which_threads_may_end() {
+    let votes = |between: &str| {
+        with(&format!(
+            "%v = call i64 @llvm.amdgcn.ballot.i64(i1 %c)
+             {between}
+             %w = call i64 @llvm.amdgcn.ballot.i64(i1 %d)
+             %b = or i64 %w, %v
+             store i64 %b, ptr addrspace(1) %p, align 8"
+        ))
+    };
+    for between in [
+        "call void @unknown()",
+        "call void @unknown()
+         br label %next
+         next:",
+        "br i1 %u, label %side, label %next
+         side:
+         call void @unknown()
+         br label %next
+         next:",
+    ] {
+        check_unchanged("combine-ballots", &votes(between));
+        let harmless = between.replace("call void @unknown()", "call i32 @reads(i32 %a)");
+        let (mut db, module) = crate::load(&votes(&harmless));
+        crate::run(&mut db, module, "combine-ballots");
+        let text = crate::print(&db, module);
+        assert_eq!(text.matches("call i64 @llvm.amdgcn.ballot").count(), 1, "{text}");
+    }
+}

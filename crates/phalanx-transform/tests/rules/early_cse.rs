@@ -300,3 +300,69 @@ fn a_mark_that_was_concluded_is_no_promise() {
         "#]],
     );
 }
+
+/// Two votes with a branch between them, which some threads take; `ends` are calls of `llvm.amdgcn.kill` in the places.
+fn votes_around(entry: &str, side: &str, join: &str) -> String {
+    format!(
+        "declare void @llvm.amdgcn.kill(i1)
+         define amdgpu_ps void @f(ptr addrspace(1) %p, float %z) {{
+         entry:
+           %d = fcmp ult float %z, 1.0
+           %all = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+           {entry}
+           br i1 %d, label %side, label %join
+         side:
+           {side}
+           br label %join
+         join:
+           {join}
+           %again = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+           %sum = add i64 %all, %again
+           store i64 %sum, ptr addrspace(1) %p, align 8
+           ret void
+         }}"
+    )
+}
+
+#[test]
+fn a_vote_behind_what_may_not_come_back_is_another() {
+    let kill = "call void @llvm.amdgcn.kill(i1 false)";
+    for [entry, side, join] in
+        [[kill, "", ""], ["", kill, ""], ["", "", kill], ["", "call void @unknown()", ""]]
+    {
+        check_unchanged("early-cse", &votes_around(entry, side, join));
+    }
+    let (mut db, module) = crate::load(&votes_around("", "call i32 @reads(i32 1)", ""));
+    crate::run(&mut db, module, "early-cse");
+    assert!(!crate::print(&db, module).contains("again"));
+}
+
+/// LLVM lets the first one stand for all of a block.
+#[test]
+fn votes_of_a_block_between_which_threads_may_end() {
+    check(
+        "early-cse",
+        "declare void @llvm.amdgcn.kill(i1)
+         define amdgpu_ps void @f(ptr addrspace(1) %p, i1 %live) {
+           %1 = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+           call void @llvm.amdgcn.kill(i1 %live)
+           %2 = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+           %3 = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+           %4 = add i64 %1, %2
+           %5 = add i64 %3, %4
+           store i64 %5, ptr addrspace(1) %p, align 8
+           ret void
+         }",
+        &expect![[r#"
+            define amdgpu_ps void @f(ptr addrspace(1) %p, i1 %live) {
+              %1 = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+              call void @llvm.amdgcn.kill(i1 %live)
+              %2 = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+              %3 = add i64 %1, %2
+              %4 = add i64 %2, %3
+              store i64 %4, ptr addrspace(1) %p, align 8
+              ret void
+            }
+        "#]],
+    );
+}

@@ -536,3 +536,45 @@ fn what_one_side_alone_reads_stays() {
            %w = call i64 @llvm.amdgcn.ballot.i64(i1 %e)";
     check_unchanged("move-convergent", &stores_and_votes(UNIFORM, one, other));
 }
+
+/// A vote that is read behind a uniform branch only, with something on the way.
+fn with_between(above: &str, side: &str, then: &str) -> String {
+    format!(
+        "declare void @llvm.amdgcn.kill(i1)
+         define amdgpu_ps void @f(ptr addrspace(1) %p, i32 inreg %a, float %z) {{
+         entry:
+           %d = fcmp ult float %z, 1.0
+           %u = icmp ult i32 %a, 7
+           %v = call i64 @llvm.amdgcn.ballot.i64(i1 %d)
+           {above}
+           br i1 %u, label %side, label %exit
+         side:
+           {side}
+           br label %then
+         then:
+           {then}
+           br label %exit
+         exit:
+           ret void
+         }}"
+    )
+}
+
+#[test]
+fn a_vote_does_not_go_down_behind_what_may_not_come_back() {
+    let (kill, store) =
+        ("call void @llvm.amdgcn.kill(i1 %d)", "store i64 %v, ptr addrspace(1) %p, align 8");
+    let moves = |[above, side, then]: [&str; 3]| {
+        let (mut db, module) = crate::load(&with_between(above, side, then));
+        let before = crate::print(&db, module);
+        crate::run(&mut db, module, "move-convergent");
+        crate::print(&db, module) != before
+    };
+    assert!(moves(["", "", store]));
+    assert!(!moves([kill, "", store]));
+    assert!(!moves(["", kill, store]));
+    assert!(!moves(["", "", &format!("{kill}\n{store}")]));
+    assert!(!moves(["call void @unknown()", "", store]));
+    // Behind the place, or on the other way.
+    assert!(moves(["", "", &format!("{store}\n{kill}")]));
+}
