@@ -297,10 +297,21 @@ impl Planner<'_> {
         match body.inst(inst).opcode {
             Opcode::AddrSpaceCast if self.space_of(operands[0]) == Some(space) => Make::Through,
             Opcode::GetElementPtr if self.is_same_shape(inst, operands[0]) => Make::Copy,
+            // What the end of a block gives cannot be cast in it, before it goes into the phi.
+            Opcode::Phi if self.reads_terminator(inst) => Make::Cast,
             Opcode::Phi | Opcode::Select => Make::Copy,
             Opcode::Call if calls::mask(self, inst, space).is_some() => Make::Copy,
             _ => Make::Cast,
         }
+    }
+
+    /// Whether a phi is given what the terminator of a block gives that it comes from.
+    fn reads_terminator(&self, phi: InstId) -> bool {
+        let body = self.code.body;
+        let is_terminator = |(value, from): (Value, _)| {
+            value.as_inst().is_some_and(|inst| body.terminator(from) == Some(inst))
+        };
+        body.phi_incoming(phi).any(is_terminator)
     }
 
     /// A vector of addresses is made from a vector.

@@ -154,3 +154,40 @@ fn a_chain_that_others_read_as_well() {
         "#]],
     );
 }
+
+/// No cast fits between the invoke and the phi on its way.
+#[test]
+fn a_phi_of_what_an_invoke_gives() {
+    check(
+        "declare i32 @__gxx_personality_v0(...)
+         declare ptr @h(ptr returned)
+         define i32 @f(ptr addrspace(1) %a, ptr addrspace(1) %b, i1 %c) personality ptr @__gxx_personality_v0 {
+         entry:
+           %ga = addrspacecast ptr addrspace(1) %a to ptr
+           %gb = addrspacecast ptr addrspace(1) %b to ptr
+           br i1 %c, label %one, label %two
+         one:
+           %p = invoke ptr @h(ptr returned %ga) to label %join unwind label %lp
+         two:
+           br label %join
+         join:
+           %q = phi ptr [ %p, %one ], [ %gb, %two ]
+           %n = phi i32 [ 1, %one ], [ 2, %two ]
+           %at = getelementptr i32, ptr %q, i32 %n
+           %v = load i32, ptr %at
+           ret i32 %v
+         lp:
+           %l = landingpad { ptr, i32 } cleanup
+           ret i32 0
+         }",
+        &expect![[r#"
+            define i32 @f(ptr addrspace(1) %a, ptr addrspace(1) %b, i1 %c) personality ptr @__gxx_personality_v0 {
+              %ga = addrspacecast ptr addrspace(1) %a to ptr
+              %gb = addrspacecast ptr addrspace(1) %b to ptr
+              %q = phi ptr [ %p, %one ], [ %gb, %two ]
+              %n = phi i32 [ 1, %one ], [ 2, %two ]
+              %0 = addrspacecast ptr %q to ptr addrspace(1)
+              %v = load i32, ptr addrspace(1) %at, align 4
+        "#]],
+    );
+}
