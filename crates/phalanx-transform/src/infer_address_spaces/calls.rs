@@ -1,7 +1,8 @@
 //! Intrinsics with pointer arguments of any space, and their declarations.
 //!
 //! The name of such an intrinsic has a component `p<space>` for each pointer type that it is overloaded by, in an order that the table
-//! here relates to its arguments.
+//! here relates to its arguments. They are the last ones: before them the name may have the type of what is loaded or stored, which may be a
+//! vector of pointers as well.
 
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
@@ -33,7 +34,7 @@ pub(super) fn rewrites(planner: &Planner<'_>, call: InstId) -> Vec<Rewrite> {
     if volatile(&planner.code, call) {
         return Vec::new();
     }
-    let names = components(&name_of(&planner.code, call).unwrap_or_default());
+    let names = components(&name_of(&planner.code, call).unwrap_or_default(), pointers.len());
     let is_destination = |position: u32| position == 0 && pointers.len() == 2;
     let rewrite = |(component, &index): (usize, &u32)| {
         let space = planner.target(call, index)?;
@@ -63,8 +64,8 @@ fn name_of(code: &Code<'_>, call: InstId) -> Option<String> {
     }
 }
 
-/// Where the pointer components of a name are.
-fn components(name: &str) -> Vec<usize> {
+/// Where the last pointer components of a name are, so many; none if there are fewer.
+fn components(name: &str, count: usize) -> Vec<usize> {
     let is_pointer = |part: &str| {
         let digits = part.trim_start_matches(|c: char| c == 'v' || c.is_ascii_digit());
         digits
@@ -72,13 +73,15 @@ fn components(name: &str) -> Vec<usize> {
             .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
     };
     let parts = name.split('.').enumerate();
-    parts.filter(|(_, part)| is_pointer(part)).map(|(at, _)| at).collect()
+    let mut all: Vec<usize> =
+        parts.filter(|(_, part)| is_pointer(part)).map(|(at, _)| at).collect();
+    all.len().checked_sub(count).map_or_else(Vec::new, |others| all.split_off(others))
 }
 
-/// The name with other spaces: by component.
-fn renamed(name: &str, spaces: &[(usize, u32)]) -> String {
+/// The name of an intrinsic of so many pointers with other spaces: by component.
+fn renamed(name: &str, count: usize, spaces: &[(usize, u32)]) -> String {
     let mut parts: Vec<String> = name.split('.').map(str::to_owned).collect();
-    let places = components(name);
+    let places = components(name, count);
     for &(component, space) in spaces {
         if let Some(&at) = places.get(component)
             && let Some(end) = parts[at].find('p')
@@ -130,7 +133,8 @@ pub(super) fn replacement(
         let param = params.get_mut(rewrite.index as usize)?;
         *param = retyped(code.context, *param, rewrite.space);
     }
-    Some(Replacement { name: renamed(&name_of(code, call)?, &spaces), ret, params })
+    let name = renamed(&name_of(code, call)?, pointers.len(), &spaces);
+    Some(Replacement { name, ret, params })
 }
 
 /// `llvm.ptrmask` in another space, with the mask that it takes there. None if the mask is not known to leave the bits alone that the

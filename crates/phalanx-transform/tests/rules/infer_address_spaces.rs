@@ -191,3 +191,30 @@ fn a_phi_of_what_an_invoke_gives() {
         "#]],
     );
 }
+
+/// In their names the type of what is loaded or stored stands before that of the address.
+#[test]
+fn masked_accesses_of_pointers() {
+    check(
+        "declare <4 x ptr> @llvm.masked.load.v4p0.p0(ptr, <4 x i1>, <4 x ptr>)
+         declare void @llvm.masked.store.v4p0.p0(<4 x ptr>, ptr, <4 x i1>)
+         declare <4 x float> @llvm.masked.load.v4f32.p0(ptr, <4 x i1>, <4 x float>)
+         declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+         define void @f(ptr addrspace(1) %a, ptr addrspace(3) %b, <4 x i1> %m) {
+           %ga = addrspacecast ptr addrspace(1) %a to ptr
+           %gb = addrspacecast ptr addrspace(3) %b to ptr
+           %v = call <4 x ptr> @llvm.masked.load.v4p0.p0(ptr align 8 %ga, <4 x i1> %m, <4 x ptr> poison)
+           call void @llvm.masked.store.v4p0.p0(<4 x ptr> %v, ptr align 8 %gb, <4 x i1> %m)
+           %w = call <4 x float> @llvm.masked.load.v4f32.p0(ptr align 8 %ga, <4 x i1> %m, <4 x float> poison)
+           call void @llvm.memcpy.p0.p0.i64(ptr %gb, ptr %ga, i64 8, i1 false)
+           ret void
+         }",
+        &expect![[r#"
+            define void @f(ptr addrspace(1) %a, ptr addrspace(3) %b, <4 x i1> %m) {
+              %v = call <4 x ptr> @llvm.masked.load.v4p0.p1(ptr addrspace(1) align 8 %a, <4 x i1> %m, <4 x ptr> poison)
+              call void @llvm.masked.store.v4p0.p3(<4 x ptr> %v, ptr addrspace(3) align 8 %b, <4 x i1> %m)
+              %w = call <4 x float> @llvm.masked.load.v4f32.p1(ptr addrspace(1) align 8 %a, <4 x i1> %m, <4 x float> poison)
+              call void @llvm.memcpy.p3.p1.i64(ptr addrspace(3) %b, ptr addrspace(1) %a, i64 8, i1 false)
+        "#]],
+    );
+}
