@@ -1,7 +1,8 @@
 //! `annotate-uniform`: tells AMDGPU's backend what is uniform in the wave.
 //!
 //! Branches that a wave takes as one, and addresses of loads that are one address for the wave, get `!amdgpu.uniform`, as
-//! LLVM's `amdgpu-annotate-uniform` gives it; the answers are those of `divergence`. Marks that stand there and do not hold go.
+//! LLVM's `amdgpu-annotate-uniform` gives it; the answers are those of `divergence`. Marks that stand there and do not hold go. The mark of an
+//! address is of all loads at it: one in a loop and one behind it, where threads come with what they had in different rounds, have none.
 //! `!amdgpu.noclobber` is left alone: it needs proof that memory was not written, which
 //! [`mark-loads`](crate::mark_loads) has.
 //!
@@ -19,7 +20,10 @@ use phalanx_ir::{
 use phalanx_target::{Architecture, Scope, varying};
 use rustc_hash::FxHashSet;
 
-use crate::pass::{Outcome, Pass, PassError};
+use crate::{
+    code::Code,
+    pass::{Outcome, Pass, PassError},
+};
 
 const KIND: &str = "amdgpu.uniform";
 
@@ -62,28 +66,12 @@ impl Pass for AnnotateUniform {
 fn marks(db: &Database, function: FunctionInput) -> Option<(Vec<InstId>, Vec<InstId>)> {
     let facts = queries::divergence(db, function).as_ref()?;
     let varying = varying(Scope::Wave, queries::launch_facts(db, function));
-    let numbering = Numbering::new(function.header(db));
     let (flow, body, extras) = (function.flow(db), function.body(db), function.extras(db));
     let context = function.module(db).context(db);
-    let mut wanted = FxHashSet::default();
+    let mut wanted = uniform_addresses(db, function);
     for &block in flow.order() {
-        for inst in body.block_insts(block) {
-            match body.inst(inst).opcode {
-                Opcode::Br if !facts.terminator(node_of(block)).intersects(varying) => {
-                    wanted.insert(inst);
-                }
-                Opcode::Load => {
-                    let Some(address) = body.operands(inst)[0].as_inst() else { continue };
-                    let value = numbering.inst(address);
-                    let user = User::value(numbering.inst(inst));
-                    let mask = facts.value(value) | facts.at_use(value, user);
-                    if !mask.intersects(varying) {
-                        wanted.insert(address);
-                    }
-                }
-                _ => {}
-            }
-        }
+        let branch = body.terminator(block).filter(|&t| body.inst(t).opcode == Opcode::Br);
+        wanted.extend(branch.filter(|_| !facts.terminator(node_of(block)).intersects(varying)));
     }
     let kind = context.symbol(KIND.as_bytes());
     let marked: FxHashSet<InstId> =
@@ -94,6 +82,36 @@ fn marks(db: &Database, function: FunctionInput) -> Option<(Vec<InstId>, Vec<Ins
         list
     };
     Some((sorted(&wanted, &marked), sorted(&marked, &wanted)))
+}
+
+/// Addresses that a wave has in common at each load, and at each call that may load there.
+pub(crate) fn uniform_addresses(db: &Database, function: FunctionInput) -> FxHashSet<InstId> {
+    let mut uniform = FxHashSet::default();
+    let Some(facts) = queries::divergence(db, function) else { return uniform };
+    let varying = varying(Scope::Wave, queries::launch_facts(db, function));
+    let numbering = Numbering::new(function.header(db));
+    let code = Code::of(db, function);
+    let is_uniform = |address: InstId, user: InstId| {
+        let (value, user) = (numbering.inst(address), User::value(numbering.inst(user)));
+        !(facts.value(value) | facts.at_use(value, user)).intersects(varying)
+    };
+    let mut varies = FxHashSet::default();
+    for inst in code.flow.order().iter().flat_map(|&block| code.body.block_insts(block)) {
+        match code.body.inst(inst).opcode {
+            Opcode::Load => {
+                let Some(address) = code.body.operands(inst)[0].as_inst() else { continue };
+                let set = if is_uniform(address, inst) { &mut uniform } else { &mut varies };
+                set.insert(address);
+            }
+            opcode if opcode.is_call() && !code.call(inst).memory.is_none() => {
+                let passed = code.body.call_args(inst).iter().filter_map(|value| value.as_inst());
+                varies.extend(passed.filter(|&address| !is_uniform(address, inst)));
+            }
+            _ => {}
+        }
+    }
+    uniform.retain(|address| !varies.contains(address));
+    uniform
 }
 
 /// The node `!{}` of the module, for attachments of these kinds; a new one when there is none.

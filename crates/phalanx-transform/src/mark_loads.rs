@@ -7,6 +7,8 @@
 //! | AMDGPU | scalar, of global memory | `!amdgpu.noclobber`, and `!amdgpu.uniform` on its address | `s_load` |
 //! | AMDGPU | scalar, of constant memory | `!amdgpu.uniform` on its address | `s_load` |
 //!
+//! An address has that mark if it is the same for the wave at all loads of it.
+//!
 //! LDU is for old devices only, and has to be asked for.
 //!
 //! # Marks that stand there
@@ -26,8 +28,9 @@ use phalanx_ir::{
     metadata::kind,
 };
 use phalanx_target::{AddressSpace, Architecture, address_space::SpaceKind};
+use rustc_hash::FxHashSet;
 
-use crate::annotate_uniform::empty_node;
+use crate::annotate_uniform::{empty_node, uniform_addresses};
 use crate::code::Code;
 use crate::pass::{Outcome, Parameters, Pass, PassError};
 
@@ -140,6 +143,10 @@ impl MarkLoads {
         let classes = queries::load_classes(db, function).as_ref()?;
         let code = Code::of(db, function);
         let mut plan = Plan::default();
+        let uniform = match architecture {
+            Architecture::Amdgcn => uniform_addresses(db, function),
+            _ => FxHashSet::default(),
+        };
         for load in classes.loads() {
             match architecture {
                 Architecture::Nvptx if self.ldu && load.is(LoadClass::Ldu) => {
@@ -159,7 +166,10 @@ impl MarkLoads {
                     let kind = AddressSpace::of(architecture, space.unwrap_or(0)).kind();
                     let is_scalar = load.is(LoadClass::Scalar);
                     plan.mark(code, load, NO_CLOBBER, is_scalar && kind != SpaceKind::Constant);
-                    if let Some(address) = address.as_inst().filter(|_| is_scalar) {
+                    let is_uniform = |address: &InstId| uniform.contains(address);
+                    if let Some(address) =
+                        address.as_inst().filter(|_| is_scalar).filter(is_uniform)
+                    {
                         let uniform = code.context.find_symbol(UNIFORM.as_bytes());
                         let mut attached = code.extras.attachments_of(address);
                         let new = (address, UNIFORM);
