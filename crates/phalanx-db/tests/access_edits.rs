@@ -288,6 +288,9 @@ const EDITS: &[(&str, Edit)] = &[
     ("a variable is constant", |f| {
         f.db.edit_shell(f.module, |shell| shell.variables[0].is_constant = true);
     }),
+    ("a variable is aligned otherwise", |f| {
+        f.db.edit_shell(f.module, |shell| shell.variables[0].align = Some(128));
+    }),
 ];
 
 #[test]
@@ -305,6 +308,38 @@ fn the_table_in_the_documentation_is_what_happens() {
     }
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
     check_table(page, "| edited in a large kernel | `memory_accesses` |", &table);
+}
+
+/// What a vote gives is equal among those that vote together: with whom threads are together behind depends on how they came into the cycle.
+#[test]
+fn threads_that_come_to_run_apart_in_a_cycle_with_two_entries() {
+    let text = text(400).replace(
+        "label %done\ndone:\n",
+        "label %entries
+entries:
+  %some = icmp ult i32 %n, 16
+  br i1 %some, label %left, label %right
+left:
+  %votes = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 true)
+  %cell = getelementptr inbounds [32 x i32], ptr addrspace(1) %p, i32 %votes, i32 %x
+  br label %behind
+behind:
+  store i32 %x, ptr addrspace(1) %cell, align 4
+  br label %right
+right:
+  %once.more = icmp ult i32 %n, %m
+  br i1 %once.more, label %left, label %done
+done:
+",
+    );
+    let declared = "declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)\n\ndefine";
+    let mut fixture = Fixture::warm(&text.replacen("define", declared, 1));
+    for (other, found) in [("x", "anew"), ("b", "anew"), ("x", "anew")] {
+        let before = fixture.repairs();
+        set(&mut fixture, "some", 0, other);
+        assert_eq!(fixture.found(before), format!("{found} | nothing"));
+        fixture.check("how threads come into the cycle");
+    }
 }
 
 #[test]
@@ -504,11 +539,11 @@ fn poison_of_atoms_is_followed() {
         "  %unread = ",
         "  %x.wide = zext i32 %x to i64
   %b.wide = zext i32 %b to i64
-  %far.wide = zext i32 %far to i64
+  %m.wide = zext i32 %m to i64
   %e = add nuw i64 %b.wide, 1
   %e.x = add i64 %e, %x.wide
-  %e.far = add i64 %e.x, %far.wide
-  %e.only = sub i64 %e.far, %far.wide
+  %e.far = add i64 %e.x, %m.wide
+  %e.only = sub i64 %e.far, %m.wide
   %frozen = freeze i64 %e.only
   %f = getelementptr inbounds i32, ptr addrspace(1) %p, i64 %frozen
   %of.frozen = load i32, ptr addrspace(1) %f, align 4

@@ -24,6 +24,9 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.y()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 @big = internal addrspace(3) global [8192 x i32] undef, align 16
 @tile = internal addrspace(3) global [33 x [33 x float]] undef, align 4
+@words = internal addrspace(1) global [100000 x float] zeroinitializer
+@lines = internal addrspace(1) global [100000 x float] zeroinitializer, align 128
+@elsewhere = external addrspace(1) global [100000 x float]
 %pair = type { i32, double }
 define ptx_kernel void @k(ptr addrspace(1) align 256 %p, ptr addrspace(1) %q, i32 %n, i32 %m) {
 entry:
@@ -34,7 +37,10 @@ entry:
 
 /// A kernel with this body and its accesses, when it is launched so; nothing is known of the launch without a size.
 fn accesses(body: &str, size: Option<[u32; 3]>) -> (Session, FunctionId, Vec<Access>) {
-    let text = format!("{HEAD}{body}}}\n");
+    accesses_of(&format!("{HEAD}{body}}}\n"), size)
+}
+
+fn accesses_of(text: &str, size: Option<[u32; 3]>) -> (Session, FunctionId, Vec<Access>) {
     let mut session = Session::new();
     let module = session
         .read(text.as_bytes())
@@ -210,6 +216,230 @@ exit:
             store i32 0, ptr addrspace(1) %last.at, align 4: Gather
         "#]],
     );
+}
+
+/// The phi is thread and rest; as a number that is extended and may wrap it is neither.
+#[test]
+fn an_index_that_wraps_round_a_loop() {
+    check(
+        "
+  %start = mul i32 %x, 32
+  br label %loop
+loop:
+  %i = phi i32 [ %start, %entry ], [ %next, %latch ]
+  %more = icmp ult i32 %i, %n
+  br i1 %more, label %latch, label %exit
+latch:
+  %at = getelementptr float, ptr addrspace(3) @big, i32 %i
+  store float 1.0, ptr addrspace(3) %at, align 4
+  %next = add i32 %i, 256
+  br label %loop
+exit:
+  ret void
+",
+        Some([256, 1, 1]),
+        &expect![[r#"
+            store float 1.000000e+00, ptr addrspace(3) %at, align 4: Gather
+        "#]],
+    );
+}
+
+/// Both values of the phi differ by a constant in the arithmetic of their width, and not as the numbers that are extended.
+#[test]
+fn a_phi_of_values_that_differ_by_a_constant_once_they_wrap() {
+    let body = |factor: i32, step: i32| {
+        format!(
+            "
+  %first = mul i32 %x, {factor}
+  %second = add i32 %first, {step}
+  br label %loop
+loop:
+  %i = phi i32 [ %first, %entry ], [ %second, %loop ]
+  %at = getelementptr i8, ptr addrspace(1) %p, i32 %i
+  %v = load i8, ptr addrspace(1) %at, align 1
+  %more = icmp ult i8 %v, 7
+  br i1 %more, label %loop, label %exit
+exit:
+  ret void
+"
+        )
+    };
+    check(
+        &body(1 << 24, 1 << 24),
+        Some([256, 1, 1]),
+        &expect![[r#"
+            %v = load i8, ptr addrspace(1) %at, align 1: Gather
+        "#]],
+    );
+    check(
+        &body(4, 1024),
+        Some([256, 1, 1]),
+        &expect![[r#"
+            %v = load i8, ptr addrspace(1) %at, align 1: Strided(4), 2 segments, 5 sectors
+        "#]],
+    );
+}
+
+/// Twice `100 * x` is `-56 * x` in eight bits, and not as numbers that are extended.
+#[test]
+fn a_sum_of_factors_that_wraps() {
+    let body = |factor: i32| {
+        format!(
+            "
+  %x8 = trunc i32 %x to i8
+  %n8 = trunc i32 %n to i8
+  %m8 = trunc i32 %m to i8
+  %part = mul i8 %x8, {factor}
+  %one = add nsw i8 %part, %n8
+  %other = add nsw i8 %part, %m8
+  %sum = add nsw i8 %one, %other
+  %wide = sext i8 %sum to i64
+  %at = getelementptr i8, ptr addrspace(1) %p, i64 %wide
+  %v = load i8, ptr addrspace(1) %at, align 1
+  ret void
+"
+        )
+    };
+    check(
+        &body(100),
+        Some([2, 1, 1]),
+        &expect![[r#"
+            %v = load i8, ptr addrspace(1) %at, align 1: Gather
+        "#]],
+    );
+    check(
+        &body(10),
+        Some([2, 1, 1]),
+        &expect![[r#"
+            %v = load i8, ptr addrspace(1) %at, align 1: Strided(20), 2 segments, 2 sectors
+        "#]],
+    );
+}
+
+/// The sum may overflow, and `freeze` makes any address of that.
+#[test]
+fn an_index_that_is_frozen() {
+    let body = |sum: &str| {
+        format!(
+            "
+  %sum = {sum}
+  %frozen = freeze i32 %sum
+  %wide = sext i32 %frozen to i64
+  %at = getelementptr float, ptr addrspace(1) %p, i64 %wide
+  %v = load float, ptr addrspace(1) %at, align 4
+  ret void
+"
+        )
+    };
+    let sums = ["add nsw i32 %n, %x", "add nuw nsw i32 %x, 7", "add i32 %n, %x", "shl i32 1, %x"];
+    for (sum, expected) in sums.into_iter().zip([
+        expect![[r#"
+            %v = load float, ptr addrspace(1) %at, align 4: Gather
+        "#]],
+        expect![[r#"
+            %v = load float, ptr addrspace(1) %at, align 4: Consecutive, 2 segments, 5 sectors
+        "#]],
+        expect![[r#"
+            %v = load float, ptr addrspace(1) %at, align 4: Gather
+        "#]],
+        expect![[r#"
+            %v = load float, ptr addrspace(1) %at, align 4: Gather
+        "#]],
+    ]) {
+        check(&body(sum), Some([64, 1, 1]), &expected);
+    }
+}
+
+/// The address is as aligned as the variable, whatever the index is a multiple of.
+#[test]
+fn where_a_variable_is() {
+    let body = |variable: &str| {
+        format!(
+            "
+  %base = mul nsw i32 %b, 256
+  %i = add nsw i32 %base, %x
+  %wide = sext i32 %i to i64
+  %at = getelementptr float, ptr addrspace(1) {variable}, i64 %wide
+  %v = load float, ptr addrspace(1) %at, align 4
+  ret void
+"
+        )
+    };
+    for (variable, expected) in [
+        (
+            "@words",
+            expect![[r#"
+                %v = load float, ptr addrspace(1) %at, align 4: Consecutive, 2 segments, 5 sectors
+            "#]],
+        ),
+        (
+            "@lines",
+            expect![[r#"
+                %v = load float, ptr addrspace(1) %at, align 4: Consecutive, 1 segments, 4 sectors
+            "#]],
+        ),
+        (
+            "@elsewhere",
+            expect![[r#"
+                %v = load float, ptr addrspace(1) %at, align 4: Consecutive, 2 segments, 5 sectors
+            "#]],
+        ),
+        (
+            "getelementptr (i8, ptr addrspace(1) @lines, i64 64)",
+            expect![[r#"
+                %v = load float, ptr addrspace(1) %at, align 4: Consecutive, 2 segments, 4 sectors
+            "#]],
+        ),
+        (
+            "null",
+            expect![[r#"
+                %v = load float, ptr addrspace(1) %at, align 4: Consecutive, 1 segments, 4 sectors
+            "#]],
+        ),
+    ] {
+        check(&body(variable), Some([256, 1, 1]), &expected);
+    }
+}
+
+/// A cycle with two entries, in which threads are taken to run apart: what is equal among those that compute it together need not be
+/// among those that are together in the block behind.
+#[test]
+fn what_is_computed_in_a_cycle_with_two_entries() {
+    let text = r#"target triple = "amdgcn-amd-amdhsa"
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.ballot.i32(i1)
+define amdgpu_kernel void @k(ptr addrspace(1) %p, i32 %n) "target-cpu"="gfx1030" {
+entry:
+  %x = call i32 @llvm.amdgcn.workitem.id.x()
+  %odd = icmp ult i32 %x, 16
+  br i1 %odd, label %left, label %right
+left:
+  %first = call i32 @llvm.amdgcn.ballot.i32(i1 %odd)
+  %at = getelementptr float, ptr addrspace(1) %p, i32 %first
+  %here = load float, ptr addrspace(1) %at, align 4
+  br label %behind
+behind:
+  %there = load float, ptr addrspace(1) %at, align 4
+  br label %right
+right:
+  %more = icmp ult i32 %x, %n
+  br i1 %more, label %left, label %exit
+exit:
+  %own = getelementptr float, ptr addrspace(1) %p, i32 %n
+  %last = load float, ptr addrspace(1) %own, align 4
+  ret void
+}
+"#;
+    let (session, function, found) = accesses_of(text, Some([64, 1, 1]));
+    let patterns = found.iter().map(|access| {
+        format!("{}: {:?}", session.print_inst(function, access.inst).trim(), access.pattern)
+    });
+    expect![[r#"
+        %here = load float, ptr addrspace(1) %at, align 4: Broadcast
+        %there = load float, ptr addrspace(1) %at, align 4: Gather
+        %last = load float, ptr addrspace(1) %own, align 4: Broadcast
+    "#]]
+    .assert_eq(&patterns.map(|line| line + "\n").collect::<String>());
 }
 
 /// An address, and the place of the lane: x, y, z, and its number in the wave.

@@ -285,6 +285,48 @@ fn nothing_is_dropped_that_may_be_poison() {
     );
 }
 
+/// A shift by as much as the width or more gives poison in some threads, and `freeze` makes a value of it.
+#[test]
+fn a_shift_by_too_much_is_poison() {
+    check(
+        "
+  %far = lshr i32 1, %x
+  %frozen = freeze i32 %far
+  %small = icmp ult i32 %frozen, 2
+  %left = shl i32 2, %x
+  %even = and i32 %left, 1
+  %frozen.even = freeze i32 %even
+  %right = ashr i32 8, %x
+  %frozen.right = freeze i32 %right
+  %again = freeze i32 %right
+  %differ = sub i32 %frozen.right, %again
+  %five = and i32 %x, 31
+  %near = lshr i32 1, %five
+  %frozen.near = freeze i32 %near
+  %bit = icmp ult i32 %frozen.near, 2
+  ret void
+",
+        [256, 1, 1],
+        32,
+        &expect![[r#"
+            far: {x}
+            frozen: {x}
+            small: {x}
+            left: {x}
+            even: {x}
+            frozen.even: {x}
+            right: {x}
+            frozen.right: {x}
+            again: {x}
+            differ: {x}
+            five: {x}
+            near: {x}
+            frozen.near: {x}
+            bit: {}
+        "#]],
+    );
+}
+
 /// The value that is left is another one in threads that left its loop in different iterations.
 #[test]
 fn what_is_left_is_read_where_it_is() {
@@ -408,18 +450,20 @@ fn step(rng: &mut SmallRng, at: usize, given: usize) -> Step {
         6..=8 => {
             let name = ["shl", "lshr", "ashr"][rng.random_range(0..3)];
             let exact = if name != "shl" && rng.random_bool(0.2) { "exact " } else { "" };
+            let amount = move |v: &[Option<u32>]| if is_constant { Some(shift) } else { v[b] };
             let value = move |v: &[Option<u32>]| {
-                let a = v[a]?;
-                if shift >= 32 || !exact.is_empty() && a & ((1 << shift) - 1) != 0 {
+                let (a, by) = (v[a]?, amount(v)?);
+                if by >= 32 || !exact.is_empty() && a & ((1 << by) - 1) != 0 {
                     return None;
                 }
                 Some(match name {
-                    "shl" => a << shift,
-                    "lshr" => a >> shift,
-                    _ => (a as i32 >> shift) as u32,
+                    "shl" => a << by,
+                    "lshr" => a >> by,
+                    _ => (a as i32 >> by) as u32,
                 })
             };
-            (format!("{name} {exact}i32 %v{a}, {shift}"), Box::new(value))
+            let by = if is_constant { shift.to_string() } else { right };
+            (format!("{name} {exact}i32 %v{a}, {by}"), Box::new(value))
         }
         9 | 10 => {
             let by = k.max(1);

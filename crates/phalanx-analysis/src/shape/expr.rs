@@ -155,6 +155,15 @@ impl Exprs {
         }
     }
 
+    /// Whether two functions whose difference is a constant in the arithmetic of their width differ by one constant as signed integers.
+    pub(crate) fn differ_as_integers(&self, a: Expr, b: Expr) -> bool {
+        let both = [a, b];
+        let half = 1u64 << (self.width(a) - 1);
+        a == b
+            || both.iter().all(|&e| self.linear(e).is_some() && self.fits(e)[0])
+            || both.iter().all(|&e| self.range(e).1 < half)
+    }
+
     /// Whether the function is `offset + coefs . (x, y, z, lane)`: coefficients and offset, as signed numbers.
     pub(crate) fn linear(&self, expr: Expr) -> Option<([i64; 4], i64)> {
         let info = self.info(expr);

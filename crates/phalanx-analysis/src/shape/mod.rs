@@ -30,7 +30,7 @@
 //! **Poison.** `v` may be poison where the right side is not. A value in some threads and poison in others are
 //! the same to everybody but `freeze`. So nothing is dropped that may be poison: in [`Trust::Nothing`] an operation whose
 //! flags can be violated, as far as ranges tell, makes an atom, and an atom is dropped only if it is never poison in some threads only.
-//! [`Trust::Flags`] takes flags for granted: for addresses, which must not be poison where they are used.
+//! [`Trust::Flags`] takes flags for granted: for addresses, which must not be poison where they are used. What somebody freezes need not be used so.
 //!
 //! # Invariants
 //!

@@ -8,7 +8,7 @@ use phalanx_ir::{
 use super::{
     Place, Shapes, Trust,
     algebra::{binary, compare, constant, number, pure, sum, with_itself, zeros_of_rest},
-    expr::mask,
+    expr::{mask, signed},
     form::{Fact, Form, Progress, Rest},
     ids::{self, Known},
 };
@@ -159,16 +159,41 @@ fn operation(shapes: &mut Shapes, place: Place<'_>, inst: InstId, data: &InstDat
         return atom;
     }
     let form = match atom.bits {
-        0 if makes_no_poison(data, second) => Some(constant(shapes, 0, width)),
+        0 if makes_no_poison(data, second) => Some((constant(shapes, 0, width), true)),
         _ => form(shapes, place, data, operands, [width, operand_width]),
     };
-    let Some(form) = form else { return atom };
+    let Some((form, is_sure)) = form else { return atom };
     if shapes.trust == Trust::Nothing && !is_kept(shapes, place, operands, &form) {
         return Fact { is_defined: false, ..atom };
     }
-    let fact = shapes.with_form(form);
+    let fact = with_form_from(shapes, place, operands, form, is_sure);
     // Both are right.
     Fact { zeros: fact.zeros.max(atom.zeros), bits: fact.bits.min(atom.bits), ..fact }
+}
+
+/// The fact of a value with a form that an operation makes of operands. It `is_sure` if it gives no poison where these are none.
+fn with_form_from(
+    shapes: &mut Shapes,
+    place: Place<'_>,
+    operands: &[Operand],
+    form: Form,
+    is_sure: bool,
+) -> Fact {
+    let fact = shapes.with_form(form);
+    // Where flags are taken for granted the atoms do not tell: what is made of them may be poison nevertheless.
+    let is_defined = match shapes.trust {
+        Trust::Nothing => fact.is_defined,
+        Trust::Flags => {
+            let is_defined = |operand: &Operand| match operand.as_const() {
+                Some(constant) => ids::integer(place, constant).is_some(),
+                None => {
+                    place.numbering.operand(*operand).is_some_and(|v| shapes.fact(v).is_defined)
+                }
+            };
+            fact.is_defined && is_sure && operands.iter().all(is_defined)
+        }
+    };
+    Fact { is_defined, ..fact }
 }
 
 fn operand_width(place: Place<'_>, operand: Operand) -> Option<u8> {
@@ -243,21 +268,22 @@ fn is_kept(shapes: &Shapes, place: Place<'_>, operands: &[Operand], form: &Form)
     })
 }
 
-/// The form of a result. None if it has none.
+/// The form of a result, and whether the operation gives no poison where its operands are none. None if it has none.
 fn form(
     shapes: &mut Shapes,
     place: Place<'_>,
     data: &InstData,
     operands: &[Operand],
     [width, operand_width]: [u8; 2],
-) -> Option<Form> {
+) -> Option<(Form, bool)> {
+    let sure = |form| (form, true);
     match data.opcode {
         Opcode::Freeze => {
             let value = place.numbering.operand(operands[0])?;
             let form = shapes.operand(place, operands[0], width)?;
-            shapes.fact(value).is_defined.then_some(form)
+            shapes.fact(value).is_defined.then_some(form).map(sure)
         }
-        Opcode::Select => select(shapes, place, operands, width),
+        Opcode::Select => select(shapes, place, operands, width).map(sure),
         Opcode::ICmp => {
             let a = shapes.operand(place, operands[0], operand_width)?;
             let b = shapes.operand(place, operands[1], operand_width)?;
@@ -266,7 +292,7 @@ fn form(
             if !is_sure(shapes, data, operand_width, &a, &b, &a) {
                 return None;
             }
-            compare(shapes, data.int_predicate(), &a, &b, operand_width, ranges)
+            compare(shapes, data.int_predicate(), &a, &b, operand_width, ranges).map(sure)
         }
         Opcode::Trunc | Opcode::ZExt | Opcode::SExt => {
             let a = shapes.operand(place, operands[0], operand_width)?;
@@ -278,23 +304,25 @@ fn form(
             if operands[0] == operands[1]
                 && let Some(form) = with_itself(shapes, opcode, &a, width)
             {
-                return (flags(data) == InstFlags::NONE || opcode != Opcode::Or).then_some(form);
+                let is_sure = flags(data) == InstFlags::NONE || opcode != Opcode::Or;
+                return is_sure.then_some(form).map(sure);
             }
             let result = binary(shapes, opcode, &a, &b, width)?;
-            match is_sure(shapes, data, width, &a, &b, &result) {
-                true if shapes.trust == Trust::Nothing => Some(result),
-                true => Some(trusting(shapes, data, &a, &b, result)),
-                false if shapes.trust == Trust::Flags => {
-                    Some(trusting(shapes, data, &a, &b, result))
-                }
-                false => None,
+            let is_sure = is_sure(shapes, data, width, &a, &b, &result);
+            match shapes.trust {
+                Trust::Nothing => is_sure.then_some(result).map(sure),
+                Trust::Flags => Some((trusting(shapes, data, &a, &b, result), is_sure)),
             }
         }
     }
 }
 
-/// Whether the flags of an operation hold, as far as is known.
+/// Whether an operation gives no poison, as far as is known: its flags hold, and nothing is shifted by as much as the width.
 fn is_sure(shapes: &Shapes, data: &InstData, width: u8, a: &Form, b: &Form, result: &Form) -> bool {
+    let is_shift = matches!(data.opcode, Opcode::Shl | Opcode::LShr | Opcode::AShr);
+    if is_shift && !(b.rest.is_none() && shapes.exprs.range(b.thread).1 < width.into()) {
+        return false;
+    }
     let flags = flags(data);
     if flags == InstFlags::NONE {
         return true;
@@ -346,7 +374,9 @@ fn trusting(shapes: &Shapes, data: &InstData, a: &Form, b: &Form, result: Form) 
     let has = |flag| flags(data).contains(flag);
     let keeps = matches!(data.opcode, Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Shl);
     let all = [a, b, &result].map(|form| shapes.exprs.fits(form.thread));
-    let [fits_signed, fits_unsigned] = [0, 1].map(|sign| all.iter().all(|fits| fits[sign]));
+    let exact = is_of_integers(shapes, data.opcode, [a, b, &result]);
+    let [fits_signed, fits_unsigned] =
+        [0, 1].map(|sign| exact[sign] && all.iter().all(|fits| fits[sign]));
     let is_signed = keeps && fits_signed && has(InstFlags::NSW) && a.is_signed && b.is_signed;
     let is_unsigned =
         keeps && fits_unsigned && has(InstFlags::NUW) && a.is_unsigned && b.is_unsigned;
@@ -354,6 +384,30 @@ fn trusting(shapes: &Shapes, data: &InstData, a: &Form, b: &Form, result: Form) 
         is_signed: is_signed || result.is_signed,
         is_unsigned: is_unsigned || result.is_unsigned,
         ..result
+    }
+}
+
+/// Whether the thread's part of a result is what the operation makes of those of its operands as integers, signed and unsigned, but for a constant:
+/// factors may wrap to others that fit as well.
+fn is_of_integers(shapes: &Shapes, opcode: Opcode, [a, b, result]: [&Form; 3]) -> [bool; 2] {
+    let exprs = &shapes.exprs;
+    let width = exprs.width(result.thread);
+    let linear = |form: &Form| exprs.linear(form.thread).map(|(coefs, _)| coefs.map(i128::from));
+    let (Some(x), Some(y), Some(z)) = (linear(a), linear(b), linear(result)) else {
+        let largest = |form: &Form| i128::from(exprs.range(form.thread).1);
+        let sum = largest(a) + largest(b);
+        let is_sum = opcode == Opcode::Add;
+        return [is_sum && sum <= (mask(width) >> 1).into(), is_sum && sum <= mask(width).into()];
+    };
+    let is = |by: &dyn Fn(usize) -> i128| (0..z.len()).all(|at| by(at) == z[at]);
+    let times = |factors: [i128; 4], by: [i128; 2]| by.map(|by| is(&|at| factors[at] * by));
+    match (opcode, number(shapes, a), number(shapes, b)) {
+        (Opcode::Add, ..) => [is(&|at| x[at] + y[at]); 2],
+        (Opcode::Sub, ..) => [is(&|at| x[at] - y[at]); 2],
+        (Opcode::Shl, _, Some(by)) => times(x, [1 << by.min(64); 2]),
+        (Opcode::Mul, _, Some(by)) => times(x, [signed(by, width).into(), by.into()]),
+        (Opcode::Mul, Some(by), _) => times(y, [signed(by, width).into(), by.into()]),
+        _ => [false; 2],
     }
 }
 
@@ -380,7 +434,14 @@ fn select(shapes: &mut Shapes, place: Place<'_>, operands: &[Operand], width: u8
     shapes.exprs.select(condition.thread, a.thread, b.thread).map(pure)
 }
 
-fn cast(shapes: &mut Shapes, data: &InstData, a: &Form, from: u8, width: u8) -> Option<Form> {
+/// The form of a conversion, and whether its flags hold for sure.
+fn cast(
+    shapes: &mut Shapes,
+    data: &InstData,
+    a: &Form,
+    from: u8,
+    width: u8,
+) -> Option<(Form, bool)> {
     let (opcode, flags) = (data.opcode, flags(data));
     let range = shapes.exprs.range(a.thread);
     let is_positive = from > 0 && range.1 < 1 << (from - 1);
@@ -394,7 +455,12 @@ fn cast(shapes: &mut Shapes, data: &InstData, a: &Form, from: u8, width: u8) -> 
         return None;
     }
     let thread = match opcode {
-        _ if a.rest.is_none() => return shapes.exprs.cast(opcode, a.thread, width).map(pure),
+        _ if a.rest.is_none() => {
+            return shapes
+                .exprs
+                .cast(opcode, a.thread, width)
+                .map(|thread| (pure(thread), is_sure));
+        }
         Opcode::Trunc => {
             let thread = shapes.exprs.cast(opcode, a.thread, width)?;
             let zeros = a.rest.zeros.min(width);
@@ -402,7 +468,7 @@ fn cast(shapes: &mut Shapes, data: &InstData, a: &Form, from: u8, width: u8) -> 
                 true => Rest::default(),
                 false => a.rest.function(zeros),
             };
-            return Some(Form { thread, rest, is_signed: false, is_unsigned: false });
+            return Some((Form { thread, rest, is_signed: false, is_unsigned: false }, is_sure));
         }
         // The bits of both are apart, so each is extended by itself; the sign is one of the rest's.
         _ if shapes.is_apart(a) && a.rest.zeros < from => {
@@ -417,7 +483,7 @@ fn cast(shapes: &mut Shapes, data: &InstData, a: &Form, from: u8, width: u8) -> 
         _ => return None,
     };
     let rest = a.rest.function(a.rest.zeros);
-    Some(Form { thread, rest, is_signed: false, is_unsigned: false })
+    Some((Form { thread, rest, is_signed: false, is_unsigned: false }, is_sure))
 }
 
 fn call(shapes: &mut Shapes, place: Place<'_>, call: InstId) -> Fact {
@@ -442,9 +508,10 @@ fn call(shapes: &mut Shapes, place: Place<'_>, call: InstId) -> Fact {
         }
         Known::Defined => None,
         Known::LanesBelow { high } => {
-            let base = place.code.body.call_args(call).get(1).copied();
+            let args = place.code.body.call_args(call);
+            let base = args.get(1).copied();
             return match base.and_then(|base| lanes_below(shapes, place, base, high, width)) {
-                Some(form) => shapes.with_form(form),
+                Some(form) => with_form_from(shapes, place, args, form, true),
                 None => Fact::UNKNOWN,
             };
         }
@@ -465,7 +532,10 @@ fn call(shapes: &mut Shapes, place: Place<'_>, call: InstId) -> Fact {
                 let less = shapes.exprs.compare(predicate, a.thread, b.thread)?;
                 shapes.exprs.select(less, a.thread, b.thread).map(pure)
             })();
-            return form.map_or(Fact::UNKNOWN, |form| shapes.with_form(form));
+            return match form {
+                Some(form) => with_form_from(shapes, place, args, form, true),
+                None => Fact::UNKNOWN,
+            };
         }
     };
     form.map_or(defined, |form| shapes.with_form(form))

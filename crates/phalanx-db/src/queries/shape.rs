@@ -7,9 +7,11 @@ use phalanx_analysis::shape::{
     access::{self, Accesses, Facts},
 };
 
+use phalanx_ir::GlobalName;
+
 use super::access_slot::followed;
 use super::surroundings::{NO_CALLEES, with_code};
-use super::{cfg, cycles, divergence};
+use super::{cfg, cycles, divergence, variable_alignments};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -25,14 +27,18 @@ pub fn shapes(db: &dyn Db, function: FunctionInput) -> Option<Shapes> {
 /// What the lanes of a wave touch at each load, store and atomic operation, in the order of the function. None for a declaration.
 ///
 /// *Reads* `header`, `flow`, `body`, `module_facts`, `launch` or [`launch_facts`](super::launch_facts), [`divergence()`], [`cfg()`],
-/// [`cycles()`]. *Changes when* an access does, or one comes, goes or moves. *Cost* near O(instructions + operands), and lanes of a wave for each access;
+/// [`cycles()`], [`variable_alignments`] if an index of one is no constant. *Changes when* an access does, or one comes, goes or moves. *Cost* near O(instructions + operands), and lanes of a wave for each access;
 /// large, after an edit of instructions, that of the edit.
 #[salsa::tracked(returns(ref))]
 pub fn memory_accesses(db: &dyn Db, function: FunctionInput) -> Option<Arc<Accesses>> {
     let divergence = divergence(db, function).as_ref()?;
     let (cfg, cycles) = (cfg(db, function)?, cycles(db, function)?);
     with_code(db, function, NO_CALLEES, |code, around| {
-        let facts = Facts { code, around, cfg, cycles, divergence };
+        let alignment = |name: GlobalName| {
+            let known = variable_alignments(db, function.module(db));
+            known.get(&name).copied().unwrap_or(1)
+        };
+        let facts = Facts { code, around, cfg, cycles, divergence, alignment: &alignment };
         match function.is_large(db) {
             true => followed(db, function, facts),
             false => Arc::new(access::accesses(facts)),

@@ -21,7 +21,7 @@ use super::passed::{Passed, add, unite};
 use super::space_rounds::{component_argument_spaces, component_returned_spaces};
 use super::summaries::known_body;
 use super::surroundings::{NO_CALLEES, with_code};
-use super::{address_memory, call_place, cfg, dom_tree, symbols};
+use super::{address_memory, call_place, cfg, dom_tree, symbols, type_layout};
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -93,6 +93,22 @@ pub fn variables(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, Vari
     };
     let all = module.shell(db).variables.iter();
     all.map(|variable| (variable.name, facts(variable))).collect()
+}
+
+/// What the address of each variable of a module is a multiple of, if it is of more than one.
+///
+/// *Reads* `shell`, [`type_layout`]. *Changes when* a variable comes, goes, or is aligned otherwise. *Cost* O(variables).
+#[salsa::tracked(returns(ref))]
+pub fn variable_alignments(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalName, u64> {
+    let (context, layout) = (module.context(db), type_layout(db, module));
+    let align = |variable: &GlobalVariable| {
+        let of_type = || layout.data_layout().abi_align(context, &**layout, variable.ty);
+        // Who declares a variable without an alignment says nothing of where it is.
+        let or_of_type = || variable.initializer.and_then(|_| of_type());
+        variable.align.or_else(or_of_type).unwrap_or(1)
+    };
+    let all = module.shell(db).variables.iter();
+    all.map(|variable| (variable.name, align(variable))).filter(|(_, align)| *align > 1).collect()
 }
 
 /// Gives the code of a function and its private objects in which addresses are.

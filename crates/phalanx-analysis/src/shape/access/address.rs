@@ -1,8 +1,11 @@
 //! The address of an access as a function of the thread, and sizes of what is accessed.
 
 use phalanx_ir::{
-    InstId, Opcode, Type, TypeKind, Value as Operand, layout::StructBodies, types::StructBody,
+    Const, Opcode, Type, TypeKind, Value as Operand, constant::ConstKind, layout::StructBodies,
+    types::StructBody,
 };
+
+use smallvec::SmallVec;
 
 use super::Finder;
 use crate::shape::{
@@ -10,6 +13,9 @@ use crate::shape::{
     form::{Form, Rest},
     ids,
 };
+
+/// How many steps of a constant address are looked at.
+const STEPS: usize = 16;
 
 impl Finder<'_> {
     /// The address as a function of the thread and of what is not: base and offsets in 64 bits.
@@ -19,6 +25,7 @@ impl Finder<'_> {
         let mut sum =
             Form { thread: zero, rest: Rest::default(), is_signed: true, is_unsigned: true };
         let mut pointer = pointer;
+        let mut is_cast = false;
         let mut left = body.id_count();
         loop {
             let inst = pointer.as_inst();
@@ -28,30 +35,69 @@ impl Finder<'_> {
             match inst.map(|inst| body.inst(inst).opcode) {
                 Some(Opcode::GetElementPtr) => {
                     let inst = inst?;
-                    sum = self.plus_indices(sum, inst)?;
-                    pointer = body.operands(inst)[0];
+                    let operands = body.operands(inst);
+                    sum = self.plus_indices(sum, body.inst(inst).element_type(), &operands[1..])?;
+                    pointer = operands[0];
                 }
                 // Windows of the generic space are at addresses that are equal in the wave.
                 Some(Opcode::AddrSpaceCast | Opcode::BitCast) => {
+                    is_cast = true;
                     pointer = body.operands(inst?)[0];
                 }
                 _ => break,
             }
         }
-        if pointer.as_const().is_some() {
-            return Some(sum);
+        if let Some(constant) = pointer.as_const() {
+            let (sum, zeros) = self.plus_constant_address(sum, constant, is_cast);
+            // That the rest is a multiple of something says nothing of where the base is.
+            let zeros = sum.rest.zeros.min(zeros);
+            return Some(Form { rest: Rest { zeros, ..sum.rest }, ..sum });
         }
         let base = Rest::atom(self.place.numbering.operand(pointer)?, 0);
         let rest = sum.rest.plus(&base, 1, u64::MAX)?;
         Some(Form { rest, ..sum })
     }
 
-    /// The sum with the offset that an address computation adds.
-    fn plus_indices(&mut self, mut sum: Form, gep: InstId) -> Option<Form> {
-        let body = self.facts.code.body;
-        let operands = body.operands(gep);
-        let mut ty = body.inst(gep).element_type();
-        for (number, &index) in operands[1..].iter().enumerate() {
+    /// The sum with offsets in a constant address, and how many low bits of the address that these are from are zero.
+    fn plus_constant_address(
+        &mut self,
+        mut sum: Form,
+        mut at: Const,
+        mut is_cast: bool,
+    ) -> (Form, u8) {
+        let context = self.facts.code.context;
+        for _ in 0..STEPS {
+            let expr = match &context.const_data(at).kind {
+                ConstKind::Global(name) => {
+                    let align = (self.facts.alignment)(*name);
+                    self.alignments.insert(*name, align);
+                    return (sum, align.trailing_zeros() as u8);
+                }
+                // In another space it is any address.
+                ConstKind::Null if !is_cast => return (sum, 64),
+                ConstKind::Expr(expr) => expr,
+                _ => break,
+            };
+            match (expr.opcode, expr.source_type) {
+                (Opcode::GetElementPtr, Some(ty)) => {
+                    let indices: SmallVec<[Operand; 4]> =
+                        expr.operands[1..].iter().map(|&index| index.into()).collect();
+                    match self.plus_indices(sum.clone(), ty, &indices) {
+                        Some(more) => sum = more,
+                        None => break,
+                    }
+                }
+                (Opcode::AddrSpaceCast | Opcode::BitCast, _) => is_cast = true,
+                _ => break,
+            }
+            at = expr.operands[0];
+        }
+        (sum, 0)
+    }
+
+    /// The sum with the offset that an address computation adds to the address of such a type.
+    fn plus_indices(&mut self, mut sum: Form, mut ty: Type, indices: &[Operand]) -> Option<Form> {
+        for (number, &index) in indices.iter().enumerate() {
             let stride = if number == 0 {
                 self.alloc_size(ty, 0)?
             } else {
@@ -97,8 +143,13 @@ impl Finder<'_> {
     }
 
     fn opaque(&mut self, index: Operand) -> Option<Form> {
+        let value = self.place.numbering.operand(index)?;
+        // As an atom such a phi stands for what it is beside the thread's part.
+        if self.uniform.contains(&value) {
+            return None;
+        }
         let thread = self.shapes.exprs.constant(0, 64);
-        let rest = Rest::atom(self.place.numbering.operand(index)?, 0);
+        let rest = Rest::atom(value, 0);
         Some(Form { thread, rest, is_signed: false, is_unsigned: false })
     }
 

@@ -15,7 +15,8 @@
 //! | nothing that an access reads | the very same list again |
 //! | what some read | these are looked at again; the rows of their blocks are others if one of them does something else |
 //! | an access came, went, or stands elsewhere among the others | the same, and the rows of these blocks are put together anew |
-//! | what the loops are solved from, or cycles | from scratch |
+//! | what the loops are solved from, cycles, or where threads are assumed to run apart | from scratch |
+//! | the alignment of a variable that was asked for | from scratch |
 //!
 //! Where blocks are others, their rows are put together anew. What else is asked of the graph is which cycles a block is in, and how many predecessors the header of a loop
 //! has. So it is enough that blocks that are not told of are in the [cycles](super::nest) in which they were, and what stands in the others counts as changed. The loops
@@ -37,8 +38,9 @@
 use std::sync::Arc;
 
 use phalanx_graph::{BitSet, Node};
-use phalanx_ir::{BlockId, InstId, Opcode, flow::node_of};
-use rustc_hash::FxHashSet;
+use phalanx_ir::{BlockId, GlobalName, InstId, Opcode, flow::node_of};
+use phalanx_target::SourceSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Access, Accesses, Facts, Finder,
@@ -74,6 +76,10 @@ pub struct AccessFollower {
     lanes: Lanes,
     of_loops: LoopReads,
     divergence: Divergence,
+    /// Cycles in which threads are assumed to run apart.
+    apart: Vec<(Node, SourceSet)>,
+    /// Those of variables that were asked for.
+    alignments: FxHashMap<GlobalName, u64>,
     readers: Readers,
     list: Listed,
     nest: Nest,
@@ -117,14 +123,25 @@ impl AccessFollower {
         let answer = Arc::new(answer);
         readers.settle();
         finder.shapes.settle();
-        let Finder { shapes, uniform, lanes, of_loops, .. } = finder;
+        let Finder { shapes, uniform, lanes, of_loops, alignments, .. } = finder;
         let mut of_loops = of_loops.unwrap_or_default();
         of_loops.atoms.sort_unstable();
         of_loops.atoms.dedup();
         let divergence = facts.divergence.clone();
         let list = Listed::new(code, Arc::clone(&answer));
-        let follower =
-            AccessFollower { shapes, uniform, lanes, of_loops, divergence, readers, list, nest };
+        let apart = apart(facts);
+        let follower = AccessFollower {
+            shapes,
+            uniform,
+            lanes,
+            of_loops,
+            divergence,
+            apart,
+            alignments,
+            readers,
+            list,
+            nest,
+        };
         (answer, Some(follower))
     }
 
@@ -150,7 +167,12 @@ impl AccessFollower {
             }
             self.nest = nest;
         }
-        if self.of_loops.are_concerned(facts, of_loops) {
+        let is_aligned_as_before =
+            self.alignments.iter().all(|(&name, &align)| (facts.alignment)(name) == align);
+        if self.of_loops.are_concerned(facts, of_loops)
+            || self.apart != apart(facts)
+            || !is_aligned_as_before
+        {
             return None;
         }
         let mut read: Vec<Value> = Vec::new();
@@ -173,12 +195,22 @@ impl AccessFollower {
         let readers = &mut self.readers;
         let found = look_again(&mut self.list, &mut finder, readers, (&dirty, changed, blocks))?;
         let is_other_order = self.list.reorder(facts.code.flow.order());
+        self.alignments.extend(finder.alignments.drain());
         (self.shapes, self.uniform, self.lanes) = (finder.shapes, finder.uniform, finder.lanes);
         self.divergence = facts.divergence.clone();
         let is_worth = self.shapes.can_be_followed() && !self.readers.is_crowded();
         let found = if is_other_order { Found::Repaired } else { found };
         is_worth.then_some((self, found))
     }
+}
+
+/// The cycles in which threads are assumed to run apart, by header, and why.
+fn apart(Facts { cycles, divergence, .. }: Facts<'_>) -> Vec<(Node, SourceSet)> {
+    let assumed = divergence.assumed_divergent_cycles().iter();
+    let mut apart: Vec<_> =
+        assumed.map(|&(cycle, sources)| (cycles.header(cycle), sources)).collect();
+    apart.sort_unstable_by_key(|&(header, _)| header);
+    apart
 }
 
 /// The cycles, if all blocks can be reached.

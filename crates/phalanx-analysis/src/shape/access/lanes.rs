@@ -205,7 +205,7 @@ fn touched(shapes: &[WaveShape], looks: Looks) -> Touched {
     Touched { pattern, segments, sectors, bank_degree }
 }
 
-/// What the base of an address is a multiple of. Nobody knows where a global is.
+/// What the base of an address is a multiple of; where a variable is, nobody knows.
 fn alignment(rest: &Rest) -> u64 {
     match rest.is_none() {
         true => 1,

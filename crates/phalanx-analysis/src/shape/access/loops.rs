@@ -118,7 +118,8 @@ impl Finder<'_> {
             if !is_same || !self.is_uniform(&form.rest, node_of(from)) {
                 return Outcome::Fails;
             }
-            if assumed.is_signed && !form.is_signed {
+            let differ = self.shapes.exprs.differ_as_integers(form.thread, assumed.thread);
+            if assumed.is_signed && !(form.is_signed && differ) {
                 outcome = Outcome::Wraps;
             }
         }

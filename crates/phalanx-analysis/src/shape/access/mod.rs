@@ -18,7 +18,8 @@
 //! the wave if those of the incoming values are. That is assumed of all such phis, and given up where it turns out wrong, until
 //! nothing does; there are as many rounds as assumptions fail one after the other.
 //!
-//! An atom counts as equal in the wave if it is so where it is defined and no cycle around it has been left since.
+//! An atom counts as equal in the wave if it is so where it is defined and no cycle around it has been left since. Where threads are assumed to run apart in
+//! such a cycle, those that are together in another block may have come there in different rounds: it counts in its own block only.
 //!
 //! O(instructions) per round; for each access lanes of a wave, and runs of bytes that they touch times alignments of its base; for each
 //! expression that is not linear, threads of a workgroup. [`AccessFollower`] brings the answer up to date
@@ -34,9 +35,9 @@ mod readers;
 mod touched;
 
 use phalanx_graph::{Cfg, Cycles, Node};
-use phalanx_ir::{InstId, Opcode, Type, Value as Operand, flow::node_of};
+use phalanx_ir::{GlobalName, InstId, Opcode, Type, Value as Operand, flow::node_of};
 use phalanx_target::{AddressSpace, SpaceKind};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use self::follow::{AccessFollower, Found};
 pub use self::lanes::fewest_sectors;
@@ -107,6 +108,8 @@ pub struct Facts<'a> {
     pub cycles: &'a Cycles,
     /// What varies.
     pub divergence: &'a Divergence,
+    /// What the address of a variable is a multiple of, by name; one if nothing is known.
+    pub alignment: &'a dyn Fn(GlobalName) -> u64,
 }
 
 /// The accesses of a function, in its order.
@@ -132,6 +135,8 @@ struct Finder<'a> {
     lanes: Lanes,
     /// What was looked at since somebody cleared it: values of which the instruction, the form or the divergence matters.
     read: Vec<Value>,
+    /// Alignments of variables that were asked for.
+    alignments: FxHashMap<GlobalName, u64>,
     /// What the loops are solved from, if somebody wants to know.
     of_loops: Option<LoopReads>,
 }
@@ -150,7 +155,8 @@ impl<'a> Finder<'a> {
         lanes: Lanes,
     ) -> Self {
         let place = Place::new(facts.code, facts.around);
-        Finder { facts, place, shapes, uniform, lanes, read: Vec::new(), of_loops: None }
+        let (read, alignments) = Default::default();
+        Finder { facts, place, shapes, uniform, lanes, read, alignments, of_loops: None }
     }
 
     /// Whether a function of values is equal in a wave at the end of a block.
@@ -164,9 +170,12 @@ impl<'a> Finder<'a> {
                 Definition::Argument(_) => None,
                 Definition::Inst(inst) => self.facts.code.body.block_of(inst).map(node_of),
             };
-            let is_near = home
-                .and_then(|block| cycles.innermost(block))
-                .is_none_or(|cycle| cycles.contains(cycle, at));
+            let around =
+                home.and_then(|block| cycles.innermost(block)).filter(|_| home != Some(at));
+            let is_near = around.is_none_or(|cycle| {
+                let apart = divergence.is_assumed_divergent(cycles, cycle);
+                cycles.contains(cycle, at) && !apart.intersects(self.shapes.in_wave)
+            });
             is_equal && is_near
         })
     }
