@@ -148,6 +148,173 @@ fn a_comment_checks_nothing() {
     );
 }
 
+/// Nobody knows whether a convergent call that names nobody waits, also where it is in a function that is called.
+#[test]
+fn calls_of_nobody_who_is_named_are_not_judged() {
+    let fixture = Fixture::of(
+        r#"
+target triple = "nvptx64-nvidia-cuda"
+@other.name = alias void (), ptr @plain
+define void @plain() { ret void }
+define internal void @assembly() {
+  call void asm sideeffect "bar.sync 0;", ""() convergent
+  ret void
+}
+define internal void @harmless() {
+  call void asm sideeffect "nop;", ""()
+  ret void
+}
+define internal void @through(ptr %callee) personality ptr null {
+  invoke void %callee() convergent to label %exit unwind label %other
+other:
+  %pad = landingpad { ptr, i32 } cleanup
+  br label %exit
+exit:
+  ret void
+}
+define internal void @by_alias() {
+  call void @other.name()
+  ret void
+}
+define ptx_kernel void @calls_assembly() {
+  call void @assembly()
+  ret void
+}
+define ptx_kernel void @calls_harmless() {
+  call void @harmless()
+  ret void
+}
+define ptx_kernel void @calls_through(ptr %callee) {
+  call void @through(ptr %callee)
+  ret void
+}
+define ptx_kernel void @calls_by_alias() {
+  call void @by_alias()
+  ret void
+}
+"#,
+    );
+    let mut out = String::new();
+    for entry in fixture.module.functions(&fixture.db).iter().filter(|e| e.is_definition) {
+        let (name, db) = (fixture.name(entry.input.id()), &fixture.db);
+        let does = queries::synchronizes(db, entry.input);
+        let is_judged = queries::barriers_are_judged(db, entry.input);
+        out += &format!("{name}: {does:?}, {}\n", if is_judged { "judged" } else { "not judged" });
+    }
+    expect![[r#"
+        plain: Silent, judged
+        assembly: Unknown, not judged
+        harmless: Silent, judged
+        through: Unknown, not judged
+        by_alias: Unknown, not judged
+        calls_assembly: Unknown, not judged
+        calls_harmless: Silent, judged
+        calls_through: Unknown, not judged
+        calls_by_alias: Unknown, not judged
+    "#]]
+    .assert_eq(&out);
+}
+
+/// A copy to memory of others is seen by them, wherever it is made from.
+#[test]
+fn what_is_done_instead_of_a_barrier() {
+    let kernel = |name: &str, copy: &str| {
+        format!(
+            "define ptx_kernel void @{name}(ptr addrspace(1) %p) \"nvvm.reqntid\"=\"64\" {{
+             entry:
+               %slot = alloca [4 x i32]
+               %other.slot = alloca [4 x i32]
+               %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+               %few = icmp ult i32 %id, 48
+               br i1 %few, label %then, label %exit
+             then:
+               call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+               br label %exit
+             exit:
+               {copy}
+               ret void
+             }}\n"
+        )
+    };
+    let mut text = String::from(
+        "target triple = \"nvptx64-nvidia-cuda\"
+         declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+         declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+         declare void @llvm.memcpy.p1.p0.i64(ptr addrspace(1), ptr, i64, i1)
+         declare void @llvm.memcpy.p0.p1.i64(ptr, ptr addrspace(1), i64, i1)
+         declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n",
+    );
+    for (name, spaces, to, from) in [
+        ("out", "p1.p0", "ptr addrspace(1) %p", "ptr %slot"),
+        ("in", "p0.p1", "ptr %slot", "ptr addrspace(1) %p"),
+        ("within", "p0.p0", "ptr %other.slot", "ptr %slot"),
+    ] {
+        let call = format!("call void @llvm.memcpy.{spaces}.i64({to}, {from}, i64 16, i1 false)");
+        text.push_str(&kernel(name, &call));
+    }
+    expect![[r#"
+        PHX001 in out
+        PHX003 in in
+        PHX003 in within"#]]
+    .assert_eq(&Fixture::of(&text).check());
+}
+
+/// Whoever freezes poison may get anything, so nothing is known of which way threads go.
+#[test]
+fn whatever_is_poison_ends_the_evaluation() {
+    let mut text = String::from(
+        "target triple = \"nvptx64-nvidia-cuda\"
+         declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+         declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n",
+    );
+    // By hand each is zero in all threads, and poison in some.
+    for (name, value) in [
+        ("exact", "%v = lshr exact i32 %id, 10"),
+        ("exact.signed", "%v = ashr exact i32 %id, 10"),
+        ("exact.quotient", "%v = udiv exact i32 %id, 1024"),
+        ("disjoint", "%o = or disjoint i32 %id, 255\n%v = icmp ne i32 %o, 255"),
+        (
+            "not.negative",
+            "%m = xor i32 %id, -1\n%w = zext nneg i32 %m to i64\n%v = lshr i64 %w, 32",
+        ),
+        ("cut", "%t = trunc nuw i32 %id to i7\n%w = zext i7 %t to i32\n%v = lshr i32 %w, 7"),
+        ("cut.signed", "%t = trunc nsw i32 %id to i8\n%v = icmp slt i8 %t, -128"),
+        ("one.sign", "%m = xor i32 %id, -1\n%v = icmp samesign eq i32 %m, %id"),
+        ("fine", "%v = lshr i32 %id, 10"),
+    ] {
+        let ty = match name {
+            "disjoint" | "cut.signed" | "one.sign" => "i1",
+            "not.negative" => "i64",
+            _ => "i32",
+        };
+        text.push_str(&format!(
+            "define ptx_kernel void @{name}() \"nvvm.reqntid\"=\"256\" {{
+             entry:
+               %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+               {value}
+               %f = freeze {ty} %v
+               %c = icmp eq {ty} %f, 0
+               br i1 %c, label %then, label %exit
+             then:
+               call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+               br label %exit
+             exit:
+               ret void
+             }}\n"
+        ));
+    }
+    expect![[r#"
+        PHX003 in exact
+        PHX003 in exact.signed
+        PHX003 in exact.quotient
+        PHX003 in disjoint
+        PHX003 in not.negative
+        PHX003 in cut
+        PHX003 in cut.signed
+        PHX003 in one.sign"#]]
+    .assert_eq(&Fixture::of(&text).check());
+}
+
 /// Threads that are counted are all threads only if they are as many, and nobody else is counted with them.
 #[test]
 fn barriers_of_some_threads_are_told_from_those_of_all() {

@@ -154,7 +154,7 @@ impl Fixture {
                 };
             }
             same!(memory_kinds pointer_flow address_memory private_memory memory_ssa);
-            same!(memory_accesses load_classes space_conflicts written_spaces has_barrier callees);
+            same!(memory_accesses load_classes space_conflicts written_spaces own_barriers callees);
             same!(divergence diagnostics barrier_blocks convergence summary classic_memory_ssa);
             for assumptions in ASSUMPTIONS {
                 let loads = |db, function| queries::stable_loads(db, function, assumptions);

@@ -648,7 +648,7 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
     same!(space_conflicts mixed_spaces);
     same!(private_memory address_memory memory_ssa classic_memory_ssa pointer_flow);
     same!(slow_loads parameter_uses unchanged_arguments written_spaces starts_at_launch);
-    same!(has_barrier callees promised_loads);
+    same!(own_barriers callees promised_loads);
     for assumptions in ASSUMPTIONS {
         let loads = |db, function| queries::stable_loads(db, function, assumptions);
         assert!(loads(warm_db, warm) == loads(&db, cold), "stable loads assuming {assumptions:?}");

@@ -14,7 +14,7 @@ use std::{
 
 use phalanx::{
     Session,
-    analysis::check::{Finding, Rule, Witness},
+    analysis::check::{Callee, Finding, Rule, Witness},
     db::queries,
     ir::{BlockId, InstId, flow},
 };
@@ -112,7 +112,8 @@ pub fn check(text: &str, rng: &mut SmallRng, launches: u32, ignored: Ignored) ->
     session.set_whole(module, true);
     let functions: Vec<_> = session.functions(module).collect();
     let database = session.database();
-    let has_barrier = functions.iter().any(|f| queries::has_barrier(database, f.input()));
+    let has_barrier =
+        functions.iter().any(|f| queries::own_barriers(database, f.input()) == Callee::Barrier);
     let is_judged = |f: &phalanx::FunctionId| queries::barriers_are_judged(database, f.input());
     let mut tally = Tally::default();
     if !has_barrier || !functions.iter().all(is_judged) {

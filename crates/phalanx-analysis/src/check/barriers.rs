@@ -47,7 +47,7 @@
 use std::cell::OnceCell;
 
 use phalanx_graph::{BitSet, Node};
-use phalanx_ir::{GlobalName, InstId, Opcode, Value, flow::block_of};
+use phalanx_ir::{GlobalName, InstId, Opcode, Value, ValueKind, flow::block_of};
 use phalanx_target::{Scope, SourceSet, intrinsics::Location};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -59,6 +59,7 @@ use super::{
     sites::{Site, SiteKind, called, intrinsic, waits},
     witness::{Decision, decision, witness},
 };
+use crate::lower::{Code, pointer_space};
 
 /// What is known of a function when its barriers are judged, by its graph, its operations, and where threads return.
 #[derive(Debug)]
@@ -108,10 +109,7 @@ pub(super) fn said_once<'a>(all: impl Iterator<Item = &'a Finding>) -> Vec<Findi
 /// Whether barriers of a function are judged in full: it has none of which only some threads are meant to take part, and calls nothing unknown.
 /// Then no finding means that it does not hang.
 #[must_use]
-pub fn are_judged(
-    code: crate::lower::Code<'_>,
-    callee: &dyn Fn(GlobalName) -> super::Callee,
-) -> bool {
+pub fn are_judged(code: Code<'_>, callee: &dyn Fn(GlobalName) -> super::Callee) -> bool {
     super::sites::sites(code, callee).iter().all(|site| match site.kind {
         SiteKind::Barrier { barrier, .. } => {
             !barrier.partial && barrier.scope == Scope::Workgroup && waits(barrier)
@@ -376,13 +374,8 @@ pub(super) fn has_effect(facts: Facts<'_>, block: Node) -> bool {
             let found = called(facts.code, inst).and_then(|name| intrinsic(facts.code, name));
             let Some(found) = found else { return true };
             let memory = found.info.memory;
-            let is_own = match memory.location {
-                Location::Argument => {
-                    let arguments = body.call_args(inst).iter();
-                    arguments.clone().any(|&a| is_own(facts, a))
-                }
-                _ => false,
-            };
+            let is_own =
+                memory.location == Location::Argument && writes_its_own(facts, inst, found.base);
             (memory.writes_memory() && !is_own) || found.info.convergent
         }
         _ => false,
@@ -390,6 +383,27 @@ pub(super) fn has_effect(facts: Facts<'_>, block: Node) -> bool {
     let has_effect = body.block_insts(block_of(block)).any(does);
     facts.reads_effect(block, has_effect);
     has_effect
+}
+
+/// Whether an intrinsic that writes what its arguments point to writes to stack slots only.
+fn writes_its_own(facts: Facts<'_>, call: InstId, base: &str) -> bool {
+    let arguments = facts.code.body.call_args(call);
+    // These read what their second argument points to.
+    let copies = ["memcpy", "memmove"].iter().any(|name| base.starts_with(name));
+    let written = if copies { &arguments[..arguments.len().min(1)] } else { arguments };
+    let mut pointers = written.iter().filter(|&&argument| is_pointer(facts, argument)).peekable();
+    pointers.peek().is_some() && pointers.all(|&pointer| is_own(facts, pointer))
+}
+
+fn is_pointer(facts: Facts<'_>, value: Value) -> bool {
+    let Code { context, header, body, .. } = facts.code;
+    let ty = match value.kind() {
+        ValueKind::Inst(inst) => body.inst(inst).ty,
+        ValueKind::Arg(position) => header.params[position as usize],
+        ValueKind::Const(constant) => context.const_data(constant).ty,
+        _ => return false,
+    };
+    pointer_space(context, ty).is_some()
 }
 
 /// Whether an address is that of a stack slot. Looks through a few steps.

@@ -58,7 +58,7 @@ pub use accesses::{AccessCost, WaveCost};
 pub use judged::{Judged, Notes, Reads, concerns_memory, findings};
 pub use kinds::CountFault;
 pub use launch::Geometry;
-pub use sites::{Callee, has_barrier, is_barrier, may_be_site};
+pub use sites::{Callee, may_be_barrier, may_be_site, own_barriers};
 pub use ways::is_undefined;
 use witness::Decision;
 pub use witness::Witness;

@@ -2,8 +2,7 @@
 
 use phalanx_graph::Node;
 use phalanx_ir::{
-    Const, GlobalName, InstId, Opcode, Value, attributes::AttrKind, constant::ConstKind,
-    flow::node_of,
+    Const, GlobalName, InstId, Value, attributes::AttrKind, constant::ConstKind, flow::node_of,
 };
 use phalanx_target::{
     Transfer,
@@ -68,21 +67,37 @@ pub(super) fn site(
     Some(Site { inst, block, kind: kind(code, inst, callee)? })
 }
 
-/// Whether a function has a barrier in its own code for which others wait: one of all threads of a workgroup or more. O(instructions).
+/// What a function does in its own code: a barrier there is one for which others wait, of all threads of a workgroup or more. O(instructions).
 #[must_use]
-pub fn has_barrier(code: Code<'_>) -> bool {
-    let mut insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
-    insts.any(|inst| is_barrier(code, inst))
+pub fn own_barriers(code: Code<'_>) -> Callee {
+    let insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
+    let mut answer = Callee::Silent;
+    for inst in insts {
+        match does(code, inst) {
+            Callee::Silent => {}
+            Callee::Unknown => answer = Callee::Unknown,
+            Callee::Barrier => return Callee::Barrier,
+        }
+    }
+    answer
 }
 
-/// Whether an instruction is a barrier of all threads of a workgroup or more for which others wait.
+/// Whether an instruction is such a barrier, or may be one for all that is known: a convergent call of nobody who is named.
 #[must_use]
-pub fn is_barrier(code: Code<'_>, inst: InstId) -> bool {
+pub fn may_be_barrier(code: Code<'_>, inst: InstId) -> bool {
+    does(code, inst) != Callee::Silent
+}
+
+/// What an instruction does itself.
+fn does(code: Code<'_>, inst: InstId) -> Callee {
     match kind(code, inst, &|_| Callee::Silent) {
-        Some(SiteKind::Barrier { barrier, .. }) => {
-            !barrier.partial && barrier.phase != BarrierPhase::Wait
+        Some(SiteKind::Barrier { barrier, .. })
+            if !barrier.partial && barrier.phase != BarrierPhase::Wait =>
+        {
+            Callee::Barrier
         }
-        _ => false,
+        Some(SiteKind::Unknown) => Callee::Unknown,
+        _ => Callee::Silent,
     }
 }
 
@@ -149,8 +164,7 @@ pub(super) fn intrinsic(code: Code<'_>, name: GlobalName) -> Option<Intrinsic> {
 
 fn is_convergent(code: Code<'_>, call: InstId) -> bool {
     let attributes = code.body.call_info(call).attributes;
-    code.body.inst(call).opcode == Opcode::Call
-        && code.context.function_attrs(attributes).has(AttrKind::Convergent)
+    code.context.function_attrs(attributes).has(AttrKind::Convergent)
 }
 
 /// The value of an integer constant.

@@ -434,6 +434,27 @@ fn evaluate(facts: Facts<'_>, inst: InstId, operands: &[u64], bits: u32, from: u
             || (data.flags.contains(InstFlags::NUW) && wide(of_unsigned).1 != of_unsigned);
         (!wraps).then_some(of_unsigned as u64)
     };
+    let has = |flag| data.flags.contains(flag);
+    // What is shifted out, or left by a division, where flags say that nothing is.
+    let inexact = match data.opcode {
+        Opcode::UDiv => a.checked_rem(b).unwrap_or(0),
+        Opcode::LShr | Opcode::AShr => a & ones(b.min(64) as u32),
+        _ => 0,
+    };
+    let is_poison = match data.opcode {
+        Opcode::UDiv | Opcode::LShr | Opcode::AShr => has(InstFlags::EXACT) && inexact != 0,
+        Opcode::Or => has(InstFlags::DISJOINT) && a & b != 0,
+        Opcode::ZExt => has(InstFlags::NNEG) && signed(a, from) < 0,
+        Opcode::Trunc => {
+            has(InstFlags::NUW) && a > ones(bits)
+                || has(InstFlags::NSW) && signed(a, from) != signed(a, bits)
+        }
+        Opcode::ICmp => has(InstFlags::SAME_SIGN) && (signed(a, from) < 0) != (signed(b, from) < 0),
+        _ => false,
+    };
+    if is_poison {
+        return None;
+    }
     match data.opcode {
         Opcode::Add => arithmetic(|a, b| a + b),
         Opcode::Sub => arithmetic(|a, b| a - b),

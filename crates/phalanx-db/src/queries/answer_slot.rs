@@ -99,7 +99,7 @@ pub struct KeptAnswers {
     pub effects: Answers,
     /// Of what is done through pointers there: kept where nothing is known of it, else repaired.
     pub through: Answers,
-    /// Of [`has_barrier`](super::has_barrier).
+    /// Of [`own_barriers`](super::own_barriers).
     pub waits: Answers,
     /// Of the operations that [`diagnostics`](super::diagnostics) looks for.
     pub sites: Answers,
@@ -141,7 +141,7 @@ impl KeptAnswers {
             ("load_classes", self.loads),
             ("effects", self.effects),
             ("through", self.through),
-            ("has_barrier", self.waits),
+            ("own_barriers", self.waits),
             ("sites", self.sites),
             ("diagnostics", self.findings),
             ("callees", self.callees),

@@ -24,24 +24,24 @@ use crate::FunctionInput;
 
 use salsa::Database as Db;
 
-/// Whether a function has a barrier in its own code for which others wait: one of all threads of a workgroup or more.
+/// What a function does in its own code, as far as barriers are concerned for which others wait: those of all threads of a workgroup or more.
 ///
 /// *Reads* `header`, `flow`, `body`; of a large function what changed. *Changes when* its only barrier goes, or a
-/// first one comes. *Cost* O(instructions).
+/// first one comes; without one, the same of convergent calls that name nobody. *Cost* O(instructions).
 #[salsa::tracked(returns(copy))]
-pub fn has_barrier(db: &dyn Db, function: FunctionInput) -> bool {
-    let find = || check::has_barrier(code(db, function));
+pub fn own_barriers(db: &dyn Db, function: FunctionInput) -> Callee {
+    let find = || check::own_barriers(code(db, function));
     if !function.is_large(db) {
         return find();
     }
     let slot = &function.slots(db).large().waits;
-    slot.answer(db, function, 0, Concerns::Itself(check::is_barrier), find)
+    slot.answer(db, function, 0, Concerns::Itself(check::may_be_barrier), find)
 }
 
 /// What a call of a function does, as far as barriers are concerned.
 ///
-/// *Reads* `mentions`, [`symbols`] and [`has_barrier`] of the function and of all that it calls, directly or not; the header of a declaration.
-/// *Changes when* it comes to have a barrier, or no longer has one. *Cost* O(calls below).
+/// *Reads* `mentions`, [`symbols`] and [`own_barriers`] of the function and of all that it calls, directly or not; the header of a declaration.
+/// *Changes when* it comes to have a barrier or an unknown call, or no longer has one. *Cost* O(calls below).
 #[salsa::tracked(returns(copy))]
 pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
     let symbols = symbols(db, function.module(db));
@@ -59,10 +59,18 @@ pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
             }
             continue;
         }
-        if has_barrier(db, at) {
-            return Callee::Barrier;
+        match own_barriers(db, at) {
+            Callee::Silent => {}
+            Callee::Unknown => answer = Callee::Unknown,
+            Callee::Barrier => return Callee::Barrier,
         }
-        work.extend(at.mentions(db).callees().iter().filter_map(|name| symbols.get(name)).copied());
+        for name in at.mentions(db).callees() {
+            match symbols.get(&name) {
+                Some(&callee) => work.push(callee),
+                // An alias, or who is chosen at run time.
+                None => answer = Callee::Unknown,
+            }
+        }
     }
     answer
 }

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use phalanx_analysis::check::Judged;
+use phalanx_analysis::check::{Callee, Judged};
 use phalanx_graph::Node;
 
 use super::access_slot::AccessSlot;
@@ -75,7 +75,7 @@ pub(super) struct LargeSlots {
     pub(super) kinds_rounds: RoundSlots<KindsSlot>,
     pub(super) accesses: AccessSlot,
     pub(super) conflicts: AnswerSlot<KeptConflicts>,
-    pub(super) waits: AnswerSlot<bool>,
+    pub(super) waits: AnswerSlot<Callee>,
     pub(super) sites: AnswerSlot<KeptSites>,
     pub(super) findings: AnswerSlot<Judged>,
     pub(super) cut: CutSlot,

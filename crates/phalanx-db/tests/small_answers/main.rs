@@ -108,7 +108,7 @@ impl Fixture {
         for entry in self.module.functions(&self.db).iter().filter(|e| e.is_definition) {
             queries::control_divergence(&self.db, entry.input);
             queries::edge_divergence(&self.db, entry.input);
-            queries::has_barrier(&self.db, entry.input);
+            queries::own_barriers(&self.db, entry.input);
             queries::diagnostics(&self.db, entry.input);
             queries::callees(&self.db, entry.input);
             queries::convergence(&self.db, entry.input);
@@ -179,7 +179,7 @@ impl Fixture {
                     assert!(known == found, "{what}: {}", stringify!($query));
                 )*};
             }
-            same!(control_divergence edge_divergence has_barrier diagnostics callees convergence);
+            same!(control_divergence edge_divergence own_barriers diagnostics callees convergence);
             same!(written_spaces space_conflicts load_classes);
             let control = |db, f| queries::assumed_control_divergence(db, f, ASSUMED);
             let (known, found) = (control(&self.db, warm.input), control(&db, cold.input));
@@ -308,7 +308,7 @@ const EDITS: &[(&str, Edit)] = &[
 #[test]
 fn the_table_in_the_documentation_is_what_happens() {
     let mut table = String::from(
-        "| edited in a large kernel | `control_divergence` | `edge_divergence` | `has_barrier` | sites of `diagnostics` | `diagnostics` | `callees` | `convergence` | `written_spaces` | `space_conflicts` |\n|---|---|---|---|---|---|---|---|---|---|\n",
+        "| edited in a large kernel | `control_divergence` | `edge_divergence` | `own_barriers` | sites of `diagnostics` | `diagnostics` | `callees` | `convergence` | `written_spaces` | `space_conflicts` |\n|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for (kind, edit) in EDITS {
         let mut fixture = Fixture::new(400);

@@ -180,7 +180,7 @@ fn check(fixture: &Fixture, what: &str) {
                 assert!(known == found, "{what}: {}", stringify!($query));
             )*};
         }
-        same!(space_conflicts written_spaces diagnostics callees convergence has_barrier);
+        same!(space_conflicts written_spaces diagnostics callees convergence own_barriers);
         same!(barrier_blocks summary load_classes);
     }
 }
