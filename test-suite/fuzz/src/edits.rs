@@ -540,20 +540,20 @@ fn complete(edit: &mut Transaction<'_>, from: BlockId, to: BlockId) -> Result<()
 
 /// What is repaired.
 const REPAIRED: [fn(&Database, FunctionInput); 14] = [
-    |db, f| drop(queries::divergence(db, f)),
-    |db, f| drop(queries::uniformity(db, f)),
-    |db, f| drop(queries::control_divergence(db, f)),
-    |db, f| drop(queries::edge_divergence(db, f)),
-    |db, f| drop(queries::convergence(db, f)),
-    |db, f| drop(queries::diagnostics(db, f)),
-    |db, f| drop(queries::load_classes(db, f)),
-    |db, f| drop(queries::data_flow(db, f)),
-    |db, f| drop(queries::classic_memory_ssa(db, f)),
-    |db, f| drop(queries::memory_accesses(db, f)),
-    |db, f| drop(queries::private_memory(db, f)),
-    |db, f| drop(queries::memory_kinds(db, f)),
-    |db, f| drop(queries::pointer_flow(db, f)),
-    |db, f| drop(queries::cycles(db, f)),
+    |db, f| _ = queries::divergence(db, f),
+    |db, f| _ = queries::uniformity(db, f),
+    |db, f| _ = queries::control_divergence(db, f),
+    |db, f| _ = queries::edge_divergence(db, f),
+    |db, f| _ = queries::convergence(db, f),
+    |db, f| _ = queries::diagnostics(db, f),
+    |db, f| _ = queries::load_classes(db, f),
+    |db, f| _ = queries::data_flow(db, f),
+    |db, f| _ = queries::classic_memory_ssa(db, f),
+    |db, f| _ = queries::memory_accesses(db, f),
+    |db, f| _ = queries::private_memory(db, f),
+    |db, f| _ = queries::memory_kinds(db, f),
+    |db, f| _ = queries::pointer_flow(db, f),
+    |db, f| _ = queries::cycles(db, f),
 ];
 
 /// Asks everything that is repaired, so that it is there to be repaired.
