@@ -1,6 +1,6 @@
 //! `cargo xtask ci`: the checks a change must pass, in order of cost.
 
-use std::{path::Path, process::Command, time::Instant};
+use std::{env, path::Path, process::Command, time::Instant};
 
 use anyhow::{Context as _, bail};
 
@@ -20,23 +20,30 @@ pub(crate) fn run() -> anyhow::Result<()> {
     )?;
     step(&root, "doc", &["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])?;
     step(&root, "test", &["test", "--workspace"], &[])?;
-    step(
-        &root,
-        "fuzz",
-        &["run", "--quiet", "--package", "xtask", "--", "fuzz", "--quick", "--time", "6s"],
-        &[],
-    )
+    let itself = env::current_exe()?;
+    program(&root, "fuzz", &itself, &["fuzz", "--quick", "--time", "6s"], &[])
 }
 
 fn step(root: &Path, name: &str, args: &[&str], env: &[(&str, &str)]) -> anyhow::Result<()> {
-    println!("== {name}: cargo {}", args.join(" "));
+    program(root, name, Path::new("cargo"), args, env)
+}
+
+fn program(
+    root: &Path,
+    name: &str,
+    program: &Path,
+    args: &[&str],
+    env: &[(&str, &str)],
+) -> anyhow::Result<()> {
+    let shown = program.file_name().unwrap_or_default().display();
+    println!("== {name}: {shown} {}", args.join(" "));
     let started = Instant::now();
-    let status = Command::new("cargo")
+    let status = Command::new(program)
         .args(args)
         .envs(env.iter().copied())
         .current_dir(root)
         .status()
-        .with_context(|| format!("cannot start cargo for `{name}`"))?;
+        .with_context(|| format!("cannot start {shown} for `{name}`"))?;
     println!("== {name}: {:.0} s", started.elapsed().as_secs_f64());
     if !status.success() {
         bail!("`{name}` failed");
