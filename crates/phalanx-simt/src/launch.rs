@@ -68,6 +68,8 @@ pub struct Launch {
     pub order: Order,
     /// Chooses bits of memory that nobody wrote.
     pub seed: u64,
+    /// Bits that `freeze` makes of poison, in all threads.
+    pub frozen: u128,
 }
 
 impl Default for Launch {
@@ -84,6 +86,7 @@ impl Default for Launch {
             blocks: None,
             order: Order::default(),
             seed: 0,
+            frozen: 0,
         }
     }
 }

@@ -78,6 +78,7 @@ struct Run<'a, 'o> {
     packets: [u64; 2],
     report: Report,
     fuel: u64,
+    frozen: u128,
     geometry: Geometry,
     splits: Splits,
 }
@@ -105,6 +106,7 @@ pub(crate) fn run(
         packets,
         report: Report::default(),
         fuel: launch.fuel,
+        frozen: launch.frozen,
         geometry,
         splits: Splits::default(),
     };
@@ -243,6 +245,7 @@ impl Run<'_, '_> {
             fence: None,
             packets: self.packets,
             clock: self.report.steps,
+            frozen: self.frozen,
         };
         let site = seat.thread.site(self.program);
         let thread = seat.thread.at.number;

@@ -17,7 +17,7 @@ use crate::{
     memory::{Region, View},
     ops,
     program::{Callee, Program},
-    value::Value,
+    value::{Value, mask},
 };
 
 type Result<T> = std::result::Result<T, FaultKind>;
@@ -82,6 +82,8 @@ pub(crate) struct World<'a> {
     /// Addresses of the dispatch packet and of implicit arguments.
     pub(crate) packets: [u64; 2],
     pub(crate) clock: u64,
+    /// What frozen poison is.
+    pub(crate) frozen: u128,
 }
 
 /// What a step did.
@@ -275,7 +277,7 @@ impl Thread {
             Opcode::Select => select(&get(frame, 0)?, &get(frame, 1)?, &get(frame, 2)?),
             Opcode::Freeze => {
                 let value = get(frame, 0)?;
-                freeze(program, data.ty, &value)?
+                freeze(program, world.frozen, data.ty, &value)?
             }
             Opcode::GetElementPtr => {
                 let base = get(frame, 0)?;
@@ -604,23 +606,27 @@ fn select(condition: &Value, yes: &Value, no: &Value) -> Value {
     }
 }
 
-/// Poison becomes zero, lane by lane.
-fn freeze(program: &Program<'_>, ty: Type, value: &Value) -> Result<Value> {
+/// Poison becomes these bits, lane by lane.
+fn freeze(program: &Program<'_>, frozen: u128, ty: Type, value: &Value) -> Result<Value> {
     use crate::shape::Shape;
     Ok(match (value, program.shapes.of(ty)) {
         (_, &Shape::Vector { elem, len }) => {
-            let lane = |i| freeze(program, elem, &value.element(i as usize));
+            let lane = |i| freeze(program, frozen, elem, &value.element(i as usize));
             Value::Many((0..len).map(lane).collect::<Result<_>>()?)
         }
         (_, &Shape::Array { elem, len, .. }) => {
-            let lane = |i| freeze(program, elem, &value.element(i as usize));
+            let lane = |i| freeze(program, frozen, elem, &value.element(i as usize));
             Value::Many((0..len).map(lane).collect::<Result<_>>()?)
         }
         (_, Shape::Struct(members)) => {
             let each = members.iter().enumerate();
-            let each = each.map(|(i, &(ty, _))| freeze(program, ty, &value.element(i)));
+            let each = each.map(|(i, &(ty, _))| freeze(program, frozen, ty, &value.element(i)));
             Value::Many(each.collect::<Result<_>>()?)
         }
+        (Value::Poison, &Shape::Int(bits) | &Shape::Ptr { bits, .. }) => {
+            Value::Bits(frozen & mask(bits))
+        }
+        (Value::Poison, Shape::Float(kind)) => Value::Bits(frozen & mask(kind.bits())),
         (Value::Poison, _) => Value::Bits(0),
         (value, _) => value.clone(),
     })

@@ -342,6 +342,7 @@ pub(crate) fn launch(rng: &mut SmallRng, memory: &mut Memory, fuel: u64) -> Opti
         fuel,
         order: *orders.choose(rng).unwrap_or(&Order::Lockstep),
         seed: rng.random(),
+        frozen: rng.random(),
         ..Launch::default()
     })
 }

@@ -543,7 +543,7 @@ fn of_indices(
     let _ = writeln!(out, "  {v}.aligned = shl i32 {a}, {}", pick(8));
     let _ = writeln!(out, "  {v}.sum = add {flags}i32 {v}.aligned, {v}.flat");
     let of = ["flat", "sum"][pick(2) as usize];
-    match pick(8) {
+    match pick(9) {
         0 | 1 => writeln!(out, "  {v} = lshr i32 {v}.{of}, {}", 1 + pick(7)),
         2 => writeln!(out, "  {v} = and i32 {v}.{of}, {}", [-32, -64, 7, 63, 31][pick(5) as usize]),
         3 => writeln!(out, "  {v} = sub i32 {v}.sum, {v}.flat"),
@@ -558,6 +558,14 @@ fn of_indices(
             let _ = writeln!(out, "  {v}.one = mul i32 {a}, 3");
             let _ = writeln!(out, "  {v}.other = mul i32 {a}, 3");
             writeln!(out, "  {v} = select i1 {v}.odd, i32 {v}.one, i32 {v}.other")
+        }
+        7 => {
+            // Poison in threads from the 33rd on.
+            let shift = ["lshr", "shl", "ashr"][(pick(27) / 9) as usize];
+            let _ = writeln!(out, "  {v}.bit = {shift} i32 1, {v}.{of}");
+            let _ = writeln!(out, "  {v}.frozen = freeze i32 {v}.bit");
+            let _ = writeln!(out, "  {v}.few = icmp ult i32 {v}.frozen, 2");
+            writeln!(out, "  {v} = select i1 {v}.few, i32 {a}, i32 {b}")
         }
         _ => {
             let _ = writeln!(out, "  {v}.back = sub i32 {v}.sum, {v}.row");
