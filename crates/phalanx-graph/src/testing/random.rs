@@ -167,18 +167,18 @@ pub fn nested_exits(seed: u64) -> Cfg {
     let mut lists: Vec<Vec<usize>> = vec![Vec::new(); exit + 1];
     lists[0].push(header);
     lists[header].extend([first, r.random_range(behind..=exit)]);
-    for node in first..behind {
+    for (node, list) in lists.iter_mut().enumerate().take(behind).skip(first) {
         // Forward, and back from the last.
-        lists[node].push(if node + 1 < behind { r.random_range(node + 1..behind) } else { first });
+        list.push(if node + 1 < behind { r.random_range(node + 1..behind) } else { first });
         for _ in 0..r.random_range(0..3) {
-            lists[node].push(r.random_range(first..exit));
+            list.push(r.random_range(first..exit));
         }
-        lists[node].retain(|&to| to > node || to == first);
+        list.retain(|&to| to > node || to == first);
     }
-    for node in behind..exit {
+    for (node, list) in lists.iter_mut().enumerate().take(exit).skip(behind) {
         for _ in 0..r.random_range(1..3) {
             let to = r.random_range(node + 1..=exit + 1);
-            lists[node].push(if to >= exit && r.random_bool(0.9) { header } else { to.min(exit) });
+            list.push(if to >= exit && r.random_bool(0.9) { header } else { to.min(exit) });
         }
     }
     let mut numbers: Vec<usize> = (1..=exit).collect();
