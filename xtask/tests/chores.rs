@@ -1,6 +1,8 @@
 //! The chores are there. A program that is built for this test is built from what other tests need as well, with the same features of all libraries:
 //! `.ci/run` starts it so.
 
+#![allow(clippy::disallowed_methods, reason = "a test starts the program")]
+
 use std::process::Command;
 
 #[test]

@@ -1,6 +1,8 @@
 //! The program starts, and says what it does not understand. What it answers is tested in `test-suite`, which builds it as this test does, with the same
 //! features of all libraries, and so needs no other build than that of the tests.
 
+#![allow(clippy::disallowed_methods, reason = "a test starts the program")]
+
 use std::process::{Command, Output};
 
 use expect_test::expect;
