@@ -5,8 +5,6 @@
 
 use std::process::{Command, Output};
 
-use expect_test::expect;
-
 fn phalanx(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_phalanx")).args(args).output().expect("it starts")
 }
@@ -25,11 +23,6 @@ fn commands_are_listed() {
 fn a_file_that_is_not_there() {
     let output = phalanx(&["analyze", "nowhere.ll"]);
     assert_eq!(output.status.code(), Some(2));
-    let first = String::from_utf8_lossy(&output.stderr).lines().next().map(str::to_owned);
-    expect![[r#"
-        Some(
-            "error: nowhere.ll: No such file or directory (os error 2)",
-        )
-    "#]]
-    .assert_debug_eq(&first);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.starts_with("error: cannot open nowhere.ll"), "{text}");
 }
