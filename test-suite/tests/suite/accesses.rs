@@ -81,7 +81,7 @@ fn matmul() {
               97  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %80, ptr %38, align 4
              103  consecutive 128 bytes in 2 x 128 or 5 x 32  %86 = load float, ptr %85, align 4
              104  consecutive 128 bytes in 2 x 128 or 5 x 32  store float %86, ptr %39, align 4
-             127  consecutive 128 bytes in 1 x 128 or 4 x 32  %104 = load float, ptr %103, align 4
+             127  consecutive 128 bytes in 2 x 128 or 5 x 32  %104 = load float, ptr %103, align 4
              129  broadcast 128 bytes in 1 x 128 or 1 x 32  %106 = load float, ptr %105, align 4
              133  broadcast 128 bytes in 1 x 128 or 1 x 32  %110 = load float, ptr %109, align 4
              137  broadcast 128 bytes in 1 x 128 or 1 x 32  %114 = load float, ptr %113, align 4
