@@ -295,6 +295,7 @@ impl<'a> Code<'a> {
     /// Whether an argument or a result of a call that is not well-defined is undefined behaviour.
     pub(crate) fn demands_defined(&self, call: InstId) -> bool {
         let info = self.body.call_info(call);
+        // Without arguments it is for the place only, and goes when the call is speculated.
         if info.args == 0 {
             return false;
         }

@@ -31,7 +31,7 @@ const DEMANDS: [AttrKind; 3] =
 
 /// Takes from an instruction what was said of the executions that it had, and need not be true of others.
 ///
-/// Arguments of calls about which such things are said have none to be executed with where they were not
+/// Of a call the result is looked at only: one that demands something of its arguments is not speculatable
 /// ([`Code::is_speculatable`](crate::code::Code::is_speculatable)).
 pub(crate) fn forget_claims(edit: &mut Transaction<'_>, inst: InstId) -> Result<(), PassError> {
     let opcode = edit.body().inst(inst).opcode;
