@@ -1,14 +1,11 @@
 //! The chores are there. A program that is built for this test is built from what other tests need as well, with the same features of all libraries:
 //! `.ci/run` starts it so.
 
-#![allow(clippy::disallowed_methods, reason = "a test starts the program")]
-
-use std::process::Command;
+use phalanx_testing::llvm_tools::Program;
 
 #[test]
 fn chores_are_listed() {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_xtask")).arg("--help").output().expect("it starts");
+    let output = Program::new(env!("CARGO_BIN_EXE_xtask")).run(["--help"], &[]).expect("it starts");
     let text = String::from_utf8_lossy(&output.stdout);
     for chore in ["tidy", "ci", "conformance", "fuzz", "oracle", "edits", "precision"] {
         assert!(text.lines().any(|line| line.trim_start().starts_with(chore)), "{text}");

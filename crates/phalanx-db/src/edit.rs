@@ -50,15 +50,16 @@ struct InDatabase<'d> {
     extras: Option<Extras>,
     /// Position of the body before its first change.
     position: Option<u64>,
-    /// Whether the function had blocks before the first change of its graph.
+    /// Whether it was a definition.
     had_blocks: bool,
 }
 
 impl<'d> InDatabase<'d> {
     fn new(db: &'d mut Database, function: FunctionInput) -> Self {
         let module = function.module(db);
+        let had_blocks = function.flow(db).entry().is_some();
         let (flow, body, extras) = (None, None, None);
-        InDatabase { db, function, module, flow, body, extras, position: None, had_blocks: false }
+        InDatabase { db, function, module, flow, body, extras, position: None, had_blocks }
     }
 }
 
@@ -82,17 +83,35 @@ impl Drop for InDatabase<'_> {
             self.db.set_mentions(self.function, mentions);
         }
         let is_changed = self.body.is_some();
-        let has_blocks = self.flow.as_ref().map(|flow| flow.entry().is_some());
+        let has_blocks = self.flow.as_ref().map_or(self.had_blocks, |flow| flow.entry().is_some());
         put_back!(flow, held_flow);
         put_back!(body, held_body);
         if is_changed {
             self.db.set_size(self.function);
         }
         put_back!(extras, held_extras);
-        if let Some(has_blocks) = has_blocks.filter(|&has_blocks| has_blocks != self.had_blocks) {
+        if has_blocks != self.had_blocks {
             self.db.set_definition(self.module, self.function, has_blocks);
         }
     }
+}
+
+macro_rules! part {
+    ($part:ident, $part_mut:ident, $set:ident, $ty:ty) => {
+        fn $part(&self) -> &$ty {
+            match &self.$part {
+                Some(part) => part,
+                None => self.function.$part(self.db),
+            }
+        }
+
+        fn $part_mut(&mut self) -> &mut $ty {
+            let (function, db) = (self.function, &mut *self.db);
+            self.$part.get_or_insert_with(|| {
+                function.$set(db).with_durability(Durability::LOW).to(Held::taken()).into_inner()
+            })
+        }
+    };
 }
 
 impl Store for InDatabase<'_> {
@@ -116,25 +135,7 @@ impl Store for InDatabase<'_> {
         phalanx_target::intrinsics::is_convergent
     }
 
-    fn flow(&self) -> &Flow {
-        match &self.flow {
-            Some(flow) => flow,
-            None => self.function.flow(self.db),
-        }
-    }
-
-    fn flow_mut(&mut self) -> &mut Flow {
-        let (function, db) = (self.function, &mut *self.db);
-        let had_blocks = &mut self.had_blocks;
-        self.flow.get_or_insert_with(|| {
-            *had_blocks = function.flow(db).entry().is_some();
-            function
-                .set_held_flow(db)
-                .with_durability(Durability::LOW)
-                .to(Held::taken())
-                .into_inner()
-        })
-    }
+    part!(flow, flow_mut, set_held_flow, Flow);
 
     fn body(&self) -> &Body {
         match &self.body {
@@ -156,23 +157,7 @@ impl Store for InDatabase<'_> {
         })
     }
 
-    fn extras(&self) -> &Extras {
-        match &self.extras {
-            Some(extras) => extras,
-            None => self.function.extras(self.db),
-        }
-    }
-
-    fn extras_mut(&mut self) -> &mut Extras {
-        let (function, db) = (self.function, &mut *self.db);
-        self.extras.get_or_insert_with(|| {
-            function
-                .set_held_extras(db)
-                .with_durability(Durability::LOW)
-                .to(Held::taken())
-                .into_inner()
-        })
-    }
+    part!(extras, extras_mut, set_held_extras, Extras);
 }
 
 impl Headers for InDatabase<'_> {

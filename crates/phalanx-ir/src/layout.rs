@@ -26,13 +26,11 @@ impl DataLayout {
     /// Size in bits of a number, a pointer or a vector of them (of a scalable vector: its least size). None for any
     /// other type.
     pub fn bits(&self, context: &Context, ty: Type) -> Option<u64> {
-        Some(match *context.type_kind(ty) {
-            TypeKind::Int(bits) => bits.into(),
-            TypeKind::Half | TypeKind::BFloat => 16,
-            TypeKind::Float => 32,
-            TypeKind::Double => 64,
-            TypeKind::X86Fp80 => 80,
-            TypeKind::Fp128 | TypeKind::PpcFp128 => 128,
+        let kind = context.type_kind(ty);
+        if let Some(bits) = kind.number_bits() {
+            return Some(bits.into());
+        }
+        Some(match *kind {
             TypeKind::X86Amx => 8192,
             TypeKind::Ptr(space) => self.pointer_size(space).into(),
             TypeKind::Vector { elem, len, .. } => match context.type_kind(elem) {

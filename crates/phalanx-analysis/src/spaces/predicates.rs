@@ -139,12 +139,14 @@ type Said = SmallVec<[(Value, SpaceSet); 4]>;
 fn said(code: Code<'_>, support: &Support, condition: Value, truth: bool) -> Said {
     let mut all = Said::new();
     let mut work: SmallVec<[(Value, bool); 4]> = SmallVec::from_slice(&[(condition, truth)]);
-    for _ in 0..STEPS {
-        let made_of_tests =
-            |value: Value| value.as_inst().filter(|i| support.conditions.contains(i));
-        let next = std::iter::from_fn(|| work.pop());
-        let next = next.filter_map(|(value, truth)| Some((made_of_tests(value)?, truth))).next();
-        let Some((inst, truth)) = next else { break };
+    let mut left = STEPS;
+    while let Some((condition, truth)) = work.pop() {
+        let made_of_tests = |inst: &InstId| support.conditions.contains(inst);
+        let Some(inst) = condition.as_inst().filter(made_of_tests) else { continue };
+        if left == 0 {
+            break;
+        }
+        left -= 1;
         if let Some(space) = tested(code, inst) {
             let address = root(code, code.body.call_args(inst)[0]);
             all.push((address, bound(space, truth)));
@@ -306,7 +308,10 @@ impl Refinements {
         &'a self,
         insts: &'a [InstId],
     ) -> impl Iterator<Item = Value> + 'a {
-        let is_one = |fact: &Fact| matches!(fact.place, Place::After(inst, _) if insts.binary_search(&inst).is_ok());
+        let is_one = |fact: &Fact| match fact.place {
+            Place::After(inst, _) => insts.binary_search(&inst).is_ok(),
+            Place::Block(_) => false,
+        };
         let is_said = move |(_, facts): &(&Value, &SmallVec<[Fact; 2]>)| facts.iter().any(is_one);
         self.by_root.iter().filter(is_said).map(|(root, _)| *root)
     }

@@ -150,14 +150,12 @@ impl<'a> Types<'a> {
 
     /// Width in bits of an integer, a floating-point number or a vector of them; none for other types.
     pub(crate) fn bits(&self, ty: Type) -> Option<u64> {
-        Some(match self.kind(ty) {
-            TypeKind::Half | TypeKind::BFloat => 16,
-            TypeKind::Float => 32,
-            TypeKind::Double => 64,
-            TypeKind::X86Fp80 => 80,
-            TypeKind::Fp128 | TypeKind::PpcFp128 => 128,
+        let kind = self.kind(ty);
+        if let Some(bits) = kind.number_bits() {
+            return Some(bits.into());
+        }
+        Some(match kind {
             TypeKind::X86Amx => 8192,
-            TypeKind::Int(bits) => u64::from(*bits),
             TypeKind::Vector { elem, len, .. } => self.bits_of_scalar(*elem)? * u64::from(*len),
             _ => return None,
         })

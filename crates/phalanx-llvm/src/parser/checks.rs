@@ -29,14 +29,8 @@ pub(crate) fn with_lanes(context: &Context, lanes: Lanes, elem: Type) -> Type {
 /// Bits of an integer or floating-point type.
 pub(crate) fn scalar_bits(kind: &TypeKind) -> u64 {
     match kind {
-        TypeKind::Int(bits) => u64::from(*bits),
-        TypeKind::Half | TypeKind::BFloat => 16,
-        TypeKind::Float => 32,
-        TypeKind::Double => 64,
-        TypeKind::X86Fp80 => 80,
-        TypeKind::Fp128 | TypeKind::PpcFp128 => 128,
         TypeKind::X86Amx => 8192,
-        _ => 0,
+        kind => kind.number_bits().unwrap_or(0).into(),
     }
 }
 

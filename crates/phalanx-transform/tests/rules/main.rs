@@ -26,6 +26,26 @@ use phalanx_ir::Context;
 use phalanx_llvm::ModulePrinter;
 use phalanx_transform::{Event, Manager, Options, Pipeline, Registry};
 
+/// Loads at an address in a loop, and behind it, where threads that have left in different rounds load what each had in its last one.
+const ADDRESS_IN_AND_BEHIND_A_LOOP: &str =
+    "define amdgpu_kernel void @f(ptr addrspace(4) %p, i32 %n) {
+         entry:
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           br label %loop
+         loop:
+           %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+           %at = getelementptr i32, ptr addrspace(4) %p, i32 %i
+           %inside = getelementptr i32, ptr addrspace(4) %p, i32 %i
+           %u = load i32, ptr addrspace(4) %inside, align 4
+           %j = add i32 %i, 1
+           %v = load i32, ptr addrspace(4) %at, align 4
+           %e = icmp ult i32 %j, %x
+           br i1 %e, label %loop, label %exit
+         exit:
+           %w = load i32, ptr addrspace(4) %at, align 4
+           ret void
+         }";
+
 const DECLARATIONS: &str = r"
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i64 @llvm.amdgcn.ballot.i64(i1)

@@ -137,23 +137,7 @@ fn marks_of_ours_that_do_not_hold_go() {
 fn an_address_that_is_the_same_at_some_loads_only() {
     check(
         "mark-loads",
-        "define amdgpu_kernel void @f(ptr addrspace(4) %p, i32 %n) {
-         entry:
-           %x = call i32 @llvm.amdgcn.workitem.id.x()
-           br label %loop
-         loop:
-           %i = phi i32 [ 0, %entry ], [ %j, %loop ]
-           %at = getelementptr i32, ptr addrspace(4) %p, i32 %i
-           %inside = getelementptr i32, ptr addrspace(4) %p, i32 %i
-           %u = load i32, ptr addrspace(4) %inside, align 4
-           %j = add i32 %i, 1
-           %v = load i32, ptr addrspace(4) %at, align 4
-           %e = icmp ult i32 %j, %x
-           br i1 %e, label %loop, label %exit
-         exit:
-           %w = load i32, ptr addrspace(4) %at, align 4
-           ret void
-         }",
+        crate::ADDRESS_IN_AND_BEHIND_A_LOOP,
         &expect![[r#"
             define amdgpu_kernel void @f(ptr addrspace(4) %p, i32 %n) {
             entry:
