@@ -3,6 +3,7 @@
 mod support;
 
 use expect_test::expect;
+use phalanx_analysis::loads::LoadClass;
 use phalanx_db::queries;
 use phalanx_ir::{BuildError, InstBuilder, Type, Value, builder::Callee};
 use support::Fixture;
@@ -521,4 +522,36 @@ fn a_callee_becomes_the_caller() {
     });
     result.expect("it may call it");
     check(&fixture, "the other way round");
+}
+
+/// Text that is read again gives instructions other numbers: what was a step from the argument may be an address of which nothing is known.
+#[test]
+fn a_step_is_a_load_when_the_text_is_read_again() {
+    let text = |address: &str| {
+        large(
+            "",
+            "nvptx64-nvidia-cuda",
+            "define ptx_kernel void @kernel(ptr addrspace(1) noalias readonly %p, ptr addrspace(1) noalias %q, i32 %n)",
+            &format!(
+                "  %at = {address}
+                   %l = load i32, ptr addrspace(1) %at
+                   store i32 %l, ptr addrspace(1) %q
+                "
+            ),
+            "  ret void\n",
+        )
+    };
+    let granted = |f: &Fixture| {
+        let classes = queries::load_classes(&f.db, f.edited());
+        let classes = classes.as_ref().expect("it has code");
+        classes.of(f.named("l")).is_some_and(|load| load.is(LoadClass::NonCoherent))
+    };
+    let mut fixture = followed(&text("getelementptr i32, ptr addrspace(1) %p, i32 1"));
+    assert!(granted(&fixture));
+    let loaded = text("load ptr addrspace(1), ptr addrspace(1) %p");
+    let again = phalanx_llvm::parse_module(fixture.context.clone(), loaded.as_bytes());
+    let again = again.unwrap_or_else(|e| panic!("{e:?}"));
+    fixture.db.reload(fixture.module, again.module, None);
+    assert!(!granted(&fixture));
+    check(&fixture, "an address that is loaded");
 }

@@ -12,27 +12,29 @@ use std::fmt;
 use phalanx::{
     FunctionId, ModuleId, Session,
     db::queries,
-    ir::{
-        BlockId, Body, BuildError, Flow, InstBuilder, InstId, Opcode, Type, Value,
-        edit::Transaction,
-        inst::{InstFlags, IntPredicate},
-    },
+    ir::{BuildError, Type, Value},
 };
-use phalanx_graph::{Cfg, DomTree};
 use phalanx_testing::generate::{Options, program_from};
 use phalanx_testing::recursive;
 use rand::{Rng, RngCore, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
-use rustc_hash::FxHashSet;
 
 use crate::{
     Entropy,
     oracle::programs::{Kind, runnable, runnable_with_large},
 };
 
+mod around;
 mod facts;
+mod flow;
+mod instructions;
+mod seldom;
 
+use around::Around;
+pub use around::What;
 pub(crate) use facts::facts_are_right;
 use facts::{ask, ask_some, check};
+pub(crate) use instructions::{Graph, instructions};
+use seldom::with_seldom;
 
 /// Functions that kernels call, if they are there: some return something, some write what they are given a pointer to.
 const CALLED: [&str; 6] = ["h0", "h1", "next", "o.some", "o.bump", "o.nested"];
@@ -49,6 +51,8 @@ pub struct Tally {
     pub committed: usize,
     /// Those of them that changed blocks or edges.
     pub flow: usize,
+    /// Edits of what is around the code, as [`What::ALL`] orders them.
+    pub around: [usize; What::ALL.len()],
     /// Those that the commit refused.
     pub refused: usize,
     /// Those that were aborted.
@@ -77,6 +81,9 @@ impl Tally {
         self.edits += other.edits;
         self.committed += other.committed;
         self.flow += other.flow;
+        for (all, more) in self.around.iter_mut().zip(other.around) {
+            *all += more;
+        }
         self.refused += other.refused;
         self.aborted += other.aborted;
         self.memory.merge(other.memory);
@@ -95,6 +102,9 @@ impl fmt::Display for Tally {
         writeln!(f, "edits                   {:>12}", self.edits)?;
         writeln!(f, "transactions kept       {:>12}", self.committed)?;
         writeln!(f, "  that changed the flow {:>12}", self.flow)?;
+        for (what, count) in What::ALL.iter().zip(self.around) {
+            writeln!(f, "  {:<21} {count:>12}", format!("{what:?}"))?;
+        }
         writeln!(f, "refused                 {:>12}", self.refused)?;
         writeln!(f, "aborted                 {:>12}", self.aborted)?;
         writeln!(f, "repaired, assumed       {:>12}", self.assumed)?;
@@ -182,8 +192,9 @@ pub fn run_module(seed: u64, text: &[u8], name: Option<&str>, rounds: usize) -> 
         session.code(*function).flow.entry().is_some()
             && name.is_none_or(|name| session.name(*function) == name)
     };
-    let defined: Vec<FunctionId> = session.functions(module).filter(is_wanted).collect();
-    let Some(&first) = defined.first() else { return Tally::default() };
+    let wanted = session.functions(module).filter(is_wanted);
+    let defined: Vec<String> = wanted.map(|function| session.name(function)).collect();
+    let Some(first) = defined.first().cloned() else { return Tally::default() };
     run_in(rng, (session, module), (first, defined, 1.0), rounds)
 }
 
@@ -191,80 +202,42 @@ pub fn run_module(seed: u64, text: &[u8], name: Option<&str>, rounds: usize) -> 
 fn run_on(rng: &mut dyn RngCore, text: &str, (share, names): (f64, &[&str])) -> Tally {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
-    let kernel = session.function(module, "f").expect("the kernel is called @f");
-    let called: Vec<FunctionId> =
-        names.iter().filter_map(|name| session.function(module, name)).collect();
-    run_in(rng, (session, module), (kernel, called, share), ROUNDS)
+    let is_there = |name: &&&str| session.function(module, name).is_some();
+    let called: Vec<String> = names.iter().filter(is_there).map(|&name| name.into()).collect();
+    run_in(rng, (session, module), ("f".to_owned(), called, share), ROUNDS)
 }
 
 /// Edits a function, and with this probability one of some others.
 fn run_in(
     rng: &mut dyn RngCore,
     (mut session, module): (Session, ModuleId),
-    (kernel, called, share): (FunctionId, Vec<FunctionId>, f64),
+    (kernel, called, share): (String, Vec<String>, f64),
     rounds: usize,
 ) -> Tally {
     let mut tally = Tally::default();
-    ask(&session, kernel);
+    let function = |session: &Session, name: &str| session.function(module, name);
+    let found = |session: &Session| function(session, &kernel).expect("it stays there");
+    let mut around = Around::new(&session, module, &kernel);
+    ask(&session, found(&session));
     for _ in 0..rounds {
+        let what = rng.random_bool(0.15).then(|| around.edit(&mut session, rng)).flatten();
+        if let Some(what) = what {
+            tally.around[what as usize] += 1;
+            match rng.random_bool(0.75) {
+                true => check(&session, module, found(&session)),
+                false => ask_some(&session, found(&session), rng),
+            }
+        }
         // What a function does matters to those who call it, and what it passes to those it calls.
-        let function = match rng.random_bool(share) {
-            true => called.choose(rng).copied().unwrap_or(kernel),
-            false => kernel,
+        let other = match rng.random_bool(share) {
+            true => called.choose(rng).and_then(|name| function(&session, name)),
+            false => None,
         };
-        let before = session.code(function).to_function();
-        let keep = rng.random_bool(0.9);
-        // Most drivers ask for the lists; some do not.
-        if rng.random_bool(0.7) {
-            session.code(function).body.is_used(Value::arg(0));
-        }
-        let mut has_other_flow = false;
-        let mut is_changed = false;
-        let mut edits = 0;
-        let done = session.edit(function, |edit| {
-            // Random edits are wrong now and then; the commit is to find out, in every build.
-            edit.verifying(true);
-            let graph = Graph::new(edit.flow());
-            for _ in 0..rng.random_range(1..4) {
-                // Refused operations have changed nothing; the rest goes on.
-                edits += usize::from(instructions(edit, &graph, rng).is_ok());
-            }
-            if rng.random_bool(0.4) {
-                edits += usize::from(blocks_and_edges(edit, rng).is_ok());
-            }
-            has_other_flow = edit.flow() != &before.flow;
-            is_changed = edit.is_changed();
-            match keep {
-                true => Ok(()),
-                false => Err(Refused::Aborted),
-            }
-        });
-        match done {
-            Ok(()) => {
-                tally.edits += edits;
-                tally.committed += usize::from(is_changed);
-                tally.flow += usize::from(has_other_flow);
-                // What is asked later is followed over several edits.
-                match rng.random_bool(0.75) {
-                    true => check(&session, module, function),
-                    false => ask_some(&session, function, rng),
-                }
-            }
-            Err(reason) => {
-                match reason {
-                    Refused::Aborted => tally.aborted += 1,
-                    Refused::Broken(_) => tally.refused += 1,
-                }
-                assert!(
-                    session.code(function).to_function() == before,
-                    "{reason:?} leaves something behind"
-                );
-                check(&session, module, function);
-            }
-        }
+        let edited = other.unwrap_or_else(|| found(&session));
+        edit_once(rng, &mut session, (module, edited, &around.callees), &mut tally);
     }
-    let all: FxHashSet<FunctionId> = called.into_iter().chain([kernel]).collect();
-    for function in all {
+    let others = called.iter().filter(|&name| *name != kernel);
+    for function in others.chain([&kernel]).filter_map(|name| function(&session, name)) {
         let (db, input) = (session.database(), function.input());
         tally.memory.merge(queries::memory_repairs(db, input));
         tally.accesses.merge(queries::access_repairs(db, input));
@@ -278,41 +251,67 @@ fn run_in(
     tally
 }
 
-/// The same with what random programs have none of, where the kernel begins: a load that is stable without races, and an address that is taken out of a vector,
-/// tested, and made from a number. Edits give all of them users.
-fn with_seldom(text: &str) -> String {
-    let kernel = text.find(" void @f(").expect("the kernel is called @f");
-    let entry = kernel + text[kernel..].find("b0:\n").expect("it begins with b0") + "b0:\n".len();
-    let test = match text.contains("amdgcn") {
-        true => "llvm.amdgcn.is.shared",
-        false => "llvm.nvvm.isspacep.shared",
-    };
-    let insts = format!(
-        "  %early = load i32, ptr addrspace(1) %gp
-  %e.generic = addrspacecast ptr addrspace(1) %gp to ptr
-  %e.one = insertelement <2 x ptr> poison, ptr %e.generic, i32 0
-  %e.two = insertelement <2 x ptr> %e.one, ptr null, i32 1
-  %e.taken = extractelement <2 x ptr> %e.two, i32 0
-  %e.test = call i1 @{test}(ptr %e.taken)
-  %e.not = xor i1 %e.test, true
-  call void @llvm.assume(i1 %e.not)
-  %e.number = ptrtoint ptr %e.taken to i64
-  %e.sum = add i64 %e.number, 4
-  %e.made = inttoptr i64 %e.sum to ptr
-  %e.frozen = freeze ptr %e.made
-  %e.load = load i32, ptr %e.frozen
-  store i32 %e.load, ptr %e.taken
-"
-    );
-    let mut all = format!("{}{insts}{}", &text[..entry], &text[entry..]);
-    for declaration in
-        [format!("declare i1 @{test}(ptr)"), "declare void @llvm.assume(i1)".to_owned()]
-    {
-        if !text.contains(&declaration) {
-            all.push_str(&format!("\n{declaration}\n"));
+/// One transaction, and what is to be after it.
+fn edit_once(
+    rng: &mut dyn RngCore,
+    session: &mut Session,
+    (module, function, callees): (ModuleId, FunctionId, &[(Type, Value)]),
+    tally: &mut Tally,
+) {
+    let before = session.code(function).to_function();
+    let keep = rng.random_bool(0.9);
+    // Most drivers ask for the lists; some do not.
+    if rng.random_bool(0.7) {
+        session.code(function).body.is_used(Value::arg(0));
+    }
+    let mut has_other_flow = false;
+    let mut is_changed = false;
+    let mut edits = 0;
+    let done = session.edit(function, |edit| {
+        // Random edits are wrong now and then; the commit is to find out, in every build.
+        edit.verifying(true);
+        let graph = Graph::new(edit.flow());
+        for _ in 0..rng.random_range(1..4) {
+            let done = match rng.random_bool(0.75) {
+                true => instructions(edit, &graph, rng),
+                false => seldom::instructions(edit, &graph, callees, rng),
+            };
+            // Refused operations have changed nothing; the rest goes on.
+            edits += usize::from(done.is_ok());
+        }
+        if rng.random_bool(0.4) {
+            edits += usize::from(flow::blocks_and_edges(edit, rng).is_ok());
+        }
+        has_other_flow = edit.flow() != &before.flow;
+        is_changed = edit.is_changed();
+        match keep {
+            true => Ok(()),
+            false => Err(Refused::Aborted),
+        }
+    });
+    match done {
+        Ok(()) => {
+            tally.edits += edits;
+            tally.committed += usize::from(is_changed);
+            tally.flow += usize::from(has_other_flow);
+            // What is asked later is followed over several edits.
+            match rng.random_bool(0.75) {
+                true => check(session, module, function),
+                false => ask_some(session, function, rng),
+            }
+        }
+        Err(reason) => {
+            match reason {
+                Refused::Aborted => tally.aborted += 1,
+                Refused::Broken(_) => tally.refused += 1,
+            }
+            assert!(
+                session.code(function).to_function() == before,
+                "{reason:?} leaves something behind"
+            );
+            check(session, module, function);
         }
     }
-    all
 }
 
 #[derive(Debug)]
@@ -325,210 +324,4 @@ impl From<BuildError> for Refused {
     fn from(error: BuildError) -> Self {
         Refused::Broken(error)
     }
-}
-
-/// Dominance as it was when the transaction was opened.
-pub(crate) struct Graph {
-    dom: DomTree,
-}
-
-impl Graph {
-    pub(crate) fn new(flow: &Flow) -> Self {
-        let cfg: Cfg = flow.cfg().expect("the function has a body");
-        Graph { dom: DomTree::new(&cfg) }
-    }
-
-    /// Values of a type that are there before an instruction, as far as its block is concerned.
-    fn available(&self, body: &Body, at: InstId, ty: Type, arguments: &[Value]) -> Vec<Value> {
-        let Some(block) = body.block_of(at) else { return Vec::new() };
-        let node = |b: BlockId| phalanx::ir::flow::node_of(b);
-        let mut out: Vec<Value> = arguments.to_vec();
-        for inst in body.all_ids().filter(|&i| body.inst(i).ty == ty) {
-            let Some(b) = body.block_of(inst) else { continue };
-            let count = self.dom.node_count();
-            let is_known = node(b).index() < count && node(block).index() < count;
-            let is_above =
-                b != block && is_known && self.dom.strictly_dominates(node(b), node(block));
-            let is_before =
-                b == block && body.block_insts(b).take_while(|&i| i != at).any(|i| i == inst);
-            if is_above || is_before {
-                out.push(Value::inst(inst));
-            }
-        }
-        out
-    }
-}
-
-fn any_inst(edit: &Transaction<'_>, rng: &mut dyn RngCore) -> Option<InstId> {
-    let block = *edit.flow().order().choose(rng)?;
-    let insts: Vec<InstId> = edit.body().block_insts(block).collect();
-    insts.choose(rng).copied()
-}
-
-fn arguments(edit: &Transaction<'_>, ty: Type) -> Vec<Value> {
-    let params = edit.header().params.iter().enumerate();
-    params.filter(|(_, t)| **t == ty).map(|(at, _)| Value::arg(at as u32)).collect()
-}
-
-/// One edit of instructions.
-pub(crate) fn instructions(
-    edit: &mut Transaction<'_>,
-    graph: &Graph,
-    rng: &mut dyn RngCore,
-) -> Result<(), BuildError> {
-    let Some(inst) = any_inst(edit, rng) else { return Ok(()) };
-    let (data, operands) = (*edit.body().inst(inst), edit.body().operands(inst).to_vec());
-    let pick = |edit: &Transaction<'_>, at: InstId, ty: Type, rng: &mut dyn RngCore| {
-        let constant = match ty {
-            Type::I32 => edit.context().const_i32(rng.random_range(-2..70)),
-            ty => edit.context().const_zero(ty),
-        };
-        let mut all = graph.available(edit.body(), at, ty, &arguments(edit, ty));
-        all.push(constant.into());
-        *all.choose(rng).expect("there is a constant")
-    };
-    match rng.random_range(0..12) {
-        0..=3 if !operands.is_empty() => {
-            let index = rng.random_range(0..operands.len());
-            let Some(ty) = edit.type_of(operands[index]) else { return Ok(()) };
-            // A phi reads its operand at the end of the block that it comes from.
-            let at = match data.opcode {
-                Opcode::Phi => {
-                    let from = edit.body().phi_incoming(inst).nth(index % (operands.len() / 2));
-                    from.and_then(|(_, from)| edit.body().last(from)).unwrap_or(inst)
-                }
-                _ => inst,
-            };
-            let value = pick(edit, at, ty, rng);
-            edit.set_operand(inst, index as u32, value)
-        }
-        4 | 5 if data.opcode != Opcode::Phi => {
-            let (a, b) = (pick(edit, inst, Type::I32, rng), pick(edit, inst, Type::I32, rng));
-            let new = edit.before(inst).named("new").sub(a, b)?;
-            let reading = operands.iter().position(|&o| edit.type_of(o) == Some(Type::I32));
-            match reading {
-                Some(index) => edit.set_operand(inst, index as u32, new),
-                None => Ok(()),
-            }
-        }
-        6 => edit.erase(inst),
-        7 if data.ty != Type::VOID => {
-            let value = pick(edit, inst, data.ty, rng);
-            edit.replace(inst, value)
-        }
-        8 if data.opcode.is_binary() => {
-            let opcodes = [Opcode::Add, Opcode::Sub, Opcode::Xor, Opcode::And, Opcode::LShr];
-            edit.set_opcode(inst, *opcodes.choose(rng).expect("there are some"))?;
-            edit.set_flags(inst, if rng.random() { InstFlags::NUW } else { InstFlags::NONE })
-        }
-        9 => {
-            let copy = edit.after(inst).clone_of(inst)?;
-            match operands.iter().position(|&o| edit.type_of(o) == Some(Type::I32)) {
-                Some(index) => {
-                    let value = pick(edit, copy, Type::I32, rng);
-                    edit.set_operand(copy, index as u32, value)
-                }
-                None => Ok(()),
-            }
-        }
-        10 => {
-            let Some(before) = any_inst(edit, rng) else { return Ok(()) };
-            edit.move_before(inst, before)
-        }
-        11 if data.opcode == Opcode::ICmp => {
-            let all = IntPredicate::ALL;
-            edit.set_int_predicate(inst, *all.choose(rng).expect("there are some"))
-        }
-        _ => edit.set_name(inst, "renamed"),
-    }
-}
-
-/// One edit of blocks and edges.
-fn blocks_and_edges(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result<(), BuildError> {
-    let order = edit.flow().order();
-    let mut block = || *order.choose(rng).expect("there is an entry");
-    let (a, b) = (block(), block());
-    let successors = edit.flow().successors(a).len();
-    match rng.random_range(0..9) {
-        0 | 1 => {
-            let insts: Vec<InstId> = edit.body().block_insts(a).collect();
-            let at = *insts.choose(rng).expect("blocks are not empty");
-            edit.split_before(at, "split").map(drop)
-        }
-        2 if successors > 0 => {
-            edit.split_edge(a, rng.random_range(0..successors), "edge").map(drop)
-        }
-        3 => edit.merge_successor(a),
-        4 | 5 if successors > 0 => {
-            edit.redirect_edge(a, rng.random_range(0..successors), b)?;
-            complete(edit, a, b)?;
-            erase_unreachable(edit, rng)
-        }
-        6 => {
-            let phis: Vec<Value> = edit.body().phis(a).map(Value::inst).collect();
-            let condition = edit.body().all_ids().find(|&i| {
-                edit.body().block_of(i) == Some(a) && edit.body().inst(i).ty == Type::I1
-            });
-            let to_self = phis.is_empty() && edit.flow().entry() != Some(a);
-            match condition {
-                Some(condition) if edit.flow().entry() != Some(b) => {
-                    let other = if to_self { a } else { b };
-                    edit.replace_terminator(a).cond_br(condition, b, other)?;
-                    complete(edit, a, b)?;
-                }
-                _ => {
-                    edit.replace_terminator(a).ret_void()?;
-                }
-            }
-            erase_unreachable(edit, rng)
-        }
-        7 => {
-            let clones = edit.clone_blocks(&[a])?;
-            let Some(copy) = clones.block(a) else { return Ok(()) };
-            let from = order_with_edge_to(edit, a);
-            let Some((from, index)) = from else { return erase_unreachable(edit, rng) };
-            edit.redirect_edge(from, index, copy)?;
-            complete(edit, from, copy)?;
-            erase_unreachable(edit, rng)
-        }
-        _ => {
-            let new = edit.create_block("new", Some(a))?;
-            edit.at_end(new).br(b)?;
-            complete(edit, new, b)?;
-            if successors > 0 {
-                let index = rng.random_range(0..successors);
-                edit.redirect_edge(a, index, new)?;
-            }
-            erase_unreachable(edit, rng)
-        }
-    }
-}
-
-/// Mostly: now and then code stays to which nothing leads.
-fn erase_unreachable(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result<(), BuildError> {
-    match rng.random_bool(0.7) {
-        true => edit.erase_unreachable().map(drop),
-        false => Ok(()),
-    }
-}
-
-fn order_with_edge_to(edit: &Transaction<'_>, to: BlockId) -> Option<(BlockId, usize)> {
-    let flow = edit.flow();
-    flow.order()
-        .iter()
-        .find_map(|&from| Some((from, flow.successors(from).iter().position(|&s| s == to)?)))
-}
-
-/// Gives the phis of a block zero for edges from another that they have nothing for.
-fn complete(edit: &mut Transaction<'_>, from: BlockId, to: BlockId) -> Result<(), BuildError> {
-    let edges = edit.flow().successors(from).iter().filter(|&&s| s == to).count();
-    let phis: Vec<InstId> = edit.body().phis(to).collect();
-    for phi in phis {
-        let zero = edit.context().const_zero(edit.body().inst(phi).ty);
-        let present = edit.body().phi_incoming(phi).filter(|(_, b)| *b == from).count();
-        for _ in present..edges {
-            edit.add_phi_input(phi, zero, from)?;
-        }
-    }
-    Ok(())
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use phalanx::db::queries::MemoryRepairs;
-use phalanx_fuzz::edits::{Tally, run, run_called, run_module, run_recursive};
+use phalanx_fuzz::edits::{Tally, What, run, run_called, run_module, run_recursive};
 use phalanx_test_suite::{
     giants::{NAME, giant},
     kernels::Manifest,
@@ -25,11 +25,14 @@ fn edits_of_small_functions() {
     let tally = campaign(40, 12);
     assert!(tally.committed > 200 && tally.flow > 30, "{tally:?}");
     assert!(tally.refused > 5 && tally.aborted > 20, "{tally:?}");
+    for (what, count) in What::ALL.into_iter().zip(tally.around) {
+        assert!(count > 2, "{what:?}: {tally:?}");
+    }
 }
 
 #[test]
 fn edits_of_functions_that_are_repaired() {
-    let tally = campaign(12, 90);
+    let tally = campaign(24, 90);
     assert!(tally.committed > 60 && tally.flow > 10, "{tally:?}");
     assert!(tally.assumed > 20, "{tally:?}");
 }
@@ -104,7 +107,7 @@ fn edits_of_a_giant() {
     let manifest = Manifest::read().expect("manifest");
     let made = giant(&manifest, ("nvptx", "-O1"), 1, &folder());
     let Some(file) = made.unwrap_or_else(|error| panic!("{error:#}")) else { return };
-    let tally = run_module(1, files::text(file).as_bytes(), Some(NAME), 16);
+    let tally = run_module(1, files::text(file).as_bytes(), Some(NAME), 32);
     assert!(tally.divergence.repaired > 3, "one irreducible kernel does not stop it: {tally:?}");
     assert!(tally.committed > 5 && tally.flow > 1, "{tally:?}");
     assert!(tally.answers.findings.kept + tally.answers.findings.repaired > 1, "{tally:?}");

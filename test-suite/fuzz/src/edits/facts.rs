@@ -96,6 +96,12 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
         entries.iter().map(|e| e.input.view(session.database()).to_function()).collect();
     let mut db = Database::new();
     let cold = db.load(fresh, None, TargetOverrides::default());
+    db.set_whole(cold, module.input().is_whole(session.database()));
+    for (number, entry) in entries.iter().enumerate() {
+        let stated = entry.input.launch(session.database());
+        let input = cold.functions(&db)[number].input;
+        db.set_launch(input, stated).expect("what was stated of it can be stated of its like");
+    }
     let at = entries.iter().position(|e| e.input == function.input());
     let at = at.expect("the function is in its module");
     for (number, entry) in entries.iter().enumerate().filter(|(_, e)| e.is_definition) {

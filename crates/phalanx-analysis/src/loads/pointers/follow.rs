@@ -94,7 +94,8 @@ pub struct PointerFollower {
 }
 
 impl PointerFollower {
-    /// Of a function of which nothing is kept, but perhaps an answer of before: if that is the answer it is given again.
+    /// Of a function of which nothing is kept, but perhaps an answer of before: if that is the answer it is given again. The function may have been read
+    /// again since, so that instructions have other numbers: what is told of those that are no steps now must not be there.
     #[must_use]
     pub fn new(
         code: Code<'_>,
@@ -102,7 +103,7 @@ impl PointerFollower {
         before: Option<&Arc<PointerFlow>>,
     ) -> Self {
         let (flow, tables) = build::flow(code, private, None, true);
-        let same = before.filter(|before| ***before == flow);
+        let same = before.filter(|before| ***before == flow && before.ends == flow.ends);
         let flow = same.map_or_else(|| Arc::new(flow), Arc::clone);
         PointerFollower { flow, private: Arc::clone(private), tables: tables.map(Box::new) }
     }

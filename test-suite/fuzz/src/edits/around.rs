@@ -1,0 +1,228 @@
+//! Random edits of what is around the code of functions: headers, variables, launches, functions that come and go, and text that is read again.
+
+use phalanx::{
+    FunctionId, ModuleId, Session,
+    db::FunctionInput,
+    ir::{
+        GlobalName, Type, Value,
+        attributes::{AttrKind, AttrListData, AttrSetBuilder, Attribute},
+        module::Linkage,
+    },
+    target::LaunchStatement,
+};
+use rand::{Rng, RngCore, seq::IndexedRandom};
+
+use super::seldom::{KEEPS, said_otherwise};
+
+/// What is edited.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum What {
+    /// How a function is launched.
+    Launch,
+    /// Whether the module is a whole program.
+    Whole,
+    /// Attributes and linkage of a function.
+    Header,
+    /// A variable.
+    Variable,
+    /// A function comes.
+    Added,
+    /// A function goes.
+    Removed,
+    /// The text that was printed is read again.
+    Reread,
+    /// A text of before is read again.
+    Undone,
+    /// What is kept is dropped.
+    Trimmed,
+}
+
+impl What {
+    /// All of them, in order.
+    pub const ALL: [What; 9] = [
+        What::Launch,
+        What::Whole,
+        What::Header,
+        What::Variable,
+        What::Added,
+        What::Removed,
+        What::Reread,
+        What::Undone,
+        What::Trimmed,
+    ];
+}
+
+/// A module whose surroundings are edited.
+pub(super) struct Around {
+    module: ModuleId,
+    /// It stays.
+    kernel: String,
+    /// The text of the module as it was once.
+    text: Vec<u8>,
+    /// Functions that calls can be led to, with their types.
+    pub(super) callees: Vec<(Type, Value)>,
+    /// How many functions were added.
+    added: usize,
+}
+
+impl Around {
+    pub(super) fn new(session: &Session, module: ModuleId, kernel: &str) -> Around {
+        let text = session.print(module);
+        let mut around =
+            Around { module, kernel: kernel.to_owned(), text, callees: Vec::new(), added: 0 };
+        around.find_callees(session);
+        around
+    }
+
+    /// Functions of the module, with and without code.
+    fn functions(&self, session: &Session) -> Vec<FunctionInput> {
+        let entries = self.module.input().functions(session.database());
+        entries.iter().map(|entry| entry.input).collect()
+    }
+
+    fn find_callees(&mut self, session: &Session) {
+        let (db, context) = (session.database(), session.context());
+        let callee = |function: FunctionInput| {
+            let header = function.header(db);
+            let address = context.const_global(header.name, header.address_space);
+            (header.ty, Value::constant(address))
+        };
+        self.callees = self.functions(session).into_iter().map(callee).collect();
+    }
+
+    /// One edit; which, unless it was refused.
+    pub(super) fn edit(&mut self, session: &mut Session, rng: &mut dyn RngCore) -> Option<What> {
+        let what = *What::ALL.choose(rng).expect("there are some");
+        let done = match what {
+            What::Launch => self.launch(session, rng),
+            What::Whole => {
+                let is_whole = self.module.input().is_whole(session.database());
+                session.set_whole(self.module, !is_whole);
+                true
+            }
+            What::Header => self.header(session, rng),
+            What::Variable => self.variable(session, rng),
+            What::Added => self.add(session, rng),
+            What::Removed => self.remove(session, rng),
+            What::Reread => {
+                let now = session.print(self.module);
+                session.reread(self.module, &now).expect("what is printed is well-formed");
+                if rng.random_bool(0.5) {
+                    self.text = now;
+                }
+                true
+            }
+            What::Undone => {
+                session.reread(self.module, &self.text).expect("what was printed is well-formed");
+                true
+            }
+            What::Trimmed => {
+                session.database().trim(self.module.input());
+                true
+            }
+        };
+        self.find_callees(session);
+        done.then_some(what)
+    }
+
+    fn launch(&self, session: &mut Session, rng: &mut dyn RngCore) -> bool {
+        let functions: Vec<FunctionId> = session.functions(self.module).collect();
+        let Some(&function) = functions.choose(rng) else { return false };
+        let sizes = [[64, 1, 1], [8, 8, 1], [1, 1, 1], [33, 2, 1], [1024, 1, 1]];
+        let mut some = |share: f64| rng.random_bool(share);
+        let (size, width, cluster) = (some(0.6), some(0.4), some(0.3));
+        let statement = LaunchStatement {
+            workgroup_size: size.then(|| *sizes.choose(rng).expect("there are some")),
+            wave_width: width.then(|| if rng.random() { 32 } else { 64 }),
+            cluster_size: cluster.then(|| if rng.random() { [2, 1, 1] } else { [1, 1, 1] }),
+        };
+        session.set_launch(function, statement).is_ok()
+    }
+
+    /// Another attribute of a function or parameter, or another linkage.
+    fn header(&self, session: &mut Session, rng: &mut dyn RngCore) -> bool {
+        let functions = self.functions(session);
+        let Some(&function) = functions.choose(rng) else { return false };
+        let context = std::sync::Arc::clone(session.context());
+        let edited = session.database_mut().edit_header(function, |header| {
+            let list = context.attr_list_data(header.attributes);
+            match rng.random_range(0..4) {
+                0 => {
+                    let all = [Linkage::External, Linkage::Internal, Linkage::Weak];
+                    header.linkage = *all.choose(rng).expect("there are some");
+                }
+                1 if !header.params.is_empty() => {
+                    let all = [
+                        AttrKind::NoAlias,
+                        AttrKind::ReadOnly,
+                        AttrKind::ReadNone,
+                        AttrKind::WriteOnly,
+                        AttrKind::NoUndef,
+                        AttrKind::InReg,
+                        AttrKind::NonNull,
+                    ];
+                    let at = rng.random_range(0..header.params.len());
+                    let mut params: Vec<_> =
+                        (0..header.params.len()).map(|at| list.param(at)).collect();
+                    let kind = *all.choose(rng).expect("there are some");
+                    let mut builder = AttrSetBuilder::from_set(context.attr_set_data(params[at]));
+                    match builder.has(kind) {
+                        true => builder.remove(kind),
+                        false => builder.add(Attribute::Enum(kind)),
+                    }
+                    params[at] = builder.finish(&context);
+                    let all = AttrListData::new(list.function, list.ret, &params);
+                    header.attributes = context.attr_list(&all);
+                }
+                _ => {
+                    let set = said_otherwise(&context, list.function, rng);
+                    header.attributes = context.with_function_attrs(header.attributes, set);
+                }
+            }
+        });
+        edited.is_ok()
+    }
+
+    /// A variable becomes constant or is so no longer, is linked otherwise, or lies otherwise.
+    fn variable(&self, session: &mut Session, rng: &mut dyn RngCore) -> bool {
+        session.database_mut().edit_shell(self.module.input(), |shell| {
+            let count = shell.variables.len();
+            if count == 0 {
+                return false;
+            }
+            let variable = &mut shell.variables[rng.random_range(0..count)];
+            match rng.random_range(0..3) {
+                0 => variable.is_constant = !variable.is_constant,
+                1 if variable.initializer.is_some() => {
+                    variable.linkage = match variable.linkage {
+                        Linkage::External => Linkage::Internal,
+                        _ => Linkage::External,
+                    };
+                }
+                _ => variable.align = Some(4 << rng.random_range(0..5)),
+            }
+            true
+        })
+    }
+
+    /// Another function like one that is there.
+    fn add(&mut self, session: &mut Session, rng: &mut dyn RngCore) -> bool {
+        let functions: Vec<FunctionId> = session.functions(self.module).collect();
+        let Some(&function) = functions.choose(rng) else { return false };
+        let mut copy = session.code(function).to_function();
+        self.added += 1;
+        let name = format!("added.{}", self.added);
+        copy.header.name = GlobalName::Named(session.context().symbol(name.as_bytes()));
+        session.database_mut().add_function(self.module.input(), copy).is_ok()
+    }
+
+    /// One function less, if nothing refers to it.
+    fn remove(&self, session: &mut Session, rng: &mut dyn RngCore) -> bool {
+        let staying = [&self.kernel, KEEPS].map(|name| session.function(self.module, name));
+        let mut functions = self.functions(session);
+        functions.retain(|&function| staying.iter().flatten().all(|f| f.input() != function));
+        let Some(&function) = functions.choose(rng) else { return false };
+        let module = self.module.input();
+        session.database_mut().remove_functions(module, &[function]).is_ok()
+    }
+}

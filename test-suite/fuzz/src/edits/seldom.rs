@@ -1,0 +1,301 @@
+//! What is seldom in random programs, and random edits of it: attachments, attributes of calls, bundles, callees, exceptions.
+
+use phalanx::ir::{
+    BlockId, BuildError, Context, GlobalName, InstBuilder, InstId, Opcode, Type, Value,
+    attributes::{Access, AttrKind, AttrSet, AttrSetBuilder, Attribute, MemoryEffects},
+    builder::{CallSpec, Callee},
+    edit::Transaction,
+    inst::{CallInfo, FloatPredicate, InstFlags},
+    types::TypeKind,
+};
+use rand::{Rng, RngCore, seq::IndexedRandom};
+
+use super::instructions::{Graph, any_inst, any_value};
+
+/// A function that stays.
+pub(super) const KEEPS: &str = "e.keeps";
+
+/// The program with what random ones have none of. The kernel begins with a load that is stable without races, and an address that is taken out
+/// of a vector, tested, and made from a number; there are attachments, and a value that metadata mentions. Edits give all of them users. The kernel can have
+/// calls that unwind.
+pub(super) fn with_seldom(text: &str) -> String {
+    let kernel = text.find(" void @f(").expect("the kernel is called @f");
+    let line = kernel + text[kernel..].find("{\n").expect("it has a body");
+    let head = &text[kernel..line];
+    let attached = kernel + head.find(" !").unwrap_or(head.len());
+    let entry = kernel + text[kernel..].find("b0:\n").expect("it begins with b0") + "b0:\n".len();
+    let test = match text.contains("amdgcn") {
+        true => "llvm.amdgcn.is.shared",
+        false => "llvm.nvvm.isspacep.shared",
+    };
+    let insts = format!(
+        "  %early = load i32, ptr addrspace(1) %gp
+  %e.ranged = load i32, ptr addrspace(1) %gp, !range !{{i32 0, i32 64}}
+  %e.same = load i32, ptr addrspace(1) %gp, !invariant.load !{{}}
+  %e.generic = addrspacecast ptr addrspace(1) %gp to ptr
+  %e.one = insertelement <2 x ptr> poison, ptr %e.generic, i32 0
+  %e.two = insertelement <2 x ptr> %e.one, ptr null, i32 1
+  %e.taken = extractelement <2 x ptr> %e.two, i32 0
+  %e.test = call i1 @{test}(ptr %e.taken)
+  %e.not = xor i1 %e.test, true
+  call void @llvm.assume(i1 %e.not)
+  %e.number = ptrtoint ptr %e.taken to i64
+  %e.sum = add i64 %e.number, 4
+  %e.made = inttoptr i64 %e.sum to ptr
+  %e.frozen = freeze ptr %e.made
+  %e.load = load i32, ptr %e.frozen
+  store i32 %e.load, ptr %e.taken
+  call void @llvm.dbg.value(metadata i32 %e.load, metadata !{{}}, metadata !DIExpression())
+"
+    );
+    let mut all = format!(
+        "{} personality ptr null{}{insts}{}",
+        text[..attached].trim_end(),
+        &text[attached..entry],
+        &text[entry..]
+    );
+    for declaration in [
+        format!("declare i1 @{test}(ptr)"),
+        "declare void @llvm.assume(i1)".to_owned(),
+        "declare void @llvm.dbg.value(metadata, metadata, metadata)".to_owned(),
+        // As long as there is such a call, reading keeps the declaration.
+        format!(
+            "define void @{KEEPS}() {{
+  call void @llvm.dbg.value(metadata i32 0, metadata !{{}}, metadata !DIExpression())
+  ret void
+}}"
+        ),
+    ] {
+        if !text.contains(&declaration) {
+            all.push_str(&format!("\n{declaration}\n"));
+        }
+    }
+    all
+}
+
+/// One edit of what is not there in all instructions. `callees` are functions that can be called, with their types.
+pub(super) fn instructions(
+    edit: &mut Transaction<'_>,
+    graph: &Graph,
+    callees: &[(Type, Value)],
+    rng: &mut dyn RngCore,
+) -> Result<(), BuildError> {
+    match rng.random_range(0..12) {
+        0 => attachment(edit, rng),
+        1 => {
+            let memory = [Opcode::Load, Opcode::Store, Opcode::Alloca];
+            let Some(inst) = one_of(edit, |o| memory.contains(&o), rng) else { return Ok(()) };
+            edit.set_align(inst, 1 << rng.random_range(0..5))
+        }
+        2 => attributes_of_call(edit, rng),
+        3 => bundle(edit, graph, rng),
+        4 | 5 => callee(edit, callees, rng),
+        6 => {
+            let Some(inst) = any_inst(edit, rng) else { return Ok(()) };
+            let value = any_value(edit, graph, inst, edit.body().inst(inst).ty, rng);
+            if value == Value::inst(inst) || edit.body().inst(inst).ty == Type::VOID {
+                return Ok(());
+            }
+            let half = rng.random_bool(0.5);
+            edit.replace_uses_where(inst, value, |u| !half || u.index % 2 == 0).map(drop)
+        }
+        7 => {
+            let Some(inst) = any_inst(edit, rng) else { return Ok(()) };
+            let block = *edit.flow().order().choose(rng).expect("there is an entry");
+            edit.move_to_end(inst, block)
+        }
+        8 => phi_input(edit, graph, rng),
+        9 => {
+            let Some(inst) = any_inst(edit, rng) else { return Ok(()) };
+            let flags = [
+                InstFlags::NONE,
+                InstFlags::VOLATILE,
+                InstFlags(InstFlags::NSW.0 | InstFlags::NUW.0),
+                InstFlags::EXACT,
+                InstFlags::DISJOINT,
+                InstFlags::SAME_SIGN,
+                InstFlags(InstFlags::INBOUNDS.0 | InstFlags::NUSW.0),
+            ];
+            edit.set_flags(inst, *flags.choose(rng).expect("there are some"))
+        }
+        10 => {
+            let Some(cast) = one_of(edit, Opcode::is_cast, rng) else { return Ok(()) };
+            let all: Vec<Opcode> = Opcode::ALL.iter().copied().filter(|o| o.is_cast()).collect();
+            edit.set_opcode(cast, *all.choose(rng).expect("there are some"))
+        }
+        _ => {
+            let Some(compared) = one_of(edit, |o| o == Opcode::FCmp, rng) else { return Ok(()) };
+            let all = FloatPredicate::ALL;
+            edit.set_float_predicate(compared, *all.choose(rng).expect("there are some"))
+        }
+    }
+}
+
+/// Any instruction whose opcode is one of these.
+fn one_of(
+    edit: &Transaction<'_>,
+    which: impl Fn(Opcode) -> bool,
+    rng: &mut dyn RngCore,
+) -> Option<InstId> {
+    let body = edit.body();
+    let insts: Vec<InstId> = body
+        .all_ids()
+        .filter(|&inst| which(body.inst(inst).opcode) && body.block_of(inst).is_some())
+        .collect();
+    insts.choose(rng).copied()
+}
+
+/// Attaches what something like it has, or takes what there is away.
+fn attachment(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result<(), BuildError> {
+    let (body, extras) = (edit.body(), edit.extras());
+    let of_all = body.all_ids().filter(|&inst| body.block_of(inst).is_some());
+    let all: Vec<_> =
+        of_all.flat_map(|inst| extras.attachments_of(inst).map(move |a| (inst, a))).collect();
+    let Some(&(from, attached)) = all.choose(rng) else { return Ok(()) };
+    let kind = String::from_utf8_lossy(edit.context().bytes(attached.kind)).into_owned();
+    if rng.random_bool(0.4) {
+        return edit.attach(from, &kind, None);
+    }
+    let (opcode, ty) = (body.inst(from).opcode, body.inst(from).ty);
+    let alike: Vec<InstId> = body
+        .all_ids()
+        .filter(|&inst| body.block_of(inst).is_some())
+        .filter(|&inst| (body.inst(inst).opcode, body.inst(inst).ty) == (opcode, ty))
+        .collect();
+    let to = *alike.choose(rng).expect("it is like itself");
+    edit.attach(to, &kind, Some(attached.node))
+}
+
+/// Attributes that say what a function or call does.
+const SAYINGS: [AttrKind; 6] = [
+    AttrKind::Convergent,
+    AttrKind::NoUnwind,
+    AttrKind::WillReturn,
+    AttrKind::NoReturn,
+    AttrKind::NoCallback,
+    AttrKind::NoSync,
+];
+
+/// With one of them more or less, or with another effect on memory.
+pub(super) fn said_otherwise(context: &Context, set: AttrSet, rng: &mut dyn RngCore) -> AttrSet {
+    let mut builder = AttrSetBuilder::from_set(context.attr_set_data(set));
+    let kind = match rng.random_bool(0.3) {
+        true => AttrKind::Memory,
+        false => *SAYINGS.choose(rng).expect("there are some"),
+    };
+    match builder.has(kind) {
+        true => builder.remove(kind),
+        false if kind == AttrKind::Memory => {
+            let access = [Access::None, Access::Read, Access::ReadWrite];
+            let effects = MemoryEffects::all(*access.choose(rng).expect("there are some"));
+            builder.add(Attribute::Int(kind, effects.raw()));
+        }
+        false => builder.add(Attribute::Enum(kind)),
+    }
+    builder.finish(context)
+}
+
+fn attributes_of_call(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result<(), BuildError> {
+    let Some(call) = one_of(edit, Opcode::is_call, rng) else { return Ok(()) };
+    let (context, info) = (edit.context(), edit.body().call_info(call).clone());
+    let function = context.attr_list_data(info.attributes).function;
+    let function = said_otherwise(context, function, rng);
+    let attributes = context.with_function_attrs(info.attributes, function);
+    edit.set_call_info(call, CallInfo { attributes, ..info })
+}
+
+/// Gives a call something to deoptimise with, or takes it away.
+fn bundle(
+    edit: &mut Transaction<'_>,
+    graph: &Graph,
+    rng: &mut dyn RngCore,
+) -> Result<(), BuildError> {
+    let Some(call) = one_of(edit, Opcode::is_call, rng) else { return Ok(()) };
+    let has_some = !edit.body().call_info(call).bundles.is_empty();
+    let (tag, value) =
+        (edit.context().symbol(b"deopt"), any_value(edit, graph, call, Type::I32, rng));
+    match has_some {
+        true => edit.set_bundles(call, &[]),
+        false => edit.set_bundles(call, &[(tag, &[value])]),
+    }
+}
+
+/// Another function of the same type is called.
+fn callee(
+    edit: &mut Transaction<'_>,
+    callees: &[(Type, Value)],
+    rng: &mut dyn RngCore,
+) -> Result<(), BuildError> {
+    let Some(call) = one_of(edit, Opcode::is_call, rng) else { return Ok(()) };
+    let ty = edit.body().call_info(call).function_type;
+    let alike: Vec<Value> = callees.iter().filter(|c| c.0 == ty).map(|c| c.1).collect();
+    let Some(&other) = alike.choose(rng) else { return Ok(()) };
+    let last = edit.body().operands(call).len() as u32 - 1;
+    edit.set_operand(call, last, other)
+}
+
+/// Another value of a phi for a block, or the same after none.
+fn phi_input(
+    edit: &mut Transaction<'_>,
+    graph: &Graph,
+    rng: &mut dyn RngCore,
+) -> Result<(), BuildError> {
+    let Some(phi) = one_of(edit, |o| o == Opcode::Phi, rng) else { return Ok(()) };
+    let incoming: Vec<(Value, BlockId)> = edit.body().phi_incoming(phi).collect();
+    let Some(&(old, from)) = incoming.choose(rng) else { return Ok(()) };
+    if rng.random_bool(0.5) {
+        let Some(last) = edit.body().last(from) else { return Ok(()) };
+        let value = any_value(edit, graph, last, edit.body().inst(phi).ty, rng);
+        return edit.set_phi_input(phi, value, from);
+    }
+    edit.remove_phi_input(phi, from)?;
+    for _ in incoming.iter().filter(|(_, block)| *block == from) {
+        edit.add_phi_input(phi, old, from)?;
+    }
+    Ok(())
+}
+
+/// Lets a call unwind, where the function may have such calls. What comes then goes on, or to some block.
+pub(super) fn unwinding(
+    edit: &mut Transaction<'_>,
+    to: BlockId,
+    rng: &mut dyn RngCore,
+) -> Result<(), BuildError> {
+    if edit.header().personality.is_none() {
+        return Ok(());
+    }
+    let Some(call) = one_of(edit, |o| o == Opcode::Call, rng) else { return Ok(()) };
+    let (body, info) = (edit.body(), edit.body().call_info(call).clone());
+    let callee = body.callee(call);
+    let header = callee.as_const().and_then(|c| edit.function_named(c));
+    let is_intrinsic = header.is_none_or(|header| match header.name {
+        GlobalName::Named(name) => edit.context().bytes(name).starts_with(b"llvm."),
+        GlobalName::Numbered(_) => false,
+    });
+    let block = body.block_of(call).expect("it stands in a block");
+    let next = body.block_insts(block).skip_while(|&inst| inst != call).nth(1);
+    let Some(next) = next.filter(|_| !is_intrinsic && info.bundles.is_empty()) else {
+        return Ok(());
+    };
+    let arguments = body.operands(call)[..info.args as usize].to_vec();
+    let called = Callee::indirect(callee, info.function_type).with_call_conv(info.call_conv);
+    let spec = CallSpec::new(called).args(&arguments).attributes(info.attributes);
+    let normal = edit.split_before(next, "normal")?;
+    let pad = edit.create_block("pad", Some(normal))?;
+    let context = edit.context();
+    let caught = context
+        .type_of_kind(&TypeKind::Struct { fields: [Type::PTR, Type::I32].into(), packed: false });
+    let caught = edit.at_end(pad).landing_pad(caught, true, &[])?;
+    match rng.random_bool(0.5) {
+        true => drop(edit.at_end(pad).resume(caught)?),
+        false => {
+            edit.at_end(pad).br(to)?;
+            super::flow::complete(edit, pad, to)?;
+        }
+    }
+    let new = edit.replace_terminator(block).invoke(&spec, normal, pad)?;
+    if edit.type_of(new) != Some(Type::VOID) {
+        edit.replace_all_uses(call, new)?;
+    }
+    edit.erase(call)
+}
