@@ -12,6 +12,7 @@ use phalanx_ir::{
     flow::BlockId,
     inst::{IntPredicate, OperandRange},
     metadata::LocalMetadata,
+    module::{DllStorage, Linkage, Visibility},
     types::StructBody,
 };
 use rand::{
@@ -403,6 +404,18 @@ fn names_are_defined_once() {
 }
 
 /// Random damage of every table, many times over: the verifier answers and does not panic.
+#[test]
+fn what_is_local_is_seen_nowhere_else() {
+    check(
+        |f| (f.header.linkage, f.header.visibility) = (Linkage::Internal, Visibility::Hidden),
+        &expect!["GlobalValue with local linkage must have default visibility"],
+    );
+    check(
+        |f| (f.header.linkage, f.header.dll) = (Linkage::Private, DllStorage::Export),
+        &expect!["GlobalValue with local linkage cannot have a DLL storage class"],
+    );
+}
+
 #[test]
 fn no_damage_makes_it_panic() {
     let sound = diamond().expect("a well-formed function");

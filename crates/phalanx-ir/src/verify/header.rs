@@ -40,7 +40,7 @@ pub(crate) fn check(
     run(own_attributes(env, function));
     run(convention(env, header));
     run(presence(env, function));
-    run(dll_storage(
+    run(visibility_and_storage(
         header.dll,
         header.visibility,
         header.linkage,
@@ -73,14 +73,30 @@ fn linkage(function: FunctionRef<'_>) -> Check {
     Ok(())
 }
 
-/// What `dllimport` and `dllexport` go with, for functions and variables.
-pub(crate) fn dll_storage(
+/// What is local cannot be seen from elsewhere in any way: text has no words for it either.
+pub(crate) fn local_linkage(linkage: Linkage, visibility: Visibility, dll: DllStorage) -> Check {
+    if matches!(linkage, Linkage::Private | Linkage::Internal) {
+        ensure!(
+            visibility == Visibility::Default,
+            "GlobalValue with local linkage must have default visibility"
+        );
+        ensure!(
+            dll == DllStorage::Default,
+            "GlobalValue with local linkage cannot have a DLL storage class"
+        );
+    }
+    Ok(())
+}
+
+/// What visibility, `dllimport` and `dllexport` go with, for functions and variables.
+pub(crate) fn visibility_and_storage(
     dll: DllStorage,
     visibility: Visibility,
     linkage: Linkage,
     dso_local: Option<bool>,
     is_declaration: bool,
 ) -> Check {
+    local_linkage(linkage, visibility, dll)?;
     match dll {
         DllStorage::Default => {}
         DllStorage::Export => ensure!(

@@ -157,7 +157,7 @@ fn variable_rules(env: &Env<'_>, constants: &mut Constants, variable: &GlobalVar
             ensure!(variable.comdat.is_none(), "'common' global may not be in a Comdat!", me());
         }
     }
-    header::dll_storage(
+    header::visibility_and_storage(
         variable.dll,
         variable.visibility,
         variable.linkage,
@@ -436,6 +436,7 @@ fn alias_rules(
         "Alias should have private, internal, linkonce, weak, linkonce_odr, weak_odr, external, or available_externally linkage!",
         me()
     );
+    header::local_linkage(alias.linkage, alias.visibility, alias.dll)?;
     let target = context.const_data(alias.target);
     ensure!(target.ty == alias.ptr_ty, "Alias and aliasee types should match!", me());
     ensure!(

@@ -6,7 +6,7 @@ use phalanx::{
     ir::{
         GlobalName, Type, Value,
         attributes::{AttrKind, AttrListData, AttrSetBuilder, Attribute},
-        module::Linkage,
+        module::{Linkage, Visibility},
     },
     target::LaunchStatement,
 };
@@ -186,11 +186,14 @@ impl Around {
     /// A variable becomes constant or is so no longer, is linked otherwise, or lies otherwise.
     fn variable(&self, session: &mut Session, rng: &mut dyn RngCore) -> bool {
         session.database_mut().edit_shell(self.module.input(), |shell| {
-            let count = shell.variables.len();
-            if count == 0 {
+            let mut variables: Vec<_> = shell.variables.iter_mut().collect();
+            // Those that the compiler itself reads are what they are.
+            variables.retain(|variable| variable.linkage != Linkage::Appending);
+            if variables.is_empty() {
                 return false;
             }
-            let variable = &mut shell.variables[rng.random_range(0..count)];
+            let at = rng.random_range(0..variables.len());
+            let variable = &mut *variables[at];
             match rng.random_range(0..3) {
                 0 => variable.is_constant = !variable.is_constant,
                 1 if variable.initializer.is_some() => {
@@ -198,6 +201,7 @@ impl Around {
                         Linkage::External => Linkage::Internal,
                         _ => Linkage::External,
                     };
+                    variable.visibility = Visibility::Default;
                 }
                 _ => variable.align = Some(4 << rng.random_range(0..5)),
             }

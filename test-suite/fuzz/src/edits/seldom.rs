@@ -6,6 +6,7 @@ use phalanx::ir::{
     builder::{CallSpec, Callee},
     edit::Transaction,
     inst::{CallInfo, FloatPredicate, InstFlags},
+    metadata::Attachment,
     types::TypeKind,
 };
 use rand::{Rng, RngCore, seq::IndexedRandom};
@@ -149,8 +150,14 @@ fn one_of(
 fn attachment(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result<(), BuildError> {
     let (body, extras) = (edit.body(), edit.extras());
     let of_all = body.all_ids().filter(|&inst| body.block_of(inst).is_some());
-    let all: Vec<_> =
-        of_all.flat_map(|inst| extras.attachments_of(inst).map(move |a| (inst, a))).collect();
+    // Others are printed in the order in which a text mentions them first.
+    let is_known = |a: &Attachment| {
+        ["range", "invariant.load", "tbaa", "nontemporal"].contains(&&*edit.context().text(a.kind))
+    };
+    let all: Vec<_> = of_all
+        .flat_map(|inst| extras.attachments_of(inst).map(move |a| (inst, a)))
+        .filter(|(_, a)| is_known(a))
+        .collect();
     let Some(&(from, attached)) = all.choose(rng) else { return Ok(()) };
     let kind = String::from_utf8_lossy(edit.context().bytes(attached.kind)).into_owned();
     if rng.random_bool(0.4) {
