@@ -30,11 +30,16 @@ pub(crate) struct Options {
     /// Kernels as clang compiles them, and giants of all of one target and level, instead of random functions.
     #[arg(long)]
     kernels: bool,
+    /// Other threads ask about random functions, and are stopped by the edits.
+    #[arg(long, conflicts_with = "kernels")]
+    in_company: bool,
 }
 
 /// What is edited for a seed.
 enum Subjects {
     Random,
+    /// While others ask.
+    InCompany,
     /// Texts, and the name of the function if it is one.
     Kernels(Vec<(Vec<u8>, Option<&'static str>)>),
 }
@@ -60,6 +65,7 @@ impl Subjects {
     fn run(&self, seed: u64) -> Tally {
         match self {
             Subjects::Random => edits::run_random(seed),
+            Subjects::InCompany => edits::run_in_company(seed),
             Subjects::Kernels(texts) => {
                 let (text, name) = &texts[(seed % texts.len() as u64) as usize];
                 edits::run_module(seed, text, *name, edits::ROUNDS)
@@ -72,7 +78,11 @@ impl Subjects {
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let started = Instant::now();
     let done = AtomicU64::new(0);
-    let subjects = if options.kernels { Subjects::kernels()? } else { Subjects::Random };
+    let subjects = match options {
+        Options { kernels: true, .. } => Subjects::kernels()?,
+        Options { in_company: true, .. } => Subjects::InCompany,
+        _ => Subjects::Random,
+    };
     let (tally, wrong) = (options.seed..options.seed + options.functions)
         .into_par_iter()
         .map(|seed| {

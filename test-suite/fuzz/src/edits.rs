@@ -7,7 +7,7 @@
 //!
 //! After a transaction that is taken back, because it was aborted or its commit was refused, everything is as it was.
 
-use std::fmt;
+use std::{fmt, thread::JoinHandle};
 
 use phalanx::{
     FunctionId, ModuleId, Session,
@@ -32,7 +32,7 @@ mod seldom;
 use around::Around;
 pub use around::What;
 pub(crate) use facts::facts_are_right;
-use facts::{ask, ask_some, check};
+use facts::{ask, ask_elsewhere, ask_some, check};
 pub(crate) use instructions::{Graph, instructions};
 use seldom::with_seldom;
 
@@ -53,6 +53,8 @@ pub struct Tally {
     pub flow: usize,
     /// Edits of what is around the code, as [`What::ALL`] orders them.
     pub around: [usize; What::ALL.len()],
+    /// Threads that were stopped while they asked.
+    pub stopped: usize,
     /// Those that the commit refused.
     pub refused: usize,
     /// Those that were aborted.
@@ -84,6 +86,7 @@ impl Tally {
         for (all, more) in self.around.iter_mut().zip(other.around) {
             *all += more;
         }
+        self.stopped += other.stopped;
         self.refused += other.refused;
         self.aborted += other.aborted;
         self.memory.merge(other.memory);
@@ -105,6 +108,7 @@ impl fmt::Display for Tally {
         for (what, count) in What::ALL.iter().zip(self.around) {
             writeln!(f, "  {:<21} {count:>12}", format!("{what:?}"))?;
         }
+        writeln!(f, "asking and stopped      {:>12}", self.stopped)?;
         writeln!(f, "refused                 {:>12}", self.refused)?;
         writeln!(f, "aborted                 {:>12}", self.aborted)?;
         writeln!(f, "repaired, assumed       {:>12}", self.assumed)?;
@@ -156,12 +160,24 @@ pub fn run_random(seed: u64) -> Tally {
     }
 }
 
+/// As [`run_random`], while other threads ask.
+pub fn run_in_company(seed: u64) -> Tally {
+    let rng = &mut SmallRng::seed_from_u64(seed);
+    let blocks = [12, 50, 250][(seed % 3) as usize];
+    let text = random_text(rng, blocks);
+    run_on(rng, &text, (0.3, &CALLED), true)
+}
+
 /// Edits a random function of at most so many blocks.
 pub fn run(rng: &mut dyn RngCore, blocks: usize) -> Tally {
+    let text = random_text(rng, blocks);
+    run_on(rng, &text, (0.3, &CALLED), false)
+}
+
+fn random_text(rng: &mut dyn RngCore, blocks: usize) -> String {
     let program = program_from(rng, Options { blocks, ..Options::default() });
     let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };
-    let text = with_seldom(&runnable(&program, kind, rng.next_u64()));
-    run_on(rng, &text, (0.3, &CALLED))
+    with_seldom(&runnable(&program, kind, rng.next_u64()))
 }
 
 /// Edits functions of at most so many blocks that a small kernel calls.
@@ -169,7 +185,7 @@ pub fn run_called(rng: &mut dyn RngCore, blocks: usize) -> Tally {
     let program = program_from(rng, Options { blocks: 12, ..Options::default() });
     let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };
     let text = with_seldom(&runnable_with_large(&program, kind, rng.next_u64(), blocks));
-    run_on(rng, &text, (0.9, &CALLED[..2]))
+    run_on(rng, &text, (0.9, &CALLED[..2]), false)
 }
 
 /// Edits functions in recursion with each other, of which some are large.
@@ -177,7 +193,8 @@ pub fn run_recursive(rng: &mut dyn RngCore) -> Tally {
     let options = recursive::Options::random(rng);
     let module = recursive::recursive(rng, &options);
     let text = format!("target triple = \"nvptx64-nvidia-cuda\"\n{module}");
-    run_on(rng, &with_seldom(&text), (0.9, &recursive::NAMES[..options.pieces.len()]))
+    let names = &recursive::NAMES[..options.pieces.len()];
+    run_on(rng, &with_seldom(&text), (0.9, names), false)
 }
 
 /// Edits the functions of a module, or the one with a name, in so many transactions.
@@ -195,16 +212,21 @@ pub fn run_module(seed: u64, text: &[u8], name: Option<&str>, rounds: usize) -> 
     let wanted = session.functions(module).filter(is_wanted);
     let defined: Vec<String> = wanted.map(|function| session.name(function)).collect();
     let Some(first) = defined.first().cloned() else { return Tally::default() };
-    run_in(rng, (session, module), (first, defined, 1.0), rounds)
+    run_in(rng, (session, module), (first, defined, 1.0), (rounds, false))
 }
 
-/// Edits the kernel of a module, and with this probability one of these that it calls.
-fn run_on(rng: &mut dyn RngCore, text: &str, (share, names): (f64, &[&str])) -> Tally {
+/// Edits the kernel of a module, and with this probability one of these that it calls; perhaps while others ask.
+fn run_on(
+    rng: &mut dyn RngCore,
+    text: &str,
+    (share, names): (f64, &[&str]),
+    in_company: bool,
+) -> Tally {
     let mut session = Session::new();
     let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
     let is_there = |name: &&&str| session.function(module, name).is_some();
     let called: Vec<String> = names.iter().filter(is_there).map(|&name| name.into()).collect();
-    run_in(rng, (session, module), ("f".to_owned(), called, share), ROUNDS)
+    run_in(rng, (session, module), ("f".to_owned(), called, share), (ROUNDS, in_company))
 }
 
 /// Edits a function, and with this probability one of some others.
@@ -212,13 +234,14 @@ fn run_in(
     rng: &mut dyn RngCore,
     (mut session, module): (Session, ModuleId),
     (kernel, called, share): (String, Vec<String>, f64),
-    rounds: usize,
+    (rounds, in_company): (usize, bool),
 ) -> Tally {
     let mut tally = Tally::default();
     let function = |session: &Session, name: &str| session.function(module, name);
     let found = |session: &Session| function(session, &kernel).expect("it stays there");
     let mut around = Around::new(&session, module, &kernel);
     ask(&session, found(&session));
+    let mut others: Vec<JoinHandle<bool>> = Vec::new();
     for _ in 0..rounds {
         let what = rng.random_bool(0.15).then(|| around.edit(&mut session, rng)).flatten();
         if let Some(what) = what {
@@ -234,10 +257,26 @@ fn run_in(
             false => None,
         };
         let edited = other.unwrap_or_else(|| found(&session));
-        edit_once(rng, &mut session, (module, edited, &around.callees), &mut tally);
+        let is_kept = edit_once(rng, &mut session, (edited, &around.callees), &mut tally);
+        // An edit stops whoever still asks: it waits until nobody else has the database.
+        for other in std::mem::take(&mut others) {
+            let was_stopped = other.join().expect("nothing else happens to whoever asks");
+            tally.stopped += usize::from(was_stopped);
+        }
+        match is_kept {
+            true if in_company && rng.random_bool(0.6) => {
+                others = ask_elsewhere(&session, edited, rng);
+            }
+            // What is asked later is followed over several edits.
+            true if rng.random_bool(0.25) => ask_some(&session, edited, rng),
+            _ => check(&session, module, edited),
+        }
     }
-    let others = called.iter().filter(|&name| *name != kernel);
-    for function in others.chain([&kernel]).filter_map(|name| function(&session, name)) {
+    for other in others {
+        other.join().expect("nothing happens to whoever asks");
+    }
+    let rest = called.iter().filter(|&name| *name != kernel);
+    for function in rest.chain([&kernel]).filter_map(|name| function(&session, name)) {
         let (db, input) = (session.database(), function.input());
         tally.memory.merge(queries::memory_repairs(db, input));
         tally.accesses.merge(queries::access_repairs(db, input));
@@ -251,13 +290,13 @@ fn run_in(
     tally
 }
 
-/// One transaction, and what is to be after it.
+/// One transaction; whether it was kept. One that was not leaves nothing behind.
 fn edit_once(
     rng: &mut dyn RngCore,
     session: &mut Session,
-    (module, function, callees): (ModuleId, FunctionId, &[(Type, Value)]),
+    (function, callees): (FunctionId, &[(Type, Value)]),
     tally: &mut Tally,
-) {
+) -> bool {
     let before = session.code(function).to_function();
     let keep = rng.random_bool(0.9);
     // Most drivers ask for the lists; some do not.
@@ -289,16 +328,11 @@ fn edit_once(
             false => Err(Refused::Aborted),
         }
     });
-    match done {
+    match &done {
         Ok(()) => {
             tally.edits += edits;
             tally.committed += usize::from(is_changed);
             tally.flow += usize::from(has_other_flow);
-            // What is asked later is followed over several edits.
-            match rng.random_bool(0.75) {
-                true => check(session, module, function),
-                false => ask_some(session, function, rng),
-            }
         }
         Err(reason) => {
             match reason {
@@ -309,9 +343,9 @@ fn edit_once(
                 session.code(function).to_function() == before,
                 "{reason:?} leaves something behind"
             );
-            check(session, module, function);
         }
     }
+    done.is_ok()
 }
 
 #[derive(Debug)]

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use phalanx::db::queries::MemoryRepairs;
-use phalanx_fuzz::edits::{Tally, What, run, run_called, run_module, run_recursive};
+use phalanx_fuzz::edits::{
+    Tally, What, run, run_called, run_in_company, run_module, run_recursive,
+};
 use phalanx_test_suite::{
     giants::{NAME, giant},
     kernels::Manifest,
@@ -28,6 +30,16 @@ fn edits_of_small_functions() {
     for (what, count) in What::ALL.into_iter().zip(tally.around) {
         assert!(count > 2, "{what:?}: {tally:?}");
     }
+}
+
+/// What is broken off is lost, and found again.
+#[test]
+fn edits_while_others_ask() {
+    let mut tally = Tally::default();
+    for seed in 0..60 {
+        tally.merge(run_in_company(seed));
+    }
+    assert!(tally.committed > 300 && tally.stopped > 20, "{tally:?}");
 }
 
 #[test]

@@ -1,5 +1,11 @@
 //! What an edited function is asked, and whether its facts are those that a new database finds.
 
+use std::{
+    panic::AssertUnwindSafe,
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
 use phalanx::{
     FunctionId, ModuleId, Session,
     analysis::{
@@ -9,12 +15,12 @@ use phalanx::{
         stable::Assumptions,
         variance::BarrierModel,
     },
-    db::{Database, FunctionInput, TargetOverrides, queries},
+    db::{Cancelled, Database, FunctionInput, TargetOverrides, queries},
     ir::{Body, Flow, GlobalName, InstId, Module, Opcode, Value, edit::Use},
     target::SourceSet,
 };
 use phalanx_analysis::data_flow::twin;
-use rand::{Rng, RngCore};
+use rand::{Rng, RngCore, seq::SliceRandom};
 use rustc_hash::FxHashSet;
 
 use crate::on_demand;
@@ -48,6 +54,26 @@ pub(super) fn ask_some(session: &Session, function: FunctionId, rng: &mut dyn Rn
     let (db, f) = (session.database(), function.input());
     let asked = REPAIRED.iter().filter(|_| rng.random_bool(0.3));
     asked.for_each(|query| query(db, f));
+}
+
+/// Threads that ask about a function, until an edit stops them; they say whether one did. Which of them is stopped where is up to the machine.
+pub(super) fn ask_elsewhere(
+    session: &Session,
+    function: FunctionId,
+    rng: &mut dyn RngCore,
+) -> Vec<JoinHandle<bool>> {
+    let worker = |_| {
+        let (db, f) = (session.database().clone(), function.input());
+        let mut queries = REPAIRED;
+        queries.shuffle(rng);
+        thread::spawn(move || {
+            let asked = AssertUnwindSafe(|| queries.iter().for_each(|query| query(&db, f)));
+            Cancelled::catch(asked).is_err()
+        })
+    };
+    let workers = (0..2).map(worker).collect();
+    thread::sleep(Duration::from_micros(rng.random_range(0..2_000)));
+    workers
 }
 
 /// What is to be after a commit; see the documentation of [`edits`](super).
