@@ -15,7 +15,7 @@ use phalanx::{
         stable::Assumptions,
         variance::BarrierModel,
     },
-    db::{Cancelled, Database, FunctionInput, TargetOverrides, queries},
+    db::{Cancelled, Database, FunctionInput, ModuleInput, TargetOverrides, queries},
     ir::{Body, Flow, GlobalName, InstId, Module, Opcode, Value, edit::Use},
     target::SourceSet,
 };
@@ -162,6 +162,14 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
     same!(private_memory address_memory memory_ssa classic_memory_ssa pointer_flow);
     same!(slow_loads parameter_uses unchanged_arguments written_spaces starts_at_launch);
     same!(own_barriers callees promised_loads);
+    same!(branch_divergence divergent_branches ldu_candidates memory_versions variables_written);
+    same!(llvm_affect_map group_operations barrier_blocks synchronizes barriers_are_judged is_kernel);
+    for model in [BarrierModel::Strict, BarrierModel::Lenient] {
+        let branches = |db, function| queries::invariant_branches(db, function, model);
+        assert!(branches(warm_db, warm) == branches(&db, cold), "invariant branches by {model:?}");
+    }
+    single_answers_are_right((warm_db, warm), (&db, cold));
+    module_answers_are_right((warm_db, module.input()), (&db, cold.module(&db)));
     for assumptions in ASSUMPTIONS {
         let loads = |db, function| queries::stable_loads(db, function, assumptions);
         assert!(loads(warm_db, warm) == loads(&db, cold), "stable loads assuming {assumptions:?}");
@@ -178,8 +186,51 @@ pub(crate) fn facts_are_right(session: &Session, module: ModuleId, function: Fun
     assert!(chains[0] == chains[1], "reasons through calls are not what they are from scratch");
 }
 
+/// A function, and a module, with the database that is asked about it.
+type Of<'a> = (&'a Database, FunctionInput);
+type OfModule<'a> = (&'a Database, ModuleInput);
+
+/// Answers about single instructions of which nothing is kept, for some of them.
+fn single_answers_are_right(warm: Of<'_>, cold: Of<'_>) {
+    const SOME: usize = 16;
+    let (flow, body) = (cold.1.flow(cold.0), cold.1.body(cold.0));
+    let insts: Vec<InstId> =
+        flow.order().iter().flat_map(|&block| body.block_insts(block)).collect();
+    let every = insts.len().div_ceil(SOME).max(1);
+    for &inst in insts.iter().step_by(every) {
+        let subject = queries::Subject::Value(Value::inst(inst));
+        let of = |(db, function): Of<'_>| {
+            (
+                queries::fact_of(db, function, subject),
+                queries::explain_sources(db, function, subject, SourceSet::ALL),
+            )
+        };
+        assert!(of(warm) == of(cold), "what is said of {inst:?}, and why");
+    }
+    let loads = insts.iter().filter(|&&inst| body.inst(inst).opcode == Opcode::Load);
+    for &load in loads.take(SOME) {
+        let clobber = |(db, function): Of<'_>| queries::nearest_clobber(db, function, load);
+        assert!(clobber(warm) == clobber(cold), "who writes what {load:?} reads");
+    }
+}
+
+/// Answers about all functions of a module.
+fn module_answers_are_right(warm: OfModule<'_>, cold: OfModule<'_>) {
+    let branches = |(db, module): OfModule<'_>| queries::module_divergent_branches(db, module);
+    assert_eq!(branches(warm), branches(cold), "divergent branches of the module");
+    let written = |(db, module): OfModule<'_>| queries::written_variables(db, module).clone();
+    assert!(written(warm) == written(cold), "written variables of the module");
+    let alignments = |(db, module): OfModule<'_>| queries::variable_alignments(db, module).clone();
+    assert!(alignments(warm) == alignments(cold), "alignments of variables");
+    let bottom_up = |(db, module): OfModule<'_>| -> Vec<GlobalName> {
+        let graph = queries::call_graph(db, module);
+        graph.bottom_up().map(|function| function.header(db).name).collect()
+    };
+    assert_eq!(bottom_up(warm), bottom_up(cold), "order of the call graph");
+}
+
 /// What everything influences is what the definition says of the same function in a new database.
-fn data_flow_is_right(warm: (&Database, FunctionInput), cold: (&Database, FunctionInput)) {
+fn data_flow_is_right(warm: Of<'_>, cold: Of<'_>) {
     let flow = queries::data_flow(warm.0, warm.1).expect("it has a body");
     let memory = queries::memory_ssa(cold.0, cold.1).as_ref().expect("it has a body");
     let code = Code {
