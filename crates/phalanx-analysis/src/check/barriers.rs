@@ -44,7 +44,10 @@
 //! as threads may go that miss it (`ways`); for each cycle with a barrier that some rounds miss O(blocks + edges) of it. From where the
 //! function cannot end, and in cycles with several entries, O(blocks + edges) per barrier.
 
-use std::cell::OnceCell;
+use std::{
+    cell::{OnceCell, RefCell},
+    rc::Rc,
+};
 
 use phalanx_graph::{BitSet, Node};
 use phalanx_ir::{GlobalName, InstId, Opcode, Value, ValueKind, flow::block_of};
@@ -135,11 +138,10 @@ fn live(facts: Facts<'_>, waiting: &[&Site]) -> BitSet {
 /// Blocks from which some of these are reached, themselves included.
 fn backwards(facts: Facts<'_>, from: impl IntoIterator<Item = Node>) -> BitSet {
     let mut seen = BitSet::new(facts.cfg.node_count());
-    let mut work: Vec<Node> = from.into_iter().collect();
+    let mut work: Vec<Node> = from.into_iter().filter(|node| seen.insert(node.index())).collect();
     while let Some(node) = work.pop() {
-        if seen.insert(node.index()) {
-            work.extend(facts.cfg.predecessors(node));
-        }
+        let new = facts.cfg.predecessors(node).iter().filter(|node| seen.insert(node.index()));
+        work.extend(new);
     }
     seen
 }
@@ -151,6 +153,8 @@ pub(super) struct Check<'a> {
     /// Positions of those in a block among them; made when it is asked for, as after most edits nobody does.
     waiting_in: OnceCell<FxHashMap<Node, Vec<usize>>>,
     counted: OnceCell<Counted>,
+    /// What blocks are control dependent on, directly or not, of those that were asked about: several barriers may be in one.
+    controllers: RefCell<FxHashMap<Node, Rc<[Node]>>>,
     rounds: Rounds,
 }
 
@@ -162,6 +166,7 @@ impl<'a> Check<'a> {
             waiting: waiting(sites),
             waiting_in: OnceCell::new(),
             counted: OnceCell::new(),
+            controllers: RefCell::default(),
             rounds: Rounds::default(),
         }
     }
@@ -178,6 +183,11 @@ impl<'a> Check<'a> {
         by_block.get(&block)
     }
 
+    fn controllers(&self, facts: Facts<'_>, block: Node) -> Rc<[Node]> {
+        let find = || facts.control.iterated_controllers(facts.postdom, [block]).into();
+        Rc::clone(self.controllers.borrow_mut().entry(block).or_insert_with(find))
+    }
+
     /// What there is to say about a barrier.
     pub(super) fn finding(&self, facts: Facts<'_>, site: &Site) -> Option<Finding> {
         let counted = || self.counted.get_or_init(|| Counted::new(&self.waiting));
@@ -190,7 +200,7 @@ impl<'a> Check<'a> {
             let before = backwards(facts, [site.block]);
             facts.cfg.nodes().filter(|node| before.contains(node.index())).collect()
         } else if facts.is_parted(site.block, scope) {
-            facts.control.iterated_controllers(facts.postdom, [site.block])
+            self.controllers(facts, site.block).to_vec()
         } else {
             // Nothing that varies decides about it: the usual case.
             Vec::new()

@@ -47,7 +47,7 @@ mod witness;
 
 use phalanx_graph::{Cfg, ControlDependence, Cycles, Dfs, DomTree, Node, PostDomTree};
 use phalanx_ir::{GlobalName, InstId};
-use phalanx_target::{LaunchFacts, Scope, SourceSet, Target, varying};
+use phalanx_target::{LaunchFacts, Scope, SourceSet, Target};
 
 use crate::divergence::{Divergence, SourceSets};
 use crate::listing::relisted;
@@ -272,6 +272,8 @@ pub struct Facts<'a> {
     pub controlled: &'a SourceSets,
     /// What is known of launches.
     pub launch: &'a LaunchFacts,
+    /// By scope, as [`Scope::ALL`] orders them: what varies within it, by what is known of launches. It is asked for at every branch.
+    pub varying: [SourceSet; Scope::ALL.len()],
     /// What it runs on.
     pub target: &'a Target,
     /// Whether threads start here, and end where it returns.
@@ -286,7 +288,7 @@ pub struct Facts<'a> {
 
 impl Facts<'_> {
     fn varying(&self, scope: Scope) -> SourceSet {
-        varying(scope, self.launch)
+        self.varying[scope as usize]
     }
 
     /// Sources by which threads of a scope part at the end of a block. None where evaluation shows that no two do.

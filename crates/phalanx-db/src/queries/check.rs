@@ -8,7 +8,7 @@ use phalanx_analysis::{
     lower::Code,
 };
 use phalanx_ir::{GlobalName, attributes::AttrKind};
-use phalanx_target::LaunchFacts;
+use phalanx_target::{LaunchFacts, Scope, varying};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answer_slot::{Changed, Concerns, Followed, blocks_version};
@@ -249,6 +249,7 @@ fn with_graph<R>(
     let divergence = divergence(db, function).as_ref()?;
     let controlled = control_divergence(db, function).as_ref()?;
     let callers_are_known = argument_facts(db, function).is_some();
+    let launch = launches(db, function);
     with_code(db, function, NO_CALLEES, |code, around| {
         run(Facts {
             code,
@@ -260,7 +261,8 @@ fn with_graph<R>(
             cycles: graph.cycles(),
             divergence,
             controlled,
-            launch: launches(db, function),
+            launch,
+            varying: Scope::ALL.map(|scope| varying(scope, launch)),
             target: around.target,
             is_kernel: is_kernel(db, function),
             callers_are_known,
