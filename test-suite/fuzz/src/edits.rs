@@ -266,6 +266,10 @@ fn run_in(
         match is_kept {
             true if in_company && rng.random_bool(0.6) => {
                 others = ask_elsewhere(&session, edited, rng);
+                // Who asks at the same time is told the same.
+                if rng.random_bool(0.3) {
+                    check(&session, module, edited);
+                }
             }
             // What is asked later is followed over several edits.
             true if rng.random_bool(0.25) => ask_some(&session, edited, rng),
