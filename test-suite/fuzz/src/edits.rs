@@ -6,6 +6,15 @@
 //! - every fact is the one that a new database finds for the same function.
 //!
 //! After a transaction that is taken back, because it was aborted or its commit was refused, everything is as it was.
+//!
+//! | what is edited | where |
+//! |---|---|
+//! | operands, opcodes, predicates, flags; instructions that come, go, move, replace others, are copied | `instructions` |
+//! | attachments, alignments, attributes and callees of calls, bundles, phi inputs, calls that come to unwind | `seldom` |
+//! | blocks and edges: splits, merges, other targets, other terminators, copies of regions | `flow` |
+//! | headers, variables, launches, functions that come and go, text that is read again, as it is or as it was | `around` |
+//!
+//! In [company](run_in_company) other threads ask meanwhile, and are stopped by the next edit.
 
 use std::{fmt, thread::JoinHandle};
 

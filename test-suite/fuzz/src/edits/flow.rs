@@ -64,7 +64,10 @@ pub(super) fn blocks_and_edges(
             erase_unreachable(edit, rng)
         }
         9 => edit.move_block_after(b, a),
-        10 => edit.merge_successors(&order.to_vec(), |_, _| rng.random_bool(0.5)).map(drop),
+        10 => {
+            let all = order.to_vec();
+            edit.merge_successors(&all, |_, _| rng.random_bool(0.5)).map(drop)
+        }
         11 => seldom::unwinding(edit, b, rng),
         _ => {
             let new = edit.create_block("new", Some(a))?;
