@@ -186,14 +186,16 @@ pub fn run(rng: &mut dyn RngCore, blocks: usize) -> Tally {
 fn random_text(rng: &mut dyn RngCore, blocks: usize) -> String {
     let program = program_from(rng, Options { blocks, ..Options::default() });
     let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };
-    with_seldom(&runnable(&program, kind, rng.next_u64()))
+    let text = runnable(&program, kind, rng.next_u64());
+    with_seldom(&text, rng)
 }
 
 /// Edits functions of at most so many blocks that a small kernel calls.
 pub fn run_called(rng: &mut dyn RngCore, blocks: usize) -> Tally {
     let program = program_from(rng, Options { blocks: 12, ..Options::default() });
     let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };
-    let text = with_seldom(&runnable_with_large(&program, kind, rng.next_u64(), blocks));
+    let text = runnable_with_large(&program, kind, rng.next_u64(), blocks);
+    let text = with_seldom(&text, rng);
     run_on(rng, &text, (0.9, &CALLED[..2]), false)
 }
 
@@ -203,7 +205,8 @@ pub fn run_recursive(rng: &mut dyn RngCore) -> Tally {
     let module = recursive::recursive(rng, &options);
     let text = format!("target triple = \"nvptx64-nvidia-cuda\"\n{module}");
     let names = &recursive::NAMES[..options.pieces.len()];
-    run_on(rng, &with_seldom(&text), (0.9, names), false)
+    let text = with_seldom(&text, rng);
+    run_on(rng, &text, (0.9, names), false)
 }
 
 /// Edits the functions of a module, or the one with a name, in so many transactions.

@@ -4,7 +4,7 @@ use phalanx::{
     FunctionId, ModuleId, Session,
     db::FunctionInput,
     ir::{
-        GlobalName, Type, Value,
+        ConstKind, GlobalName, Type, Value,
         attributes::{AttrKind, AttrListData, AttrSetBuilder, Attribute},
         module::{Linkage, Visibility},
     },
@@ -88,6 +88,11 @@ impl Around {
             (header.ty, Value::constant(address))
         };
         self.callees = self.functions(session).into_iter().map(callee).collect();
+        let aliases = self.module.input().shell(db).aliases.iter();
+        self.callees.extend(aliases.map(|alias| {
+            let address = context.constant(alias.ptr_ty, ConstKind::Global(alias.name));
+            (alias.ty, Value::constant(address))
+        }));
     }
 
     /// One edit; which, unless it was refused.

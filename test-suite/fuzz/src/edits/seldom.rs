@@ -2,11 +2,14 @@
 
 use phalanx::ir::{
     BlockId, BuildError, Context, GlobalName, InstBuilder, InstId, Opcode, Type, Value,
-    attributes::{Access, AttrKind, AttrSet, AttrSetBuilder, Attribute, MemoryEffects},
+    attributes::{
+        Access, AttrKind, AttrList, AttrListData, AttrSet, AttrSetBuilder, Attribute, MemoryEffects,
+    },
     builder::{CallSpec, Callee},
     edit::Transaction,
-    inst::{CallInfo, FloatPredicate, InstFlags},
+    inst::{CallInfo, FloatPredicate, InstFlags, Ordering},
     metadata::Attachment,
+    symbol::SyncScope,
     types::TypeKind,
 };
 use rand::{Rng, RngCore, seq::IndexedRandom};
@@ -18,8 +21,8 @@ pub(super) const KEEPS: &str = "e.keeps";
 
 /// The program with what random ones have none of. The kernel begins with a load that is stable without races, and an address that is taken out
 /// of a vector, tested, and made from a number; there are attachments, and a value that metadata mentions. Edits give all of them users. The kernel can have
-/// calls that unwind.
-pub(super) fn with_seldom(text: &str) -> String {
+/// calls that unwind. Now and then a function has another name.
+pub(super) fn with_seldom(text: &str, rng: &mut dyn RngCore) -> String {
     let kernel = text.find(" void @f(").expect("the kernel is called @f");
     let line = kernel + text[kernel..].find("{\n").expect("it has a body");
     let head = &text[kernel..line];
@@ -71,6 +74,21 @@ pub(super) fn with_seldom(text: &str) -> String {
             all.push_str(&format!("\n{declaration}\n"));
         }
     }
+    for (head, alias) in [
+        (
+            "define internal i32 @h0(ptr addrspace(1) %",
+            "@e.h0 = internal alias i32 (ptr addrspace(1), i32, i32, i32), ptr @h0\n",
+        ),
+        (
+            "define internal i32 @next(ptr addrspace(5) %",
+            "@e.next = internal alias i32 (ptr addrspace(5)), ptr @next\n",
+        ),
+        ("define internal i32 @next(ptr %", "@e.next = internal alias i32 (ptr), ptr @next\n"),
+    ] {
+        if text.contains(head) && rng.random_bool(0.3) {
+            all.push_str(alias);
+        }
+    }
     all
 }
 
@@ -81,7 +99,7 @@ pub(super) fn instructions(
     callees: &[(Type, Value)],
     rng: &mut dyn RngCore,
 ) -> Result<(), BuildError> {
-    match rng.random_range(0..12) {
+    match rng.random_range(0..13) {
         0 => attachment(edit, rng),
         1 => {
             let memory = [Opcode::Load, Opcode::Store, Opcode::Alloca];
@@ -90,7 +108,7 @@ pub(super) fn instructions(
         }
         2 => attributes_of_call(edit, rng),
         3 => bundle(edit, graph, rng),
-        4 | 5 => callee(edit, callees, rng),
+        4 | 5 => callee(edit, graph, callees, rng),
         6 => {
             let Some(inst) = any_inst(edit, rng) else { return Ok(()) };
             let value = any_value(edit, graph, inst, edit.body().inst(inst).ty, rng);
@@ -124,6 +142,7 @@ pub(super) fn instructions(
             let all: Vec<Opcode> = Opcode::ALL.iter().copied().filter(|o| o.is_cast()).collect();
             edit.set_opcode(cast, *all.choose(rng).expect("there are some"))
         }
+        11 => foreign(edit, rng),
         _ => {
             let Some(compared) = one_of(edit, |o| o == Opcode::FCmp, rng) else { return Ok(()) };
             let all = FloatPredicate::ALL;
@@ -230,15 +249,45 @@ fn bundle(
 /// Another function of the same type is called.
 fn callee(
     edit: &mut Transaction<'_>,
+    graph: &Graph,
     callees: &[(Type, Value)],
     rng: &mut dyn RngCore,
 ) -> Result<(), BuildError> {
     let Some(call) = one_of(edit, Opcode::is_call, rng) else { return Ok(()) };
     let ty = edit.body().call_info(call).function_type;
+    let last = edit.body().operands(call).len() as u32 - 1;
+    if rng.random_bool(0.1) {
+        // Whoever it is.
+        let any = any_value(edit, graph, call, Type::PTR, rng);
+        return edit.set_operand(call, last, any);
+    }
     let alike: Vec<Value> = callees.iter().filter(|c| c.0 == ty).map(|c| c.1).collect();
     let Some(&other) = alike.choose(rng) else { return Ok(()) };
-    let last = edit.body().operands(call).len() as u32 - 1;
     edit.set_operand(call, last, other)
+}
+
+/// Inserts assembly of which nothing is known, perhaps not to be moved, or a fence.
+fn foreign(edit: &mut Transaction<'_>, rng: &mut dyn RngCore) -> Result<(), BuildError> {
+    let Some(before) = any_inst(edit, rng) else { return Ok(()) };
+    if rng.random_bool(0.5) {
+        let ordering = if rng.random() { Ordering::Acquire } else { Ordering::Release };
+        return edit.before(before).fence(ordering, SyncScope::SYSTEM).map(drop);
+    }
+    let context = edit.context();
+    let ty = TypeKind::Function { ret: Type::VOID, params: Box::default(), vararg: false };
+    let ty = context.type_of_kind(&ty);
+    let assembly = Callee::inline_asm(context, ty, "nop", "", rng.random());
+    let none = context.attr_list_data(AttrList::EMPTY);
+    let attributes = match rng.random_bool(0.5) {
+        true => {
+            let mut set = AttrSetBuilder::new();
+            set.add(Attribute::Enum(AttrKind::Convergent));
+            context.attr_list(&AttrListData { function: set.finish(context), ..none.clone() })
+        }
+        false => AttrList::EMPTY,
+    };
+    let spec = CallSpec::new(assembly).attributes(attributes);
+    edit.before(before).call_with(&spec).map(drop)
 }
 
 /// Another value of a phi for a block, or the same after none.
