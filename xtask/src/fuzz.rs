@@ -93,8 +93,17 @@ fn compile(root: &Path, build: &Path, is_quick: bool) -> anyhow::Result<()> {
         }
     }
     let mut command = Command::new("cargo");
+    // Assertions and checks are those of the profile: without `--release` cargo-fuzz turns them on for each crate, whatever its profile says.
     command
-        .args(["fuzz", "build", "--fuzz-dir", "test-suite/fuzz/fuzz", "--sanitizer", "none"])
+        .args([
+            "fuzz",
+            "build",
+            "--release",
+            "--fuzz-dir",
+            "test-suite/fuzz/fuzz",
+            "--sanitizer",
+            "none",
+        ])
         .arg("--target-dir")
         .arg(build)
         .env("RUSTC_BOOTSTRAP", "1")
