@@ -40,6 +40,7 @@ impl Graph {
     }
 }
 
+/// Any instruction of any block.
 pub(super) fn any_inst(edit: &Transaction<'_>, rng: &mut dyn RngCore) -> Option<InstId> {
     let block = *edit.flow().order().choose(rng)?;
     let insts: Vec<InstId> = edit.body().block_insts(block).collect();
@@ -76,9 +77,6 @@ pub(crate) fn instructions(
 ) -> Result<(), BuildError> {
     let Some(inst) = any_inst(edit, rng) else { return Ok(()) };
     let (data, operands) = (*edit.body().inst(inst), edit.body().operands(inst).to_vec());
-    let pick = |edit: &Transaction<'_>, at: InstId, ty: Type, rng: &mut dyn RngCore| {
-        any_value(edit, graph, at, ty, rng)
-    };
     match rng.random_range(0..12) {
         0..=3 if !operands.is_empty() => {
             let index = rng.random_range(0..operands.len());
@@ -91,11 +89,12 @@ pub(crate) fn instructions(
                 }
                 _ => inst,
             };
-            let value = pick(edit, at, ty, rng);
+            let value = any_value(edit, graph, at, ty, rng);
             edit.set_operand(inst, index as u32, value)
         }
         4 | 5 if data.opcode != Opcode::Phi => {
-            let (a, b) = (pick(edit, inst, Type::I32, rng), pick(edit, inst, Type::I32, rng));
+            let a = any_value(edit, graph, inst, Type::I32, rng);
+            let b = any_value(edit, graph, inst, Type::I32, rng);
             let new = edit.before(inst).named("new").sub(a, b)?;
             let reading = operands.iter().position(|&o| edit.type_of(o) == Some(Type::I32));
             match reading {
@@ -105,7 +104,7 @@ pub(crate) fn instructions(
         }
         6 => edit.erase(inst),
         7 if data.ty != Type::VOID => {
-            let value = pick(edit, inst, data.ty, rng);
+            let value = any_value(edit, graph, inst, data.ty, rng);
             edit.replace(inst, value)
         }
         8 if data.opcode.is_binary() => {
@@ -117,7 +116,7 @@ pub(crate) fn instructions(
             let copy = edit.after(inst).clone_of(inst)?;
             match operands.iter().position(|&o| edit.type_of(o) == Some(Type::I32)) {
                 Some(index) => {
-                    let value = pick(edit, copy, Type::I32, rng);
+                    let value = any_value(edit, graph, copy, Type::I32, rng);
                     edit.set_operand(copy, index as u32, value)
                 }
                 None => Ok(()),

@@ -355,3 +355,65 @@ pub(super) fn unwinding(
     }
     edit.erase(call)
 }
+
+#[cfg(test)]
+mod tests {
+    use phalanx::Session;
+    use phalanx_testing::generate::{Options, program_from};
+    use rand::{SeedableRng, rngs::SmallRng};
+
+    use super::*;
+    use crate::{
+        edits::{Refused, around::Around},
+        oracle::programs::{Kind, runnable},
+    };
+
+    type Edit = fn(
+        &mut Transaction<'_>,
+        &Graph,
+        &[(Type, Value)],
+        &mut dyn RngCore,
+    ) -> Result<(), BuildError>;
+
+    /// Where something is not there to be edited, nothing happens: not always.
+    #[test]
+    fn each_of_them_happens() {
+        let edits: [(&str, Edit); 8] = [
+            ("attachment", |edit, _, _, rng| attachment(edit, rng)),
+            ("attributes", |edit, _, _, rng| attributes_of_call(edit, rng)),
+            ("bundle", |edit, graph, _, rng| bundle(edit, graph, rng)),
+            ("callee", callee),
+            ("phi input", |edit, graph, _, rng| phi_input(edit, graph, rng)),
+            ("foreign", |edit, _, _, rng| foreign(edit, rng)),
+            ("unwinding", |edit, _, _, rng| {
+                let to = *edit.flow().order().last().expect("there is an entry");
+                unwinding(edit, to, rng)
+            }),
+            ("any", instructions),
+        ];
+        let mut done = [0; 8];
+        for seed in 0..60 {
+            let rng = &mut SmallRng::seed_from_u64(seed);
+            let program = program_from(rng, Options { blocks: 12, ..Options::default() });
+            let kind = if seed % 2 == 0 { Kind::Amdgcn } else { Kind::Nvptx };
+            let text = with_seldom(&runnable(&program, kind, seed), rng);
+            let mut session = Session::new();
+            let module = session.read(text.as_bytes()).expect("it is well-formed");
+            let kernel = session.function(module, "f").expect("the kernel is called @f");
+            let callees = Around::new(&session, module, "f").callees;
+            for ((_, run), count) in edits.iter().zip(&mut done) {
+                let before = session.code(kernel).to_function();
+                let kept = session.edit(kernel, |edit| {
+                    edit.verifying(true);
+                    let graph = Graph::new(edit.flow());
+                    run(edit, &graph, &callees, rng).map_err(Refused::from)
+                });
+                let is_other = session.code(kernel).to_function() != before;
+                *count += usize::from(kept.is_ok() && is_other);
+            }
+        }
+        let seldom = edits.iter().zip(done).filter(|(_, count)| *count < 5);
+        let seldom: Vec<_> = seldom.map(|((name, _), count)| (name, count)).collect();
+        assert!(seldom.is_empty(), "{seldom:?} of {done:?}");
+    }
+}
