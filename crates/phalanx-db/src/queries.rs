@@ -26,6 +26,10 @@
 //! What is wrong: [`diagnostics`]; [`space_conflicts`] of memory spaces.
 //! Memory: [`private_memory`], [`address_memory`], [`memory_ssa`], and [`load_classes`] for loads that may take a cheaper way.
 //!
+//! Large functions: an answer that is found from what is kept beside the memos may be found in several ways, and read more or less on each. Salsa compares when what was read has
+//! changed, so it must not see an answer come out equal to one for which more was read: such answers are those of queries named `large_...`, without `Eq`, and the one
+//! that everybody asks reads nothing but that, and compares. What is kept may decide what is read, but never what is told.
+//!
 //! Across calls: [`call_graph`], [`summary`] of what is called, [`argument_facts`] of who is called.
 
 mod access_slot;

@@ -2,6 +2,9 @@
 
 mod support;
 
+use std::sync::Arc;
+
+use phalanx_analysis::Divergence;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{InstBuilder, InstId};
 use support::Fixture;
@@ -45,7 +48,7 @@ fn check<T: PartialEq>(fixture: &Fixture, of: impl Fn(&Database, FunctionInput) 
     assert!(of(&fixture.db, fixture.edited()) == of(&cold, fresh), "{what}");
 }
 
-fn divergence(db: &Database, function: FunctionInput) -> Option<phalanx_analysis::Divergence> {
+fn divergence(db: &Database, function: FunctionInput) -> Option<Arc<Divergence>> {
     queries::divergence(db, function).clone()
 }
 

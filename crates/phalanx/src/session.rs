@@ -346,7 +346,7 @@ impl Session {
 
     /// Which memories each pointer may lead to. None for a declaration.
     pub fn memory_kinds(&self, function: FunctionId) -> Option<&MemoryKinds> {
-        queries::memory_kinds(&self.db, function.0).as_ref()
+        queries::memory_kinds(&self.db, function.0).as_deref()
     }
 
     /// Why an address may lead to each of some memories: a shortest chain for each, one for all that have the same. Costs as much as
@@ -445,7 +445,7 @@ impl Session {
     /// What diverges, from the sources that LLVM 22 assumes, with its unsound control rules repaired: what
     /// `print<uniformity>` shows. In the dense form of the analysis; [`Numbering`](phalanx_analysis::lower::Numbering) names its values.
     pub fn uniformity(&self, function: FunctionId) -> Option<&Divergence> {
-        queries::uniformity(&self.db, function.0).as_ref()
+        queries::uniformity(&self.db, function.0).as_deref()
     }
 
     /// Which motions are legal of operations that communicate among the threads of a scope; see [`phalanx_analysis::legality`], also on

@@ -209,6 +209,41 @@ pub fn run_recursive(rng: &mut dyn RngCore) -> Tally {
     run_on(rng, &text, (0.9, names), false)
 }
 
+/// Asks a large function again and again, between edits of what is around it for the most part; nothing is compared. How many edits there were.
+///
+/// An answer that is found in another way than before may read less than it did, and salsa finds in debug builds whether it is misled by that: it panics
+/// where an answer comes out equal though something had changed later that was read for the one before. That takes something around the function that
+/// changes twice, and is read the first time only.
+pub fn run_around(seed: u64) -> usize {
+    let rng = &mut SmallRng::seed_from_u64(seed);
+    let text = match seed % 2 {
+        0 => random_text(rng, 60),
+        _ => {
+            let kind = if rng.random() { Kind::Amdgcn } else { Kind::Nvptx };
+            let program = program_from(rng, Options { blocks: 12, ..Options::default() });
+            runnable_with_large(&program, kind, rng.next_u64(), 60)
+        }
+    };
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("generated programs are well-formed");
+    let mut around = Around::new(&session, module, "f");
+    let mut edits = 0;
+    for _ in 0..ROUNDS {
+        for _ in 0..rng.random_range(1..4) {
+            edits += usize::from(around.edit(&mut session, rng).is_some());
+        }
+        let function = session.function(module, "f").expect("it stays there");
+        if rng.random_bool(0.2) {
+            edit_once(rng, &mut session, (function, &around.callees), &mut Tally::default());
+        }
+        match rng.random_bool(0.7) {
+            true => ask(&session, function),
+            false => ask_some(&session, function, rng),
+        }
+    }
+    edits
+}
+
 /// Edits the functions of a module, or the one with a name, in so many transactions.
 ///
 /// # Panics

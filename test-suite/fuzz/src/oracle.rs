@@ -257,7 +257,7 @@ fn check_others(
     let given: Vec<Option<Divergence>> =
         functions.iter().map(|&(each, _)| answer(&session, each, each == function)).collect();
     let is_ours = |(&(each, _), given): (&(FunctionId, String), &Option<Divergence>)| {
-        let ours = queries::divergence(session.database(), each.input()).as_ref();
+        let ours = queries::divergence(session.database(), each.input()).as_deref();
         given.is_some() && given.as_ref() == ours
     };
     let others = given.iter().filter(|given| given.is_some()).count();

@@ -505,7 +505,7 @@ pub fn check(text: &str, claimed: &str, seed: u64, launches: u64) -> Tally {
     let program = Program::new(&module, &target).expect("the program is interpreted");
     let functions = of.input().functions(db);
     let claims: Vec<Option<&MemoryKinds>> =
-        functions.iter().map(|e| queries::memory_kinds(db, e.input).as_ref()).collect();
+        functions.iter().map(|e| queries::memory_kinds(db, e.input).as_deref()).collect();
     let bodies = claims.iter().flatten().count() as u64;
     let mut tally = Tally { functions: bodies, ..Tally::default() };
     for number in 0..launches {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use phalanx::db::queries::MemoryRepairs;
 use phalanx_fuzz::edits::{
-    Tally, What, run, run_called, run_in_company, run_module, run_recursive,
+    Tally, What, run, run_around, run_called, run_in_company, run_module, run_recursive,
 };
 use phalanx_test_suite::{
     giants::{NAME, giant},
@@ -30,6 +30,13 @@ fn edits_of_small_functions() {
     for (what, count) in What::ALL.into_iter().zip(tally.around) {
         assert!(count > 2, "{what:?}: {tally:?}");
     }
+}
+
+/// What is kept decides what is read: see [`run_around`].
+#[test]
+fn salsa_is_not_misled() {
+    let edits: usize = (0..60).map(run_around).sum();
+    assert!(edits > 2000, "{edits}");
 }
 
 /// What is broken off is lost, and found again.

@@ -72,11 +72,21 @@ fn passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Passed<S
     if round > 1 && arguments == arguments_in_round(db, member, round - 1) {
         return passed_in_round(db, member, round - 1).clone();
     }
+    if member.is_large(db) {
+        return large_passed_in_round(db, member, round).clone();
+    }
     // Nothing is known of more arguments than there are.
-    let arguments = arguments.as_deref().unwrap_or_default();
-    let slot =
-        member.is_large(db).then(|| member.slots(db).large().divergence_rounds.of(round)).flatten();
-    let answer = match slot {
+    let answer = solved(db, member, arguments.as_deref().unwrap_or_default());
+    answer.map_or_else(Vec::new, |answer| passed(db, member, &answer))
+}
+
+/// `passed_in_round` of a large function, whose divergence is followed.
+///
+/// *Reads* what `passed_in_round` does, [`arguments_round_version`]. *Changes when* one of them does. *Cost* that of [`divergence()`](super::divergence()).
+#[salsa::tracked(returns(ref), no_eq)]
+fn large_passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Passed<SourceSet> {
+    let arguments = arguments_in_round(db, member, round).as_deref().unwrap_or_default();
+    let answer = match member.slots(db).large().divergence_rounds.of(round) {
         Some(slot) => followed(db, (member, round), arguments, &slot),
         None => solved(db, member, arguments),
     };

@@ -82,6 +82,22 @@ pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
 /// such operations; see [`check`].
 #[salsa::tracked(returns(ref))]
 pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
+    match function.is_large(db) {
+        true => large_diagnostics(db, function).clone(),
+        false => findings(db, function),
+    }
+}
+
+/// [`diagnostics`] of a large function, which are followed.
+///
+/// *Reads* what [`diagnostics`] does. *Changes when* one of them does. *Cost* see there.
+#[salsa::tracked(returns(ref), no_eq)]
+fn large_diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
+    findings(db, function)
+}
+
+/// As [`diagnostics`], of a large function from what is kept. Not a query.
+fn findings(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
     cfg(db, function)?;
     let sites = sites(db, function);
     if sites.is_empty() {

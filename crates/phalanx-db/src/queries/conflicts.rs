@@ -40,10 +40,10 @@ pub fn space_conflicts(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Find
     let kinds = memory_kinds(db, function).as_ref()?;
     let make = || {
         let findings = with_context(db, function, conflicts::findings).unwrap_or_default();
-        KeptConflicts { findings: findings.into(), kinds: kinds.clone() }
+        KeptConflicts { findings: findings.into(), kinds: Arc::clone(kinds) }
     };
     let follow = |kept: &mut KeptConflicts, changed: Changed<'_>| {
-        let found = with_context(db, function, |of| kept.follow(of, changed.concerned));
+        let found = with_context(db, function, |of| kept.follow(of, kinds, changed.concerned));
         found.flatten().unwrap_or(Followed::Lost)
     };
     let around = conflicts_version(db, function);
@@ -56,13 +56,19 @@ pub fn space_conflicts(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Find
 #[derive(Debug)]
 pub(super) struct KeptConflicts {
     findings: Arc<[Finding]>,
-    kinds: MemoryKinds,
+    kinds: Arc<MemoryKinds>,
 }
 
 impl KeptConflicts {
-    fn follow(&mut self, of: conflicts::SpaceContext<'_>, changed: &[InstId]) -> Option<Followed> {
+    /// `kinds` are where addresses lead now.
+    fn follow(
+        &mut self,
+        of: conflicts::SpaceContext<'_>,
+        kinds: &Arc<MemoryKinds>,
+        changed: &[InstId],
+    ) -> Option<Followed> {
         let again = conflicts::to_look_at(of, &self.kinds, &self.findings, changed)?;
-        self.kinds = of.kinds.clone();
+        self.kinds = Arc::clone(kinds);
         if again.is_empty() {
             return Some(Followed::Kept);
         }

@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use super::answer_slot::{Changed, Concerns, Followed, is_call};
 use super::control_slot::controlled;
 use super::convergent::code;
-use super::follow::repaired;
+use super::follow::followed_divergence;
 use super::graph::{cfg, dom_tree, graph_facts};
 use super::memory::private_memory;
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
@@ -178,16 +178,43 @@ pub(super) fn new_llvm_affect_map(db: &dyn Db, function: FunctionInput) -> Optio
 /// *Reads* [`affect_map`] and the graph facts. *Changes when* a source reaches something new.
 /// *Cost* near-linear; see [`phalanx_analysis::divergence`].
 #[salsa::tracked(returns(ref))]
-pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
-    repaired(db, function, Sources::Full)
+pub fn divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
+    match function.is_large(db) {
+        true => large_divergence(db, function).clone(),
+        false => {
+            solve(db, function, affect_map(db, function).as_ref()?, Rules::Precise).map(Arc::new)
+        }
+    }
+}
+
+/// [`divergence()`] of a large function, which is followed.
+///
+/// *Reads* `flow`, `body`, the graph facts, [`around`](super::around). *Changes when* one of them does. *Cost* see [`divergence()`].
+#[salsa::tracked(returns(ref), no_eq)]
+fn large_divergence(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
+    followed_divergence(db, function, Sources::Full).map(Arc::new)
 }
 
 /// As [`divergence()`], from LLVM 22's sources.
 ///
 /// *Reads* [`llvm_affect_map`], of a large function what that is made from, and the graph facts. *Cost* as [`divergence()`].
 #[salsa::tracked(returns(ref))]
-pub fn uniformity(db: &dyn Db, function: FunctionInput) -> Option<Divergence> {
-    repaired(db, function, Sources::Llvm)
+pub fn uniformity(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
+    match function.is_large(db) {
+        true => large_uniformity(db, function).clone(),
+        false => {
+            let values = llvm_affect_map(db, function).as_ref()?;
+            solve(db, function, values, Rules::Precise).map(Arc::new)
+        }
+    }
+}
+
+/// [`uniformity`] of a large function, which is followed.
+///
+/// *Reads* what [`large_divergence`] does, and `llvm_version`. *Changes when* one of them does. *Cost* see [`divergence()`].
+#[salsa::tracked(returns(ref), no_eq)]
+fn large_uniformity(db: &dyn Db, function: FunctionInput) -> Option<Arc<Divergence>> {
+    followed_divergence(db, function, Sources::Llvm).map(Arc::new)
 }
 
 /// LLVM 22's own answer, its unsound results included: for comparisons only. Not a query.

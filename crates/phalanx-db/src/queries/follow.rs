@@ -4,6 +4,9 @@
 //! somebody asks about. The follower is taken out of the slot while it works, so that a query that is cancelled or panics loses it and leaves nothing half done; the next one starts anew. What is
 //! kept counts for the inputs only that it was brought up to: a position in the history of the body, and two
 //! numbers that are new whenever anything else that is read has changed ([`graph_facts()`], [`around`]).
+//!
+//! Who asks first reads what instructions call for, who repairs what they may call for. So these answers are not compared with those of before, but by the
+//! queries that read them and nothing else ([`queries`](super)).
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,12 +21,12 @@ use phalanx_analysis::{
 };
 
 use super::calls::is_local;
-use super::facts::{flow_facts, new_affect_map, new_llvm_affect_map};
+use super::facts::{new_affect_map, new_llvm_affect_map};
 use super::launches::{Placed, known_launch};
 use super::memory_slot::private_at_hand;
 use super::summaries::{KnownCalls, callee_summaries};
 use super::surroundings::{Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees};
-use super::{affect_map, argument_facts, function_attributes, graph_facts, llvm_affect_map};
+use super::{argument_facts, function_attributes, graph_facts};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -250,30 +253,22 @@ impl Slot {
     }
 }
 
-/// Divergence of a function as its journal says it has become. None for a declaration.
+/// Divergence of a large function as its journal says it has become. None for a declaration.
 ///
 /// *Reads* `flow`, `body`, [`graph_facts()`], [`around`] or [`llvm_version`]. *Cost* from scratch the first times; then that of what
-/// changed. A small function is solved from scratch and has no follower.
-pub(super) fn repaired(
+/// changed.
+pub(super) fn followed_divergence(
     db: &dyn Db,
     function: FunctionInput,
     sources: Sources,
 ) -> Option<Divergence> {
-    if !function.is_large(db) {
-        let flow = flow_facts(db, function)?;
-        let table = match sources {
-            Sources::Full => affect_map(db, function).as_ref()?,
-            Sources::Llvm => llvm_affect_map(db, function).as_ref()?,
-        };
-        return Some(solver::solve(flow, table, Rules::Precise));
-    }
     follow(db, function, Wanted::Of(sources), &Granted::default())
 }
 
-/// As [`repaired`] by our own rules, of a large function, with what is granted under assumptions.
+/// The same by our own rules, with what is granted under assumptions.
 ///
-/// *Reads* `flow`, `body`, [`graph_facts()`], [`around`]. *Cost* as [`repaired`]; entries by which what is granted differs count as changes.
-pub(super) fn repaired_assuming(
+/// *Reads* `flow`, `body`, [`graph_facts()`], [`around`]. *Cost* as [`followed_divergence`]; entries by which what is granted differs count as changes.
+pub(super) fn divergence_assuming(
     db: &dyn Db,
     function: FunctionInput,
     assumptions: Assumptions,

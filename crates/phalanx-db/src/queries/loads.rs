@@ -206,13 +206,26 @@ pub(super) fn variable(db: &dyn Db, function: FunctionInput, name: GlobalName) -
 #[salsa::tracked(returns(copy))]
 pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
     known_body(db, function).filter(|place| place.component.is_empty())?;
+    if function.is_large(db) {
+        return large_written_spaces(db, function);
+    }
     let kinds = memory_kinds(db, function).as_ref()?;
     let callees = attributes_of_callees(db, function);
     with_attributes(db, function, callees, |code, around| {
-        if !function.is_large(db) {
-            let called = |name, ty| written_by(db, function, name, ty);
-            return written_memories(code, around, kinds, &called);
-        }
+        let called = |name, ty| written_by(db, function, name, ty);
+        written_memories(code, around, kinds, &called)
+    })?
+}
+
+/// [`written_spaces`] of a large function whose code is what runs, which are followed.
+///
+/// *Reads* `header`, `flow`, `body`, `mentions`, [`memory_kinds`], [`written_version`], [`written_spaces`] of the callees. *Changes when* one of them does. *Cost* see
+/// [`written_spaces`].
+#[salsa::tracked(returns(copy), no_eq)]
+fn large_written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> {
+    let kinds = memory_kinds(db, function).as_ref()?;
+    let callees = attributes_of_callees(db, function);
+    with_attributes(db, function, callees, |code, around| {
         let written = |asked: &Asked, inst| {
             let called = |name, ty| asked.written_by(db, function, name, ty);
             may_write(code, inst).then(|| written_at(code, around, kinds, &called, inst))
@@ -220,7 +233,7 @@ pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> 
         let make = || {
             let asked = Asked::default();
             let tally = Tally::new(code, |inst| written(&asked, inst));
-            KeptWrites { tally, asked, kinds: kinds.clone() }
+            KeptWrites { tally, asked, kinds: Arc::clone(kinds) }
         };
         let follow = |kept: &mut KeptWrites, Changed { own, .. }: Changed<'_>| {
             let called = function.mentions(db).callees();
@@ -229,7 +242,7 @@ pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> 
             let Some(mut again) = others.filter(|_| kept.asked.is_as_before(db, function)) else {
                 return Followed::Lost;
             };
-            kept.kinds = kinds.clone();
+            kept.kinds = Arc::clone(kinds);
             again.extend_from_slice(own);
             if again.is_empty() {
                 return Followed::Kept;
@@ -250,7 +263,7 @@ pub fn written_spaces(db: &dyn Db, function: FunctionInput) -> Option<SpaceSet> 
 pub(super) struct KeptWrites {
     tally: Tally<Option<SpaceSet>>,
     asked: Asked,
-    kinds: MemoryKinds,
+    kinds: Arc<MemoryKinds>,
 }
 
 /// Identity of what [`written_spaces`] of a large function reads besides the body and [`memory_kinds`], and what it asks of functions by name.
@@ -410,9 +423,17 @@ fn promises_of_others(db: &dyn Db, function: FunctionInput) -> Vec<InstId> {
 #[salsa::tracked(returns(ref))]
 pub fn load_classes(db: &dyn Db, function: FunctionInput) -> Option<LoadClasses> {
     match function.is_large(db) {
-        true => followed_classes(db, function),
+        true => large_load_classes(db, function).clone(),
         false => load_classes_without(db, function, None),
     }
+}
+
+/// [`load_classes`] of a large function, which are followed.
+///
+/// *Reads* what [`load_classes`] does, `loads_version`. *Changes when* one of them does. *Cost* see [`load_classes`].
+#[salsa::tracked(returns(ref), no_eq)]
+fn large_load_classes(db: &dyn Db, function: FunctionInput) -> Option<LoadClasses> {
+    followed_classes(db, function)
 }
 
 /// As [`load_classes`], without one of the rules: for negative controls. Not a query.

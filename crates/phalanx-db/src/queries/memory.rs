@@ -89,6 +89,22 @@ fn objects(
 /// others O(blocks).
 #[salsa::tracked(returns(ref))]
 pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>> {
+    match function.is_large(db) {
+        true => large_memory_ssa(db, function).clone(),
+        false => versions(db, function),
+    }
+}
+
+/// [`memory_ssa`] of a large function, which is followed.
+///
+/// *Reads* what [`memory_ssa`] does. *Changes when* one of them does. *Cost* see there.
+#[salsa::tracked(returns(ref), no_eq)]
+fn large_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>> {
+    versions(db, function)
+}
+
+/// As [`memory_ssa`], of a large function from what is kept. Not a query.
+fn versions(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>> {
     let graph = Graph::of(db, function)?;
     let private = private_memory(db, function).as_ref()?;
     let kinds = memory_kinds(db, function).as_ref()?;
@@ -97,13 +113,13 @@ pub fn memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemorySsa>
         let called = |name, ty| written_by(db, function, name, ty);
         let written_by = |call| written_by_call(code, around, kinds, &called, call);
         let reach = Reach { leads_to: &leads_to, written_by: &written_by };
-        let follow = |kept: &MemorySsa, before: &(MemoryKinds, Graph), edited: Edited<'_>| {
+        let follow = |kept: &MemorySsa, before: &(Arc<MemoryKinds>, Graph), edited: Edited<'_>| {
             let Some(others) = kinds.other_results(&before.0) else { return Followed::Unknown };
             let graphs = Graphs { before: before.1.parts(), now: graph.parts() };
             kept.follow(code, around, graphs, (private, reach), (edited, &others))
         };
         let make = || MemorySsa::new(code, around, graph.parts(), Arc::clone(private), reach);
-        let with = (kinds.clone(), graph.clone());
+        let with = (Arc::clone(kinds), graph.clone());
         followed(db, function, |slots| &slots.hssa, (memory_version, with), follow, make)
     })
 }
@@ -138,6 +154,22 @@ pub fn data_flow(db: &dyn Db, function: FunctionInput) -> Option<DataFlow<'_>> {
 /// [`classic_version`]. *Changes when* and *costs* as [`memory_ssa`].
 #[salsa::tracked(returns(ref))]
 pub fn classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<ClassicMemorySsa>> {
+    match function.is_large(db) {
+        true => large_classic_memory_ssa(db, function).clone(),
+        false => classic_versions(db, function),
+    }
+}
+
+/// [`classic_memory_ssa`] of a large function, which is followed.
+///
+/// *Reads* what [`classic_memory_ssa`] does. *Changes when* one of them does. *Cost* see there.
+#[salsa::tracked(returns(ref), no_eq)]
+fn large_classic_memory_ssa(db: &dyn Db, function: FunctionInput) -> Option<Arc<ClassicMemorySsa>> {
+    classic_versions(db, function)
+}
+
+/// As [`classic_memory_ssa`], of a large function from what is kept. Not a query.
+fn classic_versions(db: &dyn Db, function: FunctionInput) -> Option<Arc<ClassicMemorySsa>> {
     let graph = Graph::of(db, function)?;
     with_attributes(db, function, promises(db, function), |code, around| {
         let never_changes = |load| never_changes(db, function, code, around, load);
@@ -195,7 +227,7 @@ pub fn with_aliases<R>(
     let index = module_index(db, function.module(db));
     let is_variable = |name| matches!(index.find(name), Some(GlobalIndex::Variable(_)));
     with_code(db, function, callees(db, function), |code, around| {
-        let kinds = memory_kinds(db, function).as_ref();
+        let kinds = memory_kinds(db, function).as_deref();
         ask(&mut AliasQuery::new(code, around, private, &is_variable).with_kinds(kinds))
     })
 }

@@ -165,7 +165,7 @@ impl<T, W> Place<T, W> {
 pub(super) struct MemorySlots {
     pub(super) private: Place<PrivateMemory, Graph>,
     pub(super) addresses: Place<PrivateMemory, Graph>,
-    pub(super) hssa: Place<MemorySsa, (MemoryKinds, Graph)>,
+    pub(super) hssa: Place<MemorySsa, (Arc<MemoryKinds>, Graph)>,
     /// With the loads that are [marked](super::promises::invariant_marks).
     pub(super) classic: Place<ClassicMemorySsa, (Graph, Vec<InstId>)>,
 }

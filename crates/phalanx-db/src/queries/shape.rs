@@ -31,6 +31,26 @@ pub fn shapes(db: &dyn Db, function: FunctionInput) -> Option<Shapes> {
 /// large, after an edit of instructions, that of the edit.
 #[salsa::tracked(returns(ref))]
 pub fn memory_accesses(db: &dyn Db, function: FunctionInput) -> Option<Arc<Accesses>> {
+    match function.is_large(db) {
+        true => large_memory_accesses(db, function).clone(),
+        false => with_facts(db, function, |facts| Arc::new(access::accesses(facts))),
+    }
+}
+
+/// [`memory_accesses`] of a large function, which are followed.
+///
+/// *Reads* what [`memory_accesses`] does, `objects_version`. *Changes when* one of them does. *Cost* see [`memory_accesses`].
+#[salsa::tracked(returns(ref), no_eq)]
+fn large_memory_accesses(db: &dyn Db, function: FunctionInput) -> Option<Arc<Accesses>> {
+    with_facts(db, function, |facts| followed(db, function, facts))
+}
+
+/// Gives what accesses are found from.
+fn with_facts<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    find: impl FnOnce(Facts<'_>) -> R,
+) -> Option<R> {
     let divergence = divergence(db, function).as_ref()?;
     let (cfg, cycles) = (cfg(db, function)?, cycles(db, function)?);
     with_code(db, function, NO_CALLEES, |code, around| {
@@ -38,10 +58,6 @@ pub fn memory_accesses(db: &dyn Db, function: FunctionInput) -> Option<Arc<Acces
             let known = variable_alignments(db, function.module(db));
             known.get(&name).copied().unwrap_or(1)
         };
-        let facts = Facts { code, around, cfg, cycles, divergence, alignment: &alignment };
-        match function.is_large(db) {
-            true => followed(db, function, facts),
-            false => Arc::new(access::accesses(facts)),
-        }
+        find(Facts { code, around, cfg, cycles, divergence, alignment: &alignment })
     })
 }

@@ -116,11 +116,26 @@ fn spaces_passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> P
     if round > 1 && arguments == spaces_in_round(db, member, round - 1) {
         return spaces_passed_in_round(db, member, round - 1).clone();
     }
-    // Nothing is known of more arguments than there are.
-    let known = Known::new(db, member).with_arguments(arguments.as_deref().unwrap_or_default());
-    let slot =
-        member.is_large(db).then(|| member.slots(db).large().kinds_rounds.of(round)).flatten();
-    let kinds = match slot {
+    match member.is_large(db) {
+        true => large_spaces_passed_in_round(db, member, round).clone(),
+        false => {
+            let found = kinds(db, member, &known_in_round(db, member, arguments));
+            found.map_or_else(Vec::new, |kinds| passed(db, member, &kinds))
+        }
+    }
+}
+
+/// `spaces_passed_in_round` of a large function, whose kinds are followed.
+///
+/// *Reads* what `spaces_passed_in_round` does, [`kinds_round_version`]. *Changes when* one of them does. *Cost* that of [`memory_kinds`](super::memory_kinds).
+#[salsa::tracked(returns(ref), no_eq)]
+fn large_spaces_passed_in_round(
+    db: &dyn Db,
+    member: FunctionInput,
+    round: usize,
+) -> Passed<SpaceSet> {
+    let known = known_in_round(db, member, spaces_in_round(db, member, round));
+    let kinds = match member.slots(db).large().kinds_rounds.of(round) {
         Some(slot) => {
             let version = kinds_round_version(db, member, round);
             followed(db, member, &slot, (version, &known))
@@ -128,6 +143,15 @@ fn spaces_passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> P
         None => kinds(db, member, &known),
     };
     kinds.map_or_else(Vec::new, |kinds| passed(db, member, &kinds))
+}
+
+/// What is around a function whose arguments lead there. Nothing is known of more arguments than there are.
+fn known_in_round<'a>(
+    db: &'a dyn Db,
+    member: FunctionInput,
+    arguments: &'a Option<Vec<SpaceSet>>,
+) -> Known<'a> {
+    Known::new(db, member).with_arguments(arguments.as_deref().unwrap_or_default())
 }
 
 /// Identity of what the kinds of a function in recursion follow from in a round besides flow and body.

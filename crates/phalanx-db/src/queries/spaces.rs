@@ -5,6 +5,7 @@
 //! only of functions that are called and of arguments that cannot come from outside. An equal answer stops an edit.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use phalanx_analysis::{
     lower::{Code, Surroundings},
@@ -139,15 +140,21 @@ pub(super) fn kinds(
 /// near-linear; see [`phalanx_analysis::spaces`]. Of a large function also [`kinds_version`](super::kinds_version),
 /// and then that of what changed.
 #[salsa::tracked(returns(ref))]
-pub fn memory_kinds(db: &dyn Db, function: FunctionInput) -> Option<MemoryKinds> {
-    let known = Known::new(db, function);
+pub fn memory_kinds(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemoryKinds>> {
     match function.is_large(db) {
-        true => {
-            let version = kinds_version(db, function);
-            followed(db, function, &function.slots(db).large().kinds, (version, &known))
-        }
-        false => kinds(db, function, &known),
+        true => large_memory_kinds(db, function).clone(),
+        false => kinds(db, function, &Known::new(db, function)).map(Arc::new),
     }
+}
+
+/// [`memory_kinds`] of a large function, which are followed.
+///
+/// *Reads* what [`memory_kinds`] does. *Changes when* one of them does. *Cost* see there.
+#[salsa::tracked(returns(ref), no_eq)]
+fn large_memory_kinds(db: &dyn Db, function: FunctionInput) -> Option<Arc<MemoryKinds>> {
+    let version = kinds_version(db, function);
+    let slot = &function.slots(db).large().kinds;
+    followed(db, function, slot, (version, &Known::new(db, function))).map(Arc::new)
 }
 
 /// Which memories the result of a function may lead to, by what it is passed. None if its code is not known to be what runs.

@@ -103,7 +103,7 @@ pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
     match place.component.first() {
         None => {
             let found = match function.is_large(db) {
-                true => followed_summary(&Asked::alone(db, function)),
+                true => large_summary(db, function).clone(),
                 false => summarize(db, function, &[], AtHand::default()),
             };
             found.unwrap_or_else(|| by_attributes(db, function))
@@ -113,6 +113,14 @@ pub fn summary(db: &dyn Db, function: FunctionInput) -> Summary {
             all.map_or_else(|| by_attributes(db, function), |(_, summary)| summary.clone())
         }
     }
+}
+
+/// [`summary`] of a large function that is not in recursion, which is followed. None for a declaration.
+///
+/// *Reads* what [`summary`] does, `summary_version`. *Changes when* one of them does. *Cost* see [`summary`].
+#[salsa::tracked(returns(ref), no_eq)]
+fn large_summary(db: &dyn Db, function: FunctionInput) -> Option<Summary> {
+    followed_summary(&Asked::alone(db, function))
 }
 
 /// The place of a function whose code says what its calls do.

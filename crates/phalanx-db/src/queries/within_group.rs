@@ -20,11 +20,11 @@ use phalanx_target::{Scope, SourceSet, varying};
 use super::answer_slot::{Changed, Concerns, Followed, accesses_version};
 use super::control_slot::controlled;
 use super::facts::{affect_map, control_divergence, divergence, flow_facts};
-use super::follow::repaired_assuming;
+use super::follow::divergence_assuming;
 use super::graph::{cfg, cycles, graph_facts, postdom_tree};
 use super::launches::{is_kernel, launch_facts};
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
-use super::{load_classes, memory_kinds, starts_at_launch};
+use super::{code, load_classes, memory_kinds, starts_at_launch};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -58,12 +58,12 @@ pub fn statement_variance(db: &dyn Db, function: FunctionInput, statement: InstI
 /// loses its only one. *Cost* O(instructions).
 #[salsa::tracked(returns(ref))]
 pub fn barrier_blocks(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Node]>> {
-    let find = || with_code(db, function, NO_CALLEES, |code, _| analysis::barrier_blocks(code));
+    let code = code(db, function);
+    code.flow.entry()?;
+    let make = || Arc::from(analysis::barrier_blocks(code));
     if !function.is_large(db) {
-        return find().map(Arc::from);
+        return Some(make());
     }
-    cfg(db, function)?;
-    let make = || Arc::from(find().unwrap_or_default());
     let slot = &function.slots(db).large().barriers;
     Some(slot.answer(db, function, 0, Concerns::Itself(analysis::is_whole_barrier), make))
 }
@@ -108,8 +108,8 @@ pub fn stable_loads_without(
 ) -> Vec<StableLoad> {
     let is_known = starts_at_launch(db, function) || omitted == Some(stable::Omitted::Entry);
     let find = || {
-        with_race_facts(db, function, |code, around, facts| {
-            RaceFree::new(code, around, facts, assumptions, omitted)
+        with_race_facts(db, function, |code, around, (cfg, kinds)| {
+            RaceFree::new(code, around, (cfg, kinds), assumptions, omitted)
         })
     };
     let race_free = is_known.then(find).flatten();
@@ -136,19 +136,34 @@ fn with_classes(db: &dyn Db, function: FunctionInput, race_free: &[StableLoad]) 
 /// and what reads an address that leads elsewhere. *Changes when* a load, an acquire or a call does. *Cost* O(instructions + edges).
 #[salsa::tracked(returns(ref))]
 fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> Arc<[StableLoad]> {
-    // Which model of barriers it is makes no difference to loads.
-    let barriers = has_barriers.then_some(BarrierModel::Lenient);
-    let assumptions = Assumptions { barriers, race_free: true };
-    if !function.is_large(db) {
-        let found = with_race_facts(db, function, |code, around, facts| {
-            RaceFree::new(code, around, facts, assumptions, None)
-        });
-        return found.map_or_else(Arc::default, |found| Arc::clone(found.loads()));
+    if function.is_large(db) {
+        return Arc::clone(large_race_free_loads(db, function, has_barriers));
     }
+    let found = with_race_facts(db, function, |code, around, (cfg, kinds)| {
+        RaceFree::new(code, around, (cfg, kinds), race_free(has_barriers), None)
+    });
+    found.map_or_else(Arc::default, |found| Arc::clone(found.loads()))
+}
+
+/// That there are no races; with barriers that are used rightly, or without. Which model of barriers it is makes no difference to loads.
+fn race_free(has_barriers: bool) -> Assumptions {
+    Assumptions { barriers: has_barriers.then_some(BarrierModel::Lenient), race_free: true }
+}
+
+/// [`race_free_loads`] of a large function, which are followed.
+///
+/// *Reads* what [`race_free_loads`] does, [`accesses_version`]. *Changes when* one of them does. *Cost* see [`race_free_loads`].
+#[salsa::tracked(returns(ref), no_eq)]
+fn large_race_free_loads(
+    db: &dyn Db,
+    function: FunctionInput,
+    has_barriers: bool,
+) -> Arc<[StableLoad]> {
+    let assumptions = race_free(has_barriers);
     let make = || {
-        with_race_facts(db, function, |code, around, facts| {
-            let found = RaceFree::new(code, around, facts, assumptions, None);
-            KeptRaces { found, kinds: facts.1.clone() }
+        with_race_facts(db, function, |code, around, (cfg, kinds)| {
+            let found = RaceFree::new(code, around, (cfg, kinds), assumptions, None);
+            KeptRaces { found, kinds: Arc::clone(kinds) }
         })
     };
     let follow = |known: &mut Option<KeptRaces>, changed: Changed<'_>| {
@@ -157,7 +172,7 @@ fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> 
             let mut again = readers::of_kinds(code, kinds, &known.kinds)?;
             again.retain(|&inst| stable::concerns(code, inst));
             again.extend_from_slice(changed.concerned);
-            known.kinds = kinds.clone();
+            known.kinds = Arc::clone(kinds);
             let changed = (&again[..], changed.blocks);
             known.found.follow(code, around, (cfg, kinds), changed)
         });
@@ -179,14 +194,14 @@ fn race_free_loads(db: &dyn Db, function: FunctionInput, has_barriers: bool) -> 
 #[derive(Debug)]
 pub(super) struct KeptRaces {
     found: RaceFree,
-    kinds: MemoryKinds,
+    kinds: Arc<MemoryKinds>,
 }
 
 /// Gives what stable loads without races are found from.
 fn with_race_facts<R>(
     db: &dyn Db,
     function: FunctionInput,
-    run: impl FnOnce(Code<'_>, Surroundings<'_>, (&Cfg, &MemoryKinds)) -> R,
+    run: impl FnOnce(Code<'_>, Surroundings<'_>, (&Cfg, &Arc<MemoryKinds>)) -> R,
 ) -> Option<R> {
     let facts = (cfg(db, function)?, memory_kinds(db, function).as_ref()?);
     let callees = attributes_of_callees(db, function);
@@ -204,16 +219,30 @@ pub fn assumed_divergence(
     db: &dyn Db,
     function: FunctionInput,
     assumptions: Assumptions,
-) -> Option<Divergence> {
+) -> Option<Arc<Divergence>> {
     let granted = granted(db, function, assumptions)?;
     let without = divergence(db, function).as_ref()?;
     if granted.is_without_effect(function.header(db), without) {
         return Some(without.clone());
     }
     if function.is_large(db) {
-        return repaired_assuming(db, function, assumptions, &granted);
+        return large_assumed_divergence(db, function, assumptions).clone();
     }
-    Some(solve(flow_facts(db, function)?, &with_granted(db, function, &granted)?, Rules::Precise))
+    let values = with_granted(db, function, &granted)?;
+    Some(Arc::new(solve(flow_facts(db, function)?, &values, Rules::Precise)))
+}
+
+/// [`assumed_divergence`] of a large function where what is granted makes a difference: it is followed.
+///
+/// *Reads* [`stable_loads`], [`invariant_branches`], what [`divergence()`] reads. *Changes when* one of them does. *Cost* see [`assumed_divergence`].
+#[salsa::tracked(returns(ref), no_eq)]
+fn large_assumed_divergence(
+    db: &dyn Db,
+    function: FunctionInput,
+    assumptions: Assumptions,
+) -> Option<Arc<Divergence>> {
+    let granted = granted(db, function, assumptions)?;
+    divergence_assuming(db, function, assumptions, &granted).map(Arc::new)
 }
 
 /// What is granted of a function under assumptions. None for a declaration. Not a query.

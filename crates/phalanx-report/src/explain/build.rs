@@ -250,9 +250,9 @@ impl<'a> Explainer<'a> {
 
     fn divergence(&self) -> Option<&'a Divergence> {
         match self.assumed {
-            None => queries::divergence(self.db, self.input).as_ref(),
+            None => queries::divergence(self.db, self.input).as_deref(),
             Some(assumptions) => {
-                queries::assumed_divergence(self.db, self.input, assumptions).as_ref()
+                queries::assumed_divergence(self.db, self.input, assumptions).as_deref()
             }
         }
     }

@@ -1,5 +1,7 @@
 //! What is to be rewritten: found before anything is changed.
 
+use std::sync::Arc;
+
 use phalanx_analysis::{
     lower,
     spaces::{MemoryKinds, SpaceModel, SpaceSet, tested},
@@ -51,7 +53,7 @@ pub(super) struct Plan {
     pub(super) made: FxHashMap<(InstId, u32), Make>,
     /// Copies that can stand for the original everywhere.
     pub(super) is_lossless: FxHashMap<(InstId, u32), bool>,
-    pub(super) kinds: MemoryKinds,
+    pub(super) kinds: Arc<MemoryKinds>,
     pub(super) model: Option<SpaceModel>,
     pub(super) generic: u32,
     pub(super) layout: DataLayout,
@@ -81,7 +83,7 @@ impl Plan {
         let layout = queries::type_layout(db, function.module(db)).data_layout();
         let planner = Planner { code, kinds, model, generic, layout, architecture };
         let mut plan = Plan {
-            kinds: kinds.clone(),
+            kinds: Arc::clone(kinds),
             model: Some(model),
             generic,
             layout: layout.clone(),
