@@ -144,7 +144,8 @@ impl<'a> Check<'a> {
         let db = session.database();
         let mut concerned: Vec<FunctionEntry> = Vec::new();
         let all = |db: &Database, function: FunctionInput| {
-            let mut found = queries::diagnostics(db, function).clone().unwrap_or_default();
+            let mut found =
+                queries::diagnostics(db, function).as_deref().unwrap_or_default().to_vec();
             let conflicts = queries::space_conflicts(db, function).as_deref();
             found.extend_from_slice(conflicts.unwrap_or_default());
             if self.args.no_generic {

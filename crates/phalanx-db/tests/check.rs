@@ -65,7 +65,9 @@ impl Fixture {
     fn check(&self) -> String {
         let mut out = Vec::new();
         for entry in self.module.functions(&self.db).iter().filter(|e| e.is_definition) {
-            for finding in queries::diagnostics(&self.db, entry.input).iter().flatten() {
+            for finding in
+                queries::diagnostics(&self.db, entry.input).as_deref().into_iter().flatten()
+            {
                 out.push(format!("{} in {}", finding.rule.code(), self.name(entry.input.id())));
             }
         }

@@ -117,12 +117,12 @@ pub struct Judged {
     others: Vec<Finding>,
     terminators: SourceSets,
     controlled: SourceSets,
-    findings: Vec<Finding>,
+    findings: Arc<[Finding]>,
 }
 
 /// Everything that is found in a function with these operations, in the order of the text.
 #[must_use]
-pub fn findings(facts: Facts<'_>, sites: &Arc<Sites>) -> Vec<Finding> {
+pub fn findings(facts: Facts<'_>, sites: &Arc<Sites>) -> Arc<[Finding]> {
     Judged::new(facts, sites).findings
 }
 
@@ -151,7 +151,7 @@ impl Judged {
             others,
             terminators: facts.divergence.terminators().clone(),
             controlled: facts.controlled.clone(),
-            findings: Vec::new(),
+            findings: Arc::default(),
         };
         judged.put_together();
         judged
@@ -159,7 +159,7 @@ impl Judged {
 
     /// Everything that is found, in the order of the text.
     #[must_use]
-    pub fn findings(&self) -> &[Finding] {
+    pub fn findings(&self) -> &Arc<[Finding]> {
         &self.findings
     }
 
@@ -228,7 +228,7 @@ impl Judged {
         let order: FxHashMap<InstId, usize> =
             self.sites.0.iter().map(|site| site.inst).zip(0..).collect();
         found.sort_by_key(|finding| (order.get(&finding.inst).copied(), finding.rule));
-        self.findings = found;
+        self.findings = found.into();
     }
 }
 

@@ -81,7 +81,7 @@ pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
 /// [`divergence()`], [`control_divergence`], [`launch_facts`], [`call_place`], [`argument_facts`] and the graph facts, also without edges to `unreachable`. *Changes when* a finding does. *Cost* O(instructions) without
 /// such operations; see [`check`].
 #[salsa::tracked(returns(ref))]
-pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
+pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
     match function.is_large(db) {
         true => large_diagnostics(db, function).clone(),
         false => findings(db, function),
@@ -92,22 +92,22 @@ pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>>
 ///
 /// *Reads* what [`diagnostics`] does. *Changes when* one of them does. *Cost* see there.
 #[salsa::tracked(returns(ref), no_eq)]
-fn large_diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
+fn large_diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
     findings(db, function)
 }
 
 /// As [`diagnostics`], of a large function from what is kept. Not a query.
-fn findings(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
+fn findings(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
     cfg(db, function)?;
     let sites = sites(db, function);
     if sites.is_empty() {
-        return Some(Vec::new());
+        return Some(Arc::default());
     }
     // What nobody calls is not executed.
     if !is_kernel(db, function) {
         let place = call_place(db, function);
         if place.is_closed && place.callers.is_empty() {
-            return Some(Vec::new());
+            return Some(Arc::default());
         }
     }
     let cut = cut(db, function);
@@ -124,7 +124,7 @@ fn findings(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>> {
             }
         };
         let make = || Judged::new(facts, &sites);
-        let read = |judged: &Judged| judged.findings().to_vec();
+        let read = |judged: &Judged| Arc::clone(judged.findings());
         let slot = &function.slots(db).large().findings;
         let around = cut.as_ref().map_or_else(|| blocks_version(db, function), |cut| cut.number);
         let concerns = Concerns::Itself(check::concerns_memory);

@@ -162,7 +162,7 @@ impl Fixture {
 
     /// What is found in the function that is edited.
     fn rules(&self) -> Vec<Rule> {
-        let found = queries::diagnostics(&self.db, self.edited()).iter().flatten();
+        let found = queries::diagnostics(&self.db, self.edited()).as_deref().into_iter().flatten();
         found.map(|finding| finding.rule).collect()
     }
 
@@ -413,7 +413,7 @@ fn blocks_are_put_back_by_a_reload() {
         .replace("call void @together(i32 %n)", barrier);
     let mut fixture = Fixture::warm(&text);
     let kernel = fixture.edited();
-    assert_eq!(queries::diagnostics(&fixture.db, kernel).as_ref().map(Vec::len), Some(2));
+    assert_eq!(queries::diagnostics(&fixture.db, kernel).as_deref().map(<[_]>::len), Some(2));
     let order = kernel.flow(&fixture.db).order().to_vec();
     fixture.edit(|edit| edit.move_block_after(order[2], order[3]));
     fixture.check("blocks in another order");
@@ -625,7 +625,7 @@ fn a_barrier_under_two_branches() {
         );
     let mut f = Fixture::warm(&text);
     let sources = |f: &Fixture| -> Vec<SourceSet> {
-        let found = queries::diagnostics(&f.db, f.edited()).iter().flatten();
+        let found = queries::diagnostics(&f.db, f.edited()).as_deref().into_iter().flatten();
         found.map(|finding| finding.sources).collect()
     };
     let (w, v0, v1) = (f.named("w"), f.named("v0"), f.named("v1"));

@@ -203,7 +203,11 @@ fn random_edits_are_followed() {
             // Now and then nobody asks.
             if rng.random_bool(0.9) {
                 check(&fixture, &format!("seed {seed}, round {round}"));
-                findings += queries::diagnostics(&fixture.db, kernel).iter().flatten().count();
+                findings += queries::diagnostics(&fixture.db, kernel)
+                    .as_deref()
+                    .into_iter()
+                    .flatten()
+                    .count();
                 let found = queries::space_conflicts(&fixture.db, kernel).as_deref();
                 conflicts += found.map_or(0, <[_]>::len);
             }
