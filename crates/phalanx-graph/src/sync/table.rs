@@ -152,7 +152,8 @@ impl SyncDependence {
     /// The table, with empty slots, of a graph made by [`Cfg::after_split`], from that of the graph before. `cycles` are the
     /// cycles after the split, made by [`Cycles::after_split`].
     ///
-    /// None when the reduced graph is not known or has irreducible regions; then a [`new`](Self::new) one is as good.
+    /// None when the reduced graph is not known or the node is in an irreducible region; then a [`new`](Self::new) one is as good. So with
+    /// [`after_merge`](Self::after_merge); [`after_edge_split`](Self::after_edge_split) gives none when there is any such region.
     #[must_use]
     pub fn after_split(&self, split: &Cfg, cycles: &Cycles, node: Node) -> Option<Self> {
         let graph = self.tables.get()?.graph.after_split(split, cycles, node)?;

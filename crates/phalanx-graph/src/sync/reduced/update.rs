@@ -8,6 +8,31 @@ use crate::dom::DomTree;
 use crate::node::Node;
 use crate::threshold::Thresholds;
 
+/// Whether a node is in an irreducible cycle, or in one that is in such.
+fn is_in_region(cycles: &Cycles, node: Node) -> bool {
+    let mut around = std::iter::successors(cycles.innermost(node), |&cycle| cycles.parent(cycle));
+    around.any(|cycle| !cycles.is_reducible(cycle))
+}
+
+/// A table with an entry more, unless it is not there.
+fn with_one<T: Copy>(table: &[T], last: T) -> Vec<T> {
+    if table.is_empty() {
+        return Vec::new();
+    }
+    let mut copy = Vec::with_capacity(table.len() + 1);
+    copy.extend_from_slice(table);
+    copy.push(last);
+    copy
+}
+
+/// Intervals of a preorder in which something new comes behind a position.
+fn shifted(at: u32) -> impl Fn(&(u32, u32)) -> (u32, u32) {
+    move |&(first, end)| {
+        let is_behind = first > at && first != NONE;
+        (first + u32::from(is_behind), end + u32::from(end > at))
+    }
+}
+
 impl Reduced {
     /// The reduced graph of a graph made by [`Cfg::after_split`], where the cycles have kept their numbers.
     ///
@@ -15,9 +40,9 @@ impl Reduced {
     /// grow by one; edges out start in the new node; the dominance of both ends where that of the node has ended, except that what
     /// a header dominates in its cycle is the whole of it.
     ///
-    /// None when there are irreducible regions.
+    /// None when the node is in an irreducible region.
     pub(crate) fn after_split(&self, split: &Cfg, cycles: &Cycles, node: Node) -> Option<Self> {
-        if self.has_regions() {
+        if is_in_region(cycles, node) {
             return None;
         }
         let new = Node::new(split.node_count() - 1);
@@ -40,12 +65,8 @@ impl Reduced {
         if !cycles.is_empty() {
             parent.push(if is_there { node.raw() } else { NONE });
         }
-        let shift = |&(first, end): &(u32, u32)| {
-            let is_behind = first > at && first != NONE;
-            (first + u32::from(is_behind), end + u32::from(end > at))
-        };
         let mut interval = Vec::with_capacity(self.interval.len() + 1);
-        interval.extend(self.interval.iter().map(shift));
+        interval.extend(self.interval.iter().map(shifted(at)));
         interval.push(if is_there { (at + 1, own_end + 1) } else { (NONE, 0) });
         let from = self.rank(node);
         let mut rank = Vec::with_capacity(self.rank.len() + 1);
@@ -53,13 +74,14 @@ impl Reduced {
         rank.extend(self.rank.iter().map(behind));
         rank.push(if is_there { from + 1 } else { NONE });
         let fringe = if headed.is_some() { None } else { Some(node) };
+        let (dominated, idom) = self.dominance_after_split(node, new);
         let mut reduced = Self {
-            representative: Vec::new(),
-            inner: Vec::new(),
+            representative: with_one(&self.representative, new.raw()),
+            inner: with_one(&self.inner, self.inner.get(node.index()).copied().unwrap_or(NONE)),
             interval,
             parent,
-            dominated: Vec::new(),
-            idom: Vec::new(),
+            dominated,
+            idom,
             rank,
             frontier: self.frontier.with_copy(fringe),
             sources: self.sources.with_row(if is_there { Some(node.raw()) } else { None }),
@@ -79,18 +101,42 @@ impl Reduced {
         Some(reduced)
     }
 
+    /// The dominator tree of the reduced graph, if that is not the graph itself: the new node stands between the node and its children.
+    fn dominance_after_split(&self, node: Node, new: Node) -> (Vec<(u32, u32)>, Vec<u32>) {
+        if !self.has_regions() {
+            return (Vec::new(), Vec::new());
+        }
+        let (at, end) = self.dominated[node.index()];
+        if at == NONE {
+            return (with_one(&self.dominated, (NONE, 0)), with_one(&self.idom, NONE));
+        }
+        let mut dominated = Vec::with_capacity(self.dominated.len() + 1);
+        dominated.extend(self.dominated.iter().map(shifted(at)));
+        dominated.push((at + 1, end + 1));
+        let below = |&up: &u32| if up == node.raw() { new.raw() } else { up };
+        let mut idom = Vec::with_capacity(self.idom.len() + 1);
+        idom.extend(self.idom.iter().map(below));
+        idom.push(node.raw());
+        (dominated, idom)
+    }
+
     /// The reduced graph of a graph made by [`Cfg::after_merge`], where the cycles have kept their numbers: what
-    /// [`after_split`](Self::after_split) does, the other way round.
+    /// [`after_split`](Self::after_split) does, the other way round. None when the nodes are in an irreducible region.
     pub(crate) fn after_merge(
         &self,
         merged: &Cfg,
         cycles: &Cycles,
         (node, next): (Node, Node),
     ) -> Option<Self> {
-        if self.has_regions() {
+        // What is merged into the node is in no cycle any more, and was in the same.
+        if is_in_region(cycles, node) {
             return None;
         }
         let mut reduced = self.clone();
+        if let Some(inner) = reduced.inner.get_mut(next.index()) {
+            *inner = NONE;
+        }
+        reduced.merge_dominance(node, next);
         let at = self.interval(next).0;
         if at == NONE {
             return Some(reduced);
@@ -114,7 +160,7 @@ impl Reduced {
         for &target in merged.successors(node) {
             let row = match self.goes_back_to(cycles, node, target) {
                 Some(cycle) => cycle.index(),
-                None => self.forward_row(target),
+                None => self.forward_row(self.representative(target)),
             };
             reduced.sources.rename(row, next.raw(), node.raw());
         }
@@ -127,6 +173,21 @@ impl Reduced {
             edge.position -= u32::from(edge.position >= at);
         }
         Some(reduced)
+    }
+
+    fn merge_dominance(&mut self, node: Node, next: Node) {
+        let Some(&(at, _)) = self.dominated.get(next.index()) else { return };
+        if at == NONE {
+            return;
+        }
+        for (first, end) in &mut self.dominated {
+            *first -= u32::from(*first > at && *first != NONE);
+            *end -= u32::from(*end > at);
+        }
+        self.dominated[next.index()] = (NONE, 0);
+        let below = self.idom.iter_mut().filter(|up| **up == next.raw());
+        below.for_each(|up| *up = node.raw());
+        self.idom[next.index()] = NONE;
     }
 
     /// The reduced graph of a graph made by [`Cfg::after_edge_split`], where the cycles have kept their numbers. Ranks are
@@ -233,7 +294,7 @@ impl Reduced {
         for &target in split.successors(new) {
             let row = match self.goes_back_to(cycles, new, target) {
                 Some(cycle) => cycle.index(),
-                None => self.forward_row(target),
+                None => self.forward_row(self.representative(target)),
             };
             self.sources.rename(row, node.raw(), new.raw());
         }
