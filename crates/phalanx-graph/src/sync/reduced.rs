@@ -46,7 +46,7 @@ use crate::scratch::{SCRATCH_KEPT, refill};
 use crate::sync::fringe::{Fringes, Room, fringes};
 use crate::threshold::Thresholds;
 
-pub(crate) use contraction::outermost_irreducible;
+pub(crate) use contraction::{is_in_region, outermost_irreducible};
 pub(crate) use leaving::Leaving;
 pub use leaving::LeavingEdge;
 pub(crate) use rows::Rows;

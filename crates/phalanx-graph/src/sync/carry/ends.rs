@@ -2,6 +2,7 @@
 
 use super::{Carry, Changed, Renamed, Side};
 use crate::node::Node;
+use crate::sync::reduced;
 
 /// Longest chain of blocks that is skipped.
 const LONGEST: usize = 64;
@@ -59,6 +60,14 @@ fn end(
         }
     }
     at
+}
+
+/// Whether a block that came or went is in an irreducible region, or was.
+fn is_in_region(old: Side<'_>, new: Side<'_>, block: Node) -> bool {
+    let is_in = |side: Side<'_>| {
+        block.index() < side.dom.node_count() && reduced::is_in_region(side.cycles, block)
+    };
+    is_in(old) || is_in(new)
 }
 
 impl Carry<'_> {
@@ -124,7 +133,8 @@ impl Carry<'_> {
         true
     }
 
-    /// Whether blocks were split or merged and nothing else has happened: then only what these blocks say of themselves is new.
+    /// Whether blocks were split or merged, outside of irreducible regions, and nothing else has happened: then only what these blocks say of themselves is
+    /// new.
     pub(super) fn is_chained(&mut self) -> bool {
         let (old, new) = (self.old, self.new);
         let (before, now) = (old.dom.node_count(), new.dom.node_count());
@@ -134,8 +144,7 @@ impl Carry<'_> {
         let is_chained = self.has_same_cycles
             && rewired.is_empty()
             && !*skips
-            && !old.graph.has_regions()
-            && !new.graph.has_regions()
+            && chained.iter().all(|block| !is_in_region(old, new, *block))
             && came == now - before
             && came + went == chained.len()
             && old.dom.preorder().len() + came == new.dom.preorder().len() + went;

@@ -78,3 +78,9 @@ pub(crate) fn outermost_irreducible(cycles: &Cycles) -> Vec<Option<CycleId>> {
     }
     regions
 }
+
+/// Whether a block is in an irreducible region.
+pub(crate) fn is_in_region(cycles: &Cycles, block: Node) -> bool {
+    let mut around = std::iter::successors(cycles.innermost(block), |&cycle| cycles.parent(cycle));
+    around.any(|cycle| !cycles.is_reducible(cycle))
+}

@@ -1,18 +1,12 @@
 //! Reduced graphs of graphs that differ from others in one place, by copying.
 
-use super::{Leaving, Reduced, Rows, ranks};
+use super::{Leaving, Reduced, Rows, contraction::is_in_region, ranks};
 use crate::cfg::Cfg;
 use crate::cycles::{CycleId, Cycles};
 use crate::dfs::NONE;
 use crate::dom::DomTree;
 use crate::node::Node;
 use crate::threshold::Thresholds;
-
-/// Whether a node is in an irreducible cycle, or in one that is in such.
-fn is_in_region(cycles: &Cycles, node: Node) -> bool {
-    let mut around = std::iter::successors(cycles.innermost(node), |&cycle| cycles.parent(cycle));
-    around.any(|cycle| !cycles.is_reducible(cycle))
-}
 
 /// A table with an entry more, unless it is not there.
 fn with_one<T: Copy>(table: &[T], last: T) -> Vec<T> {
