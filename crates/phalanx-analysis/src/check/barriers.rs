@@ -88,6 +88,18 @@ impl Around {
         Around { live: live(facts, &waiting), ending, calls_are_known }
     }
 
+    /// Whether it says of all blocks that there were what another one does.
+    pub(super) fn says_the_same(&self, old: &Self) -> bool {
+        let of_all = |now: &BitSet, old: &BitSet| {
+            let blocks = 0..old.universe();
+            now.universe() >= old.universe()
+                && blocks.into_iter().all(|block| now.contains(block) == old.contains(block))
+        };
+        self.calls_are_known == old.calls_are_known
+            && of_all(&self.live, &old.live)
+            && of_all(&self.ending, &old.ending)
+    }
+
     /// Whether a change of instructions, none of which is an operation, leaves it as it is.
     pub(super) fn is_as_before(&self, facts: Facts<'_>, sites: &[Site]) -> bool {
         self.calls_are_known == kinds::calls_are_known(facts, &waiting(sites))

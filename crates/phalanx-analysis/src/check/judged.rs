@@ -9,17 +9,22 @@
 //! - an instruction that has changed, as the operation itself or to evaluate a condition or a mask, or stack slots if an instruction has to do with pointers,
 //! - whether a block has an effect, if that has become another.
 //!
+//! After the split of a block its instructions count as changed, and where it parts threads the branch is at the end of another block. To operations that have read
+//! neither, the two graphs are one: what comes into the block still does, what leads out of it leads out of the new one, and no way between others is
+//! another, nor what dominates or controls what. From which blocks something that waits can be executed is found again, and has to be what it was.
+//!
 //! # Invariants
 //!
 //! - The answer is that of judging each operation: there is no other way to [find](findings) anything.
-//! - Operations, blocks and edges are the same: who keeps this sees to that. Where a function ends in another way, everything is judged again.
+//! - Operations are the same, and so are blocks and edges but for one split: who keeps this sees to that. Where a function ends in another way, everything is
+//!   judged again.
 //!
 //! **Complexity.** O(operations × what each read), and judging again those that are.
 
 use std::{cell::RefCell, sync::Arc};
 
 use phalanx_graph::Node;
-use phalanx_ir::{InstId, Opcode};
+use phalanx_ir::{InstId, Opcode, flow::node_of};
 use phalanx_target::LaunchFacts;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -106,6 +111,21 @@ impl Launch {
     }
 }
 
+/// A block that was split, and the new one, which leads where the block has led.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Split {
+    /// The block.
+    pub block: Node,
+    /// The new one.
+    pub new: Node,
+}
+
+impl Split {
+    fn has(self, block: Node) -> bool {
+        block == self.block || block == self.new
+    }
+}
+
 /// See the [module documentation](self).
 #[derive(Debug)]
 pub struct Judged {
@@ -141,8 +161,7 @@ impl Judged {
         let check = Check::new(&around, &sites.0);
         let judge = |site: &Site| judge(facts, &check, site);
         let judgements = sites.0.iter().map(judge).collect();
-        let mut others = kinds::counts(facts, &sites.0);
-        others.extend(split::findings(facts, &sites.0));
+        let others = said_of_all(facts, sites);
         let mut judged = Judged {
             sites: Arc::clone(sites),
             launch: Launch::of(facts),
@@ -163,21 +182,25 @@ impl Judged {
         &self.findings
     }
 
-    /// Brings the findings up to date with instructions that have changed, in the same blocks with the same edges; `is_memory` if some
+    /// Brings the findings up to date with instructions that have changed, in the same blocks with the same edges but for one that was split; `is_memory` if some
     /// [concern memory](concerns_memory). How many operations were judged again; none if all are to be.
     #[must_use]
     pub fn follow(
         &mut self,
         facts: Facts<'_>,
         sites: &Arc<Sites>,
-        changed: &[InstId],
-        is_memory: bool,
+        (changed, is_memory): (&[InstId], bool),
+        split: Option<Split>,
     ) -> Option<usize> {
         let opcode = |inst: InstId| facts.code.body.inst(inst).opcode;
+        let is_split = |block: Node| split.is_some_and(|split| split.has(block));
         let may_end = |&inst: &InstId| {
-            opcode(inst).is_terminator() && !matches!(opcode(inst), Opcode::Br | Opcode::Switch)
+            opcode(inst).is_terminator()
+                && !matches!(opcode(inst), Opcode::Br | Opcode::Switch)
+                // That of a block that was split has not changed by that.
+                && !facts.code.body.block_of(inst).is_some_and(|block| is_split(node_of(block)))
         };
-        let is_same = Arc::ptr_eq(&self.sites, sites) && self.launch == Launch::of(facts);
+        let is_same = self.has_operations(sites, split) && self.launch == Launch::of(facts);
         if !is_same || changed.iter().any(may_end) {
             return None;
         }
@@ -186,6 +209,7 @@ impl Judged {
             now.each_that_differs(before, |block| _ = nodes.insert(Node::new(block)));
             nodes
         };
+        // A branch that varies at the end of a block that was split is one that differs, and so is that of the new block.
         let branches = others(facts.divergence.terminators(), &self.terminators);
         let blocks = others(facts.controlled, &self.controlled);
         let insts: FxHashSet<InstId> = changed.iter().copied().collect();
@@ -196,11 +220,22 @@ impl Judged {
                 || is_memory && reads.slots
                 || is_memory && reads.effects.iter().any(|&(at, is)| has_effect(facts, at) != is)
         };
-        if is_memory && !self.around.is_as_before(facts, &self.sites.0) {
-            return None;
-        }
         let (mut count, mut is_other) = (0, false);
-        let sites = Arc::clone(&self.sites);
+        match split {
+            None if is_memory && !self.around.is_as_before(facts, &self.sites.0) => return None,
+            None => {}
+            Some(_) => {
+                let around = Around::new(facts, &sites.0);
+                if !around.says_the_same(&self.around) {
+                    return None;
+                }
+                self.around = around;
+                let others = said_of_all(facts, sites);
+                is_other = others != self.others;
+                self.others = others;
+            }
+        }
+        self.sites = Arc::clone(sites);
         let check = Check::new(&self.around, &sites.0);
         for (site, known) in sites.0.iter().zip(&mut self.judgements) {
             // Its own operands are read without being put down.
@@ -219,6 +254,18 @@ impl Judged {
         Some(count)
     }
 
+    /// Whether these are the operations that were judged.
+    fn has_operations(&self, sites: &Arc<Sites>, split: Option<Split>) -> bool {
+        let is_same = |(old, new): (&Site, &Site)| {
+            let stands = old.block == new.block
+                || split.is_some_and(|split| split.block == old.block && split.has(new.block));
+            old.inst == new.inst && old.kind == new.kind && stands
+        };
+        let (old, new) = (&self.sites.0, &sites.0);
+        Arc::ptr_eq(&self.sites, sites)
+            || split.is_some() && old.len() == new.len() && old.iter().zip(new).all(is_same)
+    }
+
     fn put_together(&mut self) {
         let barriers = self.judgements.iter().filter_map(|known| known.barrier.as_ref());
         let mut found = barriers::said_once(barriers);
@@ -230,6 +277,13 @@ impl Judged {
         found.sort_by_key(|finding| (order.get(&finding.inst).copied(), finding.rule));
         self.findings = found.into();
     }
+}
+
+/// What follows from the operations and the graph alone.
+fn said_of_all(facts: Facts<'_>, sites: &Sites) -> Vec<Finding> {
+    let mut found = kinds::counts(facts, &sites.0);
+    found.extend(split::findings(facts, &sites.0));
+    found
 }
 
 fn judge(facts: Facts<'_>, check: &Check<'_>, site: &Site) -> Judgement {

@@ -55,7 +55,7 @@ use crate::loads::Refusal;
 use crate::lower::Code;
 
 pub use accesses::{AccessCost, WaveCost};
-pub use judged::{Judged, Notes, Reads, concerns_memory, findings};
+pub use judged::{Judged, Notes, Reads, Split, concerns_memory, findings};
 pub use kinds::CountFault;
 pub use launch::Geometry;
 pub use sites::{Callee, may_be_barrier, may_be_site, own_barriers};

@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use phalanx_analysis::{
-    check::{self, Callee, Facts, Finding, Judged, Operation, Sites},
+    check::{self, Callee, Facts, Finding, Judged, Operation, Sites, Split},
     lower::Code,
 };
+use phalanx_graph::{Node, change::Change};
 use phalanx_ir::{GlobalName, attributes::AttrKind};
 use phalanx_target::{LaunchFacts, Scope, varying};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -111,25 +112,75 @@ fn findings(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
         }
     }
     let cut = cut(db, function);
+    let graphs = match function.is_large(db) {
+        true => Some(Graphs::of(db, function, cut.as_ref())?),
+        false => None,
+    };
     with_graph(db, function, cut.as_ref(), |facts| {
-        if !function.is_large(db) {
-            return check::findings(facts, &sites);
-        }
-        let follow = |judged: &mut Judged, changed: Changed<'_>| {
-            let is_memory = !changed.concerned.is_empty();
-            match judged.follow(facts, &sites, changed.all, is_memory) {
+        let Some(graphs) = graphs else { return check::findings(facts, &sites) };
+        let follow = |kept: &mut KeptFindings, changed: Changed<'_>| {
+            let of = (db, function, cut.as_ref());
+            let Some(split) = split_since(of, (kept.graphs, graphs)) else { return Followed::Lost };
+            kept.graphs = graphs;
+            let changed = (changed.all, !changed.concerned.is_empty());
+            match kept.judged.follow(facts, &sites, changed, split) {
                 Some(0) => Followed::Kept,
                 Some(_) => Followed::Repaired,
                 None => Followed::Lost,
             }
         };
-        let make = || Judged::new(facts, &sites);
-        let read = |judged: &Judged| Arc::clone(judged.findings());
+        let make = || KeptFindings { judged: Judged::new(facts, &sites), graphs };
+        let read = |kept: &KeptFindings| Arc::clone(kept.judged.findings());
         let slot = &function.slots(db).large().findings;
-        let around = cut.as_ref().map_or_else(|| blocks_version(db, function), |cut| cut.number);
         let concerns = Concerns::Itself(check::concerns_memory);
-        slot.follow((db, function), around, concerns, follow, make, read)
+        // What else is read is looked at by who follows.
+        slot.follow((db, function), 0, concerns, follow, make, read)
     })
+}
+
+/// Findings of a large function, and the graphs in which they were found.
+#[derive(Debug)]
+pub(super) struct KeptFindings {
+    judged: Judged,
+    graphs: Graphs,
+}
+
+/// Identities of the graph of a large function.
+#[derive(Clone, Copy, Debug)]
+struct Graphs {
+    /// Of blocks, edges, the order of the blocks, and the edges to blocks that nobody comes to.
+    all: u64,
+    whole: u64,
+    /// Of the graph without edges to blocks that nobody comes to, if there are such.
+    cut: Option<u64>,
+}
+
+impl Graphs {
+    /// None for a declaration.
+    fn of(db: &dyn Db, function: FunctionInput, cut: Option<&Cut>) -> Option<Self> {
+        let all = cut.map_or_else(|| blocks_version(db, function), |cut| cut.number);
+        let whole = graph_facts(db, function).as_ref()?.number();
+        Some(Graphs { all, whole, cut: cut.map(|cut| cut.graph.number()) })
+    }
+}
+
+/// How a graph has become another one: not at all, or by one split. None if in any other way.
+fn split_since(
+    (db, function, cut): (&dyn Db, FunctionInput, Option<&Cut>),
+    (old, now): (Graphs, Graphs),
+) -> Option<Option<Split>> {
+    if old.all == now.all {
+        return Some(None);
+    }
+    let whole = graph_facts(db, function).as_ref()?;
+    let Change::Split(block) = whole.change_from(old.whole)? else { return None };
+    let is_split_too = match (old.cut, cut) {
+        (None, None) => true,
+        (Some(old), Some(cut)) => cut.graph.change_from(old) == Some(Change::Split(block)),
+        _ => false,
+    };
+    let new = Node::new(whole.cfg().node_count() - 1);
+    is_split_too.then_some(Some(Split { block, new }))
 }
 
 /// Operations of a function that rules are about, and what was asked of functions that it calls.

@@ -67,6 +67,13 @@ impl GraphFacts {
         self.number
     }
 
+    /// How it became of the graph with a number; none if that is not the one before, or more than one place has changed.
+    pub(super) fn change_from(&self, number: u64) -> Option<Change> {
+        let before = locked(&self.before);
+        let (change, old) = before.as_ref()?;
+        (old.number == number).then_some(*change)
+    }
+
     /// The graph.
     #[must_use]
     pub fn cfg(&self) -> &Arc<Cfg> {

@@ -5,13 +5,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use phalanx_analysis::check::{Callee, Judged};
+use phalanx_analysis::check::Callee;
 use phalanx_graph::Node;
 
 use super::access_slot::AccessSlot;
 use super::answer_slot::AnswerSlot;
 use super::argument_rounds::DivergenceSlot;
-use super::check::KeptSites;
+use super::check::{KeptFindings, KeptSites};
 use super::conflicts::KeptConflicts;
 use super::control_slot::ControlSlot;
 use super::convergent::KeptConvergence;
@@ -77,7 +77,7 @@ pub(super) struct LargeSlots {
     pub(super) conflicts: AnswerSlot<KeptConflicts>,
     pub(super) waits: AnswerSlot<Callee>,
     pub(super) sites: AnswerSlot<KeptSites>,
-    pub(super) findings: AnswerSlot<Judged>,
+    pub(super) findings: AnswerSlot<KeptFindings>,
     pub(super) cut: CutSlot,
     pub(super) callees: AnswerSlot<KeptNames>,
     pub(super) convergence: AnswerSlot<KeptConvergence>,

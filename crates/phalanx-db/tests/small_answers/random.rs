@@ -51,6 +51,11 @@ const ARMS: [&str; 7] = [
 
 /// A kernel of so many rounds, each with addresses, accesses, a cast that may be wrong, a condition that may be evaluated, and an operation under it.
 fn kernel(rng: &mut SmallRng, rounds: usize) -> String {
+    kernel_where(rng, rounds, 0.0)
+}
+
+/// The same, where branches lead with this probability to a block that nobody comes to.
+fn kernel_where(rng: &mut SmallRng, rounds: usize, never: f64) -> String {
     // Few acquires and unknown calls, so that something can be said at all.
     let arms = *[&ARMS[..2], &ARMS[..4], &ARMS[..]].choose(rng).expect("there are some");
     let mut text = HEAD.to_owned();
@@ -58,6 +63,9 @@ fn kernel(rng: &mut SmallRng, rounds: usize) -> String {
         text.push_str("  store i32 %n, ptr addrspace(1) %out\n");
     }
     text.push_str("  ret void\n");
+    if never > 0.0 {
+        text.push_str("never:\n  unreachable\n");
+    }
     for at in 0..rounds {
         let base = ["%s", "%d"][rng.random_range(0..2)];
         let space = [1, 3][rng.random_range(0..2)];
@@ -96,7 +104,11 @@ fn kernel(rng: &mut SmallRng, rounds: usize) -> String {
             true => arms.choose(rng).expect("there are some").replace("{at}", &at.to_string()),
             false => String::new(),
         };
-        let to = if rng.random_bool(0.1) { "done".to_owned() } else { format!("e{at}") };
+        let to = match never > 0.0 && rng.random_bool(never) {
+            true => "never".to_owned(),
+            false if rng.random_bool(0.1) => "done".to_owned(),
+            false => format!("e{at}"),
+        };
         text.push_str(&format!(
             "  %c{at} = icmp ult i32 %{tested}{at}, {}\n  br i1 %c{at}, label %b{at}, label %{to}\n\
              b{at}:\n  {arm}\n  br label %e{at}\ne{at}:\n  br label %a{}\n",
@@ -228,4 +240,42 @@ fn random_edits_are_followed() {
         let found = by_query.iter().find(|(query, _)| *query == name).expect("it is kept").1;
         assert!(found.repaired > wanted, "{name}: {found:?}");
     }
+}
+
+/// Of what is found, what has nothing to do with the block that is split stays.
+#[test]
+fn findings_follow_splits() {
+    let mut all = queries::KeptAnswers::default();
+    let mut findings = 0;
+    for seed in 0..40 {
+        let rng = &mut SmallRng::seed_from_u64(seed);
+        let never = if rng.random() { 0.1 } else { 0.0 };
+        let text = kernel_where(rng, 30, never);
+        let mut fixture = Fixture::of(&text, "kernel");
+        let kernel = fixture.edited();
+        queries::diagnostics(&fixture.db, kernel);
+        for round in 0..30 {
+            let _: Result<(), BuildError> = fixture.db.edit(kernel, |edit| {
+                let insts = edit.flow().order().iter().flat_map(|&b| edit.body().block_insts(b));
+                let insts: Vec<InstId> = insts.collect();
+                let place = *insts.choose(rng).expect("there are instructions");
+                edit.split_before(place, "").map(drop)
+            });
+            // With other edits, also in the same question.
+            if rng.random_bool(0.3) {
+                let _: Result<(), BuildError> =
+                    fixture.db.edit(kernel, |transaction| edit(transaction, rng));
+            }
+            let (db, cold) = fixture.cold();
+            let entries = cold.iter().filter(|entry| entry.is_definition);
+            let fresh = entries.last().expect("the kernel is the last").input;
+            let found = queries::diagnostics(&fixture.db, kernel);
+            assert!(found == queries::diagnostics(&db, fresh), "seed {seed}, round {round}");
+            findings += found.as_deref().map_or(0, <[_]>::len);
+        }
+        all.merge(queries::kept_answers(&fixture.db, kernel));
+    }
+    let queries::Answers { kept, repaired, made } = all.findings;
+    assert!(kept + repaired > 1000 && made < 100, "{:?}", all.findings);
+    assert!(findings > 1000, "{findings}");
 }
