@@ -35,7 +35,7 @@ use crate::cycles::{CycleId, Cycles};
 use crate::dfs::NONE;
 use crate::dom::DomTree;
 use crate::node::Node;
-use crate::sync::reduced::{LeavingEdge, Reduced};
+use crate::sync::reduced::{LeavingEdge, Reduced, is_in_region};
 use crate::sync::table::{Footprint, SyncView};
 
 /// See the [module documentation](self).
@@ -95,6 +95,11 @@ impl<'a> Side<'a> {
     /// The parent of a node in the level tree.
     fn parent(&self, node: Node) -> Option<Node> {
         self.graph.parent(self.dom, node)
+    }
+
+    /// Whether a block is there, and in an irreducible region.
+    fn is_in_region(&self, block: Node) -> bool {
+        block.index() < self.dom.node_count() && is_in_region(self.cycles, block)
     }
 
     fn innermost(&self, block: Node) -> u32 {

@@ -67,10 +67,8 @@ pub(crate) struct Reduced {
     /// Parent in the level tree by node, `NONE` for the root and nodes without; empty when there is no cycle, where it is the
     /// dominator tree.
     parent: Vec<u32>,
-    /// Interval in the dominator tree of the reduced graph; empty when it is the graph's own.
-    dominated: Vec<(u32, u32)>,
-    /// Parents in that tree; empty likewise.
-    idom: Vec<u32>,
+    /// The dominator tree of the reduced graph; none when it is the graph's own.
+    dom: Option<DomTree>,
     /// Topological order of each level.
     rank: Vec<u32>,
     /// Where the dominance of each node ends within its level.
@@ -158,23 +156,7 @@ impl Reduced {
     pub(crate) fn new(cfg: &Cfg, dom: &DomTree, cycles: &Cycles) -> Self {
         let contraction = Contraction::new(cfg, cycles);
         let quotient = contraction.quotient(cfg);
-        let (own_dom, dominated, idom);
-        let (graph, dom) = match &quotient {
-            Some(graph) => {
-                own_dom = DomTree::new(graph);
-                let interval = |n: Node| match (own_dom.tin(n), own_dom.tout(n)) {
-                    (Some(tin), Some(tout)) => (tin, tout),
-                    _ => (NONE, 0),
-                };
-                dominated = graph.nodes().map(interval).collect();
-                idom = graph.nodes().map(|n| own_dom.idom(n).map_or(NONE, Node::raw)).collect();
-                (graph, &own_dom)
-            }
-            None => {
-                (dominated, idom) = (Vec::new(), Vec::new());
-                (cfg, dom)
-            }
-        };
+        let own_dom = quotient.as_ref().map(DomTree::new);
         let n = cfg.node_count();
         let mut scratch = Scratch::take();
         let Contraction { representative, inner } = contraction;
@@ -183,15 +165,15 @@ impl Reduced {
             inner,
             interval: vec![(NONE, 0); n],
             parent: Vec::new(),
-            dominated,
-            idom,
-            rank: ranks(graph, &mut scratch.stack),
+            dom: None,
+            rank: ranks(quotient.as_ref().unwrap_or(cfg), &mut scratch.stack),
             frontier: Fringes::default(),
             sources: Rows::default(),
             cycle_count: 0,
             leaving: Leaving::default(),
         };
-        reduced.level_tree(dom, cycles, &mut scratch);
+        reduced.level_tree(own_dom.as_ref().unwrap_or(dom), cycles, &mut scratch);
+        reduced.dom = own_dom;
         reduced.collect_edges(cfg, cycles, &mut scratch);
         reduced.far_edges(cycles, &mut scratch.pairs);
         let Scratch { tree_parent, preorder, pairs, fringes: room, .. } = &mut *scratch;
@@ -229,10 +211,8 @@ impl Reduced {
     /// The subtree of a representative in the dominator tree of the reduced graph, and a position in it.
     #[inline]
     pub(crate) fn dominated(&self, dom: &DomTree, node: Node) -> (u32, u32) {
-        match self.dominated.get(node.index()) {
-            Some(&interval) => interval,
-            None => (dom.tin(node).unwrap_or(NONE), dom.tout(node).unwrap_or(0)),
-        }
+        let dom = self.dom.as_ref().unwrap_or(dom);
+        (dom.tin(node).unwrap_or(NONE), dom.tout(node).unwrap_or(0))
     }
 
     /// Whether some node stands for an irreducible region.
@@ -252,10 +232,7 @@ impl Reduced {
     /// The parent of a representative in the dominator tree of the reduced graph.
     #[inline]
     pub(crate) fn idom(&self, dom: &DomTree, node: Node) -> Option<Node> {
-        match self.idom.get(node.index()) {
-            Some(&up) => (up != NONE).then(|| Node::from_raw(up)),
-            None => dom.idom(node),
-        }
+        self.dom.as_ref().unwrap_or(dom).idom(node)
     }
 
     #[inline]

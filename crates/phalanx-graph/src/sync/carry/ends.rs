@@ -2,7 +2,6 @@
 
 use super::{Carry, Changed, Renamed, Side};
 use crate::node::Node;
-use crate::sync::reduced;
 
 /// Longest chain of blocks that is skipped.
 const LONGEST: usize = 64;
@@ -60,14 +59,6 @@ fn end(
         }
     }
     at
-}
-
-/// Whether a block that came or went is in an irreducible region, or was.
-fn is_in_region(old: Side<'_>, new: Side<'_>, block: Node) -> bool {
-    let is_in = |side: Side<'_>| {
-        block.index() < side.dom.node_count() && reduced::is_in_region(side.cycles, block)
-    };
-    is_in(old) || is_in(new)
 }
 
 impl Carry<'_> {
@@ -144,7 +135,7 @@ impl Carry<'_> {
         let is_chained = self.has_same_cycles
             && rewired.is_empty()
             && !*skips
-            && chained.iter().all(|block| !is_in_region(old, new, *block))
+            && !chained.iter().any(|block| old.is_in_region(*block) || new.is_in_region(*block))
             && came == now - before
             && came + went == chained.len()
             && old.dom.preorder().len() + came == new.dom.preorder().len() + went;

@@ -8,7 +8,7 @@ use crate::dom::DomTree;
 use crate::node::Node;
 use crate::threshold::Thresholds;
 
-/// A table with an entry more, unless it is not there.
+/// A table with an entry more; one that is empty says nothing of any node, and stays so.
 fn with_one<T: Copy>(table: &[T], last: T) -> Vec<T> {
     if table.is_empty() {
         return Vec::new();
@@ -17,14 +17,6 @@ fn with_one<T: Copy>(table: &[T], last: T) -> Vec<T> {
     copy.extend_from_slice(table);
     copy.push(last);
     copy
-}
-
-/// Intervals of a preorder in which something new comes behind a position.
-fn shifted(at: u32) -> impl Fn(&(u32, u32)) -> (u32, u32) {
-    move |&(first, end)| {
-        let is_behind = first > at && first != NONE;
-        (first + u32::from(is_behind), end + u32::from(end > at))
-    }
 }
 
 impl Reduced {
@@ -59,8 +51,12 @@ impl Reduced {
         if !cycles.is_empty() {
             parent.push(if is_there { node.raw() } else { NONE });
         }
+        let shift = |&(first, end): &(u32, u32)| {
+            let is_behind = first > at && first != NONE;
+            (first + u32::from(is_behind), end + u32::from(end > at))
+        };
         let mut interval = Vec::with_capacity(self.interval.len() + 1);
-        interval.extend(self.interval.iter().map(shifted(at)));
+        interval.extend(self.interval.iter().map(shift));
         interval.push(if is_there { (at + 1, own_end + 1) } else { (NONE, 0) });
         let from = self.rank(node);
         let mut rank = Vec::with_capacity(self.rank.len() + 1);
@@ -68,14 +64,12 @@ impl Reduced {
         rank.extend(self.rank.iter().map(behind));
         rank.push(if is_there { from + 1 } else { NONE });
         let fringe = if headed.is_some() { None } else { Some(node) };
-        let (dominated, idom) = self.dominance_after_split(node, new);
         let mut reduced = Self {
             representative: with_one(&self.representative, new.raw()),
             inner: with_one(&self.inner, self.inner.get(node.index()).copied().unwrap_or(NONE)),
             interval,
             parent,
-            dominated,
-            idom,
+            dom: self.dom.as_ref().map(|dom| dom.after_split(node)),
             rank,
             frontier: self.frontier.with_copy(fringe),
             sources: self.sources.with_row(if is_there { Some(node.raw()) } else { None }),
@@ -95,25 +89,6 @@ impl Reduced {
         Some(reduced)
     }
 
-    /// The dominator tree of the reduced graph, if that is not the graph itself: the new node stands between the node and its children.
-    fn dominance_after_split(&self, node: Node, new: Node) -> (Vec<(u32, u32)>, Vec<u32>) {
-        if !self.has_regions() {
-            return (Vec::new(), Vec::new());
-        }
-        let (at, end) = self.dominated[node.index()];
-        if at == NONE {
-            return (with_one(&self.dominated, (NONE, 0)), with_one(&self.idom, NONE));
-        }
-        let mut dominated = Vec::with_capacity(self.dominated.len() + 1);
-        dominated.extend(self.dominated.iter().map(shifted(at)));
-        dominated.push((at + 1, end + 1));
-        let below = |&up: &u32| if up == node.raw() { new.raw() } else { up };
-        let mut idom = Vec::with_capacity(self.idom.len() + 1);
-        idom.extend(self.idom.iter().map(below));
-        idom.push(node.raw());
-        (dominated, idom)
-    }
-
     /// The reduced graph of a graph made by [`Cfg::after_merge`], where the cycles have kept their numbers: what
     /// [`after_split`](Self::after_split) does, the other way round. None when the nodes are in an irreducible region.
     pub(crate) fn after_merge(
@@ -130,7 +105,7 @@ impl Reduced {
         if let Some(inner) = reduced.inner.get_mut(next.index()) {
             *inner = NONE;
         }
-        reduced.merge_dominance(node, next);
+        reduced.dom = self.dom.as_ref().map(|dom| dom.after_merge(node, next));
         let at = self.interval(next).0;
         if at == NONE {
             return Some(reduced);
@@ -167,21 +142,6 @@ impl Reduced {
             edge.position -= u32::from(edge.position >= at);
         }
         Some(reduced)
-    }
-
-    fn merge_dominance(&mut self, node: Node, next: Node) {
-        let Some(&(at, _)) = self.dominated.get(next.index()) else { return };
-        if at == NONE {
-            return;
-        }
-        for (first, end) in &mut self.dominated {
-            *first -= u32::from(*first > at && *first != NONE);
-            *end -= u32::from(*end > at);
-        }
-        self.dominated[next.index()] = (NONE, 0);
-        let below = self.idom.iter_mut().filter(|up| **up == next.raw());
-        below.for_each(|up| *up = node.raw());
-        self.idom[next.index()] = NONE;
     }
 
     /// The reduced graph of a graph made by [`Cfg::after_edge_split`], where the cycles have kept their numbers. Ranks are
