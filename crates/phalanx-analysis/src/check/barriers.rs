@@ -91,9 +91,8 @@ impl Around {
     /// Whether it says of all blocks that there were what another one does.
     pub(super) fn says_the_same(&self, old: &Self) -> bool {
         let of_all = |now: &BitSet, old: &BitSet| {
-            let blocks = 0..old.universe();
             now.universe() >= old.universe()
-                && blocks.into_iter().all(|block| now.contains(block) == old.contains(block))
+                && (0..old.universe()).all(|block| now.contains(block) == old.contains(block))
         };
         self.calls_are_known == old.calls_are_known
             && of_all(&self.live, &old.live)

@@ -2,6 +2,7 @@
 //! finds.
 
 mod random;
+mod splits;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -637,55 +638,4 @@ fn a_barrier_under_two_branches() {
         f.edit(|edit| edit.set_operand(w, 0, v1));
         f.check("and on both again");
     }
-}
-
-/// A barrier that some threads come to and others do not, as others return at the end of `x`.
-#[test]
-fn a_block_is_split_and_no_way_out_any_more() {
-    let mut text = String::from(
-        r#"
-target triple = "nvptx64-nvidia-cuda"
-@lds = internal addrspace(3) global [64 x i32] undef
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
-
-define void @kernel(i32 %n) {
-"#,
-    );
-    for at in 0..70 {
-        let sums = (1..5).map(|v| format!("  %v{at}.{v} = add i32 %n, {v}\n")).collect::<String>();
-        text.push_str(&format!("p{at}:\n{sums}  br label %p{}\n", at + 1));
-    }
-    text.push_str(
-        "p70:\n  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  %c = icmp ult i32 %tid, %n\n  \
-         br i1 %c, label %b, label %x\n\
-         b:\n  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n  ret void\n\
-         x:\n  store i32 %n, ptr addrspace(3) @lds\n  ret void\n}\n",
-    );
-    let mut fixture = Fixture::of(&text, "kernel");
-    let rules = |fixture: &Fixture| -> Vec<Rule> {
-        let found = queries::diagnostics(&fixture.db, fixture.edited()).as_deref();
-        found.into_iter().flatten().map(|finding| finding.rule).collect()
-    };
-    assert_eq!(rules(&fixture), [Rule::DivergentBarrier]);
-    let made =
-        |fixture: &Fixture| queries::kept_answers(&fixture.db, fixture.edited()).findings.made;
-    let before = made(&fixture);
-    let place = |edit: &phalanx_ir::edit::Transaction<'_>| {
-        let &last =
-            edit.flow().order().iter().rfind(|&&b| edit.body().block_insts(b).count() > 1)?;
-        edit.body().block_insts(last).next()
-    };
-    fixture.edit(|edit| {
-        let store = place(edit).expect("the store is the first in the last block");
-        edit.split_before(store, "").map(drop)
-    });
-    assert_eq!(rules(&fixture), [Rule::DivergentBarrier]);
-    assert_eq!(made(&fixture), before, "it has nothing to do with the barrier");
-    fixture.edit(|edit| {
-        let store = place(edit).expect("the store is the first in the last block");
-        let rest = edit.split_before(store, "")?;
-        edit.replace_terminator(rest).unreachable().map(drop)
-    });
-    assert_eq!(rules(&fixture), [Rule::BarrierAfterExit]);
 }
