@@ -72,8 +72,21 @@ fn round(value: f64, digits: u32, bias: i32) -> u16 {
     if whole >= u64::from(top) << digits { sign | top << digits } else { sign | whole as u16 }
 }
 
+/// The bits of a result. Which NaN an operation gives is open, and machines that run this differ: it is the first operand that is one,
+/// made quiet, or else the positive one without a payload.
+pub(crate) fn result(kind: FloatKind, value: f64, operands: &[u128]) -> u128 {
+    if !value.is_nan() {
+        return from_f64(kind, value);
+    }
+    match operands.iter().find(|&&bits| to_f64(kind, bits).is_nan()) {
+        Some(&nan) => nan | kind.quiet(),
+        None => from_f64(kind, f64::from_bits(0x7ff8 << 48)),
+    }
+}
+
 /// The result of an operation with two operands.
 pub(crate) fn binary(opcode: Opcode, kind: FloatKind, a: u128, b: u128) -> Option<u128> {
+    let operands = [a, b];
     if kind == FloatKind::Double {
         let (a, b) = (f64::from_bits(a as u64), f64::from_bits(b as u64));
         let result = match opcode {
@@ -84,7 +97,7 @@ pub(crate) fn binary(opcode: Opcode, kind: FloatKind, a: u128, b: u128) -> Optio
             Opcode::FRem => a % b,
             _ => return None,
         };
-        return Some(result.to_bits().into());
+        return Some(self::result(kind, result, &operands));
     }
     let (a, b) = (to_f64(kind, a) as f32, to_f64(kind, b) as f32);
     let result = match opcode {
@@ -95,7 +108,7 @@ pub(crate) fn binary(opcode: Opcode, kind: FloatKind, a: u128, b: u128) -> Optio
         Opcode::FRem => a % b,
         _ => return None,
     };
-    Some(from_f64(kind, result.into()))
+    Some(self::result(kind, result.into(), &operands))
 }
 
 /// Whether a comparison holds.
@@ -128,10 +141,10 @@ pub(crate) fn atomic(op: RmwOp, kind: FloatKind, old: u128, operand: u128) -> Op
     Some(match op {
         RmwOp::FAdd => return binary(Opcode::FAdd, kind, old, operand),
         RmwOp::FSub => return binary(Opcode::FSub, kind, old, operand),
-        RmwOp::FMax => from_f64(kind, max_num(a, b)),
-        RmwOp::FMin => from_f64(kind, min_num(a, b)),
-        RmwOp::FMaximum => from_f64(kind, maximum(a, b)),
-        RmwOp::FMinimum => from_f64(kind, minimum(a, b)),
+        RmwOp::FMax => result(kind, max_num(a, b), &[old, operand]),
+        RmwOp::FMin => result(kind, min_num(a, b), &[old, operand]),
+        RmwOp::FMaximum => result(kind, maximum(a, b), &[old, operand]),
+        RmwOp::FMinimum => result(kind, minimum(a, b), &[old, operand]),
         _ => return None,
     })
 }
@@ -168,6 +181,42 @@ pub(crate) fn minimum(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { min_num(a, b) }
 }
 
+/// A number times a power of two, rounded once.
+pub(crate) fn scale(mut value: f64, power: i128) -> f64 {
+    let mut power = power.clamp(-4000, 4000) as i32;
+    while power > 1023 {
+        value *= 2f64.powi(1023);
+        power -= 1023;
+    }
+    // Not so far that digits are lost before the last step.
+    while power < -1022 {
+        value *= 2f64.powi(-1022 + 53);
+        power += 1022 - 53;
+    }
+    value * 2f64.powi(power)
+}
+
+/// The class of a number, as the bit that `llvm.is.fpclass` has for it.
+pub(crate) fn class(kind: FloatKind, bits: u128) -> u32 {
+    let value = to_f64(kind, bits);
+    if value.is_nan() {
+        return if bits & kind.quiet() == 0 { 1 << 0 } else { 1 << 1 };
+    }
+    let least_normal = match kind {
+        FloatKind::Half => 2f64.powi(-14),
+        FloatKind::BFloat | FloatKind::Single => 2f64.powi(-126),
+        FloatKind::Double => f64::MIN_POSITIVE,
+    };
+    // From minus infinity to minus zero, and the other way round from plus zero on.
+    let size = match value.abs() {
+        size if size.is_infinite() => 0,
+        size if size >= least_normal => 1,
+        size if size > 0.0 => 2,
+        _ => 3,
+    };
+    if value.is_sign_negative() { 1 << (2 + size) } else { 1 << (9 - size) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,6 +231,36 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn nan_is_the_same_on_every_machine() {
+        let add = |a, b| binary(Opcode::FAdd, FloatKind::Single, a, b).unwrap();
+        let (infinity, one) = (f32::INFINITY.to_bits().into(), 1f32.to_bits().into());
+        assert_eq!(add(infinity, f32::NEG_INFINITY.to_bits().into()), 0x7fc0_0000);
+        // A signalling one becomes quiet; the first one counts.
+        assert_eq!(add(one, 0xff80_0001), 0xffc0_0001);
+        assert_eq!(add(0x7fc0_0002, 0xffc0_0003), 0x7fc0_0002);
+        assert_eq!(binary(Opcode::FMul, FloatKind::Half, 0x7c00, 0x8000), Some(0x7e00));
+    }
+
+    #[test]
+    fn classes() {
+        let of = |kind, all: &[u128]| all.iter().map(|&bits| class(kind, bits)).collect::<Vec<_>>();
+        let half = [0x7c01, 0xfe00, 0xfc00, 0xbc00, 0x8001, 0x8000, 0, 1, 0x3c00, 0x7c00];
+        assert_eq!(of(FloatKind::Half, &half), (0..10).map(|bit| 1 << bit).collect::<Vec<_>>());
+        assert_eq!(of(FloatKind::Double, &[1, 1 << 52]), [1 << 7, 1 << 8]);
+    }
+
+    #[test]
+    fn scaling_rounds_once() {
+        assert_eq!(scale(1.5, 1), 3.0);
+        assert_eq!(scale(1.0, -1074), f64::from_bits(1));
+        assert_eq!(scale(f64::MAX, -2098), f64::from_bits(1));
+        assert_eq!(scale(f64::from_bits(1), 2097), 2f64.powi(1023));
+        // Halfway between two subnormal numbers and a little more, which a step in between would have lost.
+        assert_eq!(scale(1.5 + f64::EPSILON, -1074), f64::from_bits(2));
+        assert_eq!(scale(1.0, i128::MAX), f64::INFINITY);
     }
 
     #[test]

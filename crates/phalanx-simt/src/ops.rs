@@ -315,31 +315,29 @@ pub(crate) fn bitcast(shapes: &Shapes, from: Type, to: Type, a: &Value) -> Resul
     if from == to {
         return Ok(a.clone());
     }
-    let (mut bits, mut poison) = (Vec::new(), false);
     let width = int_bits(shapes, from)?;
     let lanes = match a {
         Value::Many(lanes) => lanes.to_vec(),
         other => vec![other.clone()],
     };
+    // None where a lane is poison: what has a bit of it is poison too.
+    let mut bits: Vec<Option<bool>> = Vec::new();
     for lane in &lanes {
         let value = lane.bits();
-        poison |= value.is_none();
-        bits.extend((0..width).map(|i| value.unwrap_or(0) >> i & 1 == 1));
+        bits.extend((0..width).map(|i| value.map(|value| value >> i & 1 == 1)));
     }
-    let number = |bits: &[bool]| {
-        Value::Bits(bits.iter().rev().fold(0, |all, &bit| all << 1 | u128::from(bit)))
+    let number = |bits: &[Option<bool>]| {
+        let mut all = bits.iter().rev();
+        let joined = all.try_fold(0, |all, bit| Some(all << 1 | u128::from((*bit)?)));
+        joined.map_or(Value::Poison, Value::Bits)
     };
     match *shapes.of(to) {
         Shape::Vector { elem, len } => {
             let width = int_bits(shapes, elem)? as usize;
-            if poison && lanes.len() == len as usize {
-                return Ok(a.clone());
-            }
-            let part =
-                |i: usize| if poison { Value::Poison } else { number(&bits[i * width..][..width]) };
+            let part = |i: usize| bits.get(i * width..).and_then(|rest| rest.get(..width));
+            let part = |i: usize| part(i).map_or(Value::Poison, number);
             Ok(Value::Many((0..len as usize).map(part).collect()))
         }
-        _ if poison => Ok(Value::Poison),
         _ => {
             int_bits(shapes, to)?;
             Ok(number(&bits))

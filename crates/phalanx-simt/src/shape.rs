@@ -74,6 +74,17 @@ impl FloatKind {
         }
     }
 
+    /// The bit that makes a NaN a quiet one.
+    #[must_use]
+    pub(crate) fn quiet(self) -> u128 {
+        match self {
+            FloatKind::Half => 1 << 9,
+            FloatKind::BFloat => 1 << 6,
+            FloatKind::Single => 1 << 22,
+            FloatKind::Double => 1 << 51,
+        }
+    }
+
     /// How far the number after one is from one.
     #[must_use]
     pub fn epsilon(self) -> f64 {

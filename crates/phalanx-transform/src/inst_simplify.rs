@@ -79,7 +79,8 @@ fn simpler(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
     let operands = code.body.operands(inst);
     match data.opcode {
         Opcode::Phi => phi(code, dom, inst),
-        Opcode::Call => broadcast(code, inst),
+        Opcode::Call if code.has_side_effects(inst) => broadcast(code, inst),
+        Opcode::Call => fold(code, inst).map(Value::from).or_else(|| broadcast(code, inst)),
         _ if data.ty == Type::VOID || code.has_side_effects(inst) => None,
         opcode => {
             if let Some(constant) = fold(code, inst) {

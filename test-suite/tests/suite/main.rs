@@ -10,6 +10,7 @@ mod kernels;
 mod loads;
 mod marks;
 mod memory_ssa;
+mod numbers;
 mod readme;
 mod run;
 mod sarif_format;

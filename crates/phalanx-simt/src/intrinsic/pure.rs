@@ -42,6 +42,8 @@ pub(crate) fn pure(
         | Pure::UAddSat
         | Pure::SSubSat
         | Pure::USubSat
+        | Pure::SShlSat
+        | Pure::UShlSat
         | Pure::MulHigh(_)
         | Pure::MulLow24(_) => {
             let bits = bits()?;
@@ -104,8 +106,8 @@ pub(crate) fn pure(
         Pure::Fma | Pure::MulAdd | Pure::FMed3 => {
             let kind = ops::float_kind(shapes, ty)?;
             let compute = |a: u128, b: u128, c: u128| {
-                let (a, b, c) =
-                    (float::to_f64(kind, a), float::to_f64(kind, b), float::to_f64(kind, c));
+                let operands = [a, b, c];
+                let [a, b, c] = operands.map(|bits| float::to_f64(kind, bits));
                 let single = kind != crate::shape::FloatKind::Double;
                 let result = match op {
                     Pure::Fma if single => (a as f32).mul_add(b as f32, c as f32).into(),
@@ -114,28 +116,27 @@ pub(crate) fn pure(
                     _ if single => f64::from((a as f32) * (b as f32) + c as f32),
                     _ => a * b + c,
                 };
-                Value::Bits(float::from_f64(kind, result))
+                Value::Bits(float::result(kind, result, &operands))
             };
             lanes3(&arg(0), &arg(1), &arg(2), &compute)
         }
-        Pure::MinNum
-        | Pure::MaxNum
-        | Pure::Minimum
-        | Pure::Maximum
-        | Pure::CopySign
-        | Pure::Pow => {
+        Pure::CopySign => {
+            let sign = 1 << (ops::float_kind(shapes, ty)?.bits() - 1);
+            ops::lanes2(&arg(0), &arg(1), |a, b| Ok(Value::Bits(a & !sign | b & sign)))
+        }
+        Pure::MinNum | Pure::MaxNum | Pure::Minimum | Pure::Maximum | Pure::Pow => {
             let kind = ops::float_kind(shapes, ty)?;
             ops::lanes2(&arg(0), &arg(1), |a, b| {
-                let (a, b) = (float::to_f64(kind, a), float::to_f64(kind, b));
+                let operands = [a, b];
+                let [a, b] = operands.map(|bits| float::to_f64(kind, bits));
                 let result = match op {
                     Pure::MinNum => float::min_num(a, b),
                     Pure::MaxNum => float::max_num(a, b),
                     Pure::Minimum => float::minimum(a, b),
                     Pure::Maximum => float::maximum(a, b),
-                    Pure::CopySign => a.copysign(b),
                     _ => a.powf(b),
                 };
-                Ok(Value::Bits(float::from_f64(kind, result)))
+                Ok(Value::Bits(float::result(kind, result, &operands)))
             })
         }
         Pure::PowI => {
@@ -143,7 +144,32 @@ pub(crate) fn pure(
             let Some(power) = arg(1).bits() else { return Ok(Value::Poison) };
             let power = signed(power, ops::int_bits(shapes, arg_type(1))?) as i32;
             ops::lanes1(&arg(0), |a| {
-                Ok(Value::Bits(float::from_f64(kind, float::to_f64(kind, a).powi(power))))
+                let result = float::to_f64(kind, a).powi(power);
+                Ok(Value::Bits(float::result(kind, result, &[a])))
+            })
+        }
+        Pure::Scale => {
+            let (kind, bits) = (ops::float_kind(shapes, ty)?, ops::int_bits(shapes, arg_type(1))?);
+            ops::lanes2(&arg(0), &arg(1), |a, power| {
+                let result = float::scale(float::to_f64(kind, a), signed(power, bits));
+                Ok(Value::Bits(float::result(kind, result, &[a])))
+            })
+        }
+        Pure::IsClass => {
+            let kind = ops::float_kind(shapes, arg_type(0))?;
+            let Some(classes) = arg(1).bits() else { return Ok(Value::Poison) };
+            ops::lanes1(&arg(0), |a| {
+                Ok(Value::bool(classes & u128::from(float::class(kind, a)) != 0))
+            })
+        }
+        Pure::UCompare | Pure::SCompare => {
+            let (bits, to) = (bits()?, ops::int_bits(shapes, ty)?);
+            ops::lanes2(&arg(0), &arg(1), |a, b| {
+                let order = match op {
+                    Pure::UCompare => a.cmp(&b),
+                    _ => signed(a, bits).cmp(&signed(b, bits)),
+                };
+                Ok(Value::Bits(order as i8 as i128 as u128 & mask(to)))
             })
         }
         Pure::Unary(unary) => {
@@ -158,7 +184,7 @@ pub(crate) fn pure(
                     // Less than one in its own format too.
                     result = result.min(1.0 - kind.epsilon() / 2.0);
                 }
-                Ok(Value::Bits(float::from_f64(kind, result)))
+                Ok(Value::Bits(float::result(kind, result, &[a])))
             })
         }
         Pure::ToSignedSat | Pure::ToUnsignedSat => {
@@ -203,8 +229,8 @@ pub(crate) fn reduce_all(
                         .map_or(Value::Poison, Value::Bits),
                     Reduce::FMul => float::binary(phalanx_ir::Opcode::FMul, kind, a, b)
                         .map_or(Value::Poison, Value::Bits),
-                    Reduce::FMax => Value::Bits(float::from_f64(kind, float::max_num(x, y))),
-                    _ => Value::Bits(float::from_f64(kind, float::min_num(x, y))),
+                    Reduce::FMax => Value::Bits(float::result(kind, float::max_num(x, y), &[a, b])),
+                    _ => Value::Bits(float::result(kind, float::min_num(x, y), &[a, b])),
                 });
             }
             let bits = ops::int_bits(shapes, ty)?;
@@ -307,6 +333,13 @@ fn two_integers(op: Pure, bits: u32, a: u128, b: u128) -> Value {
         Pure::SSubSat => clamp(sa.checked_sub(sb), sa < 0),
         Pure::UAddSat => a.checked_add(b).map_or(all, |sum| sum.min(all)),
         Pure::USubSat => a.saturating_sub(b),
+        Pure::SShlSat | Pure::UShlSat if b >= bits.into() => return Value::Poison,
+        Pure::UShlSat if (a << b & all) >> b != a => all,
+        Pure::UShlSat => a << b & all,
+        Pure::SShlSat => {
+            let shifted = signed(a << b & all, bits);
+            clamp((shifted >> b == sa).then_some(shifted), sa < 0)
+        }
         // Operands have at most 64 bits.
         Pure::MulHigh(true) => (sa.wrapping_mul(sb) >> bits) as u128 & all,
         Pure::MulHigh(false) => a.wrapping_mul(b) >> bits & all,
