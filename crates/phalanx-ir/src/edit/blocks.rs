@@ -74,7 +74,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    fn check_not_entry(&self, block: BlockId) -> Result<(), BuildError> {
+    /// No edge may lead to the entry, and it is the first block for good.
+    pub(super) fn check_not_entry(&self, block: BlockId) -> Result<(), BuildError> {
         match self.flow().entry() == Some(block) {
             true => Err(self.entity(Value::block(block), "is the entry of its function")),
             false => Ok(()),

@@ -58,7 +58,7 @@ impl<'s> Transaction<'s> {
     }
 
     /// The place of a block's terminator. The terminator that is inserted replaces the old one, and phis of its targets follow: see
-    /// [`Transaction::redirect_edge`]. The result of the old one must not be read.
+    /// [`Transaction::redirect_edge`]. As there, none may lead to the entry. The result of the old one must not be read.
     pub fn replace_terminator(&mut self, block: BlockId) -> Cursor<'_, 's> {
         self.cursor(Place::Terminator(block))
     }
@@ -173,6 +173,7 @@ impl InstBuilder for Cursor<'_, '_> {
         })?;
         for &to in new.successors {
             self.edit.placed(to)?;
+            self.edit.check_not_entry(to)?;
         }
         let edit = &mut *self.edit;
         let old_terminator = edit.body().terminator(block);

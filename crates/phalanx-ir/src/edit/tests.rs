@@ -305,6 +305,38 @@ fn a_new_edge_needs_values_for_phis() {
     );
 }
 
+/// Verified or not: graph facts take it for granted that nothing leads to the entry.
+#[test]
+fn no_terminator_leads_to_the_entry() {
+    let to_entry: [fn(&mut Transaction<'_>) -> Result<(), BuildError>; 3] = [
+        |edit| {
+            let [entry, then] = ["entry", "then"].map(|b| block(edit, b));
+            edit.replace_terminator(then).br(entry).map(drop)
+        },
+        |edit| {
+            let [entry, then, other] = ["entry", "then", "other"].map(|b| block(edit, b));
+            let cases = [(edit.context().const_i32(1), entry)];
+            edit.replace_terminator(then).switch(Value::arg(0), other, &cases).map(drop)
+        },
+        |edit| {
+            let late = edit.create_block("late", None)?;
+            let entry = block(edit, "entry");
+            edit.at_end(late).br(entry).map(drop)
+        },
+    ];
+    for lead in to_entry {
+        check(
+            |edit| {
+                edit.verifying(false);
+                lead(edit)
+            },
+            expect![[r#"
+                @f: %entry is the entry of its function
+            "#]],
+        );
+    }
+}
+
 #[test]
 fn a_block_without_terminator_is_refused() {
     check(
