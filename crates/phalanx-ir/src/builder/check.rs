@@ -36,6 +36,10 @@ pub(crate) fn check(
         {
             return fault(message);
         }
+        // Its number is good for ever, but nothing computes it.
+        if operand.as_inst().is_some_and(|inst| function.body.block_of(inst).is_none()) {
+            return fault("Referring to an instruction that was erased!");
+        }
     }
     let type_count = env.types.context.type_count();
     let exists = |ty: Option<Type>| ty.is_none_or(|ty| (ty.raw() as usize) < type_count);

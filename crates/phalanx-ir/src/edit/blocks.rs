@@ -14,10 +14,13 @@ use crate::{
 
 impl Transaction<'_> {
     /// Whether a block exists and is in the function.
+    pub(super) fn is_placed(&self, block: BlockId) -> bool {
+        (raw(block) as usize) < self.flow().id_count()
+            && (self.body().first(block).is_some() || self.open.contains(&block))
+    }
+
     pub(super) fn placed(&self, block: BlockId) -> Result<(), BuildError> {
-        let is_placed = (raw(block) as usize) < self.flow().id_count()
-            && (self.body().first(block).is_some() || self.open.contains(&block));
-        match is_placed {
+        match self.is_placed(block) {
             true => Ok(()),
             false => Err(BuildError::Entity {
                 function: crate::describe::global(self.context(), self.header().name),

@@ -37,17 +37,13 @@ impl Transaction<'_> {
             .ok_or_else(|| self.entity(Value::inst(inst), "is not an instruction of this function"))
     }
 
-    /// Whether a value exists; its type.
+    /// Whether a value exists and was not erased; its type.
     pub(super) fn checked_type(&self, value: Value) -> Result<Type, BuildError> {
-        let env = store::env(self.store);
-        match view::dangling(&env.types, self.header(), self.body(), self.flow(), value) {
-            None => Ok(type_of(&env.types, self.header(), self.body(), value)),
-            Some(_) => Err(BuildError::Entity {
-                function: describe::global(self.context(), self.header().name),
-                entity: format!("{value:?}"),
-                message: "is not a value of this function",
-            }),
-        }
+        self.type_of(value).ok_or_else(|| BuildError::Entity {
+            function: describe::global(self.context(), self.header().name),
+            entity: format!("{value:?}"),
+            message: "is not a value of this function",
+        })
     }
 
     fn fault(&self, inst: InstId, operands: &[Value], fault: Fault) -> BuildError {

@@ -93,7 +93,7 @@ use crate::{
     flow::{BlockId, Flow},
     function::{FunctionHeader, FunctionRef},
     types::Type,
-    value::Value,
+    value::{Value, ValueKind},
     verify::{self, VerifyError, view},
 };
 
@@ -178,9 +178,20 @@ impl<'s> Transaction<'s> {
         store::env(self.store).function_of(constant)
     }
 
-    /// Type of a value; none when it is not one of this function.
+    /// Type of a value; none when it is not one of this function, or was erased.
     pub fn type_of(&self, value: impl Into<Value>) -> Option<Type> {
-        view::type_of_checked(self.context(), self.header(), self.body(), value.into())
+        let value = value.into();
+        let env = store::env(self.store);
+        let (header, body, flow) = (self.header(), self.body(), self.flow());
+        if view::dangling(&env.types, header, body, flow, value).is_some() {
+            return None;
+        }
+        let is_there = match value.kind() {
+            ValueKind::Inst(inst) => body.block_of(inst).is_some(),
+            ValueKind::Block(block) => self.is_placed(block),
+            _ => true,
+        };
+        is_there.then(|| view::type_of(&env.types, header, body, value))
     }
 
     /// The operands that read a value, in no particular order but always the same one after the same edits.

@@ -86,8 +86,9 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// The value a phi has for edges from a block.
+    /// The value a phi has for edges from a block; none when it is no phi of this function.
     pub fn phi_input(&self, phi: InstId, from: BlockId) -> Option<Value> {
+        self.phi_block(phi).ok()?;
         self.body().phi_incoming(phi).find(|(_, b)| *b == from).map(|(value, _)| value)
     }
 

@@ -178,6 +178,61 @@ fn what_is_read_cannot_be_erased() {
     );
 }
 
+/// An erased instruction keeps its record, for ids are never used again; nobody gets to read it.
+#[test]
+fn what_was_erased_cannot_be_read_again() {
+    type Read = fn(&mut Transaction<'_>, InstId) -> Result<(), BuildError>;
+    let reads: [(Read, &str); 6] = [
+        (|edit, gone| edit.set_operand(named(edit, "a"), 0, gone), "is not a value of"),
+        (|edit, gone| edit.replace_all_uses(Value::arg(0), gone), "is not a value of"),
+        (|edit, gone| edit.replace_all_uses(gone, Value::arg(0)), "is not a value of"),
+        (
+            |edit, gone| {
+                let [then, p] = [named(edit, "a"), named(edit, "p")];
+                let then = edit.body().block_of(then).unwrap();
+                edit.set_phi_input(p, gone, then)
+            },
+            "is not a value of",
+        ),
+        (|edit, gone| edit.set_name(gone, "again"), "is not a value of"),
+        (|edit, gone| edit.before(named(edit, "r")).add(gone, gone).map(drop), "was erased"),
+    ];
+    for (at, (read, message)) in reads.into_iter().enumerate() {
+        let mut module = diamond();
+        let mut store = InModule::new(&mut module, 0);
+        let mut edit = Transaction::new(&mut store);
+        edit.verifying(false);
+        let r = named(&edit, "r");
+        let gone = edit.before(r).mul(r, r).unwrap().as_inst().unwrap();
+        edit.erase(gone).unwrap();
+        let error = read(&mut edit, gone).unwrap_err().to_string();
+        assert!(error.contains(message), "{at}: {error}");
+        assert_eq!(edit.type_of(gone), None);
+        edit.commit().unwrap();
+    }
+}
+
+/// Questions about what is not there, or is something else, have no answer.
+#[test]
+fn blocks_and_phis_that_were_erased_tell_nothing() {
+    let mut module = diamond();
+    let mut store = InModule::new(&mut module, 0);
+    let mut edit = Transaction::new(&mut store);
+    let [entry, other, join] = ["entry", "other", "join"].map(|name| block(&edit, name));
+    let [p, r] = ["p", "r"].map(|name| named(&edit, name));
+    assert_eq!(edit.phi_input(r, other), None, "it is no phi");
+    assert_eq!(edit.phi_input(InstId::from_raw(1000.into()), other), None);
+    edit.redirect_edge(entry, 1, block(&edit, "then")).unwrap();
+    edit.erase_block(other).unwrap();
+    assert_eq!(edit.type_of(Value::block(other)), None);
+    edit.set_name(Value::block(other), "again").unwrap_err();
+    edit.replace_all_uses(p, Value::arg(0)).unwrap();
+    edit.erase(p).unwrap();
+    assert_eq!(edit.phi_input(p, block(&edit, "then")), None);
+    assert!(edit.type_of(Value::block(join)).is_some());
+    edit.commit().unwrap();
+}
+
 #[test]
 fn another_type_is_refused() {
     check(
