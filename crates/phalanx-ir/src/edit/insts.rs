@@ -476,7 +476,7 @@ impl Transaction<'_> {
     /// Attaches metadata to an instruction, in place of what it has of this kind; none takes it away.
     ///
     /// # Errors
-    /// When the instruction is not in the function.
+    /// When the instruction is not in the function, or the module has no such metadata.
     pub fn attach(
         &mut self,
         inst: InstId,
@@ -484,6 +484,12 @@ impl Transaction<'_> {
         node: Option<MetadataId>,
     ) -> Result<(), BuildError> {
         self.linked(inst)?;
+        let count = self.module().metadata.len();
+        if node.is_some_and(|node| node.into_raw().into_u32() as usize >= count) {
+            return Err(
+                self.entity(inst.into(), "cannot have metadata that its module does not have")
+            );
+        }
         let kind = self.context().symbol(kind.as_bytes());
         let mut list: Vec<Attachment> = self.extras().attachments_of(inst).collect();
         let place = list.iter().position(|a| a.kind == kind);

@@ -234,6 +234,19 @@ fn blocks_and_phis_that_were_erased_tell_nothing() {
 }
 
 #[test]
+fn metadata_of_another_module_is_not_attached() {
+    check(
+        |edit| {
+            let node = crate::metadata::MetadataId::from_raw(0.into());
+            edit.attach(named(edit, "a"), "prof", Some(node))
+        },
+        expect![[r#"
+            @f: %a cannot have metadata that its module does not have
+        "#]],
+    );
+}
+
+#[test]
 fn another_type_is_refused() {
     check(
         |edit| edit.set_operand(named(edit, "r"), 0, named(edit, "c")),
