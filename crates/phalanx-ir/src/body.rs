@@ -317,6 +317,82 @@ impl Body {
         values.iter().zip(blocks).map(|(&value, block)| (value, block.as_block().expect("a block")))
     }
 
+    /// Adds an entry to a phi, behind the others. The run of operands moves where it has no room left, to where it has as much again; what it was
+    /// before it moved.
+    ///
+    /// Room is what follows a run that is not empty and holds [`Value::ROOM`]. O(1) amortised, but for a move of the blocks by one place.
+    pub(crate) fn push_incoming(
+        &mut self,
+        phi: InstId,
+        value: Value,
+        from: BlockId,
+    ) -> Option<OperandRange> {
+        let old = self.insts[raw(phi) as usize].operands;
+        let end = (old.start + old.len) as usize;
+        let has_room = old.len > 0 && self.pool.get(end..end + 2) == Some(&[Value::ROOM; 2]);
+        let mut run = old;
+        if !has_room {
+            run.start = u32::try_from(self.pool.len()).expect("fewer than 2^32 operands");
+            self.pool.extend_from_within(old.start as usize..end);
+            let room = old.len.max(4) as usize;
+            self.pool.resize(self.pool.len() + room, Value::ROOM);
+        }
+        let (half, end) = ((run.start + run.len / 2) as usize, (run.start + run.len) as usize);
+        self.pool.copy_within(half..end, half + 1);
+        self.pool[half] = value;
+        self.pool[end + 1] = Value::block(from);
+        run.len += 2;
+        self.insts[raw(phi) as usize].operands = run;
+        (!has_room).then_some(old)
+    }
+
+    /// Takes entries of a phi away, by position in ascending order. Their place is room for others. O(entries).
+    pub(crate) fn take_incoming(&mut self, phi: InstId, gone: &[u32]) {
+        let run = self.insts[raw(phi) as usize].operands;
+        let (start, count) = (run.start as usize, run.len as usize / 2);
+        let left = count - gone.len();
+        // What stays is in as many pieces, and one: each comes by so many places to the front.
+        let piece = |at: usize| {
+            let from = at.checked_sub(1).map_or(0, |before| gone[before] as usize + 1);
+            from..gone.get(at).map_or(count, |&next| next as usize)
+        };
+        for (first, to) in [(start, start), (start + count, start + left)] {
+            for at in 0..=gone.len() {
+                let piece = piece(at);
+                let target = to + piece.start - at;
+                self.pool.copy_within(first + piece.start..first + piece.end, target);
+            }
+        }
+        // An empty run could not tell its room from that of another.
+        if left > 0 {
+            self.pool[start + 2 * left..start + 2 * count].fill(Value::ROOM);
+        }
+        self.insts[raw(phi) as usize].operands.len = 2 * left as u32;
+    }
+
+    /// Puts entries of a phi back that [`Body::take_incoming`] took, with the positions that they had.
+    pub(crate) fn put_incoming(&mut self, phi: InstId, entries: &[(u32, Value, BlockId)]) {
+        let run = self.insts[raw(phi) as usize].operands;
+        let (start, left) = (run.start as usize, run.len as usize / 2);
+        let count = left + entries.len();
+        let piece = |at: usize| {
+            let from = at.checked_sub(1).map_or(0, |before| entries[before].0 as usize + 1);
+            from..entries.get(at).map_or(count, |entry| entry.0 as usize)
+        };
+        for (from, first) in [(start + left, start + count), (start, start)] {
+            for at in (0..=entries.len()).rev() {
+                let piece = piece(at);
+                let source = from + piece.start - at;
+                self.pool.copy_within(source..source + piece.len(), first + piece.start);
+            }
+        }
+        for &(at, value, block) in entries {
+            self.pool[start + at as usize] = value;
+            self.pool[start + count + at as usize] = Value::block(block);
+        }
+        self.insts[raw(phi) as usize].operands.len = 2 * count as u32;
+    }
+
     /// Adds a call shape and returns its index. Call [`Body::call_info`] to read it back.
     pub fn add_call_info(&mut self, info: CallInfo) -> u32 {
         self.calls.push(info);

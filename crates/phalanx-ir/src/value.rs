@@ -32,6 +32,9 @@ const SHIFT: u32 = 29;
 const MAX: u32 = (1 << SHIFT) - 1;
 
 impl Value {
+    /// A slot of a pool of operands that is no operand, but room for one more of the instruction before it.
+    pub(crate) const ROOM: Value = Value(u32::MAX);
+
     /// How many values of one kind a function (for constants: a context) can have.
     pub const LIMIT: usize = MAX as usize;
 

@@ -153,9 +153,7 @@ impl Transaction<'_> {
         let branch = self.branch(to);
         self.link(new, branch, None);
         self.put_successors(new, &[to]);
-        let mut successors: SmallVec<[BlockId; 4]> = self.flow().successors(block).into();
-        successors[index] = new;
-        self.put_successors(block, &successors);
+        self.put_successor(block, index, new);
         let terminator = self.terminator(block)?;
         self.touch(terminator);
         for phi in self.phis_of(to) {
@@ -204,25 +202,29 @@ impl Transaction<'_> {
         if old == to {
             return Ok(());
         }
-        let mut successors: SmallVec<[BlockId; 4]> = self.flow().successors(block).into();
-        successors[index] = to;
-        self.put_successors(block, &successors);
+        let is_parallel = self.flow().successors(block).contains(&to);
+        self.put_successor(block, index, to);
         self.touch(terminator);
-        self.edge_removed(block, old);
-        self.edge_added(block, to);
+        self.edges_removed(block, old, 1);
+        self.edges_added(block, to, 1, is_parallel);
         Ok(())
     }
 
     /// Phis follow a terminator that was replaced.
     pub(super) fn edges_changed(&mut self, block: BlockId, old: &[BlockId], new: &[BlockId]) {
-        let mut targets: SmallVec<[BlockId; 8]> = old.iter().chain(new).copied().collect();
-        targets.sort_unstable_by_key(|&b| raw(b));
-        targets.dedup();
-        for to in targets {
-            let count = |list: &[BlockId]| list.iter().filter(|&&b| b == to).count();
-            let (before, after) = (count(old), count(new));
-            (after..before).for_each(|_| self.edge_removed(block, to));
-            (before..after).for_each(|_| self.edge_added(block, to));
+        let old = old.iter().map(|&to| (to, true));
+        let mut edges: SmallVec<[(BlockId, bool); 8]> =
+            old.chain(new.iter().map(|&to| (to, false))).collect();
+        edges.sort_unstable_by_key(|&(to, _)| raw(to));
+        for run in edges.chunk_by(|a, b| a.0 == b.0) {
+            let to = run[0].0;
+            let before = run.iter().filter(|edge| edge.1).count();
+            let after = run.len() - before;
+            if after < before {
+                self.edges_removed(block, to, before - after);
+            } else if before < after {
+                self.edges_added(block, to, after - before, before > 0);
+            }
         }
     }
 
@@ -338,10 +340,8 @@ impl Transaction<'_> {
         }
         for &block in gone {
             self.put_name(Named::Block(raw(block)), b"");
+            self.open.remove(&block);
         }
-        let set: rustc_hash::FxHashSet<BlockId> = gone.iter().copied().collect();
-        self.open.retain(|b| !set.contains(b));
-        self.pending.retain(|b| !set.contains(b));
     }
 
     /// Erases a block that no other block leads to, with its instructions.
@@ -415,11 +415,15 @@ impl Transaction<'_> {
                 }
             }
         }
+        let successors = gone.iter().flat_map(|&block| self.flow().successors(block));
+        let mut targets: Vec<BlockId> =
+            successors.copied().filter(|to| !set.contains(to)).collect();
+        targets.sort_unstable_by_key(|&b| raw(b));
+        targets.dedup();
+        for to in targets {
+            self.take_inputs_where(to, |from| set.contains(&from));
+        }
         for &block in gone {
-            let successors: SmallVec<[BlockId; 4]> = self.flow().successors(block).into();
-            for &to in successors.iter().filter(|to| !set.contains(to)) {
-                self.edge_removed(block, to);
-            }
             self.put_successors(block, &[]);
         }
         for &block in gone {

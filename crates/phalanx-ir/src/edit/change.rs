@@ -94,6 +94,56 @@ impl Transaction<'_> {
         self.touch(inst);
     }
 
+    /// Adds an entry to a phi.
+    pub(super) fn push_input(&mut self, phi: InstId, value: Value, from: BlockId) {
+        let body = self.body_to_change();
+        let old = *body.inst(phi);
+        let mut uses = body.history.uses.take();
+        let is_linked = body.block_of(phi).is_some();
+        let moved = body.push_incoming(phi, value, from);
+        if is_linked && let Some(uses) = &mut uses {
+            match moved {
+                Some(run) => {
+                    uses.unlink_run(body, run);
+                    uses.link(body, phi);
+                }
+                None => uses.enter_pushed(body, phi),
+            }
+        }
+        if let Some(uses) = uses {
+            let _ = body.history.uses.set(uses);
+        }
+        if moved.is_some() {
+            self.log.entries.push(Undo::Record(phi, old));
+        }
+        self.log.entries.push(Undo::Pushed(phi));
+        self.touch(phi);
+    }
+
+    /// Takes entries of a phi away, by position in ascending order.
+    pub(super) fn take_inputs(&mut self, phi: InstId, gone: &[u32]) {
+        if gone.is_empty() {
+            return;
+        }
+        let body = self.body_to_change();
+        let operands = body.operands(phi);
+        let half = operands.len() / 2;
+        let entry = |&at: &u32| {
+            let block = operands[half + at as usize].as_block()?;
+            Some((at, operands[at as usize], block))
+        };
+        let entries = gone.iter().filter_map(entry).collect();
+        if body.block_of(phi).is_some()
+            && let Some(mut uses) = body.history.uses.take()
+        {
+            uses.leave_taken(body, phi, gone);
+            let _ = body.history.uses.set(uses);
+        }
+        body.take_incoming(phi, gone);
+        self.log.entries.push(Undo::Taken(phi, entries));
+        self.touch(phi);
+    }
+
     /// Replaces the record of an instruction; its operands stay where they are.
     pub(super) fn put_record(&mut self, inst: InstId, data: InstData) {
         let body = self.body_to_change();
@@ -189,7 +239,7 @@ impl Transaction<'_> {
         if let Some(degrees) = flow.in_degrees.get_mut() {
             degrees.push(0);
         }
-        self.open.push(block);
+        self.open.insert(block);
         self.touch_block(block);
         block
     }
@@ -219,6 +269,19 @@ impl Transaction<'_> {
         }
     }
 
+    /// Sets one successor of a block. O(1).
+    pub(super) fn put_successor(&mut self, block: BlockId, index: usize, to: BlockId) {
+        let flow = self.flow_to_change();
+        let slot = flow.blocks[raw(block) as usize].start + index as u32;
+        let old = std::mem::replace(&mut flow.pool[slot as usize], to);
+        if let Some(degrees) = flow.in_degrees.get_mut() {
+            degrees[raw(old) as usize] -= 1;
+            degrees[raw(to) as usize] += 1;
+        }
+        self.log.entries.push(Undo::Edge(slot, old));
+        self.touch_block(block);
+    }
+
     /// Sets the successors of a block; nothing happens when they are the same.
     pub(super) fn put_successors(&mut self, block: BlockId, successors: &[BlockId]) {
         if self.flow().successors(block) == successors {
@@ -240,7 +303,9 @@ impl Transaction<'_> {
         if successors.len() <= old.len as usize {
             for (slot, &to) in (old.start..).zip(successors) {
                 let old = std::mem::replace(&mut flow.pool[slot as usize], to);
-                undo.push(Undo::Edge(slot, old));
+                if old != to {
+                    undo.push(Undo::Edge(slot, old));
+                }
             }
             flow.blocks[at].len = successors.len() as u32;
         } else {

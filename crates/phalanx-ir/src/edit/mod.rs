@@ -24,7 +24,8 @@
 //!
 //! # Cost
 //!
-//! O(1) per changed operand, and O(moved) for instructions that change blocks. Def-use lists are made when somebody asks first, O(body).
+//! O(1) per changed operand, and O(moved) for instructions that change blocks. So do edges: phis are filled and emptied in place, and the log has each
+//! edge by itself. Entries that are taken out of a phi one after the other move those behind them each time. Def-use lists are made when somebody asks first, O(body).
 //! A transaction that changes nothing costs nothing.
 //!
 //! ```
@@ -71,8 +72,11 @@ mod undo;
 pub(crate) mod uses;
 
 #[cfg(test)]
+mod edge_tests;
+#[cfg(test)]
 mod tests;
 
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 pub use self::{
@@ -84,7 +88,7 @@ pub use self::{
 };
 use self::{mentions::Mentions, undo::Log};
 use crate::{
-    body::{Body, InstId},
+    body::{Body, InstId, raw},
     builder::{BuildError, names::NameSpace},
     constant::Const,
     context::Context,
@@ -105,10 +109,10 @@ pub struct Transaction<'s> {
     insts: SmallVec<[InstId; 4]>,
     /// Blocks that were changed as a whole, with repetitions.
     blocks: Vec<BlockId>,
-    /// Blocks whose phis are to be compared with the edges at the end.
+    /// Blocks whose phis are to be compared with the edges at the end, with repetitions.
     pending: SmallVec<[BlockId; 4]>,
     /// Blocks that were made here and may still lack a terminator.
-    open: SmallVec<[BlockId; 4]>,
+    open: FxHashSet<BlockId>,
     names: Option<NameSpace>,
     mentions: Option<Mentions>,
     verifies: bool,
@@ -124,7 +128,7 @@ impl<'s> Transaction<'s> {
             insts: SmallVec::new(),
             blocks: Vec::new(),
             pending: SmallVec::new(),
-            open: SmallVec::new(),
+            open: FxHashSet::default(),
             names: None,
             mentions: None,
             verifies: cfg!(debug_assertions),
@@ -245,9 +249,9 @@ impl<'s> Transaction<'s> {
 
     fn check_open(&self) -> Result<(), BuildError> {
         let body = self.body();
-        let is_whole = |&&block: &&BlockId| body.terminator(block).is_none();
-        match self.open.iter().find(is_whole) {
-            Some(&block) => Err(self.entity(Value::block(block), "has no terminator")),
+        let open = self.open.iter().copied().filter(|&block| body.terminator(block).is_none());
+        match open.min_by_key(|&block| raw(block)) {
+            Some(block) => Err(self.entity(Value::block(block), "has no terminator")),
             None => Ok(()),
         }
     }

@@ -1,9 +1,15 @@
 //! Phis and the edges they follow.
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::{
-    body::InstId, builder::BuildError, describe, edit::Transaction, flow::BlockId, inst::Opcode,
+    body::{InstId, raw},
+    builder::BuildError,
+    describe,
+    edit::Transaction,
+    flow::{BlockId, Flow},
+    inst::Opcode,
     value::Value,
 };
 
@@ -17,7 +23,7 @@ impl Transaction<'_> {
     }
 
     pub(super) fn pend(&mut self, block: BlockId) {
-        if !self.pending.contains(&block) {
+        if self.pending.last() != Some(&block) {
             self.pending.push(block);
         }
     }
@@ -49,11 +55,12 @@ impl Transaction<'_> {
     /// When it is no phi, or has nothing for such edges.
     pub fn remove_phi_input(&mut self, phi: InstId, from: BlockId) -> Result<(), BuildError> {
         let block = self.phi_block(phi)?;
-        if !self.body().phi_incoming(phi).any(|(_, b)| b == from) {
-            return Err(self.entity(phi.into(), "has no value for an edge from that block"));
+        match self.take_first(phi, usize::MAX, |b| b == from) {
+            true => self.pend(block),
+            false => {
+                return Err(self.entity(phi.into(), "has no value for an edge from that block"));
+            }
         }
-        while self.drop_input(phi, from) {}
-        self.pend(block);
         Ok(())
     }
 
@@ -92,54 +99,55 @@ impl Transaction<'_> {
         self.body().phi_incoming(phi).find(|(_, b)| *b == from).map(|(value, _)| value)
     }
 
-    pub(super) fn push_input(&mut self, phi: InstId, value: Value, from: BlockId) {
-        let (values, blocks) = {
-            let operands = self.body().operands(phi);
-            operands.split_at(operands.len() / 2)
-        };
-        let mut new: SmallVec<[Value; 8]> = values.into();
-        new.push(value);
-        new.extend_from_slice(blocks);
-        new.push(Value::block(from));
-        self.put_operands(phi, &new);
-    }
-
-    /// Takes away one entry of a phi for an edge from `from`; whether there was one.
-    fn drop_input(&mut self, phi: InstId, from: BlockId) -> bool {
-        let Some(at) = self.body().phi_incoming(phi).position(|(_, b)| b == from) else {
-            return false;
-        };
-        let mut new: SmallVec<[Value; 8]> = self.body().operands(phi).into();
-        let half = new.len() / 2;
-        new.remove(half + at);
-        new.remove(at);
-        self.put_operands(phi, &new);
-        true
-    }
-
     pub(super) fn phis_of(&self, block: BlockId) -> SmallVec<[InstId; 8]> {
         self.body().phis(block).collect()
     }
 
-    /// Phis of `block` follow one edge that went.
-    pub(super) fn edge_removed(&mut self, from: BlockId, block: BlockId) {
-        for phi in self.phis_of(block) {
-            self.drop_input(phi, from);
+    /// Takes away up to so many of the entries that a phi has for edges from blocks for which `which` holds; whether there were any.
+    fn take_first(&mut self, phi: InstId, most: usize, which: impl Fn(BlockId) -> bool) -> bool {
+        let entries = (0..).zip(self.body().phi_incoming(phi));
+        let found = entries.filter(|(_, (_, from))| which(*from)).map(|(at, _)| at);
+        let gone: SmallVec<[u32; 4]> = found.take(most).collect();
+        self.take_inputs(phi, &gone);
+        !gone.is_empty()
+    }
+
+    /// Phis of `block` follow all edges that went from some blocks. O(entries).
+    pub(super) fn take_inputs_where(&mut self, block: BlockId, which: impl Fn(BlockId) -> bool) {
+        self.take_at_most(block, usize::MAX, which);
+    }
+
+    /// Phis of `block` follow edges that went.
+    pub(super) fn edges_removed(&mut self, from: BlockId, block: BlockId, count: usize) {
+        self.take_at_most(block, count, |b| b == from);
+    }
+
+    fn take_at_most(&mut self, block: BlockId, most: usize, which: impl Fn(BlockId) -> bool) {
+        let phis = self.phis_of(block);
+        for &phi in &phis {
+            self.take_first(phi, most, &which);
         }
         // What was pending may be whole now, or the other way round.
-        if self.body().phis(block).next().is_some() {
+        if !phis.is_empty() {
             self.pend(block);
         }
     }
 
-    /// Phis of `block` follow one edge that came.
-    pub(super) fn edge_added(&mut self, from: BlockId, block: BlockId) {
-        for phi in self.phis_of(block) {
+    /// Phis of `block` follow edges that came, beside others from the same block where there are such.
+    pub(super) fn edges_added(
+        &mut self,
+        from: BlockId,
+        block: BlockId,
+        count: usize,
+        is_parallel: bool,
+    ) {
+        let phis = self.phis_of(block);
+        for &phi in phis.iter().filter(|_| is_parallel) {
             if let Some(value) = self.phi_input(phi, from) {
-                self.push_input(phi, value, from);
+                (0..count).for_each(|_| self.push_input(phi, value, from));
             }
         }
-        if self.body().phis(block).next().is_some() {
+        if !phis.is_empty() {
             self.pend(block);
         }
     }
@@ -157,23 +165,30 @@ impl Transaction<'_> {
         }
     }
 
-    /// Compares the phis of all pending blocks with their edges.
+    /// Compares the phis of all pending blocks with their edges. O(entries log entries + edges of the predecessors).
     pub(super) fn check_pending(&self) -> Result<(), BuildError> {
-        for &block in &self.pending {
+        let mut edges = Edges { flow: self.flow(), counts: FxHashMap::default() };
+        let mut seen = FxHashSet::default();
+        for &block in self.pending.iter().filter(|&&block| seen.insert(block)) {
             // It may be gone.
             for phi in self.body().phis(block) {
-                self.check_phi(block, phi)?;
+                self.check_phi(block, phi, &mut edges)?;
             }
         }
         Ok(())
     }
 
-    /// One entry per edge. O(entries log entries + edges of the predecessors).
-    fn check_phi(&self, block: BlockId, phi: InstId) -> Result<(), BuildError> {
+    /// One entry per edge.
+    fn check_phi(
+        &self,
+        block: BlockId,
+        phi: InstId,
+        edges: &mut Edges<'_>,
+    ) -> Result<(), BuildError> {
         let mut blocks: SmallVec<[BlockId; 8]> =
             self.body().phi_incoming(phi).map(|(_, b)| b).collect();
         let total = blocks.len();
-        blocks.sort_unstable_by_key(|b| b.into_raw().into_u32());
+        blocks.sort_unstable_by_key(|&b| raw(b));
         let wrong = |from, entries, edges| BuildError::Incoming {
             function: describe::global(self.context(), self.header().name),
             phi: describe::value(self.context(), self.function(), phi.into()),
@@ -182,20 +197,45 @@ impl Transaction<'_> {
             edges,
         };
         let describe = |from| describe::block(self.function(), from);
-        let edges_from =
-            |from: BlockId| self.flow().successors(from).iter().filter(|&&s| s == block).count();
         for run in blocks.chunk_by(|a, b| a == b) {
-            let edges = edges_from(run[0]);
+            let edges = edges.between(run[0], block);
             if edges != run.len() {
                 return Err(wrong(describe(run[0]), run.len(), edges));
             }
         }
         if total != self.flow().in_degree(block) as usize {
-            let is_missing = |&&from: &&BlockId| edges_from(from) > 0 && !blocks.contains(&from);
-            let missing = self.flow().order().iter().find(is_missing);
-            let from = missing.map_or_else(String::new, |&from| describe(from));
-            return Err(wrong(from, 0, missing.map_or(0, |&from| edges_from(from))));
+            let is_listed = |from| blocks.binary_search_by_key(&raw(from), |&b| raw(b)).is_ok();
+            let order = self.flow().order().iter();
+            let mut found = order.map(|&from| (from, edges.between(from, block)));
+            let missing = found.find(|&(from, edges)| edges > 0 && !is_listed(from));
+            let (from, edges) =
+                missing.map_or_else(Default::default, |(from, edges)| (describe(from), edges));
+            return Err(wrong(from, 0, edges));
         }
         Ok(())
+    }
+}
+
+/// How many edges lead from a block to another; counted once of a block with many.
+struct Edges<'f> {
+    flow: &'f Flow,
+    counts: FxHashMap<BlockId, FxHashMap<BlockId, usize>>,
+}
+
+impl Edges<'_> {
+    fn between(&mut self, from: BlockId, to: BlockId) -> usize {
+        const MANY: usize = 16;
+        let successors = self.flow.successors(from);
+        if successors.len() < MANY {
+            return successors.iter().filter(|&&block| block == to).count();
+        }
+        let counts = self.counts.entry(from).or_insert_with(|| {
+            let mut counts = FxHashMap::default();
+            for &block in successors {
+                *counts.entry(block).or_default() += 1;
+            }
+            counts
+        });
+        counts.get(&to).copied().unwrap_or(0)
     }
 }

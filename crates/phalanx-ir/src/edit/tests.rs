@@ -92,7 +92,7 @@ fn check(edit: impl FnOnce(&mut Transaction<'_>) -> Result<(), BuildError>, expe
 }
 
 /// The lists that were kept are those made anew.
-fn uses_are_right(function: &Function) {
+pub(super) fn uses_are_right(function: &Function) {
     let fresh = function.body.clone();
     for inst in function.body.all_ids() {
         let sorted = |body: &Body| {
@@ -104,12 +104,12 @@ fn uses_are_right(function: &Function) {
     }
 }
 
-fn named(edit: &Transaction<'_>, name: &str) -> InstId {
+pub(super) fn named(edit: &Transaction<'_>, name: &str) -> InstId {
     let names = &edit.extras().names;
     edit.body().all_ids().find(|&i| names.inst(i) == Some(name.as_bytes())).unwrap()
 }
 
-fn block(edit: &Transaction<'_>, name: &str) -> BlockId {
+pub(super) fn block(edit: &Transaction<'_>, name: &str) -> BlockId {
     let names = &edit.extras().names;
     let mut order = edit.flow().order().iter().copied();
     order.find(|&b| names.block(b) == Some(name.as_bytes())).unwrap()
@@ -376,7 +376,8 @@ fn a_new_edge_needs_values_for_phis() {
 /// Verified or not: graph facts take it for granted that nothing leads to the entry.
 #[test]
 fn no_terminator_leads_to_the_entry() {
-    let to_entry: [fn(&mut Transaction<'_>) -> Result<(), BuildError>; 3] = [
+    type Lead = fn(&mut Transaction<'_>) -> Result<(), BuildError>;
+    let to_entry: [Lead; 3] = [
         |edit| {
             let [entry, then] = ["entry", "then"].map(|b| block(edit, b));
             edit.replace_terminator(then).br(entry).map(drop)

@@ -37,6 +37,10 @@ pub(super) enum Undo {
     Split(BlockId, BlockId),
     /// From this instruction on, all were in this block.
     Joined(InstId, BlockId),
+    /// A phi had no entry behind those before the last one.
+    Pushed(InstId),
+    /// A phi had these entries as well, at these positions.
+    Taken(InstId, Box<[(u32, Value, BlockId)]>),
     LocalMetadata(usize, LocalMetadata),
     /// Successors of a block.
     Run(BlockId, BlockFlow),
@@ -74,6 +78,12 @@ impl BodyStart {
             indices: body.indices.len(),
             local_metadata: body.local_metadata.len(),
         }
+    }
+
+    /// How many operands there were.
+    #[cfg(test)]
+    pub(super) fn operands(self) -> usize {
+        self.pool
     }
 
     fn cut(self, body: &mut Body) {
@@ -166,6 +176,12 @@ fn undo(entry: Undo, store: &mut dyn Store) {
         Undo::Unlinked(inst, block, before) => store.body_mut().link(block, inst, before),
         Undo::Split(first, second) => store.body_mut().join_lists(first, second),
         Undo::Joined(inst, block) => store.body_mut().split_list(inst, block),
+        Undo::Pushed(phi) => {
+            let body = store.body_mut();
+            let last = body.inst(phi).operands.len / 2 - 1;
+            body.take_incoming(phi, &[last]);
+        }
+        Undo::Taken(phi, entries) => store.body_mut().put_incoming(phi, &entries),
         Undo::LocalMetadata(at, metadata) => store.body_mut().local_metadata[at] = metadata,
         Undo::Run(block, run) => {
             store.flow_mut().blocks[block.into_raw().into_u32() as usize] = run;

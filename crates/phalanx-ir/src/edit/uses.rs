@@ -9,6 +9,7 @@
 
 use crate::{
     body::{Body, InstId, NONE, id, raw},
+    inst::OperandRange,
     value::{Value, ValueKind},
 };
 
@@ -88,7 +89,11 @@ impl Uses {
 
     /// Removes all operands of an instruction that is going to be in no block.
     pub(crate) fn unlink(&mut self, body: &Body, inst: InstId) {
-        let run = body.inst(inst).operands;
+        self.unlink_run(body, body.inst(inst).operands);
+    }
+
+    /// Removes all operands of a run.
+    pub(crate) fn unlink_run(&mut self, body: &Body, run: OperandRange) {
         for slot in run.start..run.start + run.len {
             self.leave(slot, body.pool[slot as usize]);
         }
@@ -117,6 +122,48 @@ impl Uses {
             self.links[prev as usize].next = next;
         } else if let Some(head) = self.head(value) {
             *head = next;
+        }
+    }
+
+    /// Enters the last value of a phi, which has just got its slot from a block.
+    pub(crate) fn enter_pushed(&mut self, body: &Body, phi: InstId) {
+        self.links.resize(body.pool.len().max(self.links.len()), FREE);
+        let run = body.inst(phi).operands;
+        let slot = run.start + run.len / 2 - 1;
+        self.enter(slot, body.pool[slot as usize], raw(phi));
+    }
+
+    /// Removes values of a phi, by position in ascending order, and moves those behind them to where they are going to be.
+    pub(crate) fn leave_taken(&mut self, body: &Body, phi: InstId, gone: &[u32]) {
+        let run = body.inst(phi).operands;
+        let Some(&first) = gone.first() else { return };
+        let mut taken = 0;
+        for at in first..run.len / 2 {
+            let slot = run.start + at;
+            let value = body.pool[slot as usize];
+            if gone.get(taken as usize) == Some(&at) {
+                self.leave(slot, value);
+                taken += 1;
+            } else {
+                self.shift(slot, slot - taken, value);
+            }
+        }
+    }
+
+    /// Lets a free slot take the place of another that holds `value`.
+    fn shift(&mut self, from: u32, to: u32, value: Value) {
+        let link = std::mem::replace(&mut self.links[from as usize], FREE);
+        if link.user == NONE {
+            return;
+        }
+        self.links[to as usize] = link;
+        if link.next != NONE {
+            self.links[link.next as usize].prev = to;
+        }
+        if link.prev != NONE {
+            self.links[link.prev as usize].next = to;
+        } else if let Some(head) = self.head(value) {
+            *head = to;
         }
     }
 
