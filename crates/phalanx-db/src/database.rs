@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustc_hash::FxHashSet;
+
 use crate::FunctionInput;
 
 /// What the database did with a memo.
@@ -24,6 +26,28 @@ pub struct LogEntry {
     pub key: salsa::Id,
 }
 
+/// Inputs of functions that were removed, to be used again.
+#[derive(Debug, Default)]
+pub(crate) struct Free {
+    list: Vec<FunctionInput>,
+    /// The same ones: each is given out once.
+    set: FxHashSet<FunctionInput>,
+}
+
+impl Free {
+    pub(crate) fn push(&mut self, input: FunctionInput) {
+        if self.set.insert(input) {
+            self.list.push(input);
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<FunctionInput> {
+        let input = self.list.pop()?;
+        self.set.remove(&input);
+        Some(input)
+    }
+}
+
 type RawLog = Arc<Mutex<Vec<(Did, salsa::DatabaseKeyIndex)>>>;
 
 /// All inputs and memos of one compilation.
@@ -35,8 +59,7 @@ type RawLog = Arc<Mutex<Vec<(Did, salsa::DatabaseKeyIndex)>>>;
 pub struct Database {
     storage: salsa::Storage<Self>,
     log: Option<RawLog>,
-    /// Inputs of functions that were removed.
-    free: Arc<Mutex<Vec<FunctionInput>>>,
+    free: Arc<Mutex<Free>>,
 }
 
 #[salsa::db]
@@ -66,7 +89,7 @@ impl Database {
         Database { storage, log: Some(log), free: Arc::default() }
     }
 
-    pub(crate) fn free(&self) -> MutexGuard<'_, Vec<FunctionInput>> {
+    pub(crate) fn free(&self) -> MutexGuard<'_, Free> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -100,7 +100,7 @@ impl Database {
         errors.iter().map(|e| e.message.clone().into_owned()).collect()
     }
 
-    /// Removes functions from a module. O(module): nothing else may refer to them.
+    /// Removes functions from a module; who is named twice is removed once. O(module): nothing else may refer to them.
     ///
     /// # Errors
     /// When one of them is not of the module, or something that stays refers to it.
@@ -114,7 +114,8 @@ impl Database {
         let context = module.context(self);
         let known: FxHashSet<FunctionInput> = entries.iter().map(|e| e.input).collect();
         if let Some(stranger) = functions.iter().find(|f| !known.contains(f)) {
-            return Err(ModuleEditError::Stranger(format!("{stranger:?}")));
+            let context = stranger.module(self).context(self);
+            return Err(ModuleEditError::Stranger(text(context, stranger.header(self).name)));
         }
         let staying = entries.iter().filter(|e| !gone.contains(&e.input));
         let referenced = references(self, module, staying.map(|e| e.input));
@@ -210,7 +211,8 @@ impl Database {
             function.set_held_extras(self).to(Held::new(Default::default()));
             function.set_use_list_orders(self).to(Vec::new());
         }
-        self.free().extend_from_slice(functions);
+        let mut free = self.free();
+        functions.iter().for_each(|&function| free.push(function));
     }
 
     /// An input for a function: one that is free, or a new one.
