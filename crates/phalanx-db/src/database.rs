@@ -46,6 +46,10 @@ impl Free {
         self.set.remove(&input);
         Some(input)
     }
+
+    pub(crate) fn contains(&self, input: FunctionInput) -> bool {
+        self.set.contains(&input)
+    }
 }
 
 type RawLog = Arc<Mutex<Vec<(Did, salsa::DatabaseKeyIndex)>>>;
@@ -87,6 +91,11 @@ impl Database {
         };
         let storage = salsa::Storage::new(Some(Box::new(callback)));
         Database { storage, log: Some(log), free: Arc::default() }
+    }
+
+    /// Whether a function was removed from its module.
+    pub(crate) fn is_removed(&self, function: FunctionInput) -> bool {
+        self.free().contains(function)
     }
 
     pub(crate) fn free(&self) -> MutexGuard<'_, Free> {

@@ -17,7 +17,7 @@ use phalanx_ir::{
 };
 use salsa::{Durability, Setter};
 
-use crate::{Database, FunctionInput, ModuleInput, held::Held, queries};
+use crate::{Database, FunctionInput, ModuleInput, edit_module::text, held::Held, queries};
 
 impl Database {
     /// Edits a function in a transaction: what `edit` did is kept when it returns `Ok` and all rules are satisfied, and taken back
@@ -26,12 +26,20 @@ impl Database {
     /// Waits until all other handles on the database are gone.
     ///
     /// # Errors
-    /// That of `edit`, or of [`Transaction::commit`].
+    /// That of `edit`, or of [`Transaction::commit`]; and when the function was removed from its module.
     pub fn edit<R, E: From<BuildError>>(
         &mut self,
         function: FunctionInput,
         edit: impl FnOnce(&mut Transaction<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
+        if self.is_removed(function) {
+            let context = function.module(self).context(self);
+            return Err(E::from(BuildError::Entity {
+                function: text(context, function.header(self).name),
+                entity: "the function".into(),
+                message: "was removed from its module",
+            }));
+        }
         let mut parts = InDatabase::new(self, function);
         let mut transaction = Transaction::new(&mut parts);
         let result = edit(&mut transaction)?;

@@ -30,7 +30,7 @@ pub enum ModuleEditError {
     #[error("{0} is not a function of this module")]
     Stranger(String),
     /// Another header is another function's.
-    #[error("{0} cannot change its name or its type")]
+    #[error("{0} cannot change its name, its type or its address space")]
     Identity(String),
     /// Launches are said to be what they cannot be.
     #[error("{name} is not launched with {why}")]
@@ -50,7 +50,7 @@ pub enum ModuleEditError {
     },
 }
 
-fn text(context: &Context, name: GlobalName) -> String {
+pub(crate) fn text(context: &Context, name: GlobalName) -> String {
     match name {
         GlobalName::Named(symbol) => format!("@{}", context.text(symbol)),
         GlobalName::Numbered(number) => format!("@{number}"),
@@ -114,8 +114,7 @@ impl Database {
         let context = module.context(self);
         let known: FxHashSet<FunctionInput> = entries.iter().map(|e| e.input).collect();
         if let Some(stranger) = functions.iter().find(|f| !known.contains(f)) {
-            let context = stranger.module(self).context(self);
-            return Err(ModuleEditError::Stranger(text(context, stranger.header(self).name)));
+            return Err(self.stranger(*stranger));
         }
         let staying = entries.iter().filter(|e| !gone.contains(&e.input));
         let referenced = references(self, module, staying.map(|e| e.input));
@@ -127,15 +126,30 @@ impl Database {
         Ok(())
     }
 
+    fn stranger(&self, function: FunctionInput) -> ModuleEditError {
+        let context = function.module(self).context(self);
+        ModuleEditError::Stranger(text(context, function.header(self).name))
+    }
+
+    /// Whether a function is still in its module.
+    fn check_present(&self, function: FunctionInput) -> Result<(), ModuleEditError> {
+        match self.is_removed(function) {
+            true => Err(self.stranger(function)),
+            false => Ok(()),
+        }
+    }
+
     /// Changes the header of a function: attributes, linkage, convention. Nothing happens when it stays equal.
     ///
     /// # Errors
-    /// When name or type change, or the function breaks a rule with its new header. O(function).
+    /// When the function was removed, when what others know it by changes (name, parameters, result, address space), or it breaks a
+    /// rule with its new header. O(function).
     pub fn edit_header(
         &mut self,
         function: FunctionInput,
         edit: impl FnOnce(&mut FunctionHeader),
     ) -> Result<(), ModuleEditError> {
+        self.check_present(function)?;
         let module = function.module(self);
         let old = function.header(self);
         let mut new = old.clone();
@@ -144,7 +158,11 @@ impl Database {
             return Ok(());
         }
         let name = text(module.context(self), old.name);
-        if (new.name, new.ty) != (old.name, old.ty) {
+        // Constants name it, and have its type; calls pass what it takes.
+        let is_same = (new.name, new.ty, new.address_space)
+            == (old.name, old.ty, old.address_space)
+            && (new.ret, &new.params, new.vararg) == (old.ret, &old.params, old.vararg);
+        if !is_same {
             return Err(ModuleEditError::Identity(name));
         }
         let view = FunctionRef { header: &new, ..function.view(self) };
@@ -160,12 +178,13 @@ impl Database {
     /// and nothing else.
     ///
     /// # Errors
-    /// When the module says something else.
+    /// When the module says something else, or the function was removed from it.
     pub fn set_launch(
         &mut self,
         function: FunctionInput,
         launch: LaunchStatement,
     ) -> Result<(), ModuleEditError> {
+        self.check_present(function)?;
         let module = function.module(self);
         if let Some(why) = launch.contradiction(&queries::stated_launch_facts(self, function)) {
             let name = text(module.context(self), function.header(self).name);

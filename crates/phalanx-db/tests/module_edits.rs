@@ -1,8 +1,11 @@
 //! Edits of a module: functions that come and go, and headers.
 
+#[expect(dead_code, reason = "it serves tests of other edits as well")]
 mod support;
 
-use phalanx_ir::{Function, GlobalName};
+use phalanx_db::ModuleEditError;
+use phalanx_ir::{BuildError, Function, FunctionHeader, GlobalName, Type};
+use phalanx_target::LaunchStatement;
 use support::Fixture;
 
 const TEXT: &str = r#"
@@ -38,4 +41,43 @@ fn a_function_that_is_named_twice_is_removed_once() {
     assert_eq!(module.functions(&fixture.db).len(), 2);
     let error = fixture.db.remove_functions(module, &[a]).expect_err("it is gone");
     assert_eq!(error.to_string(), "@a is not a function of this module");
+}
+
+/// Calls and constants elsewhere know a function by its type.
+#[test]
+fn a_header_keeps_what_others_know_it_by() {
+    let mut fixture = Fixture::of(TEXT, "kernel");
+    let kernel = fixture.edited();
+    let before = kernel.header(&fixture.db).clone();
+    let other = FunctionHeader::new(&fixture.context, before.name, Type::I32, &[], true);
+    type Change = fn(&mut FunctionHeader, &FunctionHeader);
+    let changes: [Change; 6] = [
+        |header, _| header.address_space = 1,
+        |header, other| header.params = other.params.clone(),
+        |header, other| header.ret = other.ret,
+        |header, other| header.vararg = other.vararg,
+        |header, other| header.ty = other.ty,
+        |header, _| header.name = GlobalName::Numbered(7),
+    ];
+    for change in changes {
+        let error = fixture.db.edit_header(kernel, |header| change(header, &other));
+        let error = error.expect_err("it is another function's").to_string();
+        assert_eq!(error, "@kernel cannot change its name, its type or its address space");
+        assert_eq!(*kernel.header(&fixture.db), before);
+    }
+}
+
+#[test]
+fn a_function_that_was_removed_is_not_edited() {
+    let mut fixture = Fixture::of(TEXT, "kernel");
+    let (module, spare) = (fixture.module, fixture.function("spare"));
+    fixture.db.remove_functions(module, &[spare]).expect("nobody calls it");
+    let error = fixture.db.edit(spare, |_| Ok::<_, BuildError>(())).expect_err("it is gone");
+    assert_eq!(error.to_string(), "@spare: the function was removed from its module");
+    let stranger = ModuleEditError::Stranger("@spare".into());
+    assert_eq!(fixture.db.edit_header(spare, |_| ()), Err(stranger.clone()));
+    assert_eq!(fixture.db.set_launch(spare, LaunchStatement::default()), Err(stranger));
+    let again = copy(&fixture, "again");
+    let again = fixture.db.add_function(module, again).expect("the name is free");
+    fixture.db.edit(again, |_| Ok::<_, BuildError>(())).expect("it is there");
 }
