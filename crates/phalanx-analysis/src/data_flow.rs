@@ -141,8 +141,17 @@ impl Layout {
         Layout { slots, slot_phis, classes, class_phis, others, insts, blocks }
     }
 
-    fn number(self, entity: Entity) -> u32 {
-        match entity {
+    /// The number of an entity; none when the function has nothing of the kind.
+    fn number(self, entity: Entity) -> Option<u32> {
+        let is_there = match entity {
+            Entity::Value(value) => value.raw() < self.slots,
+            Entity::Slot(event) => event < self.slot_phis - self.slots,
+            Entity::SlotPhi(phi) => phi < self.classes - self.slot_phis,
+            Entity::Class(_, inst) => inst.into_raw().into_u32() < self.insts,
+            Entity::ClassPhi(_, block) => block.raw() < self.blocks,
+            Entity::Others(_) => true,
+        };
+        is_there.then(|| match entity {
             Entity::Value(value) => value.raw(),
             Entity::Slot(event) => self.slots + event,
             Entity::SlotPhi(phi) => self.slot_phis + phi,
@@ -153,7 +162,7 @@ impl Layout {
                 self.class_phis + class as u32 * self.blocks + block.raw()
             }
             Entity::Others(class) => self.others + class as u32,
-        }
+        })
     }
 
     fn entity(self, number: u32) -> Entity {
@@ -215,10 +224,12 @@ impl<'a> DataFlow<'a> {
         })
     }
 
-    /// What an entity directly influences, and how; in order.
+    /// What an entity directly influences, and how; in order. Nothing, when the function does not have it.
     pub fn users(self, entity: Entity) -> impl Iterator<Item = (Entity, Edge)> {
         let mut users = Users::new();
-        self.each_user(entity, |to, edge| users.push((to, edge)));
+        if self.layout.number(entity).is_some() {
+            self.each_user(entity, |to, edge| users.push((to, edge)));
+        }
         users.sort_unstable();
         users.dedup();
         users.into_iter()
@@ -230,7 +241,7 @@ impl<'a> DataFlow<'a> {
         self.entities().map(|entity| self.users(entity).count()).sum()
     }
 
-    /// All that some entities influence over any number of edges, themselves included.
+    /// All that some entities influence over any number of edges, themselves included, but for those that the function does not have.
     #[must_use]
     pub fn reached(self, from: impl IntoIterator<Item = Entity>, edges: Edges) -> Reached {
         let mut reached = Reached { layout: self.layout, members: BitSet::new(self.layout.len()) };
@@ -329,13 +340,13 @@ pub struct Reached {
 
 impl Reached {
     fn insert(&mut self, entity: Entity) -> bool {
-        self.members.insert(self.layout.number(entity) as usize)
+        self.layout.number(entity).is_some_and(|number| self.members.insert(number as usize))
     }
 
     /// Whether an entity is among them.
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
-        self.members.contains(self.layout.number(entity) as usize)
+        self.layout.number(entity).is_some_and(|number| self.members.contains(number as usize))
     }
 
     /// All of them, in order.

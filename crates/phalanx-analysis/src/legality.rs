@@ -138,6 +138,11 @@ pub enum Refusal {
         /// A block with such an operation.
         block: Node,
     },
+    /// The function has no such block.
+    NoSuchBlock {
+        /// The block.
+        block: Node,
+    },
     /// More blocks are between the places than are looked at.
     TooFar {
         /// The upper place.
@@ -209,6 +214,7 @@ impl Refusal {
                 name(block),
                 name(header)
             ),
+            Self::NoSuchBlock { block } => format!("there is no block {block}"),
             Self::TooFar { above, below } => {
                 format!("too many blocks are between {} and {}", name(above), name(below))
             }
@@ -247,9 +253,21 @@ pub struct Legality<'a> {
 }
 
 impl Legality<'_> {
+    /// Whether there are such blocks.
+    fn have(&self, blocks: &[Node]) -> Result<(), Refusal> {
+        let count = self.flow.cfg.node_count();
+        match blocks.iter().find(|block| block.index() >= count) {
+            Some(&block) => Err(Refusal::NoSuchBlock { block }),
+            None => Ok(()),
+        }
+    }
+
     /// Whether threads of a group can leave a block different ways.
     #[must_use]
     pub fn is_divergent(&self, block: Node) -> bool {
+        if self.have(&[block]).is_err() {
+            return true;
+        }
         self.flow.cfg.is_branch(block) && self.divergence.terminator(block).intersects(self.varying)
     }
 
@@ -262,6 +280,7 @@ impl Legality<'_> {
     }
 
     fn arrival(&self, above: Node, below: Node) -> Result<Arrival, Refusal> {
+        self.have(&[above, below])?;
         let Flow { cfg, dom, cycles, .. } = self.flow;
         let is_divergent = |node: Node| self.is_divergent(node);
         Convergence { cfg, dom, cycles, is_divergent: &is_divergent }.arrival(above, below)
@@ -274,6 +293,7 @@ impl Legality<'_> {
     /// # Errors
     /// Why not.
     pub fn hoist(&self, from: Node, to: Node, is_speculatable: bool) -> Result<(), Refusal> {
+        self.have(&[from, to])?;
         let cycles = self.flow.cycles;
         let (inner, outer) = (cycles.innermost(from), cycles.innermost(to));
         let arrival = match inner {
@@ -330,6 +350,7 @@ impl Legality<'_> {
     /// # Errors
     /// Why not.
     pub fn duplicate(&self, block: Node) -> Result<(), Refusal> {
+        self.have(&[block])?;
         match self.edges.into_block(block).intersects(self.varying) {
             true => Err(Refusal::DivergentEdges { block }),
             false => Ok(()),
@@ -342,6 +363,7 @@ impl Legality<'_> {
     /// # Errors
     /// Why not.
     pub fn merge(&self, one: Node, other: Node) -> Result<(), Refusal> {
+        self.have(&[one, other])?;
         let Flow { cfg, cycles, .. } = self.flow;
         let &[branch] = cfg.predecessors(one) else {
             return Err(Refusal::NotSides { block: one });
@@ -362,6 +384,7 @@ impl Legality<'_> {
     /// # Errors
     /// Why not.
     pub fn speculate(&self, side: Node, is_speculatable: bool) -> Result<(), Refusal> {
+        self.have(&[side])?;
         let Flow { cfg, cycles, .. } = self.flow;
         if !is_speculatable {
             return Err(Refusal::NotSpeculatable);

@@ -151,6 +151,12 @@ impl Body {
         id(self.places[raw(inst) as usize].block)
     }
 
+    /// Whether there is such an instruction, and it is in a block: not so of what was erased.
+    #[inline]
+    pub fn has(&self, inst: InstId) -> bool {
+        self.places.get(raw(inst) as usize).is_some_and(|place| place.block != NONE)
+    }
+
     /// First instruction of a block.
     #[inline]
     pub fn first(&self, block: BlockId) -> Option<InstId> {

@@ -294,17 +294,21 @@ impl Session {
         out
     }
 
-    /// The text of one instruction, without indentation.
+    /// The text of one instruction, without indentation; empty where the function has none of this number, or has it no more.
     pub fn print_inst(&self, function: FunctionId, inst: InstId) -> String {
         let module = function.0.module(&self.db);
         let code = self.code(function);
+        if !code.body.has(inst) {
+            return String::new();
+        }
         let printer = ModulePrinter::with_functions(module.shell(&self.db), vec![code]);
         let mut out = Vec::new();
         printer.function(code).inst(inst, &mut out);
         String::from_utf8_lossy(&out).into_owned()
     }
 
-    /// The control-flow graph; none for a declaration, as for all facts below.
+    /// The control-flow graph; none for a declaration or a function that was removed, as for all facts below. What is asked of a value, an
+    /// instruction or a block that the function does not have, or has no more, is answered as if nothing were known of it.
     pub fn cfg(&self, function: FunctionId) -> Option<&Cfg> {
         queries::cfg(&self.db, function.0)
     }

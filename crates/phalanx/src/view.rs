@@ -1,8 +1,11 @@
 //! What is known of one function, in terms of its IR.
 
 use phalanx_analysis::{
-    affect::UserKind, divergence::Divergence, lower::Numbering, stable::Assumptions,
-    variance::Variance,
+    affect::UserKind,
+    divergence::{Divergence, SourceSets},
+    lower::{NotThere, Numbering},
+    stable::Assumptions,
+    variance::{Variance, state_of},
 };
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::CycleId;
@@ -12,7 +15,7 @@ use phalanx_target::{Scope, SourceSet, varying};
 /// Divergence of one function, in terms of its IR.
 ///
 /// A *mask* is the set of sources something depends on; it is divergent at a scope when the mask holds a source that varies
-/// within it. All questions are O(1) but where stated.
+/// within it. All questions are O(1) but where stated. Of what is not in the function nothing is known, and a mask holds all sources.
 #[derive(Copy, Clone, Debug)]
 pub struct DivergenceView<'s> {
     facts: &'s Divergence,
@@ -50,7 +53,7 @@ impl<'s> DivergenceView<'s> {
 
     /// Mask of a value where it is computed; empty for constants.
     pub fn mask(&self, value: Value) -> SourceSet {
-        self.numbering.operand(value).map_or(SourceSet::EMPTY, |value| self.facts.value(value))
+        mask_of(self.facts, self.numbering, value)
     }
 
     /// Whether a value is divergent where it is computed.
@@ -65,14 +68,20 @@ impl<'s> DivergenceView<'s> {
 
     /// Mask of a value where an instruction that is no terminator reads it: temporal divergence included. O(log uses).
     pub fn mask_at(&self, value: Value, user: InstId) -> SourceSet {
-        self.numbering.operand(value).map_or(SourceSet::EMPTY, |value| {
-            self.facts.at_use(value, phalanx_analysis::User::value(self.numbering.inst(user)))
-        })
+        let count = self.facts.values().len();
+        match self.numbering.operand_of(value, count) {
+            Err(NotThere) => SourceSet::ALL,
+            Ok(_) if !self.numbering.is_below(user, count) => SourceSet::ALL,
+            Ok(None) => SourceSet::EMPTY,
+            Ok(Some(value)) => {
+                self.facts.at_use(value, phalanx_analysis::User::value(self.numbering.inst(user)))
+            }
+        }
     }
 
     /// Mask of the direction that the terminator of a block takes.
     pub fn branch_mask(&self, block: BlockId) -> SourceSet {
-        self.facts.terminator(flow::node_of(block))
+        self.facts.terminators().get(flow::node_of(block).index()).unwrap_or(SourceSet::ALL)
     }
 
     /// Whether threads that end a block together can go on to different blocks.
@@ -89,7 +98,8 @@ impl<'s> DivergenceView<'s> {
                 queries::assumed_control_divergence(self.db, self.function, assumptions).as_ref()
             }
         };
-        control.map_or(SourceSet::EMPTY, |control| control[flow::node_of(block).index()])
+        let of_block = |control: &SourceSets| control.get(flow::node_of(block).index());
+        control.map_or(SourceSet::EMPTY, |control| of_block(control).unwrap_or(SourceSet::ALL))
     }
 
     /// Whether some threads of a group may execute a block and others not.
@@ -131,7 +141,7 @@ impl<'s> DivergenceView<'s> {
 
 /// The variance of one function within a workgroup, in terms of its IR: subsets of {x, y, z}; see [`phalanx_analysis::variance`].
 ///
-/// All questions are O(1) but where stated.
+/// All questions are O(1) but where stated. What is not in the function differs along all dimensions.
 #[derive(Copy, Clone, Debug)]
 pub struct VarianceView<'s> {
     facts: Variance<'s>,
@@ -148,22 +158,48 @@ impl<'s> VarianceView<'s> {
 
     /// Along which dimensions a value differs between threads that compute it together; none for a constant.
     pub fn value(&self, value: Value) -> SourceSet {
-        self.numbering.operand(value).map_or(SourceSet::EMPTY, |value| self.facts.value(value))
+        state_of(mask_of(self.facts.divergence, self.numbering, value), self.facts.launch)
     }
 
     /// Along which dimensions threads differ in what an instruction that is no terminator does: what it reads, and whether it is
     /// executed. O(operands).
     pub fn statement(&self, statement: InstId) -> SourceSet {
-        queries::statement_variance(self.db, self.function, statement)
+        match self.numbering.is_below(statement, self.facts.divergence.values().len()) {
+            true => queries::statement_variance(self.db, self.function, statement),
+            false => self.unknown(),
+        }
     }
 
     /// Along which dimensions threads differ in where they go at the end of a block.
     pub fn terminator(&self, block: BlockId) -> SourceSet {
-        self.facts.terminator(flow::node_of(block))
+        match self.has(block) {
+            true => self.facts.terminator(flow::node_of(block)),
+            false => self.unknown(),
+        }
     }
 
     /// Along which dimensions threads differ in whether they execute a block.
     pub fn block(&self, block: BlockId) -> SourceSet {
-        self.facts.block(flow::node_of(block))
+        match self.has(block) {
+            true => self.facts.block(flow::node_of(block)),
+            false => self.unknown(),
+        }
+    }
+
+    fn has(&self, block: BlockId) -> bool {
+        flow::node_of(block).index() < self.facts.control.len()
+    }
+
+    fn unknown(&self) -> SourceSet {
+        state_of(SourceSet::ALL, self.facts.launch)
+    }
+}
+
+/// Mask of a value where it is computed.
+fn mask_of(facts: &Divergence, numbering: Numbering, value: Value) -> SourceSet {
+    match numbering.operand_of(value, facts.values().len()) {
+        Ok(Some(value)) => facts.value(value),
+        Ok(None) => SourceSet::EMPTY,
+        Err(NotThere) => SourceSet::ALL,
     }
 }

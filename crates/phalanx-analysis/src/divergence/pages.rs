@@ -64,6 +64,12 @@ impl SourceSets {
         }
     }
 
+    /// An entry, if there is one.
+    #[must_use]
+    pub fn get(&self, i: usize) -> Option<SourceSet> {
+        (i < self.len()).then(|| self[i])
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -29,7 +29,7 @@ pub use families::full_without_part;
 pub use families::{Family, OmittedPart, full_without_family};
 pub use full::FullRules;
 pub use llvm::LlvmRules;
-pub use numbering::{Definition, Numbering};
+pub use numbering::{Definition, NotThere, Numbering};
 pub(crate) use private::{MemoryRows, RowNumbers};
 pub use private::{MemoryVersion, OmittedRead, VersionBy};
 pub(crate) use single::Single;

@@ -22,6 +22,10 @@ pub enum Definition {
     Inst(InstId),
 }
 
+/// The function has no such value.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct NotThere;
+
 impl Numbering {
     /// The numbering of the function with this header.
     #[inline]
@@ -54,6 +58,30 @@ impl Numbering {
             phalanx_ir::ValueKind::Arg(position) => Some(self.argument(position)),
             _ => None,
         }
+    }
+
+    /// As [`Numbering::operand`], where facts are known of so many values; no value for an operand that is not among them.
+    #[inline]
+    pub fn operand_of(
+        self,
+        operand: phalanx_ir::Value,
+        count: usize,
+    ) -> Result<Option<Value>, NotThere> {
+        let number = match operand.kind() {
+            phalanx_ir::ValueKind::Arg(at) if at >= self.arguments => return Err(NotThere),
+            phalanx_ir::ValueKind::Inst(inst) if !self.is_below(inst, count) => {
+                return Err(NotThere);
+            }
+            _ => self.operand(operand),
+        };
+        Ok(number)
+    }
+
+    /// Whether an instruction is among the first so many values.
+    #[inline]
+    #[must_use]
+    pub fn is_below(self, inst: InstId, count: usize) -> bool {
+        (inst.into_raw().into_u32() as usize) < count.saturating_sub(self.arguments as usize)
     }
 
     /// What a value stands for.

@@ -386,7 +386,8 @@ impl PrivateMemory {
     #[must_use]
     pub fn object_of(&self, body: &Body, mut address: Value) -> Option<InstId> {
         for _ in 0..STEPS {
-            let inst = address.as_inst().filter(|&inst| is_address(body, inst))?;
+            let inst =
+                address.as_inst().filter(|&inst| body.has(inst) && is_address(body, inst))?;
             if body.inst(inst).opcode == Opcode::Alloca {
                 return Some(inst);
             }

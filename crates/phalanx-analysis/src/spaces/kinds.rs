@@ -54,6 +54,7 @@ impl MemoryKinds {
         let key = (number(user), index);
         match self.uses.binary_search_by_key(&key, |((inst, at), _)| (number(*inst), *at)) {
             Ok(at) => self.uses[at].1,
+            Err(_) if !body.has(user) => SpaceSet::ALL,
             Err(_) => {
                 body.operands(user).get(index as usize).map_or(SpaceSet::ALL, |&v| self.of(v))
             }

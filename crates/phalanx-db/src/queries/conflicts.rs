@@ -10,10 +10,11 @@ use phalanx_analysis::{
         Specialization,
     },
 };
-use phalanx_ir::{InstId, module::GlobalIndex};
+use phalanx_ir::{InstId, ValueKind, module::GlobalIndex};
 
 use super::answer_slot::{Changed, Concerns, Followed};
 use super::calls::closed_calls;
+use super::explain::has_value;
 use super::follow::fresh;
 use super::launches::is_kernel;
 use super::spaces::{Known, with_memory};
@@ -143,6 +144,16 @@ pub fn explain_spaces(
     let (Some(cfg), Some(dom)) = (cfg(db, function), dom_tree(db, function)) else {
         return Vec::new();
     };
+    let is_there = match subject {
+        SpaceSubject::Value(value) => {
+            let is_label = matches!(value.kind(), ValueKind::Block(_) | ValueKind::Metadata(_));
+            !is_label && has_value(db, function, value)
+        }
+        SpaceSubject::Use(user, _) => function.body(db).has(user),
+    };
+    if !is_there {
+        return Vec::new();
+    }
     let known = Known::new(db, function);
     let chains = with_memory(db, function, |code, around, memory| {
         analysis::space_chains(code, around, (cfg, dom), memory, &known, (subject, memories))

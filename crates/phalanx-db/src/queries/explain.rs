@@ -7,7 +7,7 @@ use phalanx_analysis::{
     memory::PrivateMemory,
     stable::Assumptions,
 };
-use phalanx_ir::{BlockId, InstId, Value, flow};
+use phalanx_ir::{BlockId, InstId, Value, ValueKind, flow};
 use phalanx_target::{Scope, SourceSet, varying};
 
 use super::facts::{affect_map, divergence, flow_facts};
@@ -62,13 +62,33 @@ pub fn memory_versions(db: &dyn Db, function: FunctionInput) -> Vec<MemoryVersio
     versions.unwrap_or_default()
 }
 
-/// What the analysis calls a subject; none for constants and for operands that do not exist.
+/// Whether an argument or instruction is one of a function, and was not erased; whether there is such a constant. So of everything else.
+pub(super) fn has_value(db: &dyn Db, function: FunctionInput, value: Value) -> bool {
+    match value.kind() {
+        ValueKind::Arg(position) => (position as usize) < function.header(db).params.len(),
+        ValueKind::Inst(inst) => function.body(db).has(inst),
+        ValueKind::Const(constant) => {
+            (constant.raw() as usize) < function.module(db).context(db).const_count()
+        }
+        _ => true,
+    }
+}
+
+/// What the analysis calls a subject; none for constants and for what the function does not have.
 pub fn fact_of(db: &dyn Db, function: FunctionInput, subject: Subject) -> Option<Fact> {
+    let body = function.body(db);
+    let is_there = match subject {
+        Subject::Value(value) => has_value(db, function, value),
+        Subject::Use { user, .. } => body.has(user),
+        Subject::Branch(block) | Subject::Block(block) => body.first(block).is_some(),
+    };
+    if !is_there {
+        return None;
+    }
     let numbering = Numbering::new(function.header(db));
     Some(match subject {
         Subject::Value(value) => Fact::Value(numbering.operand(value)?),
         Subject::Use { user, operand } => {
-            let body = function.body(db);
             let value = numbering.operand(*body.operands(user).get(operand)?)?;
             let user = match body.inst(user).opcode.is_terminator() {
                 true => User::terminator(flow::node_of(body.block_of(user)?)),

@@ -19,6 +19,7 @@ use phalanx_target::{Scope, SourceSet, varying};
 
 use super::answer_slot::{Changed, Concerns, Followed, accesses_version};
 use super::control_slot::controlled;
+use super::explain::has_value;
 use super::facts::{affect_map, control_divergence, divergence, flow_facts};
 use super::follow::divergence_assuming;
 use super::graph::{cfg, cycles, graph_facts, postdom_tree};
@@ -301,6 +302,9 @@ pub fn assumed_control_divergence(
 /// *Reads* `header`, `flow`, `body`, [`divergence()`], [`control_divergence`], [`launch_facts`] and the graph facts. *Cost* O(what the value is
 /// computed from).
 pub fn is_truly_uniform(db: &dyn Db, function: FunctionInput, value: Value) -> bool {
+    if !has_value(db, function, value) {
+        return false;
+    }
     let is_member = |known| {
         with_code(db, function, NO_CALLEES, |code, around| {
             true_uniformity::is_truly_uniform(code, around, known, value)
