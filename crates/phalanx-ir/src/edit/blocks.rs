@@ -85,6 +85,16 @@ impl Transaction<'_> {
         }
     }
 
+    /// Only what unwinds leads to a pad.
+    pub(super) fn check_no_pad(&self, block: BlockId) -> Result<(), BuildError> {
+        let first =
+            self.body().block_insts(block).find(|&i| self.body().inst(i).opcode != Opcode::Phi);
+        match first.filter(|&inst| self.leads_block(inst)) {
+            Some(_) => Err(self.entity(Value::block(block), "is only entered by unwinding")),
+            None => Ok(()),
+        }
+    }
+
     fn check_no_address(&self, block: BlockId) -> Result<(), BuildError> {
         let name = self.header().name;
         let addresses = &self.module().block_addresses;
@@ -118,6 +128,7 @@ impl Transaction<'_> {
             return Err(self.entity(inst.into(), "must stay at the start of its block"));
         }
         self.terminator(block)?;
+        self.check_behind(self.body().prev(inst))?;
         let new = self.block_at(self.position(block) + 1, name);
         self.split_list(inst, new);
         let successors: SmallVec<[BlockId; 4]> = self.flow().successors(block).into();
@@ -172,12 +183,10 @@ impl Transaction<'_> {
         let Some(&to) = self.flow().successors(block).get(index) else {
             return Err(self.entity(Value::block(block), "has no such successor"));
         };
-        let is_plain = match self.body().inst(terminator).opcode {
-            Opcode::Br | Opcode::Switch | Opcode::CatchRet => true,
-            Opcode::Invoke | Opcode::CallBr => index == 0,
-            _ => false,
-        };
-        match is_plain {
+        // What leads to others by an address names them somewhere else as well.
+        let opcode = self.body().inst(terminator).opcode;
+        let is_free = is_plain(opcode, index) && (opcode != Opcode::CallBr || index == 0);
+        match is_free && opcode != Opcode::IndirectBr {
             true => Ok((to, terminator)),
             false => {
                 Err(self.entity(terminator.into(), "has an edge that cannot be changed by itself"))
@@ -189,7 +198,7 @@ impl Transaction<'_> {
     /// [`Transaction::add_phi_input`], unless there is a parallel edge already.
     ///
     /// # Errors
-    /// When there is no such edge, it cannot be changed, or the new target is the entry.
+    /// When there is no such edge, it cannot be changed, or the new target is the entry or begins with a pad.
     pub fn redirect_edge(
         &mut self,
         block: BlockId,
@@ -199,6 +208,7 @@ impl Transaction<'_> {
         let (old, terminator) = self.plain_edge(block, index)?;
         self.placed(to)?;
         self.check_not_entry(to)?;
+        self.check_no_pad(to)?;
         if old == to {
             return Ok(());
         }
@@ -440,5 +450,16 @@ impl Transaction<'_> {
         }
         self.drop_blocks(gone);
         Ok(())
+    }
+}
+
+/// Whether an edge is taken otherwise than by unwinding; `index` is the successor's place in the terminator.
+pub(super) fn is_plain(opcode: Opcode, index: usize) -> bool {
+    match opcode {
+        Opcode::Br | Opcode::Switch | Opcode::IndirectBr | Opcode::CallBr | Opcode::CatchRet => {
+            true
+        }
+        Opcode::Invoke => index == 0,
+        _ => false,
     }
 }

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::blocks::is_plain;
 use crate::{
     body::{InstId, raw},
     builder::{BuildError, InstBuilder, Modifiers, NewInst, check},
@@ -144,7 +145,17 @@ impl<'s> Cursor<'_, 's> {
             false => !is_replacing && (before.is_some() || !is_ended),
         };
         match fits {
-            true => Ok((block, before)),
+            true => {
+                let prev = match before {
+                    Some(before) => body.prev(before),
+                    None if is_replacing => body.terminator(block).and_then(|old| body.prev(old)),
+                    None => body.last(block),
+                };
+                if opcode != Opcode::Ret {
+                    self.edit.check_behind(prev)?;
+                }
+                Ok((block, before))
+            }
             false => Err(BuildError::Terminated {
                 function: describe::global(self.edit.context(), self.edit.header().name),
                 block: describe::block(self.edit.function(), block),
@@ -171,9 +182,12 @@ impl InstBuilder for Cursor<'_, '_> {
                 operands: new.operands.iter().map(typed).collect(),
             }
         })?;
-        for &to in new.successors {
+        for (at, &to) in new.successors.iter().enumerate() {
             self.edit.placed(to)?;
             self.edit.check_not_entry(to)?;
+            if is_plain(new.opcode, at) {
+                self.edit.check_no_pad(to)?;
+            }
         }
         let edit = &mut *self.edit;
         let old_terminator = edit.body().terminator(block);
@@ -181,6 +195,9 @@ impl InstBuilder for Cursor<'_, '_> {
             && let Some(old) = old_terminator
         {
             edit.check_unused(old)?;
+            if new.operands.contains(&old.into()) {
+                return Err(edit.entity(old.into(), "cannot be read by what takes its place"));
+            }
         }
         let inst = edit.create(data, &new);
         edit.link(block, inst, before);

@@ -121,6 +121,9 @@ impl Transaction<'_> {
             self.check_plan(inst, &Plan { data, operands: &operands, call: None })?;
         }
         self.put_operand(inst, index, value);
+        if data.opcode == Opcode::Phi {
+            self.pend_parallel(inst, index);
+        }
         Ok(())
     }
 
@@ -258,7 +261,8 @@ impl Transaction<'_> {
     /// Moves an instruction to just before another, in the same or another block.
     ///
     /// # Errors
-    /// When one of them cannot stand there: phis come first, terminators last, and both stay where they are.
+    /// When one of them cannot stand there: phis come first, terminators last, and both stay where they are, as a `musttail` call does before its
+    /// return.
     pub fn move_before(&mut self, inst: InstId, before: InstId) -> Result<(), BuildError> {
         self.linked(inst)?;
         let block = self.linked(before)?;
@@ -269,6 +273,7 @@ impl Transaction<'_> {
         if self.leads_block(before) {
             return Err(self.entity(before.into(), "must stay at the start of its block"));
         }
+        self.check_behind(self.body().prev(before))?;
         self.move_debug_records(inst, self.body().next(inst));
         self.relink(inst, block, Some(before));
         Ok(())
@@ -295,8 +300,23 @@ impl Transaction<'_> {
         )
     }
 
+    fn is_must_tail(&self, inst: InstId) -> bool {
+        let data = self.body().inst(inst);
+        data.opcode == Opcode::Call && data.flags.contains(InstFlags::MUST_TAIL)
+    }
+
+    /// Whether something else than a return may stand behind an instruction, if that is what is there.
+    pub(super) fn check_behind(&self, prev: Option<InstId>) -> Result<(), BuildError> {
+        match prev.filter(|&inst| self.is_must_tail(inst)) {
+            Some(call) => Err(self.entity(call.into(), "must stay just before its return")),
+            None => Ok(()),
+        }
+    }
+
     fn check_movable(&self, inst: InstId) -> Result<(), BuildError> {
-        let is_fixed = self.leads_block(inst) || self.body().inst(inst).opcode.is_terminator();
+        let is_fixed = self.leads_block(inst)
+            || self.body().inst(inst).opcode.is_terminator()
+            || self.is_must_tail(inst);
         match is_fixed {
             true => Err(self.entity(inst.into(), "stays where it is in its block")),
             false => Ok(()),

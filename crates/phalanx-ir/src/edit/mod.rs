@@ -11,7 +11,8 @@
 //! - Phis lose the incoming values of edges that go, and get those of edges that come where the values are known: a parallel edge has
 //!   the same ones. Where they are not, the block is *pending*: whoever made the edge adds them with
 //!   [`Transaction::add_phi_input`], and a commit with a phi that does not fit its edges fails.
-//! - Blocks end in their only terminator, or the commit fails.
+//! - Blocks end in their only terminator, or the commit fails. No edge leads to the entry, only those that unwind lead to pads, and a `musttail`
+//!   call stays before its return.
 //!
 //! That definitions dominate their uses is for whoever moves code to know. With debug assertions every commit runs the verifier on
 //! the whole function, and fails when it finds anything; [`Transaction::verifying`] turns that on or off.

@@ -93,6 +93,16 @@ impl Transaction<'_> {
         Ok(())
     }
 
+    /// Has a phi compared whose value for one edge was set, where there are others from the same block.
+    pub(super) fn pend_parallel(&mut self, phi: InstId, index: u32) {
+        let from = self.body().phi_incoming(phi).nth(index as usize).map(|(_, from)| from);
+        if let (Some(from), Some(block)) = (from, self.body().block_of(phi))
+            && self.flow().successors(from).iter().filter(|&&to| to == block).nth(1).is_some()
+        {
+            self.pend(block);
+        }
+    }
+
     /// The value a phi has for edges from a block; none when it is no phi of this function.
     pub fn phi_input(&self, phi: InstId, from: BlockId) -> Option<Value> {
         self.phi_block(phi).ok()?;
@@ -185,10 +195,10 @@ impl Transaction<'_> {
         phi: InstId,
         edges: &mut Edges<'_>,
     ) -> Result<(), BuildError> {
-        let mut blocks: SmallVec<[BlockId; 8]> =
-            self.body().phi_incoming(phi).map(|(_, b)| b).collect();
-        let total = blocks.len();
-        blocks.sort_unstable_by_key(|&b| raw(b));
+        let mut entries: SmallVec<[(BlockId, Value); 8]> =
+            self.body().phi_incoming(phi).map(|(value, from)| (from, value)).collect();
+        let total = entries.len();
+        entries.sort_unstable_by_key(|&(from, _)| raw(from));
         let wrong = |from, entries, edges| BuildError::Incoming {
             function: describe::global(self.context(), self.header().name),
             phi: describe::value(self.context(), self.function(), phi.into()),
@@ -197,14 +207,21 @@ impl Transaction<'_> {
             edges,
         };
         let describe = |from| describe::block(self.function(), from);
-        for run in blocks.chunk_by(|a, b| a == b) {
-            let edges = edges.between(run[0], block);
+        for run in entries.chunk_by(|a, b| a.0 == b.0) {
+            let (from, value) = run[0];
+            let edges = edges.between(from, block);
             if edges != run.len() {
-                return Err(wrong(describe(run[0]), run.len(), edges));
+                return Err(wrong(describe(from), run.len(), edges));
+            }
+            if run.iter().any(|&(_, other)| other != value) {
+                return Err(
+                    self.entity(phi.into(), "has different values for edges from one block")
+                );
             }
         }
         if total != self.flow().in_degree(block) as usize {
-            let is_listed = |from| blocks.binary_search_by_key(&raw(from), |&b| raw(b)).is_ok();
+            let is_listed =
+                |from| entries.binary_search_by_key(&raw(from), |&(b, _)| raw(b)).is_ok();
             let order = self.flow().order().iter();
             let mut found = order.map(|&from| (from, edges.between(from, block)));
             let missing = found.find(|&(from, edges)| edges > 0 && !is_listed(from));

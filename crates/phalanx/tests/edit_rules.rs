@@ -1,0 +1,160 @@
+//! What a transaction refuses, whether the verifier looks at its commit or not.
+
+use expect_test::{Expect, expect};
+use phalanx::{
+    Session,
+    ir::{BuildError, InstBuilder, edit::Transaction},
+    prelude::*,
+};
+
+/// The entities of the function by name, as they are before it is edited.
+struct Named<'c>(&'c phalanx::ir::Function);
+
+impl Named<'_> {
+    fn inst(&self, name: &str) -> InstId {
+        let mut ids = self.0.body.all_ids();
+        let is_named = |&i: &InstId| self.0.extras.names.inst(i) == Some(name.as_bytes());
+        ids.find(is_named).expect("an instruction has the name")
+    }
+
+    fn block(&self, name: &str) -> BlockId {
+        let is_named = |&b: &BlockId| self.0.extras.names.block(b) == Some(name.as_bytes());
+        self.0.flow.order().iter().copied().find(is_named).expect("a block has the name")
+    }
+}
+
+/// Edits `@f`; what is refused leaves nothing behind.
+#[expect(clippy::needless_pass_by_value, reason = "`expect!` makes a value")]
+fn refused(
+    text: &str,
+    edit: impl FnOnce(&mut Transaction<'_>, Named<'_>) -> Result<(), BuildError>,
+    why: Expect,
+) {
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("it is valid");
+    let function = session.function(module, "f").expect("it is defined");
+    let before = session.code(function).to_function();
+    let done = session.edit(function, |transaction| {
+        transaction.verifying(false);
+        edit(transaction, Named(&before))
+    });
+    why.assert_eq(&done.expect_err("a rule is broken").to_string());
+    assert!(session.code(function).to_function() == before);
+}
+
+const INVOKE: &str = "
+declare i32 @g()
+define i32 @f(i1 %c, i32 %n) personality ptr null {
+entry:
+  br i1 %c, label %a, label %b
+a:
+  %v = invoke i32 @g() to label %ok unwind label %pad
+b:
+  br label %ok
+ok:
+  %p = phi i32 [ %v, %a ], [ %n, %b ]
+  ret i32 %p
+pad:
+  %l = landingpad { ptr, i32 } cleanup
+  resume { ptr, i32 } %l
+}
+";
+
+/// The result of an invoke is there behind it, and not where it was.
+#[test]
+fn a_terminator_does_not_read_the_one_that_it_replaces() {
+    refused(
+        INVOKE,
+        |edit, named| {
+            edit.set_phi_input(named.inst("p"), Value::arg(1), named.block("a"))?;
+            edit.replace_terminator(named.block("a")).ret(named.inst("v")).map(drop)
+        },
+        expect!["@f: %v cannot be read by what takes its place"],
+    );
+}
+
+#[test]
+fn no_branch_leads_to_a_pad() {
+    let pad = || expect!["@f: %pad is only entered by unwinding"];
+    refused(
+        INVOKE,
+        |edit, named| edit.redirect_edge(named.block("b"), 0, named.block("pad")),
+        pad(),
+    );
+    refused(
+        INVOKE,
+        |edit, named| edit.redirect_edge(named.block("a"), 0, named.block("pad")),
+        pad(),
+    );
+    refused(
+        INVOKE,
+        |edit, named| {
+            let [b, pad] = ["b", "pad"].map(|name| named.block(name));
+            edit.replace_terminator(b).br(pad).map(drop)
+        },
+        pad(),
+    );
+}
+
+#[test]
+fn a_phi_has_one_value_for_parallel_edges() {
+    let both = |edit: &mut Transaction<'_>, named: &Named<'_>| {
+        let [b, ok] = ["b", "ok"].map(|name| named.block(name));
+        edit.replace_terminator(b).cond_br(Value::arg(0), ok, ok).map(drop)
+    };
+    let why = || expect!["@f: %p has different values for edges from one block"];
+    refused(
+        INVOKE,
+        |edit, named| {
+            both(edit, &named)?;
+            let nine = edit.context().const_i32(9);
+            edit.set_operand(named.inst("p"), 1, nine)
+        },
+        why(),
+    );
+    refused(
+        INVOKE,
+        |edit, named| {
+            let (p, b) = (named.inst("p"), named.block("b"));
+            let nine = edit.context().const_i32(9);
+            edit.add_phi_input(p, nine, b)?;
+            let cases = [(nine, named.block("ok"))];
+            edit.replace_terminator(b).switch(Value::arg(1), named.block("ok"), &cases)?;
+            edit.remove_phi_input(p, b)?;
+            edit.add_phi_input(p, nine, b)?;
+            edit.add_phi_input(p, Value::arg(1), b)
+        },
+        why(),
+    );
+}
+
+const TAIL: &str = "
+define i32 @f(i1 %c, i32 %n) {
+entry:
+  %m = add i32 %n, 1
+  %v = musttail call i32 @f(i1 %c, i32 %n)
+  ret i32 %v
+}
+";
+
+#[test]
+fn nothing_comes_between_a_must_tail_call_and_its_return() {
+    let why = || expect!["@f: %v must stay just before its return"];
+    let n = Value::arg(1);
+    refused(TAIL, |edit, named| edit.after(named.inst("v")).add(n, n).map(drop), why());
+    refused(TAIL, |edit, named| edit.at_end(named.block("entry")).add(n, n).map(drop), why());
+    refused(TAIL, |edit, named| edit.move_to_end(named.inst("m"), named.block("entry")), why());
+    refused(
+        TAIL,
+        |edit, named| edit.move_before(named.inst("v"), named.inst("m")),
+        expect!["@f: %v stays where it is in its block"],
+    );
+    refused(
+        TAIL,
+        |edit, named| {
+            let ret = edit.body().terminator(named.block("entry")).expect("it is complete");
+            edit.split_before(ret, "late").map(drop)
+        },
+        why(),
+    );
+}
