@@ -3,8 +3,13 @@
 #[expect(dead_code, reason = "it serves tests of other edits as well")]
 mod support;
 
+use expect_test::expect;
 use phalanx_db::ModuleEditError;
-use phalanx_ir::{BuildError, Function, FunctionHeader, GlobalName, Type};
+use phalanx_ir::{
+    BuildError, Const, Function, FunctionHeader, GlobalName, InstId, Symbol, Type,
+    metadata::{Attachment, DebugRecord, LocalMetadata, MetadataId},
+    module::Linkage,
+};
 use phalanx_target::LaunchStatement;
 use support::Fixture;
 
@@ -80,4 +85,53 @@ fn a_function_that_was_removed_is_not_edited() {
     let again = copy(&fixture, "again");
     let again = fixture.db.add_function(module, again).expect("the name is free");
     fixture.db.edit(again, |_| Ok::<_, BuildError>(())).expect("it is there");
+}
+
+/// Numbers of another context or module name nothing here, and text has no words for what the other changes say.
+#[test]
+fn a_header_refers_to_what_there_is() {
+    let node = MetadataId::from_raw(1000.into());
+    let mut fixture = Fixture::of(TEXT, "kernel");
+    let kernel = fixture.edited();
+    let prof = fixture.context.symbol(b"prof");
+    let mut change = |edit: &dyn Fn(&mut FunctionHeader)| {
+        let error = fixture.db.edit_header(kernel, edit).expect_err("it is not well-formed");
+        error.to_string()
+    };
+    let far = Const::from_raw(100_000_000);
+    expect!["@kernel is not well-formed: Referring to a constant of another context!"]
+        .assert_eq(&change(&|header| header.prefix = Some(far)));
+    expect!["@kernel is not well-formed: Referring to a name of another context!"]
+        .assert_eq(&change(&|header| header.section = Some(Symbol::from_raw(100_000_000))));
+    expect!["@kernel is not well-formed: Referring to metadata of another module!"].assert_eq(
+        &change(&|header| header.metadata = Box::new([Attachment { kind: prof, node }])),
+    );
+    expect!["@kernel is not well-formed: alignment is not a power of two"]
+        .assert_eq(&change(&|header| header.align = Some(3)));
+    expect!["@kernel is not well-formed: invalid linkage for function definition"]
+        .assert_eq(&change(&|header| header.linkage = Linkage::ExternWeak));
+}
+
+#[test]
+fn a_function_with_metadata_of_another_module_is_not_added() {
+    let mut fixture = Fixture::of(TEXT, "kernel");
+    let (module, node) = (fixture.module, MetadataId::from_raw(1000.into()));
+    let kind = fixture.context.symbol(b"prof");
+    let first = InstId::from_raw(0.into());
+    let changes: [&dyn Fn(&mut Function); 3] = [
+        &|f| f.extras.set_attachments(first, vec![Attachment { kind, node }]),
+        &|f| {
+            let record = DebugRecord::Label { label: node, location: node };
+            f.extras.set_debug_records(first, vec![record]);
+        },
+        &|f| {
+            f.body.add_local_metadata(LocalMetadata::Node(node));
+        },
+    ];
+    for change in changes {
+        let mut strange = copy(&fixture, "strange");
+        change(&mut strange);
+        let error = fixture.db.add_function(module, strange).expect_err("it has no such metadata");
+        assert!(error.to_string().contains("Referring to metadata of another module!"), "{error}");
+    }
 }

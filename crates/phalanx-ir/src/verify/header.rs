@@ -65,7 +65,15 @@ fn linkage(function: FunctionRef<'_>) -> Check {
             "Global is external, but doesn't have external or weak linkage!"
         );
         ensure!(header.comdat.is_none(), "Declaration may not be in a Comdat!");
+    } else {
+        // Text has no words for it.
+        ensure!(header.linkage != Linkage::ExternWeak, "invalid linkage for function definition");
     }
+    let aligns = [header.align, header.preferred_align];
+    ensure!(
+        aligns.into_iter().flatten().all(u64::is_power_of_two),
+        "alignment is not a power of two"
+    );
     ensure!(
         header.align.unwrap_or(1) <= crate::verify::types::MAX_ALIGN,
         "huge alignment values are unsupported"

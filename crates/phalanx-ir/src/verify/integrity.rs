@@ -7,10 +7,15 @@
 use crate::{
     body::InstId,
     flow::BlockId,
-    function::FunctionRef,
+    function::{FunctionHeader, FunctionRef},
     inst::{CallInfo, InstData, InstFlags, Opcode, RmwOp},
+    metadata::{LocalMetadata, MetadataId},
     types::TypeKind,
-    verify::{env::Env, fault::VerifyError, view::dangling},
+    verify::{
+        env::Env,
+        fault::VerifyError,
+        view::{dangling, dangling_leaf},
+    },
 };
 
 /// Every dangling number and wrong count of the function, in order of instruction ids. O(function).
@@ -31,7 +36,11 @@ pub(crate) fn check(env: &Env<'_>, function: FunctionRef<'_>) -> Vec<VerifyError
     if header.attributes.raw() as usize >= context.attr_list_count() {
         errors.push(None, None, "Referring to attributes of another context!");
     }
+    if let Some(message) = rest_of_header(env, function.header) {
+        errors.push(None, None, message);
+    }
     blocks(function, &mut errors);
+    extras(env, function, &mut errors);
     for inst in function.body.all_ids() {
         if let Some(message) = instruction(env, function, inst) {
             errors.push(function.body.block_of(inst), Some(inst), message);
@@ -59,6 +68,54 @@ impl Errors<'_> {
 
 fn number(block: BlockId) -> usize {
     block.into_raw().into_u32() as usize
+}
+
+/// Constants, names and metadata that a header refers to.
+fn rest_of_header(env: &Env<'_>, header: &FunctionHeader) -> Option<&'static str> {
+    let context = env.types.context;
+    let constants = [header.prefix, header.prologue, header.personality];
+    if constants.into_iter().flatten().any(|c| c.raw() as usize >= context.const_count()) {
+        return Some("Referring to a constant of another context!");
+    }
+    let names = [header.section, header.partition, header.comdat, header.gc];
+    if names.into_iter().flatten().any(|name| name.raw() as usize >= context.symbol_count()) {
+        return Some("Referring to a name of another context!");
+    }
+    if !header.metadata.iter().all(|attachment| has_node(env, attachment.node)) {
+        return Some(STRANGE_METADATA);
+    }
+    None
+}
+
+const STRANGE_METADATA: &str = "Referring to metadata of another module!";
+
+fn has_node(env: &Env<'_>, node: MetadataId) -> bool {
+    (node.into_raw().into_u32() as usize) < env.module.metadata.len()
+}
+
+/// Metadata that rides along: attachments, operands, debug records. O(what there is of it).
+fn extras(env: &Env<'_>, function: FunctionRef<'_>, errors: &mut Errors<'_>) {
+    let place = |inst: InstId| function.body.has(inst).then(|| function.body.block_of(inst));
+    for &(inst, attachment) in &function.extras.attachments {
+        if !has_node(env, attachment.node) {
+            errors.push(place(inst).flatten(), place(inst).map(|_| inst), STRANGE_METADATA);
+        }
+    }
+    let operands = function.body.local_metadata.iter();
+    if !operands.filter_map(LocalMetadata::as_node).all(|node| has_node(env, node)) {
+        errors.push(None, None, STRANGE_METADATA);
+    }
+    for (inst, record) in &function.extras.debug_records {
+        let message = match record.nodes().iter().all(|&node| has_node(env, node)) {
+            false => Some(STRANGE_METADATA),
+            true => record
+                .values()
+                .find_map(|value| dangling_leaf(&env.types, function.header, function.body, value)),
+        };
+        if let Some(message) = message {
+            errors.push(place(*inst).flatten(), place(*inst).map(|_| *inst), message);
+        }
+    }
 }
 
 /// The order names each block at most once; what it does not name is empty and not referred to.

@@ -156,7 +156,7 @@ pub(crate) fn dangling(
 }
 
 /// As [`dangling`], for what metadata may wrap.
-fn dangling_leaf(
+pub(crate) fn dangling_leaf(
     types: &Types<'_>,
     header: &FunctionHeader,
     body: &Body,
