@@ -4,7 +4,7 @@
 //! functions for ever holds no more of them than it ever had at once. A [`FunctionInput`] must not be used after its function was removed.
 
 use phalanx_ir::{
-    Const, Context, Function, FunctionHeader, GlobalName, Module, ValueKind,
+    BuildError, Const, Context, Function, FunctionHeader, GlobalName, Module, ValueKind,
     function::FunctionRef,
     verify::{self, Headers},
 };
@@ -100,7 +100,8 @@ impl Database {
         errors.iter().map(|e| e.message.clone().into_owned()).collect()
     }
 
-    /// Removes functions from a module; who is named twice is removed once. O(module): nothing else may refer to them.
+    /// Removes functions from a module; who is named twice is removed once. O(module): nothing else may refer to them but metadata, which says
+    /// null or poison in their place.
     ///
     /// # Errors
     /// When one of them is not of the module, or something that stays refers to it.
@@ -122,8 +123,45 @@ impl Database {
         if let Some(entry) = leaving.find(|e| referenced.contains(&e.name)) {
             return Err(ModuleEditError::Referenced(text(context, entry.name)));
         }
+        let names = entries.iter().filter(|e| gone.contains(&e.input)).map(|e| e.name).collect();
+        self.forget_mentions(module, &gone, &names);
         self.drop_functions(module, functions);
         Ok(())
+    }
+
+    /// Lets metadata that mentions entities mention nothing in their place.
+    fn forget_mentions(
+        &mut self,
+        module: ModuleInput,
+        gone: &FxHashSet<FunctionInput>,
+        names: &FxHashSet<GlobalName>,
+    ) {
+        let context = std::sync::Arc::clone(module.context(self));
+        let mentions = |constant: Const| is_made_of(&context, constant, names);
+        let is_mentioning = |shell: &Module| {
+            let metadata = &shell.metadata;
+            let mut values = metadata.ids().flat_map(|id| metadata.values(id));
+            values.any(|value| value.as_const().is_some_and(mentions))
+        };
+        if is_mentioning(module.shell(self)) {
+            self.edit_shell(module, |shell| shell.metadata.forget(mentions));
+        }
+        let entries = module.functions(self).iter().filter(|entry| !gone.contains(&entry.input));
+        let mentioning = entries.map(|entry| entry.input).filter(|function| {
+            let operands = function.body(self).all_local_metadata();
+            let operands = operands.flat_map(|operand| operand.values().iter().copied());
+            let records = function.extras(self).debug_records.iter();
+            let mut values = operands.chain(records.flat_map(|(_, record)| record.values()));
+            values.any(|value| value.as_const().is_some_and(mentions))
+        });
+        let mentioning: Vec<FunctionInput> = mentioning.collect();
+        for function in mentioning {
+            let done: Result<(), BuildError> = self.edit(function, |edit| {
+                edit.verifying(false).forget_constants(mentions);
+                Ok(())
+            });
+            debug_assert!(done.is_ok(), "metadata breaks no rule");
+        }
     }
 
     fn stranger(&self, function: FunctionInput) -> ModuleEditError {
@@ -297,6 +335,20 @@ impl Drop for PutShell<'_> {
             self.module.set_shell(self.db).to(shell);
         }
     }
+}
+
+/// Whether a constant is one of some entities, or made of them.
+fn is_made_of(context: &Context, constant: Const, names: &FxHashSet<GlobalName>) -> bool {
+    let mut work = vec![constant];
+    let mut seen: FxHashSet<Const> = FxHashSet::default();
+    while let Some(constant) = work.pop() {
+        let kind = &context.const_data(constant).kind;
+        if kind.entity().is_some_and(|name| names.contains(&name)) {
+            return true;
+        }
+        work.extend(kind.parts().iter().copied().filter(|&part| seen.insert(part)));
+    }
+    false
 }
 
 /// Names of all entities that functions and the shell refer to.

@@ -4,12 +4,13 @@
 mod support;
 
 use expect_test::expect;
-use phalanx_db::ModuleEditError;
+use phalanx_db::{ModuleEditError, queries};
 use phalanx_ir::{
     BuildError, Const, Function, FunctionHeader, GlobalName, InstId, Symbol, Type,
     metadata::{Attachment, DebugRecord, LocalMetadata, MetadataId},
     module::Linkage,
 };
+use phalanx_llvm::ModulePrinter;
 use phalanx_target::LaunchStatement;
 use support::Fixture;
 
@@ -134,4 +135,62 @@ fn a_function_with_metadata_of_another_module_is_not_added() {
         let error = fixture.db.add_function(module, strange).expect_err("it has no such metadata");
         assert!(error.to_string().contains("Referring to metadata of another module!"), "{error}");
     }
+}
+
+/// What metadata mentions is not kept alive by it.
+#[test]
+fn metadata_forgets_functions_that_are_removed() {
+    let text = r#"
+target triple = "nvptx64-nvidia-cuda"
+declare void @llvm.test(metadata)
+define void @kernel(i32 %n) !dbg !5 {
+    #dbg_value(ptr @spare, !7, !DIExpression(), !8)
+    #dbg_value(!DIArgList(i32 %n, ptr @spare), !7, !DIExpression(DW_OP_LLVM_arg, 0), !8)
+  call void @llvm.test(metadata ptr @spare), !dbg !8
+  ret void, !dbg !8
+}
+define void @spare() {
+  ret void
+}
+!nvvm.annotations = !{!10, !11}
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!2}
+!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, emissionKind: FullDebug)
+!1 = !DIFile(filename: "a", directory: "b")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = !DISubroutineType(types: !4)
+!4 = !{}
+!5 = distinct !DISubprogram(name: "u", file: !1, type: !3, unit: !0, spFlags: DISPFlagDefinition)
+!7 = !DILocalVariable(name: "x", scope: !5, file: !1, type: !9)
+!8 = !DILocation(line: 1, scope: !5)
+!9 = !DIBasicType(name: "p", size: 64)
+!10 = !{ptr @spare, !"kernel", i32 1}
+!11 = !{ptr @kernel, !"kernel", i32 1}
+"#;
+    let mut fixture = Fixture::of(text, "kernel");
+    let (kernel, spare) = (fixture.edited(), fixture.function("spare"));
+    assert!(queries::is_kernel(&fixture.db, kernel) && queries::is_kernel(&fixture.db, spare));
+    let position = kernel.body(&fixture.db).journal().position();
+    fixture.db.remove_functions(fixture.module, &[spare]).expect("nobody calls it");
+    assert!(queries::is_kernel(&fixture.db, kernel));
+    let changes = kernel.body(&fixture.db).journal().since(position).expect("it reaches back");
+    assert_eq!(changes.insts.len(), 1, "the call reads something else");
+    let functions = fixture.module.functions(&fixture.db).iter();
+    let functions = functions.map(|entry| entry.input.view(&fixture.db)).collect();
+    let shell = fixture.module.shell(&fixture.db);
+    let mut text = Vec::new();
+    ModulePrinter::with_functions(shell, functions).module(&mut text);
+    let printed = String::from_utf8_lossy(&text).into_owned();
+    assert!(!printed.contains("spare"), "{printed}");
+    let lines = printed.lines().filter(|line| line.contains("poison") || line.contains("null"));
+    expect![[r##"
+        #dbg_value(ptr poison, !8, !DIExpression(), !10)
+        #dbg_value(!DIArgList(i32 %n, ptr poison), !8, !DIExpression(DW_OP_LLVM_arg, 0), !10)
+        call void @llvm.test(metadata ptr poison), !dbg !10
+        !0 = !{null, !"kernel", i32 1}
+        !5 = distinct !DISubprogram(name: "u", scope: null, file: !3, type: !6, spFlags: DISPFlagDefinition, unit: !2)
+    "##]]
+    .assert_eq(&lines.map(|line| format!("{}\n", line.trim())).collect::<String>());
+    let again = Fixture::of(&printed, "kernel");
+    assert!(queries::is_kernel(&again.db, again.edited()));
 }

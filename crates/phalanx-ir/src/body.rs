@@ -498,6 +498,11 @@ impl Body {
         &self.local_metadata[raw(id) as usize]
     }
 
+    /// All metadata used as operands.
+    pub fn all_local_metadata(&self) -> impl Iterator<Item = &LocalMetadata> + '_ {
+        self.local_metadata.iter()
+    }
+
     /// All metadata used as operands, to change (forward references are resolved once a function is complete).
     pub fn local_metadata_mut(&mut self) -> impl Iterator<Item = &mut LocalMetadata> + '_ {
         self.history.forget();

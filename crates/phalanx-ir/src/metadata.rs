@@ -254,6 +254,15 @@ impl Metadata {
         Ok(())
     }
 
+    /// Puts null where nodes mention constants for which `which` holds: what metadata mentions is not kept alive by it. O(entries).
+    pub fn forget(&mut self, mut which: impl FnMut(Const) -> bool) {
+        for entry in &mut self.pool {
+            if entry.value().as_const().is_some_and(&mut which) {
+                *entry = Entry::new(entry.field(), MetadataValue::Null);
+            }
+        }
+    }
+
     fn entries(&self, id: MetadataId) -> &[Entry] {
         let node = self.nodes[id];
         &self.pool[node.start as usize..][..node.len as usize]

@@ -5,11 +5,12 @@
 //!
 //! Found through a map that is made when the first value with debug information around it goes: O(mentions) once per transaction.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::{
     body::InstId,
+    constant::Const,
     edit::Transaction,
     value::{Value, ValueKind},
 };
@@ -125,6 +126,45 @@ impl Transaction<'_> {
         if self.has_mentions() {
             let poison = self.context().const_poison(self.body().inst(inst).ty);
             self.replace_mentions(Value::inst(inst), poison.into());
+        }
+    }
+
+    /// Lets what mentions constants for which `which` holds mention poison: they are made of what is going to be removed from the module. Operands
+    /// that are such constants stay. O(instructions + mentions).
+    pub fn forget_constants(&mut self, mut which: impl FnMut(Const) -> bool) {
+        let context = std::sync::Arc::clone(&self.module().context);
+        let mut replace = |value: &mut Value| {
+            if let Some(constant) = value.as_const()
+                && which(constant)
+            {
+                *value = context.const_poison(context.const_data(constant).ty).into();
+            }
+        };
+        let mut changed = FxHashSet::default();
+        for at in 0..self.body().local_metadata.len() {
+            let mut metadata = self.body().local_metadata[at].clone();
+            metadata.for_each_value_mut(&mut replace);
+            if metadata != self.body().local_metadata[at] {
+                self.put_local_metadata(at, metadata);
+                changed.insert(at as u32);
+            }
+        }
+        if !changed.is_empty() {
+            let reads = |value: &Value| match value.kind() {
+                ValueKind::Metadata(id) => changed.contains(&id.into_raw().into_u32()),
+                _ => false,
+            };
+            let body = self.body();
+            let holds = |&inst: &InstId| body.has(inst) && body.operands(inst).iter().any(reads);
+            let holders: Vec<InstId> = body.all_ids().filter(holds).collect();
+            holders.into_iter().for_each(|inst| self.touch(inst));
+        }
+        let mut places: Vec<InstId> = self.extras().debug_records.iter().map(|r| r.0).collect();
+        places.dedup();
+        for inst in places {
+            let mut records: Vec<_> = self.extras().debug_records_before(inst).cloned().collect();
+            records.iter_mut().for_each(|record| record.for_each_value_mut(&mut replace));
+            self.put_debug_records(inst, records);
         }
     }
 
