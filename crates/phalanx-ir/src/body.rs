@@ -68,6 +68,14 @@ pub(crate) fn id<T>(raw: u32) -> Option<Idx<T>> {
     (raw != NONE).then(|| Idx::from_raw(raw.into()))
 }
 
+/// The place of an entry that is taken out of a phi whose operands begin one later then: those before it are fewer than those behind it.
+pub(crate) fn from_front(run: OperandRange, gone: &[u32]) -> Option<usize> {
+    match *gone {
+        [at] if at < run.len / 4 => Some(at as usize),
+        _ => None,
+    }
+}
+
 impl Body {
     /// A body without instructions.
     pub fn new() -> Self {
@@ -314,6 +322,13 @@ impl Body {
         &operands[..operands.len() / 2]
     }
 
+    /// Incoming blocks of a phi.
+    #[inline]
+    pub fn phi_blocks(&self, phi: InstId) -> &[Value] {
+        let operands = self.operands(phi);
+        &operands[operands.len() / 2..]
+    }
+
     /// Incoming pairs of a phi: value and block, in the order of the text.
     pub fn phi_incoming(
         &self,
@@ -357,6 +372,15 @@ impl Body {
         let run = self.insts[raw(phi) as usize].operands;
         let (start, count) = (run.start as usize, run.len as usize / 2);
         let left = count - gone.len();
+        if let Some(at) = from_front(run, gone) {
+            let blocks = start + count;
+            self.pool.copy_within(start..start + at, start + 1);
+            self.pool.copy_within(blocks + at + 1..blocks + count, blocks + at);
+            self.pool[blocks + left] = Value::ROOM;
+            self.insts[raw(phi) as usize].operands =
+                OperandRange { start: run.start + 1, len: run.len - 2 };
+            return;
+        }
         // What stays is in as many pieces, and one: each comes by so many places to the front.
         let piece = |at: usize| {
             let from = at.checked_sub(1).map_or(0, |before| gone[before] as usize + 1);
@@ -376,11 +400,29 @@ impl Body {
         self.insts[raw(phi) as usize].operands.len = 2 * left as u32;
     }
 
-    /// Puts entries of a phi back that [`Body::take_incoming`] took, with the positions that they had.
-    pub(crate) fn put_incoming(&mut self, phi: InstId, entries: &[(u32, Value, BlockId)]) {
+    /// Puts entries of a phi back that [`Body::take_incoming`] took, with the positions that they had. `start` is where the operands began.
+    pub(crate) fn put_incoming(
+        &mut self,
+        phi: InstId,
+        start: u32,
+        entries: &[(u32, Value, BlockId)],
+    ) {
         let run = self.insts[raw(phi) as usize].operands;
-        let (start, left) = (run.start as usize, run.len as usize / 2);
+        let (first, left) = (start, run.len as usize / 2);
+        let start = start as usize;
         let count = left + entries.len();
+        if let &[(at, value, block)] = entries
+            && run.start != first
+        {
+            let (at, blocks) = (at as usize, start + count);
+            self.pool.copy_within(start + 1..start + 1 + at, start);
+            self.pool.copy_within(blocks + at..blocks + left, blocks + at + 1);
+            self.pool[start + at] = value;
+            self.pool[blocks + at] = Value::block(block);
+            self.insts[raw(phi) as usize].operands =
+                OperandRange { start: first, len: run.len + 2 };
+            return;
+        }
         let piece = |at: usize| {
             let from = at.checked_sub(1).map_or(0, |before| entries[before].0 as usize + 1);
             from..entries.get(at).map_or(count, |entry| entry.0 as usize)

@@ -133,6 +133,7 @@ impl Transaction<'_> {
             Some((at, operands[at as usize], block))
         };
         let entries = gone.iter().filter_map(entry).collect();
+        let start = body.inst(phi).operands.start;
         if body.block_of(phi).is_some()
             && let Some(mut uses) = body.history.uses.take()
         {
@@ -140,7 +141,7 @@ impl Transaction<'_> {
             let _ = body.history.uses.set(uses);
         }
         body.take_incoming(phi, gone);
-        self.log.entries.push(Undo::Taken(phi, entries));
+        self.log.entries.push(Undo::Taken(phi, start, entries));
         self.touch(phi);
     }
 

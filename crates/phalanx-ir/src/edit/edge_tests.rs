@@ -47,7 +47,7 @@ fn incoming(edit: &Transaction<'_>) -> Vec<(Value, BlockId)> {
 /// Bytes that a transaction holds to take itself back, and operands that it made.
 fn cost(edit: &Transaction<'_>) -> usize {
     let entries = edit.log.entries.iter().map(|entry| match entry {
-        undo::Undo::Taken(_, taken) => size_of_val(&**taken),
+        undo::Undo::Taken(_, _, taken) => size_of_val(&**taken),
         undo::Undo::Order(order) => size_of_val(&**order),
         _ => 0,
     });

@@ -55,6 +55,7 @@ impl Transaction<'_> {
     /// When it is no phi, or has nothing for such edges.
     pub fn remove_phi_input(&mut self, phi: InstId, from: BlockId) -> Result<(), BuildError> {
         let block = self.phi_block(phi)?;
+        let from = Value::block(from);
         match self.take_first(phi, usize::MAX, |b| b == from) {
             true => self.pend(block),
             false => {
@@ -106,7 +107,9 @@ impl Transaction<'_> {
     /// The value a phi has for edges from a block; none when it is no phi of this function.
     pub fn phi_input(&self, phi: InstId, from: BlockId) -> Option<Value> {
         self.phi_block(phi).ok()?;
-        self.body().phi_incoming(phi).find(|(_, b)| *b == from).map(|(value, _)| value)
+        let from = Value::block(from);
+        let at = self.body().phi_blocks(phi).iter().position(|&b| b == from)?;
+        Some(self.body().phi_values(phi)[at])
     }
 
     pub(super) fn phis_of(&self, block: BlockId) -> SmallVec<[InstId; 8]> {
@@ -114,9 +117,9 @@ impl Transaction<'_> {
     }
 
     /// Takes away up to so many of the entries that a phi has for edges from blocks for which `which` holds; whether there were any.
-    fn take_first(&mut self, phi: InstId, most: usize, which: impl Fn(BlockId) -> bool) -> bool {
-        let entries = (0..).zip(self.body().phi_incoming(phi));
-        let found = entries.filter(|(_, (_, from))| which(*from)).map(|(at, _)| at);
+    fn take_first(&mut self, phi: InstId, most: usize, which: impl Fn(Value) -> bool) -> bool {
+        let blocks = (0..).zip(self.body().phi_blocks(phi));
+        let found = blocks.filter(|(_, from)| which(**from)).map(|(at, _)| at);
         let gone: SmallVec<[u32; 4]> = found.take(most).collect();
         self.take_inputs(phi, &gone);
         !gone.is_empty()
@@ -124,15 +127,16 @@ impl Transaction<'_> {
 
     /// Phis of `block` follow all edges that went from some blocks. O(entries).
     pub(super) fn take_inputs_where(&mut self, block: BlockId, which: impl Fn(BlockId) -> bool) {
-        self.take_at_most(block, usize::MAX, which);
+        self.take_at_most(block, usize::MAX, |b| b.as_block().is_some_and(&which));
     }
 
     /// Phis of `block` follow edges that went.
     pub(super) fn edges_removed(&mut self, from: BlockId, block: BlockId, count: usize) {
+        let from = Value::block(from);
         self.take_at_most(block, count, |b| b == from);
     }
 
-    fn take_at_most(&mut self, block: BlockId, most: usize, which: impl Fn(BlockId) -> bool) {
+    fn take_at_most(&mut self, block: BlockId, most: usize, which: impl Fn(Value) -> bool) {
         let phis = self.phis_of(block);
         for &phi in &phis {
             self.take_first(phi, most, &which);
@@ -166,10 +170,9 @@ impl Transaction<'_> {
     pub(super) fn edges_renamed(&mut self, old: BlockId, from: BlockId, block: BlockId) {
         for phi in self.phis_of(block) {
             let half = self.body().operands(phi).len() / 2;
-            for at in 0..half {
-                let at = (half + at) as u32;
-                if self.body().operands(phi)[at as usize] == Value::block(old) {
-                    self.put_operand(phi, at, Value::block(from));
+            for at in half..2 * half {
+                if self.body().operands(phi)[at] == Value::block(old) {
+                    self.put_operand(phi, at as u32, Value::block(from));
                 }
             }
         }

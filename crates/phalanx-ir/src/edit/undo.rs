@@ -39,8 +39,8 @@ pub(super) enum Undo {
     Joined(InstId, BlockId),
     /// A phi had no entry behind those before the last one.
     Pushed(InstId),
-    /// A phi had these entries as well, at these positions.
-    Taken(InstId, Box<[(u32, Value, BlockId)]>),
+    /// The operands of a phi began here, and it had these entries as well, at these positions.
+    Taken(InstId, u32, Box<[(u32, Value, BlockId)]>),
     LocalMetadata(usize, LocalMetadata),
     /// Successors of a block.
     Run(BlockId, BlockFlow),
@@ -181,7 +181,7 @@ fn undo(entry: Undo, store: &mut dyn Store) {
             let last = body.inst(phi).operands.len / 2 - 1;
             body.take_incoming(phi, &[last]);
         }
-        Undo::Taken(phi, entries) => store.body_mut().put_incoming(phi, &entries),
+        Undo::Taken(phi, start, entries) => store.body_mut().put_incoming(phi, start, &entries),
         Undo::LocalMetadata(at, metadata) => store.body_mut().local_metadata[at] = metadata,
         Undo::Run(block, run) => {
             store.flow_mut().blocks[block.into_raw().into_u32() as usize] = run;

@@ -8,7 +8,7 @@
 //! transaction finds those by itself.
 
 use crate::{
-    body::{Body, InstId, NONE, id, raw},
+    body::{Body, InstId, NONE, from_front, id, raw},
     inst::OperandRange,
     value::{Value, ValueKind},
 };
@@ -137,6 +137,14 @@ impl Uses {
     pub(crate) fn leave_taken(&mut self, body: &Body, phi: InstId, gone: &[u32]) {
         let run = body.inst(phi).operands;
         let Some(&first) = gone.first() else { return };
+        if from_front(run, gone).is_some() {
+            let slot = run.start + first;
+            self.leave(slot, body.pool[slot as usize]);
+            for slot in (run.start..slot).rev() {
+                self.shift(slot, slot + 1, body.pool[slot as usize]);
+            }
+            return;
+        }
         let mut taken = 0;
         for at in first..run.len / 2 {
             let slot = run.start + at;
