@@ -60,6 +60,8 @@ struct InDatabase<'d> {
     position: Option<u64>,
     /// Whether it was a definition.
     had_blocks: bool,
+    /// Whether its uses have become others.
+    has_other_uses: bool,
 }
 
 impl<'d> InDatabase<'d> {
@@ -67,7 +69,18 @@ impl<'d> InDatabase<'d> {
         let module = function.module(db);
         let had_blocks = function.flow(db).entry().is_some();
         let (flow, body, extras) = (None, None, None);
-        InDatabase { db, function, module, flow, body, extras, position: None, had_blocks }
+        let (position, has_other_uses) = (None, false);
+        InDatabase {
+            db,
+            function,
+            module,
+            flow,
+            body,
+            extras,
+            position,
+            had_blocks,
+            has_other_uses,
+        }
     }
 }
 
@@ -98,6 +111,12 @@ impl Drop for InDatabase<'_> {
             self.db.set_size(self.function);
         }
         put_back!(extras, held_extras);
+        if self.has_other_uses {
+            if !self.function.use_list_orders(self.db).is_empty() {
+                self.function.set_use_list_orders(self.db).to(Vec::new());
+            }
+            self.db.forget_use_list_orders(self.module);
+        }
         if has_blocks != self.had_blocks {
             self.db.set_definition(self.module, self.function, has_blocks);
         }
@@ -137,6 +156,10 @@ impl Store for InDatabase<'_> {
 
     fn header(&self) -> &FunctionHeader {
         self.function.header(self.db)
+    }
+
+    fn forget_use_list_orders(&mut self) {
+        self.has_other_uses = true;
     }
 
     fn convergent_intrinsics(&self) -> fn(&[u8]) -> bool {

@@ -86,6 +86,7 @@ impl Database {
         module.set_functions(self).to(entries);
         let messages = self.broken_rules(module, entry.input.view(self));
         if messages.is_empty() {
+            self.forget_use_list_orders(module);
             return Ok(entry.input);
         }
         self.drop_functions(module, &[entry.input]);
@@ -126,7 +127,15 @@ impl Database {
         let names = entries.iter().filter(|e| gone.contains(&e.input)).map(|e| e.name).collect();
         self.forget_mentions(module, &gone, &names);
         self.drop_functions(module, functions);
+        self.forget_use_list_orders(module);
         Ok(())
+    }
+
+    /// Drops what the text of a module says about the order of uses of its entities, which have become others.
+    pub(crate) fn forget_use_list_orders(&mut self, module: ModuleInput) {
+        if !module.shell(self).use_list_orders.is_empty() {
+            self.edit_shell(module, |shell| shell.use_list_orders.clear());
+        }
     }
 
     /// Lets metadata that mentions entities mention nothing in their place.
@@ -209,6 +218,7 @@ impl Database {
             return Err(ModuleEditError::Invalid { name, messages });
         }
         function.set_header(self).to(new);
+        self.forget_use_list_orders(module);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! What a transaction refuses, whether the verifier looks at its commit or not.
+//! What a transaction refuses, whether the verifier looks at its commit or not, and what becomes of what was said about uses.
 
 use expect_test::{Expect, expect};
 use phalanx::{
@@ -157,4 +157,58 @@ fn nothing_comes_between_a_must_tail_call_and_its_return() {
         },
         why(),
     );
+}
+
+/// An intrinsic has the type that it has, whatever the call of an address expects.
+#[test]
+fn what_is_called_by_its_address_is_not_replaced_by_an_intrinsic_of_another_type() {
+    let text = "
+declare i32 @llvm.ctpop.i32(i32)
+define i32 @f(ptr %callee, i32 %n) {
+  %x = call i32 @llvm.ctpop.i32(i32 %n)
+  %y = call i32 %callee(i32 %n, i32 %n)
+  ret i32 %y
+}
+";
+    refused(
+        text,
+        |edit, named| {
+            let intrinsic = edit.body().callee(named.inst("x"));
+            edit.replace_all_uses(Value::arg(0), intrinsic)
+        },
+        expect![
+            "@f, %bb0: call: Intrinsic called with incompatible signature (i32 %n, i32 %n, ptr @llvm.ctpop.i32)"
+        ],
+    );
+}
+
+/// Who reads a text counts the uses.
+#[test]
+fn the_order_of_uses_is_forgotten_where_they_become_others() {
+    let text = "
+@g = global i32 0
+define void @f(i32 %n) {
+  store i32 %n, ptr @g
+  store i32 %n, ptr @g
+  ret void
+  uselistorder i32 %n, { 1, 0 }
+}
+uselistorder ptr @g, { 1, 0 }
+";
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("it is valid");
+    let function = session.function(module, "f").expect("it is defined");
+    let orders = |session: &Session| {
+        let printed = String::from_utf8_lossy(&session.print(module)).into_owned();
+        printed.lines().filter(|line| line.trim().starts_with("uselistorder ")).count()
+    };
+    let named = session.edit(function, |edit| edit.set_name(Value::arg(0), "m"));
+    named.expect("arguments have names");
+    assert_eq!(orders(&session), 2, "a name is no use");
+    let done = session.edit(function, |edit| {
+        let first = edit.body().block_insts(BlockId::from_raw(0.into())).next();
+        edit.erase(first.expect("there are some"))
+    });
+    done.expect("nobody reads a store");
+    assert_eq!(orders(&session), 0);
 }

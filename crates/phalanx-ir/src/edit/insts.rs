@@ -155,7 +155,8 @@ impl Transaction<'_> {
     /// Lets everything that reads `old` read `new`: operands, and what debug information says about it. O(uses).
     ///
     /// # Errors
-    /// When their types differ or one of them is not a value of the function. `old` must be an instruction or an argument.
+    /// When their types differ or one of them is not a value of the function, or what is called cannot be `new`. `old` must be an instruction or an
+    /// argument.
     pub fn replace_all_uses(
         &mut self,
         old: impl Into<Value>,
@@ -188,6 +189,17 @@ impl Transaction<'_> {
             return Ok(());
         }
         let uses: Vec<_> = self.uses_of(old).filter(|&u| which(u)).collect();
+        // What is called by its address need not be callable so by its name.
+        if new.as_const().is_some() {
+            for &crate::edit::Use { user, index } in &uses {
+                let data = *self.body().inst(user);
+                if data.opcode.is_call() && index + 1 == data.operands.len {
+                    let mut operands: SmallVec<[Value; 8]> = self.body().operands(user).into();
+                    operands[index as usize] = new;
+                    self.check_plan(user, &Plan { data, operands: &operands, call: None })?;
+                }
+            }
+        }
         for crate::edit::Use { user, index } in uses {
             self.put_operand(user, index, new);
         }

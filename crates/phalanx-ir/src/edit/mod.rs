@@ -21,7 +21,7 @@
 //!
 //! The [`Journal`] of the body: one entry per commit that changed something, with the changed instructions and blocks. Facts that are
 //! kept across edits are repaired from it. A part of the function that was not changed was not touched either: edits of
-//! instructions leave the flow alone.
+//! instructions leave the flow alone. What a text says about the order of uses is dropped where they have become others.
 //!
 //! # Cost
 //!
@@ -236,6 +236,7 @@ impl<'s> Transaction<'s> {
         self.is_done = true;
         let flow = self.log.flow.is_some();
         if flow || !self.insts.is_empty() {
+            self.store.forget_use_list_orders();
             let insts = std::mem::take(&mut self.insts);
             let blocks = std::mem::take(&mut self.blocks);
             let body = self.store.body_mut();

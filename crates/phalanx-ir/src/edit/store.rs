@@ -34,6 +34,9 @@ pub trait Store {
     /// The extras, to change.
     fn extras_mut(&mut self) -> &mut Extras;
 
+    /// Drops what is said of the order of uses, in the function and in the module: after an edit they are others.
+    fn forget_use_list_orders(&mut self);
+
     /// Tells which intrinsics are convergent operations: see [`crate::Verifier::with_convergent_intrinsics`].
     fn convergent_intrinsics(&self) -> fn(&[u8]) -> bool {
         |_| false
@@ -116,5 +119,10 @@ impl Store for InModule<'_> {
 
     fn extras_mut(&mut self) -> &mut Extras {
         &mut self.module.functions[self.at].extras
+    }
+
+    fn forget_use_list_orders(&mut self) {
+        self.module.functions[self.at].use_list_orders.clear();
+        self.module.use_list_orders.clear();
     }
 }
