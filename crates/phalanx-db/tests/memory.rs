@@ -136,6 +136,25 @@ fn where_in_an_array_counts() {
 }
 
 #[test]
+fn an_offset_is_as_wide_as_an_index_of_private_memory() {
+    check(
+        "  store i32 %n, ptr addrspace(5) %a\n  \
+         %g = getelementptr i8, ptr addrspace(5) %a, i64 4294967296\n  \
+         store i32 %x, ptr addrspace(5) %g\n  %l = load i32, ptr addrspace(5) %a\n  ret void",
+        &["{x}"],
+    );
+    // Below the object it may have wrapped, and beyond the cast it has not come back.
+    check(
+        "  store i32 %n, ptr addrspace(5) %a\n  \
+         %g = getelementptr i8, ptr addrspace(5) %a, i32 -16\n  \
+         %c = addrspacecast ptr addrspace(5) %g to ptr\n  \
+         %h = getelementptr i8, ptr %c, i64 -4294967280\n  \
+         store i32 %x, ptr %h\n  %l = load i32, ptr addrspace(5) %a\n  ret void",
+        &["{x}"],
+    );
+}
+
+#[test]
 fn copies_take_the_sources_of_what_they_copy() {
     check(
         "  store i32 %n, ptr addrspace(5) %s\n  store i32 %x, ptr addrspace(5) %s1\n  \

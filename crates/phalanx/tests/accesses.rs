@@ -316,6 +316,37 @@ fn a_sum_of_factors_that_wraps() {
     );
 }
 
+/// Only 32 bits of an index count in a space of such addresses, and all in one of wider ones.
+#[test]
+fn an_index_that_is_wider_than_addresses() {
+    let text = r#"target triple = "amdgcn-amd-amdhsa"
+target datalayout = "e-p:64:64-p1:64:64-p3:32:32-p5:32:32-A5-G1"
+declare i32 @llvm.amdgcn.workitem.id.x()
+define amdgpu_kernel void @k(ptr addrspace(1) %p, ptr addrspace(3) %l) "target-cpu"="gfx1100" {
+  %x = call i32 @llvm.amdgcn.workitem.id.x()
+  %wide = zext i32 %x to i64
+  %high = shl i64 %wide, 32
+  %both = add i64 %high, %wide
+  %a = getelementptr i8, ptr addrspace(3) %l, i64 %high
+  %b = getelementptr i32, ptr addrspace(3) %l, i64 %both
+  %c = getelementptr i8, ptr addrspace(1) %p, i64 %high
+  %u = load i8, ptr addrspace(3) %a, align 1
+  %v = load i32, ptr addrspace(3) %b, align 4
+  %w = load i8, ptr addrspace(1) %c, align 1
+  ret void
+}
+"#;
+    for size in [Some([64, 1, 1]), None] {
+        let (_, _, found) = accesses_of(text, size);
+        let patterns: Vec<Pattern> = found.iter().map(|access| access.pattern).collect();
+        assert_eq!(
+            patterns,
+            [Pattern::Broadcast, Pattern::Consecutive, Pattern::Strided(1 << 32)],
+            "{size:?}"
+        );
+    }
+}
+
 /// The sum may overflow, and `freeze` makes any address of that.
 #[test]
 fn an_index_that_is_frozen() {

@@ -65,6 +65,32 @@ pub struct Address {
     pub base: Value,
     /// How far from there, if that is a constant.
     pub offset: Option<i64>,
+    /// In the arithmetic of how many bits, which are the low ones of the address: those of an index in the narrowest of the
+    /// spaces on the way.
+    pub bits: u32,
+    /// Whether indices are wider in another of them. Then where it is beyond these bits is known only if nothing has wrapped.
+    pub is_mixed: bool,
+}
+
+impl Address {
+    /// What an address is made from nothing but itself.
+    fn start(base: Value, bits: Option<u32>) -> Self {
+        let at = Address { base, offset: Some(0), bits: i64::BITS, is_mixed: false };
+        at.within(bits, true)
+    }
+
+    /// The same where a pointer on the way has an index of so many bits.
+    fn within(self, bits: Option<u32>, is_first: bool) -> Self {
+        let Some(bits) = bits else { return Address { offset: None, ..self } };
+        let is_mixed = self.is_mixed || !is_first && bits != self.bits;
+        Address { bits: bits.min(self.bits), is_mixed, ..self }
+    }
+
+    /// The same from the address that this one's base is made from.
+    fn from(self, base: Value, step: Option<i64>) -> Self {
+        let offset = self.offset.and_then(|offset| Some(offset.wrapping_add(step?)));
+        Address { base, offset, ..self }
+    }
 }
 
 /// How many steps of an address are looked at.
@@ -165,7 +191,7 @@ impl<'a> AliasQuery<'a> {
         }
         let (from, to) = (self.address(a.address), self.address(b.address));
         if from.base == to.base {
-            return ranges((from.offset, a.size), (to.offset, b.size));
+            return ranges((from, a.size), (to, b.size));
         }
         if let (Some(a), Some(b)) = (self.space(from.base), self.space(to.base))
             && !a.may_overlap(b)
@@ -183,7 +209,7 @@ impl<'a> AliasQuery<'a> {
     /// Takes an address apart.
     pub fn address(&mut self, address: Value) -> Address {
         let body = self.code.body;
-        let mut at = Address { base: address, offset: Some(0) };
+        let mut at = Address::start(address, self.index_bits(address));
         for _ in 0..STEPS {
             let (base, step) = match at.base.kind() {
                 ValueKind::Inst(inst) if is_scalar(self.code, body.inst(inst).ty) => {
@@ -204,7 +230,8 @@ impl<'a> AliasQuery<'a> {
                     let Some((&base, indices)) = expr.operands.split_first() else { break };
                     let step = match (expr.opcode, expr.source_type) {
                         (Opcode::GetElementPtr, Some(ty)) => {
-                            self.sizes.offset(ty, indices.iter().map(|index| Some(*index)))
+                            let of = self.code.context.const_data(constant).ty;
+                            self.sizes.offset(of, ty, indices.iter().map(|index| Some(*index)))
                         }
                         (Opcode::AddrSpaceCast | Opcode::BitCast, _) => Some(0),
                         _ => break,
@@ -213,10 +240,13 @@ impl<'a> AliasQuery<'a> {
                 }
                 _ => break,
             };
-            let offset = at.offset.and_then(|offset| offset.checked_add(step?));
-            at = Address { base, offset };
+            at = at.from(base, step).within(self.index_bits(base), false);
         }
         at
+    }
+
+    fn index_bits(&self, address: Value) -> Option<u32> {
+        self.sizes.index_bits(value_type(self.code, address)?)
     }
 
     fn space(&self, address: Value) -> Option<AddressSpace> {
@@ -264,22 +294,46 @@ fn is_scalar(code: Code<'_>, ty: phalanx_ir::Type) -> bool {
 }
 
 /// Two ranges from one base.
-fn ranges(a: (Option<i64>, Option<u64>), b: (Option<i64>, Option<u64>)) -> Alias {
-    let (Some(at), Some(bt)) = (a.0, b.0) else { return Alias::May };
-    let ((first, size), second) = if at <= bt { ((at, a.1), bt) } else { ((bt, b.1), at) };
-    if first == second {
+fn ranges(a: (Address, Option<u64>), b: (Address, Option<u64>)) -> Alias {
+    let (Some(at), Some(bt)) = (a.0.offset, b.0.offset) else { return Alias::May };
+    let bits = a.0.bits.min(b.0.bits);
+    let of_low_bits = on_ring((at, a.1), (bt, b.1), bits);
+    let is_mixed = a.0.is_mixed || b.0.is_mixed || a.0.bits != b.0.bits;
+    // What is apart in the low bits is apart.
+    match is_mixed && on_ring((at, a.1), (bt, b.1), i64::BITS) != of_low_bits {
+        true if of_low_bits != Alias::No => Alias::May,
+        _ => of_low_bits,
+    }
+}
+
+/// Two ranges at distances of so many bits, at most 64, in the arithmetic of these.
+fn on_ring((at, size): (i64, Option<u64>), (bt, other): (i64, Option<u64>), bits: u32) -> Alias {
+    let mask = u64::MAX >> (i64::BITS - bits.min(i64::BITS));
+    // How far it is from one up to the other.
+    let up = |from: i64, to: i64| to.wrapping_sub(from) as u64 & mask;
+    if up(at, bt) == 0 {
         return Alias::Must;
     }
-    let Some(size) = size else { return Alias::May };
-    match second.abs_diff(first) >= size {
-        true => Alias::No,
-        false => Alias::Partial,
+    // Nothing is as large as half of the addresses.
+    let reaches = |size: Option<u64>, distance: u64| match size {
+        Some(size) => Some(size > distance),
+        None => (distance > mask / 2).then_some(false),
+    };
+    match (reaches(size, up(at, bt)), reaches(other, up(bt, at))) {
+        (Some(false), Some(false)) => Alias::No,
+        (Some(true), _) | (_, Some(true)) => Alias::Partial,
+        _ => Alias::May,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn ranges_of(a: (Option<i64>, Option<u64>), b: (Option<i64>, Option<u64>)) -> Alias {
+        let of = |offset| Address { base: Value::arg(0), offset, bits: 64, is_mixed: false };
+        ranges((of(a.0), a.1), (of(b.0), b.1))
+    }
 
     /// Ranges against the bytes that they are made of.
     #[test]
@@ -294,13 +348,32 @@ mod tests {
                         (true, true) => Alias::Must,
                         (true, false) => Alias::Partial,
                     };
-                    assert_eq!(ranges((Some(at), Some(n)), (Some(bt), Some(m))), expected);
-                    let unknown = ranges((Some(at), None), (Some(bt), Some(m)));
+                    assert_eq!(ranges_of((Some(at), Some(n)), (Some(bt), Some(m))), expected);
+                    let unknown = ranges_of((Some(at), None), (Some(bt), Some(m)));
                     assert!(unknown == expected || unknown == Alias::May || at > bt);
                 }
             }
         }
-        assert_eq!(ranges((Some(i64::MIN), Some(1)), (Some(i64::MAX), Some(1))), Alias::No);
-        assert_eq!(ranges((None, Some(1)), (Some(0), Some(1))), Alias::May);
+        assert_eq!(ranges_of((Some(i64::MIN), Some(1)), (Some(i64::MAX), Some(1))), Alias::No);
+        assert_eq!(ranges_of((None, Some(1)), (Some(0), Some(1))), Alias::May);
+    }
+
+    /// Two bytes at these distances, and the same with an address on the way whose space has an index of 64 bits.
+    #[test]
+    fn distances_are_as_wide_as_an_index() {
+        let both = |at: i64, bt: i64| {
+            let of = |offset, is_mixed| {
+                let base = Value::arg(0);
+                (Address { base, offset: Some(offset), bits: 32, is_mixed }, Some(2))
+            };
+            [ranges(of(at, false), of(bt, false)), ranges(of(at, true), of(bt, false))]
+        };
+        assert_eq!(both(0, 1 << 32), [Alias::Must, Alias::May]);
+        assert_eq!(both(0, (1 << 32) + 1), [Alias::Partial, Alias::May]);
+        assert_eq!(both(-1, (1 << 32) - 2), [Alias::Partial, Alias::May]);
+        assert_eq!(both(i32::MIN.into(), i32::MAX.into()), [Alias::Partial, Alias::May]);
+        assert_eq!(both(0, (1 << 32) + 2), [Alias::No; 2]);
+        assert_eq!(both(8, 8), [Alias::Must; 2]);
+        assert_eq!(both(8, 9), [Alias::Partial; 2]);
     }
 }

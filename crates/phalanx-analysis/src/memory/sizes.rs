@@ -196,25 +196,29 @@ impl<'a> TypeSizes<'a> {
     /// How far a `getelementptr` moves its base, if all its indices are constants.
     pub fn gep_offset(&mut self, body: &Body, gep: InstId) -> Option<i64> {
         let indices = body.operands(gep).get(1..)?;
-        self.offset(body.inst(gep).element_type(), indices.iter().map(|index| index.as_const()))
+        let data = body.inst(gep);
+        self.offset(data.ty, data.element_type(), indices.iter().map(|index| index.as_const()))
     }
 
-    /// How far indices into a type move an address. None stands for an index that is no constant.
+    /// How far indices into a type move an address of type `pointer`, in the arithmetic of its space: as a signed number of
+    /// as many bits as an index has there. None stands for an index that is no constant.
     pub fn offset(
         &mut self,
+        pointer: Type,
         mut ty: Type,
         indices: impl Iterator<Item = Option<Const>>,
     ) -> Option<i64> {
+        let bits = self.index_bits(pointer)?;
         let mut offset = 0i64;
         for (position, index) in indices.enumerate() {
             let index = self.integer(index?)?;
             let step = if position == 0 {
-                index.checked_mul(self.signed_stride(ty)?)?
+                index.wrapping_mul(self.signed_stride(ty)?)
             } else {
                 match self.context.type_kind(ty) {
                     TypeKind::Array { elem, .. } | TypeKind::Vector { elem, .. } => {
                         ty = *elem;
-                        index.checked_mul(self.signed_stride(ty)?)?
+                        index.wrapping_mul(self.signed_stride(ty)?)
                     }
                     TypeKind::Struct { .. } | TypeKind::Named(_) => {
                         let field = usize::try_from(index).ok()?;
@@ -225,9 +229,22 @@ impl<'a> TypeSizes<'a> {
                     _ => return None,
                 }
             };
-            offset = offset.checked_add(step)?;
+            offset = offset.wrapping_add(step);
         }
-        Some(offset)
+        Some(cut(offset, bits))
+    }
+
+    /// How many bits an index has in the space of an address or a vector of them: what is computed beyond is lost. None for
+    /// what is no address, and where there are more than 64.
+    #[must_use]
+    pub fn index_bits(&self, pointer: Type) -> Option<u32> {
+        let scalar = match *self.context.type_kind(pointer) {
+            TypeKind::Vector { elem, .. } => elem,
+            _ => pointer,
+        };
+        let space = self.context.type_kind(scalar).address_space()?;
+        let bits = self.layout.layout.pointer(space).index_size;
+        (bits <= i64::BITS).then_some(bits)
     }
 
     fn signed_stride(&mut self, ty: Type) -> Option<i64> {
@@ -241,11 +258,7 @@ impl<'a> TypeSizes<'a> {
         let TypeKind::Int(bits) = *self.context.type_kind(data.ty) else { return None };
         match &data.kind {
             ConstKind::Zero => Some(0),
-            ConstKind::Int(int) if bits <= 64 => {
-                let value = int.to_u64()?;
-                let shift = 64 - bits;
-                Some(((value << shift) as i64) >> shift)
-            }
+            ConstKind::Int(int) if bits <= 64 => Some(cut(int.to_u64()? as i64, bits)),
             _ => None,
         }
     }
@@ -255,4 +268,11 @@ impl<'a> TypeSizes<'a> {
     pub fn integer_operand(&self, operand: Value) -> Option<i64> {
         operand.as_const().and_then(|constant| self.integer(constant))
     }
+}
+
+/// The low bits of a number, at most 64, as a signed one.
+#[must_use]
+pub(crate) fn cut(value: i64, bits: u32) -> i64 {
+    let shift = i64::BITS.saturating_sub(bits);
+    value.checked_shl(shift).map_or(0, |high| high >> shift)
 }

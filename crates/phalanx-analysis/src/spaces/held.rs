@@ -148,8 +148,9 @@ impl Rules<'_> {
                     let (&base, indices) = expr.operands.split_first()?;
                     match (expr.opcode, expr.source_type) {
                         (Opcode::GetElementPtr, Some(ty)) => {
-                            let step =
-                                self.sizes.offset(ty, indices.iter().map(|index| Some(*index)));
+                            let of = context.const_data(constant).ty;
+                            let indices = indices.iter().map(|index| Some(*index));
+                            let step = self.sizes.offset(of, ty, indices);
                             offset = offset.and_then(|at| at.checked_add(step?));
                         }
                         (Opcode::AddrSpaceCast | Opcode::BitCast, _) => {}

@@ -23,6 +23,7 @@ use phalanx_ir::{
     module::GlobalIndex,
 };
 use phalanx_target::{AddressSpace, Architecture, Intrinsic, intrinsics::Family};
+use smallvec::SmallVec;
 
 use super::Refusal;
 use crate::{code::Code, memory::is_there};
@@ -200,6 +201,8 @@ impl<'a> Guards<'a> {
     /// Whether there are bytes to read at an address in every thread, all the time; what contradicts that.
     fn is_readable(&mut self, address: Value, size: u64, align: u64) -> Option<Vec<InstId>> {
         let (mut at, mut offset) = (address, 0i64);
+        // How much is added behind each cast. Before it, an address below the object may have wrapped in a space of narrow ones.
+        let mut casts: SmallVec<[i64; 2]> = SmallVec::new();
         // Addresses are made in a few steps, as a rule.
         for _ in 0..16 {
             let Some(inst) = at.as_inst() else { break };
@@ -208,12 +211,15 @@ impl<'a> Guards<'a> {
                     let moved = self.sizes.gep_offset(self.code.body, inst)?;
                     offset = offset.checked_add(moved)?;
                 }
-                Opcode::AddrSpaceCast => {}
+                Opcode::AddrSpaceCast => casts.push(offset),
                 _ => break,
             }
             at = self.code.body.operands(inst)[0];
         }
         let (bytes, base_align, markers) = self.object(at)?;
+        if casts.iter().any(|behind| offset.checked_sub(*behind).is_none_or(|at| at < 0)) {
+            return None;
+        }
         let offset = u64::try_from(offset).ok()?;
         let fits = offset.checked_add(size)? <= bytes;
         let is_aligned = base_align >= align && offset.is_multiple_of(align);

@@ -280,6 +280,12 @@ impl<'a> Scan<'a> {
                 let step = self.sizes.gep_offset(self.code.body, by);
                 from.and_then(|at| at.checked_add(step?))
             }
+            Opcode::AddrSpaceCast => {
+                // Below the object an address may have wrapped, in a space of narrow ones.
+                let bits = |value| self.sizes.index_bits(value_type(self.code, value)?);
+                let is_as_wide = bits(self.code.body.operands(by)[0]) == bits(Value::inst(by));
+                from.filter(|&at| is_as_wide || at >= 0)
+            }
             _ => from,
         }
     }
@@ -411,7 +417,8 @@ impl<'a> Scan<'a> {
                 if !self.is_scalar_pointer(data.ty) {
                     return self.escape(address);
                 }
-                self.define(inst, address);
+                let offset = self.stepped(address.offset, inst);
+                self.define(inst, Address { offset, ..address });
             }
             (Opcode::ICmp, _) => {}
             (opcode, _) if opcode.is_call() => self.call(inst, block, position, address),

@@ -7,7 +7,8 @@ use phalanx_ir::{
 
 use smallvec::SmallVec;
 
-use super::Finder;
+use super::{Facts, Finder};
+use crate::memory::sizes::TypeSizes;
 use crate::shape::{
     algebra,
     form::{Form, Rest},
@@ -18,8 +19,9 @@ use crate::shape::{
 const STEPS: usize = 16;
 
 impl Finder<'_> {
-    /// The address as a function of the thread and of what is not: base and offsets in 64 bits.
-    pub(super) fn address(&mut self, pointer: Operand) -> Option<Form> {
+    /// The address as a function of the thread and of what is not, base and offsets in 64 bits, and how many of the low bits
+    /// count: those of an index in the narrowest of the spaces on the way.
+    pub(super) fn address(&mut self, pointer: Operand) -> Option<(Form, u32)> {
         let body = self.facts.code.body;
         let zero = self.shapes.exprs.constant(0, 64);
         let mut sum =
@@ -27,7 +29,9 @@ impl Finder<'_> {
         let mut pointer = pointer;
         let mut is_cast = false;
         let mut left = body.id_count();
+        let mut bits = i64::BITS;
         loop {
+            bits = bits.min(self.index_bits(self.type_of(pointer)?)?);
             let inst = pointer.as_inst();
             self.read.extend(inst.map(|inst| self.place.numbering.inst(inst)));
             // In code that is not reached an address can be made from itself.
@@ -48,25 +52,33 @@ impl Finder<'_> {
             }
         }
         if let Some(constant) = pointer.as_const() {
-            let (sum, zeros) = self.plus_constant_address(sum, constant, is_cast);
+            let (sum, zeros) = self.plus_constant_address(sum, &mut bits, constant, is_cast);
             // That the rest is a multiple of something says nothing of where the base is.
             let zeros = sum.rest.zeros.min(zeros);
-            return Some(Form { rest: Rest { zeros, ..sum.rest }, ..sum });
+            return Some((Form { rest: Rest { zeros, ..sum.rest }, ..sum }, bits));
         }
         let base = Rest::atom(self.place.numbering.operand(pointer)?, 0);
         let rest = sum.rest.plus(&base, 1, u64::MAX)?;
-        Some(Form { rest, ..sum })
+        Some((Form { rest, ..sum }, bits))
+    }
+
+    /// How many bits an index has in the space of such addresses.
+    fn index_bits(&self, pointer: Type) -> Option<u32> {
+        let Facts { code, around, .. } = self.facts;
+        TypeSizes::new(code.context, around.layout).index_bits(pointer)
     }
 
     /// The sum with offsets in a constant address, and how many low bits of the address that these are from are zero.
     fn plus_constant_address(
         &mut self,
         mut sum: Form,
+        bits: &mut u32,
         mut at: Const,
         mut is_cast: bool,
     ) -> (Form, u8) {
         let context = self.facts.code.context;
         for _ in 0..STEPS {
+            *bits = self.index_bits(context.const_data(at).ty).map_or(*bits, |own| own.min(*bits));
             let expr = match &context.const_data(at).kind {
                 ConstKind::Global(name) => {
                     let align = (self.facts.alignment)(*name);

@@ -16,6 +16,7 @@ use super::{
     Access, Finder, Pattern, Within,
     touched::{LARGEST, Places, Spans},
 };
+use crate::memory::sizes::cut;
 use crate::shape::{
     banks,
     expr::{Expr, Exprs},
@@ -37,6 +38,8 @@ struct WaveShape {
 struct Looks {
     /// The thread's part of the address.
     expr: Expr,
+    /// How many low bits of it count.
+    bits: u32,
     /// What the rest is a multiple of; at most as much as matters.
     of_rest: u64,
     size: u32,
@@ -75,8 +78,8 @@ impl Lanes {
     }
 }
 
-/// The shapes of an expression in these waves; none if it has no value in some thread.
-fn shapes(exprs: &Exprs, expr: Expr, waves: &[Waves]) -> Option<Vec<WaveShape>> {
+/// The shapes of so many low bits of an expression in these waves; none if it has no value in some thread.
+fn shapes(exprs: &Exprs, expr: Expr, bits: u32, waves: &[Waves]) -> Option<Vec<WaveShape>> {
     let mut found: Vec<WaveShape> = Vec::new();
     let mut insert = |offsets: &[i64], first: i64| {
         let shape = match found.iter().position(|shape| shape.offsets == offsets) {
@@ -98,7 +101,7 @@ fn shapes(exprs: &Exprs, expr: Expr, waves: &[Waves]) -> Option<Vec<WaveShape>> 
                 terms.fold(0, i64::wrapping_add)
             };
             offsets.clear();
-            offsets.extend(waves.steps.iter().map(|step| times(step.map(i64::from))));
+            offsets.extend(waves.steps.iter().map(|step| cut(times(step.map(i64::from)), bits)));
             for first in &waves.firsts {
                 insert(&offsets, times(first.map(i64::from)).wrapping_add(offset));
             }
@@ -108,7 +111,7 @@ fn shapes(exprs: &Exprs, expr: Expr, waves: &[Waves]) -> Option<Vec<WaveShape>> 
             let start = exprs.value(expr, first)? as i64;
             offsets.clear();
             for thread in waves.threads(first) {
-                offsets.push((exprs.value(expr, thread)? as i64).wrapping_sub(start));
+                offsets.push(cut((exprs.value(expr, thread)? as i64).wrapping_sub(start), bits));
             }
             insert(&offsets, start);
         }
@@ -117,17 +120,28 @@ fn shapes(exprs: &Exprs, expr: Expr, waves: &[Waves]) -> Option<Vec<WaveShape>> 
 }
 
 impl Finder<'_> {
-    pub(super) fn classify(&mut self, form: &Form, unknown: Access, is_shared: bool) -> Access {
+    /// What is known of an access at an address of which so many low bits count.
+    pub(super) fn classify(
+        &mut self,
+        form: &Form,
+        bits: u32,
+        unknown: Access,
+        is_shared: bool,
+    ) -> Access {
         let exprs = &self.shapes.exprs;
         if let Some(waves) = self.lanes.waves(exprs, form.thread) {
             let looks = Looks {
                 expr: form.thread,
+                bits,
                 of_rest: alignment(&form.rest).min(LARGEST),
                 size: unknown.size,
                 align: unknown.align.min(LARGEST),
                 is_shared,
             };
-            let look = || shapes(exprs, looks.expr, &waves).map(|shapes| touched(&shapes, looks));
+            let look = || {
+                let shapes = shapes(exprs, looks.expr, looks.bits, &waves)?;
+                Some(touched(&shapes, looks))
+            };
             let found = *self.lanes.touched.entry(looks).or_insert_with(look);
             let Some(Touched { pattern, segments, sectors, bank_degree }) = found else {
                 return unknown;
@@ -137,7 +151,7 @@ impl Finder<'_> {
         }
         let varying = exprs.indices(form.thread) & self.shapes.in_wave;
         let Some((coefs, _)) = exprs.linear(form.thread) else { return unknown };
-        let pattern = |stride: i64| of_stride(stride, unknown.size);
+        let pattern = |stride: i64| of_stride(cut(stride, bits), unknown.size);
         if varying.is_empty() {
             return Access { pattern: Pattern::Broadcast, ..unknown };
         }
@@ -168,9 +182,9 @@ fn of_stride(stride: i64, size: u32) -> Pattern {
 
 /// The pattern where the lanes of each wave are known, and how many segments they touch.
 fn touched(shapes: &[WaveShape], looks: Looks) -> Touched {
-    let Looks { of_rest, size, align, is_shared, .. } = looks;
+    let Looks { bits, of_rest, size, align, is_shared, .. } = looks;
     let steps = |shape: &WaveShape, is: &mut dyn FnMut(i64) -> bool| {
-        shape.offsets.windows(2).all(|pair| is(pair[1].wrapping_sub(pair[0])))
+        shape.offsets.windows(2).all(|pair| is(cut(pair[1].wrapping_sub(pair[0]), bits)))
     };
     let mut stride = None;
     let mut is_the_same = |step| *stride.get_or_insert(step) == step;
@@ -287,7 +301,7 @@ mod tests {
             let mut exprs = exprs(size, wave);
             let expr = random(&mut rng, &mut exprs);
             let waves = exprs.geometry().waves(exprs.indices(expr)).expect("all extents are known");
-            let Some(found) = shapes(&exprs, expr, &waves) else { continue };
+            let Some(found) = shapes(&exprs, expr, 64, &waves) else { continue };
             linear += usize::from(exprs.linear(expr).is_some());
             let found: BTreeSet<(Vec<i64>, u64)> = found
                 .iter()

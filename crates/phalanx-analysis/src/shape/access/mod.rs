@@ -208,12 +208,12 @@ impl<'a> Finder<'a> {
             bank_degree: None,
         };
         let at = body.block_of(inst).map(node_of)?;
-        let Some(form) = self.address(address) else { return Some(unknown) };
+        let Some((form, bits)) = self.address(address) else { return Some(unknown) };
         if !self.is_uniform(&form.rest, at) {
             return Some(unknown);
         }
         let is_shared = self.is_shared(address);
-        Some(self.classify(&form, unknown, is_shared))
+        Some(self.classify(&form, bits, unknown, is_shared))
     }
 
     /// Whether an address is one of the workgroup's memory, by its type or what it was cast from.
