@@ -67,3 +67,37 @@ fn beyond_a_cast_to_wider_addresses_a_step_can_be_the_way_back() {
          store i8 1, ptr %c\n  store i8 2, ptr %d";
     assert_eq!(alias(AMD, text), Alias::May);
 }
+
+/// Accesses of these two variables of workgroup memory; a sized one is `@sized`.
+#[track_caller]
+fn alias_of_shared(a: &str, b: &str) -> Alias {
+    let head = format!(
+        "{AMD}@one = external addrspace(3) global [0 x i8], align 4\n\
+         @other = external addrspace(3) global [0 x i32], align 4\n\
+         @own = internal addrspace(3) global [0 x i32] poison, align 4\n\
+         @elsewhere = external addrspace(3) global [4 x i32], align 4\n\
+         @sized = internal addrspace(3) global [4 x i32] poison, align 4\n\
+         @more = internal addrspace(3) global [4 x i32] poison, align 4\n\
+         @device = external addrspace(1) global [0 x i32], align 4\n\
+         @devices = external addrspace(1) global [0 x i32], align 4\n"
+    );
+    let space = |name: &str| if name.starts_with("@device") { 1 } else { 3 };
+    let text = format!(
+        "  store i32 1, ptr addrspace({}) {a}\n  store i32 2, ptr addrspace({}) {b}",
+        space(a),
+        space(b)
+    );
+    alias(&head, &text)
+}
+
+#[test]
+fn variables_of_workgroup_memory_without_a_size_begin_at_one_place() {
+    assert_eq!(alias_of_shared("@one", "@other"), Alias::May);
+    assert_eq!(alias_of_shared("@one", "@own"), Alias::May);
+    assert_eq!(alias_of_shared("@one", "@elsewhere"), Alias::May);
+    assert_eq!(alias_of_shared("@one", "@one"), Alias::Must);
+    // It is behind those that have one, and these are apart.
+    assert_eq!(alias_of_shared("@one", "@sized"), Alias::No);
+    assert_eq!(alias_of_shared("@sized", "@more"), Alias::No);
+    assert_eq!(alias_of_shared("@device", "@devices"), Alias::No);
+}

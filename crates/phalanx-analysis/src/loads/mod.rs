@@ -67,7 +67,7 @@ use phalanx_target::{Architecture, Scope, SourceSet, varying};
 use crate::affect::User;
 use crate::divergence::Divergence;
 use crate::lower::{Code, Numbering, Surroundings};
-use crate::memory::{AliasQuery, ClassicMemorySsa, Location, PrivateMemory, TypeSizes};
+use crate::memory::{AliasQuery, ClassicMemorySsa, Location, Named, PrivateMemory, TypeSizes};
 use crate::spaces::{MemoryKinds, SpaceModel, SpaceSet};
 use clobbers::{Acquires, Clobbers, Found};
 pub use concern::concerns;
@@ -251,9 +251,13 @@ fn with_classifier<R>(
     acquires: Option<Acquires>,
     run: impl FnOnce(&mut Classifier<'_>) -> R,
 ) -> R {
-    let is_variable = |name| (facts.writers.variable)(name) != VariableUse::Unknown;
+    // Loads of workgroup memory, in which variables can begin at one place, are in no class.
+    let variable = |name| match (facts.writers.variable)(name) {
+        VariableUse::Unknown => None,
+        _ => Some(Named::Object),
+    };
     let architecture = around.target.architecture();
-    let aliases = AliasQuery::new(code, around, facts.private, &is_variable);
+    let aliases = AliasQuery::new(code, around, facts.private, &variable);
     run(&mut Classifier {
         code,
         around,

@@ -12,6 +12,7 @@
 //! | no | the addresses lead to different memories, as far as [`spaces`](crate::spaces) knows |
 //! | no, partial, must | both are made from one address by constant steps: ranges are compared |
 //! | no | made from two different objects: stack slots, variables of the module, `noalias` arguments, results of `noalias` calls |
+//! | may | two variables of workgroup memory without a size, which begin at one place |
 //! | no | a stack slot, and an argument |
 //! | no | a stack slot whose address goes nowhere, and anything that is not made from it |
 //! | may | anything else; types may say no where addresses do not ([`tbaa`](super::tbaa)) |
@@ -96,12 +97,22 @@ impl Address {
 /// How many steps of an address are looked at.
 const STEPS: usize = 64;
 
+/// What a name of the module stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// A variable that is an object of its own.
+    Object,
+    /// A variable of workgroup memory that the module gives no place: that of a launch begins behind all that have one. Each variable of
+    /// this kind begins there, so it is apart from other objects and not from its like.
+    Added,
+}
+
 /// Answers about the accesses of one function.
 pub struct AliasQuery<'a> {
     code: Code<'a>,
     around: Surroundings<'a>,
     private: &'a PrivateMemory,
-    is_variable: &'a dyn Fn(GlobalName) -> bool,
+    variable: &'a dyn Fn(GlobalName) -> Option<Named>,
     sizes: TypeSizes<'a>,
     kinds: Option<&'a MemoryKinds>,
 }
@@ -112,7 +123,7 @@ enum Object {
     /// A stack slot. Whether its address goes nowhere.
     Slot(bool),
     /// A variable of the module.
-    Variable,
+    Variable(Named),
     /// An argument that nothing else leads to while the function runs.
     NoAliasArgument,
     /// Memory that a call has just made.
@@ -136,16 +147,16 @@ impl Object {
 }
 
 impl<'a> AliasQuery<'a> {
-    /// About a function; `is_variable` says which names are variables of the module, each an object of its own.
+    /// About a function; `variable` says which names are variables of the module.
     #[must_use]
     pub fn new(
         code: Code<'a>,
         around: Surroundings<'a>,
         private: &'a PrivateMemory,
-        is_variable: &'a dyn Fn(GlobalName) -> bool,
+        variable: &'a dyn Fn(GlobalName) -> Option<Named>,
     ) -> Self {
         let sizes = TypeSizes::new(code.context, around.layout);
-        Self { code, around, private, is_variable, sizes, kinds: None }
+        Self { code, around, private, variable, sizes, kinds: None }
     }
 
     /// The same, with what is known of where addresses lead.
@@ -199,6 +210,7 @@ impl<'a> AliasQuery<'a> {
             return Alias::No;
         }
         match (self.object(from.base), self.object(to.base)) {
+            (Object::Variable(Named::Added), Object::Variable(Named::Added)) => Alias::May,
             (x, y) if x.is_identified() && y.is_identified() => Alias::No,
             (x, Object::Argument) | (Object::Argument, x) if x.is_of_function() => Alias::No,
             (Object::Slot(true), _) | (_, Object::Slot(true)) => Alias::No,
@@ -281,7 +293,9 @@ impl<'a> AliasQuery<'a> {
                 }
             }
             ValueKind::Const(constant) => match context.const_data(constant).kind {
-                ConstKind::Global(name) if (self.is_variable)(name) => Object::Variable,
+                ConstKind::Global(name) => {
+                    (self.variable)(name).map_or(Object::Unknown, Object::Variable)
+                }
                 _ => Object::Unknown,
             },
             _ => Object::Unknown,

@@ -29,7 +29,7 @@ pub mod sizes;
 pub mod ssa;
 pub mod tbaa;
 
-pub use alias::{Alias, AliasQuery, Location};
+pub use alias::{Alias, AliasQuery, Location, Named};
 pub use classic::ClassicMemorySsa;
 pub use hssa::{MemoryClass, MemorySsa, Reach};
 pub use origins::Origins;

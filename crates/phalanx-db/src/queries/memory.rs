@@ -8,8 +8,8 @@ use phalanx_analysis::{
     loads::written_by_call,
     lower::{Code, Surroundings},
     memory::{
-        Alias, AliasQuery, ClassicMemorySsa, Followed, MemorySsa, PrivateMemory, Reach, Tbaa,
-        TypeLayout,
+        Alias, AliasQuery, ClassicMemorySsa, Followed, MemorySsa, Named, PrivateMemory, Reach,
+        Tbaa, TypeLayout,
         form::Graphs,
         ssa::{self, Frontiers},
     },
@@ -24,7 +24,9 @@ use super::loads::written_by;
 use super::memory_slot::{
     Graph, MemorySlots, Place, classic_version, followed, memory_version, objects_version,
 };
-use super::promises::{constant_variables, in_one_only, invariant_marks, promises};
+use super::promises::{
+    added_variables, constant_variables, in_one_only, invariant_marks, promises,
+};
 use super::surroundings::{NO_CALLEES, with_attributes, with_code};
 use super::{callees, dom_frontier, memory_kinds, module_index};
 use crate::{FunctionInput, ModuleInput};
@@ -217,7 +219,7 @@ pub fn may_alias_by_type(db: &dyn Db, function: FunctionInput, a: InstId, b: Ins
 
 /// Answers questions about what aliases in a function. Not a query.
 ///
-/// *Reads* [`private_memory`], [`module_index`], [`memory_kinds`].
+/// *Reads* [`private_memory`], [`module_index`], `added_variables`, [`memory_kinds`].
 pub fn with_aliases<R>(
     db: &dyn Db,
     function: FunctionInput,
@@ -225,10 +227,17 @@ pub fn with_aliases<R>(
 ) -> Option<R> {
     let private = private_memory(db, function).as_ref()?;
     let index = module_index(db, function.module(db));
-    let is_variable = |name| matches!(index.find(name), Some(GlobalIndex::Variable(_)));
+    let added = added_variables(db, function.module(db));
+    let variable = |name| match index.find(name) {
+        Some(GlobalIndex::Variable(_)) => Some(match added.binary_search(&name) {
+            Ok(_) => Named::Added,
+            Err(_) => Named::Object,
+        }),
+        _ => None,
+    };
     with_code(db, function, callees(db, function), |code, around| {
         let kinds = memory_kinds(db, function).as_deref();
-        ask(&mut AliasQuery::new(code, around, private, &is_variable).with_kinds(kinds))
+        ask(&mut AliasQuery::new(code, around, private, &variable).with_kinds(kinds))
     })
 }
 

@@ -4,11 +4,14 @@
 //! through its instructions for calls after an edit. Who is called is known from [`Mentions`](crate::Mentions); these leave out intrinsics, of which a module
 //! declares few, so all of them are listed with the module.
 
-use phalanx_analysis::{spaces::SpaceSet, summary::Effects};
-use phalanx_ir::{GlobalName, InstId, Type, attributes::AttrList, metadata::kind};
+use phalanx_analysis::{memory::TypeSizes, spaces::SpaceSet, summary::Effects};
+use phalanx_ir::{
+    GlobalName, InstId, Type, attributes::AttrList, metadata::kind, module::GlobalVariable,
+};
+use phalanx_target::{AddressSpace, SpaceKind};
 
 use super::surroundings::Attributes;
-use super::{summary, symbols, written_spaces};
+use super::{summary, symbols, target, type_layout, written_spaces};
 use crate::{FunctionInput, ModuleInput};
 
 use salsa::Database as Db;
@@ -95,6 +98,25 @@ pub(super) fn called_effects(db: &dyn Db, function: FunctionInput) -> ByName<Doe
 #[salsa::tracked(returns(ref))]
 pub(super) fn constant_variables(db: &dyn Db, module: ModuleInput) -> Vec<GlobalName> {
     let variables = module.shell(db).variables.iter().filter(|variable| variable.is_constant);
+    let mut names: Vec<GlobalName> = variables.map(|variable| variable.name).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Variables of workgroup memory that the module gives no place, as they have no size or are defined elsewhere, sorted.
+///
+/// *Reads* `shell`, [`target`], [`type_layout`]. *Changes when* one comes or goes. *Cost* O(variables).
+#[salsa::tracked(returns(ref))]
+pub(super) fn added_variables(db: &dyn Db, module: ModuleInput) -> Vec<GlobalName> {
+    let (architecture, layout) = (target(db, module).architecture(), type_layout(db, module));
+    let mut sizes = TypeSizes::new(module.context(db), layout);
+    let is_added = |variable: &&GlobalVariable| {
+        let space = AddressSpace::of(architecture, variable.address_space);
+        space.kind() == SpaceKind::Workgroup
+            && (variable.initializer.is_none()
+                || sizes.stride(variable.ty).is_none_or(|size| size == 0))
+    };
+    let variables = module.shell(db).variables.iter().filter(is_added);
     let mut names: Vec<GlobalName> = variables.map(|variable| variable.name).collect();
     names.sort_unstable();
     names
