@@ -127,6 +127,7 @@ impl Fixture {
             launch: queries::launch_facts(db, f),
             lockstep: false,
             scratch_is_global: false,
+            permutes_halves: false,
             callee: &|_| None,
             calls: &NoCallFacts,
             node_string: &|_| None,

@@ -45,7 +45,10 @@ pub(crate) enum Collective {
     /// The value of a lane that the second argument names.
     ReadLane,
     /// `ds_bpermute`: the value of the lane that the first argument names, in bytes.
-    Pull,
+    Pull {
+        /// Among how many lanes, of which a wave has as many or twice that.
+        lanes: u32,
+    },
     /// `ds_permute`: gives the value to the lane that the first argument names, in bytes.
     Push,
     /// `ds_swizzle`
@@ -155,8 +158,12 @@ pub(crate) fn perform(
             // The register of an inactive lane holds something, and all lanes get the same of it.
             all(&arg(at(wanted as u32 % width).unwrap_or(&lanes[0]), 0))
         }
-        Collective::Pull => each(&|l| match number(l, 0) {
-            Some(from) => at((from as u32 >> 2) % width).map_or(Value::Bits(0), |o| arg(o, 1)),
+        Collective::Pull { lanes } => each(&|l| match number(l, 0) {
+            Some(from) => {
+                let count = lanes.min(width);
+                let first = l.number - l.number % count;
+                at(first + (from as u32 >> 2) % count).map_or(Value::Bits(0), |o| arg(o, 1))
+            }
             None => Value::Poison,
         }),
         Collective::Push => each(&|l| {
@@ -274,6 +281,21 @@ mod tests {
             .collect();
         let results = perform(kind, &Shapes::new(&module), &[Type::I32; 4], width, &lanes).unwrap();
         expected.assert_eq(&format!("{results:?}"));
+    }
+
+    #[test]
+    fn lanes_are_pulled_from_the_wave_or_from_its_half() {
+        let lanes: [(u32, &[u128]); 3] = [(5, &[20, 1]), (31, &[20, 2]), (37, &[20, 3])];
+        check(Collective::Pull { lanes: 64 }, 64, &lanes, &expect!["[0x1, 0x1, 0x1]"]);
+        check(Collective::Pull { lanes: 32 }, 64, &lanes, &expect!["[0x1, 0x1, 0x3]"]);
+        // Lane 37 is that of another half.
+        check(
+            Collective::Pull { lanes: 32 },
+            64,
+            &[(5, &[148, 1]), (37, &[148, 3])],
+            &expect!["[0x1, 0x3]"],
+        );
+        check(Collective::Pull { lanes: 64 }, 32, &lanes[..2], &expect!["[0x1, 0x1]"]);
     }
 
     #[test]

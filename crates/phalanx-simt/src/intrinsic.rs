@@ -444,7 +444,7 @@ fn amdgcn(name: &str) -> Option<Intrinsic> {
         "ballot" => I::Collective(Collective::Ballot),
         "readfirstlane" => I::Collective(Collective::First),
         "readlane" => I::Collective(Collective::ReadLane),
-        "ds.bpermute" => I::Collective(Collective::Pull),
+        "ds.bpermute" => I::Collective(Collective::Pull { lanes: 64 }),
         "ds.permute" => I::Collective(Collective::Push),
         "ds.swizzle" => I::Collective(Collective::Swizzle),
         "update.dpp" => I::Collective(Collective::Dpp { keeps_old: true }),

@@ -12,6 +12,7 @@ use phalanx_target::{Architecture, Target};
 use rustc_hash::FxHashMap;
 
 use crate::{
+    collective::Collective,
     fault::FaultKind,
     intrinsic::Intrinsic,
     memory::{Apertures, Memory, Region, Segment, encode},
@@ -25,6 +26,7 @@ pub struct Program<'m> {
     pub(crate) module: &'m Module,
     pub(crate) shapes: Shapes,
     pub(crate) architecture: Architecture,
+    target: Target,
     pub(crate) apertures: Apertures,
     pub(crate) functions: Vec<Code<'m>>,
     by_name: FxHashMap<GlobalName, usize>,
@@ -83,6 +85,7 @@ impl<'m> Program<'m> {
             module,
             shapes,
             architecture,
+            target: target.clone(),
             apertures: Apertures::new(bits),
             functions: Vec::new(),
             by_name: FxHashMap::default(),
@@ -461,10 +464,18 @@ impl<'m> Program<'m> {
         let cycles = cfg.as_ref().map(Cycles::new);
         let mut callees = FxHashMap::default();
         let mut is_controlled = false;
+        let processor = self.context().function_attr_text(function.header.attributes, "target-cpu");
+        let processor = processor.and_then(|name| std::str::from_utf8(name).ok());
+        let permuted = self.target.permuted_lanes(processor.unwrap_or_default());
         for &block in function.flow.order() {
             for inst in function.body.block_insts(block) {
                 if function.body.inst(inst).opcode.is_call() {
-                    let callee = self.callee(function, inst);
+                    let mut callee = self.callee(function, inst);
+                    if let Callee::Intrinsic(Intrinsic::Collective(Collective::Pull { lanes })) =
+                        &mut callee
+                    {
+                        *lanes = permuted.unwrap_or(*lanes);
+                    }
                     is_controlled |= matches!(callee, Callee::Intrinsic(i) if i.is_token());
                     callees.insert(inst, callee);
                 }

@@ -198,6 +198,22 @@ impl Target {
             && (processor.starts_with("gfx125") || processor == "gfx12-5-generic")
     }
 
+    /// Among how many lanes `ds_bpermute` exchanges values: those of a wave on GFX8, GFX9 and GFX12, those of its half on GFX10 and
+    /// GFX11. None for processors of which that is not known.
+    #[must_use]
+    pub fn permuted_lanes(&self, function_processor: &str) -> Option<u32> {
+        let processor =
+            if function_processor.is_empty() { &*self.processor } else { function_processor };
+        if self.architecture != Architecture::Amdgcn {
+            return None;
+        }
+        match gfx_generation(processor) {
+            Some(10 | 11) => Some(32),
+            Some(_) => Some(64),
+            None => is_gfx8_or_9(processor).then_some(64),
+        }
+    }
+
     /// Whether waves are packed from threads in the order of their linear number.
     #[must_use]
     pub fn packs_waves_linearly(&self) -> bool {
@@ -266,6 +282,25 @@ fn gfx_generation(processor: &str) -> Option<u32> {
     digits[..2].parse().ok().filter(|generation| (10..=12).contains(generation))
 }
 
+/// Whether a processor that LLVM 22 knows is of the eighth or ninth generation.
+fn is_gfx8_or_9(processor: &str) -> bool {
+    const NAMED: [&str; 9] = [
+        "carrizo",
+        "fiji",
+        "gfx9-4-generic",
+        "gfx9-generic",
+        "iceland",
+        "polaris10",
+        "polaris11",
+        "stoney",
+        "tonga",
+    ];
+    let is_number =
+        |digits: &str| digits.len() == 3 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    let digits = processor.strip_prefix("gfx").filter(|digits| is_number(digits));
+    digits.is_some_and(|digits| digits.starts_with(['8', '9'])) || NAMED.contains(&processor)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,6 +366,24 @@ mod tests {
         assert_eq!(width("", "", "+wavefrontsize32,-wavefrontsize32"), 64);
         assert_eq!(width("gfx1030", "", "-wavefrontsize32"), 32);
         assert_eq!(width("gfx1030", "", "-wavefrontsize64"), 32);
+    }
+
+    #[test]
+    fn lanes_that_are_permuted() {
+        let lanes = |cpu, of| Target::new("amdgcn-amd-amdhsa", cpu).permuted_lanes(of);
+        for cpu in
+            ["gfx803", "fiji", "gfx90a", "gfx942", "gfx9-4-generic", "gfx1201", "gfx12-generic"]
+        {
+            assert_eq!(lanes(cpu, ""), Some(64), "{cpu}");
+        }
+        for cpu in ["gfx1010", "gfx1036", "gfx1151", "gfx10-3-generic", "gfx11-generic"] {
+            assert_eq!(lanes(cpu, ""), Some(32), "{cpu}");
+        }
+        for cpu in ["", "generic", "gfx700", "gfx1310", "odd"] {
+            assert_eq!(lanes(cpu, ""), None, "{cpu}");
+        }
+        assert_eq!(lanes("gfx906", "gfx1030"), Some(32));
+        assert_eq!(Target::new("nvptx64--", "gfx1030").permuted_lanes(""), None);
     }
 
     #[test]

@@ -98,6 +98,8 @@ pub struct TransferContext {
     pub lockstep: bool,
     /// Every lane of the wave takes part: no inactive lane can be read. Known only in special places.
     pub all_lanes_active: bool,
+    /// A wave may be one of 64 lanes on a processor that permutes 32 of them at a time.
+    pub halves: bool,
 }
 
 impl TransferContext {
@@ -109,7 +111,14 @@ impl TransferContext {
             workgroup: varying(Scope::Workgroup, facts),
             lockstep,
             all_lanes_active: false,
+            halves: false,
         }
+    }
+
+    /// The same on a processor that [permutes](crate::Target::permuted_lanes) no more than 32 lanes of a wave, or may not.
+    #[must_use]
+    pub fn with_halves(self, facts: &LaunchFacts) -> TransferContext {
+        TransferContext { halves: facts.wave_width.is_none_or(|width| width > 32), ..self }
     }
 
     fn collapse(&self, sources: SourceSet) -> SourceSet {
@@ -200,6 +209,9 @@ pub enum Transfer {
         mask: Option<u8>,
         /// An inactive lane can be read and gives something else (zero, or what its register held).
         stale: bool,
+        /// Some processors exchange within each half of the wave ([`TransferContext::halves`]), so that a lane number names
+        /// one lane in each.
+        halves: bool,
     },
     /// A function of what the neighbouring lanes hold: derivatives, and sampling with implicit derivatives.
     Neighbours,
@@ -246,9 +258,11 @@ impl Transfer {
             Transfer::Differ { data, mask } => {
                 SourceSet::OPAQUE_WAVE | context.spoil(at(data)) | participants(mask)
             }
-            Transfer::Shuffle { data, lane, segment, mask, stale } => {
+            Transfer::Shuffle { data, lane, segment, mask, stale, halves } => {
                 let data = at(data);
-                let lane = lane.filter(|_| segment.is_none_or(|s| one_segment(operands, s)));
+                let lane = lane
+                    .filter(|_| segment.is_none_or(|s| one_segment(operands, s)))
+                    .filter(|_| !halves || !context.halves);
                 let received =
                     if !data.intersects(context.wave) && (!stale || context.all_lanes_active) {
                         data

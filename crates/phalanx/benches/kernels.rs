@@ -294,6 +294,7 @@ fn with_code<R>(
         launch: queries::launch_facts(db, input),
         lockstep: target.is_lockstep(processor),
         scratch_is_global: target.scratch_is_global(processor),
+        permutes_halves: target.permuted_lanes(processor) != Some(64),
         callee: &callee,
         calls: &analysis::summary::NoCallFacts,
         node_string: &node_string,

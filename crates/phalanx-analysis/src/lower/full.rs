@@ -70,11 +70,15 @@ impl<'a> FullRules<'a> {
 
     /// The same, where some shapes have been found before, with [`Trust::Nothing`].
     pub(super) fn with_shapes(code: Code<'a>, around: Surroundings<'a>, shapes: Shapes) -> Self {
+        let context = TransferContext::new(around.launch, around.lockstep);
         FullRules {
             code,
             around,
             shapes,
-            context: TransferContext::new(around.launch, around.lockstep),
+            context: match around.permutes_halves {
+                true => context.with_halves(around.launch),
+                false => context,
+            },
             entry: calling_convention::entry(code.header.call_conv, around.target.architecture()),
             intrinsics: [None; KNOWN],
             memory: None,

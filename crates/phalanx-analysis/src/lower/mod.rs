@@ -70,6 +70,8 @@ pub struct Surroundings<'a> {
     pub lockstep: bool,
     /// Whether private memory has addresses of its own in the generic space, different for each lane.
     pub scratch_is_global: bool,
+    /// Whether lanes of a wave of 64 are permuted within halves of it, or may be.
+    pub permutes_halves: bool,
     /// Attributes of a function of the module, by name.
     pub callee: &'a dyn Fn(GlobalName) -> Option<AttrList>,
     /// What is known of functions that are called, and of those that call.

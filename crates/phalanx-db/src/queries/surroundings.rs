@@ -114,11 +114,12 @@ fn with_surroundings<R>(
     Some(around.with(db, (function, flow), (callees, calls), run))
 }
 
-/// What the processor says of when instructions are executed, and where private memory is.
+/// What the processor says of when instructions are executed, where private memory is, and which lanes are permuted.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     lockstep: bool,
     scratch_is_global: bool,
+    permutes_halves: bool,
 }
 
 impl Moment {
@@ -129,6 +130,7 @@ impl Moment {
         Moment {
             lockstep: target.is_lockstep(processor),
             scratch_is_global: target.scratch_is_global(processor),
+            permutes_halves: target.permuted_lanes(processor) != Some(64),
         }
     }
 }
@@ -160,7 +162,7 @@ impl Known<'_> {
             let metadata = &function.module(db).shell(db).metadata;
             metadata.element(node, 0).filter(|_| metadata.values(node).len() == 1)?.as_string()
         };
-        let Moment { lockstep, scratch_is_global } = moment;
+        let Moment { lockstep, scratch_is_global, permutes_halves } = moment;
         let (callee, node_string) = (&callee, &node_string);
         run(
             code,
@@ -170,6 +172,7 @@ impl Known<'_> {
                 launch,
                 lockstep,
                 scratch_is_global,
+                permutes_halves,
                 callee,
                 calls,
                 node_string,

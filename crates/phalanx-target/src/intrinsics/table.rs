@@ -230,6 +230,7 @@ fn parse_transfer(text: &str) -> Result<Transfer, String> {
             segment: keys.index("segment")?,
             mask: keys.index("mask")?,
             stale: keys.flag("stale"),
+            halves: keys.flag("halves"),
         },
         "barrier-reduction" => Transfer::BarrierReduction { id: keys.required("id")? },
         "coordinate" => Transfer::Coordinate(match keys.word() {

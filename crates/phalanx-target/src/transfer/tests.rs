@@ -533,3 +533,20 @@ fn loads_depend_on_who_owns_the_memory() {
     expect!["{block.x, opaque.thread, opaque.wave}"]
         .assert_eq(&masked.evaluate(&[pointer(true)][..], &context).to_string());
 }
+
+/// A lane number names a lane of the wave, or one in each half of it.
+#[test]
+fn halves_of_a_wave_that_are_permuted_apart() {
+    let rule = intrinsics::lookup("llvm.amdgcn.ds.bpermute").expect("it is known").info.result;
+    let operands = [Operand::constant(20), Operand::of(SourceSet::LANE)];
+    let sources = |width: Option<u32>, halves: bool| {
+        let facts = LaunchFacts { wave_width: width, ..LaunchFacts::default() };
+        let context = TransferContext::new(&facts, true);
+        let context = if halves { context.with_halves(&facts) } else { context };
+        rule.evaluate(&operands[..], &context)
+    };
+    assert_eq!(sources(Some(64), false), SourceSet::OPAQUE_WAVE);
+    assert_eq!(sources(Some(64), true), UNKNOWN);
+    assert_eq!(sources(None, true), UNKNOWN);
+    assert_eq!(sources(Some(32), true), SourceSet::OPAQUE_WAVE);
+}

@@ -241,6 +241,7 @@ pub(crate) fn overhead(size: usize) {
                 launch: &launch,
                 lockstep: target.is_lockstep(cpu),
                 scratch_is_global: target.scratch_is_global(cpu),
+                permutes_halves: target.permuted_lanes(cpu) != Some(64),
                 callee: &|_| None,
                 calls: &NoCallFacts,
                 node_string: &|_| None,
