@@ -62,7 +62,7 @@ use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::{Const, Context, GlobalName, Type, TypeKind};
 
 pub use kinds::MemoryKinds;
-pub use predicates::tested;
+pub use predicates::{may_pass, tested};
 pub use retained::RetainedKinds;
 pub use set::{SpaceModel, SpaceSet};
 pub use specialize::{Specialization, specializations};

@@ -71,7 +71,7 @@ pub(super) struct Support {
     pub(super) ordered: FxHashSet<BlockId>,
 }
 
-/// The memories that a test asks for.
+/// The memories that a test asks for: it holds for addresses of these, and for none of others but those that [`may_pass`] adds.
 #[must_use]
 pub fn tested(code: Code<'_>, inst: InstId) -> Option<SpaceSet> {
     let Code { context, body, .. } = code;
@@ -176,10 +176,20 @@ fn said(code: Code<'_>, support: &Support, condition: Value, truth: bool) -> Sai
     all
 }
 
+/// The memories for addresses of which a test for some, as [`tested`] has them, may hold. The window of the parameters of kernels is inside
+/// that of device memory (PTX ISA, `isspacep`); processors that have none leave open what the test says of them.
+#[must_use]
+pub fn may_pass(space: SpaceSet) -> SpaceSet {
+    match space.contains(SpaceSet::GLOBAL) {
+        true => space | SpaceSet::PARAMETER,
+        false => space,
+    }
+}
+
 /// What is left when a test for a space has this result. Null is in no space but that of device memory, if the target likes.
 fn bound(space: SpaceSet, truth: bool) -> SpaceSet {
     match truth {
-        true if space.contains(SpaceSet::GLOBAL) => space | SpaceSet::NOWHERE,
+        true if space.contains(SpaceSet::GLOBAL) => may_pass(space) | SpaceSet::NOWHERE,
         true => space,
         false => SpaceSet::ALL.without(space),
     }
@@ -369,5 +379,20 @@ impl Refinements {
             }
             Place::After(_, node) => dom.dominates(node, here),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tests_leave() {
+        let device = SpaceSet::GLOBAL | SpaceSet::PARAMETER | SpaceSet::NOWHERE;
+        assert_eq!(bound(SpaceSet::GLOBAL, true), device);
+        // Parameters have no window everywhere.
+        assert_eq!(bound(SpaceSet::GLOBAL, false), SpaceSet::ALL.without(SpaceSet::GLOBAL));
+        assert_eq!(bound(SpaceSet::SHARED, true), SpaceSet::SHARED);
+        assert_eq!(bound(SpaceSet::SHARED, false), SpaceSet::ALL.without(SpaceSet::SHARED));
     }
 }

@@ -247,7 +247,18 @@ impl SpaceModel {
         is_odd(a) || is_odd(b) || a.meets(b) || a.meets(device) && b.meets(device)
     }
 
-    /// The space of fewest memories that has the addresses of all of a set. None if only one that has no conversion has, or none.
+    /// The memories that a space has to have for an access of one of a set. On NVPTX the addresses that parameters of kernels have in the generic
+    /// space are in the window of device memory (PTX ISA, `isspacep`), so an access of one or the other is one of that.
+    #[must_use]
+    pub fn accessed(self, set: SpaceSet) -> SpaceSet {
+        let set = set.memories();
+        match self.architecture == Architecture::Nvptx && set.contains(SpaceSet::GLOBAL) {
+            true => set.without(SpaceSet::PARAMETER),
+            false => set,
+        }
+    }
+
+    /// The space of fewest memories that has the addresses of all that is [accessed](Self::accessed) of a set. None if only one that has no conversion has, or none.
     #[must_use]
     pub fn narrowest(self, set: SpaceSet) -> Option<u32> {
         let candidates: &[u32] = match self.architecture {
@@ -256,7 +267,7 @@ impl SpaceModel {
             Architecture::Spirv => &[3, 0, 2, 1, 4],
             Architecture::Generic => &[],
         };
-        let set = set.memories();
+        let set = self.accessed(set);
         candidates.iter().copied().find(|&number| self.of(number).contains(set))
     }
 }
@@ -306,6 +317,7 @@ mod tests {
             for bits in 1..1 << 12 {
                 let set = SpaceSet::from_bits(bits);
                 let Some(narrowest) = model.narrowest(set) else { continue };
+                let set = model.accessed(set);
                 assert!(model.of(narrowest).contains(set));
                 for &other in numbers {
                     let other = model.of(other);

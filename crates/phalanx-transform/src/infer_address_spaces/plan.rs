@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use phalanx_analysis::{
     lower,
-    spaces::{MemoryKinds, SpaceModel, SpaceSet, tested},
+    spaces::{MemoryKinds, SpaceModel, SpaceSet, may_pass, tested},
 };
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
@@ -244,7 +244,7 @@ impl Planner<'_> {
 
     /// Whether all that an address may lead to is in a space, wherever it is used.
     fn is_within(&self, value: Value, space: u32) -> bool {
-        let set = self.kinds.of(value).memories();
+        let set = self.model.accessed(self.kinds.of(value));
         match set == SpaceSet::OTHER {
             true => self.origin(value) == Some(space),
             false => self.model.of(space).contains(set),
@@ -330,7 +330,7 @@ fn answer(set: SpaceSet, space: SpaceSet) -> Option<bool> {
     }
     // Null may be taken for an address of device memory.
     let null_is_known = space != SpaceSet::GLOBAL || !set.contains(SpaceSet::NOWHERE);
-    match (set.meets(space), space.contains(set)) {
+    match (set.meets(may_pass(space)), space.contains(set)) {
         (false, _) if null_is_known => Some(false),
         (true, true) => Some(true),
         _ => None,

@@ -1,10 +1,14 @@
 //! `infer-address-spaces`
 
 use expect_test::{Expect, expect};
+use phalanx_db::{Database, ModuleInput};
 
 /// The accesses, casts and calls of the functions after the pass.
 fn check(functions: &str, expected: &Expect) {
-    let (mut db, module) = crate::load(functions);
+    check_loaded(crate::load(functions), expected);
+}
+
+fn check_loaded((mut db, module): (Database, ModuleInput), expected: &Expect) {
     crate::run(&mut db, module, "infer-address-spaces");
     let text = crate::print(&db, module);
     let is_shown = |line: &&str| {
@@ -97,6 +101,41 @@ fn a_test_of_the_address() {
               %0 = addrspacecast ptr %p to ptr addrspace(3)
               store i32 1, ptr addrspace(3) %0, align 4
               store i32 2, ptr %p, align 4
+        "#]],
+    );
+}
+
+/// The window of parameters is inside that of device memory, and processors that have none say anything.
+#[test]
+fn a_test_for_device_memory_says_nothing_of_parameters() {
+    check_loaded(
+        crate::load_for(
+            "nvptx64-nvidia-cuda",
+            "declare i1 @llvm.nvvm.isspacep.global(ptr)
+         define i1 @parameter(ptr addrspace(101) %a) {
+           %p = addrspacecast ptr addrspace(101) %a to ptr
+           %t = call i1 @llvm.nvvm.isspacep.global(ptr %p)
+           ret i1 %t
+         }
+         define i32 @any(ptr %p) {
+           %t = call i1 @llvm.nvvm.isspacep.global(ptr %p)
+           br i1 %t, label %yes, label %no
+         yes:
+           %v = load i32, ptr %p
+           ret i32 %v
+         no:
+           ret i32 0
+         }",
+        ),
+        &expect![[r#"
+            define i1 @parameter(ptr addrspace(101) %a) {
+              %p = addrspacecast ptr addrspace(101) %a to ptr
+              %t = call i1 @llvm.nvvm.isspacep.global(ptr %p)
+              ret i1 %t
+            define i32 @any(ptr %p) {
+              %t = call i1 @llvm.nvvm.isspacep.global(ptr %p)
+              %1 = addrspacecast ptr %p to ptr addrspace(1)
+              %v = load i32, ptr addrspace(1) %1, align 4
         "#]],
     );
 }
