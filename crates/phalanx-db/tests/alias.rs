@@ -101,3 +101,13 @@ fn variables_of_workgroup_memory_without_a_size_begin_at_one_place() {
     assert_eq!(alias_of_shared("@sized", "@more"), Alias::No);
     assert_eq!(alias_of_shared("@device", "@devices"), Alias::No);
 }
+
+#[test]
+fn elements_of_a_vector_are_without_gaps() {
+    let text = "  %a = getelementptr <4 x i24>, ptr addrspace(3) %l, i32 0, i32 2\n  \
+         %b = getelementptr i8, ptr addrspace(3) %l, i32 6\n  \
+         store i8 1, ptr addrspace(3) %a\n  store i8 2, ptr addrspace(3) %b";
+    assert_eq!(alias(AMD, text), Alias::Must);
+    // In an array they are aligned.
+    assert_eq!(alias(AMD, &text.replace("<4 x i24>", "[4 x i24]")), Alias::No);
+}

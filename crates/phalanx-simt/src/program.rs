@@ -432,7 +432,8 @@ impl<'m> Program<'m> {
             let Value::Bits(index) = *index else { return Ok(Value::Poison) };
             let index = crate::value::signed(index, ops::int_bits(&self.shapes, index_type)?);
             if position == 0 {
-                address += index.wrapping_mul(self.shapes.alloc_size(source).into());
+                let step = index.wrapping_mul(self.shapes.alloc_size(source).into());
+                address = address.wrapping_add(step);
                 continue;
             }
             match self.shapes.of(inside) {
@@ -441,14 +442,16 @@ impl<'m> Program<'m> {
                     inside = elem;
                 }
                 &Shape::Vector { elem, .. } => {
-                    address += index.wrapping_mul(self.shapes.alloc_size(elem).into());
+                    // There are no gaps between the elements of a vector.
+                    let step = index.wrapping_mul(self.shapes.store_size(elem).into());
+                    address = address.wrapping_add(step);
                     inside = elem;
                 }
                 Shape::Struct(members) => {
                     let Some(&(ty, offset)) = members.get(index as usize) else {
                         return Err(FaultKind::unsupported("an index beyond a structure"));
                     };
-                    address += i128::from(offset);
+                    address = address.wrapping_add(offset.into());
                     inside = ty;
                 }
                 _ => return Err(FaultKind::unsupported("an index into a type without parts")),

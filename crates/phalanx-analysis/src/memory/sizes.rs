@@ -90,6 +90,12 @@ impl<'a> TypeSizes<'a> {
         self.extent(ty).map(|extent| extent.stride)
     }
 
+    /// How many bytes an element of the type takes in a vector: these are without gaps. None where that is no number of bytes.
+    #[must_use]
+    pub fn lane_size(&self, ty: Type) -> Option<u64> {
+        lane_size(self.context, &self.layout.layout, ty)
+    }
+
     /// Where a member of a structure begins.
     pub fn member_offset(&mut self, ty: Type, index: usize) -> Option<u64> {
         self.extent(ty)?.offsets?.get(index).copied()
@@ -216,9 +222,13 @@ impl<'a> TypeSizes<'a> {
                 index.wrapping_mul(self.signed_stride(ty)?)
             } else {
                 match self.context.type_kind(ty) {
-                    TypeKind::Array { elem, .. } | TypeKind::Vector { elem, .. } => {
+                    TypeKind::Array { elem, .. } => {
                         ty = *elem;
                         index.wrapping_mul(self.signed_stride(ty)?)
+                    }
+                    TypeKind::Vector { elem, .. } => {
+                        ty = *elem;
+                        index.wrapping_mul(i64::try_from(self.lane_size(ty)?).ok()?)
                     }
                     TypeKind::Struct { .. } | TypeKind::Named(_) => {
                         let field = usize::try_from(index).ok()?;
@@ -268,6 +278,11 @@ impl<'a> TypeSizes<'a> {
     pub fn integer_operand(&self, operand: Value) -> Option<i64> {
         operand.as_const().and_then(|constant| self.integer(constant))
     }
+}
+
+/// See [`TypeSizes::lane_size`].
+pub(crate) fn lane_size(context: &Context, layout: &DataLayout, ty: Type) -> Option<u64> {
+    layout.bits(context, ty).filter(|bits| bits % 8 == 0).map(|bits| bits / 8)
 }
 
 /// The low bits of a number, at most 64, as a signed one.

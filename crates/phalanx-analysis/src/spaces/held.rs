@@ -200,7 +200,11 @@ impl Rules<'_> {
                                 i64::try_from(self.sizes.member_offset(data.ty, index)?).ok()?
                             }
                             _ => {
-                                let stride = self.sizes.stride(context.const_data(inner).ty)?;
+                                let ty = context.const_data(inner).ty;
+                                let stride = match kind {
+                                    TypeKind::Vector { .. } => self.sizes.lane_size(ty)?,
+                                    _ => self.sizes.stride(ty)?,
+                                };
                                 i64::try_from(stride.checked_mul(index as u64)?).ok()?
                             }
                         };

@@ -8,7 +8,7 @@ use phalanx_ir::{
 use smallvec::SmallVec;
 
 use super::{Facts, Finder};
-use crate::memory::sizes::TypeSizes;
+use crate::memory::sizes::{TypeSizes, lane_size};
 use crate::shape::{
     algebra,
     form::{Form, Rest},
@@ -114,9 +114,14 @@ impl Finder<'_> {
                 self.alloc_size(ty, 0)?
             } else {
                 match self.facts.code.context.type_kind(ty).clone() {
-                    TypeKind::Array { elem, .. } | TypeKind::Vector { elem, .. } => {
+                    TypeKind::Array { elem, .. } => {
                         ty = elem;
                         self.alloc_size(ty, 0)?
+                    }
+                    TypeKind::Vector { elem, .. } => {
+                        ty = elem;
+                        let layout = self.facts.around.layout.data_layout();
+                        lane_size(self.facts.code.context, layout, ty)?
                     }
                     TypeKind::Struct { packed, fields } => {
                         let field = self.constant(index)? as usize;
