@@ -23,6 +23,7 @@ target datalayout = "e-p:64:64-p1:64:64-p3:32:32-p5:32:32-A5-G1"
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare void @llvm.memcpy.p5.p5.i64(ptr addrspace(5), ptr addrspace(5), i64, i1)
 declare void @llvm.memset.p5.i64(ptr addrspace(5), i8, i64, i1)
+declare void @writes(ptr addrspace(1)) memory(argmem: write)
 declare void @take(ptr addrspace(5))
 define amdgpu_kernel void @f(ptr %gp, ptr addrspace(1) %p, i32 %n, i1 %u) {{
 entry:
@@ -364,4 +365,16 @@ fn the_walker_goes_up_to_who_may_write() {
     let join = body.block_of(load).map(phalanx_ir::flow::node_of).expect("linked");
     assert_eq!(ssa.clobber(load, 100, |_| true), Some(Clobber::Phi(join)));
     assert_eq!(ssa.clobber(load, 1, may_be(address)), Some(Clobber::Phi(join)), "given up");
+}
+
+#[test]
+fn the_walker_stops_at_a_call_that_is_given_an_address_of_the_object() {
+    // Whoever is called may write before what it is given.
+    let fixture = kernel(
+        "  %g = getelementptr i8, ptr addrspace(1) %p, i64 8\n  \
+         call void @writes(ptr addrspace(1) %g)\n  \
+         %l = load i32, ptr addrspace(1) %p\n  ret void",
+    );
+    let nearest = queries::nearest_clobber(&fixture.db, fixture.function, fixture.loads()[0]);
+    assert!(matches!(nearest, Some(Clobber::Def(_))), "{nearest:?}");
 }

@@ -282,6 +282,32 @@ fn memory_as_it_was_at_the_entry() {
     );
 }
 
+#[test]
+fn code_that_is_given_an_address_may_write_before_it() {
+    check(
+        &amdgcn(
+            "declare void @llvm.memset.p1.i64(ptr addrspace(1), i8, i64, i1)
+define internal void @before(ptr addrspace(1) %q) noinline {
+  %p = getelementptr i8, ptr addrspace(1) %q, i64 -8
+  store i32 7, ptr addrspace(1) %p
+  ret void
+}
+define amdgpu_kernel void @f(ptr addrspace(1) %a) {
+  %a8 = getelementptr i8, ptr addrspace(1) %a, i64 8
+  call void @llvm.memset.p1.i64(ptr addrspace(1) %a8, i8 0, i64 8, i1 false)
+  %beside = load i32, ptr addrspace(1) %a
+  call void @before(ptr addrspace(1) %a8)
+  %after = load i32, ptr addrspace(1) %a
+  ret void
+}",
+        ),
+        &expect![[r#"
+            beside: yes | written at call void @llvm.memset.p1.i64(ptr addrspace(1) %a8, i8 0, i64 8, i1 false) | written at call void @llvm.memset.p1.i64(ptr addrspace(1) %a8, i8 0, i64 8, i1 false)
+            after: clobbered at call void @before(ptr addrspace(1) %a8) | written at call void @llvm.memset.p1.i64(ptr addrspace(1) %a8, i8 0, i64 8, i1 false) | written at call void @llvm.memset.p1.i64(ptr addrspace(1) %a8, i8 0, i64 8, i1 false)
+        "#]],
+    );
+}
+
 /// LLVM 22 marks both loads `!amdgpu.noclobber`. Another wave may have written `%p` before the barrier.
 #[test]
 fn a_barrier_makes_stores_of_others_visible() {

@@ -416,7 +416,7 @@ impl Walk<'_> {
                 // A number leads nowhere unless it was made from an address, which is an escape.
                 None => matches!(context.type_kind(ty), phalanx_ir::TypeKind::Vector { .. }),
                 Some(_) => {
-                    let written = Location { address: argument, size: None };
+                    let written = aliases.through_argument(call, argument);
                     self.may_alias(aliases, location, set, written)
                 }
             }

@@ -425,10 +425,8 @@ impl Classifier<'_> {
         let (code, around, facts) = (self.code, self.around, self.facts);
         let acquires = self.acquires.get_or_insert_with(|| Acquires::new(code, around));
         let clobbers = self.clobbers.get_or_insert_with(|| Clobbers::new(code, facts, acquires));
-        let location = Location {
-            address: code.body.operands(inst)[0],
-            size: self.sizes.store_size(code.body.inst(inst).ty),
-        };
+        let size = self.sizes.store_size(code.body.inst(inst).ty);
+        let location = Location::behind(code.body.operands(inst)[0], size);
         clobbers.before(code, around, facts, &mut self.aliases, inst, location).map(|found| {
             match found {
                 Found::Acquire(by) => Refusal::Acquire(by),

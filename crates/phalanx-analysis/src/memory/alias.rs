@@ -57,6 +57,22 @@ pub struct Location {
     pub address: Value,
     /// How many bytes from there on, if it is known.
     pub size: Option<u64>,
+    /// Whether bytes before it may be accessed as well, as code does that is given an address inside of an object.
+    pub reaches_back: bool,
+}
+
+impl Location {
+    /// So many bytes from an address on, if it is known how many.
+    #[must_use]
+    pub const fn behind(address: Value, size: Option<u64>) -> Self {
+        Self { address, size, reaches_back: false }
+    }
+
+    /// Any bytes of what an address leads to.
+    #[must_use]
+    pub const fn around(address: Value) -> Self {
+        Self { address, size: None, reaches_back: true }
+    }
 }
 
 /// An address, taken apart.
@@ -184,7 +200,29 @@ impl<'a> AliasQuery<'a> {
             }
             _ => return None,
         };
-        Some(Location { address, size: self.sizes.store_size(ty) })
+        Some(Location::behind(address, self.sizes.store_size(ty)))
+    }
+
+    /// What a call may access through an argument: all of what that leads to, unless it copies or fills memory from there on.
+    #[must_use]
+    pub fn through_argument(&self, call: InstId, argument: Value) -> Location {
+        let Code { context, body, .. } = self.code;
+        let callee = body.const_callee(call).map(|callee| &context.const_data(callee).kind);
+        let is_forward = |name: &[u8]| {
+            ["llvm.memcpy.", "llvm.memmove.", "llvm.memset."]
+                .iter()
+                .any(|prefix| name.starts_with(prefix.as_bytes()))
+        };
+        match callee {
+            Some(ConstKind::Global(GlobalName::Named(symbol)))
+                if is_forward(context.bytes(*symbol)) =>
+            {
+                let length = body.call_args(call).get(2).copied();
+                let length = length.and_then(|length| self.sizes.integer_operand(length));
+                Location::behind(argument, length.and_then(|length| u64::try_from(length).ok()))
+            }
+            _ => Location::around(argument),
+        }
     }
 
     /// How two accesses relate.
@@ -202,6 +240,9 @@ impl<'a> AliasQuery<'a> {
         }
         let (from, to) = (self.address(a.address), self.address(b.address));
         if from.base == to.base {
+            if a.reaches_back || b.reaches_back {
+                return Alias::May;
+            }
             return ranges((from, a.size), (to, b.size));
         }
         if let (Some(a), Some(b)) = (self.space(from.base), self.space(to.base))

@@ -106,7 +106,7 @@ fn may_write(
                 (None, _) => false,
                 (Some(MemoryLocation::ArgMem), None) => {
                     body.call_args(definition).iter().any(|&address| {
-                        let written = Location { address, size: None };
+                        let written = query.through_argument(definition, address);
                         may_alias(body, (query, cycles), read, written)
                     })
                 }
