@@ -45,6 +45,8 @@ pub struct EarlyCse;
 struct Replaced {
     inst: InstId,
     by: Value,
+    /// Both compute or read the same; else it is what was stored, which may be a load by itself, of something else or a volatile one.
+    is_twin: bool,
 }
 
 impl Pass for EarlyCse {
@@ -68,10 +70,9 @@ impl Pass for EarlyCse {
     }
 }
 
-fn apply(edit: &mut Transaction<'_>, Replaced { inst, by }: Replaced) -> Result<(), PassError> {
-    let of_same_kind =
-        by.as_inst().filter(|&by| edit.body().inst(by).opcode == edit.body().inst(inst).opcode);
-    if let Some(kept) = of_same_kind {
+fn apply(edit: &mut Transaction<'_>, replaced: Replaced) -> Result<(), PassError> {
+    let Replaced { inst, by, is_twin } = replaced;
+    if let Some(kept) = by.as_inst().filter(|_| is_twin) {
         stand_for(edit, kept, inst)?;
     }
     edit.replace(inst, by)?;
@@ -106,8 +107,17 @@ impl<K: Clone + Eq + std::hash::Hash, V> Scoped<K, V> {
     }
 }
 
-/// What is in memory at an address, by address and type: the value, and the generation in which it was seen.
-type Known = Scoped<(Value, Type), (Value, u32)>;
+/// What is in memory at an address.
+#[derive(Copy, Clone, Debug)]
+struct Seen {
+    value: Value,
+    generation: u32,
+    /// A load of it, not what was stored.
+    is_load: bool,
+}
+
+/// What is in memory, by address and type.
+type Known = Scoped<(Value, Type), Seen>;
 
 struct Search<'a> {
     db: &'a Database,
@@ -178,9 +188,9 @@ impl<'a> Search<'a> {
         self.generation = self.last_generation;
     }
 
-    fn replace(&mut self, inst: InstId, by: Value) {
+    fn replace(&mut self, inst: InstId, by: Value, is_twin: bool) {
         self.by.insert(inst, by);
-        self.replaced.push(Replaced { inst, by });
+        self.replaced.push(Replaced { inst, by, is_twin });
     }
 
     fn block(&mut self, block: BlockId) {
@@ -195,7 +205,8 @@ impl<'a> Search<'a> {
                         let &[value, address] = body.operands(inst) else { continue };
                         let (value, address) = (self.resolve(value), self.resolve(address));
                         let ty = self.code.type_of(value);
-                        self.memory.insert((address, ty), (value, self.generation));
+                        let seen = Seen { value, generation: self.generation, is_load: false };
+                        self.memory.insert((address, ty), seen);
                     }
                 }
                 Opcode::Call => self.call(inst),
@@ -235,14 +246,16 @@ impl<'a> Search<'a> {
             self.generation
         };
         match self.memory.map.get(&key) {
-            Some(&(value, seen)) if seen == generation => self.replace(inst, value),
-            _ => self.memory.insert(key, (inst.into(), generation)),
+            Some(seen) if seen.generation == generation => {
+                self.replace(inst, seen.value, seen.is_load);
+            }
+            _ => self.memory.insert(key, Seen { value: inst.into(), generation, is_load: true }),
         }
     }
 
     fn value(&mut self, inst: InstId, key: Key) {
         match self.values.map.get(&key) {
-            Some(&earlier) => self.replace(inst, earlier.into()),
+            Some(&earlier) => self.replace(inst, earlier.into(), true),
             None => self.values.insert(key, inst),
         }
     }

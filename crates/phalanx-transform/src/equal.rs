@@ -77,10 +77,12 @@ pub(crate) fn stand_for(
     inst: InstId,
 ) -> Result<(), PassError> {
     let (old, new) = (edit.body().inst(kept).flags, edit.body().inst(inst).flags);
-    let promises = match edit.body().inst(kept).opcode.is_call() {
-        // Of a call that is no fast one other flags say how it is made, not what it gives.
-        true => InstFlags::FAST.with(InstFlags::TAIL),
-        false => InstFlags(u16::MAX),
+    let promises = match edit.body().inst(kept).opcode {
+        // Flags of a load say how it is made.
+        Opcode::Load => InstFlags::NONE,
+        // And those of a call that are not for fast mathematics.
+        opcode if opcode.is_call() => InstFlags::FAST.with(InstFlags::TAIL),
+        _ => InstFlags(u16::MAX),
     };
     let both = InstFlags(old.0 & (new.0 | !promises.0));
     if both != old {

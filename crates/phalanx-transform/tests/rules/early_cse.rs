@@ -99,6 +99,35 @@ fn volatile_loads_are_each_their_own() {
     );
 }
 
+/// What is loaded again is known; how it was loaded at first stays.
+#[test]
+fn what_was_stored_keeps_how_it_was_loaded() {
+    check(
+        "early-cse",
+        "define i32 @f(ptr %p, ptr %q) {
+           %1 = load volatile i32, ptr %p, align 4, !range !0
+           store i32 %1, ptr %q, align 4
+           %2 = load i32, ptr %q, align 4
+           %3 = load atomic i32, ptr %p acquire, align 4
+           store i32 %3, ptr %q, align 4
+           %4 = load i32, ptr %q, align 4
+           %5 = add i32 %2, %4
+           ret i32 %5
+         }
+         !0 = !{i32 0, i32 8}",
+        &expect![[r#"
+            define i32 @f(ptr %p, ptr %q) {
+              %1 = load volatile i32, ptr %p, align 4, !range !0
+              store i32 %1, ptr %q, align 4
+              %2 = load atomic i32, ptr %p acquire, align 4
+              store i32 %2, ptr %q, align 4
+              %3 = add i32 %1, %2
+              ret i32 %3
+            }
+        "#]],
+    );
+}
+
 /// The join has everybody that was in the entry; the side has some of them.
 #[test]
 fn a_vote_is_the_same_where_the_same_threads_vote() {
