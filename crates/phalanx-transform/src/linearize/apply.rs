@@ -76,6 +76,13 @@ pub(super) fn apply(
             let one = one(edit, data.ty);
             let divisor = edit.before(inst).named("divisor").select(mask, operands[1], one)?;
             edit.set_operand(inst, 1, divisor)?;
+            if matches!(data.opcode, Opcode::SDiv | Opcode::SRem) && has_one_bit(edit, data.ty) {
+                // The one bit is -1 then.
+                let zero = edit.context().const_zero(data.ty);
+                let dividend =
+                    edit.before(inst).named("dividend").select(mask, operands[0], zero)?;
+                edit.set_operand(inst, 0, dividend)?;
+            }
         }
         Guard::Blend => {
             let ty = type_of(edit, operands[0])?;
@@ -142,6 +149,14 @@ fn one(edit: &Transaction<'_>, ty: Type) -> Value {
             context.const_aggregate(ty, &vec![one; len as usize]).into()
         }
         _ => context.int_const(ty, 1).into(),
+    }
+}
+
+/// Whether a number, or each of a vector, has one bit.
+fn has_one_bit(edit: &Transaction<'_>, ty: Type) -> bool {
+    match *edit.context().type_kind(ty) {
+        TypeKind::Vector { elem, .. } => elem == Type::I1,
+        _ => ty == Type::I1,
     }
 }
 

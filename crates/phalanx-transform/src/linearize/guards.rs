@@ -3,7 +3,7 @@
 //! | instruction | guard |
 //! |---|---|
 //! | what may be executed anywhere | none; what was said of the result of a call goes where it may be undefined behaviour |
-//! | division | threads that do not take part divide by 1 |
+//! | division | threads that do not take part divide by 1; 0 by -1 where that is the only divisor, in one signed bit |
 //! | load of an object that is there for the whole function | none |
 //! | store to a stack slot that is read and written as a whole only | such a thread stores what the slot holds |
 //! | other load or store, neither volatile nor atomic | such a thread accesses a stack slot of its own in place of the address |
@@ -35,7 +35,7 @@ pub(super) enum Guard {
     Plain,
     /// What was said of the executions of a call that may be executed anywhere goes.
     Claims,
-    /// Another divisor.
+    /// Another divisor, and dividend where no divisor is good for all.
     Divisor,
     /// Another address, in this space where it is not that of the access.
     Address { space: Option<u32>, align: u64 },

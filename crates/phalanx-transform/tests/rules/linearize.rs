@@ -229,3 +229,52 @@ fn what_is_said_of_the_result_of_a_call() {
         "#]],
     );
 }
+
+/// Of one signed bit the only divisor is -1, by which -1 is not divided.
+#[test]
+fn one_signed_bit_is_divided_where_it_is_zero() {
+    check(
+        "linearize",
+        &kernel(
+            "%b = trunc i32 %x to i1
+           %w = insertelement <2 x i1> poison, i1 %b, i32 0
+           br i1 %d, label %one, label %join
+         one:
+           %s = sdiv i1 %b, %u
+           %t = srem <2 x i1> %w, splat (i1 true)
+           br label %join
+         join:
+           %v = phi i1 [ %s, %one ], [ false, %entry ]
+           %y = phi <2 x i1> [ %t, %one ], [ zeroinitializer, %entry ]
+           ret void",
+        ),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, ptr addrspace(5) %q, i32 %a) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %d = icmp ult i32 %x, 7
+              %u = icmp ult i32 %a, 7
+              %at = getelementptr i32, ptr addrspace(1) %p, i32 %x
+              %b = trunc i32 %x to i1
+              %w = insertelement <2 x i1> poison, i1 %b, i32 0
+              br label %one
+
+            one:                                              ; preds = %entry
+              %divisor = select i1 %d, i1 %u, i1 true
+              %dividend = select i1 %d, i1 %b, i1 false
+              %s = sdiv i1 %dividend, %divisor
+              %divisor1 = select i1 %d, <2 x i1> splat (i1 true), <2 x i1> splat (i1 true)
+              %dividend1 = select i1 %d, <2 x i1> %w, <2 x i1> zeroinitializer
+              %t = srem <2 x i1> %dividend1, %divisor1
+              %v.sel = select i1 %d, i1 %s, i1 false
+              %y.sel = select i1 %d, <2 x i1> %t, <2 x i1> zeroinitializer
+              br label %join
+
+            join:                                             ; preds = %one
+              %v = phi i1 [ %v.sel, %one ]
+              %y = phi <2 x i1> [ %y.sel, %one ]
+              ret void
+            }
+        "#]],
+    );
+}
