@@ -98,11 +98,11 @@ impl<'a> Guards<'a> {
         }
     }
 
-    /// How an instruction of a region is guarded.
+    /// How an instruction of a region is guarded; `masked` are the blocks of that which not everybody comes to.
     ///
     /// # Errors
     /// Why it cannot be.
-    pub(super) fn decide(&mut self, inst: InstId) -> Result<Decision, Refusal> {
+    pub(super) fn decide(&mut self, inst: InstId, masked: &[BlockId]) -> Result<Decision, Refusal> {
         let code = self.code;
         let data = code.body.inst(inst);
         let plain = |guard| Ok(Decision { guard, ..Decision::default() });
@@ -122,11 +122,11 @@ impl<'a> Guards<'a> {
             Opcode::Load | Opcode::Store if code.has_order(inst) => Err(Refusal::Ordered { inst }),
             Opcode::Load => {
                 let address = code.body.operands(inst)[0];
-                self.access(inst, address, data.ty)
+                self.access(inst, address, data.ty, masked)
             }
             Opcode::Store => {
                 let operands = code.body.operands(inst);
-                self.access(inst, operands[1], code.type_of(operands[0]))
+                self.access(inst, operands[1], code.type_of(operands[0]), masked)
             }
             Opcode::AtomicRmw | Opcode::CmpXchg | Opcode::Fence => Err(Refusal::Ordered { inst }),
             Opcode::Call => self.call(inst),
@@ -134,14 +134,20 @@ impl<'a> Guards<'a> {
         }
     }
 
-    fn access(&mut self, inst: InstId, address: Value, ty: Type) -> Result<Decision, Refusal> {
+    fn access(
+        &mut self,
+        inst: InstId,
+        address: Value,
+        ty: Type,
+        masked: &[BlockId],
+    ) -> Result<Decision, Refusal> {
         let is_load = self.code.body.inst(inst).opcode == Opcode::Load;
         let own = self.code.body.inst(inst).mem().align();
         let natural = self.layout.data_layout().abi_align(self.code.context, self.layout, ty);
         let (Some(align), Some(size)) = (own.or(natural), self.sizes.store_size(ty)) else {
             return Err(Refusal::Unsupported { inst });
         };
-        if is_load && let Some(markers) = self.is_readable(address, size, align) {
+        if is_load && let Some(markers) = self.is_readable(address, size, align, masked) {
             return Ok(Decision { guard: Some(Guard::Plain), markers });
         }
         if !is_load && let Some(markers) = self.is_variable(address, ty) {
@@ -199,7 +205,13 @@ impl<'a> Guards<'a> {
     }
 
     /// Whether there are bytes to read at an address in every thread, all the time; what contradicts that.
-    fn is_readable(&mut self, address: Value, size: u64, align: u64) -> Option<Vec<InstId>> {
+    fn is_readable(
+        &mut self,
+        address: Value,
+        size: u64,
+        align: u64,
+        masked: &[BlockId],
+    ) -> Option<Vec<InstId>> {
         let (mut at, mut offset) = (address, 0i64);
         // How much is added behind each cast. Before it, an address below the object may have wrapped in a space of narrow ones.
         let mut casts: SmallVec<[i64; 2]> = SmallVec::new();
@@ -216,7 +228,7 @@ impl<'a> Guards<'a> {
             }
             at = self.code.body.operands(inst)[0];
         }
-        let (bytes, base_align, markers) = self.object(at)?;
+        let (bytes, base_align, markers) = self.object(at, masked)?;
         if casts.iter().any(|behind| offset.checked_sub(*behind).is_none_or(|at| at < 0)) {
             return None;
         }
@@ -227,7 +239,7 @@ impl<'a> Guards<'a> {
     }
 
     /// Size and alignment of what is there at an address for the whole function.
-    fn object(&mut self, base: Value) -> Option<(u64, u64, Vec<InstId>)> {
+    fn object(&mut self, base: Value, masked: &[BlockId]) -> Option<(u64, u64, Vec<InstId>)> {
         let context = self.code.context;
         let layout = self.layout.data_layout();
         if let Some(slot) = self.slot(base) {
@@ -245,6 +257,10 @@ impl<'a> Guards<'a> {
                 promised(context.param_attrs(self.code.header.attributes, at as usize))
             }
             ValueKind::Inst(call) if self.code.body.inst(call).opcode == Opcode::Call => {
+                // Promised to those only that call it by themselves.
+                if self.code.body.block_of(call).is_none_or(|block| masked.contains(&block)) {
+                    return None;
+                }
                 promised(context.return_attrs(self.code.body.call_info(call).attributes))
             }
             ValueKind::Const(constant) => {

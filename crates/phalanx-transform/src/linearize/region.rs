@@ -153,7 +153,7 @@ impl Finder<'_> {
                 return Err(Refusal::Ends { block });
             };
             for inst in self.code.body.block_insts(block).filter(|&inst| inst != terminator) {
-                let decision = self.guards.decide(inst)?;
+                let decision = self.guards.decide(inst, &blocks[1..])?;
                 guards.extend(decision.guard.map(|guard| (inst, guard)));
                 markers.extend(decision.markers);
             }

@@ -278,3 +278,55 @@ fn one_signed_bit_is_divided_where_it_is_zero() {
         "#]],
     );
 }
+
+/// What is called may give another thread null.
+#[test]
+fn an_address_that_is_good_for_who_calls_only() {
+    check(
+        "linearize",
+        &format!(
+            "declare ptr @timeless() memory(none) nounwind willreturn speculatable
+             {}",
+            kernel(
+                "%all = call dereferenceable(4) align 4 ptr @timeless()
+             br i1 %d, label %one, label %join
+             one:
+               %some = call dereferenceable(4) align 4 ptr @timeless()
+               %r = load i32, ptr %some, align 4
+               %s = load i32, ptr %all, align 4
+               br label %join
+             join:
+               %v = phi i32 [ %r, %one ], [ 20, %entry ]
+               %w = phi i32 [ %s, %one ], [ 20, %entry ]
+               ret void"
+            )
+        ),
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, ptr addrspace(5) %q, i32 %a) {
+            entry:
+              %nowhere = alloca i32, align 4, addrspace(5)
+              %nowhere1 = addrspacecast ptr addrspace(5) %nowhere to ptr
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %d = icmp ult i32 %x, 7
+              %u = icmp ult i32 %a, 7
+              %at = getelementptr i32, ptr addrspace(1) %p, i32 %x
+              %all = call align 4 dereferenceable(4) ptr @timeless()
+              br label %one
+
+            one:                                              ; preds = %entry
+              %some = call align 4 ptr @timeless()
+              %guarded = select i1 %d, ptr %some, ptr %nowhere1
+              %r = load i32, ptr %guarded, align 4
+              %s = load i32, ptr %all, align 4
+              %v.sel = select i1 %d, i32 %r, i32 20
+              %w.sel = select i1 %d, i32 %s, i32 20
+              br label %join
+
+            join:                                             ; preds = %one
+              %v = phi i32 [ %v.sel, %one ]
+              %w = phi i32 [ %w.sel, %one ]
+              ret void
+            }
+        "#]],
+    );
+}
