@@ -216,14 +216,15 @@ impl Scan<'_> {
 
     fn access(&self, data: &InstData, address: Value, access: Access) -> Effects {
         let ordering = data.mem().ordering();
-        let is_simple =
-            matches!(ordering, Ordering::NotAtomic | Ordering::Unordered | Ordering::Monotonic);
-        // What is ordered makes visible what others wrote, and what is volatile may be anything.
-        if data.flags.contains(InstFlags::VOLATILE) || !is_simple {
-            return Effects { reads: Spaces::ALL, writes: Spaces::ALL, ..Effects::NONE }
-                .touching(MemoryEffects::UNKNOWN);
+        let is_volatile = data.flags.contains(InstFlags::VOLATILE);
+        match ordering {
+            Ordering::NotAtomic | Ordering::Unordered if !is_volatile => self.at(address, access),
+            // What comes of it depends on when it is, so two of them are not one: a read and a write in LLVM.
+            Ordering::Monotonic if !is_volatile => self.at(address, Access::ReadWrite),
+            // What is ordered makes visible what others wrote, and what is volatile may be anything.
+            _ => Effects { reads: Spaces::ALL, writes: Spaces::ALL, ..Effects::NONE }
+                .touching(MemoryEffects::UNKNOWN),
         }
-        self.at(address, access)
     }
 
     /// An access to what is at an address.

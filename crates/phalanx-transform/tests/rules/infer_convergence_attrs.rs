@@ -203,3 +203,31 @@ fn calls_of_what_is_not_known() {
         "#]],
     );
 }
+
+/// So that nobody takes two of them for one: others write between. Of an unordered access nobody knows when it is.
+#[test]
+fn relaxed_accesses_read_and_write() {
+    check(
+        r#"@v = addrspace(1) global i32 0
+           define i32 @loads(ptr addrspace(1) %p) "mark" {
+             %x = load atomic i32, ptr addrspace(1) %p monotonic, align 4
+             ret i32 %x
+           }
+           define void @stores() "mark" {
+             store atomic i32 1, ptr addrspace(1) @v monotonic, align 4
+             ret void
+           }
+           define i32 @unordered(ptr addrspace(1) %p) "mark" {
+             %x = load atomic i32, ptr addrspace(1) %p unordered, align 4
+             ret i32 %x
+           }"#,
+        &expect![[r#"
+            define i32 @loads(ptr addrspace(1) %p) #3 {
+            define void @stores() #4 {
+            define i32 @unordered(ptr addrspace(1) %p) #5 {
+            attributes #3 = { nodivergencesource memory(argmem: readwrite) "mark" }
+            attributes #4 = { memory(readwrite, argmem: none, inaccessiblemem: none, target_mem0: none, target_mem1: none) "mark" }
+            attributes #5 = { nodivergencesource memory(argmem: read) "mark" }
+        "#]],
+    );
+}
