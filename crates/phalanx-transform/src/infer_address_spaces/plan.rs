@@ -55,6 +55,7 @@ pub(super) struct Plan {
     pub(super) is_lossless: FxHashMap<(InstId, u32), bool>,
     pub(super) kinds: Arc<MemoryKinds>,
     pub(super) model: Option<SpaceModel>,
+    pub(super) architecture: Option<Architecture>,
     pub(super) generic: u32,
     pub(super) layout: DataLayout,
 }
@@ -85,6 +86,7 @@ impl Plan {
         let mut plan = Plan {
             kinds: Arc::clone(kinds),
             model: Some(model),
+            architecture: Some(architecture),
             generic,
             layout: layout.clone(),
             ..Plan::default()

@@ -10,7 +10,8 @@
 use phalanx_analysis::spaces::SpaceSet;
 use phalanx_graph::Node;
 use phalanx_ir::{
-    BlockId, Const, InstId, Opcode, TypeKind, Value, ValueKind,
+    AttrList, BlockId, Const, InstId, Opcode, Type, TypeKind, Value, ValueKind,
+    attributes::{AttrKind, AttrListData, AttrSet, AttrSetBuilder},
     builder::{CallSpec, Callee, InstBuilder, NewInst},
     constant::{ConstExpr, ConstKind},
     edit::Transaction,
@@ -22,6 +23,7 @@ use smallvec::SmallVec;
 
 use super::{
     calls::{self, retyped},
+    is_plain,
     plan::{Make, Plan},
 };
 use crate::{code::Code, pass::PassError};
@@ -32,6 +34,9 @@ enum Place {
     Before(InstId),
     EndOf(BlockId),
 }
+
+/// What is said of an address because it is not null, or if it is not.
+const NOT_NULL: [AttrKind; 2] = [AttrKind::NonNull, AttrKind::DereferenceableOrNull];
 
 /// How many steps of a constant address are looked at.
 const STEPS: usize = 64;
@@ -74,7 +79,7 @@ impl Rewriter<'_, '_, '_> {
         self.edit.body().inst(inst).opcode
     }
 
-    fn type_in(&self, value: Value, space: u32) -> Result<phalanx_ir::Type, PassError> {
+    fn type_in(&self, value: Value, space: u32) -> Result<Type, PassError> {
         let ty = self
             .edit
             .type_of(value)
@@ -182,7 +187,34 @@ impl Rewriter<'_, '_, '_> {
         let address = calls::address(context, &new.name);
         let info = self.edit.body().call_info(like);
         let callee = Callee::indirect(address.into(), function_type).with_call_conv(info.call_conv);
-        CallSpec::new(callee).args(arguments).attributes(info.attributes)
+        CallSpec::new(callee).args(arguments).attributes(self.attributes_for(like, new))
+    }
+
+    /// What was said at a call, without that addresses are not null where null is another number in their new space.
+    fn attributes_for(&self, like: InstId, new: &calls::Replacement) -> AttrList {
+        let context = self.edit.context();
+        let list = self.edit.body().call_info(like).attributes;
+        let mut data = context.attr_list_data(list).clone();
+        let forget = |set: &mut AttrSet, ty: Type| {
+            let scalar = match context.type_kind(ty) {
+                TypeKind::Vector { elem, .. } => *elem,
+                _ => ty,
+            };
+            let space = context.type_kind(scalar).address_space();
+            let is_same = |space| {
+                space == self.plan.generic
+                    || self.plan.architecture.is_some_and(|of| is_plain(of, space))
+            };
+            if space.is_none_or(is_same) {
+                return;
+            }
+            let mut rest = AttrSetBuilder::from_set(context.attr_set_data(*set));
+            NOT_NULL.into_iter().for_each(|kind| rest.remove(kind));
+            *set = rest.finish(context);
+        };
+        forget(&mut data.ret, new.ret);
+        data.params.iter_mut().zip(&new.params).for_each(|(set, &ty)| forget(set, ty));
+        context.attr_list(&AttrListData::new(data.function, data.ret, &data.params))
     }
 
     fn copy_attachments(&mut self, from: InstId, to: InstId) -> Result<(), PassError> {
@@ -204,8 +236,7 @@ impl Rewriter<'_, '_, '_> {
 
     /// An address in a space, for a use.
     fn value_in(&mut self, value: Value, space: u32, place: Place) -> Result<Value, PassError> {
-        if self.type_in(value, space)? == self.edit.type_of(value).unwrap_or(phalanx_ir::Type::VOID)
-        {
+        if self.type_in(value, space)? == self.edit.type_of(value).unwrap_or(Type::VOID) {
             return Ok(value);
         }
         match value.kind() {
@@ -338,13 +369,13 @@ impl Rewriter<'_, '_, '_> {
             if let Some(made) = made.as_inst() {
                 self.copy_attachments(*call, made)?;
             }
-            match new.ret == phalanx_ir::Type::VOID {
+            match new.ret == Type::VOID {
                 true => self.edit.erase(*call)?,
                 false => self.edit.replace(*call, made)?,
             }
         }
         for &(test, answer) in &self.plan.tests {
-            let constant = self.edit.context().int_const(phalanx_ir::Type::I1, u64::from(answer));
+            let constant = self.edit.context().int_const(Type::I1, u64::from(answer));
             self.edit.replace_all_uses(test, constant)?;
             self.edit.erase(test)?;
         }

@@ -257,3 +257,26 @@ fn masked_accesses_of_pointers() {
         "#]],
     );
 }
+
+/// The first byte of local memory is at 0, which its generic address is not.
+#[test]
+fn an_address_that_is_not_null_may_be_0_in_its_space() {
+    check(
+        "declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
+         declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+         define void @f(ptr addrspace(1) %a, ptr addrspace(3) %b) {
+           %ga = addrspacecast ptr addrspace(1) %a to ptr
+           %gb = addrspacecast ptr addrspace(3) %b to ptr
+           %m = call nonnull ptr @llvm.ptrmask.p0.i64(ptr nonnull align 4 %gb, i64 -16)
+           store i32 1, ptr %m, align 4
+           call void @llvm.memcpy.p0.p0.i64(ptr dereferenceable_or_null(8) %gb, ptr nonnull %ga, i64 8, i1 false)
+           ret void
+         }",
+        &expect![[r#"
+            define void @f(ptr addrspace(1) %a, ptr addrspace(3) %b) {
+              %1 = call ptr addrspace(3) @llvm.ptrmask.p3.i64(ptr addrspace(3) align 4 %b, i64 -16)
+              store i32 1, ptr addrspace(3) %1, align 4
+              call void @llvm.memcpy.p3.p1.i64(ptr addrspace(3) %b, ptr addrspace(1) nonnull %a, i64 8, i1 false)
+        "#]],
+    );
+}
