@@ -15,7 +15,7 @@ mod scalar;
 
 use phalanx_ir::{
     Const, ConstKind, Context, InstFlags, InstId, Opcode, Type, TypeKind, constant::ConstExpr,
-    fold as expressions,
+    fold as expressions, inst::FloatPredicate,
 };
 
 use crate::code::Code;
@@ -145,6 +145,13 @@ impl Operation {
                 _ => None,
             };
         }
+        if let Some(holds) = self.holds_always() {
+            let bit = context.const_bool(holds);
+            return Some(match context.type_kind(self.ty) {
+                TypeKind::Vector { .. } => context.constant(self.ty, ConstKind::Splat(bit)),
+                _ => bit,
+            });
+        }
         let divides =
             matches!(self.opcode, Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem);
         if operands.iter().any(is_poison) {
@@ -191,6 +198,20 @@ impl Operation {
             let folded = expressions::fold(context, self.ty, &expr)?;
             is_defined(context, folded).then_some(folded)
         })
+    }
+}
+
+impl Operation {
+    /// What a comparison gives whatever its operands are, poison as well.
+    fn holds_always(self) -> Option<bool> {
+        if self.opcode != Opcode::FCmp {
+            return None;
+        }
+        match FloatPredicate::from_number(self.sub) {
+            FloatPredicate::True => Some(true),
+            FloatPredicate::False => Some(false),
+            _ => None,
+        }
     }
 }
 

@@ -36,6 +36,13 @@ fn constants() {
         ("float", "%r = uitofp i64 16777217 to float", "float 0x4170000000000000"),
         ("<2 x i32>", "%r = add <2 x i32> splat (i32 1), splat (i32 2)", "<2 x i32> splat (i32 3)"),
         ("i32", "%r = select i1 poison, i32 1, i32 2", "i32 poison"),
+        ("i1", "%r = fcmp true float 1.0, poison", "i1 true"),
+        ("i1", "%r = fcmp oeq float 1.0, poison", "i1 poison"),
+        (
+            "<2 x i1>",
+            "%r = fcmp false <2 x float> poison, zeroinitializer",
+            "<2 x i1> zeroinitializer",
+        ),
         ("i32", "%r = freeze i32 7", "i32 7"),
         ("i32", "%r = extractvalue { i32, i32 } { i32 1, i32 2 }, 1", "i32 2"),
     ] {
