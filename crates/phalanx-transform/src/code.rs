@@ -320,13 +320,22 @@ impl<'a> Code<'a> {
 
     /// Whether a call may be there twice: nothing says otherwise, and it does not declare a scope, of which each copy would need another.
     pub(crate) fn may_be_copied(&self, call: InstId) -> bool {
+        let of_table = self.intrinsic(call).is_some_and(|found| found.info.noduplicate);
+        let is_scope = self.callee_name(call) == Some(b"llvm.experimental.noalias.scope.decl");
+        !of_table && !is_scope && !self.says(call, AttrKind::NoDuplicate)
+    }
+
+    /// Whether a call may become one with another of its kind on another way: nothing says that the two are to be told apart.
+    pub(crate) fn may_be_merged(&self, call: InstId) -> bool {
+        !self.says(call, AttrKind::NoMerge)
+    }
+
+    /// Whether a call, or the declaration of what it calls, has an attribute.
+    fn says(&self, call: InstId, kind: AttrKind) -> bool {
         let declared = self.body.const_callee(call).and_then(|callee| self.header_of(callee));
         let site = Some(self.body.call_info(call).attributes);
         let lists = [site, declared.map(|header| header.attributes)];
-        let forbids = |list| self.context.function_attrs(list).has(AttrKind::NoDuplicate);
-        let of_table = self.intrinsic(call).is_some_and(|found| found.info.noduplicate);
-        let is_scope = self.callee_name(call) == Some(b"llvm.experimental.noalias.scope.decl");
-        !of_table && !is_scope && !lists.into_iter().flatten().any(forbids)
+        lists.into_iter().flatten().any(|list| self.context.function_attrs(list).has(kind))
     }
 
     /// Whether an instruction is a function of its operands alone that is defined for all of them: arithmetic without division,

@@ -218,7 +218,9 @@ impl Sides<'_, '_> {
     ) -> bool {
         let body = self.code.body;
         let sides = [self.one, self.other];
-        if self.operation(inst).is_some_and(|o| !self.answers.can_merge(o.scope, sides)) {
+        if let Some(operation) = self.operation(inst)
+            && !(self.code.may_be_merged(inst) && self.answers.can_merge(operation.scope, sides))
+        {
             return false;
         }
         let operands = body.operands(inst).iter().zip(body.operands(twin));

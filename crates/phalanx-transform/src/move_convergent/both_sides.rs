@@ -112,7 +112,10 @@ impl Sides<'_, '_> {
             partner.insert(inst, found);
             let Some(operation) = operation(inst) else { continue };
             // Of two convergent operations neither passes the other in one side only.
-            if places[&found] < last || !self.answers.can_merge(operation.scope, [*one, *other]) {
+            if places[&found] < last
+                || !code.may_be_merged(inst)
+                || !self.answers.can_merge(operation.scope, [*one, *other])
+            {
                 continue;
             }
             let Some(needed) = self.needed((found, inst), &partner, &moves) else { continue };

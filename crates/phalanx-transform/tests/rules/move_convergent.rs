@@ -578,3 +578,18 @@ fn a_vote_does_not_go_down_behind_what_may_not_come_back() {
     // Behind the place, or on the other way.
     assert!(moves(["", "", &format!("{store}\n{kill}")]));
 }
+
+/// Neither above the branch nor behind it.
+#[test]
+fn calls_that_are_to_be_told_apart_stay() {
+    let vote = |id: &str| {
+        let body = "%ID = call i64 @llvm.amdgcn.ballot.i64(i1 %d) nomerge
+           store i64 %ID, ptr addrspace(1) %p, align 8";
+        body.replace("ID", id)
+    };
+    check_unchanged("move-convergent", &sides(UNIFORM, &vote("v"), &vote("w")));
+    let reads = |id: &str, of: &str| {
+        format!("%c{id} = icmp ult i32 %x, %{of}\n{}", vote(id).replace("%d", &format!("%c{id}")))
+    };
+    check_unchanged("move-convergent", &sides(UNIFORM, &reads("v", "a"), &reads("w", "x")));
+}
