@@ -339,6 +339,7 @@ impl Scan<'_> {
         let arguments = MemoryEffects::only(MemoryLocation::ArgMem, access);
         let inaccessible = MemoryEffects::only(MemoryLocation::InaccessibleMem, access);
         let memory = match info.memory.location {
+            _ if self.is_volatile(call, intrinsic) => MemoryEffects::UNKNOWN,
             // Memory is seen in another order behind a barrier, whatever it touches itself.
             _ if info.barrier.is_some() => MemoryEffects::UNKNOWN,
             _ if info.memory.is_none() => MemoryEffects::NONE,
@@ -359,6 +360,15 @@ impl Scan<'_> {
             acquires: false,
         };
         self.seen_from_here(call, effects)
+    }
+
+    /// Whether a call fills or copies memory as volatile accesses do.
+    fn is_volatile(&self, call: InstId, intrinsic: Intrinsic) -> bool {
+        let flag = self.code.body.call_args(call).last().filter(|_| {
+            ["memcpy", "memmove", "memset"].iter().any(|name| intrinsic.base.starts_with(name))
+        });
+        flag.and_then(|flag| flag.as_const())
+            .is_some_and(|flag| flag == self.code.context.const_bool(true))
     }
 
     /// The effects of a callee, its argument memory being what the arguments here point to. What it reaches otherwise may be what

@@ -231,3 +231,29 @@ fn relaxed_accesses_read_and_write() {
         "#]],
     );
 }
+
+/// Also where nobody else can look.
+#[test]
+fn a_volatile_copy_is_seen() {
+    check(
+        r#"declare void @llvm.memset.p5.i64(ptr addrspace(5), i8, i64, i1)
+           define void @fills() "mark" {
+             %a = alloca i64, addrspace(5)
+             call void @llvm.memset.p5.i64(ptr addrspace(5) %a, i8 0, i64 8, i1 false)
+             ret void
+           }
+           define void @fills_as_it_is_told() "mark" {
+             %a = alloca i64, addrspace(5)
+             call void @llvm.memset.p5.i64(ptr addrspace(5) %a, i8 0, i64 8, i1 true)
+             ret void
+           }"#,
+        &expect![[r#"
+            define void @fills() #3 {
+              call void @llvm.memset.p5.i64(ptr addrspace(5) %a, i8 0, i64 8, i1 false)
+            define void @fills_as_it_is_told() #4 {
+              call void @llvm.memset.p5.i64(ptr addrspace(5) %a, i8 0, i64 8, i1 true)
+            attributes #3 = { memory(none) "mark" }
+            attributes #4 = { "mark" }
+        "#]],
+    );
+}
