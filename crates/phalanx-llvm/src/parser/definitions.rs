@@ -38,7 +38,8 @@ impl Parser<'_> {
         thread_local: Option<ThreadLocal>,
         unnamed_addr: UnnamedAddr,
     ) -> PResult<()> {
-        let address_space = self.parse_optional_address_space(self.types.address_spaces.globals)?;
+        // Not the layout's space for globals: that is for whoever makes them, and only its name "G" is read.
+        let address_space = self.parse_optional_address_space(0)?;
         let externally_initialized = self.accept_kw(Keyword::ExternallyInitialized);
         let is_constant = self.accept_kw(Keyword::Constant);
         if !is_constant && !self.accept_kw(Keyword::Global) {

@@ -31,7 +31,7 @@ pub(crate) struct TypeState<'a> {
     bodies: FxHashMap<Type, usize>,
     /// Types known to have a size.
     sized: FxHashSet<Type>,
-    /// Default address spaces of `alloca`, globals and functions, from the data layout.
+    /// Address spaces of `alloca`, globals and functions, from the data layout: what their names in text stand for.
     pub(crate) address_spaces: AddressSpaces,
     frames: Vec<OpenFrame>,
     parts: Vec<Type>,

@@ -21,6 +21,39 @@ module asm "tab\09quote\22"
 }
 
 #[test]
+fn address_spaces_of_the_layout() {
+    check_becomes(
+        r#"
+target datalayout = "A5-G1-P3"
+
+@plain = global i32 0
+@named = addrspace("G") global i32 0
+@alias = alias i32, ptr @plain
+
+define void @f() {
+  %plain = alloca i32, align 4
+  %named = alloca i32, align 4, addrspace("A")
+  ret void
+}
+"#,
+        r#"
+target datalayout = "A5-G1-P3"
+
+@plain = global i32 0
+@named = addrspace(1) global i32 0
+
+@alias = alias i32, ptr @plain
+
+define void @f() addrspace(3) {
+  %plain = alloca i32, align 4
+  %named = alloca i32, align 4, addrspace(5)
+  ret void
+}
+"#,
+    );
+}
+
+#[test]
 fn names() {
     check(
         r#"
