@@ -72,6 +72,39 @@ fn a_wide_integer_type() {
 }
 
 #[test]
+fn a_type_that_names_itself() {
+    for (source, expected) in [
+        (
+            "%a = type %a",
+            expect![[r#"
+            1:11: only a structure type can name itself [%a]
+        "#]],
+        ),
+        (
+            "%a = type [2 x %a]",
+            expect![[r#"
+            1:16: only a structure type can name itself [%a]
+        "#]],
+        ),
+        (
+            "%0 = type void (%0)",
+            expect![[r#"
+            1:17: only a structure type can name itself [%0]
+        "#]],
+        ),
+        (
+            "%a = type %b\n%b = type %a",
+            expect![[r#"
+                2:1: only a structure type can be used before its definition [%b]
+                  1:11: used here
+            "#]],
+        ),
+    ] {
+        check(source, &expected);
+    }
+}
+
+#[test]
 fn a_pointer_with_a_star() {
     check(
         "@a = global ptr* null",

@@ -452,11 +452,7 @@ impl<'a> Parser<'a> {
 
     /// The type that a local name means, declared by this if need be.
     fn type_named(&mut self, token: Token) -> Type {
-        let entry = match token.kind {
-            TokenKind::LocalId => self.types.numbered.get(&token.number),
-            _ => self.types.named.get(&self.token_name(token)),
-        };
-        if let Some(entry) = entry {
+        if let Some(entry) = self.type_entry(token) {
             return entry.ty;
         }
         let name = self.struct_name(token);
@@ -474,6 +470,14 @@ impl<'a> Parser<'a> {
         }
     }
 
+    fn type_entry(&self, token: Token) -> Option<TypeEntry> {
+        let entry = match token.kind {
+            TokenKind::LocalId => self.types.numbered.get(&token.number),
+            _ => self.types.named.get(&self.token_name(token)),
+        };
+        entry.copied()
+    }
+
     fn set_type_entry(&mut self, token: Token, entry: TypeEntry) {
         match token.kind {
             TokenKind::LocalId => self.types.numbered.insert(token.number, entry),
@@ -486,16 +490,11 @@ impl<'a> Parser<'a> {
         let token = self.bump();
         self.expect(TokenKind::Equal)?;
         self.expect_kw(Keyword::Type)?;
-        let known = match token.kind {
-            TokenKind::LocalId => self.types.numbered.get(&token.number),
-            _ => self.types.named.get(&self.token_name(token)),
-        };
-        let known = known.copied();
+        let known = self.type_entry(token);
         if known.is_some_and(|entry| entry.defined) {
             let name = String::from_utf8_lossy(self.text(token)).into_owned();
             return Err(self.error(token.span(), format!("redefinition of type `{name}`")));
         }
-        let start = self.token.start;
         let body = if self.accept_kw(Keyword::Opaque) {
             StructBody::Opaque
         } else {
@@ -505,12 +504,16 @@ impl<'a> Parser<'a> {
             if !is_struct {
                 if let Some(entry) = known {
                     let error = self.error(
-                        self.span_from(start),
+                        token.span(),
                         "only a structure type can be used before its definition",
                     );
                     return Err(error.with_note(Some(entry.mention), "used here"));
                 }
                 let ty = self.parse_type()?;
+                // A mention of the name within has declared a structure of this name.
+                if let Some(entry) = self.type_entry(token) {
+                    return Err(self.error(entry.mention, "only a structure type can name itself"));
+                }
                 self.set_type_entry(token, TypeEntry { ty, mention: token.span(), defined: true });
                 return Ok(());
             }
