@@ -78,7 +78,7 @@ impl Int {
 /// zero of a number or pointer is [`ConstKind::Int`], [`ConstKind::Float`] or [`ConstKind::Null`]; an aggregate of
 /// nothing but zeros, undefined or poison elements is [`ConstKind::Zero`], [`ConstKind::Undef`] or
 /// [`ConstKind::Poison`]; an array of numbers of type `i8` is [`ConstKind::Bytes`]; a vector of one and the same
-/// element is [`ConstKind::Splat`].
+/// element is [`ConstKind::Splat`]; [`ConstKind::PtrAuth`] has all its operands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ConstKind {
     /// An integer, or a splat of one where the type is a vector is [`ConstKind::Splat`].
@@ -112,7 +112,7 @@ pub enum ConstKind {
     DsoLocalEquivalent(GlobalName),
     /// `no_cfi @function`
     NoCfi(GlobalName),
-    /// `ptrauth (ptr, key, discriminator, address)`
+    /// `ptrauth (ptr, key, discriminator, address, deactivation symbol)`; what is not written is zero.
     PtrAuth(Box<[Const]>),
     /// A constant expression.
     Expr(Box<ConstExpr>),
@@ -213,7 +213,28 @@ pub(crate) fn canonical(context: &Context, ty: Type, kind: ConstKind) -> ConstKi
                 }
             }
         }
+        ConstKind::Float(bits) if ty == Type::X86_FP80 => {
+            ConstKind::Float(canonical_x86_fp80(bits))
+        }
+        ConstKind::PtrAuth(parts) if (2..5).contains(&parts.len()) => {
+            let no_discriminator = context.int_const(Type::I64, 0);
+            let null = context.constant(Type::PTR, ConstKind::Null);
+            let rest = [no_discriminator, null, null];
+            ConstKind::PtrAuth([&parts[..], &rest[parts.len() - 2..]].concat().into())
+        }
         kind => kind,
+    }
+}
+
+/// The bits of an `x86_fp80` in the form LLVM holds it in: what the processor takes for no number, one with an
+/// exponent and without the leading one, is a NaN; a denormal number with the leading one has the least exponent.
+fn canonical_x86_fp80(bits: u128) -> u128 {
+    const EXPONENT: u128 = 0x7fff << 64;
+    const LEADING_ONE: u128 = 1 << 63;
+    match (bits & EXPONENT, bits & LEADING_ONE) {
+        (0, LEADING_ONE) => bits | 1 << 64,
+        (1.., 0) => bits | EXPONENT,
+        _ => bits,
     }
 }
 

@@ -234,8 +234,13 @@ impl<'a> Parser<'a> {
         let text = self.text(token);
         let (own_type, bits) = match (token.kind, text) {
             (TokenKind::HexFloat, [_, _, letter @ b'K'..=b'M', digits @ ..]) => {
-                // x86_fp80 begins with 4 digits of sign and exponent; the others with their low word.
-                let first = digits.len().min(if *letter == b'K' { 4 } else { 16 });
+                // x86_fp80 begins with up to 4 digits of sign and exponent; the others with the 16 of their low word,
+                // or without any where there are fewer: those are the high word's.
+                let first = match letter {
+                    b'K' => digits.len().min(4),
+                    _ if digits.len() < 16 => 0,
+                    _ => 16,
+                };
                 let (first, rest) = digits.split_at(first);
                 if rest.len() > 16 {
                     return Err(self.error(token.span(), "this constant has too many digits"));

@@ -43,6 +43,72 @@ fn floating_point() {
 }
 
 #[test]
+fn hexadecimal_constants_with_fewer_digits() {
+    check_becomes(
+        r#"
+@a = global fp128 0xL1
+@b = global fp128 0xL12345678901234567
+@c = global fp128 0xL1234567890123456
+@d = global ppc_fp128 0xM1
+@e = global x86_fp80 0xK0
+@f = global half 0xH1
+@g = global bfloat 0xR1
+@h = global double 0x1
+"#,
+        r#"
+@a = global fp128 0xL00000000000000000000000000000001
+@b = global fp128 0xL12345678901234560000000000000007
+@c = global fp128 0xL12345678901234560000000000000000
+@d = global ppc_fp128 0xM00000000000000000000000000000001
+@e = global x86_fp80 0xK00000000000000000000
+@f = global half 0xH0001
+@g = global bfloat 0xR0001
+@h = global double 4.940660e-324
+"#,
+    );
+}
+
+#[test]
+fn x86_fp80_patterns_that_are_no_numbers() {
+    check_becomes(
+        r#"
+@a = global x86_fp80 0xK12345
+@b = global x86_fp80 0xK80008000000000000001
+@c = global x86_fp80 0xKFFFF0000000000000000
+@d = global x86_fp80 bitcast (i80 18446744073709551616 to x86_fp80)
+"#,
+        r#"
+@a = global x86_fp80 0xK7FFF0000000000000005
+@b = global x86_fp80 0xK80018000000000000001
+@c = global x86_fp80 0xKFFFF0000000000000000
+@d = global x86_fp80 0xK7FFF0000000000000000
+"#,
+    );
+}
+
+#[test]
+fn operands_of_ptrauth() {
+    check_becomes(
+        r#"
+@f = external global i8
+@a = global ptr ptrauth (ptr @f, i32 0)
+@b = global ptr ptrauth (ptr @f, i32 1, i64 5)
+@c = global ptr ptrauth (ptr @f, i32 1, i64 0, ptr @f)
+@d = global ptr ptrauth (ptr @f, i32 1, i64 0, ptr null, ptr @f)
+@e = global ptr ptrauth (ptr @f, i32 1, i64 0, ptr null, ptr null)
+"#,
+        r#"
+@f = external global i8
+@a = global ptr ptrauth (ptr @f, i32 0)
+@b = global ptr ptrauth (ptr @f, i32 1, i64 5)
+@c = global ptr ptrauth (ptr @f, i32 1, i64 0, ptr @f)
+@d = global ptr ptrauth (ptr @f, i32 1, i64 0, ptr null, ptr @f)
+@e = global ptr ptrauth (ptr @f, i32 1)
+"#,
+    );
+}
+
+#[test]
 fn aggregates() {
     check(
         r#"
