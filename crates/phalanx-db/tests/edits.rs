@@ -445,7 +445,7 @@ fn what_the_module_says_of_launches_cannot_be_contradicted() {
     assert_eq!(state([128, 1, 1]), Ok(()));
     assert_eq!(
         state([32, 8, 1]),
-        Err("@other is not launched with 256 threads: the module says at most 128".into())
+        Err("@other is not launched with workgroups of 256: the module says at most 128".into())
     );
     assert!(state([0, 1, 1]).is_err());
 }

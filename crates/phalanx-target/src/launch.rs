@@ -41,6 +41,17 @@ impl Extent {
         }
     }
 
+    /// Why the extent cannot be this one, if it cannot. `max` is all that is known of it from above.
+    fn contradiction(self, stated: u32, max: u32) -> Option<String> {
+        match self {
+            _ if stated == 0 => Some("there is at least one".into()),
+            Extent::Exactly(n) if n > 0 => {
+                (stated != n).then(|| format!("the module says exactly {n}"))
+            }
+            _ => (stated > max).then(|| format!("the module says at most {max}")),
+        }
+    }
+
     /// Dimension by dimension.
     fn join_all(a: [Extent; 3], b: [Extent; 3]) -> [Extent; 3] {
         std::array::from_fn(|dim| a[dim].join(b[dim]))
@@ -115,48 +126,47 @@ pub struct LaunchStatement {
     pub cluster_size: Option<[u32; 3]>,
 }
 
+const DIMENSIONS: [&str; 3] = ["x", "y", "z"];
+
+/// The number that extents make, and that it is beyond a bound, if it is.
+fn beyond(size: [u32; 3], bound: Option<u32>) -> Option<String> {
+    let product = size.iter().map(|&n| u128::from(n)).product::<u128>();
+    let bound = Bound::stated(bound).0.filter(|&bound| product > u128::from(bound))?;
+    Some(format!("{product}: the module says at most {bound}"))
+}
+
 impl LaunchStatement {
     /// What this says differently from what is known already, if anything: both cannot be true.
     #[must_use]
     pub fn contradiction(&self, facts: &LaunchFacts) -> Option<String> {
         if let Some(size) = self.workgroup_size {
-            let names = ["x", "y", "z"];
-            for (dim, (&stated, name)) in size.iter().zip(names).enumerate() {
-                let known = facts.workgroup_size[dim];
-                let fits = match known {
-                    Extent::Exactly(n) => n == stated,
-                    _ => stated <= facts.max_extent(dim) && stated.is_multiple_of(known.divisor()),
-                };
-                if stated == 0 || !fits {
-                    return Some(format!(
-                        "{stated} threads along {name}: the module says {known:?}"
-                    ));
+            for (dim, (&stated, name)) in size.iter().zip(DIMENSIONS).enumerate() {
+                let what = || format!("{stated} threads of a workgroup along {name}");
+                let (known, max) = (facts.workgroup_size[dim], facts.max_extent(dim));
+                if let Some(why) = known.contradiction(stated, max) {
+                    return Some(format!("{}: {why}", what()));
                 }
             }
-            let product = size.iter().map(|&n| u64::from(n)).product::<u64>();
-            if let Some(bound) = facts.max_flat_workgroup_size
-                && product > u64::from(bound)
-            {
-                return Some(format!("{product} threads: the module says at most {bound}"));
+            if let Some(why) = beyond(size, facts.max_flat_workgroup_size) {
+                return Some(format!("workgroups of {why}"));
             }
         }
         if let Some(size) = self.cluster_size {
-            let fits = |(dim, &stated): (usize, &u32)| match facts.cluster_size[dim] {
-                Extent::Exactly(n) => n == stated,
-                known => stated <= known.max(),
-            };
-            let product = size.iter().map(|&n| u64::from(n)).product::<u64>();
-            let bound = facts.max_cluster_size.map_or(u64::MAX, u64::from);
-            if product == 0 || product > bound || !size.iter().enumerate().all(fits) {
-                return Some(format!(
-                    "clusters of {product} workgroups: the module says otherwise"
-                ));
+            for (dim, (&stated, name)) in size.iter().zip(DIMENSIONS).enumerate() {
+                let what = || format!("{stated} workgroups of a cluster along {name}");
+                let known = facts.cluster_size[dim];
+                if let Some(why) = known.contradiction(stated, known.max()) {
+                    return Some(format!("{}: {why}", what()));
+                }
+            }
+            if let Some(why) = beyond(size, facts.max_cluster_size) {
+                return Some(format!("clusters of {why}"));
             }
         }
         match (self.wave_width, facts.wave_width) {
             (Some(0), _) => Some("waves of no threads".into()),
             (Some(stated), Some(known)) if stated != known => {
-                Some(format!("waves of {stated} threads: the processor has {known}"))
+                Some(format!("waves of {stated}: the module is compiled for waves of {known}"))
             }
             _ => None,
         }
@@ -283,5 +293,49 @@ impl LaunchFacts {
             .filter(|_| (0..3).all(|dim| self.max_extent(dim) != u32::MAX));
         let flat = Bound::stated(self.max_flat_workgroup_size).0.map(u64::from);
         Bound(product).meet(Bound(flat)).0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a statement of workgroups, clusters and waves has against it; zero states nothing.
+    #[track_caller]
+    fn check(facts: &LaunchFacts, size: [u32; 3], cluster: [u32; 3], wave: u32, expected: &str) {
+        let stated = |size: [u32; 3]| (size != [0; 3]).then_some(size);
+        let statement = LaunchStatement {
+            workgroup_size: stated(size),
+            wave_width: (wave != 0).then_some(wave),
+            cluster_size: stated(cluster),
+        };
+        assert_eq!(statement.contradiction(facts).unwrap_or_default(), expected);
+    }
+
+    #[test]
+    fn contradictions_say_what_is_known() {
+        let facts = LaunchFacts {
+            workgroup_size: [Extent::Exactly(64), Extent::AtMost(4), Extent::Unknown],
+            max_flat_workgroup_size: Some(256),
+            uniform_work_group_size: true,
+            wave_width: Some(32),
+            max_cluster_size: Some(8),
+            cluster_size: [Extent::Exactly(2), Extent::AtMost(4), Extent::Unknown],
+        };
+        let none = [0; 3];
+        check(&facts, [64, 4, 1], [2, 4, 1], 32, "");
+        let exactly = "32 threads of a workgroup along x: the module says exactly 64";
+        check(&facts, [32, 1, 1], none, 0, exactly);
+        let at_most = "8 threads of a workgroup along y: the module says at most 4";
+        check(&facts, [64, 8, 1], none, 0, at_most);
+        let threads = "workgroups of 512: the module says at most 256";
+        check(&facts, [64, 4, 2], none, 0, threads);
+        let nothing = "0 threads of a workgroup along z: there is at least one";
+        check(&facts, [64, 1, 0], none, 0, nothing);
+        let cluster = "1 workgroups of a cluster along x: the module says exactly 2";
+        check(&facts, none, [1, 1, 1], 0, cluster);
+        check(&facts, none, [2, 4, 2], 0, "clusters of 16: the module says at most 8");
+        let wave = "waves of 64: the module is compiled for waves of 32";
+        check(&facts, none, none, 64, wave);
     }
 }
