@@ -21,6 +21,7 @@ use crate::{
 
 /// Runs the command. A file that cannot be read does not keep the others from being analysed.
 pub(crate) fn run(args: &AnalyzeArgs, terminal: &Terminal) -> anyhow::Result<Status> {
+    input::read_stdin_once(&args.files)?;
     let mut worst = Status::Fine;
     let mut reports = Vec::new();
     for path in &args.files {

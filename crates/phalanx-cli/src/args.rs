@@ -25,9 +25,12 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
     pub(crate) color: ColorChoice,
     /// Worker threads; 0 takes one per core. The output does not depend on it.
-    #[arg(long, short = 'j', global = true, default_value_t = 0, value_name = "N")]
-    pub(crate) threads: usize,
+    #[arg(long, short = 'j', global = true, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u16).range(..=MAX_THREADS))]
+    pub(crate) threads: u16,
 }
+
+/// More threads than any machine has cores would take longer to start than they save.
+const MAX_THREADS: i64 = 1024;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -316,8 +319,8 @@ pub(crate) struct CheckArgs {
     /// An earlier version of the module: report what became worse since.
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     pub(crate) against: Option<PathBuf>,
-    /// Check again when a file changes.
-    #[arg(long)]
+    /// Check again when a file changes, and tell people.
+    #[arg(long, conflicts_with = "write_baseline")]
     pub(crate) watch: bool,
     /// Stop watching after so many checks.
     #[arg(long, hide = true, requires = "watch")]

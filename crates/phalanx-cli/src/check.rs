@@ -42,6 +42,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: &Terminal) -> anyhow::Result<Statu
         terminal.out(text)?;
         return Ok(Status::Fine);
     }
+    input::read_stdin_once(args.files.iter().chain(&args.against))?;
     let check = Check::new(args, terminal)?;
     if args.watch {
         return watch::run(&check);

@@ -1,6 +1,10 @@
 //! Reading files and standard input.
 
-use std::{fs::File, io::Read, path::Path};
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, bail};
 
@@ -43,6 +47,16 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Source> {
         bail!("{name} is LLVM bitcode; phalanx reads textual IR (run llvm-dis on it first)");
     }
     Ok(Source { name, text })
+}
+
+/// Refuses paths that name standard input more than once: it is empty the second time.
+pub(crate) fn read_stdin_once<'a>(
+    paths: impl IntoIterator<Item = &'a PathBuf>,
+) -> anyhow::Result<()> {
+    if paths.into_iter().filter(|path| is_stdin(path)).count() > 1 {
+        bail!("standard input (`-`) can be read only once");
+    }
+    Ok(())
 }
 
 /// Whether a path stands for standard input or output.

@@ -34,7 +34,9 @@ pub(crate) enum Status {
 fn main() -> ExitCode {
     let cli = Cli::parse_from(args::normalize(std::env::args_os()));
     let terminal = Terminal::new(cli.color);
-    if let Err(error) = rayon::ThreadPoolBuilder::new().num_threads(cli.threads).build_global() {
+    if let Err(error) =
+        rayon::ThreadPoolBuilder::new().num_threads(cli.threads.into()).build_global()
+    {
         terminal.error(&format!("cannot start {} threads: {error}", cli.threads));
         return ExitCode::from(Status::Bad as u8);
     }

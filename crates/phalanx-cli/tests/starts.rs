@@ -24,3 +24,41 @@ fn a_file_that_is_not_there() {
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(text.starts_with("error: cannot open nowhere.ll"), "{text}");
 }
+
+/// The command is refused, with these words.
+#[track_caller]
+fn refused(args: &[&str], words: &str) {
+    let output = phalanx(args);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status, Some(2), "{text}");
+    assert!(text.contains(words), "{text}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let words = "standard input (`-`) can be read only once";
+    refused(&["analyze", "-", "-"], words);
+    refused(&["check", "-", "-"], words);
+    refused(&["check", "--against", "-", "-"], words);
+}
+
+#[test]
+fn watching_tells_people_only() {
+    refused(&["check", "--watch", "--format", "json", "a.ll"], "--format json");
+    refused(&["check", "--watch", "--format", "sarif", "a.ll"], "--format sarif");
+    refused(&["check", "--watch", "--write-baseline", "b", "a.ll"], "cannot be used with");
+}
+
+#[test]
+fn a_watched_file_that_is_not_there() {
+    let output = phalanx(&["check", "--watch", "--watch-rounds", "1", "nowhere.ll"]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.starts_with("error: cannot open nowhere.ll"), "{text}");
+    assert!(text.ends_with("; waiting for it to change\n"), "{text}");
+}
+
+#[test]
+fn more_threads_than_can_be() {
+    refused(&["-j", "99999999", "analyze", "a.ll"], "1024");
+}

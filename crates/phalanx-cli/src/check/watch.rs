@@ -11,14 +11,17 @@ use std::{
 use phalanx::{ModuleId, Session};
 
 use super::Check;
-use crate::{Status, input};
+use crate::{Status, args::CheckFormat, input};
 
 /// Between two looks at the files.
 const PAUSE: Duration = Duration::from_millis(150);
 
 struct Watched<'a> {
     path: &'a Path,
-    seen: Option<(SystemTime, u64)>,
+    /// What was there at the last look; none before the first.
+    seen: Option<Option<(SystemTime, u64)>>,
+    /// It was missing the last time, where a look had found it before.
+    is_missing: bool,
     session: Session,
     module: Option<ModuleId>,
 }
@@ -28,17 +31,34 @@ pub(super) fn run(check: &Check<'_>) -> anyhow::Result<Status> {
     if check.args.files.iter().any(|path| input::is_stdin(path)) {
         anyhow::bail!("--watch needs files: standard input does not change");
     }
-    let new = |path| Watched { path, seen: None, session: Session::new(), module: None };
+    let format = match check.args.format {
+        CheckFormat::Text => None,
+        CheckFormat::Json => Some("json"),
+        CheckFormat::Sarif => Some("sarif"),
+    };
+    if let Some(format) = format {
+        anyhow::bail!("--watch cannot be used with --format {format}: it tells people");
+    }
+    let new = |path| Watched {
+        path,
+        seen: None,
+        is_missing: false,
+        session: Session::new(),
+        module: None,
+    };
     let mut watched: Vec<Watched<'_>> = check.args.files.iter().map(|path| new(path)).collect();
     let mut rounds = 0;
     loop {
         for one in &mut watched {
             let seen =
                 std::fs::metadata(one.path).ok().and_then(|m| Some((m.modified().ok()?, m.len())));
-            if seen.is_none() || seen == one.seen {
+            let was_missing = std::mem::replace(&mut one.is_missing, seen.is_none());
+            // For a moment a file is missing that an editor replaces.
+            let is_replaced = seen.is_none() && !was_missing && one.seen.is_some();
+            if is_replaced || one.seen == Some(seen) {
                 continue;
             }
-            one.seen = seen;
+            one.seen = Some(seen);
             one.look(check)?;
             rounds += 1;
             if check.args.watch_rounds.is_some_and(|limit| rounds >= limit) {
@@ -55,7 +75,7 @@ impl Watched<'_> {
         let source = match input::read(self.path) {
             Ok(source) => source,
             Err(error) => {
-                check.terminal.error(&format!("{error:#}"));
+                check.terminal.error(&format!("{error:#}; waiting for it to change"));
                 return Ok(());
             }
         };
