@@ -81,7 +81,7 @@ pub(crate) fn run(args: &CheckArgs, terminal: &Terminal) -> anyhow::Result<Statu
         Baseline::of(diagnostics).write(path)?;
         return Ok(worst);
     }
-    check.tell(&all)?;
+    check.tell(&all, worst == Status::Bad)?;
     let is_error = |(_, found): &(Source, Vec<Diagnostic>)| {
         found.iter().any(|d| d.level == "error" && d.suppression.is_none())
     };
@@ -227,7 +227,8 @@ impl<'a> Check<'a> {
         found
     }
 
-    fn tell(&self, all: &[(Source, Vec<Diagnostic>)]) -> anyhow::Result<()> {
+    /// Tells what was found; `is_incomplete` when there is a module that could not be checked.
+    fn tell(&self, all: &[(Source, Vec<Diagnostic>)], is_incomplete: bool) -> anyhow::Result<()> {
         match self.args.format {
             CheckFormat::Text => {
                 let mut text = String::new();
@@ -235,7 +236,10 @@ impl<'a> Check<'a> {
                     self.write(source, found, &mut text)?;
                 }
                 let found: Vec<Diagnostic> = all.iter().flat_map(|(_, d)| d.clone()).collect();
-                write_summary(&found, &mut text)?;
+                // That nothing was found is no news of a module that was not checked.
+                if !(found.is_empty() && is_incomplete) {
+                    write_summary(&found, &mut text)?;
+                }
                 self.terminal.out(&text)?;
             }
             CheckFormat::Json => {
@@ -256,7 +260,7 @@ impl<'a> Check<'a> {
                         diagnostics: found,
                     })
                     .collect();
-                let options = LogOptions { pages: self.levels.pages() };
+                let options = LogOptions { pages: self.levels.pages(), is_incomplete };
                 let log = sarif(&runs, &self.files, options);
                 self.terminal.out(&(serde_json::to_string_pretty(&log)? + "\n"))?;
             }

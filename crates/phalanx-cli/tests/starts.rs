@@ -62,3 +62,12 @@ fn a_watched_file_that_is_not_there() {
 fn more_threads_than_can_be() {
     refused(&["-j", "99999999", "analyze", "a.ll"], "1024");
 }
+
+#[test]
+fn of_what_could_not_be_checked_nothing_is_said() {
+    refused(&["check", "nowhere.ll"], "cannot open nowhere.ll");
+    let log = phalanx(&["check", "--format", "sarif", "nowhere.ll"]);
+    let text = String::from_utf8_lossy(&log.stdout);
+    assert!(text.contains(r#""executionSuccessful": false"#), "{text}");
+    assert_eq!(log.status, Some(2));
+}

@@ -31,6 +31,8 @@ pub struct Run<'a> {
 pub struct LogOptions<'a> {
     /// Where the pages of the rules are published: a rule's is `<pages>/PHX001.md`.
     pub pages: Option<&'a str>,
+    /// Not all that was to be checked could be: no result does not mean that nothing is there to find.
+    pub is_incomplete: bool,
 }
 
 /// The base of relative names.
@@ -60,7 +62,7 @@ pub fn sarif(runs: &[Run<'_>], sources: &dyn Sources, options: LogOptions<'_>) -
                 "version": env!("CARGO_PKG_VERSION"),
                 "rules": rules,
             } },
-            "invocations": [{ "executionSuccessful": true }],
+            "invocations": [{ "executionSuccessful": !options.is_incomplete }],
             "originalUriBaseIds": { BASE: base },
             "columnKind": "unicodeCodePoints",
             "results": results,
