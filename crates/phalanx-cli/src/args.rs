@@ -76,7 +76,8 @@ pub(crate) enum Command {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Arguments of the kernel, in order, each with --arg:
-  i32:5  i64:-1  f32:1.5  f64:0.5     a number
+  i32:5  i64:-1  f32:1.5  f64:0.5     a number of the parameter's type; i16:0x3c00 also for half or bfloat, by its bits,
+                                      and i64:0 for a pointer, by its address
   buf:f32:1,2,3                       a buffer in global memory with these elements
   buf:i32:zero*64  buf:i32:iota*64    64 zeros; 0, 1, 2 ... 63
   shared:256                          256 bytes of workgroup memory

@@ -1,5 +1,6 @@
 //! `phalanx run`: a kernel, executed.
 
+mod arguments;
 mod watch;
 
 use std::{fmt::Write as _, sync::Arc};
@@ -10,7 +11,7 @@ use phalanx::{
     ir::{self, Context},
     llvm::{ModulePrinter, SourceMap, parse_module},
     report::diagnostics::{SourceText, render_error, render_note},
-    simt::{self, Arg, Failure, Launch, Memory, Program, launch::Order},
+    simt::{self, Failure, Launch, Memory, Program, launch::Order},
 };
 use serde_json::json;
 
@@ -21,107 +22,8 @@ use crate::{
     input::{self, Source},
     terminal::Terminal,
 };
+use arguments::{Buffer, Parameters, argument, contents, show};
 use watch::Watch;
-
-/// A buffer that an argument points to.
-struct Buffer {
-    argument: usize,
-    element: Element,
-    address: u64,
-    bytes: u64,
-}
-
-/// Types of elements, as they are written.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Element {
-    Int(u32),
-    F32,
-    F64,
-}
-
-impl Element {
-    fn parse(text: &str) -> anyhow::Result<Element> {
-        Ok(match text {
-            "i1" | "i8" => Element::Int(8),
-            "i16" => Element::Int(16),
-            "i32" => Element::Int(32),
-            "i64" => Element::Int(64),
-            "f32" | "float" => Element::F32,
-            "f64" | "double" => Element::F64,
-            _ => bail!("unknown type `{text}` (known: i8, i16, i32, i64, f32, f64)"),
-        })
-    }
-
-    fn size(self) -> usize {
-        match self {
-            Element::Int(bits) => bits as usize / 8,
-            Element::F32 => 4,
-            Element::F64 => 8,
-        }
-    }
-
-    fn name(self) -> String {
-        match self {
-            Element::Int(bits) => format!("i{bits}"),
-            Element::F32 => "f32".to_owned(),
-            Element::F64 => "f64".to_owned(),
-        }
-    }
-
-    /// The bits of a number as it is written.
-    fn bits(self, text: &str) -> anyhow::Result<u128> {
-        let text = text.trim();
-        Ok(match self {
-            Element::Int(bits) => {
-                let value: i128 = match text.strip_prefix("0x") {
-                    Some(digits) => i128::from_str_radix(digits, 16),
-                    None => text.parse(),
-                }
-                .with_context(|| format!("`{text}` is no integer"))?;
-                let limit = 1i128 << bits;
-                if value < -(limit / 2) || value >= limit {
-                    bail!("{value} does not fit {bits} bits");
-                }
-                value as u128 & (limit as u128 - 1)
-            }
-            Element::F32 => {
-                let value: f32 = text.parse().with_context(|| format!("`{text}` is no number"))?;
-                value.to_bits().into()
-            }
-            Element::F64 => {
-                let value: f64 = text.parse().with_context(|| format!("`{text}` is no number"))?;
-                value.to_bits().into()
-            }
-        })
-    }
-
-    fn of_number(self, number: u64) -> u128 {
-        match self {
-            Element::Int(bits) => u128::from(number) & ((1 << bits) - 1),
-            Element::F32 => (number as f32).to_bits().into(),
-            Element::F64 => (number as f64).to_bits().into(),
-        }
-    }
-
-    fn show(self, bytes: &[u8]) -> serde_json::Value {
-        let mut word = [0; 8];
-        word[..bytes.len()].copy_from_slice(bytes);
-        let word = u64::from_le_bytes(word);
-        match self {
-            Element::Int(bits) => json!(((word << (64 - bits)) as i64) >> (64 - bits)),
-            Element::F32 => float(f32::from_bits(word as u32).into(), &f32::from_bits(word as u32)),
-            Element::F64 => float(f64::from_bits(word), &f64::from_bits(word)),
-        }
-    }
-}
-
-/// A number as JSON, which has no infinities; with the digits of its own type.
-fn float(value: f64, text: &dyn std::fmt::Display) -> serde_json::Value {
-    match value.is_finite() {
-        true => text.to_string().parse().map_or(serde_json::Value::Null, |n: f64| json!(n)),
-        false => json!(text.to_string()),
-    }
-}
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status> {
@@ -141,6 +43,7 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
     let name = args.function.strip_prefix('@').unwrap_or(&args.function);
     let mut memory = program.memory(args.seed)?;
     let mut buffers = Vec::new();
+    let parameters = Parameters::new(&program, session.target(module_id), name);
     let launch = Launch {
         grid: extents(&args.grid).context("in --grid")?,
         block: extents(&args.block).context("in --block")?,
@@ -155,7 +58,7 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
             .iter()
             .enumerate()
             .map(|(i, text)| {
-                argument(i, text, &mut memory, &mut buffers)
+                argument(&parameters, i, text, &mut memory, &mut buffers)
                     .with_context(|| format!("in --arg {text}"))
             })
             .collect::<anyhow::Result<_>>()?,
@@ -239,53 +142,6 @@ fn order(text: &str) -> anyhow::Result<Order> {
     })
 }
 
-fn argument(
-    position: usize,
-    text: &str,
-    memory: &mut Memory,
-    buffers: &mut Vec<Buffer>,
-) -> anyhow::Result<Arg> {
-    let Some((kind, rest)) = text.split_once(':') else {
-        bail!("expected `type:value`, `buf:type:elements` or `shared:bytes`");
-    };
-    match kind {
-        "shared" => Ok(Arg::Shared(rest.parse().context("expected a number of bytes")?)),
-        "buf" => {
-            let Some((ty, elements)) = rest.split_once(':') else {
-                bail!("expected `buf:type:elements`");
-            };
-            let element = Element::parse(ty)?;
-            let all: Vec<u128> = match elements.split_once('*') {
-                Some((fill, count)) => {
-                    let count: u64 = count.parse().context("expected a count after `*`")?;
-                    if count > 1 << 26 {
-                        bail!("a buffer has at most 2^26 elements");
-                    }
-                    match fill {
-                        "zero" => vec![0; count as usize],
-                        "iota" => (0..count).map(|n| element.of_number(n)).collect(),
-                        number => vec![element.bits(number)?; count as usize],
-                    }
-                }
-                None => elements.split(',').map(|e| element.bits(e)).collect::<Result<_, _>>()?,
-            };
-            let bytes: Vec<u8> =
-                all.iter().flat_map(|b| b.to_le_bytes().into_iter().take(element.size())).collect();
-            let address = memory.buffer(&bytes)?;
-            let bytes = bytes.len() as u64;
-            buffers.push(Buffer { argument: position, element, address, bytes });
-            Ok(Arg::bits(address))
-        }
-        ty => Ok(Arg::bits(Element::parse(ty)?.bits(rest)?)),
-    }
-}
-
-/// What a buffer holds now.
-fn contents(buffer: &Buffer, memory: &Memory) -> anyhow::Result<Vec<serde_json::Value>> {
-    let bytes = memory.bytes(buffer.address, buffer.bytes)?;
-    Ok(bytes.chunks_exact(buffer.element.size()).map(|b| buffer.element.show(b)).collect())
-}
-
 fn text(
     result: &Result<simt::Report, Failure>,
     buffers: &[Buffer],
@@ -315,10 +171,6 @@ fn text(
         }
     }
     Ok(out)
-}
-
-fn show(value: &serde_json::Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn json(
@@ -405,26 +257,6 @@ fn ranges(threads: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn arguments() {
-        let mut memory = Memory::new(0);
-        let mut buffers = Vec::new();
-        let mut parse = |text: &str| argument(0, text, &mut memory, &mut buffers);
-        assert_eq!(parse("i32:-1").unwrap(), Arg::bits(0xffff_ffffu32));
-        assert_eq!(parse("i8:0xff").unwrap(), Arg::bits(255u32));
-        assert_eq!(parse("f32:1.5").unwrap(), Arg::bits(0x3fc0_0000u32));
-        assert_eq!(parse("shared:64").unwrap(), Arg::Shared(64));
-        assert!(parse("buf:f32:iota*3").is_ok() && parse("buf:i16:1,2,-3").is_ok());
-        for bad in ["5", "i32:x", "i8:256", "u32:1", "buf:i32", "buf:i32:1,,2", "shared:-1"] {
-            assert!(parse(bad).is_err(), "{bad}");
-        }
-        let shown: Vec<Vec<String>> = buffers
-            .iter()
-            .map(|b| contents(b, &memory).unwrap().iter().map(show).collect())
-            .collect();
-        assert_eq!(shown, [vec!["0.0", "1.0", "2.0"], vec!["1", "2", "-3"]]);
-    }
 
     #[test]
     fn extents_and_orders() {

@@ -71,3 +71,13 @@ fn of_what_could_not_be_checked_nothing_is_said() {
     assert!(text.contains(r#""executionSuccessful": false"#), "{text}");
     assert_eq!(log.status, Some(2));
 }
+
+#[test]
+fn an_argument_of_another_type_than_the_parameter() {
+    let kernel = b"define void @f(float %x) { ret void }";
+    let program = Program::new(env!("CARGO_BIN_EXE_phalanx"));
+    let output = program.run(["run", "-", "@f", "--arg", "i32:1"], kernel).expect("it starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status, Some(2));
+    assert_eq!(text, "error: in --arg i32:1: parameter 0 of @f is `float %x`, given is an i32\n");
+}
