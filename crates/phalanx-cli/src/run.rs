@@ -9,7 +9,8 @@ use anyhow::{Context as _, bail};
 use phalanx::{
     Session,
     ir::{self, Context},
-    llvm::{ModulePrinter, SourceMap, parse_module},
+    llvm::{ModulePrinter, SourceMap},
+    parse_for,
     report::diagnostics::{SourceText, render_error, render_note},
     simt::{self, Failure, Launch, Memory, Program, launch::Order},
 };
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
             return Ok(Status::Bad);
         }
     };
-    let parsed = parse_module(Arc::new(Context::new()), &source.text)
+    let parsed = parse_for(&Arc::new(Context::new()), &source.text, &overrides(&args.target))
         .map_err(|error| anyhow::anyhow!("{error}"))?;
     let program = Program::new(&parsed.module, session.target(module_id))?;
     let name = args.function.strip_prefix('@').unwrap_or(&args.function);

@@ -12,6 +12,6 @@ mod source_map;
 mod upgrade;
 
 pub use error::{Note, ParseError, Span, line_col};
-pub use parser::{Parsed, parse_module};
+pub use parser::{Parsed, parse_module, parse_module_for};
 pub use printer::{FunctionPrinter, ModulePrinter, print_module, write_module};
 pub use source_map::SourceMap;

@@ -90,6 +90,10 @@ pub enum System {
     Other,
 }
 
+/// The data layout of SPIR-V with addresses of 64 bits.
+const SPIRV64: &str = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-\
+                       n8:16:32:64-G1";
+
 /// What a module is compiled for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
@@ -130,7 +134,9 @@ impl Target {
     /// The data layout that LLVM 22 gives to modules for this target that state none.
     #[must_use]
     pub fn default_data_layout(&self) -> Option<&'static str> {
-        match (self.architecture, self.triple.split('-').next().unwrap_or_default()) {
+        let mut parts = self.triple.split('-');
+        let name = parts.next().unwrap_or_default();
+        match (self.architecture, name) {
             (Architecture::Amdgcn, _) => Some(
                 "e-m:e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-p7:160:256:256:32-\
                  p8:128:128:128:48-p9:192:256:256:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-\
@@ -146,6 +152,34 @@ impl Target {
             (Architecture::Nvptx, _) => {
                 Some("e-p:32:32-p6:32:32-p7:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64")
             }
+            (Architecture::Spirv, "spir" | "spir64") => Some(SPIRV64),
+            (Architecture::Spirv, _) => match name.split('v').nth(1).unwrap_or_default() {
+                bits if bits.starts_with("32") => Some(
+                    "e-p:32:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-\
+                     v1024:1024-n8:16:32:64-G1",
+                ),
+                bits if bits.starts_with("64") => match parts.next().unwrap_or_default() {
+                    "amd" if self.system() == System::Amdhsa => Some(
+                        "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-\
+                         v1024:1024-n32:64-S32-G1-P4-A0",
+                    ),
+                    "intel" => Some(
+                        "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-\
+                         v1024:1024-n8:16:32:64-G1-P9-A0",
+                    ),
+                    _ => Some(SPIRV64),
+                },
+                // What follows may be a version.
+                version
+                    if version.is_empty() || version.starts_with(|c: char| c.is_ascii_digit()) =>
+                {
+                    Some(
+                        "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-\
+                         v1024:1024-n8:16:32:64-G10",
+                    )
+                }
+                _ => None,
+            },
             _ => None,
         }
     }

@@ -61,7 +61,7 @@ pub use phalanx_report as report;
 pub use phalanx_simt as simt;
 pub use phalanx_target as target;
 pub use phalanx_transform as transform;
-pub use session::{FunctionId, Invalid, ModuleId, ReadError, Session};
+pub use session::{FunctionId, Invalid, ModuleId, ReadError, Session, parse_for};
 pub use view::{DivergenceView, VarianceView};
 
 /// What most drivers need.

@@ -27,7 +27,7 @@ use phalanx_ir::{
     function::FunctionRef,
     verify::{Verifier, VerifyError},
 };
-use phalanx_llvm::{ModulePrinter, ParseError, SourceMap};
+use phalanx_llvm::{ModulePrinter, ParseError, Parsed, SourceMap};
 use phalanx_report::diagnostics::{SourceText, render_parse_error, render_verify_errors};
 use phalanx_target::{LaunchStatement, Scope, SourceSet, Target};
 
@@ -160,7 +160,7 @@ impl Session {
         text: &[u8],
         target: TargetOverrides,
     ) -> Result<ModuleId, ReadError> {
-        let (module, source_map) = verified(retarget(self.parse(text)?, &target))?;
+        let (module, source_map) = verified(self.parse(text, &target)?)?;
         Ok(ModuleId(self.db.load(module, source_map, target)))
     }
 
@@ -174,12 +174,16 @@ impl Session {
         text: &[u8],
         target: TargetOverrides,
     ) -> Result<ModuleId, ReadError> {
-        let (module, source_map) = retarget(self.parse(text)?, &target);
+        let (module, source_map) = self.parse(text, &target)?;
         Ok(ModuleId(self.db.load(module, source_map, target)))
     }
 
-    fn parse(&self, text: &[u8]) -> Result<(Module, Option<SourceMap>), ReadError> {
-        let parsed = phalanx_llvm::parse_module(Arc::clone(&self.context), text)
+    fn parse(
+        &self,
+        text: &[u8],
+        target: &TargetOverrides,
+    ) -> Result<(Module, Option<SourceMap>), ReadError> {
+        let parsed = parse_for(&self.context, text, target)
             .map_err(|error| ReadError::Parse(Box::new(error)))?;
         Ok((parsed.module, Some(parsed.source_map)))
     }
@@ -190,7 +194,7 @@ impl Session {
     /// # Errors
     /// As [`Session::read`]; the session is then as it was.
     pub fn reread(&mut self, module: ModuleId, text: &[u8]) -> Result<ReloadReport, ReadError> {
-        let (new, source_map) = verified(self.parse(text)?)?;
+        let (new, source_map) = verified(self.parse(text, module.0.overrides(&self.db))?)?;
         Ok(self.db.reload(module.0, new, source_map))
     }
 
@@ -520,18 +524,24 @@ impl Session {
     }
 }
 
-/// Gives a module the driver's triple, and with it the data layout of that target unless the text states one.
-fn retarget(
-    (mut module, source_map): (Module, Option<SourceMap>),
-    overrides: &TargetOverrides,
-) -> (Module, Option<SourceMap>) {
-    if let Some(triple) = &overrides.triple {
-        module.triple = Some(module.context.symbol(triple.as_bytes()));
-        let layout = Target::new(triple, "").default_data_layout();
-        let layout = layout.map(|layout| module.context.symbol(layout.as_bytes()));
-        module.data_layout = module.data_layout.or(layout);
+/// Reads a module with the driver's triple, if there is one, and with the data layout of its target unless the text states one. Nothing is verified.
+///
+/// # Errors
+/// The first mistake in the text.
+pub fn parse_for(
+    context: &Arc<Context>,
+    text: &[u8],
+    target: &TargetOverrides,
+) -> Result<Parsed, ParseError> {
+    let layout = |own: &str| {
+        let triple = target.triple.as_deref().unwrap_or(own);
+        Target::new(triple, "").default_data_layout()
+    };
+    let mut parsed = phalanx_llvm::parse_module_for(Arc::clone(context), text, &layout)?;
+    if let Some(triple) = &target.triple {
+        parsed.module.triple = Some(context.symbol(triple.as_bytes()));
     }
-    (module, source_map)
+    Ok(parsed)
 }
 
 fn verified(

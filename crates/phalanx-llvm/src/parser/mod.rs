@@ -54,7 +54,7 @@ mod types;
 pub(crate) use attributes::FnAttrs;
 use keyword::Keyword;
 pub(crate) use literal::IntLiteral;
-pub use toplevel::{Parsed, parse_module};
+pub use toplevel::{Parsed, parse_module, parse_module_for};
 
 /// Where attributes that name groups belong.
 #[derive(Copy, Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use phalanx_ir::{Context, Module, data_layout::DataLayout};
+use phalanx_ir::{Context, Module, Symbol, data_layout::DataLayout};
 
 use super::{Parser, keyword::Keyword, types::AddressSpaces};
 use crate::{
@@ -38,12 +38,25 @@ pub struct Parsed {
 /// # Ok::<(), phalanx_llvm::ParseError>(())
 /// ```
 pub fn parse_module(context: Arc<Context>, source: &[u8]) -> Result<Parsed, ParseError> {
+    parse_module_for(context, source, &|_| None)
+}
+
+/// As [`parse_module`]; where the text states no data layout, the module has the one that `layout` knows for its triple, as in
+/// LLVM's `opt`. That has to be known while the text is read: it says in which address space functions are.
+///
+/// # Errors
+/// As [`parse_module`].
+pub fn parse_module_for(
+    context: Arc<Context>,
+    source: &[u8],
+    layout: &dyn Fn(&str) -> Option<&'static str>,
+) -> Result<Parsed, ParseError> {
     if u32::try_from(source.len()).is_err() {
         return Err(ParseError::new(Span::default(), "a source must be shorter than 4 GiB"));
     }
     let shared = Arc::clone(&context);
     let mut parser = Parser::new(&shared, Module::new(context), source);
-    let parsed = parser.parse_file().and_then(|()| {
+    let parsed = parser.parse_file(layout).and_then(|()| {
         let mut parsed = parser.into_parsed();
         upgrade(&mut parsed)?;
         Ok(parsed)
@@ -52,11 +65,12 @@ pub fn parse_module(context: Arc<Context>, source: &[u8]) -> Result<Parsed, Pars
 }
 
 impl Parser<'_> {
-    fn parse_file(&mut self) -> PResult<()> {
+    fn parse_file(&mut self, layout: &dyn Fn(&str) -> Option<&'static str>) -> PResult<()> {
         // What the file is about and for comes first: what follows may depend on it.
         while matches!(self.token.keyword, Keyword::Target | Keyword::SourceFilename) {
             self.parse_heading()?;
         }
+        self.infer_layout(layout)?;
         while !self.at(TokenKind::Eof) {
             self.parse_entity()?;
         }
@@ -121,19 +135,36 @@ impl Parser<'_> {
             self.expect(TokenKind::Equal)?;
             let span = self.span();
             let layout = self.string_symbol()?;
-            let text = String::from_utf8_lossy(self.context.bytes(layout));
-            // `alloca`, globals and functions have default address spaces: `A5`, `G1`, `P3`.
-            let parsed =
-                DataLayout::parse(&text).map_err(|error| self.error(span, error.to_string()))?;
-            self.module.data_layout = Some(layout);
-            self.types.address_spaces = AddressSpaces {
-                alloca: parsed.alloca_space(),
-                globals: parsed.global_space(),
-                program: parsed.program_space(),
-            };
+            self.set_layout(layout, span)?;
         } else {
             return Err(self.unexpected("`triple` or `datalayout`"));
         }
+        Ok(())
+    }
+
+    /// Gives the module the layout of its triple, unless it states one.
+    fn infer_layout(&mut self, layout: &dyn Fn(&str) -> Option<&'static str>) -> PResult<()> {
+        if self.module.data_layout.is_some_and(|stated| !self.context.bytes(stated).is_empty()) {
+            return Ok(());
+        }
+        let triple = self.module.triple.map(|triple| self.context.text(triple));
+        match layout(&triple.unwrap_or_default()) {
+            Some(layout) => self.set_layout(self.symbol(layout.as_bytes()), self.span()),
+            None => Ok(()),
+        }
+    }
+
+    fn set_layout(&mut self, layout: Symbol, span: Span) -> PResult<()> {
+        let text = String::from_utf8_lossy(self.context.bytes(layout));
+        // The address spaces of `alloca`, globals and functions have names: `A5`, `G1`, `P3`.
+        let parsed =
+            DataLayout::parse(&text).map_err(|error| self.error(span, error.to_string()))?;
+        self.module.data_layout = Some(layout);
+        self.types.address_spaces = AddressSpaces {
+            alloca: parsed.alloca_space(),
+            globals: parsed.global_space(),
+            program: parsed.program_space(),
+        };
         Ok(())
     }
 

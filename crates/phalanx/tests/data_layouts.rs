@@ -1,0 +1,42 @@
+//! Which data layout a module has that states none.
+
+use phalanx::{Session, db::TargetOverrides};
+
+/// The module as it is written.
+fn printed(text: &str, triple: Option<&str>) -> String {
+    let mut session = Session::new();
+    let overrides = TargetOverrides { triple: triple.map(str::to_owned), cpu: None };
+    let module = session.read_for(text.as_bytes(), overrides).expect("it is valid");
+    let once = session.print(module);
+    session.reread(module, text.as_bytes()).expect("it still is");
+    assert_eq!(once, session.print(module), "a module is read again for the same target");
+    String::from_utf8(once).expect("ASCII")
+}
+
+#[test]
+fn that_of_its_triple() {
+    let text = "target triple = \"nvptx64-nvidia-cuda\"\n";
+    let layout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64";
+    let with_layout = format!("target datalayout = \"{layout}\"\n{text}");
+    assert_eq!(printed(text, None), with_layout);
+    let empty = format!("target datalayout = \"\"\n{text}");
+    assert_eq!(printed(&empty, None), with_layout);
+    let stated = format!("target datalayout = \"e\"\n{text}");
+    assert_eq!(printed(&stated, None), stated);
+    assert_eq!(printed("target triple = \"odd\"\n", None), "target triple = \"odd\"\n");
+}
+
+#[test]
+fn that_of_the_triple_of_the_driver() {
+    let text = printed("target triple = \"nvptx64-nvidia-cuda\"\n", Some("amdgcn--"));
+    assert!(text.contains("-A5-G1-") && text.ends_with("target triple = \"amdgcn--\"\n"), "{text}");
+}
+
+/// Where functions are has to be known before they are read.
+#[test]
+fn functions_are_where_it_says() {
+    let text = "target triple = \"spirv64-amd-amdhsa\"\n
+        define void @f() { ret void }
+        define ptr addrspace(4) @g() { ret ptr addrspace(4) @f }";
+    assert!(printed(text, None).contains("define void @f() addrspace(4) {"));
+}
