@@ -24,6 +24,7 @@ pub mod metadata;
 pub mod module;
 pub mod symbol;
 pub mod types;
+pub mod use_counts;
 mod value;
 pub mod verify;
 

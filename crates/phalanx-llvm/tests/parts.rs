@@ -159,6 +159,64 @@ uselistorder ptr @g, { 1, 2, 0 }
     }
 }
 
+/// Orders that are about other uses than there are after an edit are not written: nobody could read them.
+#[test]
+fn use_list_orders_that_an_edit_made_false() {
+    let mut module = read(
+        r#"@g = global i32 0
+@h = global ptr @g
+
+define i32 @f(i32 %x, i32 %y) {
+  %a = load i32, ptr @g, align 4
+  %b = add i32 %x, %x
+  %c = add i32 %b, %b
+  %d = add i32 %y, %y
+  br label %e
+
+e:
+  switch i32 %d, label %e [
+    i32 1, label %e
+    i32 2, label %k
+  ]
+
+k:
+  ret i32 %d
+  uselistorder i32 %x, { 1, 0 }
+  uselistorder i32 %y, { 1, 0 }
+  uselistorder i32 %b, { 1, 0 }
+  uselistorder i32 %d, { 1, 0 }
+  uselistorder label %e, { 2, 1, 0 }
+  uselistorder ptr @g, { 1, 0 }
+}
+
+uselistorder ptr @g, { 1, 0 }
+uselistorder_bb @f, %e, { 1, 0, 2 }
+"#,
+    );
+    let function = &mut module.functions[0];
+    let ids: Vec<InstId> = insts(function).collect();
+    // The load of @g and the sums %b and %c.
+    for &id in ids[..3].iter().rev() {
+        function.body.unlink(id);
+    }
+    let written = String::from_utf8(print_module(&module)).expect("ASCII");
+    let orders: Vec<&str> = written.lines().filter(|line| line.contains("uselistorder")).collect();
+    assert_eq!(
+        orders,
+        [
+            "; uselistorder directives",
+            "  uselistorder i32 %y, { 1, 0 }",
+            "  uselistorder i32 %d, { 1, 0 }",
+            "  uselistorder label %e, { 2, 1, 0 }",
+            "; uselistorder directives",
+            "uselistorder_bb @f, %e, { 1, 0, 2 }"
+        ]
+    );
+    if let Some(llvm) = Llvm::find() {
+        llvm.rewrite(written.as_bytes()).expect("LLVM reads it");
+    }
+}
+
 #[test]
 fn operands_types_and_constants() {
     let module = read(

@@ -3,7 +3,6 @@
 use phalanx_ir::{
     Body, Extras, Flow, Function, FunctionHeader, InstData, InstId, Names, Type, Value,
     metadata::{Attachment, DebugRecord, LocalMetadata},
-    module::{UseListOrder, UseListTarget},
 };
 use rustc_hash::FxHashMap;
 
@@ -96,7 +95,7 @@ impl Parser<'_> {
         while !self.at(TokenKind::RBrace) && !self.at_kw(Keyword::UseListOrder) {
             self.parse_block(&mut flow)?;
         }
-        let use_list_orders = self.parse_use_list_orders()?;
+        let (use_list_orders, places) = self.parse_use_list_orders()?;
         self.expect(TokenKind::RBrace)?;
         self.in_function = false;
         self.check_locals()?;
@@ -119,7 +118,7 @@ impl Parser<'_> {
             insts: self.func.inst_offsets[..].into(),
         });
         self.module.functions.push(Function { header, flow, body, extras, use_list_orders });
-        Ok(())
+        self.check_use_list_orders(&places)
     }
 
     fn parse_block(&mut self, flow: &mut Flow) -> PResult<()> {
@@ -275,77 +274,6 @@ impl Parser<'_> {
         for (_, record) in &mut self.func.debug_records {
             record.for_each_value_mut(&mut resolve);
         }
-    }
-
-    /// `uselistorder` directives at the end of a body.
-    fn parse_use_list_orders(&mut self) -> PResult<Vec<UseListOrder>> {
-        let mut orders = Vec::new();
-        while self.accept_kw(Keyword::UseListOrder) {
-            let ty = self.parse_type()?;
-            let value = if ty == Type::LABEL {
-                // A block is named by its place, so all of them are known by now.
-                let span = self.span();
-                let label = self.parse_label_name()?;
-                let block = self.locals.labels[label as usize].block;
-                Value::block(block.ok_or_else(|| self.error(span, "use of undefined block"))?)
-            } else {
-                let value = self.parse_value(ty)?;
-                self.locals.resolve(value)
-            };
-            let indices = self.parse_use_list_indices()?;
-            orders.push(UseListOrder { target: UseListTarget::Value(value), indices });
-        }
-        Ok(orders)
-    }
-
-    /// `uselistorder` at module level: of a constant.
-    pub(crate) fn parse_module_use_list_order(&mut self) -> PResult<()> {
-        self.bump();
-        let (_, constant) = self.parse_typed_constant()?;
-        let indices = self.parse_use_list_indices()?;
-        let target = UseListTarget::Value(constant.into());
-        self.module.use_list_orders.push(UseListOrder { target, indices });
-        Ok(())
-    }
-
-    /// `uselistorder_bb @function, %block, { .. }`
-    pub(crate) fn parse_block_use_list_order(&mut self) -> PResult<()> {
-        self.bump();
-        let (function, block) = self.parse_block_of_function()?;
-        let indices = self.parse_use_list_indices()?;
-        let target = UseListTarget::Block(function, block);
-        self.module.use_list_orders.push(UseListOrder { target, indices });
-        Ok(())
-    }
-
-    /// `, { 1, 0 }`: a permutation that is not the identity.
-    fn parse_use_list_indices(&mut self) -> PResult<Box<[u32]>> {
-        self.expect(TokenKind::Comma)?;
-        let start = self.expect(TokenKind::LBrace)?.start;
-        let mut indices = Vec::new();
-        loop {
-            indices.push(self.expect_u32()?);
-            if !self.accept(TokenKind::Comma) {
-                break;
-            }
-        }
-        self.expect(TokenKind::RBrace)?;
-        let mut seen = vec![false; indices.len()];
-        for &index in &indices {
-            match seen.get_mut(index as usize) {
-                Some(seen) if !*seen => *seen = true,
-                _ => {
-                    return Err(
-                        self.error(self.span_from(start), "these indices are no permutation")
-                    );
-                }
-            }
-        }
-        if indices.is_sorted() {
-            let message = "a use-list order needs at least two indices, and not in order";
-            return Err(self.error(self.span_from(start), message));
-        }
-        Ok(indices.into())
     }
 
     /// Remembers attributes of a call that name groups.

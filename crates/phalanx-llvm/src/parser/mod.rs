@@ -50,6 +50,7 @@ mod metadata_fields;
 mod names;
 mod toplevel;
 mod types;
+mod use_lists;
 
 pub(crate) use attributes::FnAttrs;
 use keyword::Keyword;
@@ -106,6 +107,8 @@ pub(crate) struct Parser<'a> {
     attributes: attributes::AttributeState,
     /// Metadata nodes by number.
     metadata: metadata::MetadataState,
+    /// Uses of what use-list orders are about.
+    uses: use_lists::UseState<'a>,
 }
 
 impl<'a> Parser<'a> {
@@ -134,6 +137,7 @@ impl<'a> Parser<'a> {
             waiting_attributes: Vec::new(),
             attributes: attributes::AttributeState::default(),
             metadata: metadata::MetadataState::default(),
+            uses: use_lists::UseState::new(context),
         }
     }
 

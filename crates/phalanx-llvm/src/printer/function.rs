@@ -8,7 +8,7 @@ use phalanx_ir::{
     module::UseListTarget,
 };
 
-use super::{FunctionPrinter, Writer, globals::Placement};
+use super::{FunctionPrinter, Writer, globals::Placement, module::OrderedUses};
 
 /// The column at which comments after labels begin.
 const COMMENT_COLUMN: usize = 50;
@@ -87,9 +87,18 @@ fn number(block: BlockId) -> usize {
 }
 
 impl<'a> Writer<'a> {
-    /// A declaration or definition, line break included.
-    pub(super) fn function(&mut self, printer: &'a FunctionPrinter<'a>) {
+    /// A declaration or definition, line break included. Of its use-list orders those are written that hold, if it is written as a part of its module, and
+    /// else all.
+    pub(super) fn function(
+        &mut self,
+        printer: &'a FunctionPrinter<'a>,
+        uses: Option<&mut OrderedUses<'_>>,
+    ) {
         let function = printer.function;
+        let orders = match uses {
+            Some(uses) => uses.add(function),
+            None => function.use_list_orders.iter().collect(),
+        };
         let attributes = self.context().attr_list_data(function.header.attributes);
         self.attributes_comment(attributes.function);
         if function.is_declaration() {
@@ -118,7 +127,7 @@ impl<'a> Writer<'a> {
                 self.str("\n");
             }
         }
-        self.use_list_orders(function.use_list_orders, "  ");
+        self.use_list_orders(&orders, "  ");
         self.str("}\n");
     }
 

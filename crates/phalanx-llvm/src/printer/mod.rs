@@ -269,7 +269,7 @@ impl<'a> FunctionPrinter<'a> {
 
     /// Appends the whole function, line break included.
     pub fn text(&self, out: &mut Vec<u8>) {
-        self.writer(out).function(self);
+        self.writer(out).function(self, None);
     }
 
     /// Appends an instruction, without spaces before, line break after and the debug records that precede it.

@@ -3,8 +3,11 @@
 use std::io;
 
 use phalanx_ir::{
+    GlobalName,
+    function::FunctionRef,
     module::{ComdatKind, UseListOrder, UseListTarget},
     symbol::Symbol,
+    use_counts::{LocalUseCounts, UseCounts},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -21,19 +24,86 @@ pub(super) fn write(
     writer.structs();
     writer.comdats();
     writer.globals();
+    let mut uses = OrderedUses::new(cx);
     for &function in &cx.functions {
         let printer = FunctionPrinter::new(cx, function, Scope::Module);
         let mut writer = printer.writer(out);
         writer.str("\n");
-        writer.function(&printer);
+        writer.function(&printer, uses.as_mut());
         part_done(out)?;
     }
     let mut writer = cx.writer(out);
-    writer.use_list_orders(&cx.module.use_list_orders, "");
+    let orders: Vec<&UseListOrder> = match &mut uses {
+        Some(uses) => cx.module.use_list_orders.iter().filter(|order| uses.holds(order)).collect(),
+        None => Vec::new(),
+    };
+    writer.use_list_orders(&orders, "");
     writer.attribute_groups();
     writer.all_metadata();
     writer.summary();
     part_done(out)
+}
+
+/// Uses up to where the text is, in modules with use-list orders. LLVM refuses an order of which the number of uses is not true, so that one is
+/// left out which was read with the module before that was changed.
+pub(super) struct OrderedUses<'a> {
+    cx: &'a ModulePrinter<'a>,
+    constants: UseCounts<'a>,
+    /// Uses within the function that was asked for last.
+    local: Option<(GlobalName, LocalUseCounts)>,
+}
+
+impl<'a> OrderedUses<'a> {
+    /// Those of the globals; none where nothing is ordered.
+    fn new(cx: &'a ModulePrinter<'a>) -> Option<Self> {
+        let module = cx.module;
+        let are_ordered = |function: &FunctionRef<'_>| !function.use_list_orders.is_empty();
+        if module.use_list_orders.is_empty() && !cx.functions.iter().any(are_ordered) {
+            return None;
+        }
+        let mut constants = UseCounts::new(cx.context);
+        for variable in &module.variables {
+            constants.add_variable(variable, &module.block_addresses);
+        }
+        for alias in &module.aliases {
+            constants.add_alias(alias, &module.block_addresses);
+        }
+        Some(OrderedUses { cx, constants, local: None })
+    }
+
+    /// Goes on behind a function; the orders of it that hold.
+    pub(super) fn add<'o>(&mut self, function: FunctionRef<'o>) -> Vec<&'o UseListOrder> {
+        self.constants.add_function(function, &self.cx.module.block_addresses);
+        if function.use_list_orders.is_empty() {
+            return Vec::new();
+        }
+        self.count(function);
+        function.use_list_orders.iter().filter(|order| self.has_all_uses(order)).collect()
+    }
+
+    fn count(&mut self, function: FunctionRef<'_>) {
+        let name = function.header.name;
+        let blocks = self.constants.blocks_of(name, &self.cx.module.block_addresses);
+        self.local = Some((name, LocalUseCounts::new(function, &blocks)));
+    }
+
+    /// Whether an order of the module holds.
+    fn holds(&mut self, order: &UseListOrder) -> bool {
+        if let UseListTarget::Block(name, _) = order.target {
+            let mut functions = self.cx.functions.iter();
+            let Some(&function) = functions.find(|f| f.header.name == name) else { return false };
+            if self.local.as_ref().is_none_or(|(known, _)| *known != name) {
+                self.count(function);
+            }
+        }
+        self.has_all_uses(order)
+    }
+
+    fn has_all_uses(&self, order: &UseListOrder) -> bool {
+        let local = self.local.as_ref().map(|(_, local)| local);
+        let uses = order.uses(&self.constants, local);
+        uses.is_none_or(|uses| uses == order.indices.len() as u64)
+    }
 }
 
 impl Writer<'_> {
@@ -155,7 +225,7 @@ impl Writer<'_> {
     }
 
     /// `uselistorder` directives, each line after `indent`.
-    pub(super) fn use_list_orders(&mut self, orders: &[UseListOrder], indent: &str) {
+    pub(super) fn use_list_orders(&mut self, orders: &[&UseListOrder], indent: &str) {
         if !orders.is_empty() {
             self.str("\n; uselistorder directives\n");
         }
