@@ -81,3 +81,28 @@ fn an_argument_of_another_type_than_the_parameter() {
     assert_eq!(output.status, Some(2));
     assert_eq!(text, "error: in --arg i32:1: parameter 0 of @f is `float %x`, given is an i32\n");
 }
+
+/// The text grows with the loops, not with their number times their depth.
+#[test]
+fn loops_in_loops() {
+    const DEPTH: usize = 1000;
+    let mut text = "define void @f(i1 %c) {\nentry:\n  br label %h0\n".to_owned();
+    for n in 0..DEPTH {
+        text += &format!("h{n}:\n  br label %h{}\n", n + 1);
+    }
+    text += &format!("h{DEPTH}:\n  br label %l{}\n", DEPTH - 1);
+    for n in (1..DEPTH).rev() {
+        text += &format!("l{n}:\n  br i1 %c, label %h{n}, label %l{}\n", n - 1);
+    }
+    text += "l0:\n  br i1 %c, label %h0, label %x\nx:\n  ret void\n}\n";
+    let program = Program::new(env!("CARGO_BIN_EXE_phalanx"));
+    for (args, words) in [
+        (&["analyze", "-"][..], ", depth 1000, 3 blocks"),
+        (&["graph", "--kind", "cycles", "-"], "depth 1000"),
+    ] {
+        let output = program.run(args, text.as_bytes()).expect("it starts");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains(words));
+        assert!(text.len() < 1000 * DEPTH, "{args:?}: {} bytes", text.len());
+    }
+}

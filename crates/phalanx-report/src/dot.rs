@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use phalanx_graph::{Cfg, CycleId, Cycles, DomTree, Node, PostDomTree};
 
-use crate::llvm::BlockNames;
+use crate::{indent::indentation, llvm::BlockNames};
 
 /// How a node or edge is to look.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -62,12 +62,12 @@ pub fn cycles_dot(
         let cycle = match step {
             Step::Close => {
                 depth -= 1;
-                writeln!(out, "{}}}", "  ".repeat(depth)).expect("a string can be written to");
+                writeln!(out, "{}}}", indentation(depth)).expect("a string can be written to");
                 continue;
             }
             Step::Open(cycle) => cycle,
         };
-        let indent = "  ".repeat(depth);
+        let indent = indentation(depth);
         let kind = if cycles.is_reducible(cycle) { "cycle" } else { "irreducible cycle" };
         let exit = if exits(cycle) == Mark::Divergent { ", divergent exit" } else { "" };
         let colour = if exit.is_empty() { "#666666" } else { DIVERGENT_EDGE };
@@ -79,7 +79,7 @@ pub fn cycles_dot(
         )
         .expect("a string can be written to");
         depth += 1;
-        let inner = "  ".repeat(depth);
+        let inner = indentation(depth);
         for &node in cycles.blocks(cycle).iter().filter(|&&n| cycles.innermost(n) == Some(cycle)) {
             node_line(&mut out, &inner, node, names, Mark::Plain);
         }

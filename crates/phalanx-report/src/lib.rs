@@ -10,6 +10,7 @@ pub mod diagnostics;
 pub mod dot;
 pub mod explain;
 pub mod hssa;
+mod indent;
 pub mod llvm;
 pub mod loads;
 pub mod spaces;

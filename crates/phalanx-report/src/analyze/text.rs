@@ -9,6 +9,7 @@ use anstyle::{AnsiColor, Style};
 use super::model::{
     ConvergenceReport, FunctionReport, ModuleReport, OperationReport, Place, Trees,
 };
+use crate::indent::{DEEPEST, indentation};
 use crate::loads::write_loads;
 use crate::spaces::{write_addresses, write_specializations};
 
@@ -73,10 +74,14 @@ fn write_function(function: &FunctionReport, all: bool, out: &mut String) -> fmt
             };
             let style = if divergent { DIVERGENT } else { UNIFORM };
             let shape = if cycle.reducible { "" } else { ", irreducible" };
-            let indent = "  ".repeat(cycle.depth as usize - 1);
+            let indent = indentation(cycle.depth as usize - 1);
+            let deep = match cycle.depth as usize > DEEPEST + 1 {
+                true => format!(", depth {}", cycle.depth),
+                false => String::new(),
+            };
             writeln!(
                 out,
-                "    {indent}%{}{}  {style}{verdict}{style:#}{shape}, {} {}",
+                "    {indent}%{}{}  {style}{verdict}{style:#}{shape}{deep}, {} {}",
                 cycle.header,
                 others(&cycle.entries),
                 cycle.blocks,
