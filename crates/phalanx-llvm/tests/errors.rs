@@ -119,24 +119,42 @@ b:
 }
 ";
     for (source, expected) in [
-        (in_body("uselistorder i32 %x, { 1, 0, 2 }"), expect![[r#"
+        (
+            in_body("uselistorder i32 %x, { 1, 0, 2 }"),
+            expect![[r#"
             5:3: wrong number of indices: expected one for each of 2 uses, found 3 [uselistorder i32 %x, { 1, 0, 2 }]
-        "#]]),
-        (in_body("uselistorder i32 %a, { 1, 0 }"), expect![[r#"
+        "#]],
+        ),
+        (
+            in_body("uselistorder i32 %a, { 1, 0 }"),
+            expect![[r#"
             5:3: this has one use only, and so no order of them [uselistorder i32 %a, { 1, 0 }]
-        "#]]),
-        (in_body("uselistorder ptr %p, { 1, 0 }"), expect![[r#"
+        "#]],
+        ),
+        (
+            in_body("uselistorder ptr %p, { 1, 0 }"),
+            expect![[r#"
             5:3: this has no uses, and so no order of them [uselistorder ptr %p, { 1, 0 }]
-        "#]]),
-        (in_body("uselistorder label %entry, { 1, 0 }"), expect![[r#"
+        "#]],
+        ),
+        (
+            in_body("uselistorder label %entry, { 1, 0 }"),
+            expect![[r#"
             5:3: this has no uses, and so no order of them [uselistorder label %entry, { 1, 0 }]
-        "#]]),
-        (globals.to_owned() + "uselistorder ptr @g, { 1, 0, 2 }", expect![[r#"
+        "#]],
+        ),
+        (
+            globals.to_owned() + "uselistorder ptr @g, { 1, 0, 2 }",
+            expect![[r#"
             10:1: wrong number of indices: expected one for each of 2 uses, found 3 [uselistorder ptr @g, { 1, 0, 2 }]
-        "#]]),
-        (globals.to_owned() + "uselistorder_bb @f, %b, { 1, 0 }", expect![[r#"
+        "#]],
+        ),
+        (
+            globals.to_owned() + "uselistorder_bb @f, %b, { 1, 0 }",
+            expect![[r#"
             10:1: this has one use only, and so no order of them [uselistorder_bb @f, %b, { 1, 0 }]
-        "#]]),
+        "#]],
+        ),
     ] {
         check(&source, &expected);
     }
