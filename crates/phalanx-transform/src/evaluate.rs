@@ -3,13 +3,16 @@
 //! An [`Evaluator`] follows pure operations from a value up to what is assumed: phis that are given a constant, conditions that are known
 //! on a way. `and`, `or` and `select` are known when what decides them is. Everything else is unknown; that is no statement.
 //!
+//! `and` of false with what is not known may as well be poison: it is false for who branches on it. A `freeze` of that is any value, but
+//! one for all who read it, so it is not known.
+//!
 //! An assumption holds for one moment, so whoever asks sees to it that all values on the way are of that moment: no phi is followed
 //! that is not assumed.
 //!
 //! O(operations followed), which are bounded.
 
 use phalanx_ir::{Const, InstId, Opcode, TypeKind, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{code::Code, fold::fold_with};
 
@@ -21,6 +24,8 @@ pub(crate) struct Evaluator<'e, 'a> {
     code: Code<'a>,
     /// What is known; none of what is known to be unknown.
     known: FxHashMap<InstId, Option<Const>>,
+    /// Operations that are what is known of them, or poison.
+    loose: FxHashSet<InstId>,
     /// What else is known of an operation whose operands are not.
     besides: &'e dyn Fn(InstId) -> Option<Const>,
 }
@@ -33,7 +38,18 @@ impl<'e, 'a> Evaluator<'e, 'a> {
         besides: &'e dyn Fn(InstId) -> Option<Const>,
     ) -> Self {
         let known = assumed.into_iter().map(|(inst, value)| (inst, Some(value))).collect();
-        Evaluator { code, known, besides }
+        Evaluator { code, known, loose: FxHashSet::default(), besides }
+    }
+
+    /// Some of what is assumed may as well be poison.
+    pub(crate) fn loosely(mut self, insts: impl IntoIterator<Item = InstId>) -> Self {
+        self.loose.extend(insts);
+        self
+    }
+
+    /// Whether a value that is known may as well be poison.
+    pub(crate) fn is_loose(&self, value: Value) -> bool {
+        value.as_inst().is_some_and(|inst| self.loose.contains(&inst))
     }
 
     /// The constant that a value is.
@@ -94,10 +110,17 @@ impl<'e, 'a> Evaluator<'e, 'a> {
         }
     }
 
-    fn operation(&self, inst: InstId) -> Option<Const> {
+    fn operation(&mut self, inst: InstId) -> Option<Const> {
         let operands = self.code.body.operands(inst);
         let values: Vec<Option<Const>> = operands.iter().map(|&v| self.constant(v)).collect();
         let opcode = self.code.body.inst(inst).opcode;
+        let is_decided = matches!(opcode, Opcode::And | Opcode::Or) && values.contains(&None);
+        if is_decided || operands.iter().any(|&operand| self.is_loose(operand)) {
+            if opcode == Opcode::Freeze {
+                return None;
+            }
+            self.loose.insert(inst);
+        }
         match (opcode, values.as_slice()) {
             (Opcode::Select, &[Some(condition), one, other]) => {
                 match self.code.int(condition.into())? {

@@ -38,6 +38,14 @@ pub(super) struct Known<'a> {
 /// Instructions that are constants on the way.
 type Facts = SmallVec<[(InstId, Const); 8]>;
 
+/// What a phi is on an edge.
+struct Entry {
+    phi: InstId,
+    value: Const,
+    /// Or poison.
+    is_loose: bool,
+}
+
 impl Known<'_> {
     /// Where a block leads whenever it is entered.
     pub(super) fn always(&self, block: BlockId) -> Option<BlockId> {
@@ -45,7 +53,7 @@ impl Known<'_> {
         if facts.is_empty() {
             return None;
         }
-        self.target(block, &facts, Vec::new())
+        self.target(block, &facts, &[])
     }
 
     /// Where a block that is no header leads when it is entered from another.
@@ -60,18 +68,20 @@ impl Known<'_> {
         let body = self.code.body;
         let phis = body.phis(block).filter_map(|phi| {
             let mut entries = body.phi_incoming(phi).filter(|entry| entry.1 == from);
-            let value = before.value(entries.next()?.0)?;
+            let incoming = entries.next()?.0;
+            let value = before.value(incoming)?;
             // Each reading of `undef` may give another.
-            is_defined(self.code.context, value).then_some((phi, value))
+            let is_loose = before.is_loose(incoming);
+            is_defined(self.code.context, value).then_some(Entry { phi, value, is_loose })
         });
         let phis: Vec<_> = phis.collect();
         if phis.is_empty() && facts.is_empty() {
             return None;
         }
-        self.target(block, &facts, phis)
+        self.target(block, &facts, &phis)
     }
 
-    fn target(&self, block: BlockId, facts: &Facts, phis: Vec<(InstId, Const)>) -> Option<BlockId> {
+    fn target(&self, block: BlockId, facts: &Facts, phis: &[Entry]) -> Option<BlockId> {
         let body = self.code.body;
         let terminator = body.terminator(block)?;
         let successors = self.code.flow.successors(block);
@@ -80,7 +90,9 @@ impl Known<'_> {
         // What is a constant already is for others to fold.
         on.as_inst()?;
         let besides = |inst| self.besides(facts, inst);
-        let mut evaluator = Evaluator::new(self.code, phis, &besides);
+        let assumed = phis.iter().map(|entry| (entry.phi, entry.value));
+        let loose = phis.iter().filter(|entry| entry.is_loose).map(|entry| entry.phi);
+        let mut evaluator = Evaluator::new(self.code, assumed, &besides).loosely(loose);
         match body.inst(terminator).opcode {
             Opcode::Br => {
                 let holds = evaluator.condition(on)?;

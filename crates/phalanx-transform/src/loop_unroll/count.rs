@@ -70,8 +70,10 @@ pub(super) fn count(graph: &Graph<'_>, code: &Code<'_>, found: &Loop, bound: usi
         .filter_map(|&(phi, start, _)| Some((phi, start?)))
         .filter(|&(_, start)| is_defined(code.context, start))
         .collect();
+    let mut loose: Vec<InstId> = Vec::new();
     for round in 0..bound {
-        let mut evaluator = Evaluator::new(*code, state.iter().map(|(&p, &c)| (p, c)), &|_| None);
+        let assumed = state.iter().map(|(&p, &c)| (p, c));
+        let mut evaluator = Evaluator::new(*code, assumed, &|_| None).loosely(loose);
         let (mut is_known, mut ends) = (false, false);
         for exit in &mut exits {
             let condition = body.terminator(exit.block).map(|t| body.operands(t)[0]);
@@ -94,6 +96,8 @@ pub(super) fn count(graph: &Graph<'_>, code: &Code<'_>, found: &Loop, bound: usi
             is_defined(code.context, value).then_some((phi, value))
         });
         state = next.collect();
+        let is_loose = |value: &Option<Value>| value.is_some_and(|v| evaluator.is_loose(v));
+        loose = phis.iter().filter(|phi| is_loose(&phi.2)).map(|phi| phi.0).collect();
     }
     Count { rounds: None, exits: Vec::new() }
 }

@@ -558,3 +558,38 @@ fn switches() {
         "#]],
     );
 }
+
+/// Where the other part is poison all who read the frozen value read one, and it may be true.
+#[test]
+fn what_is_frozen_is_known_when_all_of_it_is() {
+    let frozen = |part: &str| {
+        format!(
+            "define i32 @f(i32 %a, i1 %q, i1 %s) {{
+             entry:
+               %k = icmp eq i32 %a, 0
+               br i1 %k, label %one, label %b
+             one:
+               %n = icmp ne i32 %a, 0
+               %m = and i1 %n, %q
+               br label %b
+             b:
+               %p = phi i1 [ false, %one ], [ %s, %entry ]
+               %o = phi i1 [ %m, %one ], [ %s, %entry ]
+               %x = {part}
+               %z = freeze i1 %x
+               br i1 %z, label %t, label %e
+             t:
+               ret i32 5
+             e:
+               %r = zext i1 %z to i32
+               ret i32 %r
+             }}"
+        )
+    };
+    check_unchanged("jump-threading", &frozen("and i1 %p, %q"));
+    check_unchanged("jump-threading", &frozen("xor i1 %o, true"));
+    let (mut db, module) = crate::load(&frozen("xor i1 %p, true"));
+    crate::run(&mut db, module, "jump-threading");
+    let text = crate::print(&db, module);
+    assert!(text.contains("br label %t"), "{text}");
+}
