@@ -1,8 +1,9 @@
 //! Which memory an address may be in.
 //!
 //! Two addresses are apart when their address spaces do not overlap, or when they are made from two different objects: stack slots
-//! and variables of the module. Everything else may be the same memory. O(1).
+//! and variables of the module, but for those of workgroup memory that have no place of their own ([`Named::Added`]). Everything else may be the same memory. O(1).
 
+use phalanx_analysis::memory::Named;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
     ConstKind, GlobalVariable, InstId, Opcode, Value,
@@ -127,8 +128,17 @@ impl<'a> Memory<'a> {
             return false;
         }
         let (a, b) = (self.base(a), self.base(b));
-        let is_object = |base| self.alloca(base).is_some() || self.variable(base).is_some();
-        !(a != b && is_object(a) && is_object(b))
+        let is_object = |base| self.alloca(base).is_some() || self.named(base).is_some();
+        let is_added = |base| self.named(base) == Some(Named::Added);
+        !(a != b && is_object(a) && is_object(b)) || is_added(a) && is_added(b)
+    }
+
+    /// What a base is if it is a variable.
+    fn named(&self, base: Value) -> Option<Named> {
+        let ConstKind::Global(name) = self.code.context.const_data(base.as_const()?).kind else {
+            return None;
+        };
+        queries::named(self.db, self.function.module(self.db), name)
     }
 
     /// Whether an instruction may write what is at an address, or make visible what others wrote.

@@ -17,7 +17,9 @@ use phalanx_analysis::{
 };
 use phalanx_graph::{Cfg, DomTree};
 use phalanx_ir::attributes::AttrKind;
-use phalanx_ir::{ConstKind, InstId, Opcode, Value, metadata::kind, module::GlobalIndex};
+use phalanx_ir::{
+    ConstKind, GlobalName, InstId, Opcode, Value, metadata::kind, module::GlobalIndex,
+};
 use phalanx_target::AddressSpace;
 
 use super::loads::written_by;
@@ -217,24 +219,29 @@ pub fn may_alias_by_type(db: &dyn Db, function: FunctionInput, a: InstId, b: Ins
     }
 }
 
+/// What a name stands for if it is that of a variable. Not a query.
+///
+/// *Reads* [`module_index`], `added_variables`.
+pub fn named(db: &dyn Db, module: ModuleInput, name: GlobalName) -> Option<Named> {
+    match module_index(db, module).find(name)? {
+        GlobalIndex::Variable(_) => Some(match added_variables(db, module).binary_search(&name) {
+            Ok(_) => Named::Added,
+            Err(_) => Named::Object,
+        }),
+        _ => None,
+    }
+}
+
 /// Answers questions about what aliases in a function. Not a query.
 ///
-/// *Reads* [`private_memory`], [`module_index`], `added_variables`, [`memory_kinds`].
+/// *Reads* [`private_memory`], [`named`], [`memory_kinds`].
 pub fn with_aliases<R>(
     db: &dyn Db,
     function: FunctionInput,
     ask: impl FnOnce(&mut AliasQuery<'_>) -> R,
 ) -> Option<R> {
     let private = private_memory(db, function).as_ref()?;
-    let index = module_index(db, function.module(db));
-    let added = added_variables(db, function.module(db));
-    let variable = |name| match index.find(name) {
-        Some(GlobalIndex::Variable(_)) => Some(match added.binary_search(&name) {
-            Ok(_) => Named::Added,
-            Err(_) => Named::Object,
-        }),
-        _ => None,
-    };
+    let variable = |name| named(db, function.module(db), name);
     with_code(db, function, callees(db, function), |code, around| {
         let kinds = memory_kinds(db, function).as_deref();
         ask(&mut AliasQuery::new(code, around, private, &variable).with_kinds(kinds))

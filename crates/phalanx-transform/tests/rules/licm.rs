@@ -294,3 +294,20 @@ fn a_variable_that_may_not_be_there() {
     let text = crate::print(&db, module);
     assert!(text.find("load").unwrap() < text.find("then:").unwrap(), "{text}");
 }
+
+/// All variables of workgroup memory without a size begin at one place.
+#[test]
+fn a_store_to_a_variable_without_a_size() {
+    let text = |insts: &str| {
+        format!(
+            "@one = external addrspace(3) global [0 x i8], align 4
+             @other = external addrspace(3) global [0 x i32], align 4
+             {}",
+            in_loop(insts)
+        )
+    };
+    let insts = "%1 = load i32, ptr addrspace(3) @one, align 4
+         store i32 %i, ptr addrspace(3) @other, align 4
+         store i32 %1, ptr addrspace(1) %p, align 4";
+    check_unchanged("licm", &text(insts));
+}
