@@ -173,6 +173,30 @@ fn early_return_and_accesses() {
     );
 }
 
+/// Below the variable an address may wrap where addresses are narrow, and then what is behind the cast is no way back.
+#[test]
+fn an_address_that_leaves_its_object_before_a_cast_is_guarded() {
+    let loads = |first: i32, second: i32| {
+        let text = kernel(&format!(
+            "br i1 %d, label %work, label %out
+         out:
+           ret void
+         work:
+           %b = getelementptr i8, ptr addrspace(3) @v, i32 {first}
+           %c = addrspacecast ptr addrspace(3) %b to ptr
+           %e = getelementptr i8, ptr %c, i32 {second}
+           %r = load i32, ptr %e, align 4
+           ret void"
+        ));
+        let text = format!("@v = internal addrspace(3) global [4 x i32] poison, align 4\n{text}");
+        let (mut db, module) = crate::load(&text);
+        crate::run(&mut db, module, "linearize");
+        crate::print(&db, module)
+    };
+    assert!(loads(8, 4).contains("load i32, ptr %e"), "{}", loads(8, 4));
+    assert!(loads(-16, 16).contains("load i32, ptr %guarded"), "{}", loads(-16, 16));
+}
+
 #[test]
 fn a_vote_keeps_its_group() {
     check_unchanged(
