@@ -11,7 +11,7 @@ use crate::{
         attrs::{self, Subject},
         env::Env,
         fault::{Check, Related, ensure},
-        intrinsics,
+        inline_asm, intrinsics,
         view::InstView,
     },
 };
@@ -89,6 +89,11 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     swift_errors(env, inst)?;
     if let Some(header) = callee.filter(|_| is_intrinsic) {
         intrinsics::call(env, inst, env.name_bytes(header.name), header)?;
+    }
+    if let Some(ConstKind::InlineAsm(asm)) =
+        inst.callee().as_const().map(|callee| &types.context.const_data(callee).kind)
+    {
+        inline_asm::call(types, asm, info.attributes)?;
     }
     if inst.opcode() == Opcode::Call {
         tail_kind(inst)?;

@@ -1,6 +1,7 @@
 //! Rules of inline assembly: its constraints fit its function type.
 
 use crate::{
+    attributes::{AttrKind, AttrList},
     constant::InlineAsm,
     types::{Type, TypeKind},
     verify::{
@@ -48,6 +49,40 @@ pub(crate) fn check(types: &Types<'_>, asm: &InlineAsm) -> Check {
         params.len() == counts.inputs,
         "number of input constraints does not match number of parameters"
     );
+    Ok(())
+}
+
+/// The parameters of a call are marked with the type that they point to where a constraint is indirect, and only there. O(length of the
+/// constraints).
+pub(crate) fn call(types: &Types<'_>, asm: &InlineAsm, attributes: AttrList) -> Check {
+    let constraints = types.context.bytes(asm.constraints);
+    let params = types.kind(asm.function_type);
+    let TypeKind::Function { params, .. } = params else { return Ok(()) };
+    let mut position = 0;
+    for constraint in split(constraints) {
+        let (is_output, rest) = match constraint {
+            [b'~' | b'!', ..] => continue,
+            [b'=', rest @ ..] => (true, rest),
+            rest => (false, rest),
+        };
+        let is_indirect = rest.first() == Some(&b'*');
+        if is_output && !is_indirect {
+            continue;
+        }
+        let marks = types.context.param_attrs(attributes, position);
+        let is_marked = marks.has(AttrKind::ElementType);
+        if is_indirect {
+            let is_ptr = params.get(position).is_some_and(|&ty| types.is_ptr(ty));
+            ensure!(is_ptr, "Operand for indirect constraint must have pointer type");
+            ensure!(is_marked, "Operand for indirect constraint must have elementtype attribute");
+        } else {
+            ensure!(
+                !is_marked,
+                "Elementtype attribute can only be applied for indirect constraints"
+            );
+        }
+        position += 1;
+    }
     Ok(())
 }
 

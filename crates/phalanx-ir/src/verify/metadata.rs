@@ -20,13 +20,14 @@ use crate::{
 };
 
 /// The kinds with rules, in the order in which a broken one is reported.
-const JUDGED: [Symbol; 7] = [
+const JUDGED: [Symbol; 8] = [
     kind::FPMATH,
     kind::RANGE,
     kind::INVARIANT_GROUP,
     kind::NONNULL,
     kind::DEREFERENCEABLE,
     kind::DEREFERENCEABLE_OR_NULL,
+    kind::NOFREE,
     kind::ALIGN,
 ];
 
@@ -88,6 +89,11 @@ fn attachment_rules(
                 "nonnull applies only to load instructions, use attributes for calls or invokes"
             );
             ensure!(len == 0, "nonnull metadata must be empty");
+        }
+        kind::NOFREE => {
+            ensure!(types.is_ptr(ty), "nofree applies only to pointer types");
+            ensure!(opcode == Opcode::IntToPtr, "nofree applies only to inttoptr instruction");
+            ensure!(len == 0, "nofree metadata must be empty");
         }
         kind::DEREFERENCEABLE | kind::DEREFERENCEABLE_OR_NULL => {
             ensure!(

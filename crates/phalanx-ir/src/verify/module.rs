@@ -165,8 +165,14 @@ fn variable_rules(env: &Env<'_>, constants: &mut Constants, variable: &GlobalVar
         is_declaration,
     )?;
     special_variable(env, variable)?;
-    let scalable =
-        types.contains(variable.ty, |kind| matches!(kind, TypeKind::Vector { scalable: true, .. }));
+    let scalable = types.contains(variable.ty, |kind| match kind {
+        TypeKind::Vector { scalable, .. } => *scalable,
+        TypeKind::Target { name, .. } => {
+            let name = types.context.bytes(*name);
+            matches!(name, b"riscv.vector.tuple" | b"aarch64.svcount")
+        }
+        _ => false,
+    });
     ensure!(!scalable, "Globals cannot contain scalable types", me());
     if let Some(initializer) = variable.initializer {
         constants.check(env, initializer)?;

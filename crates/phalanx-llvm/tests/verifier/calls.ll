@@ -580,3 +580,38 @@ declare void @f() personality ptr @p
 define void @f(ptr writable %x) memory(read) {
   ret void
 }
+
+;; indirect constraint
+;= ok
+define void @f(ptr %p) {
+  call void asm "", "=*m,*m,r"(ptr elementtype(i32) %p, ptr elementtype(i8) %p, i32 1)
+  ret void
+}
+
+;; indirect constraint of an operand that does not say to what it points
+;= Operand for indirect constraint must have elementtype attribute
+define void @f(ptr %p) {
+  call void asm "", "*m"(ptr %p)
+  ret void
+}
+
+;; indirect output that does not say to what it points
+;= Operand for indirect constraint must have elementtype attribute
+define i32 @f(ptr %p) {
+  %x = call i32 asm "", "=r,=*m,r"(ptr %p, i32 1)
+  ret i32 %x
+}
+
+;; indirect constraint of a number
+;= Operand for indirect constraint must have pointer type
+define void @f(i64 %p) {
+  call void asm "", "*m"(i64 %p)
+  ret void
+}
+
+;; operand that says to what it points for another constraint
+;= Elementtype attribute can only be applied for indirect constraints
+define void @f(ptr %p) {
+  call void asm "", "r,~{memory}"(ptr elementtype(i32) %p)
+  ret void
+}

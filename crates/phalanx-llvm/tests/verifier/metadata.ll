@@ -335,3 +335,35 @@ define i32 @f(i32 %x) {
 ;= wchar_size metadata requires constant integer argument
 !llvm.module.flags = !{!0}
 !0 = !{i32 1, !"wchar_size", !"4"}
+
+;; nofree of an address from an integer
+;= ok
+define ptr @f(i64 %x) {
+  %p = inttoptr i64 %x to ptr, !nofree !0
+  ret ptr %p
+}
+!0 = !{}
+
+;; nofree of a load
+;= nofree applies only to inttoptr instruction
+define ptr @f(ptr %p) {
+  %q = load ptr, ptr %p, !nofree !0
+  ret ptr %q
+}
+!0 = !{}
+
+;; nofree of a number
+;= nofree applies only to pointer types
+define i32 @f(ptr %p) {
+  %q = load i32, ptr %p, !nofree !0
+  ret i32 %q
+}
+!0 = !{}
+
+;; nofree that says something
+;= nofree metadata must be empty
+define ptr @f(i64 %x) {
+  %p = inttoptr i64 %x to ptr, !nofree !0
+  ret ptr %p
+}
+!0 = !{i32 1}

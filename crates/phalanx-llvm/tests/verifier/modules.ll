@@ -276,3 +276,11 @@ declare void @llvm.phalanx.unknown()
 ;= ok
 !llvm.module.flags = !{!0}
 !0 = !{i32 1, !"wchar_size", i32 4}
+
+;; variable of a scalable tuple
+;= Globals cannot contain scalable types
+@g = external global target("riscv.vector.tuple", <vscale x 8 x i8>, 2)
+
+;; variable of a scalable predicate in an array
+;= Globals cannot contain scalable types
+@g = external global [2 x target("aarch64.svcount")]
