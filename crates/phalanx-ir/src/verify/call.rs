@@ -77,11 +77,14 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     } else {
         for &ty in &params[..] {
             ensure!(ty != Type::METADATA, "Function has metadata parameter but isn't an intrinsic");
-            ensure!(ty != Type::TOKEN, "Function has token parameter but isn't an intrinsic");
+            ensure!(
+                !types.is_token_like(ty),
+                "Function has token parameter but isn't an intrinsic"
+            );
         }
     }
     if callee.is_none() {
-        ensure!(*ret != Type::TOKEN, "Return type cannot be token for indirect call!");
+        ensure!(!types.is_token_like(*ret), "Return type cannot be token for indirect call!");
         ensure!(*ret != Type::X86_AMX, "Return type cannot be x86_amx for indirect call!");
     }
     ensure!(*ret != Type::METADATA, "Invalid use of metadata!");

@@ -145,12 +145,12 @@ fn signature(env: &Env<'_>, header: &FunctionHeader) -> Check {
         ensure!(types.is_param_type(ty), "Function arguments must have first-class types!", arg());
         if !is_intrinsic {
             ensure!(ty != Type::METADATA, "Function takes metadata but isn't an intrinsic", arg());
-            ensure!(ty != Type::TOKEN, "Function takes token but isn't an intrinsic", arg());
+            ensure!(!types.is_token_like(ty), "Function takes token but isn't an intrinsic", arg());
             ensure!(ty != Type::X86_AMX, "Function takes x86_amx but isn't an intrinsic", arg());
         }
     }
     if !is_intrinsic {
-        ensure!(ret != Type::TOKEN, "Function returns a token but isn't an intrinsic");
+        ensure!(!types.is_token_like(ret), "Function returns a token but isn't an intrinsic");
         ensure!(ret != Type::X86_AMX, "Function returns a x86_amx but isn't an intrinsic");
     }
     Ok(())

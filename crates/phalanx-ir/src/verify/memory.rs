@@ -32,6 +32,11 @@ pub(crate) fn alloca(env: &Env<'_>, inst: &InstView<'_>) -> Check {
         return Ok(());
     };
     ensure!(!env.amdgpu || space == 5, "alloca on amdgpu must be in addrspace(5)");
+    let is_of_groups = types.contains(allocated, |kind| {
+        let TypeKind::Target { name, .. } = kind else { return false };
+        types.context.bytes(*name) == b"amdgcn.named.barrier"
+    });
+    ensure!(!is_of_groups, "Alloca has illegal target extension type");
     Ok(())
 }
 

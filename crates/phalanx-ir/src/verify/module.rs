@@ -15,7 +15,7 @@ use crate::{
         env::Env,
         fault::{Check, Fault, Related, VerifyError, ensure},
         header, metadata,
-        types::MAX_ALIGN,
+        types::{MAX_ALIGN, target_type_may_be_global},
     },
 };
 
@@ -174,6 +174,19 @@ fn variable_rules(env: &Env<'_>, constants: &mut Constants, variable: &GlobalVar
         _ => false,
     });
     ensure!(!scalable, "Globals cannot contain scalable types", me());
+    let has_no_place = types.contains(variable.ty, |kind| {
+        let TypeKind::Target { name, .. } = kind else { return false };
+        !target_type_may_be_global(types.context.bytes(*name))
+    });
+    ensure!(
+        !has_no_place,
+        format!(
+            "Global @{} has illegal target extension type",
+            String::from_utf8_lossy(env.name_bytes(variable.name))
+        ),
+        me(),
+        Related::Type(variable.ty)
+    );
     if let Some(initializer) = variable.initializer {
         constants.check(env, initializer)?;
     }

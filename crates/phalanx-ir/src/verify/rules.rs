@@ -25,7 +25,7 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
         Opcode::FNeg => values::unary(&env.types, inst)?,
         Opcode::ICmp | Opcode::FCmp => values::compare(&env.types, inst)?,
         Opcode::Select => values::select(&env.types, inst)?,
-        Opcode::Phi => values::phi(inst)?,
+        Opcode::Phi => values::phi(env, inst)?,
         Opcode::ExtractElement | Opcode::InsertElement | Opcode::ShuffleVector => {
             values::vector(&env.types, inst)?;
         }

@@ -143,6 +143,15 @@ impl<'a> Types<'a> {
         )
     }
 
+    /// Whether values of this type go where they are made to go, as tokens do: DirectX's handles are such.
+    pub(crate) fn is_token_like(&self, ty: Type) -> bool {
+        match self.kind(ty) {
+            TypeKind::Token => true,
+            TypeKind::Target { name, .. } => self.context.bytes(*name).starts_with(b"dx."),
+            _ => false,
+        }
+    }
+
     /// Whether this may be the type of a parameter.
     pub(crate) fn is_param_type(&self, ty: Type) -> bool {
         self.is_first_class(ty) && ty != Type::LABEL
@@ -312,6 +321,11 @@ impl<'a> Types<'a> {
             _ => None,
         }
     }
+}
+
+/// Target types that variables may have.
+pub(crate) fn target_type_may_be_global(name: &[u8]) -> bool {
+    target_type_is_sized(name) && name != b"llvm.test.vectorelement"
 }
 
 /// Target types that LLVM gives a layout in memory.

@@ -337,8 +337,8 @@ pub(crate) fn aggregate(types: &Types<'_>, inst: &InstView<'_>) -> Check {
 }
 
 /// Incoming values of a phi; where they come from is a rule of the flow.
-pub(crate) fn phi(inst: &InstView<'_>) -> Check {
-    ensure!(inst.data.ty != Type::TOKEN, "PHI nodes cannot have token type!");
+pub(crate) fn phi(env: &Env<'_>, inst: &InstView<'_>) -> Check {
+    ensure!(!env.types.is_token_like(inst.data.ty), "PHI nodes cannot have token type!");
     let values = inst.types.len() / 2;
     ensure!(
         inst.types[..values].iter().all(|&ty| ty == inst.data.ty),

@@ -497,3 +497,58 @@ declare void @f(label)
 ;; metadata result
 ;= parser
 declare metadata @f()
+
+;; parameter that is like a token
+;= Function takes token but isn't an intrinsic
+define void @f(target("dx.Foo") %x) {
+  ret void
+}
+
+;; result that is like a token
+;= Function returns a token but isn't an intrinsic
+declare target("dx.Foo") @f()
+
+;; argument that is like a token
+;= Function has token parameter but isn't an intrinsic
+define void @f(ptr %g) {
+  call void %g(target("dx.Foo") poison)
+  ret void
+}
+
+;; result of an indirect call that is like a token
+;= Return type cannot be token for indirect call!
+define void @f(ptr %g) {
+  %x = call target("dx.Foo") %g()
+  ret void
+}
+
+;; phi that is like a token
+;= PHI nodes cannot have token type!
+define void @f(i1 %c) {
+entry:
+  br label %next
+next:
+  %x = phi target("dx.Foo") [ poison, %entry ]
+  ret void
+}
+
+;; variable of a target type that no variable may have
+;= Global @g has illegal target extension type
+@g = external global [2 x target("foo")]
+
+;; variables of target types
+;= ok
+@a = external global target("dx.Foo")
+@b = external global [2 x target("spirv.Image")]
+@c = external addrspace(3) global target("amdgcn.named.barrier", 0)
+
+;; variable of an integral constant
+;= Global @g has illegal target extension type
+@g = external global target("spirv.IntegralConstant")
+
+;; named barrier on the stack
+;= Alloca has illegal target extension type
+define void @f() {
+  %x = alloca [2 x target("amdgcn.named.barrier", 0)]
+  ret void
+}
