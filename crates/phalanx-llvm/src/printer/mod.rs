@@ -75,8 +75,8 @@ use structs::StructOrder;
 /// The text of a module, as `llvm-dis` of LLVM 22 writes it.
 ///
 /// What differs: there is no `; ModuleID` line; a `source_filename` is written only when there is one; use-list orders
-/// and module summaries that came with the text are written again, the latter as they came; the comments
-/// `; Unknown intrinsic` and `; guid = ..` are not written.
+/// that came with the text are written again as far as they still have an index for each use, and module summaries as they came; the
+/// comments `; Unknown intrinsic` and `; guid = ..` are not written.
 pub fn print_module(module: &Module) -> Vec<u8> {
     let printer = ModulePrinter::new(module);
     let mut out = Vec::new();

@@ -163,6 +163,7 @@ pub(crate) fn with_code<R>(
         launch: queries::launch_facts(db, function),
         lockstep: target.is_lockstep(""),
         scratch_is_global: target.scratch_is_global(""),
+        permutes_halves: target.permuted_lanes("") != Some(64),
         callee: &|_| None,
         calls,
         node_string: &|_| None,
