@@ -1,5 +1,7 @@
 //! What rides along with a function and no analysis reads: names, metadata attachments, debug records.
 
+use std::ops::Range;
+
 use crate::{
     body::InstId,
     flow::BlockId,
@@ -42,6 +44,37 @@ impl Extras {
         self.debug_records.splice(range, records.into_iter().map(|r| (inst, r)));
     }
 
+    /// Where the debug records before an instruction are. O(log n).
+    pub(crate) fn debug_run(&self, inst: InstId) -> Range<usize> {
+        run(&self.debug_records, inst)
+    }
+
+    /// Puts the debug records before one instruction before another, in front of those that are there. O(records moved, and between the places).
+    pub(crate) fn move_debug_records(&mut self, from: InstId, to: InstId) {
+        let moved = self.debug_run(from).len();
+        self.move_first_records(from, moved, to);
+    }
+
+    /// As [`Extras::move_debug_records`], for the first so many of them.
+    pub(crate) fn move_first_records(&mut self, from: InstId, moved: usize, to: InstId) {
+        let start = self.debug_run(from).start;
+        let end = start + moved;
+        let place = self.debug_records.partition_point(|&(at, _)| at < to);
+        let now = match place <= start {
+            true => {
+                self.debug_records[place..end].rotate_right(moved);
+                place..place + moved
+            }
+            false => {
+                self.debug_records[start..place].rotate_left(moved);
+                place - moved..place
+            }
+        };
+        for (at, _) in &mut self.debug_records[now] {
+            *at = to;
+        }
+    }
+
     /// Gives back spare capacity.
     pub fn shrink_to_fit(&mut self) {
         self.names.shrink_to_fit();
@@ -58,9 +91,9 @@ impl Extras {
 }
 
 /// Where the entries of an instruction are in a sorted list.
-fn run<T>(list: &[(InstId, T)], inst: InstId) -> std::ops::Range<usize> {
+fn run<T>(list: &[(InstId, T)], inst: InstId) -> Range<usize> {
     let start = list.partition_point(|(at, _)| *at < inst);
-    let len = list[start..].iter().take_while(|(at, _)| *at == inst).count();
+    let len = list[start..].partition_point(|(at, _)| *at == inst);
     start..start + len
 }
 

@@ -363,6 +363,37 @@ impl Transaction<'_> {
         self.log.entries.push(Undo::Attachments(inst, old));
     }
 
+    /// Puts the debug records before one instruction before another; whether there are any.
+    pub(super) fn relink_debug_records(&mut self, from: InstId, to: InstId) -> bool {
+        let count = self.extras().debug_run(from).len();
+        if count == 0 || from == to {
+            return false;
+        }
+        self.extras_to_change().move_debug_records(from, to);
+        self.log.entries.push(Undo::RecordsMoved(from, to, count));
+        true
+    }
+
+    /// Lets debug records before an instruction mention `new` where they mention `old`.
+    pub(super) fn replace_in_debug_records(&mut self, inst: InstId, old: Value, new: Value) {
+        let run = self.extras().debug_run(inst);
+        let start = run.start;
+        for at in run {
+            let record = &self.extras().debug_records[at].1;
+            if !record.values().any(|value| value == old) {
+                continue;
+            }
+            let before = Box::new(record.clone());
+            let record = &mut self.extras_to_change().debug_records[at].1;
+            record.for_each_value_mut(&mut |value| {
+                if *value == old {
+                    *value = new;
+                }
+            });
+            self.log.entries.push(Undo::OneRecord(inst, at - start, before));
+        }
+    }
+
     pub(super) fn put_debug_records(&mut self, inst: InstId, records: Vec<DebugRecord>) {
         let old: Box<[DebugRecord]> = self.extras().debug_records_before(inst).cloned().collect();
         if *old == *records {

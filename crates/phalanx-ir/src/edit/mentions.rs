@@ -19,8 +19,8 @@ use crate::{
 enum Mention {
     /// Metadata used as an operand.
     Operand(u32),
-    /// A debug record before this instruction.
-    Record(InstId),
+    /// A debug record among those that once stood together, by the number of these.
+    Record(u32),
 }
 
 /// Who mentions a value. May list those that do no longer.
@@ -29,6 +29,10 @@ pub(super) struct Mentions {
     of: FxHashMap<Value, SmallVec<[Mention; 2]>>,
     /// Who has metadata for an operand.
     holders: FxHashMap<u32, SmallVec<[InstId; 1]>>,
+    /// Which debug records stand before an instruction. They stay together from then on, and are joined by others.
+    groups: FxHashMap<InstId, u32>,
+    /// Of each group: which one it has joined, or itself, and where that one stands.
+    joined: Vec<(u32, InstId)>,
 }
 
 impl Mentions {
@@ -49,11 +53,47 @@ impl Mentions {
             }
         }
         for (inst, record) in &edit.extras().debug_records {
+            let group = mentions.group(*inst);
             for value in record.values() {
-                mentions.add(value, Mention::Record(*inst));
+                mentions.add(value, Mention::Record(group));
             }
         }
         mentions
+    }
+
+    /// How many there are in the lists.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.of.values().map(SmallVec::len).sum()
+    }
+
+    fn group(&mut self, inst: InstId) -> u32 {
+        let new = self.joined.len() as u32;
+        let group = *self.groups.entry(inst).or_insert(new);
+        if group == new {
+            self.joined.push((new, inst));
+        }
+        group
+    }
+
+    /// Notes that the debug records before one instruction stand before another.
+    fn records_moved(&mut self, from: InstId, to: InstId) {
+        let Some(group) = self.groups.remove(&from) else { return };
+        let other = *self.groups.entry(to).or_insert(group);
+        self.joined[group as usize] = (other, to);
+    }
+
+    /// Before which instruction a group stands.
+    fn place(&mut self, mut group: u32) -> InstId {
+        loop {
+            let (next, inst) = self.joined[group as usize];
+            if next == group {
+                return inst;
+            }
+            // Halfway, for the next one who asks.
+            self.joined[group as usize].0 = self.joined[next as usize].0;
+            group = next;
+        }
     }
 
     fn add(&mut self, value: Value, mention: Mention) {
@@ -69,17 +109,6 @@ impl Mentions {
 impl Transaction<'_> {
     fn has_mentions(&self) -> bool {
         !self.body().local_metadata.is_empty() || !self.extras().debug_records.is_empty()
-    }
-
-    /// Notes that debug records stand before another instruction now.
-    pub(super) fn records_moved(&mut self, to: InstId) {
-        let Some(mut mentions) = self.mentions.take() else { return };
-        for record in self.extras().debug_records_before(to) {
-            for value in record.values() {
-                mentions.add(value, Mention::Record(to));
-            }
-        }
-        self.mentions = Some(mentions);
     }
 
     /// Lets everything that mentions `old` mention `new`.
@@ -109,11 +138,8 @@ impl Transaction<'_> {
                         }
                     }
                 }
-                Mention::Record(inst) => {
-                    let mut records: Vec<_> =
-                        self.extras().debug_records_before(inst).cloned().collect();
-                    records.iter_mut().for_each(|r| r.for_each_value_mut(&mut replace));
-                    self.put_debug_records(inst, records);
+                Mention::Record(group) => {
+                    self.replace_in_debug_records(mentions.place(group), old, new);
                 }
             }
             mentions.add(new, mention);
@@ -170,15 +196,15 @@ impl Transaction<'_> {
 
     /// Puts the debug records before one instruction before another, in front of those that are there.
     pub(super) fn move_debug_records(&mut self, from: InstId, to: Option<InstId>) {
-        let mut records: Vec<_> = self.extras().debug_records_before(from).cloned().collect();
-        if records.is_empty() {
-            return;
-        }
-        self.put_debug_records(from, Vec::new());
-        if let Some(to) = to {
-            records.extend(self.extras().debug_records_before(to).cloned());
-            self.put_debug_records(to, records);
-            self.records_moved(to);
+        match to {
+            None => self.put_debug_records(from, Vec::new()),
+            Some(to) => {
+                if self.relink_debug_records(from, to)
+                    && let Some(mentions) = &mut self.mentions
+                {
+                    mentions.records_moved(from, to);
+                }
+            }
         }
     }
 

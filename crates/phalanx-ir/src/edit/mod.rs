@@ -75,6 +75,8 @@ pub(crate) mod uses;
 #[cfg(test)]
 mod edge_tests;
 #[cfg(test)]
+mod record_tests;
+#[cfg(test)]
 mod tests;
 
 use rustc_hash::FxHashSet;

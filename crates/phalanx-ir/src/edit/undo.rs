@@ -55,6 +55,10 @@ pub(super) enum Undo {
     Name(Named, u32),
     Attachments(InstId, Box<[Attachment]>),
     Records(InstId, Box<[DebugRecord]>),
+    /// The first so many debug records before the second instruction were before the first.
+    RecordsMoved(InstId, InstId, usize),
+    /// The debug record with this position among those before an instruction was this.
+    OneRecord(InstId, usize, Box<DebugRecord>),
 }
 
 /// Lengths of a body's tables.
@@ -205,6 +209,14 @@ fn undo(entry: Undo, store: &mut dyn Store) {
         }
         Undo::Attachments(inst, old) => store.extras_mut().set_attachments(inst, old.into_vec()),
         Undo::Records(inst, old) => store.extras_mut().set_debug_records(inst, old.into_vec()),
+        Undo::RecordsMoved(from, to, count) => {
+            store.extras_mut().move_first_records(to, count, from);
+        }
+        Undo::OneRecord(inst, position, old) => {
+            let extras = store.extras_mut();
+            let at = extras.debug_run(inst).start + position;
+            extras.debug_records[at].1 = *old;
+        }
     }
 }
 
