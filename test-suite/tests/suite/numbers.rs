@@ -3,7 +3,7 @@
 //! Random operations, each in a function of its own. LLVM is the judge where it gives a number: what is poison or `undef` may be
 //! anything, and which NaN an operation gives is open.
 
-use std::{fmt::Write as _, fs, sync::Arc};
+use std::{ffi::OsStr, fmt::Write as _, fs, path::Path, sync::Arc};
 
 use phalanx_ir::{Const, ConstKind, Context, Module, Opcode};
 use phalanx_llvm::parse_module;
@@ -328,7 +328,7 @@ fn is_number(context: &Context, constant: Const) -> bool {
     }
 }
 
-fn simplified(program: &Program, path: &std::path::Path) -> String {
+fn simplified(program: &Program, path: &Path) -> String {
     let arguments = ["-passes=instsimplify".as_ref(), "-S".as_ref(), path.as_os_str()];
     let outcome = program.run(arguments, &[]).expect("it starts");
     assert!(outcome.success(), "{}: {}", program.name(), outcome.summary());
@@ -349,13 +349,16 @@ fn numbers_are_those_of_llvm() {
     fs::write(&path, text).expect("a file");
 
     let context = Arc::new(Context::new());
-    let [theirs, ours] = [opt, crate::phalanx()].map(|program| {
-        let text = simplified(&program, &path);
+    let texts = [opt, crate::phalanx().with("opt")].map(|program| simplified(&program, &path));
+    let [theirs, ours] = texts.each_ref().map(|text| {
         returned(&parse_module(context.clone(), text.as_bytes()).expect("it is read").module)
     });
     assert_eq!((theirs.len(), ours.len()), (all.len(), all.len()));
+    let written: Vec<&str> =
+        texts[0].lines().filter_map(|line| line.trim_start().strip_prefix("ret ")).collect();
+    assert_eq!(written.len(), all.len());
     let (mut folded, mut left) = (Vec::new(), 0);
-    for (at, (operation, _)) in all.iter().enumerate() {
+    for (at, (operation, ty)) in all.iter().enumerate() {
         let Some(expected) = theirs[at].filter(|&theirs| is_number(&context, theirs)) else {
             continue;
         };
@@ -367,9 +370,53 @@ fn numbers_are_those_of_llvm() {
             ),
             None => left += 1,
         }
-        folded.push((operation, &all[at].1, expected));
+        folded.push((operation, ty, written[at]));
     }
     // What is left comes near to zero, or has operands that are NaN.
     assert!(folded.len() > 3000, "LLVM folds {} only", folded.len());
     assert!(left * 50 < folded.len(), "{left} of {} are not folded", folded.len());
+    are_computed(&folded, folder.path());
+}
+
+/// Bytes that a result has room for.
+const ROOM: usize = 32;
+
+/// A kernel that stores what each operation gives, and behind it what it is expected to give.
+fn are_computed(operations: &[(&String, &String, &str)], folder: &Path) {
+    // LLVM divides the least number of one bit by minus one.
+    let is_defined = |(operation, ..): &&(&String, &String, &str)| {
+        !operation.contains("div i1 ") && !operation.contains("rem i1 ")
+    };
+    let operations: Vec<_> = operations.iter().filter(is_defined).collect();
+    let mut text = String::from(
+        "target triple = \"nvptx64\"\ndefine ptx_kernel void @k(ptr addrspace(1) %out) {\n",
+    );
+    for (at, (operation, ty, expected)) in operations.iter().enumerate() {
+        writeln!(text, "%r{at} = {operation}").unwrap();
+        for (what, value, place) in
+            [("p", format!("{ty} %r{at}"), 2 * at), ("q", (*expected).to_owned(), 2 * at + 1)]
+        {
+            writeln!(
+                text,
+                "%{what}{at} = getelementptr i8, ptr addrspace(1) %out, i64 {}",
+                place * ROOM
+            )
+            .unwrap();
+            writeln!(text, "store {value}, ptr addrspace(1) %{what}{at}").unwrap();
+        }
+    }
+    text.push_str("ret void\n}\n");
+    let path = folder.join("kernel.ll");
+    fs::write(&path, text).expect("a file");
+    let buffer = format!("buf:i8:zero*{}", operations.len() * 2 * ROOM);
+    let arguments = ["run", "--format", "json", "--arg", &buffer].map(OsStr::new);
+    let arguments = arguments.into_iter().chain([path.as_os_str(), OsStr::new("k")]);
+    let outcome = crate::phalanx().run(arguments, &[]).expect("it starts");
+    assert!(outcome.success(), "{}", outcome.summary());
+    let json: serde_json::Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
+    let bytes = json["buffers"][0]["values"].as_array().expect("values");
+    assert_eq!(bytes.len(), operations.len() * 2 * ROOM);
+    for (pair, (operation, _, expected)) in bytes.chunks(2 * ROOM).zip(operations) {
+        assert_eq!(pair[..ROOM], pair[ROOM..], "{operation} is {expected}");
+    }
 }

@@ -92,10 +92,6 @@ enum Part {
 struct Tools {
     /// `opt-22`
     opt: Program,
-    /// `llvm-as-22`
-    assembler: Program,
-    /// `llvm-dis-22`
-    disassembler: Program,
     /// `phalanx opt`, or what stands in for it.
     subject: Program,
     /// `phalanx opt --exact-llvm`; `None` if that is the subject.
@@ -106,9 +102,7 @@ struct Tools {
 
 /// Runs the chore and prints its report.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let Some(tools) = tools(options)? else {
-        bail!("conformance needs LLVM 22: opt, llvm-as, llvm-dis")
-    };
+    let Some(tools) = tools(options)? else { bail!("conformance needs LLVM 22: opt") };
     let version = tools.opt.run(["--version"], &[])?;
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
     let version =
@@ -129,23 +123,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 fn tools(options: &Options) -> anyhow::Result<Option<Tools>> {
-    let (Some(opt), Some(assembler), Some(disassembler)) = (
-        llvm_tools::require("opt"),
-        llvm_tools::require("llvm-as"),
-        llvm_tools::require("llvm-dis"),
-    ) else {
-        return Ok(None);
+    let Some(opt) = llvm_tools::require("opt") else { return Ok(None) };
+    let printing = |program: &Program| {
+        ["-S", "-disable-verify", "-o", "-", "-"].iter().fold(program.clone(), |p, a| p.with(*a))
     };
     if options.self_test {
-        // Not `opt-22 -S`, which adds a data layout.
-        let script = format!(
-            "'{}' -disable-verify -o - - | '{}' -o - -",
-            assembler.path().display(),
-            disassembler.path().display()
-        );
-        let printer = Program::new("/bin/sh").named("llvm-as | llvm-dis").with("-c").with(script);
-        let (subject, exact) = (opt.clone(), Some(opt.clone()));
-        return Ok(Some(Tools { opt, assembler, disassembler, subject, exact, printer }));
+        let (subject, exact, printer) = (opt.clone(), Some(opt.clone()), printing(&opt));
+        return Ok(Some(Tools { opt, subject, exact, printer }));
     }
     let phalanx = match &options.phalanx {
         Some(path) => {
@@ -154,11 +138,10 @@ fn tools(options: &Options) -> anyhow::Result<Option<Tools>> {
         None => llvm_tools::phalanx_binary()?,
     };
     let subject = phalanx.with("opt").named("phalanx opt");
-    let printer =
-        ["-S", "-disable-verify", "-o", "-", "-"].iter().fold(subject.clone(), |p, a| p.with(*a));
+    let printer = printing(&subject);
     let exact = subject.clone().with("--exact-llvm").named("phalanx opt --exact-llvm");
     let (subject, exact) = if options.exact_llvm { (exact, None) } else { (subject, Some(exact)) };
-    Ok(Some(Tools { opt, assembler, disassembler, subject, exact, printer }))
+    Ok(Some(Tools { opt, subject, exact, printer }))
 }
 
 /// The chosen sections, in order.

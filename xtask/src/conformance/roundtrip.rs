@@ -1,7 +1,7 @@
 //! What `-S` writes must be the module that was read.
 //!
-//! `llvm-as-22 | llvm-dis-22` of the original and of our print are compared byte by byte, but for the line that names
-//! the module.
+//! What `opt-22 -S` writes of the original and of our print is compared byte by byte, but for the line that names the module. Data
+//! layouts that a text does not state are compared as well: `opt-22` writes that of the triple.
 
 use std::{
     fs,
@@ -64,12 +64,11 @@ fn one(tools: &Tools, place: &str, path: &Path) -> anyhow::Result<Section> {
 /// The text is given on standard input, so that no file name gets into the module.
 fn canonical(tools: &Tools, text: &[u8]) -> anyhow::Result<Result<Vec<u8>, String>> {
     // Broken modules occur in the corpus on purpose; whether they are refused is another section's business.
-    let assembled = tools.assembler.run(["-disable-verify", "-o", "-", "-"], text)?;
-    if !assembled.success() {
-        return Ok(Err(assembled.errors().lines().take(3).collect::<Vec<_>>().join("\n")));
-    }
-    let printed = tools.disassembler.run(["-o", "-", "-"], &assembled.stdout)?;
-    Ok(if printed.success() { Ok(printed.stdout) } else { Err(printed.summary()) })
+    let printed = tools.opt.run(["-S", "-disable-verify", "-o", "-", "-"], text)?;
+    Ok(match printed.success() {
+        true => Ok(printed.stdout),
+        false => Err(printed.errors().lines().take(3).collect::<Vec<_>>().join("\n")),
+    })
 }
 
 /// The first line that is not the same, with its number in the original.
