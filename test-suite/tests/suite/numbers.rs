@@ -52,6 +52,12 @@ impl Operations {
                 ),
                 _ => self.pick(&common).to_owned(),
             },
+            // On the boundary between two numbers of a shorter format, or next to it.
+            "double" if self.rng.random_ratio(1, 4) => {
+                let boundary = self.rng.random_range(1..1 << 8u64) << 41;
+                let by = self.rng.random_range(-1..=1);
+                hexadecimal("", 16, ((0x3ff_u64 << 52) + boundary).wrapping_add_signed(by))
+            }
             "float" | "double" => match self.rng.random_range(0..8) {
                 0 => hexadecimal(
                     "",
@@ -250,7 +256,8 @@ impl Operations {
             }
             _ => {
                 let from = self.pick(&FLOATS);
-                let to = self.pick(&["i8", "i16", "i32", "i64", "half", "float", "double"]);
+                let to =
+                    self.pick(&["i8", "i16", "i32", "i64", "half", "bfloat", "float", "double"]);
                 match width(to).cmp(&width(from)) {
                     _ if to.starts_with('i') => (from, to, self.pick(&["fptoui", "fptosi"])),
                     std::cmp::Ordering::Less => (from, to, "fptrunc"),

@@ -112,8 +112,8 @@ pub(super) fn float(context: &Context, constant: Const) -> Option<f64> {
 /// A number in the format of a type, rounded to nearest; none where targets differ.
 pub(super) fn float_const(context: &Context, ty: Type, value: f64) -> Option<Const> {
     let bits = match *context.type_kind(ty) {
-        TypeKind::Half => u128::from(f16::from_f64(value).to_bits()),
-        TypeKind::BFloat => u128::from(bf16::from_f64(value).to_bits()),
+        TypeKind::Half => u128::from(f16::from_f32(to_odd(value)).to_bits()),
+        TypeKind::BFloat => u128::from(bf16::from_f32(to_odd(value)).to_bits()),
         TypeKind::Float => u128::from((value as f32).to_bits()),
         TypeKind::Double => u128::from(value.to_bits()),
         _ => return None,
@@ -122,6 +122,19 @@ pub(super) fn float_const(context: &Context, ty: Type, value: f64) -> Option<Con
     // What underflowed may be flushed on some targets.
     let result = float(context, constant)?;
     (result != 0.0 || value == 0.0).then_some(constant)
+}
+
+/// A number in `float`, to be rounded once more: what is not exact has an odd last digit, so that it is on no boundary of a shorter
+/// format and on the right side of the next one. (`f16::from_f64` and `bf16::from_f64` do not look at the last 32 bits.)
+fn to_odd(value: f64) -> f32 {
+    let nearest = value as f32;
+    let exact = f64::from(nearest);
+    if exact == value || value.is_nan() {
+        return nearest;
+    }
+    let bits = nearest.to_bits();
+    let towards_zero = if exact.abs() > value.abs() { bits - 1 } else { bits };
+    f32::from_bits(towards_zero | 1)
 }
 
 /// Whether a format is computed in `f64` itself; the others have less than half of the digits of `f32`, or are it.

@@ -34,6 +34,12 @@ fn constants() {
         ("float", "%r = fadd float 1.0, 0.5", "float 1.500000e+00"),
         ("i32", "%r = fptosi float 3.0e9 to i32", "i32 poison"),
         ("float", "%r = uitofp i64 16777217 to float", "float 0x4170000000000000"),
+        // A little more than halfway between two numbers, or less.
+        ("half", "%r = fptrunc double 0x3FF0020000000001 to half", "half 0xH3C01"),
+        ("half", "%r = fptrunc double 0x3FF005FFFFFFFFFF to half", "half 0xH3C01"),
+        ("half", "%r = fptrunc double 0x3FF0060000000000 to half", "half 0xH3C02"),
+        ("bfloat", "%r = fptrunc double 0xBFF0100000000001 to bfloat", "bfloat 0xRBF81"),
+        ("bfloat", "%r = fptrunc double 0x47EFFFFFFFFFFFFF to bfloat", "bfloat 0xR7F80"),
         ("<2 x i32>", "%r = add <2 x i32> splat (i32 1), splat (i32 2)", "<2 x i32> splat (i32 3)"),
         ("i32", "%r = select i1 poison, i32 1, i32 2", "i32 poison"),
         ("i1", "%r = fcmp true float 1.0, poison", "i1 true"),
