@@ -1,10 +1,13 @@
 //! How the first two accesses of a kernel relate.
 
-use std::sync::Arc;
+#[path = "support/definition.rs"]
+mod definition;
 
 use phalanx_analysis::memory::alias::Alias;
-use phalanx_db::{Database, TargetOverrides, queries};
+use phalanx_db::queries;
 use phalanx_ir::{InstId, Opcode};
+
+use definition::definition;
 
 const AMD: &str = r#"target triple = "amdgcn-amd-amdhsa"
 target datalayout = "e-p:64:64-p1:64:64-p3:32:32-p5:32:32-A5-G1"
@@ -16,13 +19,7 @@ fn alias(head: &str, instructions: &str) -> Alias {
     let text = format!(
         "{head}define amdgpu_kernel void @f(ptr addrspace(3) %l, i32 %n) {{\n{instructions}\n  ret void\n}}\n"
     );
-    let mut db = Database::new();
-    let context = Arc::new(phalanx_ir::Context::new());
-    let parsed = phalanx_llvm::parse_module(context, text.as_bytes());
-    let parsed = parsed.unwrap_or_else(|error| panic!("{error:?}")).module;
-    let module = db.load(parsed, None, TargetOverrides::default());
-    let entries = module.functions(&db);
-    let function = entries.iter().find(|entry| entry.is_definition).expect("a body").input;
+    let (db, function) = definition(&text);
     let body = function.body(&db);
     let is_access = |inst: &InstId| matches!(body.inst(*inst).opcode, Opcode::Load | Opcode::Store);
     let accesses: Vec<InstId> = body.all_ids().filter(is_access).collect();

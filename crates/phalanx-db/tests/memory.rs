@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
+#[path = "support/definition.rs"]
+mod definition;
+
 use phalanx_analysis::{
     lower::Numbering,
     memory::{MemoryClass, classic::Clobber},
 };
 use phalanx_db::{Database, FunctionInput, TargetOverrides, queries};
 use phalanx_ir::{InstId, Opcode};
+
+use definition::definition;
 
 struct Fixture {
     db: Database,
@@ -40,13 +45,7 @@ entry:
 }}
 "#
     );
-    let mut db = Database::new();
-    let context = Arc::new(phalanx_ir::Context::new());
-    let parsed = phalanx_llvm::parse_module(context, text.as_bytes());
-    let parsed = parsed.unwrap_or_else(|error| panic!("{error:?}")).module;
-    let module = db.load(parsed, None, TargetOverrides::default());
-    let entries = module.functions(&db);
-    let function = entries.iter().find(|entry| entry.is_definition).expect("a body").input;
+    let (db, function) = definition(&text);
     Fixture { db, function }
 }
 

@@ -1,10 +1,13 @@
 //! What lanes get from others, by processor.
 
-use std::sync::Arc;
+#[path = "support/definition.rs"]
+mod definition;
 
 use phalanx_analysis::lower::Numbering;
-use phalanx_db::{Database, TargetOverrides, queries};
+use phalanx_db::queries;
 use phalanx_target::{Scope, varying};
+
+use definition::definition;
 
 /// Whether what `ds.bpermute` gives of lane 5 is equal in the waves of a function with these attributes.
 #[track_caller]
@@ -21,13 +24,7 @@ define amdgpu_kernel void @f(ptr addrspace(1) %p) {attributes} {{
 }}
 "#
     );
-    let mut db = Database::new();
-    let context = Arc::new(phalanx_ir::Context::new());
-    let parsed = phalanx_llvm::parse_module(context, text.as_bytes());
-    let parsed = parsed.unwrap_or_else(|error| panic!("{error:?}")).module;
-    let module = db.load(parsed, None, TargetOverrides::default());
-    let entries = module.functions(&db);
-    let function = entries.iter().find(|entry| entry.is_definition).expect("a body").input;
+    let (db, function) = definition(&text);
     let body = function.body(&db);
     let permuted = body.all_ids().nth(1).expect("the second instruction");
     let divergence = queries::divergence(&db, function).as_ref().expect("a body");
