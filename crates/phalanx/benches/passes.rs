@@ -13,7 +13,8 @@
 //! | ratio | facts against cold |
 //! | changed | functions that a pass changed, of all functions that passes looked at |
 //!
-//! Arguments are parts of names of rows; `--runs=N` says how often each is measured, `--by-pass` divides the ratio
+//! Arguments are parts of names of rows; `--runs=N` says how often each is measured, `--passes=LIST` names other passes or
+//! another order (what the first one does to a module costs nothing, as nothing was asked before), `--by-pass` divides the ratio
 //! among the passes, and says which part of the instructions each of them inserted, erased, moved or altered, which part
 //! stands in functions in which it did so, and how divergence of large functions was found. In a small function, facts are
 //! found from scratch after every change; what they cost goes with the second part. `--by-fact` says what each question takes of a cold
@@ -46,10 +47,14 @@ const PASSES: [&str; 5] = ["instsimplify", "simplifycfg", "early-cse", "licm", "
 fn main() {
     let mut runs = 3;
     let (mut by_pass, mut by_fact) = (false, false);
+    let mut pipeline: Vec<String> = PASSES.map(str::to_owned).to_vec();
     let mut filters = Vec::new();
     for argument in env::args().skip(1) {
         match argument.strip_prefix("--runs=") {
             Some(number) => runs = number.parse().expect("--runs takes a number"),
+            None if argument.starts_with("--passes=") => {
+                pipeline = argument["--passes=".len()..].split(',').map(str::to_owned).collect();
+            }
             None if argument == "--by-pass" => by_pass = true,
             None if argument == "--by-fact" => by_fact = true,
             None if argument.starts_with('-') => {}
@@ -66,7 +71,7 @@ fn main() {
         if !wanted(&name) {
             continue;
         }
-        let all: Vec<Row> = (0..runs.max(1)).map(|_| measure(&texts)).collect();
+        let all: Vec<Row> = (0..runs.max(1)).map(|_| measure(&texts, &pipeline)).collect();
         let least = |of: fn(&Row) -> Duration| all.iter().map(of).min().unwrap_or_default();
         let us = |time: Duration| time.as_secs_f64() * 1e6;
         let (cold, facts, passes, again) =
@@ -82,13 +87,13 @@ fn main() {
             us(again),
             us(facts) / us(cold),
             row.changed,
-            row.functions * PASSES.len(),
+            row.functions * pipeline.len(),
         );
         if by_fact {
-            print_by_fact(&all);
+            print_by_fact(&all, &pipeline);
         }
         if by_pass {
-            for (number, pass) in PASSES.iter().enumerate() {
+            for (number, pass) in pipeline.iter().enumerate() {
                 let facts = all.iter().map(|r| r.by_pass[number].facts).min().unwrap_or_default();
                 let own = &row.by_pass[number];
                 let [solved, kept, repaired] = own.ways;
@@ -108,16 +113,16 @@ fn main() {
 }
 
 /// A line for each fact: its part of a cold analysis, and what it takes after each pass as a part of that.
-fn print_by_fact(all: &[Row]) {
+fn print_by_fact(all: &[Row], passes: &[String]) {
     let least = |of: &dyn Fn(&Row) -> Duration| all.iter().map(of).min().unwrap_or_default();
     let whole = least(&|row| row.cold).as_secs_f64();
     let percent = |time: Duration| 100.0 * time.as_secs_f64() / whole;
     print!("  {:<22}{:>13}", "% of cold", "cold");
-    PASSES.iter().for_each(|pass| print!("{pass:>13}"));
+    passes.iter().for_each(|pass| print!("{pass:>13}"));
     println!();
     for (at, (name, _)) in FACTS.iter().enumerate() {
         print!("  {name:<22}{:>13.1}", percent(least(&|row| row.cold_by_fact[at])));
-        for pass in 0..PASSES.len() {
+        for pass in 0..passes.len() {
             print!("{:>13.1}", percent(least(&|row| row.by_pass[pass].by_fact[at])));
         }
         println!();
@@ -188,7 +193,7 @@ struct Row {
     facts: Duration,
     passes: Duration,
     again: Duration,
-    by_pass: [ByPass; PASSES.len()],
+    by_pass: Vec<ByPass>,
 }
 
 /// What each question takes.
@@ -217,8 +222,8 @@ fn read(session: &mut Session, text: &[u8]) -> (ModuleId, Vec<FunctionId>) {
     (module, session.functions(module).collect())
 }
 
-fn measure(texts: &[Vec<u8>]) -> Row {
-    let mut row = Row::default();
+fn measure(texts: &[Vec<u8>], passes: &[String]) -> Row {
+    let mut row = Row { by_pass: vec![ByPass::default(); passes.len()], ..Row::default() };
     let mut cold = Session::new();
     let mut session = Session::new();
     let mut modules = Vec::new();
@@ -232,7 +237,7 @@ fn measure(texts: &[Vec<u8>]) -> Row {
         modules.push((module, functions));
     }
     let registry = Registry::standard();
-    for (number, pass) in PASSES.iter().enumerate() {
+    for (number, pass) in passes.iter().enumerate() {
         let pipeline = Pipeline::parse(pass, &registry).unwrap_or_else(|error| panic!("{error}"));
         let mut manager = Manager::new(Options::default());
         for (module, functions) in &modules {
