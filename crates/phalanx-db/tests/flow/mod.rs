@@ -1,6 +1,6 @@
 //! Random edits of blocks and edges.
 
-use phalanx_ir::{BlockId, BuildError, InstBuilder, InstId, Value, edit::Transaction};
+use phalanx_ir::{BlockId, BuildError, InstBuilder, InstId, Opcode, Value, edit::Transaction};
 use rand::{Rng, rngs::SmallRng, seq::IndexedRandom};
 
 /// Gives the phis of a block something for edges from another that they have nothing for: what is zero.
@@ -21,6 +21,26 @@ pub(crate) fn complete(
     Ok(())
 }
 
+/// A case of a `switch` on a constant comes or goes; a block that ends otherwise gets one.
+fn cases(
+    edit: &mut Transaction<'_>,
+    a: BlockId,
+    b: BlockId,
+    rng: &mut SmallRng,
+) -> Result<(), BuildError> {
+    let value = |edit: &Transaction<'_>, value| edit.context().const_i32(value);
+    let end = edit.body().terminator(a).expect("blocks end");
+    let cases = edit.flow().successors(a).len().saturating_sub(1);
+    if edit.body().inst(end).opcode != Opcode::Switch {
+        let (tested, to) = (value(edit, 1), edit.flow().successors(a).first().copied());
+        edit.replace_terminator(a).switch(tested, to.unwrap_or(b), &[])?;
+    } else if cases > 0 && rng.random_bool(0.4) {
+        return edit.remove_case(a, rng.random_range(1..=cases));
+    }
+    let value = value(edit, rng.random_range(0..6));
+    edit.add_case(a, value, b).map(drop)
+}
+
 /// One edit of blocks and edges. A branch that is put in is taken on a condition that is known everywhere.
 pub(crate) fn edit_flow(
     edit: &mut Transaction<'_>,
@@ -33,7 +53,7 @@ pub(crate) fn edit_flow(
     let near = (at + rng.random_range(0..8)).saturating_sub(3).min(order.len() - 1);
     let (a, b) = (order[at], order[near]);
     let successors = edit.flow().successors(a).len();
-    match rng.random_range(0..16) {
+    match rng.random_range(0..18) {
         0..=3 => {
             let insts: Vec<InstId> = edit.body().block_insts(a).collect();
             edit.split_before(*insts.choose(rng).expect("blocks are not empty"), "").map(drop)
@@ -59,6 +79,10 @@ pub(crate) fn edit_flow(
         }
         13 => edit.move_block_after(a, b),
         14 => edit.erase_unreachable().map(drop),
+        15 | 16 => {
+            cases(edit, a, b, rng)?;
+            complete(edit, a, b)
+        }
         _ => {
             let new = edit.create_block("", Some(a))?;
             edit.at_end(new).br(b)?;

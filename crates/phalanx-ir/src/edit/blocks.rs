@@ -194,7 +194,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Lets an edge lead to another block. Phis of the old target lose the value of the edge; those of the new one need one, by
+    /// Lets an edge lead to another block; `index` is the successor's place in the terminator, of a `switch` 0 for the default and then the cases
+    /// in order. Phis of the old target lose the value of the edge; those of the new one need one, by
     /// [`Transaction::add_phi_input`], unless there is a parallel edge already.
     ///
     /// # Errors

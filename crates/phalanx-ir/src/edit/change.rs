@@ -3,6 +3,7 @@
 use crate::{
     body::{Body, InstId, raw},
     builder::{NewInst, check, names::NameSpace},
+    constant::Const,
     edit::{
         Transaction,
         undo::{BodyStart, ExtrasStart, FlowStart, Named, Undo, record},
@@ -145,6 +146,29 @@ impl Transaction<'_> {
         self.touch(phi);
     }
 
+    /// Adds an operand that is a constant behind the others.
+    pub(super) fn push_operand(&mut self, inst: InstId, constant: Const) {
+        let body = self.body_to_change();
+        let mut uses = body.history.uses.take();
+        let moved = body.push_operand(inst, constant.into());
+        if let (Some(uses), Some(run)) = (&mut uses, moved) {
+            uses.unlink_run(body, run);
+            uses.link(body, inst);
+        }
+        if let Some(uses) = uses {
+            let _ = body.history.uses.set(uses);
+        }
+        self.log.entries.push(Undo::OperandPushed(inst, moved));
+        self.touch(inst);
+    }
+
+    /// Takes an operand away; it and those behind it are constants, which have no uses to be kept.
+    pub(super) fn take_operand(&mut self, inst: InstId, index: u32) {
+        let old = self.body_to_change().take_operand(inst, index);
+        self.log.entries.push(Undo::OperandTaken(inst, index, old));
+        self.touch(inst);
+    }
+
     /// Replaces the record of an instruction; its operands stay where they are.
     pub(super) fn put_record(&mut self, inst: InstId, data: InstData) {
         let body = self.body_to_change();
@@ -280,6 +304,28 @@ impl Transaction<'_> {
             degrees[raw(to) as usize] += 1;
         }
         self.log.entries.push(Undo::Edge(slot, old));
+        self.touch_block(block);
+    }
+
+    /// Adds a successor behind the others.
+    pub(super) fn push_successor(&mut self, block: BlockId, to: BlockId) {
+        let flow = self.flow_to_change();
+        let moved = flow.push_successor(block, to);
+        if let Some(degrees) = flow.in_degrees.get_mut() {
+            degrees[raw(to) as usize] += 1;
+        }
+        self.log.entries.push(Undo::EdgePushed(block, moved));
+        self.touch_block(block);
+    }
+
+    /// Takes a successor of a block away.
+    pub(super) fn take_successor(&mut self, block: BlockId, index: u32) {
+        let flow = self.flow_to_change();
+        let old = flow.take_successor(block, index);
+        if let Some(degrees) = flow.in_degrees.get_mut() {
+            degrees[raw(old) as usize] -= 1;
+        }
+        self.log.entries.push(Undo::EdgeTaken(block, index, old));
         self.touch_block(block);
     }
 

@@ -9,7 +9,7 @@ use super::{
 use crate::{Function, FunctionBuilder, InstBuilder, Module, ModuleBuilder, builder::FunctionSpec};
 
 /// A switch to so many blocks, all of which branch to the join; its phi has another value for each.
-fn fan(ways: usize) -> Module {
+pub(super) fn fan(ways: usize) -> Module {
     let context = Arc::new(Context::new());
     let mut module = ModuleBuilder::new(Arc::clone(&context));
     let spec = FunctionSpec::new(Type::I32).param(Type::I32, "n").param(Type::I32, "m");
@@ -40,7 +40,7 @@ fn fan(ways: usize) -> Module {
     module.finish().unwrap()
 }
 
-fn incoming(edit: &Transaction<'_>) -> Vec<(Value, BlockId)> {
+pub(super) fn incoming(edit: &Transaction<'_>) -> Vec<(Value, BlockId)> {
     edit.body().phi_incoming(named(edit, "p")).collect()
 }
 
@@ -73,7 +73,7 @@ fn cost_of(ways: usize, change: impl Fn(&mut Transaction<'_>)) -> usize {
 
 /// Twice as many edges cost about twice as much.
 #[track_caller]
-fn grows_with_edges(change: impl Fn(&mut Transaction<'_>)) {
+pub(super) fn grows_with_edges(change: impl Fn(&mut Transaction<'_>)) {
     let [few, many] = [500, 1000].map(|ways| cost_of(ways, &change));
     assert!(many < 3 * few, "{few} bytes for 500 edges, {many} for 1000");
 }

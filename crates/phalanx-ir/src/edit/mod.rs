@@ -26,7 +26,7 @@
 //! # Cost
 //!
 //! O(1) per changed operand, and O(moved) for instructions that change blocks. So do edges: phis are filled and emptied in place, and the log has each
-//! edge by itself. Entries that are taken out of a phi one after the other move those behind them each time. Def-use lists are made when somebody asks first, O(body).
+//! edge by itself. Cases of a `switch` are added, removed and led elsewhere one by one. Entries that are taken out of a phi one after the other move those behind them each time. Def-use lists are made when somebody asks first, O(body).
 //! A transaction that changes nothing costs nothing.
 //!
 //! ```
@@ -60,6 +60,7 @@
 
 pub(crate) mod aside;
 mod blocks;
+mod cases;
 mod change;
 mod clone;
 mod cursor;
@@ -72,6 +73,8 @@ mod store;
 mod undo;
 pub(crate) mod uses;
 
+#[cfg(test)]
+mod case_tests;
 #[cfg(test)]
 mod edge_tests;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::{
     edit::store::Store,
     extras::Extras,
     flow::{BlockFlow, BlockId, Flow},
-    inst::InstData,
+    inst::{InstData, OperandRange},
     metadata::{Attachment, DebugRecord, LocalMetadata},
     value::Value,
 };
@@ -41,11 +41,19 @@ pub(super) enum Undo {
     Pushed(InstId),
     /// The operands of a phi began here, and it had these entries as well, at these positions.
     Taken(InstId, u32, Box<[(u32, Value, BlockId)]>),
+    /// An instruction had one operand fewer, and its operands were here if they have moved.
+    OperandPushed(InstId, Option<OperandRange>),
+    /// An instruction had this operand as well, at this position.
+    OperandTaken(InstId, u32, Value),
     LocalMetadata(usize, LocalMetadata),
     /// Successors of a block.
     Run(BlockId, BlockFlow),
     /// A slot of the edge pool.
     Edge(u32, BlockId),
+    /// A block had one successor fewer, and its successors were here if they have moved.
+    EdgePushed(BlockId, Option<BlockFlow>),
+    /// A block had this successor as well, at this position.
+    EdgeTaken(BlockId, u32, BlockId),
     /// A block was put here in the order.
     Placed(usize),
     /// A block was taken from here in the order.
@@ -186,11 +194,31 @@ fn undo(entry: Undo, store: &mut dyn Store) {
             body.take_incoming(phi, &[last]);
         }
         Undo::Taken(phi, start, entries) => store.body_mut().put_incoming(phi, start, &entries),
+        Undo::OperandPushed(inst, None) => {
+            let body = store.body_mut();
+            let last = body.inst(inst).operands.len - 1;
+            body.take_operand(inst, last);
+        }
+        Undo::OperandPushed(inst, Some(run)) => record(store.body_mut(), inst).operands = run,
+        Undo::OperandTaken(inst, index, value) => {
+            store.body_mut().put_operand_back(inst, index, value);
+        }
         Undo::LocalMetadata(at, metadata) => store.body_mut().local_metadata[at] = metadata,
         Undo::Run(block, run) => {
             store.flow_mut().blocks[block.into_raw().into_u32() as usize] = run;
         }
         Undo::Edge(slot, to) => store.flow_mut().pool[slot as usize] = to,
+        Undo::EdgePushed(block, None) => {
+            let flow = store.flow_mut();
+            let last = flow.successors(block).len() as u32 - 1;
+            flow.take_successor(block, last);
+        }
+        Undo::EdgePushed(block, Some(run)) => {
+            store.flow_mut().blocks[block.into_raw().into_u32() as usize] = run;
+        }
+        Undo::EdgeTaken(block, index, to) => {
+            store.flow_mut().put_successor_back(block, index, to);
+        }
         Undo::Placed(at) => {
             store.flow_mut().order.remove(at);
         }

@@ -1,6 +1,8 @@
 //! Random edits of blocks and edges.
 
-use phalanx::ir::{BlockId, BuildError, InstBuilder, InstId, Type, Value, edit::Transaction};
+use phalanx::ir::{
+    BlockId, BuildError, InstBuilder, InstId, Opcode, Type, Value, edit::Transaction,
+};
 use rand::{Rng, RngCore, seq::IndexedRandom};
 
 use super::seldom;
@@ -14,7 +16,7 @@ pub(super) fn blocks_and_edges(
     let mut block = || *order.choose(rng).expect("there is an entry");
     let (a, b) = (block(), block());
     let successors = edit.flow().successors(a).len();
-    match rng.random_range(0..13) {
+    match rng.random_range(0..15) {
         0 | 1 => {
             let insts: Vec<InstId> = edit.body().block_insts(a).collect();
             let at = *insts.choose(rng).expect("blocks are not empty");
@@ -69,6 +71,10 @@ pub(super) fn blocks_and_edges(
             edit.merge_successors(&all, |_, _| rng.random_bool(0.5)).map(drop)
         }
         11 => seldom::unwinding(edit, b, rng),
+        12 | 13 => {
+            cases(edit, a, b, rng)?;
+            erase_unreachable(edit, rng)
+        }
         _ => {
             let new = edit.create_block("new", Some(a))?;
             edit.at_end(new).br(b)?;
@@ -80,6 +86,36 @@ pub(super) fn blocks_and_edges(
             erase_unreachable(edit, rng)
         }
     }
+}
+
+/// A case of a `switch` comes or goes; where there is none, one is made of something that it can test.
+fn cases(
+    edit: &mut Transaction<'_>,
+    a: BlockId,
+    b: BlockId,
+    rng: &mut dyn RngCore,
+) -> Result<(), BuildError> {
+    let body = edit.body();
+    let end = body.terminator(a).expect("blocks end");
+    if body.inst(end).opcode == Opcode::Switch {
+        let cases = edit.flow().successors(a).len() - 1;
+        if cases > 0 && rng.random_bool(0.4) {
+            return edit.remove_case(a, rng.random_range(1..=cases));
+        }
+        let ty = edit.type_of(body.operands(end)[0]).expect("it is of this function");
+        let value = edit.context().int_const(ty, rng.random_range(0..6));
+        edit.add_case(a, value, b)?;
+    } else {
+        let is_int = |&i: &InstId| [Type::I32, Type::I64].contains(&body.inst(i).ty);
+        let tested = body.block_insts(a).filter(is_int).last().map(Value::inst);
+        let tested = tested.unwrap_or_else(|| edit.context().const_i32(1).into());
+        let to = edit.flow().successors(a).first().copied().unwrap_or(b);
+        edit.replace_terminator(a).switch(tested, to, &[])?;
+        let ty = edit.type_of(tested).expect("it is of this function");
+        let value = edit.context().int_const(ty, 1);
+        edit.add_case(a, value, b)?;
+    }
+    complete(edit, a, b)
 }
 
 /// Mostly: now and then code stays to which nothing leads.
