@@ -276,3 +276,28 @@ fn switches_that_were_edited_are_what_lists_would_be() {
         uses_are_right(&module.functions[0]);
     }
 }
+
+/// Whichever of the parallel edges is asked for: the phi has one value for all of them.
+#[test]
+fn uses_for_parallel_edges_are_replaced_together() {
+    for chosen in 0..3 {
+        check(
+            |edit| {
+                let [entry, join] = ["entry", "join"].map(|name| block(edit, name));
+                let p = named(edit, "p");
+                edit.add_case(entry, int(edit, 7), join)?;
+                edit.add_phi_input(p, Value::arg(0), entry)?;
+                edit.add_case(entry, int(edit, 8), join)?;
+                edit.add_case(entry, int(edit, 9), join)?;
+                let index = 2 + chosen;
+                edit.verifying(false);
+                edit.replace_uses_where(Value::arg(0), Value::arg(1), |u| {
+                    u.user == p && u.index == index
+                })
+            },
+            expect![[r#"
+                %n -> %other, 0 -> %way0, 1 -> %way1, 7 -> %join, 8 -> %join, 9 -> %join
+                %way0: %m, %way1: %i3, %entry: %m, %entry: %m, %entry: %m"#]],
+        );
+    }
+}

@@ -168,7 +168,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// As [`Transaction::replace_all_uses`], for the operands for which `which` holds; debug information stays.
+    /// As [`Transaction::replace_all_uses`], for the operands for which `which` holds; debug information stays. A phi has one value for all
+    /// edges from one block: where `which` holds for one of them, all are replaced.
     ///
     /// # Errors
     /// As [`Transaction::replace_all_uses`].
@@ -188,7 +189,18 @@ impl Transaction<'_> {
         if old == new {
             return Ok(());
         }
-        let uses: Vec<_> = self.uses_of(old).filter(|&u| which(u)).collect();
+        let mut left = Vec::new();
+        let mut uses: Vec<_> = self
+            .uses_of(old)
+            .filter(|&u| {
+                let is_wanted = which(u);
+                if !is_wanted {
+                    left.push(u);
+                }
+                is_wanted
+            })
+            .collect();
+        self.take_parallel(&mut uses, left);
         // What is called by its address need not be callable so by its name.
         if new.as_const().is_some() {
             for &crate::edit::Use { user, index } in &uses {

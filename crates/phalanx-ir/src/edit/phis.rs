@@ -7,7 +7,7 @@ use crate::{
     body::{InstId, raw},
     builder::BuildError,
     describe,
-    edit::Transaction,
+    edit::{Transaction, Use},
     flow::{BlockId, Flow},
     inst::Opcode,
     value::Value,
@@ -101,6 +101,20 @@ impl Transaction<'_> {
             && self.flow().successors(from).iter().filter(|&&to| to == block).nth(1).is_some()
         {
             self.pend(block);
+        }
+    }
+
+    /// Adds to some uses those of `left` that are for other edges between the same blocks. O(uses).
+    pub(super) fn take_parallel(&self, uses: &mut Vec<Use>, mut left: Vec<Use>) {
+        let from = |u: &Use| {
+            let operands = self.body().operands(u.user);
+            let is_phi = self.body().inst(u.user).opcode == Opcode::Phi;
+            is_phi.then(|| (u.user, operands[operands.len() / 2 + u.index as usize]))
+        };
+        left.retain(|u| from(u).is_some());
+        if !left.is_empty() {
+            let taken: FxHashSet<_> = uses.iter().filter_map(from).collect();
+            uses.extend(left.into_iter().filter(|u| from(u).is_some_and(|f| taken.contains(&f))));
         }
     }
 
