@@ -8,6 +8,7 @@ mod error;
 mod lexer;
 mod parser;
 mod printer;
+mod radix;
 mod source_map;
 mod upgrade;
 

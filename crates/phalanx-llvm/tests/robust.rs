@@ -263,3 +263,15 @@ fn every_family_of_giants() {
         );
     }
 }
+
+/// Half a million digits. What takes them one after the other is quadratic.
+#[test]
+fn integers_as_long_as_their_types_allow() {
+    let digits: String =
+        (0..500_000_u32).map(|at| char::from(b'1' + (at.wrapping_mul(at) % 9) as u8)).collect();
+    for sign in ["", "-"] {
+        let text = format!("@a = global i8388607 {sign}{digits}\n");
+        let parsed = parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        assert!(print_module(&parsed.module).ends_with(text.as_bytes()));
+    }
+}

@@ -11,6 +11,7 @@ use super::Parser;
 use crate::{
     error::{PResult, Span},
     lexer::{Token, TokenKind, hex_digit},
+    radix::{BINARY, BINARY_BITS, DECIMAL, DECIMAL_DIGITS, convert},
 };
 
 /// An integer literal, of any length.
@@ -88,14 +89,7 @@ impl<'a> IntLiteral<'a> {
         let mut words = vec![0u64; bits.div_ceil(64).max(1) as usize];
         match self.form {
             Form::Decimal { negative } => {
-                // Only as many words as the digits so far can fill are touched.
-                let mut used = 0;
-                for chunk in self.digits.chunks(19) {
-                    let digits =
-                        chunk.iter().fold(0u64, |value, &d| value * 10 + u64::from(d - b'0'));
-                    used = words.len().min(used + 1);
-                    multiply_add(&mut words[..used], 10u64.pow(chunk.len() as u32), digits);
-                }
+                self.decimal_words(&mut words);
                 if negative {
                     let mut carry = true;
                     for word in &mut words {
@@ -123,6 +117,26 @@ impl<'a> IntLiteral<'a> {
         }
     }
 
+    /// The lowest words of the decimal digits, as a natural number.
+    fn decimal_words(&self, words: &mut [u64]) {
+        let number =
+            |digits: &[u8]| digits.iter().fold(0, |value, &d| value * 10 + u64::from(d - b'0'));
+        let digits: Vec<u64> = self.digits.rchunks(DECIMAL_DIGITS).map(number).collect();
+        let limit = (words.len() * 64).div_ceil(BINARY_BITS);
+        let sevens = convert(&digits, DECIMAL, BINARY, limit);
+        let (mut rest, mut bits, mut at) = (0_u128, 0, 0);
+        for seven in sevens.into_iter().chain([0, 0]) {
+            rest |= u128::from(seven) << bits;
+            bits += BINARY_BITS;
+            if bits >= 64 && at < words.len() {
+                words[at] = rest as u64;
+                rest >>= 64;
+                bits -= 64;
+                at += 1;
+            }
+        }
+    }
+
     fn extend_from_highest_bit(&self, words: &mut [u64]) {
         let zeros = self.digits.iter().take_while(|&&digit| digit == b'0').count();
         let Some(&first) = self.digits.get(zeros) else { return };
@@ -131,15 +145,6 @@ impl<'a> IntLiteral<'a> {
         for (at, word) in words.iter_mut().enumerate().skip(active / 64) {
             *word |= if at == active / 64 { u64::MAX << (active % 64) } else { u64::MAX };
         }
-    }
-}
-
-fn multiply_add(words: &mut [u64], factor: u64, addend: u64) {
-    let mut carry = addend;
-    for word in words {
-        let product = u128::from(*word) * u128::from(factor) + u128::from(carry);
-        *word = product as u64;
-        carry = (product >> 64) as u64;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Integer constants: signed decimal of any width.
 
 use super::names::decimal;
+use crate::radix::{BINARY, BINARY_BITS, DECIMAL, DECIMAL_DIGITS, convert};
 
 /// Appends the two's complement number of `bits` bits in little-endian `words`, as LLVM writes it: signed, but
 /// `true` and `false` for one bit.
@@ -24,7 +25,7 @@ pub(super) fn integer(bits: u32, words: &[u64], out: &mut Vec<u8>) {
         out.push(b'-');
         negate(&mut words, bits);
     }
-    wide_decimal(words, out);
+    wide_decimal(&words, out);
 }
 
 /// Two's complement of the low `bits` bits.
@@ -38,32 +39,33 @@ fn negate(words: &mut [u64], bits: u32) {
     }
 }
 
-/// Appends a natural number in decimal, nineteen digits at a time. O(words²).
-fn wide_decimal(mut words: Vec<u64>, out: &mut Vec<u8>) {
-    const CHUNK: u64 = 10_u64.pow(19);
-    let mut chunks = Vec::new();
-    loop {
-        while words.last() == Some(&0) {
-            words.pop();
-        }
-        if words.is_empty() {
-            break;
-        }
-        let mut rest = 0_u64;
-        for word in words.iter_mut().rev() {
-            let dividend = u128::from(rest) << 64 | u128::from(*word);
-            *word = (dividend / u128::from(CHUNK)) as u64;
-            rest = (dividend % u128::from(CHUNK)) as u64;
-        }
-        chunks.push(rest);
+/// Appends a natural number in decimal.
+fn wide_decimal(words: &[u64], out: &mut Vec<u8>) {
+    let mut digits = convert(&sevens(words), BINARY, DECIMAL, usize::MAX);
+    decimal(digits.pop().unwrap_or(0), out);
+    for digit in digits.into_iter().rev() {
+        let start = out.len();
+        decimal(digit, out);
+        let zeroes = DECIMAL_DIGITS - (out.len() - start);
+        out.splice(start..start, std::iter::repeat_n(b'0', zeroes));
     }
-    decimal(chunks.pop().unwrap_or(0), out);
-    for chunk in chunks.into_iter().rev() {
-        let mut digits = Vec::with_capacity(20);
-        decimal(chunk, &mut digits);
-        out.resize(out.len() + 19 - digits.len(), b'0');
-        out.extend_from_slice(&digits);
+}
+
+/// Words of eight bytes as digits of seven.
+fn sevens(words: &[u64]) -> Vec<u64> {
+    let mut digits = Vec::with_capacity(words.len() * 64 / BINARY_BITS + 1);
+    let (mut rest, mut bits) = (0_u128, 0);
+    for &word in words {
+        rest |= u128::from(word) << bits;
+        bits += 64;
+        while bits >= BINARY_BITS {
+            digits.push(rest as u64 % BINARY);
+            rest >>= BINARY_BITS;
+            bits -= BINARY_BITS;
+        }
     }
+    digits.push(rest as u64);
+    digits
 }
 
 #[cfg(test)]
