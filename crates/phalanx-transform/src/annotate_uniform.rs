@@ -6,7 +6,7 @@
 //! `!amdgpu.noclobber` is left alone: it needs proof that memory was not written, which
 //! [`mark-loads`](crate::mark_loads) has.
 //!
-//! Runs last: what comes after may make a mark wrong. For other targets it does nothing.
+//! Runs last: other passes take marks away where they may no longer hold, and put none. For other targets it does nothing.
 //!
 //! Cost: O(branches + loads), and one transaction that changes no instruction.
 
@@ -25,7 +25,8 @@ use crate::{
     pass::{Outcome, Pass, PassError},
 };
 
-const KIND: &str = "amdgpu.uniform";
+/// The mark.
+pub(crate) const UNIFORM: &str = "amdgpu.uniform";
 
 /// See the [module documentation](self).
 #[derive(Copy, Clone, Debug, Default)]
@@ -47,14 +48,14 @@ impl Pass for AnnotateUniform {
         }
         let node = match uniform.is_empty() {
             true => None,
-            false => Some(empty_node(db, function, &[KIND])?),
+            false => Some(empty_node(db, function, &[UNIFORM])?),
         };
         db.edit(function, |edit| {
             for &inst in &stale {
-                edit.attach(inst, KIND, None)?;
+                edit.attach(inst, UNIFORM, None)?;
             }
             for &inst in &uniform {
-                edit.attach(inst, KIND, node)?;
+                edit.attach(inst, UNIFORM, node)?;
             }
             Ok::<_, PassError>(())
         })?;
@@ -73,7 +74,7 @@ fn marks(db: &Database, function: FunctionInput) -> Option<(Vec<InstId>, Vec<Ins
         let branch = body.terminator(block).filter(|&t| body.inst(t).opcode == Opcode::Br);
         wanted.extend(branch.filter(|_| !facts.terminator(node_of(block)).intersects(varying)));
     }
-    let kind = context.symbol(KIND.as_bytes());
+    let kind = context.symbol(UNIFORM.as_bytes());
     let marked: FxHashSet<InstId> =
         extras.attachments.iter().filter(|(_, a)| a.kind == kind).map(|&(inst, _)| inst).collect();
     let sorted = |set: &FxHashSet<InstId>, without: &FxHashSet<InstId>| {

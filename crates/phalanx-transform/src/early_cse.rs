@@ -34,6 +34,7 @@ use crate::{
     equal::{Key, stand_for},
     memory::Memory,
     pass::{Outcome, Pass, PassError},
+    speculated,
 };
 
 /// See the [module documentation](self).
@@ -75,8 +76,7 @@ fn apply(edit: &mut Transaction<'_>, replaced: Replaced) -> Result<(), PassError
     if let Some(kept) = by.as_inst().filter(|_| is_twin) {
         stand_for(edit, kept, inst)?;
     }
-    edit.replace(inst, by)?;
-    Ok(())
+    speculated::replace(edit, inst, by)
 }
 
 /// A table that forgets what was entered in a scope.

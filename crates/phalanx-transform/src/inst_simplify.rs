@@ -22,6 +22,7 @@ use crate::{
     fold::{fold, is_defined},
     pass::{Outcome, Pass, PassError},
     simplify_cfg::only_value,
+    speculated,
 };
 
 /// See the [module documentation](self).
@@ -68,7 +69,7 @@ fn run(
         }
         changed = true;
         work.extend(edit.uses_of(inst).map(|u| u.user));
-        edit.replace(inst, value)?;
+        speculated::replace(edit, inst, value)?;
     }
     Ok(changed)
 }

@@ -30,13 +30,12 @@ use phalanx_ir::{
 use phalanx_target::{AddressSpace, Architecture, address_space::SpaceKind};
 use rustc_hash::FxHashSet;
 
-use crate::annotate_uniform::{empty_node, uniform_addresses};
+use crate::annotate_uniform::{UNIFORM, empty_node, uniform_addresses};
 use crate::code::Code;
 use crate::pass::{Outcome, Parameters, Pass, PassError};
 
 const INVARIANT: &str = "invariant.load";
 const NO_CLOBBER: &str = "amdgpu.noclobber";
-const UNIFORM: &str = "amdgpu.uniform";
 /// Attached beside `!amdgpu.noclobber` where it was put here.
 const OUR_NO_CLOBBER: &str = "phalanx.noclobber";
 

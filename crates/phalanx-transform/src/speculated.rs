@@ -2,17 +2,18 @@
 //!
 //! Some of what is said at an instruction makes a result poison that is not as it says: nobody reads it there. The rest is undefined
 //! behaviour when the instruction is executed and it does not hold (`!noundef`, `!invariant.load`, `noundef` of a result), or says
-//! something about aliases on ways that come to the instruction. It was said of the executions that were there, so it goes.
+//! something about aliases on ways that come to the instruction. It was said of the executions that were there, so it goes. So does
+//! `!amdgpu.uniform`: what was one address for the threads that computed it need not be one for all that do now.
 
 use phalanx_ir::{
-    InstId, Opcode, Symbol,
+    InstId, Symbol, Value,
     attributes::{AttrKind, AttrListData, AttrSetBuilder},
     edit::Transaction,
     metadata::kind,
 };
 use smallvec::SmallVec;
 
-use crate::pass::PassError;
+use crate::{annotate_uniform::UNIFORM, pass::PassError};
 
 /// What makes poison at worst, or means nothing.
 const HARMLESS: [Symbol; 7] = [
@@ -34,12 +35,8 @@ const DEMANDS: [AttrKind; 3] =
 /// Of a call the result is looked at only: one that demands something of its arguments is not speculatable
 /// ([`Code::is_speculatable`](crate::code::Code::is_speculatable)).
 pub(crate) fn forget_claims(edit: &mut Transaction<'_>, inst: InstId) -> Result<(), PassError> {
-    let opcode = edit.body().inst(inst).opcode;
-    if opcode != Opcode::Load && !opcode.is_call() {
-        return Ok(());
-    }
     forget(edit, inst, &HARMLESS)?;
-    if opcode.is_call() {
+    if edit.body().inst(inst).opcode.is_call() {
         let mut info = edit.body().call_info(inst).clone();
         let (context, list) = (edit.context(), info.attributes);
         let said = context.return_attrs(list);
@@ -70,4 +67,31 @@ pub(crate) fn forget(
         edit.attach(inst, &kind, None)?;
     }
     Ok(())
+}
+
+/// Takes the mark of a uniform branch or address from an instruction.
+pub(crate) fn forget_uniform(edit: &mut Transaction<'_>, inst: InstId) -> Result<(), PassError> {
+    if is_uniform(edit, inst) {
+        edit.attach(inst, UNIFORM, None)?;
+    }
+    Ok(())
+}
+
+/// Lets a value take the place of an instruction. A mark of a uniform address is of all loads at it, those that the value gets thereby included:
+/// it stays where both have one.
+pub(crate) fn replace(
+    edit: &mut Transaction<'_>,
+    inst: InstId,
+    by: Value,
+) -> Result<(), PassError> {
+    if let Some(by) = by.as_inst()
+        && !is_uniform(edit, inst)
+    {
+        forget_uniform(edit, by)?;
+    }
+    Ok(edit.replace(inst, by)?)
+}
+
+fn is_uniform(edit: &Transaction<'_>, inst: InstId) -> bool {
+    edit.extras().attachments_of(inst).any(|a| edit.context().text(a.kind) == UNIFORM)
 }

@@ -30,7 +30,10 @@ use super::{
     order::Way,
     region::Region,
 };
-use crate::pass::PassError;
+use crate::{
+    pass::PassError,
+    speculated::{self, forget_uniform},
+};
 
 /// What is collected for a block further on: who takes part in it, or what its phi of that number is.
 ///
@@ -233,7 +236,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
                 Some(value) => value,
                 None => self.nothing(self.edit.body().inst(phi).ty),
             };
-            self.edit.replace(phi, value)?;
+            speculated::replace(self.edit, phi, value)?;
         }
         Ok(state)
     }
@@ -293,6 +296,9 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         for (inst, guard) in guarded {
             apply(self.edit, self.slots, inst, guard, mask)?;
         }
+        // Marks are of those who took part; a branch that stays, too, goes by what others have in a register.
+        let insts: Vec<InstId> = self.edit.body().block_insts(self.blocks[at]).collect();
+        insts.into_iter().try_for_each(|inst| forget_uniform(self.edit, inst))?;
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use phalanx_analysis::convergence::tokens::Tokens;
 use phalanx_ir::{BlockId, InstId, Opcode, Type, Value, edit::Transaction};
 
 use super::has_address;
-use crate::pass::PassError;
+use crate::{pass::PassError, speculated};
 
 /// Merges what can be merged; whether there was anything.
 pub(super) fn run(edit: &mut Transaction<'_>) -> Result<bool, PassError> {
@@ -72,7 +72,7 @@ pub(crate) fn replace_trivial(
         let Some(value) = only_value(phi, edit.body().phi_values(phi)) else { continue };
         // In unreachable blocks a phi may be its own only value by way of others.
         let users: Vec<InstId> = edit.uses_of(phi).map(|u| u.user).collect();
-        edit.replace(phi, value)?;
+        speculated::replace(edit, phi, value)?;
         changed = true;
         work.extend(users.into_iter().filter(|&u| edit.body().inst(u).opcode == Opcode::Phi));
     }

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::{check, check_unchanged};
+use crate::{check, check_unchanged, load, print, run};
 
 /// A kernel whose first block has a divergent condition `%d` and a uniform one `%u`.
 fn kernel(body: &str) -> String {
@@ -189,9 +189,9 @@ fn an_address_that_leaves_its_object_before_a_cast_is_guarded() {
            ret void"
         ));
         let text = format!("@v = internal addrspace(3) global [4 x i32] poison, align 4\n{text}");
-        let (mut db, module) = crate::load(&text);
-        crate::run(&mut db, module, "linearize");
-        crate::print(&db, module)
+        let (mut db, module) = load(&text);
+        run(&mut db, module, "linearize");
+        print(&db, module)
     };
     assert!(loads(8, 4).contains("load i32, ptr %e"), "{}", loads(8, 4));
     assert!(loads(-16, 16).contains("load i32, ptr %guarded"), "{}", loads(-16, 16));
@@ -353,4 +353,27 @@ fn an_address_that_is_good_for_who_calls_only() {
             }
         "#]],
     );
+}
+
+#[test]
+fn what_was_uniform_for_those_who_took_part_has_no_mark() {
+    let marked = kernel(
+        "br i1 %d, label %outer, label %exit
+         outer:
+           br i1 %u, label %one, label %join, !amdgpu.uniform !0
+         one:
+           br label %join
+         join:
+           %i = phi i32 [ 1, %outer ], [ 2, %one ]
+           %to = getelementptr i32, ptr addrspace(1) %p, i32 %i, !amdgpu.uniform !0
+           %v = load i32, ptr addrspace(1) %to, align 4
+           store i32 %v, ptr addrspace(1) %at, align 4
+           br label %exit
+         exit:
+           ret void",
+    );
+    let (mut db, module) = load(&format!("{marked}\n!0 = !{{}}"));
+    assert!(print(&db, module).contains("amdgpu.uniform"));
+    run(&mut db, module, "linearize");
+    assert!(!print(&db, module).contains("amdgpu.uniform"));
 }

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::{check, check_unchanged};
+use crate::{check, check_unchanged, load, print, run};
 
 #[test]
 fn constant_branches_unreachable_blocks_straight_lines() {
@@ -350,4 +350,54 @@ fn what_is_said_of_the_result_of_a_speculated_call() {
             }
         "#]],
     );
+}
+
+/// Who leaves a loop in another round has another address behind it.
+#[test]
+fn an_address_that_is_read_in_more_places_has_no_mark() {
+    let text = "define amdgpu_kernel void @f(ptr addrspace(4) %p, i32 %n) {
+         entry:
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           br label %loop
+         loop:
+           %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+           %at = getelementptr i32, ptr addrspace(4) %p, i32 %i, !amdgpu.uniform !0
+           %u = load i32, ptr addrspace(4) %at, align 4
+           %j = add i32 %i, %u
+           %e = icmp ult i32 %j, %x
+           br i1 %e, label %loop, label %exit
+         exit:
+           %last = phi ptr addrspace(4) [ %at, %loop ]
+           %w = load i32, ptr addrspace(4) %last, align 4
+           %up = getelementptr i32, ptr addrspace(4) %last, i32 %w
+           %v = load i32, ptr addrspace(4) %up, align 4
+           ret void
+         }
+         !0 = !{}";
+    let (mut db, module) = load(text);
+    run(&mut db, module, "simplifycfg");
+    let text = print(&db, module);
+    assert!(!text.contains("%last") && !text.contains("amdgpu.uniform"), "{text}");
+}
+
+#[test]
+fn an_address_that_is_computed_by_more_threads_has_no_mark() {
+    let text = "define amdgpu_kernel void @f(ptr addrspace(1) %p) {
+         entry:
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           %c = icmp eq i32 %x, 7
+           br i1 %c, label %then, label %exit
+         then:
+           %at = getelementptr i32, ptr addrspace(1) %p, i32 %x, !amdgpu.uniform !0
+           br label %exit
+         exit:
+           %to = phi ptr addrspace(1) [ %p, %entry ], [ %at, %then ]
+           store i32 0, ptr addrspace(1) %to, align 4
+           ret void
+         }
+         !0 = !{}";
+    let (mut db, module) = load(text);
+    run(&mut db, module, "simplifycfg");
+    let text = print(&db, module);
+    assert!(!text.contains("then:") && !text.contains("amdgpu.uniform"), "{text}");
 }
