@@ -54,6 +54,7 @@ pub mod inst_simplify;
 pub mod jump_threading;
 pub mod licm;
 pub mod linearize;
+mod locations;
 pub mod loop_unroll;
 mod manager;
 pub mod mark_loads;

@@ -28,6 +28,7 @@ use smallvec::SmallVec;
 
 use crate::{
     code::Code,
+    locations::Locations,
     memory::Memory,
     pass::{Outcome, Pass, PassError},
     speculated::forget_claims,
@@ -60,6 +61,7 @@ impl Pass for Licm {
         if hoists.is_empty() {
             return Ok(Outcome::Unchanged);
         }
+        let mut locations = Locations::new();
         db.edit(function, |edit| {
             // A preheader may be made on an edge that leaves another.
             let mut made: FxHashMap<(BlockId, BlockId), BlockId> = FxHashMap::default();
@@ -69,11 +71,13 @@ impl Pass for Licm {
                     if !is_certain {
                         forget_claims(edit, inst)?;
                     }
+                    locations.drop(edit, inst)?;
                     edit.move_to_end(inst, preheader)?;
                 }
             }
             Ok::<_, PassError>(())
         })?;
+        locations.finish(db, function)?;
         Ok(Outcome::Changed)
     }
 }

@@ -10,8 +10,10 @@ use smallvec::SmallVec;
 
 use crate::{
     body::InstId,
+    builder::BuildError,
     constant::Const,
     edit::Transaction,
+    metadata::{DebugRecord, DebugVariableKind},
     value::{Value, ValueKind},
 };
 
@@ -192,6 +194,45 @@ impl Transaction<'_> {
             records.iter_mut().for_each(|record| record.for_each_value_mut(&mut replace));
             self.put_debug_records(inst, records);
         }
+    }
+
+    /// Lets debug records before an instruction that say which value a variable has say that it is not known: to be called when
+    /// whoever comes here need not have come to where the variable got it. Places of variables in memory stay. O(debug records of the function).
+    ///
+    /// # Errors
+    /// When the instruction is not in the function.
+    pub fn forget_debug_values(&mut self, inst: InstId) -> Result<(), BuildError> {
+        self.linked(inst)?;
+        let mut records: Vec<DebugRecord> =
+            self.extras().debug_records_before(inst).cloned().collect();
+        for record in &mut records {
+            let value = match record {
+                DebugRecord::Variable(variable) if variable.kind == DebugVariableKind::Value => {
+                    &mut variable.value
+                }
+                DebugRecord::Assign(assign) => &mut assign.value,
+                _ => continue,
+            };
+            value.for_each_value_mut(&mut |value| {
+                if let Some(ty) = self.type_of(*value) {
+                    *value = self.context().const_poison(ty).into();
+                }
+            });
+        }
+        self.put_debug_records(inst, records);
+        Ok(())
+    }
+
+    /// Puts the debug records before one instruction before another, behind those that are there.
+    ///
+    /// # Errors
+    /// When one of them is not in the function.
+    pub fn carry_debug_records(&mut self, from: InstId, to: InstId) -> Result<(), BuildError> {
+        self.linked(from)?;
+        self.linked(to)?;
+        self.move_debug_records(to, Some(from));
+        self.move_debug_records(from, Some(to));
+        Ok(())
     }
 
     /// Puts the debug records before one instruction before another, in front of those that are there.

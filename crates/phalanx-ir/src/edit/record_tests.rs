@@ -156,3 +156,28 @@ fn records_that_were_edited_are_what_lists_would_be() {
         assert!(module == before, "what is taken back leaves nothing behind");
     }
 }
+
+#[test]
+fn what_a_variable_is_can_be_forgotten_and_carried_on() {
+    let mut module = chain(3);
+    let before = module.clone();
+    let mut store = InModule::new(&mut module, 0);
+    let mut edit = Transaction::new(&mut store);
+    let all = additions(&edit);
+    let first = |edit: &Transaction<'_>, inst| {
+        let records = edit.extras().debug_records_before(inst);
+        records.flat_map(|record| record.values().collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    let poison: Value = edit.context().const_poison(Type::I32).into();
+    edit.forget_debug_values(all[1]).unwrap();
+    assert_eq!(first(&edit, all[1]), [poison]);
+    edit.carry_debug_records(all[1], all[2]).unwrap();
+    assert_eq!(first(&edit, all[1]), []);
+    assert_eq!(first(&edit, all[2]), [all[1].into(), poison]);
+    // What is mentioned is still known.
+    let argument = Value::arg(0);
+    edit.replace(all[1], argument).unwrap();
+    assert_eq!(first(&edit, all[2]), [argument, poison]);
+    edit.abort();
+    assert!(module == before, "what is taken back leaves nothing behind");
+}

@@ -55,7 +55,10 @@ use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::{BlockId, InstId};
 
 pub use self::region::Region;
-use crate::pass::{Outcome, Parameters, Pass, PassError};
+use crate::{
+    locations::Locations,
+    pass::{Outcome, Parameters, Pass, PassError},
+};
 
 /// How often a function is looked at again: what becomes straight can make another branch divergent.
 const ROUNDS: usize = 8;
@@ -233,7 +236,9 @@ impl Pass for Linearize {
                 break;
             }
             let space = guards::Guards::new(db, function).slot_space();
-            db.edit(function, |edit| rewrite::rewrite(edit, regions, space))?;
+            let mut locations = Locations::new();
+            db.edit(function, |edit| rewrite::rewrite(edit, regions, space, &mut locations))?;
+            locations.finish(db, function)?;
             changed = true;
         }
         Ok(Outcome::changed(changed))

@@ -31,6 +31,7 @@ use super::{
     region::Region,
 };
 use crate::{
+    locations::Locations,
     pass::PassError,
     speculated::{self, forget_uniform},
 };
@@ -76,6 +77,7 @@ pub(super) fn rewrite(
     edit: &mut Transaction<'_>,
     regions: Vec<Region>,
     space: u32,
+    locations: &mut Locations,
 ) -> Result<(), PassError> {
     let mut slots = Slots::new(space);
     for mut region in regions {
@@ -88,7 +90,7 @@ pub(super) fn rewrite(
         }
         let join = match region.join {
             Some(join) => join,
-            None => one_return(edit, &region)?,
+            None => one_return(edit, &region, locations)?,
         };
         Rewriter::new(edit, &region, join, &mut slots).run()?;
     }
@@ -96,7 +98,11 @@ pub(super) fn rewrite(
 }
 
 /// Lets all returns of a region be one.
-fn one_return(edit: &mut Transaction<'_>, region: &Region) -> Result<BlockId, PassError> {
+fn one_return(
+    edit: &mut Transaction<'_>,
+    region: &Region,
+    locations: &mut Locations,
+) -> Result<BlockId, PassError> {
     let exit = edit.create_block("exit", region.blocks.last().copied())?;
     let mut returns: Vec<(BlockId, Option<Value>, Vec<Attachment>)> = Vec::new();
     for &block in &region.blocks {
@@ -122,6 +128,7 @@ fn one_return(edit: &mut Transaction<'_>, region: &Region) -> Result<BlockId, Pa
     for (block, value, location) in returns {
         let jump = edit.replace_terminator(block).br(exit)?;
         attach(edit, jump, &location)?;
+        locations.merge(edit, end, jump)?;
         if let (Some(phi), Some(value)) = (phi, value) {
             edit.add_phi_input(phi, value, block)?;
         }
@@ -296,9 +303,13 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         for (inst, guard) in guarded {
             apply(self.edit, self.slots, inst, guard, mask)?;
         }
-        // Marks are of those who took part; a branch that stays, too, goes by what others have in a register.
+        // Marks are of those who took part; a branch that stays, too, goes by what others have in a register. A variable has the value that
+        // it gets in these only.
         let insts: Vec<InstId> = self.edit.body().block_insts(self.blocks[at]).collect();
-        insts.into_iter().try_for_each(|inst| forget_uniform(self.edit, inst))?;
+        for inst in insts {
+            forget_uniform(self.edit, inst)?;
+            self.edit.forget_debug_values(inst)?;
+        }
         Ok(())
     }
 

@@ -19,6 +19,7 @@ use crate::{
     code::Code,
     convergent::Operation,
     equal::{Key, stand_for},
+    locations::Locations,
     pass::PassError,
 };
 
@@ -43,7 +44,11 @@ pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, Pa
     carry_out(db, function, &moves, apply)
 }
 
-fn apply(edit: &mut Transaction<'_>, moves: &Moves) -> Result<(), PassError> {
+fn apply(
+    edit: &mut Transaction<'_>,
+    moves: &Moves,
+    locations: &mut Locations,
+) -> Result<(), PassError> {
     let &Moves { join, sides: [one, other], .. } = moves;
     let mut made: FxHashMap<(Value, Value), Value> = FxHashMap::default();
     for &(inst, at, theirs) in &moves.phis {
@@ -77,6 +82,7 @@ fn apply(edit: &mut Transaction<'_>, moves: &Moves) -> Result<(), PassError> {
             edit.replace(phi, inst)?;
         }
         stand_for(edit, inst, twin)?;
+        locations.merge(edit, inst, twin)?;
         edit.replace(twin, inst)?;
     }
     Ok(())

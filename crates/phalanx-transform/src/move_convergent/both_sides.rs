@@ -16,6 +16,7 @@ use crate::{
     code::Code,
     convergent::Operation,
     equal::{Key, stand_for},
+    locations::Locations,
     pass::PassError,
 };
 
@@ -34,10 +35,15 @@ pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, Pa
     carry_out(db, function, &moves, apply)
 }
 
-fn apply(edit: &mut Transaction<'_>, moves: &Moves) -> Result<(), PassError> {
+fn apply(
+    edit: &mut Transaction<'_>,
+    moves: &Moves,
+    locations: &mut Locations,
+) -> Result<(), PassError> {
     for &(one, other) in &moves.pairs {
         edit.move_to_end(one, moves.branch)?;
         stand_for(edit, one, other)?;
+        locations.merge(edit, one, other)?;
         edit.replace(other, one)?;
     }
     Ok(())

@@ -12,6 +12,7 @@ use crate::{
     code::Code,
     convergent::Operation,
     ends::{Ends, Place},
+    locations::Locations,
     pass::PassError,
 };
 
@@ -48,7 +49,14 @@ pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, Pa
     if moves.is_empty() {
         return Ok(false);
     }
-    db.edit(function, |edit| moves.iter().rev().try_for_each(|found| apply(edit, found)))?;
+    let mut locations = Locations::new();
+    db.edit(function, |edit| {
+        moves.iter().rev().try_for_each(|found| {
+            locations.drop(edit, found.inst)?;
+            apply(edit, found)
+        })
+    })?;
+    locations.finish(db, function)?;
     Ok(true)
 }
 

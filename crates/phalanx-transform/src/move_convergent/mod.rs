@@ -29,6 +29,7 @@ use phalanx_target::Scope;
 use crate::{
     code::Code,
     convergent::Operation,
+    locations::Locations,
     pass::{Outcome, Pass, PassError},
 };
 
@@ -75,12 +76,14 @@ fn carry_out<M>(
     db: &mut Database,
     function: FunctionInput,
     plan: &[M],
-    make: impl Fn(&mut Transaction<'_>, &M) -> Result<(), PassError>,
+    make: impl Fn(&mut Transaction<'_>, &M, &mut Locations) -> Result<(), PassError>,
 ) -> Result<bool, PassError> {
     if plan.is_empty() {
         return Ok(false);
     }
-    db.edit(function, |edit| plan.iter().try_for_each(|one| make(edit, one)))?;
+    let mut locations = Locations::new();
+    db.edit(function, |edit| plan.iter().try_for_each(|one| make(edit, one, &mut locations)))?;
+    locations.finish(db, function)?;
     Ok(true)
 }
 

@@ -17,7 +17,10 @@ use crate::{code::Code, convergent::Operation, pass::PassError};
 
 pub(super) fn run(db: &mut Database, function: FunctionInput) -> Result<bool, PassError> {
     let moves = search(db, function);
-    carry_out(db, function, &moves, |edit, &(inst, to)| Ok(edit.move_to_end(inst, to)?))
+    carry_out(db, function, &moves, |edit, &(inst, to), locations| {
+        locations.drop(edit, inst)?;
+        Ok(edit.move_to_end(inst, to)?)
+    })
 }
 
 fn search(db: &Database, function: FunctionInput) -> Vec<(InstId, BlockId)> {

@@ -36,6 +36,7 @@ use smallvec::SmallVec;
 
 use crate::{
     code::Code,
+    locations::Locations,
     pass::{Outcome, Parameters, Pass, PassError},
 };
 
@@ -88,6 +89,7 @@ impl Pass for SimplifyCfg {
 
     fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
         let kept = self.kept_branches(db, function);
+        let mut locations = Locations::new();
         let changed = db.edit(function, |edit| {
             let mut changed = false;
             for _ in 0..ROUNDS {
@@ -95,7 +97,7 @@ impl Pass for SimplifyCfg {
                 again |= straight::run(edit)?;
                 again |= thread::run(edit)?;
                 if self.selects {
-                    again |= select::run(edit, self.speculated, &kept)?;
+                    again |= select::run(edit, self.speculated, &kept, &mut locations)?;
                 }
                 if !again {
                     break;
@@ -104,6 +106,7 @@ impl Pass for SimplifyCfg {
             }
             Ok::<_, PassError>(changed)
         })?;
+        locations.finish(db, function)?;
         Ok(Outcome::changed(changed))
     }
 }

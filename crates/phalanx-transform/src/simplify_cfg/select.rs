@@ -12,6 +12,8 @@
 //! were not executed at worst, and a selection does not look at the value that it does not choose. What makes more of it than poison
 //! goes ([`speculated`](crate::speculated)). Convergent operations are not
 //! speculatable. `T` and `F` have one predecessor and are no headers, so no chain of headers changes.
+//!
+//! A selection has the location of the branch. What was computed on one side has none, and what variables were there is not known.
 
 use phalanx_ir::{
     BlockId, InstBuilder as _, InstId, Opcode, TypeKind, Value, edit::Transaction, flow::node_of,
@@ -19,7 +21,12 @@ use phalanx_ir::{
 use smallvec::SmallVec;
 
 use super::{erase, has_address, inner, jump};
-use crate::{code::Code, pass::PassError, speculated::forget_claims};
+use crate::{
+    code::Code,
+    locations::{Locations, copy},
+    pass::PassError,
+    speculated::forget_claims,
+};
 
 /// How many selections replace one branch at most.
 const SELECTS: usize = 2;
@@ -35,6 +42,7 @@ pub(super) fn run(
     edit: &mut Transaction<'_>,
     speculated: usize,
     kept: &[bool],
+    locations: &mut Locations,
 ) -> Result<bool, PassError> {
     let mut gone = Vec::new();
     let order: Vec<BlockId> = edit.flow().order().to_vec();
@@ -43,7 +51,7 @@ pub(super) fn run(
             continue;
         }
         if let Some(shape) = shape(edit, block, speculated) {
-            convert(edit, block, &shape)?;
+            convert(edit, block, &shape, locations)?;
             gone.extend(shape.sides.into_iter().flatten());
         }
     }
@@ -109,13 +117,24 @@ fn inputs(
     Some([by(shape.sides[0])?, by(shape.sides[1])?])
 }
 
-fn convert(edit: &mut Transaction<'_>, block: BlockId, shape: &Shape) -> Result<(), PassError> {
+fn convert(
+    edit: &mut Transaction<'_>,
+    block: BlockId,
+    shape: &Shape,
+    locations: &mut Locations,
+) -> Result<(), PassError> {
     let Some(terminator) = edit.body().terminator(block) else { return Ok(()) };
     let condition = edit.body().operands(terminator)[0];
     for side in shape.sides.into_iter().flatten() {
         for inst in inner(&Code::in_edit(edit), side) {
             forget_claims(edit, inst)?;
+            locations.drop(edit, inst)?;
             edit.move_before(inst, terminator)?;
+        }
+        // What was noted there stands before the jump now.
+        if let Some(jump) = edit.body().terminator(side) {
+            edit.forget_debug_values(jump)?;
+            edit.carry_debug_records(jump, terminator)?;
         }
     }
     let phis: SmallVec<[InstId; 8]> = edit.body().phis(shape.join).collect();
@@ -130,7 +149,11 @@ fn convert(edit: &mut Transaction<'_>, block: BlockId, shape: &Shape) -> Result<
                 let name = name.map(|name| format!("{}.sel", String::from_utf8_lossy(name)));
                 let mut cursor = edit.before(terminator);
                 cursor.flagged(flags).named(&name.unwrap_or_default());
-                cursor.select(condition, a, b)?
+                let select = cursor.select(condition, a, b)?;
+                if let Some(select) = select.as_inst() {
+                    copy(edit, terminator, select)?;
+                }
+                select
             }
         });
     }

@@ -11,6 +11,7 @@ mod inst_simplify;
 mod jump_threading;
 mod licm;
 mod linearize;
+mod locations;
 mod loop_unroll;
 mod manager;
 mod mark_loads;
