@@ -94,14 +94,18 @@ fn reductions(db: &Database, function: FunctionInput) -> Vec<(InstId, Value)> {
     let varying = varying(Scope::Wave, queries::launch_facts(db, function));
     let numbering = Numbering::new(function.header(db));
     let gone: FxHashSet<InstId> = candidates.iter().copied().collect();
-    let is_uniform = |inst: InstId, data: Value| match data.as_inst() {
+    let is_uniform = |inst: InstId, data: Value| {
         // One of two in a row goes now; the other is asked about the next time.
-        Some(read) if gone.contains(&read) => false,
-        Some(read) => {
-            let (value, user) = (numbering.inst(read), User::value(numbering.inst(inst)));
-            !(facts.value(value) | facts.at_use(value, user)).intersects(varying)
+        if data.as_inst().is_some_and(|read| gone.contains(&read)) {
+            return false;
         }
-        None => data.as_const().is_some(),
+        match numbering.operand(data) {
+            Some(value) => {
+                let user = User::value(numbering.inst(inst));
+                !(facts.value(value) | facts.at_use(value, user)).intersects(varying)
+            }
+            None => data.as_const().is_some(),
+        }
     };
     let with_data = candidates.iter().map(|&inst| (inst, code.body.call_args(inst)[0]));
     with_data.filter(|&(inst, data)| is_uniform(inst, data)).collect()

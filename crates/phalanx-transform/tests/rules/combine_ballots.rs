@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::{check, check_unchanged};
+use crate::{check, check_unchanged, load, print, run};
 
 fn with(insts: &str) -> String {
     format!(
@@ -131,6 +131,13 @@ fn reductions_of_what_is_uniform() {
     "#]],
     );
     check_unchanged("combine-ballots", &reduced("%x", "umin"));
+    let of_argument = "%r = call i32 @llvm.amdgcn.wave.reduce.umin.i32(i32 %a, i32 0)
+         store i32 %r, ptr addrspace(1) %p, align 4";
+    let (mut db, module) = load(&with(of_argument));
+    run(&mut db, module, "combine-ballots");
+    assert!(print(&db, module).contains("store i32 %a"));
+    let in_function = with(of_argument).replace("amdgpu_kernel ", "");
+    check_unchanged("combine-ballots", &in_function);
     check_unchanged("combine-ballots", &reduced("%a", "add"));
 }
 
@@ -159,9 +166,9 @@ fn votes_between_which_threads_may_end() {
     ] {
         check_unchanged("combine-ballots", &votes(between));
         let harmless = between.replace("call void @unknown()", "call i32 @reads(i32 %a)");
-        let (mut db, module) = crate::load(&votes(&harmless));
-        crate::run(&mut db, module, "combine-ballots");
-        let text = crate::print(&db, module);
+        let (mut db, module) = load(&votes(&harmless));
+        run(&mut db, module, "combine-ballots");
+        let text = print(&db, module);
         assert_eq!(text.matches("call i64 @llvm.amdgcn.ballot").count(), 1, "{text}");
     }
 }
