@@ -9,8 +9,8 @@
 use phalanx_analysis::memory::effects::of_table;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
-    BlockId, Body, Const, Context, Extras, Flow, FunctionHeader, GlobalName, InstId, Opcode, Type,
-    TypeKind, Value, ValueKind,
+    BlockId, Body, Const, Context, Extras, Flow, FunctionHeader, GlobalName, InstId, Opcode,
+    Symbol, Type, TypeKind, Value, ValueKind,
     attributes::{AttrKind, AttrSetData, MemoryEffects},
     constant::{ConstKind, Int},
     edit::Transaction,
@@ -43,11 +43,16 @@ enum Callees<'a> {
 /// What a transaction knows of other functions; hides how long its store lives.
 trait Declarations {
     fn named(&self, callee: Const) -> Option<&FunctionHeader>;
+    fn data_layout(&self) -> Option<Symbol>;
 }
 
 impl Declarations for Transaction<'_> {
     fn named(&self, callee: Const) -> Option<&FunctionHeader> {
         self.function_named(callee)
+    }
+
+    fn data_layout(&self) -> Option<Symbol> {
+        self.module().data_layout
     }
 }
 
@@ -126,6 +131,17 @@ impl<'a> Code<'a> {
                 symbols.get(&name).map(|input| input.header(db))
             }
         }
+    }
+
+    /// Whether the first lane of a vector is the upper one of the number that the vector can be.
+    pub(crate) fn is_big_endian(&self) -> bool {
+        let layout = match self.callees {
+            Callees::Edit(edit) => edit.data_layout(),
+            Callees::Database(db, function) => function.module(db).shell(db).data_layout,
+        };
+        let mut parts =
+            layout.map(|text| self.context.bytes(text)).unwrap_or_default().split(|&c| c == b'-');
+        parts.any(|part| part == b"E")
     }
 
     /// Type of a value.

@@ -4,11 +4,14 @@
 //! behaviour stays. `undef` is looked at only where [`phalanx_ir::fold`] does, and `freeze` of what is not fully defined stays, since it
 //! need not give every thread the same.
 //!
+//! A cast of the bits of a vector to other lanes takes them in the order in which they are in memory ([`bits`]).
+//!
 //! Integers of up to 128 bits; `half`, `bfloat`, `float` and `double` as far as neither NaN nor subnormal numbers are involved, whose
 //! bits targets treat differently; vectors lane by lane; calls of intrinsics that are functions of numbers ([`call`]).
 //!
 //! Meaning: LLVM 22 Language Reference. O(lanes), which are bounded.
 
+mod bits;
 mod call;
 mod numbers;
 mod scalar;
@@ -79,6 +82,9 @@ pub fn fold_with(code: &Code<'_>, inst: InstId, operands: &[Const]) -> Option<Co
         Opcode::ShuffleVector => shuffle(code.context, data.ty, operands),
         Opcode::Call => call::fold(code, inst, operands),
         Opcode::Freeze => is_defined(code.context, operands[0]).then(|| operands[0]),
+        Opcode::BitCast if bits::has_other_lanes(code.context, operands[0], data.ty) => {
+            bits::cast(code, operands[0], data.ty)
+        }
         _ if !is_operation(data.opcode) => None,
         _ => operation.fold(code.context, operands),
     }
@@ -159,13 +165,6 @@ impl Operation {
             return if divides { None } else { poison() };
         }
         if let Some((count, _)) = lanes(context, self.ty) {
-            // A cast of bits may have other lanes, or make lanes of a number.
-            let is_lane_wise = |&constant: &Const| {
-                lanes(context, context.const_data(constant).ty) == lanes(context, self.ty)
-            };
-            if self.opcode == Opcode::BitCast && !operands.iter().all(is_lane_wise) {
-                return None;
-            }
             return by_lanes(context, self.ty, count, operands, |ty, operands| {
                 Operation { ty, ..self }.fold(context, operands)
             });

@@ -16,6 +16,7 @@ use phalanx_ir::{
     flow::{block_of, node_of},
     inst::IntPredicate,
 };
+use smallvec::SmallVec;
 
 use crate::{
     code::Code,
@@ -91,7 +92,7 @@ fn simpler(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
                 Opcode::Select => select(code, operands),
                 Opcode::ICmp => compare(code, inst),
                 Opcode::FNeg => operation(code, operands[0], Opcode::FNeg).map(|inner| inner.1[0]),
-                Opcode::Freeze => operation(code, operands[0], Opcode::Freeze).map(|_| operands[0]),
+                Opcode::Freeze => frozen(code, dom, operands[0]),
                 Opcode::GetElementPtr => address(code, inst),
                 Opcode::ExtractValue => member(code, inst),
                 Opcode::ExtractElement => lane(code, inst),
@@ -358,12 +359,51 @@ fn lane(code: &Code<'_>, inst: InstId) -> Option<Value> {
     None
 }
 
-/// The value that all edges bring, where it is there already.
+/// The value that all edges bring, where it is there already. Poison may be that value as well, and `undef` may if that is defined.
 fn phi(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
-    let value = only_value(inst, code.body.phi_values(inst))?;
-    let Some(of) = value.as_inst() else { return Some(value) };
-    let (from, to) = (code.body.block_of(of)?, code.body.block_of(inst)?);
-    dom.strictly_dominates(node_of(from), node_of(to)).then_some(value)
+    let values = code.body.phi_values(inst);
+    let value = only_value(inst, values).or_else(|| {
+        let is_poison = |&value: &Value| is_poison(code, value);
+        let known: SmallVec<[Value; 8]> =
+            values.iter().copied().filter(|value| !is_poison(value)).collect();
+        only_value(inst, &known).or_else(|| defined_but_undef(code, inst, &known))
+    })?;
+    is_there(code, dom, value, inst).then_some(value)
+}
+
+/// The only value of a phi besides `undef`, if every bit of it is defined.
+fn defined_but_undef(code: &Code<'_>, phi: InstId, values: &[Value]) -> Option<Value> {
+    let is_undef = |&value: &Value| matches!(kind(code, value), Some(ConstKind::Undef));
+    let known: SmallVec<[Value; 8]> =
+        values.iter().copied().filter(|value| !is_undef(value)).collect();
+    let value = only_value(phi, &known)?;
+    let is_defined = match value.as_const() {
+        Some(constant) => is_defined(code.context, constant),
+        None => operation(code, value, Opcode::Freeze).is_some(),
+    };
+    is_defined.then_some(value)
+}
+
+/// Whether a value is there where an instruction is.
+fn is_there(code: &Code<'_>, dom: &DomTree, value: Value, at: InstId) -> bool {
+    let Some(of) = value.as_inst() else { return true };
+    let (Some(from), Some(to)) = (code.body.block_of(of), code.body.block_of(at)) else {
+        return false;
+    };
+    dom.strictly_dominates(node_of(from), node_of(to))
+}
+
+/// What is frozen where it is defined already; of a phi, what it brings where it is defined.
+fn frozen(code: &Code<'_>, dom: &DomTree, operand: Value) -> Option<Value> {
+    if let Some((phi, _)) = operation(code, operand, Opcode::Phi) {
+        let is_poison = |&value: &Value| is_poison(code, value);
+        let values = code.body.phi_values(phi);
+        let known: SmallVec<[Value; 8]> =
+            values.iter().copied().filter(|value| !is_poison(value)).collect();
+        return defined_but_undef(code, phi, &known)
+            .filter(|&value| is_there(code, dom, value, phi));
+    }
+    operation(code, operand, Opcode::Freeze).map(|_| operand)
 }
 
 /// A lane of a constant is that constant, whichever lanes there are.

@@ -66,11 +66,12 @@ fn casts_of_bits() {
             "%r = bitcast <2 x float> splat (float 1.0) to <2 x i32>",
             "<2 x i32> splat (i32 1065353216)",
         ),
-        ("<2 x i32>", "%r = bitcast double 1.0 to <2 x i32>", "<2 x i32> %r"),
-        ("<4 x i16>", "%r = bitcast <2 x float> splat (float 1.0) to <4 x i16>", "<4 x i16> %r"),
-        ("<2 x half>", "%r = bitcast i32 1006648320 to <2 x half>", "<2 x half> %r"),
-        ("i64", "%r = bitcast <2 x i32> splat (i32 1) to i64", "i64 %r"),
-        ("double", "%r = bitcast <2 x float> splat (float 1.0) to double", "double %r"),
+        ("<2 x i32>", "%r = bitcast double 1.0 to <2 x i32>", "<2 x i32> <i32 0, i32 1072693248>"),
+        (
+            "<vscale x 2 x i32>",
+            "%r = bitcast <vscale x 1 x i64> splat (i64 1) to <vscale x 2 x i32>",
+            "<vscale x 2 x i32> %r",
+        ),
         ("i64", "%r = bitcast <2 x float> zeroinitializer to i64", "i64 0"),
     ] {
         assert_eq!(becomes(ty, body), expected, "{body}");
@@ -174,4 +175,97 @@ fn a_phi_needs_its_value_to_be_there() {
            ret i32 %p
          }",
     );
+}
+
+/// Lanes are in memory one after the other.
+#[test]
+fn casts_of_bits_to_other_lanes() {
+    let text = "define void @f(ptr %p) {
+         %a = bitcast <4 x i8> <i8 1, i8 2, i8 3, i8 4> to <2 x i16>
+         store volatile <2 x i16> %a, ptr %p
+         %b = bitcast <2 x float> <float 1.0, float -0.0> to i64
+         store volatile i64 %b, ptr %p
+         %c = bitcast i32 1078523331 to <2 x half>
+         store volatile <2 x half> %c, ptr %p
+         %d = bitcast <2 x i16> <i16 poison, i16 258> to <4 x i8>
+         store volatile <4 x i8> %d, ptr %p
+         %e = bitcast <4 x i8> <i8 poison, i8 1, i8 2, i8 3> to <2 x i16>
+         store volatile <2 x i16> %e, ptr %p
+         %g = bitcast <8 x i1> <i1 true, i1 false, i1 true, i1 false, i1 false, i1 false, i1 false, i1 true> to i8
+         store volatile i8 %g, ptr %p
+         %h = bitcast <2 x i64> splat (i64 1) to i128
+         store volatile i128 %h, ptr %p
+         %i = bitcast <2 x i16> <i16 undef, i16 1> to i32
+         store volatile i32 %i, ptr %p
+         ret void
+       }";
+    check(
+        "instsimplify",
+        text,
+        &expect![[r#"
+        define void @f(ptr %p) {
+          store volatile <2 x i16> <i16 513, i16 1027>, ptr %p, align 4
+          store volatile i64 -9223372035789422592, ptr %p, align 4
+          store volatile <2 x half> <half 0xHF5C3, half 0xH4048>, ptr %p, align 4
+          store volatile <4 x i8> <i8 poison, i8 poison, i8 2, i8 1>, ptr %p, align 4
+          store volatile <2 x i16> <i16 poison, i16 770>, ptr %p, align 4
+          store volatile i8 -123, ptr %p, align 1
+          store volatile i128 18446744073709551617, ptr %p, align 4
+          %i = bitcast <2 x i16> <i16 undef, i16 1> to i32
+          store volatile i32 %i, ptr %p, align 4
+          ret void
+        }
+    "#]],
+    );
+    let big = format!("target datalayout = \"E\"\n{text}");
+    let (mut db, module) = crate::load_for("aarch64_be-none-elf", &big);
+    crate::run(&mut db, module, "instsimplify");
+    expect![[r#"
+        define void @f(ptr %p) {
+          store volatile <2 x i16> <i16 258, i16 772>, ptr %p, align 4
+          store volatile i64 4575657223555907584, ptr %p, align 4
+          store volatile <2 x half> <half 0xH4048, half 0xHF5C3>, ptr %p, align 4
+          store volatile <4 x i8> <i8 poison, i8 poison, i8 1, i8 2>, ptr %p, align 4
+          store volatile <2 x i16> <i16 poison, i16 515>, ptr %p, align 4
+          store volatile i8 -95, ptr %p, align 1
+          store volatile i128 18446744073709551617, ptr %p, align 4
+          %i = bitcast <2 x i16> <i16 undef, i16 1> to i32
+          store volatile i32 %i, ptr %p, align 4
+          ret void
+        }
+    "#]]
+    .assert_eq(&crate::print(&db, module));
+}
+
+#[test]
+fn a_phi_of_a_value_and_of_what_is_not_defined() {
+    let phi = |value: &str, other: &str, rest: &str| {
+        format!(
+            "define i32 @f(i32 %a, i1 %c) {{
+             entry:
+               %b = freeze i32 %a
+               br i1 %c, label %then, label %exit
+             then:
+               br label %exit
+             exit:
+               %p = phi i32 [ {value}, %entry ], [ {other}, %then ]
+               {rest}
+             }}"
+        )
+    };
+    let result = |value: &str, other: &str, rest: &str| {
+        let (mut db, module) = crate::load(&phi(value, other, rest));
+        crate::run(&mut db, module, "instsimplify");
+        let text = crate::print(&db, module);
+        text.lines().find(|line| line.contains("ret")).unwrap().trim().to_owned()
+    };
+    assert_eq!(result("%a", "poison", "ret i32 %p"), "ret i32 %a");
+    assert_eq!(result("%b", "undef", "ret i32 %p"), "ret i32 %b");
+    assert_eq!(result("7", "undef", "ret i32 %p"), "ret i32 7");
+    // The argument may be poison, and `undef` may not.
+    assert_eq!(result("%a", "undef", "ret i32 %p"), "ret i32 %p");
+    let frozen = "%f = freeze i32 %p\n ret i32 %f";
+    assert_eq!(result("7", "poison", frozen), "ret i32 7");
+    assert_eq!(result("%b", "undef", frozen), "ret i32 %b");
+    assert_eq!(result("%a", "undef", frozen), "ret i32 %f");
 }

@@ -131,7 +131,10 @@ fn what_stands_for_two_has_what_their_lines_have_in_common() {
            ret void, !dbg !3"
         )
     };
-    check("move-convergent", &sides("1", "3"), &expect![[r#"
+    check(
+        "move-convergent",
+        &sides("1", "3"),
+        &expect![[r#"
         Call 0:0 in 1
         Br 1:7 in 1
         Call 1:7 in 1
@@ -140,8 +143,12 @@ fn what_stands_for_two_has_what_their_lines_have_in_common() {
         Phi -
         Store 3:7 in 1
         Ret 3:7 in 1
-    "#]]);
-    check("move-convergent", &sides("2", "4"), &expect![[r#"
+    "#]],
+    );
+    check(
+        "move-convergent",
+        &sides("2", "4"),
+        &expect![[r#"
         Call 2:7 in 2
         Br 1:7 in 1
         Call 2:7 in 2
@@ -150,8 +157,12 @@ fn what_stands_for_two_has_what_their_lines_have_in_common() {
         Phi -
         Store 3:7 in 1
         Ret 3:7 in 1
-    "#]]);
-    check("move-convergent", &sides("2", "2"), &expect![[r#"
+    "#]],
+    );
+    check(
+        "move-convergent",
+        &sides("2", "2"),
+        &expect![[r#"
         Call 2:7 in 2
         Br 1:7 in 1
         Call 2:7 in 2
@@ -160,7 +171,8 @@ fn what_stands_for_two_has_what_their_lines_have_in_common() {
         Phi -
         Store 3:7 in 1
         Ret 3:7 in 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
