@@ -366,6 +366,21 @@ fn the_walker_goes_up_to_who_may_write() {
     assert_eq!(ssa.clobber(load, 1, may_be(address)), Some(Clobber::Phi(join)), "given up");
 }
 
+/// A number is no address through which a call could write.
+#[test]
+fn the_walker_passes_numbers_that_are_given_to_a_call() {
+    let fixture = kernel(
+        "  store i32 1, ptr addrspace(1) %p\n  \
+         call void @llvm.memset.p5.i64(ptr addrspace(5) %a, i8 0, i64 4, i1 false)\n  \
+         %l = load i32, ptr addrspace(1) %p\n  ret void",
+    );
+    let load = fixture.loads()[0];
+    let nearest = queries::nearest_clobber(&fixture.db, fixture.function, load);
+    let body = fixture.function.body(&fixture.db);
+    let store = body.all_ids().find(|&inst| body.inst(inst).opcode == Opcode::Store);
+    assert_eq!(nearest, store.map(Clobber::Def));
+}
+
 #[test]
 fn the_walker_stops_at_a_call_that_is_given_an_address_of_the_object() {
     // Whoever is called may write before what it is given.

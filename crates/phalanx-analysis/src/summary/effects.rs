@@ -240,7 +240,11 @@ impl Scan<'_> {
                 .with(MemoryLocation::TargetMem1, Access::None),
         };
         let spaces = self.spaces(address);
-        // Nobody writes constant memory while a kernel runs.
+        let constant = Spaces::of(SpaceKind::Constant);
+        // Nobody writes constant memory while a kernel runs, so reading it is no effect, as in LLVM.
+        if !access.writes() && spaces == constant {
+            return Effects::NONE;
+        }
         let mut effects = Effects::NONE.touching(memory);
         effects.reads = if access.reads() { spaces } else { Spaces::NONE };
         effects.writes = if access.writes() { spaces } else { Spaces::NONE };

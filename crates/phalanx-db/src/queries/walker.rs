@@ -19,7 +19,7 @@ use phalanx_analysis::{
 };
 use phalanx_graph::Cycles;
 use phalanx_ir::{
-    Body, InstId, Opcode, ValueKind,
+    Body, InstId, Opcode, TypeKind, Value, ValueKind,
     attributes::MemoryLocation,
     flow::node_of,
     inst::{InstFlags, Ordering},
@@ -105,7 +105,8 @@ fn may_write(
             match (written.next(), written.next()) {
                 (None, _) => false,
                 (Some(MemoryLocation::ArgMem), None) => {
-                    body.call_args(definition).iter().any(|&address| {
+                    let addresses = body.call_args(definition).iter();
+                    addresses.filter(|&&value| may_be_address(db, function, value)).any(|&address| {
                         let written = query.through_argument(definition, address);
                         may_alias(body, (query, cycles), read, written)
                     })
@@ -116,6 +117,23 @@ fn may_write(
         // A fence, or a load that is ordered: it says which writes of others are seen.
         _ => true,
     }
+}
+
+/// Whether an argument may be, or hold, an address: numbers are none.
+fn may_be_address(db: &dyn Db, function: FunctionInput, value: Value) -> bool {
+    let context = function.module(db).context(db);
+    let ty = match value.kind() {
+        ValueKind::Inst(inst) => function.body(db).inst(inst).ty,
+        ValueKind::Arg(position) => function.header(db).params[position as usize],
+        ValueKind::Const(constant) => context.const_data(constant).ty,
+        _ => return false,
+    };
+    let scalar = match *context.type_kind(ty) {
+        TypeKind::Vector { elem, .. } => elem,
+        _ => ty,
+    };
+    let kind = context.type_kind(scalar);
+    !matches!(kind, TypeKind::Int(_) | TypeKind::Metadata) && !kind.is_float()
 }
 
 /// Whether two accesses may touch one byte, in whatever iterations.

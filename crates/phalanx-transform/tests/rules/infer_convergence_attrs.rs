@@ -257,3 +257,25 @@ fn a_volatile_copy_is_seen() {
         "#]],
     );
 }
+
+/// Nobody writes it while a kernel runs.
+#[test]
+fn a_read_of_constant_memory_is_no_effect() {
+    let function = |space: u32| {
+        format!(
+            "define i32 @f(ptr addrspace({space}) %p) nounwind {{
+               %v = load i32, ptr addrspace({space}) %p, align 4
+               ret i32 %v
+             }}"
+        )
+    };
+    let inferred = |space: u32| {
+        let (mut db, module) = crate::load(&function(space));
+        crate::run(&mut db, module, "infer-convergence-attrs");
+        let code = module.functions(&db).iter().find(|entry| entry.is_definition).unwrap();
+        let context = module.context(&db);
+        context.function_attrs(code.input.header(&db).attributes).memory().unwrap()
+    };
+    assert!(inferred(4).is_none());
+    assert!(!inferred(1).is_none());
+}
