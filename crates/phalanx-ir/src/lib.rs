@@ -19,6 +19,7 @@ pub mod fold;
 pub mod function;
 pub mod inst;
 pub mod intern;
+pub mod intrinsics;
 pub mod layout;
 pub mod metadata;
 pub mod module;

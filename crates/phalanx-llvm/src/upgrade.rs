@@ -22,6 +22,10 @@ mod debug;
 mod mangle;
 mod rewrite;
 
+pub(crate) use self::{
+    calls::is_old,
+    mangle::{is_intrinsic_type, mangled},
+};
 use crate::{
     error::{PResult, ParseError},
     parser::Parsed,

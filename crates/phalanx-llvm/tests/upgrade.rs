@@ -305,6 +305,32 @@ fn an_address_in_a_cluster() {
     );
 }
 
+/// Each call is of the intrinsic that its own types make, whatever suffix it is written with.
+#[test]
+fn undeclared_intrinsics_at_several_types() {
+    check(
+        "",
+        "%a = call i32 @llvm.umax(i32 %i, i32 %j)\n  %b = call i64 @llvm.umax(i64 %l, i64 1)\n  %c = call <4 x i32> @llvm.umax(<4 x i32> %v, <4 x i32> %v)\n  %d = call i64 @llvm.umax(i64 %b, i64 2)",
+        &expect![[r#"
+            %a = call i32 @llvm.umax.i32(i32 %i, i32 %j)
+            %b = call i64 @llvm.umax.i64(i64 %l, i64 1)
+            %c = call <4 x i32> @llvm.umax.v4i32(<4 x i32> %v, <4 x i32> %v)
+            %d = call i64 @llvm.umax.i64(i64 %b, i64 2)
+        "#]],
+    );
+}
+
+#[test]
+fn suffixes_of_structures() {
+    check(
+        "declare {i32, [2 x float]} @llvm.ssa.copy({i32, [2 x float]})",
+        "%a = call {i32, [2 x float]} @llvm.ssa.copy({i32, [2 x float]} zeroinitializer)",
+        &expect![[r#"
+            %a = call { i32, [2 x float] } @llvm.ssa.copy.sl_i32a2f32s({ i32, [2 x float] } zeroinitializer)
+        "#]],
+    );
+}
+
 #[test]
 fn an_unknown_intrinsic_stays() {
     check(

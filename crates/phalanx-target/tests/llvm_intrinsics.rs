@@ -6,9 +6,9 @@
 mod oracle;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use expect_test::expect;
+use oracle::records::Records;
 use phalanx_target::intrinsics::{Entry, Family, LlvmUniformity, Location, MemoryEffect};
 use phalanx_target::transfer::Operand;
 use phalanx_target::{LaunchFacts, SourceSet, TransferContext};
@@ -26,42 +26,7 @@ struct Signature {
     immediates: BTreeMap<usize, i64>,
 }
 
-/// Records of TableGen.
-struct Records(Value);
-
 impl Records {
-    /// All intrinsics of LLVM; `None` if it is not installed.
-    fn load() -> Option<Records> {
-        let include = oracle::run("llvm-config-22", &["--includedir"], "")?;
-        let include = include.stdout.trim().to_owned();
-        // Other targets' intrinsics are two thirds of the file and of the time.
-        let file = Path::new(&include).join("llvm/IR/Intrinsics.td");
-        #[expect(clippy::disallowed_methods, reason = "part of the installed LLVM")]
-        let definitions = std::fs::read_to_string(file).unwrap();
-        let definitions: String = definitions
-            .lines()
-            .filter(|line| {
-                let other = line.strip_prefix("include \"llvm/IR/Intrinsics");
-                other.is_none_or(|name| {
-                    ["AMDGPU", "NVVM", "SPIRV"].iter().any(|target| name.starts_with(target))
-                })
-            })
-            .flat_map(|line| [line, "\n"])
-            .collect();
-        let output =
-            oracle::run("llvm-tblgen-22", &["-dump-json", "-I", &include, "-"], &definitions)?;
-        assert!(output.success, "llvm-tblgen-22: {}", output.stderr);
-        Some(Records(serde_json::from_str(&output.stdout).unwrap()))
-    }
-
-    fn record(&self, reference: &Value) -> &Value {
-        &self.0[reference["def"].as_str().unwrap()]
-    }
-
-    fn has_class(record: &Value, class: &str) -> bool {
-        record["!superclasses"].as_array().is_some_and(|all| all.iter().any(|c| c == class))
-    }
-
     fn signatures(&self, target_prefix: &str) -> Vec<Signature> {
         let mut signatures: Vec<_> = self
             .0

@@ -5,6 +5,7 @@ use crate::{
     call_conv::CallConv,
     constant::ConstKind,
     inst::{InstFlags, Opcode},
+    intrinsics::{Signature, lookup},
     types::{Type, TypeKind},
     value::{Value, ValueKind},
     verify::{
@@ -72,8 +73,11 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
             || types.context.function_attrs(callee_attributes).has(AttrKind::Speculatable),
         "speculatable attribute may not apply to call sites"
     );
+    let known = callee
+        .filter(|_| is_intrinsic)
+        .and_then(|header| lookup(env.name_bytes(header.name)).signature());
     if is_intrinsic {
-        immediates(env, inst, callee_attributes)?;
+        immediates(env, inst, known, callee_attributes)?;
     } else {
         for &ty in &params[..] {
             ensure!(ty != Type::METADATA, "Function has metadata parameter but isn't an intrinsic");
@@ -91,7 +95,7 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     bundles(env, inst)?;
     swift_errors(env, inst)?;
     if let Some(header) = callee.filter(|_| is_intrinsic) {
-        intrinsics::call(env, inst, env.name_bytes(header.name), header)?;
+        intrinsics::call(env, inst, known, header)?;
     }
     if let Some(ConstKind::InlineAsm(asm)) =
         inst.callee().as_const().map(|callee| &types.context.const_data(callee).kind)
@@ -130,12 +134,16 @@ fn is_callable(call_conv: CallConv) -> bool {
 }
 
 /// Arguments of parameters marked `immarg`, or known to be.
-fn immediates(env: &Env<'_>, inst: &InstView<'_>, attributes: AttrList) -> Check {
+fn immediates(
+    env: &Env<'_>,
+    inst: &InstView<'_>,
+    known: Option<&Signature>,
+    attributes: AttrList,
+) -> Check {
     let context = env.types.context;
-    let known = intrinsics::immediates(callee_name(env, inst));
     let declared = context.attr_list_data(attributes);
     for (at, &arg) in inst.args().iter().enumerate() {
-        let is_known = at < 32 && known >> at & 1 != 0;
+        let is_known = known.is_some_and(|signature| signature.is_immediate(at));
         if is_known || context.attr_set_data(declared.param(at)).has(AttrKind::ImmArg) {
             let is_immediate =
                 arg.as_const().is_some_and(|constant| attrs::is_immediate(&env.types, constant));

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use phalanx_ir::{
     BlockId, Const, ConstKind, GlobalName, Symbol, Type, TypeKind,
+    intrinsics::{Lookup, lookup},
     module::{
         BlockAddress, DllStorage, GlobalIndex, Linkage, ThreadLocal, UnnamedAddr, Visibility,
     },
@@ -18,6 +19,7 @@ use super::{FnAttrs, Parser, keyword::Keyword};
 use crate::{
     error::{PResult, Span},
     lexer::{Token, TokenKind},
+    upgrade::{is_intrinsic_type, is_old, mangled},
 };
 
 /// What is known of the names of a module.
@@ -107,9 +109,44 @@ impl<'a> Parser<'a> {
         if at == known {
             entry.called_as = Some(function_type);
         } else if entry.called_as != Some(function_type) {
+            if let (None, Some(first)) = (entry.definition, entry.called_as) {
+                return Ok(self.called_again(at, token.span(), first, function_type));
+            }
             entry.called_as = None;
         }
         Ok(entry.constant)
+    }
+
+    /// A call of something that is not declared so far, with another function type than its first call.
+    ///
+    /// An intrinsic that is overloaded needs no declaration: each of its calls is of the function that its own type makes.
+    fn called_again(&mut self, at: usize, mention: Span, first: Type, ty: Type) -> Const {
+        let GlobalEntry { name, ty: address, constant, .. } = self.globals.entries[at];
+        let text = name.symbol().map(|name| self.context.bytes(name)).unwrap_or_default();
+        let name = mangled(self.context, text, ty).unwrap_or_default();
+        if name.is_empty() || name == text {
+            // At most one of the two is its type, and the other is to be complained of.
+            let is_first_good = is_intrinsic_type(self.context, text, first);
+            self.globals.entries[at].called_as = is_first_good.then_some(ty);
+            return constant;
+        }
+        if let Some(&at) = self.globals.named.get(&name[..]) {
+            return self.globals.entries[at as usize].constant;
+        }
+        let name_bytes = name;
+        let name = GlobalName::Named(self.symbol(&name_bytes));
+        let constant = self.context.constant(address, ConstKind::Global(name));
+        let at = self.globals.entries.len() as u32;
+        self.globals.named.insert(Cow::Owned(name_bytes), at);
+        self.globals.entries.push(GlobalEntry {
+            name,
+            ty: address,
+            constant,
+            mention,
+            definition: None,
+            called_as: Some(ty),
+        });
+        constant
     }
 
     fn find_global(&self, token: Token) -> Option<u32> {
@@ -438,11 +475,21 @@ impl<'a> Parser<'a> {
                 return Err(self.error(mention, format!("use of undefined value `@{text}`")));
             }
             let Some(function_type) = called_as else {
-                let message = format!(
-                    "undeclared intrinsic `@{text}` must be called, and with one function type only"
-                );
+                let message =
+                    format!("the intrinsic `@{text}` is not declared, so it can only be called");
                 return Err(self.error(mention, message));
             };
+            let fits = is_intrinsic_type(self.context, text.as_bytes(), function_type);
+            match lookup(text.as_bytes()) {
+                Lookup::Known(..) if !fits => {
+                    let message = format!("invalid signature of the intrinsic `@{text}`");
+                    return Err(self.error(mention, message));
+                }
+                Lookup::Unknown if !is_old(self.context, &text, function_type) => {
+                    return Err(self.error(mention, format!("unknown intrinsic `@{text}`")));
+                }
+                _ => {}
+            }
             self.declare_intrinsic(name, function_type, mention);
         }
         if let Some(waiting) =

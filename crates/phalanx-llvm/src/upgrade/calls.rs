@@ -66,7 +66,11 @@ pub(super) enum Rule {
 }
 
 /// A rule for the intrinsic of this name (without `llvm.`) and signature.
-fn rule(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<Rule> {
+fn rule(
+    context: &Context,
+    name: &str,
+    (ret, params, vararg): (Type, &[Type], bool),
+) -> Option<Rule> {
     let found = if let Some(name) = name.strip_prefix("nvvm.") {
         nvvm(name, ret, params.len())
     } else if let Some(name) = name.strip_prefix("amdgcn.") {
@@ -77,7 +81,7 @@ fn rule(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<Rul
     if found.is_some() {
         return found;
     }
-    let today = remangled(context, name, ret, params)?;
+    let today = remangled(context, name, ret, params, vararg)?;
     (today != name).then_some(Rule::Rename(today))
 }
 
@@ -174,18 +178,19 @@ fn amdgcn(name: &str) -> Option<Rule> {
 
 fn generic(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<Rule> {
     let first = name.split('.').next()?;
-    let types: Vec<Type> = params.to_vec();
-    let mangled = |base: &str, wanted: &[Type]| remangled(context, base, *wanted.first()?, wanted);
+    let mangled = |base: &str, params: &[Type]| remangled(context, base, ret, params, false);
     match (first, params.len()) {
         // A call that is taken out leaves nothing for those who read it.
         ("lifetime", 2) if ret == Type::VOID => Some(Rule::Lifetime),
         ("memcpy" | "memmove", 5) => {
             let args = vec![Arg::Aligned(0, 3), Arg::Aligned(1, 3), Arg::Old(2), Arg::Old(4)];
-            Some(Rule::Call(mangled(first, &types)?, args))
+            let wanted = [params[0], params[1], params[2], params[4]];
+            Some(Rule::Call(mangled(first, &wanted)?, args))
         }
         ("memset", 5) => {
             let args = vec![Arg::Aligned(0, 3), Arg::Old(1), Arg::Old(2), Arg::Old(4)];
-            Some(Rule::Call(mangled(first, &types)?, args))
+            let wanted = [params[0], params[1], params[2], params[4]];
+            Some(Rule::Call(mangled(first, &wanted)?, args))
         }
         ("masked", 4) => {
             let (at, args) =
@@ -199,7 +204,8 @@ fn generic(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<
             (params[at] == Type::I32).then(|| Rule::Call(name.to_string(), args))
         }
         ("ctlz" | "cttz", 1) => {
-            Some(Rule::Call(mangled(first, &types)?, vec![Arg::Old(0), Arg::False]))
+            let name = mangled(first, &[params[0], Type::I1])?;
+            Some(Rule::Call(name, vec![Arg::Old(0), Arg::False]))
         }
         ("objectsize", count @ 2..=3) => {
             let given = (0..count).map(Arg::Old);
@@ -208,7 +214,7 @@ fn generic(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<
         }
         ("flt", 0) if name == "flt.rounds" => Some(Rule::Rename("get.rounding".to_string())),
         ("invariant", 1) if name.starts_with("invariant.group.barrier") => {
-            Some(Rule::Rename(mangled("launder.invariant.group", &types)?))
+            Some(Rule::Rename(mangled("launder.invariant.group", params)?))
         }
         ("experimental", _) => {
             if let Some(rest) = name.strip_prefix("experimental.stepvector.") {
@@ -217,7 +223,7 @@ fn generic(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<
             let rest = name.strip_prefix("experimental.vector.")?;
             if let Some(ordered) = rest.strip_prefix("reduce.v2.") {
                 let base = format!("vector.reduce.{}", ordered.split('.').next()?);
-                return Some(Rule::Rename(mangled(&base, &types)?));
+                return Some(Rule::Rename(mangled(&base, params)?));
             }
             let known =
                 ["reduce.", "reverse.", "extract.", "insert.", "interleave2.", "deinterleave2."];
@@ -226,6 +232,13 @@ fn generic(context: &Context, name: &str, ret: Type, params: &[Type]) -> Option<
         }
         _ => None,
     }
+}
+
+/// Whether a function of this name and type is an old intrinsic.
+pub(crate) fn is_old(context: &Context, name: &str, ty: Type) -> bool {
+    name.strip_prefix("llvm.")
+        .zip(Function::split_type(context, ty))
+        .is_some_and(|(name, parts)| rule(context, name, parts).is_some())
 }
 
 /// An old intrinsic: its declaration, and what becomes of its calls.
@@ -285,11 +298,11 @@ fn old_intrinsics(module: &Module) -> FxHashMap<Value, Old> {
     let context = &*module.context;
     let mut found = FxHashMap::default();
     for (order, function) in module.functions.iter().enumerate() {
-        let FunctionHeader { name, address_space, ret, ref params, .. } = function.header;
+        let FunctionHeader { name, address_space, ret, ref params, vararg, .. } = function.header;
         let Some(symbol) = name.symbol().filter(|_| function.is_declaration()) else { continue };
         let Some(text) = context.bytes(symbol).strip_prefix(b"llvm.") else { continue };
         let Ok(text) = std::str::from_utf8(text) else { continue };
-        if let Some(rule) = rule(context, text, ret, params) {
+        if let Some(rule) = rule(context, text, (ret, params, vararg)) {
             let ty = context.ptr_type(address_space);
             let callee = context.constant(ty, ConstKind::Global(name));
             found.insert(callee.into(), Old { order, name, address_space, rule });
@@ -375,7 +388,7 @@ mod tests {
         ] {
             let params: &[Type] =
                 if name.starts_with("lifetime") { &[Type::PTR] } else { &[Type::PTR1] };
-            assert!(rule(&context, name, Type::I32, params).is_none(), "{name}");
+            assert!(rule(&context, name, (Type::I32, params, false)).is_none(), "{name}");
         }
     }
 }

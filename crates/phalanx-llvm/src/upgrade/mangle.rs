@@ -1,250 +1,143 @@
 //! Names of overloaded intrinsics.
 //!
-//! The name of an overloaded intrinsic ends with the types it is used at, `llvm.umax.v2i32`. Which of its types those are is
-//! known here for the intrinsics of GPU code whose suffix older compilers left out or wrote differently.
+//! The name of an overloaded intrinsic ends with the types it is used at, `llvm.umax.v2i32`. Older compilers left out
+//! some of these or wrote them differently, and where an intrinsic is not declared, people do.
 
 use std::fmt::Write as _;
 
-use phalanx_ir::{Context, Type, TypeKind};
+use phalanx_ir::{
+    Context, Function, StructName, Type, TypeKind,
+    intrinsics::{Lookup, lookup},
+};
 
-/// A type of the signature that is part of the name.
-#[derive(Copy, Clone)]
-enum Position {
-    /// The result.
-    Ret,
-    /// The second member of the result.
-    RetSecond,
-    /// A parameter.
-    Param(usize),
-    /// A parameter, counted from the last one, which is 1.
-    FromEnd(usize),
-}
+/// Names that are longer than this are not made: types nest, and a small text can be a giant name.
+const LONGEST: usize = 1 << 16;
 
-use Position::{FromEnd, Param, Ret, RetSecond};
-
-type Spec = &'static [Position];
-
-/// Names without `llvm.` and suffix, and the types that make the suffix.
-const SPECS: &[(Spec, &[&str])] = &[
-    (
-        &[Ret],
-        &[
-            "abs",
-            "amdgcn.ballot",
-            "amdgcn.cos",
-            "amdgcn.cubeid",
-            "amdgcn.div.fixup",
-            "amdgcn.div.fmas",
-            "amdgcn.exp2",
-            "amdgcn.fmed3",
-            "amdgcn.fract",
-            "amdgcn.frexp.mant",
-            "amdgcn.if.break",
-            "amdgcn.inverse.ballot",
-            "amdgcn.log",
-            "amdgcn.log.clamp",
-            "amdgcn.mov.dpp",
-            "amdgcn.mov.dpp8",
-            "amdgcn.permlane16",
-            "amdgcn.permlane64",
-            "amdgcn.permlanex16",
-            "amdgcn.rcp",
-            "amdgcn.readfirstlane",
-            "amdgcn.readlane",
-            "amdgcn.rsq",
-            "amdgcn.rsq.clamp",
-            "amdgcn.sbfe",
-            "amdgcn.set.inactive",
-            "amdgcn.sin",
-            "amdgcn.softwqm",
-            "amdgcn.strict.wqm",
-            "amdgcn.strict.wwm",
-            "amdgcn.trig.preop",
-            "amdgcn.ubfe",
-            "amdgcn.update.dpp",
-            "amdgcn.wave.reduce.add",
-            "amdgcn.wave.reduce.and",
-            "amdgcn.wave.reduce.max",
-            "amdgcn.wave.reduce.min",
-            "amdgcn.wave.reduce.or",
-            "amdgcn.wave.reduce.sub",
-            "amdgcn.wave.reduce.umax",
-            "amdgcn.wave.reduce.umin",
-            "amdgcn.wave.reduce.xor",
-            "amdgcn.wqm",
-            "amdgcn.writelane",
-            "amdgcn.wwm",
-            "bitreverse",
-            "bswap",
-            "ceil",
-            "copysign",
-            "cos",
-            "ctlz",
-            "ctpop",
-            "cttz",
-            "exp",
-            "exp2",
-            "fabs",
-            "floor",
-            "fma",
-            "fmuladd",
-            "frameaddress",
-            "fshl",
-            "fshr",
-            "launder.invariant.group",
-            "log",
-            "log10",
-            "log2",
-            "maximum",
-            "maxnum",
-            "minimum",
-            "minnum",
-            "nearbyint",
-            "pow",
-            "rint",
-            "round",
-            "sadd.sat",
-            "sin",
-            "smax",
-            "smin",
-            "spv.global.offset",
-            "spv.global.size",
-            "spv.group.id",
-            "spv.num.workgroups",
-            "spv.thread.id",
-            "spv.thread.id.in.group",
-            "spv.workgroup.size",
-            "sqrt",
-            "ssub.sat",
-            "stacksave",
-            "strip.invariant.group",
-            "thread.pointer",
-            "trunc",
-            "uadd.sat",
-            "umax",
-            "umin",
-            "usub.sat",
-        ],
-    ),
-    (&[Ret, Param(0)], &["amdgcn.fcmp", "amdgcn.icmp", "fptosi.sat", "fptoui.sat"]),
-    (&[Ret, Param(1)], &["powi", "ptrmask"]),
-    (&[RetSecond], &["amdgcn.if"]),
-    (&[RetSecond, Param(0)], &["amdgcn.else"]),
-    (
-        &[Param(0)],
-        &[
-            "amdgcn.loop",
-            "lifetime.end",
-            "lifetime.start",
-            "prefetch",
-            "stackrestore",
-            "vector.reduce.add",
-            "vector.reduce.and",
-            "vector.reduce.fmax",
-            "vector.reduce.fmin",
-            "vector.reduce.mul",
-            "vector.reduce.or",
-            "vector.reduce.smax",
-            "vector.reduce.smin",
-            "vector.reduce.umax",
-            "vector.reduce.umin",
-            "vector.reduce.xor",
-        ],
-    ),
-    (&[Param(1)], &["vector.reduce.fadd", "vector.reduce.fmul"]),
-    (&[Param(0), Param(1), Param(2)], &["memcpy", "memcpy.inline", "memmove"]),
-    (&[Param(0), Param(2)], &["memset", "memset.inline"]),
-    (&[Ret, Param(0)], &["nvvm.ldu.global.f", "nvvm.ldu.global.i", "nvvm.ldu.global.p"]),
-];
-
-fn spec(base: &str) -> Option<Spec> {
-    let listed = SPECS.iter().find(|(_, names)| names.binary_search(&base).is_ok());
-    if let Some(&(spec, _)) = listed {
-        return Some(spec);
-    }
-    // The operation and the shape of the image follow: data, first coordinate, resource.
-    let image = base.strip_prefix("amdgcn.image.")?;
-    match (image.split_once('.')?, image.split('.').count()) {
-        (("atomic", rest), 3) if rest.starts_with("cmpswap.") => Some(&[Ret, Param(2), FromEnd(3)]),
-        (("atomic", _), 3) => Some(&[Ret, Param(1), FromEnd(3)]),
-        _ => None,
-    }
-}
-
-/// Whether a part of a name is a type suffix, today's or one of typed pointers.
-fn is_suffix(part: &str) -> bool {
-    let part = part.strip_prefix("nx").unwrap_or(part);
-    part == "bf16"
-        || part.len() > 1
-            && part.starts_with(['i', 'f', 'p', 'v'])
-            && part.as_bytes()[1].is_ascii_digit()
-}
-
-/// Today's name of an overloaded intrinsic that has this name (without `llvm.`) and signature; None when it is not
-/// known here, or when a type of it has no simple suffix.
-pub(super) fn remangled(
+/// Today's name of an overloaded intrinsic that has this name, both without `llvm.`, and this result and these
+/// parameters; None when it is none, or when the types have no place in names.
+pub(crate) fn remangled(
     context: &Context,
     name: &str,
     ret: Type,
     params: &[Type],
+    vararg: bool,
 ) -> Option<String> {
-    let mut base = name;
-    let spec = loop {
-        match spec(base) {
-            Some(spec) => break spec,
-            None => {
-                let (shorter, last) = base.rsplit_once('.')?;
-                base = is_suffix(last).then_some(shorter)?;
-            }
-        }
+    let Lookup::Known(base, signature) = lookup(format!("llvm.{name}").as_bytes()) else {
+        return None;
     };
-    let mut mangled = base.to_string();
-    for position in spec {
-        let ty = match *position {
-            Ret => ret,
-            RetSecond => match context.type_kind(ret) {
-                TypeKind::Struct { fields, .. } => *fields.get(1)?,
-                _ => return None,
-            },
-            Param(at) => *params.get(at)?,
-            FromEnd(at) => params[params.len().checked_sub(at)?],
-        };
+    if !signature.is_overloaded() {
+        return None;
+    }
+    let mut mangled = base.to_owned();
+    for ty in signature.overloads(context, ret, params, vararg).ok()? {
         mangled.push('.');
         suffix(context, ty, &mut mangled)?;
     }
     Some(mangled)
 }
 
-/// Appends the suffix of a type that is no structure and no function.
+/// Today's name of an overloaded intrinsic that is called by this name, both with `llvm.`, with this function type.
+pub(crate) fn mangled(context: &Context, name: &[u8], ty: Type) -> Option<Vec<u8>> {
+    let name = std::str::from_utf8(name.strip_prefix(b"llvm.")?).ok()?;
+    let (ret, params, vararg) = Function::split_type(context, ty)?;
+    let name = remangled(context, name, ret, params, vararg)?;
+    Some(format!("llvm.{name}").into_bytes())
+}
+
+/// Whether the intrinsic of this name can have this function type.
+pub(crate) fn is_intrinsic_type(context: &Context, name: &[u8], ty: Type) -> bool {
+    let (Some(signature), Some((ret, params, vararg))) =
+        (lookup(name).signature(), Function::split_type(context, ty))
+    else {
+        return false;
+    };
+    signature.overloads(context, ret, params, vararg).is_ok()
+}
+
+/// What is still to be written of a type.
+enum Piece {
+    Type(Type),
+    Text(&'static str),
+    /// A parameter of a target type.
+    Number(u32),
+}
+
+/// Appends the suffix of a type.
 fn suffix(context: &Context, ty: Type, out: &mut String) -> Option<()> {
-    let mut ty = ty;
-    loop {
-        let text = match context.type_kind(ty) {
-            TypeKind::Int(bits) => {
-                let _ = write!(out, "i{bits}");
-                return Some(());
-            }
-            TypeKind::Ptr(space) => {
-                let _ = write!(out, "p{space}");
-                return Some(());
-            }
-            TypeKind::Vector { elem, len, scalable } => {
-                let _ = write!(out, "{}v{len}", if *scalable { "nx" } else { "" });
-                ty = *elem;
+    let mut pieces = vec![Piece::Type(ty)];
+    while let Some(piece) = pieces.pop() {
+        if out.len() > LONGEST || pieces.len() > LONGEST {
+            return None;
+        }
+        let ty = match piece {
+            Piece::Text(text) => {
+                *out += text;
                 continue;
             }
-            TypeKind::Half => "f16",
-            TypeKind::BFloat => "bf16",
-            TypeKind::Float => "f32",
-            TypeKind::Double => "f64",
-            TypeKind::Fp128 => "f128",
-            TypeKind::X86Fp80 => "f80",
-            TypeKind::PpcFp128 => "ppcf128",
-            _ => return None,
+            Piece::Number(number) => {
+                let _ = write!(out, "_{number}");
+                continue;
+            }
+            Piece::Type(ty) => ty,
         };
-        *out += text;
-        return Some(());
+        // Writing to a string never fails.
+        let _ = match context.type_kind(ty) {
+            TypeKind::Int(bits) => write!(out, "i{bits}"),
+            TypeKind::Ptr(space) => write!(out, "p{space}"),
+            TypeKind::Vector { elem, len, scalable } => {
+                pieces.push(Piece::Type(*elem));
+                write!(out, "{}v{len}", if *scalable { "nx" } else { "" })
+            }
+            TypeKind::Array { elem, len } => {
+                pieces.push(Piece::Type(*elem));
+                write!(out, "a{len}")
+            }
+            TypeKind::Struct { fields, .. } => {
+                pieces.push(Piece::Text("s"));
+                pieces.extend(fields.iter().rev().copied().map(Piece::Type));
+                out.write_str("sl_")
+            }
+            TypeKind::Named(StructName::Named(name)) => {
+                write!(out, "s_{}s", context.text(*name))
+            }
+            TypeKind::Function { ret, params, vararg } => {
+                pieces.push(Piece::Text(if *vararg { "varargf" } else { "f" }));
+                pieces.extend(params.iter().rev().copied().map(Piece::Type));
+                pieces.push(Piece::Type(*ret));
+                out.write_str("f_")
+            }
+            TypeKind::Target { name, types, ints } => {
+                pieces.push(Piece::Text("t"));
+                for &int in ints.iter().rev() {
+                    pieces.push(Piece::Number(int));
+                }
+                for &ty in types.iter().rev() {
+                    pieces.push(Piece::Type(ty));
+                    pieces.push(Piece::Text("_"));
+                }
+                write!(out, "t{}", context.text(*name))
+            }
+            kind => out.write_str(simple(kind)?),
+        };
     }
+    Some(())
+}
+
+/// The suffix of a type that has nothing in it.
+fn simple(kind: &TypeKind) -> Option<&'static str> {
+    Some(match kind {
+        TypeKind::Void => "isVoid",
+        TypeKind::Metadata => "Metadata",
+        TypeKind::Half => "f16",
+        TypeKind::BFloat => "bf16",
+        TypeKind::Float => "f32",
+        TypeKind::Double => "f64",
+        TypeKind::Fp128 => "f128",
+        TypeKind::X86Fp80 => "f80",
+        TypeKind::PpcFp128 => "ppcf128",
+        TypeKind::X86Amx => "x86amx",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -252,24 +145,46 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_sorted() {
-        for (_, names) in SPECS {
-            assert!(names.is_sorted(), "{names:?}");
-        }
-    }
-
-    #[test]
-    fn suffixes() {
+    fn names_of_today() {
         let context = Context::new();
         let vector =
-            context.type_of_kind(&TypeKind::Vector { elem: Type::PTR3, len: 2, scalable: true });
-        let name = |name, ret, params: &[Type]| remangled(&context, name, ret, params);
-        assert_eq!(name("amdgcn.readlane", Type::I32, &[]).as_deref(), Some("amdgcn.readlane.i32"));
-        assert_eq!(name("ctpop.i8", vector, &[]).as_deref(), Some("ctpop.nxv2p3"));
-        assert_eq!(name("amdgcn.permlane16.var", Type::I32, &[]), None);
+            context.type_of_kind(&TypeKind::Vector { elem: Type::I8, len: 2, scalable: true });
+        let name = |name, ret, params: &[Type]| remangled(&context, name, ret, params, false);
+        let read = name("amdgcn.readlane", Type::I32, &[Type::I32, Type::I32]);
+        assert_eq!(read.as_deref(), Some("amdgcn.readlane.i32"));
+        assert_eq!(name("ctpop.i8", vector, &[vector]).as_deref(), Some("ctpop.nxv2i8"));
+        assert_eq!(name("ctpop.i8", vector, &[]), None);
         assert_eq!(name("amdgcn.s.barrier", Type::VOID, &[]), None);
         let copy = [Type::PTR, Type::PTR1, Type::I64, Type::I1];
         let copied = name("memcpy.p0i8.p1i8.i64", Type::VOID, &copy);
         assert_eq!(copied.as_deref(), Some("memcpy.p0.p1.i64"));
+    }
+
+    #[test]
+    fn suffixes_of_what_nests() {
+        let context = Context::new();
+        let of = |kind: TypeKind| context.type_of_kind(&kind);
+        let array = of(TypeKind::Array { elem: Type::PTR3, len: 4 });
+        let fields = [array, Type::FLOAT].into();
+        let inner = of(TypeKind::Struct { packed: false, fields });
+        let name = StructName::Named(context.symbol(b"struct.S"));
+        let fields = [inner, of(TypeKind::Named(name))].into();
+        let outer = of(TypeKind::Struct { packed: true, fields });
+        let params = [outer, Type::I1].into();
+        let function = of(TypeKind::Function { ret: Type::VOID, params, vararg: true });
+        let mut out = String::new();
+        assert_eq!(suffix(&context, function, &mut out), Some(()));
+        assert_eq!(out, "f_isVoidsl_sl_a4p3f32ss_struct.Sssi1varargf");
+        assert_eq!(suffix(&context, Type::TOKEN, &mut out), None);
+    }
+
+    #[test]
+    fn a_giant_name_is_not_made() {
+        let context = Context::new();
+        let mut ty = Type::I8;
+        for _ in 0..64 {
+            ty = context.type_of_kind(&TypeKind::Struct { packed: false, fields: [ty, ty].into() });
+        }
+        assert_eq!(suffix(&context, ty, &mut String::new()), None);
     }
 }

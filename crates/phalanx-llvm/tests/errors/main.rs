@@ -1,6 +1,7 @@
 //! What is said about texts that are refused. Each is also given to `llvm-as-22`, which must refuse it too.
 #![allow(clippy::disallowed_methods, reason = "tests run programs")]
 
+mod intrinsics;
 mod use_lists;
 
 use std::{fmt::Write as _, sync::Arc};

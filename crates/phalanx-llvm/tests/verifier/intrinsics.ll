@@ -176,3 +176,95 @@ define i32 @f(i32 %x) {
   %r = call i32 @llvm.ctlz.i32(i32 %x, i1 zeroinitializer)
   ret i32 %r
 }
+
+;; maximum of two types
+;= Intrinsic has incorrect argument type!
+declare i32 @llvm.umax.i32(i32, i64)
+define i32 @f(i32 %a, i64 %b) {
+  %m = call i32 @llvm.umax.i32(i32 %a, i64 %b)
+  ret i32 %m
+}
+
+;; maximum of floats
+;= Intrinsic has incorrect return type!
+declare float @llvm.umax.f32(float, float)
+define float @f(float %a) {
+  %m = call float @llvm.umax.f32(float %a, float %a)
+  ret float %m
+}
+
+;; maximum of one
+;= Callsite was not defined with variable arguments!
+declare i32 @llvm.umax.i32(i32)
+define i32 @f(i32 %a) {
+  %m = call i32 @llvm.umax.i32(i32 %a)
+  ret i32 %m
+}
+
+;; maximum with variable arguments
+;= Intrinsic was not defined with variable arguments!
+declare i32 @llvm.umax.i32(i32, i32, ...)
+define i32 @f(i32 %a) {
+  %m = call i32 (i32, i32, ...) @llvm.umax.i32(i32 %a, i32 %a, i32 %a)
+  ret i32 %m
+}
+
+;; mask of a load that is too short
+;= Intrinsic has incorrect argument type!
+declare <4 x i32> @llvm.masked.load.v4i32.p0(ptr, <2 x i1>, <4 x i32>)
+define <4 x i32> @f(ptr %p, <2 x i1> %m, <4 x i32> %v) {
+  %l = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr %p, <2 x i1> %m, <4 x i32> %v)
+  ret <4 x i32> %l
+}
+
+;; name of an intrinsic that there is not
+;= ok
+declare void @llvm.amdgcn.made.up()
+define void @f() {
+  call void @llvm.amdgcn.made.up()
+  ret void
+}
+
+;; undeclared intrinsic that there is not
+;= parser
+define void @f() {
+  call void @llvm.amdgcn.made.up()
+  ret void
+}
+
+;; undeclared intrinsic of another type
+;= parser
+define void @f(i32 %a, i64 %b) {
+  %m = call i32 @llvm.umax.i32(i32 %a, i64 %b)
+  ret void
+}
+
+;; undeclared intrinsic of an older compiler
+;= ok
+define void @f() {
+  call void @llvm.nvvm.barrier0()
+  ret void
+}
+
+;; undeclared intrinsic at two types
+;= ok
+define void @f(float %a, double %b) {
+  %x = call float @llvm.sqrt(float %a)
+  %y = call double @llvm.sqrt(double %b)
+  ret void
+}
+
+;; undeclared intrinsic at two types one of which is not its
+;= parser
+define void @f(float %a, i32 %b) {
+  %x = call float @llvm.sqrt(float %a)
+  %y = call i32 @llvm.sqrt(i32 %b)
+  ret void
+}
+
+;; undeclared intrinsic whose address is taken
+;= parser
+define ptr @f(float %a) {
+  %x = call float @llvm.sqrt(float %a)
+  ret ptr @llvm.sqrt
+}

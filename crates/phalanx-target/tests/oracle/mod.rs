@@ -1,6 +1,8 @@
 //! Running the installed LLVM 22. Each test file uses a part of it.
 #![allow(dead_code, reason = "a module of several test programs")]
 
+pub(crate) mod records;
+
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 

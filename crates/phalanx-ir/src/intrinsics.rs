@@ -1,0 +1,200 @@
+//! The intrinsics of LLVM 22: which names there are, and what they are called with.
+//!
+//! A name is a base and, where the intrinsic is overloaded, the types it is used at: `llvm.umax.v4i32` is `umax` at
+//! `<4 x i32>`. The base is the longest name that is known and that the rest follows after a dot; if that one is not overloaded,
+//! the whole is unknown, as it is for LLVM.
+//!
+//! There are tables of the intrinsics that all targets have and of those of GPUs; of the other targets nothing is known but
+//! their prefix ([`Lookup::Elsewhere`]). A test compares every signature with the installed LLVM.
+//!
+//! A table is expanded on the first look-up in its family, which takes a millisecond at most. A look-up hashes the name
+//! once per component.
+
+pub mod signature;
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+pub use self::signature::{Mismatch, Signature};
+
+/// What is known of a name.
+#[derive(Clone, Copy, Debug)]
+pub enum Lookup {
+    /// The intrinsic with this base, without `llvm.`, and this signature.
+    Known(&'static str, &'static Signature),
+    /// LLVM has no such intrinsic.
+    Unknown,
+    /// It would be an intrinsic of a target that has no table here.
+    Elsewhere,
+}
+
+impl Lookup {
+    /// The signature, where it is known.
+    pub fn signature(self) -> Option<&'static Signature> {
+        match self {
+            Lookup::Known(_, signature) => Some(signature),
+            _ => None,
+        }
+    }
+}
+
+/// Signatures by name, the latter without `llvm.` but with the prefix of the family.
+struct Table {
+    signatures: Vec<Signature>,
+    names: FxHashMap<Box<str>, u32>,
+}
+
+macro_rules! families {
+    ($($prefix:literal $file:literal,)*) => {
+        static FAMILIES: [(&str, LazyLock<Table>); [$($prefix),*].len()] = [
+            $(($prefix, LazyLock::new(|| Table::expand($prefix, include_str!($file)))),)*
+        ];
+    };
+}
+
+families! {
+    "amdgcn." "intrinsics/amdgcn.tbl",
+    "nvvm." "intrinsics/nvvm.tbl",
+    "r600." "intrinsics/r600.tbl",
+    "spv." "intrinsics/spv.tbl",
+    "" "intrinsics/generic.tbl",
+}
+
+/// First components of the names of other targets.
+const ELSEWHERE: [&str; 16] = [
+    "aarch64",
+    "arm",
+    "bpf",
+    "dx",
+    "hexagon",
+    "loongarch",
+    "mips",
+    "ppc",
+    "riscv",
+    "s390",
+    "sparc",
+    "ve",
+    "wasm",
+    "x86",
+    "xcore",
+    "xtensa",
+];
+
+/// What LLVM 22 has under a name that starts with `llvm.`
+pub fn lookup(name: &[u8]) -> Lookup {
+    let text = name.strip_prefix(b"llvm.").and_then(|name| std::str::from_utf8(name).ok());
+    let Some(text) = text else { return Lookup::Unknown };
+    let first = text.split('.').next().unwrap_or_default();
+    if ELSEWHERE.contains(&first) {
+        return Lookup::Elsewhere;
+    }
+    let family = FAMILIES.iter().find(|(prefix, _)| text.starts_with(prefix));
+    let Some((_, table)) = family else { return Lookup::Unknown };
+    let mut end = text.len();
+    loop {
+        if let Some((base, &at)) = table.names.get_key_value(&text[..end]) {
+            let signature = &table.signatures[at as usize];
+            if end < text.len() && !signature.is_overloaded() {
+                return Lookup::Unknown;
+            }
+            return Lookup::Known(base, signature);
+        }
+        let Some(dot) = text[..end].rfind('.') else { return Lookup::Unknown };
+        end = dot;
+    }
+}
+
+/// Every name that is known, with its signature: `llvm.abs` and `anyint: =0 i1!`. For tests.
+pub fn all() -> impl Iterator<Item = (String, &'static Signature)> {
+    FAMILIES.iter().flat_map(|(_, table)| {
+        let names = table.names.iter();
+        names.map(|(name, &at)| (format!("llvm.{name}"), &table.signatures[at as usize]))
+    })
+}
+
+impl Table {
+    /// Reads a table. What is wrong with one, a test of this module says.
+    fn expand(prefix: &str, text: &str) -> Table {
+        let mut table = Table { signatures: Vec::new(), names: FxHashMap::default() };
+        table.names.reserve(text.len() / 20);
+        for line in text.lines() {
+            if let Some(signature) = line.strip_prefix("@ ") {
+                table.signatures.extend(Signature::parse(signature));
+            } else if !line.starts_with('#') {
+                let at = table.signatures.len().saturating_sub(1) as u32;
+                let names = line.split_whitespace().flat_map(alternatives);
+                table.names.extend(names.map(|name| (format!("{prefix}{name}").into(), at)));
+            }
+        }
+        table
+    }
+}
+
+/// Every name that a pattern stands for: the product of its braces.
+fn alternatives(pattern: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let mut rest = pattern;
+    while let Some((before, inside)) = rest.split_once('{') {
+        let (choices, after) = inside.split_once('}').unwrap_or((inside, ""));
+        names = names
+            .iter()
+            .flat_map(|name| {
+                choices.split(',').map(move |choice| format!("{name}{before}{choice}"))
+            })
+            .collect();
+        rest = after;
+    }
+    for name in &mut names {
+        name.push_str(rest);
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXTS: [&str; 5] = [
+        include_str!("intrinsics/amdgcn.tbl"),
+        include_str!("intrinsics/nvvm.tbl"),
+        include_str!("intrinsics/r600.tbl"),
+        include_str!("intrinsics/spv.tbl"),
+        include_str!("intrinsics/generic.tbl"),
+    ];
+
+    #[test]
+    fn tables_are_well_formed() {
+        for text in TEXTS {
+            for line in text.lines().filter_map(|line| line.strip_prefix("@ ")) {
+                let signature = Signature::parse(line);
+                assert_eq!(signature.map(|s| s.to_string()).as_deref(), Some(line));
+            }
+            let names = text.lines().filter(|line| line.starts_with(' '));
+            let count = names.flat_map(str::split_whitespace).flat_map(alternatives).count();
+            let table = Table::expand("", text);
+            assert_eq!(table.names.len(), count, "a name occurs twice");
+        }
+    }
+
+    #[test]
+    fn the_longest_name_counts() {
+        let base = |name: &str| match lookup(name.as_bytes()) {
+            Lookup::Known(base, _) => base,
+            Lookup::Unknown => "unknown",
+            Lookup::Elsewhere => "elsewhere",
+        };
+        assert_eq!(base("llvm.umax.v4i32"), "umax");
+        assert_eq!(base("llvm.umax"), "umax");
+        assert_eq!(base("llvm.memcpy.inline.p0.p0.i64"), "memcpy.inline");
+        assert_eq!(base("llvm.memcpy.p0.p0.i64"), "memcpy");
+        assert_eq!(base("llvm.trap.i32"), "unknown");
+        assert_eq!(base("llvm.umaxx"), "unknown");
+        assert_eq!(base("llvm.amdgcn.umax.i32"), "unknown");
+        assert_eq!(base("llvm.nvvm.read.ptx.sreg.tid.x"), "nvvm.read.ptx.sreg.tid.x");
+        assert_eq!(base("llvm.x86.anything"), "elsewhere");
+        assert_eq!(base("llvm.x86"), "elsewhere");
+        assert_eq!(base("llvm."), "unknown");
+        assert_eq!(base("umax"), "unknown");
+    }
+}
