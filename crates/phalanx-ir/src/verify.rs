@@ -40,7 +40,7 @@
 //! address space 5; case values are distinct constants; flags are known to the opcode. Phis and selects have no tokens.
 //!
 //! **Calls** ([`call`], [`intrinsics`], [`inline_asm`]) Arguments fit the function type; the convention permits calls;
-//! bundles that may occur once do. Intrinsics are called only, with their own type; those that GPU programs use have the
+//! bundles that may occur once do. Intrinsics are called only, with their own type; those of all targets and of GPUs have the
 //! signature LLVM gives them and immediate arguments where it wants them; lifetimes are of stack objects. Constraints of
 //! inline assembly fit its type. `musttail` calls match their caller and stand before a return of their result.
 //! `swifterror` slots are loaded, stored to and passed on, and nothing else.
@@ -48,9 +48,10 @@
 //! **Exception handling** ([`eh`]) Pads come first in their block, in a function with a personality, and are entered by
 //! unwinding only; landing pads and resumes of a function agree on a type; catch switches lead to catch pads.
 //!
-//! **Metadata** ([`metadata`]) `!range`, `!nonnull`, `!align`, `!dereferenceable` and `!fpmath` are attached to what
-//! they can be about and have the shape they must have; module flags are well-formed, unique and meet what others
-//! require of them.
+//! **Metadata** ([`metadata`], [`tbaa`], [`profile`], [`attached`]) `!range`, `!nonnull`, `!align`, `!dereferenceable`,
+//! `!fpmath`, `!prof`, `!mmra`, `!annotation` and their like are attached to what they can be about and have the shape they
+//! must have; tags of `!tbaa` lead from their base to the type of the access at their offset; scopes of aliasing have domains; module
+//! flags are well-formed, unique and meet what others require of them.
 //!
 //! **Convergence control** ([`convergence`]) Tokens come from the three intrinsics; functions use them everywhere or
 //! nowhere; regions nest; a cycle has one heart, in its header.
@@ -60,6 +61,7 @@
 //! All errors are collected: every rule that a function breaks is reported once per instruction, in the order of the
 //! text. Rules are pure look-ups: nothing is recursive, and the whole is O(n log n) in instructions and edges at worst.
 
+mod attached;
 mod attrs;
 mod call;
 mod constants;
@@ -76,8 +78,10 @@ mod intrinsics;
 mod memory;
 mod metadata;
 mod module;
+mod profile;
 pub(crate) mod result;
 pub(crate) mod rules;
+mod tbaa;
 pub(crate) mod types;
 mod values;
 pub(crate) mod view;

@@ -16,7 +16,7 @@ use crate::{
         convergence, eh,
         env::Env,
         fault::{Check, Fault, Related, VerifyError, ensure},
-        header, integrity, metadata, rules,
+        header, integrity, metadata, rules, tbaa,
         view::{OperandTypes, type_of, view},
     },
 };
@@ -148,6 +148,7 @@ pub(crate) fn check(
         );
     }
     let mut pads = eh::PadState::default();
+    let mut seen = tbaa::Seen::default();
     let mut convergence = convergence::Checker::new(&cx);
     for &block in function.flow.order() {
         convergence.enter_block(block);
@@ -166,7 +167,7 @@ pub(crate) fn check(
                     call::must_tail(env, &view, inst)?;
                 }
                 operand_values(&cx, constants, block, inst)?;
-                metadata::attachments(env, function, inst)
+                metadata::attachments(env, &mut seen, function, &view, inst)
             };
             if let Err(fault) = checks() {
                 report(Some(block), Some(inst), fault);

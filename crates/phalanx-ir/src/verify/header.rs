@@ -11,6 +11,7 @@ use crate::{
         constants::Constants,
         env::Env,
         fault::{Check, Fault, Related, ensure},
+        metadata, profile,
     },
 };
 
@@ -46,6 +47,13 @@ pub(crate) fn check(
         header.linkage,
         header.dso_local,
         function.is_declaration(),
+    ));
+    run(profile::function(env, function));
+    run(metadata::of_global(
+        env,
+        header.name,
+        (header.address_space, function.is_declaration()),
+        &header.metadata,
     ));
     for constant in [header.prefix, header.prologue, header.personality].into_iter().flatten() {
         run(constants.check(env, constant));

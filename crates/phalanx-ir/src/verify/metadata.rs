@@ -1,6 +1,6 @@
 //! Rules of the metadata that says something about values: attachments of instructions, module flags.
 //!
-//! Debug information, profiles and alias metadata are carried, not judged.
+//! Debug information is carried, not judged. `tbaa`, `profile` and `attached` have the rules of some kinds.
 
 use rustc_hash::FxHashMap;
 
@@ -9,30 +9,53 @@ use crate::{
     constant::{Const, ConstKind},
     function::FunctionRef,
     inst::Opcode,
-    metadata::{Metadata, MetadataId, MetadataValue, kind},
+    metadata::{Attachment, Metadata, MetadataId, MetadataValue, kind},
     module::Module,
-    symbol::Symbol,
-    types::Type,
+    symbol::{GlobalName, Symbol},
+    types::{Type, TypeKind},
     verify::{
+        attached,
         env::Env,
         fault::{Check, Related, ensure},
+        profile::{self, Operands},
+        tbaa,
+        view::InstView,
     },
 };
 
 /// The kinds with rules, in the order in which a broken one is reported.
-const JUDGED: [Symbol; 8] = [
+const JUDGED: [Symbol; 21] = [
     kind::FPMATH,
     kind::RANGE,
+    kind::NOALIAS_ADDRSPACE,
     kind::INVARIANT_GROUP,
     kind::NONNULL,
     kind::DEREFERENCEABLE,
     kind::DEREFERENCEABLE_OR_NULL,
     kind::NOFREE,
+    kind::TBAA,
+    kind::NOALIAS,
+    kind::ALIAS_SCOPE,
+    kind::ACCESS_GROUP,
     kind::ALIGN,
+    kind::PROF,
+    kind::MEMPROF,
+    kind::CALLSITE,
+    kind::CALLEE_TYPE,
+    kind::MMRA,
+    kind::CAPTURES,
+    kind::ALLOC_TOKEN,
+    kind::ANNOTATION,
 ];
 
 /// Attachments of an instruction.
-pub(crate) fn attachments(env: &Env<'_>, function: FunctionRef<'_>, inst: InstId) -> Check {
+pub(crate) fn attachments(
+    env: &Env<'_>,
+    seen: &mut tbaa::Seen,
+    function: FunctionRef<'_>,
+    view: &InstView<'_>,
+    inst: InstId,
+) -> Check {
     if function.extras.attachments.is_empty() {
         return Ok(());
     }
@@ -42,7 +65,21 @@ pub(crate) fn attachments(env: &Env<'_>, function: FunctionRef<'_>, inst: InstId
             let node = attachment.node;
             let exists = (node.into_raw().into_u32() as usize) < metadata.len();
             ensure!(exists, "Referring to metadata of another module!", Related::Name(wanted));
-            attachment_rules(env, function, inst, wanted, node)?;
+            let opcode = view.opcode();
+            match wanted {
+                kind::TBAA => tbaa::access(env, seen, node, opcode)?,
+                kind::NOALIAS | kind::ALIAS_SCOPE => attached::scopes(env, node)?,
+                kind::ACCESS_GROUP => attached::access_groups(env, node)?,
+                kind::PROF => profile::instruction(env, function, inst, node)?,
+                kind::MEMPROF => attached::call_contexts(env, node, opcode, true)?,
+                kind::CALLSITE => attached::call_contexts(env, node, opcode, false)?,
+                kind::CALLEE_TYPE => attached::callee_type(env, node, opcode)?,
+                kind::MMRA => attached::memory_model(env, node, opcode)?,
+                kind::CAPTURES => attached::captures(env, node, view)?,
+                kind::ALLOC_TOKEN => attached::alloc_token(env, node, opcode)?,
+                kind::ANNOTATION => attached::annotation(env, node)?,
+                _ => attachment_rules(env, function, inst, wanted, node)?,
+            }
         }
     }
     Ok(())
@@ -76,7 +113,21 @@ fn attachment_rules(
                 matches!(opcode, Opcode::Load | Opcode::Call | Opcode::Invoke),
                 "Ranges are only for loads, calls and invokes!"
             );
-            range(env, node, ty)?;
+            range(env, node, RangeOf::Values(ty))?;
+        }
+        kind::NOALIAS_ADDRSPACE => {
+            ensure!(
+                matches!(
+                    opcode,
+                    Opcode::Load
+                        | Opcode::Store
+                        | Opcode::AtomicRmw
+                        | Opcode::CmpXchg
+                        | Opcode::Call
+                ),
+                "noalias.addrspace are only for memory operations!"
+            );
+            range(env, node, RangeOf::AddressSpaces)?;
         }
         kind::INVARIANT_GROUP => ensure!(
             matches!(opcode, Opcode::Load | Opcode::Store),
@@ -149,8 +200,19 @@ fn accuracy(env: &Env<'_>, value: Option<MetadataValue>) -> Check {
     Ok(())
 }
 
-/// `!range`: pairs of integers of the value's type, each a range that is neither empty nor full, in order, with gaps.
-fn range(env: &Env<'_>, node: MetadataId, ty: Type) -> Check {
+/// What a list of ranges is about.
+#[derive(Clone, Copy)]
+pub(crate) enum RangeOf {
+    /// Values of a type, or of its elements.
+    Values(Type),
+    /// Address spaces.
+    AddressSpaces,
+    /// The address of a symbol, which may be any.
+    Addresses(Type),
+}
+
+/// `!range` and its like: pairs of integers of one type, each a range that is neither empty nor full, in order, with gaps.
+pub(crate) fn range(env: &Env<'_>, node: MetadataId, of: RangeOf) -> Check {
     let (types, metadata) = (&env.types, &env.module.metadata);
     let ends: Vec<MetadataValue> = metadata.values(node).collect();
     ensure!(ends.len().is_multiple_of(2), "Unfinished range!");
@@ -170,10 +232,19 @@ fn range(env: &Env<'_>, node: MetadataId, ty: Type) -> Check {
         };
         let type_of = |constant: Const| types.context.const_data(constant).ty;
         ensure!(type_of(low) == type_of(high), "Range pair types must match!");
-        ensure!(type_of(low) == types.scalar(ty), "Range types must match instruction type!");
+        match of {
+            RangeOf::Values(ty) | RangeOf::Addresses(ty) => ensure!(
+                type_of(low) == types.scalar(ty),
+                "Range types must match instruction type!"
+            ),
+            RangeOf::AddressSpaces => {
+                ensure!(type_of(low) == Type::I32, "noalias.addrspace type must be i32!");
+            }
+        }
         let bits = types.bits(type_of(low)).unwrap_or(64) as u32;
         let (low, high) = (Number::new(env, low, bits), Number::new(env, high, bits));
-        ensure!(low != high, "The upper and lower limits cannot be the same value");
+        let is_full = matches!(of, RangeOf::Addresses(_)) && low.is_minus_one(bits);
+        ensure!(low != high || is_full, "The upper and lower limits cannot be the same value");
         if let Some((last_low, last_high)) = last {
             // A range that wraps around has its end below its start.
             let overlaps = low.signed_lt(&last_high) && last_low.signed_lt(&high)
@@ -211,10 +282,96 @@ impl Number {
         Number { not_negative: !negative, words }
     }
 
+    fn is_minus_one(&self, bits: u32) -> bool {
+        !self.not_negative && self.words.iter().map(|word| word.count_ones()).sum::<u32>() == bits
+    }
+
     fn signed_lt(&self, other: &Number) -> bool {
         (self.not_negative, self.words.len(), &self.words)
             < (other.not_negative, other.words.len(), &other.words)
     }
+}
+
+/// Attachments of variables and functions.
+pub(crate) fn of_global(
+    env: &Env<'_>,
+    name: GlobalName,
+    (address_space, is_declaration): (u32, bool),
+    attached: &[Attachment],
+) -> Check {
+    let me = || Related::Global(name);
+    for attachment in attached {
+        match attachment.kind {
+            kind::ASSOCIATED => {
+                let operands = Operands::new(env, attachment.node);
+                ensure!(operands.all.len() == 1, "associated metadata must have one operand", me());
+                ensure!(
+                    operands.all[0] != MetadataValue::Null,
+                    "associated metadata must have a global value",
+                    me()
+                );
+                let Some(constant) = operands.all[0].as_const() else {
+                    ensure!(false, "associated metadata must be ValueAsMetadata", me());
+                    return Ok(());
+                };
+                let data = env.types.context.const_data(constant);
+                ensure!(env.types.is_ptr(data.ty), "associated value must be pointer typed", me());
+                ensure!(
+                    data.kind != ConstKind::Global(name),
+                    "global values should not associate to themselves",
+                    me()
+                );
+            }
+            kind::IMPLICIT_REF => {
+                ensure!(!is_declaration, "ref metadata must not be placed on a declaration", me());
+                let operands = Operands::new(env, attachment.node);
+                ensure!(operands.all.len() == 1, "ref metadata must have one operand", me());
+                let Some(constant) = operands.all[0].as_const() else {
+                    ensure!(false, "ref metadata must be ValueAsMetadata", me());
+                    return Ok(());
+                };
+                let data = env.types.context.const_data(constant);
+                ensure!(env.types.is_ptr(data.ty), "ref value must be pointer typed", me());
+                ensure!(
+                    data.kind != ConstKind::Global(name),
+                    "values should not reference themselves",
+                    me()
+                );
+            }
+            kind::ABSOLUTE_SYMBOL => {
+                let bits = env.index.layout.pointer(address_space).size;
+                let address = env.types.context.type_of_kind(&TypeKind::Int(bits));
+                range(env, attachment.node, RangeOf::Addresses(address))?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// `!llvm.ident`, `!llvm.commandline` and `!llvm.errno.tbaa`.
+pub(crate) fn named(env: &Env<'_>, mut report: impl FnMut(Check)) {
+    let context = env.types.context;
+    for name in ["llvm.ident", "llvm.commandline", "llvm.errno.tbaa"] {
+        let Some(symbol) = context.find_symbol(name.as_bytes()) else { continue };
+        for &node in env.module.metadata.named_operands(symbol) {
+            if name == "llvm.errno.tbaa" {
+                report(tbaa::tag(env, node));
+            } else {
+                report(one_string(env, node, name));
+            }
+        }
+    }
+}
+
+fn one_string(env: &Env<'_>, node: MetadataId, name: &str) -> Check {
+    let operands = Operands::new(env, node);
+    ensure!(operands.all.len() == 1, format!("incorrect number of operands in {name} metadata"));
+    ensure!(
+        operands.string(0).is_some(),
+        format!("invalid value for {name} metadata entry operand(the operand should be a string)")
+    );
+    Ok(())
 }
 
 /// `!llvm.module.flags`.

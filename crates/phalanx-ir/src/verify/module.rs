@@ -50,6 +50,12 @@ pub(crate) fn check(env: &Env<'_>, constants: &mut Constants) -> Vec<VerifyError
     }
     for variable in &module.variables {
         run(variable_rules(env, constants, variable));
+        run(metadata::of_global(
+            env,
+            variable.name,
+            (variable.address_space, variable.initializer.is_none()),
+            &variable.metadata,
+        ));
     }
     let aliases = Aliases::new(env);
     for alias in &module.aliases {
@@ -68,6 +74,7 @@ pub(crate) fn check(env: &Env<'_>, constants: &mut Constants) -> Vec<VerifyError
         run(comdat_exists(&comdats, name, comdat));
     }
     metadata::module_flags(module, env, &mut run);
+    metadata::named(env, &mut run);
     for target in &module.block_addresses {
         run(block_address(env, target));
     }
