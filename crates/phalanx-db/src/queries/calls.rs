@@ -27,7 +27,7 @@ pub(super) const DEPTH: u32 = 24;
 pub struct CallGraph {
     numbers: FxHashMap<FunctionInput, u32>,
     functions: Vec<FunctionInput>,
-    /// By function, each once.
+    /// By function, each once; without those that are never executed, where others are.
     callers: Vec<Vec<u32>>,
     is_closed: Vec<bool>,
     components: Components,
@@ -100,6 +100,7 @@ pub fn call_graph(db: &dyn Db, module: ModuleInput) -> CallGraph {
             && !taken.contains(&header.name)
     };
     let is_closed: Vec<bool> = functions.iter().map(is_closed).collect();
+    leave_out_dead(&mut callers, &callees, &is_closed);
     let components = Components::new(&callees);
     let of = |number: u32| components.of(number as usize);
     let mut is_recursive: Vec<bool> =
@@ -120,6 +121,24 @@ pub fn call_graph(db: &dyn Db, module: ModuleInput) -> CallGraph {
         depth[c] = outside.map(|&up| depth[of(up)] + 1).max().unwrap_or(0);
     }
     CallGraph { numbers, functions, callers, is_closed, components, is_recursive, height, depth }
+}
+
+/// Leaves out who is never executed among the callers of functions that are: clang makes a function of each OpenCL kernel, calls it nowhere
+/// once it is inlined, and leaves it there. What only such functions call keeps its callers, so that something is known of it.
+fn leave_out_dead(callers: &mut [Vec<u32>], callees: &[Vec<u32>], is_closed: &[bool]) {
+    let mut is_live: Vec<bool> = is_closed.iter().map(|is_closed| !is_closed).collect();
+    let mut work: Vec<u32> =
+        (0..).zip(&is_live).filter(|(_, live)| **live).map(|(n, _)| n).collect();
+    while let Some(caller) = work.pop() {
+        for &callee in &callees[caller as usize] {
+            if !std::mem::replace(&mut is_live[callee as usize], true) {
+                work.push(callee);
+            }
+        }
+    }
+    for (of, _) in callers.iter_mut().zip(&is_live).filter(|(_, is_live)| **is_live) {
+        of.retain(|&caller| is_live[caller as usize]);
+    }
 }
 
 /// What variables, aliases and metadata of a module name.
@@ -165,7 +184,7 @@ pub struct CallPlace {
     pub depth: u32,
     /// Whether all callers are known.
     pub is_closed: bool,
-    /// Who calls it, in the order of the module.
+    /// Who calls it, in the order of the module; without functions that are never executed, where others call it.
     pub callers: Box<[FunctionInput]>,
     /// The functions that it is in recursion with, itself included, in the order of the module; empty when it is not recursive.
     pub component: Box<[FunctionInput]>,

@@ -629,3 +629,31 @@ fn the_table_in_the_documentation_is_what_happens() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md");
     check_table(page, "| edited |", &table);
 }
+
+/// What clang leaves of a kernel once it is inlined passes nothing on: nobody calls it. A function that only such ones call keeps them.
+#[test]
+fn functions_that_are_never_executed_pass_nothing_to_those_that_are() {
+    let text = "define amdgpu_kernel void @k(i32 %n) {
+           call void @left(i32 %n)
+           ret void
+         }
+         define internal void @dead(i32 %n) {
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           call void @left(i32 %x)
+           call void @below(i32 7)
+           ret void
+         }
+         define internal void @below(i32 %n) {
+           call void @left(i32 %n)
+           ret void
+         }
+         define internal void @left(i32 %n) {
+           ret void
+         }";
+    expect![[r#"
+        @dead: {} [] called by anybody
+        @below: {} [] called with [{}]
+        @left: {} [] called with [{}]
+    "#]]
+    .assert_eq(&Module::new(text).facts());
+}
