@@ -61,6 +61,21 @@ pub fn launch_facts_by_attributes(
     }
 }
 
+/// The processor that attributes of a function name; empty where they name none. O(attributes).
+#[must_use]
+pub fn processor(context: &Context, attributes: AttrList) -> &str {
+    let named = context.function_attr_text(attributes, "target-cpu").unwrap_or_default();
+    std::str::from_utf8(named).unwrap_or_default()
+}
+
+/// Whether attributes of a function say how wide its waves are, or on which processor it runs. One that says neither runs in waves of
+/// its callers, once it is inlined, whatever the module is compiled for. O(attributes).
+#[must_use]
+pub fn states_wave_width(context: &Context, attributes: AttrList) -> bool {
+    let texts = Texts::new(context, attributes);
+    !texts.processor.is_empty() || texts.features.contains("wavefrontsize")
+}
+
 /// Extents that are stated: those left out are 1. None where nothing is stated, or something impossible.
 fn exactly(stated: &[u32]) -> Option<[Extent; 3]> {
     let is_possible = !stated.is_empty() && stated.iter().all(|&n| n > 0);

@@ -244,6 +244,7 @@ fn an_added_function_runs_alone() {
         divergence(third)
         graph_facts(third)
         llvm_affect_map(third)
+        processors(module)
         symbols(module)
         uniformity(third)"#]]
     .assert_eq(&fixture.ran());

@@ -16,8 +16,8 @@
 //! | NVPTX | 32 |
 //! | others | unknown |
 //!
-//! An AMDGPU module without a processor is compiled for one with waves of 64; a wave of 32 is half of one, so what is
-//! uniform in a wave stays so.
+//! An AMDGPU module without a processor is compiled for one with waves of 64. That goes for kernels: a function that they call, and that
+//! names no processor, runs in waves of theirs, and it is up to who knows the callers what is said of it.
 
 use std::{fmt, sync::LazyLock};
 

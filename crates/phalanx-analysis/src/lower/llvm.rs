@@ -58,13 +58,15 @@ impl<'a> LlvmRules<'a> {
             Extent::Exactly(n) => Some(n),
             _ => None,
         });
+        // LLVM takes a function that says nothing for one of the processor of the command line.
+        let waves = around.launch.wave_width.or_else(|| around.target.wave_width("", ""));
         let workgroup = AmdgpuWorkgroup {
             required: match sizes {
                 [Some(x), Some(y), Some(z)] => Some([x, y, z]),
                 _ => None,
             },
             max_flat_size: around.launch.max_flat_workgroup_size,
-            wave_width: around.launch.wave_width.unwrap_or(64),
+            wave_width: waves.unwrap_or(64),
         };
         let all_uniform = !around.target.llvm_has_divergence()
             || architecture == Architecture::Amdgcn && workgroup.is_single_thread();

@@ -10,6 +10,7 @@ use phalanx_ir::{Context, FunctionHeader, attributes::AttrList};
 use phalanx_target::{
     LaunchFacts, Target,
     calling_convention::{self, Entry},
+    target::Architecture,
 };
 use rustc_hash::FxHashMap;
 
@@ -27,12 +28,23 @@ pub(super) struct ModuleFacts {
     pub(super) context: Arc<Context>,
     pub(super) target: Target,
     pub(super) layout: Arc<TypeLayout>,
-    known: Mutex<FxHashMap<AttrList, LaunchFacts>>,
+    known: Mutex<FxHashMap<AttrList, Stated>>,
+}
+
+/// What a list of attributes says of launches.
+#[derive(Clone, Debug)]
+struct Stated {
+    facts: LaunchFacts,
+    /// It says how wide waves are, by the processor or outright.
+    has_width: bool,
 }
 
 impl ModuleFacts {
-    fn launch(&self, attributes: AttrList) -> LaunchFacts {
-        let find = || launch::launch_facts_by_attributes(&self.context, attributes, &self.target);
+    fn launch(&self, attributes: AttrList) -> Stated {
+        let find = || Stated {
+            facts: launch::launch_facts_by_attributes(&self.context, attributes, &self.target),
+            has_width: launch::states_wave_width(&self.context, attributes),
+        };
         locked(&self.known).entry(attributes).or_insert_with(find).clone()
     }
 }
@@ -76,25 +88,93 @@ impl<'a> Placed<'a> {
         is_local_in(db, self.module, self.header) && !self.is_kernel()
     }
 
-    /// What the module alone says.
+    /// What the module alone says. A function of an AMD GPU that no thread starts in, and that names no processor, says nothing of waves:
+    /// they are those of its callers.
     fn stated(self, db: &dyn Db) -> LaunchFacts {
-        if self.header.metadata.is_empty() {
-            return self.facts.launch(self.header.attributes);
-        }
-        let metadata = &self.module.shell(db).metadata;
+        let Stated { mut facts, has_width } = self.facts.launch(self.header.attributes);
         let ModuleFacts { context, target, .. } = self.facts;
-        launch::launch_facts(context, self.header, metadata, target)
+        if !self.header.metadata.is_empty() {
+            facts =
+                launch::launch_facts(context, self.header, &self.module.shell(db).metadata, target);
+        }
+        if !has_width && target.architecture() == Architecture::Amdgcn && !self.is_kernel() {
+            facts.wave_width = None;
+        }
+        facts
     }
 
-    /// What is known of the function by itself.
+    /// What is known of the function by itself, and by what all functions of the module have in common.
     fn own(self, db: &dyn Db) -> LaunchFacts {
-        self.function.launch(db).over(self.stated(db))
+        let mut own = self.function.launch(db).over(self.stated(db));
+        if own.wave_width.is_none() && self.facts.target.architecture() == Architecture::Amdgcn {
+            own.wave_width = processors(db, self.module).wave_width;
+        }
+        own
     }
+
+    /// What the processors that the function may run on have in common, where it does not name one: as [`Processors`].
+    pub(super) fn processors(self, db: &dyn Db) -> Processors {
+        let ModuleFacts { context, target, .. } = self.facts;
+        let named = launch::processor(context, self.header.attributes);
+        let is_open = named.is_empty() && !self.is_kernel();
+        match is_open && target.architecture() == Architecture::Amdgcn {
+            true => processors(db, self.module),
+            false => Processors::of(target, named, None),
+        }
+    }
+}
+
+/// What the processors have in common that functions of a module are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Processors {
+    /// Threads in a wave, if it is one number.
+    pub(super) wave_width: Option<u32>,
+    /// [`Target::scratch_is_global`] of any.
+    pub(super) scratch_is_global: bool,
+    /// Any may [permute](Target::permuted_lanes) the lanes of halves of waves.
+    pub(super) permutes_halves: bool,
+}
+
+impl Processors {
+    fn of(target: &Target, named: &str, wave_width: Option<u32>) -> Self {
+        Processors {
+            wave_width,
+            scratch_is_global: target.scratch_is_global(named),
+            permutes_halves: target.permuted_lanes(named) != Some(64),
+        }
+    }
+
+    fn join(self, other: Self) -> Self {
+        Processors {
+            wave_width: self.wave_width.filter(|_| self.wave_width == other.wave_width),
+            scratch_is_global: self.scratch_is_global || other.scratch_is_global,
+            permutes_halves: self.permutes_halves || other.permutes_halves,
+        }
+    }
+}
+
+/// What the processors have in common that the module is compiled for, and that its functions name. That is what is known of a function
+/// of an AMD GPU which names none, and which anybody may call.
+///
+/// *Reads* `functions`, `header`, `launch`, `module_facts`; `shell` for functions with metadata. *Changes when* a function is the first to name
+/// another processor, or the last. *Cost* O(functions).
+#[salsa::tracked(returns(copy))]
+pub(super) fn processors(db: &dyn Db, module: ModuleInput) -> Processors {
+    let ModuleFacts { context, target, .. } = module_facts(db, module);
+    let mut joined = Processors::of(target, "", target.wave_width("", ""));
+    for entry in module.functions(db).iter().filter(|entry| entry.is_definition) {
+        let place = Placed::new(db, entry.input);
+        let own = entry.input.launch(db).over(place.stated(db));
+        let named = launch::processor(context, place.header.attributes);
+        let wave_width = own.wave_width.or(joined.wave_width);
+        joined = joined.join(Processors::of(target, named, wave_width));
+    }
+    joined
 }
 
 /// As [`launch_facts`], for analyses of the function. Not a query: where attributes say all there is, it asks none of the function.
 ///
-/// *Reads* `launch`, or [`launch_facts`].
+/// *Reads* `launch`, or [`launch_facts`]; [`processors`] of a function that names none.
 pub(super) fn known_launch(db: &dyn Db, place: Placed<'_>) -> LaunchFacts {
     match place.header.metadata.is_empty() && !place.depends_on_callers(db) {
         true => place.own(db),
@@ -105,7 +185,7 @@ pub(super) fn known_launch(db: &dyn Db, place: Placed<'_>) -> LaunchFacts {
 /// What is known of the launches of a function: what the module says, what the driver states ([`Database::set_launch`]), and for a function
 /// that is no kernel and cannot be named from outside of the module what is known of all kernels that it is called from.
 ///
-/// *Reads* `header`, `launch`, `module_facts`; `shell` if it has metadata; [`reaching_launches`] if it can matter. *Changes when* a stated size or
+/// *Reads* `header`, `launch`, `module_facts`; `shell` if it has metadata; [`reaching_launches`] and [`processors`] if they can matter. *Changes when* a stated size or
 /// the wave width do. *Cost* O(attributes).
 ///
 /// [`Database::set_launch`]: crate::Database::set_launch
@@ -125,7 +205,7 @@ pub fn launch_facts(db: &dyn Db, function: FunctionInput) -> LaunchFacts {
 /// What is known of the launches in which functions are executed that are called from known places only: what holds of all of their callers. Those
 /// of which nothing is known are left out.
 ///
-/// *Reads* [`call_graph`], and `launch`, `header`, `shell` for functions with a body. *Changes when* a call appears or goes, or the launch of a
+/// *Reads* [`call_graph`], and `launch`, `header`, `shell`, [`processors`] for functions with a body. *Changes when* a call appears or goes, or the launch of a
 /// kernel that calls something. *Cost* O(functions + calls).
 #[salsa::tracked(returns(ref))]
 pub fn reaching_launches(

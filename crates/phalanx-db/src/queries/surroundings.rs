@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use phalanx_analysis::{
+    launch,
     lower::{Code, Surroundings},
     memory::TypeLayout,
     summary::CallFacts,
@@ -109,7 +110,7 @@ fn with_surroundings<R>(
         target,
         layout,
         launch: &known_launch(db, place),
-        moment: Moment::new(context, header, target),
+        moment: Moment::new(db, place),
     };
     Some(around.with(db, (function, flow), (callees, calls), run))
 }
@@ -123,14 +124,14 @@ struct Moment {
 }
 
 impl Moment {
-    fn new(context: &Context, header: &FunctionHeader, target: &Target) -> Moment {
-        let processor = context.function_attr_text(header.attributes, "target-cpu");
-        let processor = processor.unwrap_or_default();
-        let processor = std::str::from_utf8(processor).unwrap_or_default();
+    /// *Reads* [`processors`](super::launches::processors) of a function that names none.
+    fn new(db: &dyn Db, place: Placed<'_>) -> Moment {
+        let ModuleFacts { context, target, .. } = place.facts;
+        let of = place.processors(db);
         Moment {
-            lockstep: target.is_lockstep(processor),
-            scratch_is_global: target.scratch_is_global(processor),
-            permutes_halves: target.permuted_lanes(processor) != Some(64),
+            lockstep: target.is_lockstep(launch::processor(context, place.header.attributes)),
+            scratch_is_global: of.scratch_is_global,
+            permutes_halves: of.permutes_halves,
         }
     }
 }
@@ -203,7 +204,7 @@ impl OwnSurroundings {
             target: target.clone(),
             layout: Arc::clone(layout),
             launch: known_launch(db, place),
-            moment: Moment::new(context, header, target),
+            moment: Moment::new(db, place),
         }
     }
 

@@ -117,3 +117,57 @@ fn launches_of_kernels_reach_the_functions_that_they_call() {
     module.db.set_launch(kernel, launch).expect("it can be so");
     assert_eq!(of_clusters(&module, leaf), Some(1));
 }
+
+/// A function that names no processor runs in waves of who calls it, however the module is compiled; of who may call it, if that is not known.
+#[test]
+fn functions_that_name_no_processor_run_in_waves_of_their_callers() {
+    let widths = |kernels: &str| -> String {
+        let module = Module::new(&format!(
+            "define internal i32 @narrow(i32 %a) {{
+               ret i32 %a
+             }}
+             define internal i32 @both(i32 %a) {{
+               ret i32 %a
+             }}
+             define i32 @anybody(i32 %a) {{
+               ret i32 %a
+             }}
+             define i32 @named(i32 %a) \"target-cpu\"=\"gfx90a\" {{
+               ret i32 %a
+             }}
+             {kernels}"
+        ));
+        let of = |(name, input): (String, FunctionInput)| {
+            format!("@{name}: {:?}\n", queries::launch_facts(&module.db, input).wave_width)
+        };
+        module.definitions().into_iter().map(of).collect()
+    };
+    let narrow = "define amdgpu_kernel void @k(i32 %n) \"target-cpu\"=\"gfx1100\" {
+           %r1 = call i32 @narrow(i32 %n)
+           %r2 = call i32 @both(i32 %n)
+           %r3 = call i32 @anybody(i32 %n)
+           ret void
+         }";
+    let wide = "define amdgpu_kernel void @l(i32 %n) {
+           %r1 = call i32 @both(i32 %n)
+           ret void
+         }";
+    expect![[r#"
+        @narrow: Some(32)
+        @both: None
+        @anybody: None
+        @named: Some(64)
+        @k: Some(32)
+        @l: Some(64)
+    "#]]
+    .assert_eq(&widths(&format!("{narrow} {wide}")));
+    // Where all that the module says is one width, it is the one of everybody.
+    expect![[r#"
+        @narrow: Some(64)
+        @both: Some(64)
+        @anybody: Some(64)
+        @named: Some(64)
+        @l: Some(64)
+    "#]]
+    .assert_eq(&widths(wide));
+}
