@@ -171,6 +171,30 @@ fn what_is_uniform_beside_the_lane() {
     );
 }
 
+/// In waves of 64 the lane is counted in two steps, which are one number.
+#[test]
+fn the_lane_is_one_number_in_waves_of_64() {
+    check(
+        "
+  %first = sub i32 %x, %lane
+  %same = icmp eq i32 %x, %lane
+  %hi = call i32 @llvm.amdgcn.mbcnt.hi(i32 -1, i32 0)
+  %reversed = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 %hi)
+  %zero = sub i32 %lane, %reversed
+  ret void
+",
+        [256, 1, 1],
+        64,
+        &expect![[r#"
+            first: {wave}
+            same: {wave}
+            hi: {lane}
+            reversed: {lane}
+            zero: {}
+        "#]],
+    );
+}
+
 #[test]
 fn algebra() {
     check(

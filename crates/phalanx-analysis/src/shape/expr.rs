@@ -252,13 +252,13 @@ impl Exprs {
             Node::Linear { coefs, offset } => Some((coefs, offset)),
             _ => None,
         };
-        let ((ca, oa), (cb, ob)) = (parts(a)?, parts(b)?);
         // Most sums are of atoms, whose thread's part is zero.
         match opcode {
             Opcode::Add | Opcode::Sub if self.is_zero(b) => return Some(a),
             Opcode::Add if self.is_zero(a) => return Some(b),
             _ => {}
         }
+        let ((ca, oa), (cb, ob)) = (parts(a)?, parts(b)?);
         let is_constant = |c: [u64; 4]| c == [0; 4];
         let scaled =
             |c: [u64; 4], o: u64, by: u64| (c.map(|c| c.wrapping_mul(by)), o.wrapping_mul(by));

@@ -549,7 +549,7 @@ fn lanes_below(
     high: bool,
     width: u8,
 ) -> Option<Form> {
-    let base = shapes.operand(place, base, width)?;
+    let mut base = shapes.operand(place, base, width)?;
     let lane = shapes.exprs.index(3, width);
     let lanes = shapes.exprs.geometry().wave()?;
     let zero = shapes.exprs.constant(0, width);
@@ -559,12 +559,17 @@ fn lanes_below(
         (64, _) => {
             let half = shapes.exprs.constant(32, width);
             let is_low = shapes.exprs.compare(IntPredicate::Ult, lane, half)?;
-            match high {
-                false => shapes.exprs.select(is_low, lane, half)?,
+            let below = shapes.exprs.select(is_low, lane, half)?;
+            let beyond = shapes.exprs.binary(Opcode::Sub, lane, half)?;
+            let beyond = shapes.exprs.select(is_low, zero, beyond)?;
+            let (this, other) = if high { (beyond, below) } else { (below, beyond) };
+            // Both together are the lane, which is simple and can be subtracted from something.
+            match base.thread == other {
                 true => {
-                    let beyond = shapes.exprs.binary(Opcode::Sub, lane, half)?;
-                    shapes.exprs.select(is_low, zero, beyond)?
+                    base.thread = zero;
+                    lane
                 }
+                false => this,
             }
         }
         _ => return None,
