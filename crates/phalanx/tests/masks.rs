@@ -373,3 +373,59 @@ define void @k(i32 %n) {
         "#]],
     );
 }
+
+/// All threads that ask for one lane get what it has, also in a loop over lanes. In segments one number is several lanes.
+#[test]
+fn shuffles_by_a_number_that_is_not_constant() {
+    check(
+        "target triple = \"amdgcn-amd-amdhsa\"\n",
+        r#"
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
+define amdgpu_kernel void @whole(i32 %n) "target-cpu"="gfx90a" {
+  %tid = call i32 @llvm.amdgcn.workitem.id.x()
+  %one = call i32 @llvm.amdgcn.ds.bpermute(i32 %n, i32 %tid)
+  %several = call i32 @llvm.amdgcn.ds.bpermute(i32 %tid, i32 %n)
+  ret void
+}
+define amdgpu_kernel void @halves(i32 %n) "target-cpu"="gfx1030" "target-features"="+wavefrontsize64" {
+  %tid = call i32 @llvm.amdgcn.workitem.id.x()
+  %two = call i32 @llvm.amdgcn.ds.bpermute(i32 %n, i32 %tid)
+  ret void
+}
+"#,
+        &expect![[r#"
+            tid: {x}
+            one: {opaque.wave}
+            several: {opaque.thread, opaque.wave}
+            tid: {x}
+            two: {opaque.thread, opaque.wave}
+        "#]],
+    );
+    check(
+        "target triple = \"nvptx64-nvidia-cuda\"\n",
+        r#"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
+define ptx_kernel void @k(i32 %n, i32 %m) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %one = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %tid, i32 %n, i32 31)
+  %own = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %tid, i32 %tid, i32 31)
+  %two = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %tid, i32 %n, i32 4127)
+  %same = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %m, i32 %tid, i32 4127)
+  %known = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 4, i32 %tid, i32 31)
+  %masked = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 %tid, i32 %tid, i32 %n, i32 31)
+  ret void
+}
+"#,
+        &expect![[r#"
+            tid: {x}
+            one: {opaque.wave}
+            own: {opaque.thread, opaque.wave}
+            two: {opaque.thread, opaque.wave}
+            same: {}
+            known: {}
+            masked: {opaque.thread, opaque.wave}
+        "#]],
+    );
+}

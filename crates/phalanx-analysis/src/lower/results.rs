@@ -2,8 +2,8 @@
 //!
 //! The analysis is reachability: a value gets a source because *one* operand has one. A transfer that distributes
 //! over operands and sources is turned into that form exactly, by evaluating it on single sources. The one that does not, the
-//! shuffle (good when data *or* lane number is uniform), is evaluated for the data with the lane number taken to be anything, which
-//! is the worst case and keeps "uniform data gives a uniform result".
+//! shuffle (good when data *or* lane number is uniform), is evaluated for the lane number with data that differ between lanes: nobody
+//! exchanges what all have, and a loop over lanes gives all threads what one of them has.
 
 use phalanx_target::{
     SourceSet, Transfer,
@@ -28,8 +28,8 @@ struct Probe<'a> {
     operands: &'a [OperandFacts],
     /// This operand has these sources.
     set: Option<(usize, SourceSet)>,
-    /// This operand has all sources.
-    worst: Option<usize>,
+    /// This operand differs between the lanes of a wave.
+    mixed: Option<usize>,
 }
 
 impl Operands for Probe<'_> {
@@ -38,11 +38,9 @@ impl Operands for Probe<'_> {
     }
 
     fn sources(&self, index: usize) -> SourceSet {
-        match (self.set, self.worst) {
+        match (self.set, self.mixed) {
             (Some((at, sources)), _) if at == index => sources,
-            (_, Some(at)) if at == index && self.operands.get(index).is_some_and(|o| o.varies) => {
-                SourceSet::ALL
-            }
+            (_, Some(at)) if at == index => SourceSet::OPAQUE_THREAD,
             _ => SourceSet::EMPTY,
         }
     }
@@ -98,28 +96,31 @@ fn rule_by_evaluation(
     context: &TransferContext,
     is_pure: bool,
 ) -> Rule {
-    // Operands of a shuffle: data with any lane number, and no lane number by itself.
-    let (worst, skip) = match *transfer {
-        Transfer::Shuffle { lane: Some(lane), stale: false, .. } => {
-            (Some(usize::from(lane)), Some(usize::from(lane)))
+    // Of a shuffle by a number the data are not read: threads of a wave with one number have one result, whatever the data are.
+    let varies = |at: u8| operands.get(usize::from(at)).is_some_and(|operand| operand.varies);
+    let mixed = match *transfer {
+        Transfer::Shuffle { data, lane: Some(lane), .. } if varies(data) && varies(lane) => {
+            Some(usize::from(data))
         }
-        _ => (None, None),
+        _ => None,
     };
-    let evaluate = |set: Option<(usize, SourceSet)>, worst: Option<usize>| {
-        transfer.evaluate(&Probe { operands, set, worst }, context)
+    let evaluate = |set: Option<(usize, SourceSet)>, mixed: Option<usize>| {
+        transfer.evaluate(&Probe { operands, set, mixed }, context)
     };
-    let seed = evaluate(None, None);
+    // Where one number is another lane for each, as in segments, the number is of no use.
+    let mixed = mixed.filter(|_| !evaluate(None, mixed).intersects(SourceSet::OPAQUE_THREAD));
+    let seed = evaluate(None, mixed);
     let mut image = [SourceSet::EMPTY; SourceSet::COUNT];
     let mut identity = true;
     let mut reads = 0u64;
     for (position, operand) in operands.iter().enumerate() {
-        if !operand.varies || Some(position) == skip {
+        if !operand.varies || Some(position) == mixed {
             continue;
         }
         let mut matters = position >= 64;
         for (bit, all_gained) in image.iter_mut().enumerate() {
             let source = SourceSet::from_bits(1 << bit);
-            let result = evaluate(Some((position, source)), worst);
+            let result = evaluate(Some((position, source)), mixed);
             let gained = result - seed;
             matters |= !gained.is_empty();
             *all_gained |= gained;
