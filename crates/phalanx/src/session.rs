@@ -198,18 +198,24 @@ impl Session {
         Ok(self.db.reload(module.0, new, source_map))
     }
 
-    /// Adds a module that was built over [`Session::context`], and verifies it. O(size).
+    /// Adds a module that was built over [`Session::context`], and verifies it. As text that is read, it has the driver's triple, if there
+    /// is one, and the data layout of its target unless it states one. O(size).
     ///
     /// # Errors
     /// All broken rules of the IR.
     ///
     /// # Panics
     /// When the module belongs to another context.
-    pub fn add(&mut self, module: Module, target: TargetOverrides) -> Result<ModuleId, ReadError> {
+    pub fn add(
+        &mut self,
+        mut module: Module,
+        target: TargetOverrides,
+    ) -> Result<ModuleId, ReadError> {
         assert!(
             Arc::ptr_eq(&self.context, &module.context),
             "a module is built over the context of the session that it is added to"
         );
+        state_target(&mut module, &target);
         let (module, source_map) = verified((module, None))?;
         Ok(ModuleId(self.db.load(module, source_map, target)))
     }
@@ -542,6 +548,21 @@ pub fn parse_for(
         parsed.module.triple = Some(context.symbol(triple.as_bytes()));
     }
     Ok(parsed)
+}
+
+/// Gives a module that was built the triple and the data layout that [`parse_for`] gives one that is read.
+fn state_target(module: &mut Module, target: &TargetOverrides) {
+    let context = &module.context;
+    if let Some(triple) = &target.triple {
+        module.triple = Some(context.symbol(triple.as_bytes()));
+    }
+    let states_layout = |layout| !context.bytes(layout).is_empty();
+    if !module.data_layout.is_some_and(states_layout) {
+        let triple = module.triple.map(|triple| context.text(triple)).unwrap_or_default();
+        if let Some(layout) = Target::new(&triple, "").default_data_layout() {
+            module.data_layout = Some(context.symbol(layout.as_bytes()));
+        }
+    }
 }
 
 fn verified(

@@ -1,6 +1,6 @@
 //! Which data layout a module has that states none.
 
-use phalanx::{Session, db::TargetOverrides};
+use phalanx::{Session, db::TargetOverrides, ir::builder::ModuleBuilder};
 
 /// The module as it is written.
 fn printed(text: &str, triple: Option<&str>) -> String {
@@ -39,4 +39,27 @@ fn functions_are_where_it_says() {
         define void @f() { ret void }
         define ptr addrspace(4) @g() { ret ptr addrspace(4) @f }";
     assert!(printed(text, None).contains("define void @f() addrspace(4) {"));
+}
+
+/// A module that is built has what the same one has that is read.
+#[test]
+fn that_of_a_module_that_is_built() {
+    let built = |own: &str, layout: Option<&str>, driver: Option<&str>| {
+        let mut session = Session::new();
+        let mut module = ModuleBuilder::new(session.context().clone());
+        module.set_triple(own);
+        layout.into_iter().for_each(|layout| module.set_data_layout(layout));
+        let module = module.finish().expect("it is valid");
+        let overrides = TargetOverrides { triple: driver.map(str::to_owned), cpu: None };
+        let module = session.add(module, overrides).expect("it is valid");
+        String::from_utf8(session.print(module)).expect("ASCII")
+    };
+    let nvptx = "target triple = \"nvptx64-nvidia-cuda\"\n";
+    for driver in [None, Some("amdgcn--")] {
+        assert_eq!(built("nvptx64-nvidia-cuda", None, driver), printed(nvptx, driver));
+        assert_eq!(built("nvptx64-nvidia-cuda", Some(""), driver), printed(nvptx, driver));
+        let stated = format!("target datalayout = \"e\"\n{nvptx}");
+        assert_eq!(built("nvptx64-nvidia-cuda", Some("e"), driver), printed(&stated, driver));
+    }
+    assert_eq!(built("odd", None, None), printed("target triple = \"odd\"\n", None));
 }
