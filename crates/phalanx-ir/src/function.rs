@@ -63,8 +63,6 @@ pub struct FunctionHeader {
     pub comdat: Option<Symbol>,
     /// Alignment in bytes.
     pub align: Option<u64>,
-    /// Preferred alignment in bytes (`prefalign`).
-    pub preferred_align: Option<u64>,
     /// Garbage collector.
     pub gc: Option<Symbol>,
     /// `prefix` data.
@@ -104,7 +102,6 @@ impl FunctionHeader {
             partition: None,
             comdat: None,
             align: None,
-            preferred_align: None,
             gc: None,
             prefix: None,
             prologue: None,

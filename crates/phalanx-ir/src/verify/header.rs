@@ -77,11 +77,7 @@ fn linkage(function: FunctionRef<'_>) -> Check {
         // Text has no words for it.
         ensure!(header.linkage != Linkage::ExternWeak, "invalid linkage for function definition");
     }
-    let aligns = [header.align, header.preferred_align];
-    ensure!(
-        aligns.into_iter().flatten().all(u64::is_power_of_two),
-        "alignment is not a power of two"
-    );
+    ensure!(header.align.is_none_or(u64::is_power_of_two), "alignment is not a power of two");
     ensure!(
         header.align.unwrap_or(1) <= crate::verify::types::MAX_ALIGN,
         "huge alignment values are unsupported"

@@ -62,7 +62,7 @@ keywords! {
     Module "module", SourceFilename "source_filename", Triple "triple", DataLayout "datalayout",
     Attributes "attributes", Comdat "comdat", Section "section", Partition "partition",
     CodeModel "code_model", Gc "gc", Prefix "prefix", Prologue "prologue", Personality "personality",
-    PrefAlign "prefalign", UnnamedAddr "unnamed_addr", LocalUnnamedAddr "local_unnamed_addr",
+    UnnamedAddr "unnamed_addr", LocalUnnamedAddr "local_unnamed_addr",
     ExternallyInitialized "externally_initialized", ThreadLocal "thread_local", DsoLocal "dso_local",
     DsoPreemptable "dso_preemptable", DllImport "dllimport", DllExport "dllexport", Default "default",
     Hidden "hidden", Protected "protected", External "external", Private "private", Internal "internal",

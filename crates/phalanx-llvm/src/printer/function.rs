@@ -204,10 +204,6 @@ impl<'a> Writer<'a> {
         self.string_clause(" partition ", header.partition);
         self.comdat(header.name, header.comdat);
         self.align(" align ", header.align);
-        if header.preferred_align.is_some() {
-            self.align(" prefalign(", header.preferred_align);
-            self.str(")");
-        }
         self.string_clause(" gc ", header.gc);
         for (text, constant) in [
             (" prefix ", header.prefix),
