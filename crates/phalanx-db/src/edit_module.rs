@@ -6,6 +6,7 @@
 use phalanx_ir::{
     BuildError, Const, Context, Function, FunctionHeader, GlobalName, Module, ValueKind,
     function::FunctionRef,
+    metadata::Additions,
     verify::{self, Headers},
 };
 use phalanx_target::LaunchStatement;
@@ -29,6 +30,12 @@ pub enum ModuleEditError {
     /// It is not of this module, or was removed.
     #[error("{0} is not a function of this module")]
     Stranger(String),
+    /// The module was put together of another context.
+    #[error("the module is of another context")]
+    Context,
+    /// A function was put where none are kept.
+    #[error("{0} cannot be added with what a module has beside its functions")]
+    Elsewhere(String),
     /// Another header is another function's.
     #[error("{0} cannot change its name, its type or its address space")]
     Identity(String),
@@ -40,7 +47,7 @@ pub enum ModuleEditError {
         /// What is stated, and what is known.
         why: String,
     },
-    /// The function breaks rules.
+    /// The function, or the module, breaks rules.
     #[error("{name} is not well-formed: {}", messages.join("; "))]
     Invalid {
         /// Its name.
@@ -134,7 +141,7 @@ impl Database {
     /// Drops what the text of a module says about the order of uses of its entities, which have become others.
     pub(crate) fn forget_use_list_orders(&mut self, module: ModuleInput) {
         if !module.shell(self).use_list_orders.is_empty() {
-            self.edit_shell(module, |shell| shell.use_list_orders.clear());
+            self.change_shell(module, |shell| shell.use_list_orders.clear());
         }
     }
 
@@ -153,7 +160,7 @@ impl Database {
             values.any(|value| value.as_const().is_some_and(mentions))
         };
         if is_mentioning(module.shell(self)) {
-            self.edit_shell(module, |shell| shell.metadata.forget(mentions));
+            self.change_shell(module, |shell| shell.metadata.forget(mentions));
         }
         let entries = module.functions(self).iter().filter(|entry| !gone.contains(&entry.input));
         let mentioning = entries.map(|entry| entry.input).filter(|function| {
@@ -253,8 +260,65 @@ impl Database {
     }
 
     /// Changes what a module has beside its functions: variables, types, metadata, flags. The functions of the [`Module`] that `edit` gets
-    /// are elsewhere. What refers to an entity that is taken away is not looked for: verify afterwards.
-    pub fn edit_shell<R>(&mut self, module: ModuleInput, edit: impl FnOnce(&mut Module) -> R) -> R {
+    /// are elsewhere, and come and go by [`Database::add_function`] and [`Database::remove_functions`]. Nothing happens when it stays equal.
+    /// O(module): all is verified, functions included, for they refer to what is changed. To add metadata takes less: see
+    /// [`Database::edit_metadata`].
+    ///
+    /// # Errors
+    /// When the module breaks a rule that it did not break before, got functions, or has become one of another context. Nothing was changed then, also
+    /// when `edit` panics.
+    pub fn edit_shell<R>(
+        &mut self,
+        module: ModuleInput,
+        edit: impl FnOnce(&mut Module) -> R,
+    ) -> Result<R, ModuleEditError> {
+        let old = module.shell(self);
+        let mut new = old.clone();
+        let result = edit(&mut new);
+        if !std::sync::Arc::ptr_eq(&new.context, &old.context) {
+            return Err(ModuleEditError::Context);
+        }
+        if let Some(function) = new.functions.first() {
+            let name = function.header.name;
+            let is_known =
+                name.symbol().is_none_or(|name| (name.raw() as usize) < new.context.symbol_count());
+            let name = if is_known { text(&new.context, name) } else { String::from("a function") };
+            return Err(ModuleEditError::Elsewhere(name));
+        }
+        if new == *old {
+            return Ok(result);
+        }
+        let functions: Vec<FunctionRef<'_>> =
+            module.functions(self).iter().map(|entry| entry.input.view(self)).collect();
+        let broken = |shell: &Module| {
+            let convergent = phalanx_target::intrinsics::is_convergent;
+            verify::module_in(shell, &functions, convergent)
+        };
+        let mut errors = broken(&new);
+        if !errors.is_empty() {
+            // A module that was not verified when it was read may be edited too.
+            let before = broken(old);
+            errors.retain(|error| !before.contains(error));
+        }
+        if !errors.is_empty() {
+            let messages = errors.iter().map(|e| verify::told(&new, &functions, e)).collect();
+            return Err(ModuleEditError::Invalid { name: "the module".into(), messages });
+        }
+        module.set_shell(self).to(new);
+        Ok(result)
+    }
+
+    /// Adds metadata to a module, for attachments of instructions. O(what is added): what is there stays, so nothing is verified.
+    pub fn edit_metadata<R>(
+        &mut self,
+        module: ModuleInput,
+        edit: impl FnOnce(&mut Additions<'_>) -> R,
+    ) -> R {
+        self.change_shell(module, |shell| edit(&mut Additions::new(shell)))
+    }
+
+    /// Changes the shell where it is, for who knows that no rule is broken.
+    fn change_shell<R>(&mut self, module: ModuleInput, edit: impl FnOnce(&mut Module) -> R) -> R {
         let empty = Module::new(std::sync::Arc::clone(module.context(self)));
         let shell = module.set_shell(self).to(empty);
         let mut guard = PutShell { db: self, module, shell: Some(shell) };

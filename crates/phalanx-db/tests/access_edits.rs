@@ -280,16 +280,19 @@ const EDITS: &[(&str, Edit)] = &[
         f.db.set_launch(kernel, launch).expect("the module says nothing else");
     }),
     ("a structure has a member more", |f| {
-        f.db.edit_shell(f.module, |shell| {
+        let done = f.db.edit_shell(f.module, |shell| {
             let (_, body) = &mut shell.structs[0];
             *body = StructBody::Fields { packed: false, fields: [Type::I32; 3].into() };
         });
+        done.expect("no rule is broken");
     }),
     ("a variable is constant", |f| {
-        f.db.edit_shell(f.module, |shell| shell.variables[0].is_constant = true);
+        f.db.edit_shell(f.module, |shell| shell.variables[0].is_constant = true)
+            .expect("no rule is broken");
     }),
     ("a variable is aligned otherwise", |f| {
-        f.db.edit_shell(f.module, |shell| shell.variables[0].align = Some(128));
+        f.db.edit_shell(f.module, |shell| shell.variables[0].align = Some(128))
+            .expect("no rule is broken");
     }),
 ];
 

@@ -383,7 +383,8 @@ const EDITS: &[(&str, Edit)] = &[
         f.db.set_launch(kernel, launch).expect("the module says nothing else");
     }),
     ("a variable is constant no more", |f| {
-        f.db.edit_shell(f.module, |shell| shell.variables[2].is_constant = false);
+        f.db.edit_shell(f.module, |shell| shell.variables[2].is_constant = false)
+            .expect("no rule is broken");
     }),
 ];
 

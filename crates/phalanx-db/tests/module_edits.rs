@@ -6,8 +6,8 @@ mod support;
 use expect_test::expect;
 use phalanx_db::{ModuleEditError, queries};
 use phalanx_ir::{
-    BuildError, Const, Function, FunctionHeader, GlobalName, InstId, Symbol, Type,
-    metadata::{Attachment, DebugRecord, LocalMetadata, MetadataId},
+    BuildError, Const, Function, FunctionHeader, GlobalName, InstId, Module, Symbol, Type,
+    metadata::{Attachment, DebugRecord, LocalMetadata, MetadataId, MetadataValue, NodeBuilder},
     module::Linkage,
 };
 use phalanx_llvm::ModulePrinter;
@@ -193,4 +193,127 @@ define void @spare() {
     .assert_eq(&lines.map(|line| format!("{}\n", line.trim())).collect::<String>());
     let again = Fixture::of(&printed, "kernel");
     assert!(queries::is_kernel(&again.db, again.edited()));
+}
+
+const SHELL: &str = r#"
+target triple = "nvptx64-nvidia-cuda"
+%pair = type { i32, i32 }
+@table = internal constant [2 x i32] [i32 1, i32 2]
+@spare = global %pair zeroinitializer
+define void @kernel(ptr %p, i64 %i) {
+  %q = getelementptr [2 x i32], ptr @table, i64 0, i64 %i
+  %n = load i32, ptr %q
+  store i32 %n, ptr %p, !mine !0
+  ret void
+}
+!0 = !{!"text"}
+"#;
+
+/// What functions refer to does not go from below them, and what is not of the context does not come in.
+#[test]
+fn what_stands_beside_functions_breaks_no_rule() {
+    let mut fixture = Fixture::of(SHELL, "kernel");
+    let (module, context) = (fixture.module, std::sync::Arc::clone(&fixture.context));
+    let function = copy(&fixture, "another");
+    let print = |fixture: &Fixture| {
+        let functions = module.functions(&fixture.db).iter();
+        let functions = functions.map(|entry| entry.input.view(&fixture.db)).collect();
+        let mut out = Vec::new();
+        ModulePrinter::with_functions(module.shell(&fixture.db), functions).module(&mut out);
+        String::from_utf8(out).expect("ASCII")
+    };
+    let before = print(&fixture);
+    let index = queries::module_index(&fixture.db, module).clone();
+    let mut refused = |edit: &dyn Fn(&mut Module)| {
+        let error = fixture.db.edit_shell(module, edit).expect_err("it is refused").to_string();
+        assert_eq!(print(&fixture), before, "{error}");
+        assert_eq!(*queries::module_index(&fixture.db, module), index);
+        error
+    };
+    expect!["@another cannot be added with what a module has beside its functions"]
+        .assert_eq(&refused(&|shell| shell.functions.push(function.clone())));
+    expect!["the module is of another context"]
+        .assert_eq(&refused(&|shell| *shell = Module::new(Default::default())));
+    expect!["the module is not well-formed: @kernel: %bb0: %q (getelementptr): Referencing global in another module! (@table)"].assert_eq(&refused(&|shell| drop(shell.variables.remove(0))));
+    expect!["the module is not well-formed: @kernel: %bb0: %q (getelementptr): Constant does not match its type! (ptr @table)"].assert_eq(&refused(&|shell| shell.variables[0].address_space = 3));
+    expect!["the module is not well-formed: Global is external, but doesn't have external or weak linkage! (@table)"].assert_eq(&refused(&|shell| shell.variables[0].initializer = None));
+    expect!["the module is not well-formed: Name is defined twice! (@kernel)"].assert_eq(&refused(
+        &|shell| {
+            shell.variables[1].name = GlobalName::Named(context.symbol(b"kernel"));
+        },
+    ));
+    expect!["the module is not well-formed: @kernel: %bb0: %i2 (store): Referring to metadata of another module!"].assert_eq(&refused(&|shell| shell.metadata = Default::default()));
+    expect!["the module is not well-formed: Global variable initializer must be sized (@spare)"]
+        .assert_eq(&refused(&|shell| shell.structs.clear()));
+    let far = 100_000_000;
+    expect!["the module is not well-formed: Referring to a type of another context! (@table)"]
+        .assert_eq(&refused(&|shell| shell.variables[0].ty = Type::from_raw(far)));
+    expect!["the module is not well-formed: Referring to a name of another context!"]
+        .assert_eq(&refused(&|shell| shell.triple = Some(Symbol::from_raw(far))));
+    expect!["the module is not well-formed: Referring to a name of another context!"].assert_eq(
+        &refused(&|shell| {
+            shell.variables[1].name = GlobalName::Named(Symbol::from_raw(far));
+        }),
+    );
+    expect!["the module is not well-formed: Referring to metadata of another module!"].assert_eq(
+        &refused(&|shell| {
+            let strange = [MetadataValue::Node(MetadataId::from_raw(far.into()))];
+            shell.metadata.add(NodeBuilder::tuple(false, strange)).expect("it is a tuple");
+        }),
+    );
+}
+
+/// A module that was not verified when it was read keeps the mistakes it has.
+#[test]
+fn a_module_that_broke_rules_before_may_be_edited() {
+    let text =
+        "@a = internal global i32 0\n@b = common global i32 1\ndefine void @f() { ret void }";
+    let mut fixture = Fixture::of(text, "f");
+    let module = fixture.module;
+    let edit = |shell: &mut Module| shell.variables[0].is_constant = true;
+    fixture.db.edit_shell(module, edit).expect("that breaks none");
+    let edit = |shell: &mut Module| shell.variables[0].initializer = None;
+    let error = fixture.db.edit_shell(module, edit).expect_err("that breaks another");
+    expect!["the module is not well-formed: Global is external, but doesn't have external or weak linkage! (@a)"].assert_eq(&error.to_string());
+}
+
+/// An edit that changes nothing has nothing asked again.
+#[test]
+fn a_module_that_stays_equal_is_not_touched() {
+    let mut fixture = Fixture::of(SHELL, "kernel");
+    let module = fixture.module;
+    queries::module_index(&fixture.db, module);
+    fixture.db.take_log();
+    let name = fixture.db.edit_shell(module, |shell| {
+        shell.variables[0].is_constant = true;
+        shell.variables[0].name
+    });
+    assert_eq!(name, Ok(module.shell(&fixture.db).variables[0].name));
+    queries::module_index(&fixture.db, module);
+    assert!(fixture.db.take_log().is_empty());
+}
+
+/// Metadata that is added refers to what there is.
+#[test]
+fn metadata_is_added_beside_what_there_is() {
+    let mut fixture = Fixture::of(SHELL, "kernel");
+    let module = fixture.module;
+    let count = module.shell(&fixture.db).metadata.len();
+    let (old, new) = fixture.db.edit_metadata(module, |metadata| {
+        let old = MetadataId::from_raw(0.into());
+        let strange = [MetadataValue::Node(MetadataId::from_raw(1000.into()))];
+        let refused = metadata.add(NodeBuilder::tuple(false, strange));
+        expect!["Referring to metadata of another module!"]
+            .assert_eq(&refused.expect_err("there is no such node"));
+        let refused = metadata.define(old, NodeBuilder::tuple(false, []));
+        expect!["!0 is not a node that was added here"]
+            .assert_eq(&refused.expect_err("it was there"));
+        let new = metadata.reserve();
+        let values = [MetadataValue::Node(new), MetadataValue::Node(old)];
+        metadata.define(new, NodeBuilder::tuple(true, values)).expect("it is new");
+        (old, new)
+    });
+    let metadata = &module.shell(&fixture.db).metadata;
+    assert_eq!(metadata.len(), count + 1);
+    assert_eq!(metadata.operands(new).as_slice(), [new, old]);
 }

@@ -146,6 +146,11 @@ impl Context {
         self.attr_lists.len()
     }
 
+    /// How many sets of attributes there are: numbers below it are valid.
+    pub fn attr_set_count(&self) -> usize {
+        self.attr_sets.len()
+    }
+
     /// Interns a set of attributes.
     pub fn attr_set(&self, data: &AttrSetData) -> AttrSet {
         AttrSet::from_raw(self.attr_sets.intern(data))

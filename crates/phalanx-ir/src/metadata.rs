@@ -11,6 +11,7 @@
 //!
 //! Invariant: fields of a node are canonical, as [`schema`] says, when made through [`NodeBuilder`].
 
+mod additions;
 mod builder;
 mod facts;
 pub mod kind;
@@ -24,6 +25,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 pub use self::{
+    additions::Additions,
     builder::NodeBuilder,
     facts::{NvvmAnnotation, RangeList},
     local::{DebugAssign, DebugRecord, DebugVariable, DebugVariableKind, LocalMetadata},

@@ -8,7 +8,7 @@
 //!
 //! **Tables** ([`integrity`]) Operands, types, blocks and index lists exist; operand and successor counts fit the
 //! opcode; the block order names a block once; blocks outside of it are empty and not referred to. A function that
-//! fails here is looked at no further.
+//! fails here is looked at no further. So is a module whose variables, types, names or metadata ([`tables`]) are not of its context.
 //!
 //! **Modules** ([`module`]) Names, comdats and identified types are defined once. Declarations have external or weak
 //! linkage and no comdat; imported ones are no definitions. Initialisers have the variable's type, which is sized and not scalable; common variables are
@@ -82,6 +82,7 @@ mod profile;
 pub(crate) mod result;
 pub(crate) mod rules;
 mod tbaa;
+pub(crate) mod tables;
 pub(crate) mod types;
 mod values;
 pub(crate) mod view;
@@ -92,7 +93,8 @@ pub use self::{
     fault::{Related, VerifyError},
 };
 use crate::{
-    function::{Function, FunctionRef},
+    describe,
+    function::{Function, FunctionHeader, FunctionRef},
     module::Module,
 };
 
@@ -129,15 +131,9 @@ impl<'m> Verifier<'m> {
 
     /// All broken rules of the module: those of its functions in order, then those of everything else.
     pub fn module(&self) -> Vec<VerifyError> {
-        let mut env = self.env();
-        env.misused = module::misused_intrinsics(&env);
-        let mut constants = Constants::default();
-        let mut errors = Vec::new();
-        for function in &self.module.functions {
-            errors.append(&mut function::check(&env, &mut constants, function.view()));
-        }
-        errors.append(&mut module::check(&env, &mut constants));
-        errors
+        let functions: Vec<FunctionRef<'_>> =
+            self.module.functions.iter().map(Function::view).collect();
+        in_pieces(self.env(), &functions)
     }
 
     /// All broken rules of one function, which need not be in the module yet; what it refers to must be.
@@ -155,6 +151,54 @@ impl<'m> Verifier<'m> {
         env.convergent_intrinsic = self.convergent_intrinsic;
         env
     }
+}
+
+/// All broken rules of a module whose functions are elsewhere. As [`Verifier::module`]; O(module).
+pub fn module_in(
+    module: &Module,
+    functions: &[FunctionRef<'_>],
+    convergent_intrinsic: fn(&[u8]) -> bool,
+) -> Vec<VerifyError> {
+    let index = ModuleIndex::with_functions(module, functions.iter().map(|f| f.header.name));
+    let headers = Pieces(functions);
+    let mut env = Env::over(module, &index, &headers);
+    env.convergent_intrinsic = convergent_intrinsic;
+    in_pieces(env, functions)
+}
+
+/// An error of [`module_in`] with its entities named, for a person.
+pub fn told(module: &Module, functions: &[FunctionRef<'_>], error: &VerifyError) -> String {
+    let function = functions.iter().find(|f| Some(f.header.name) == error.function).copied();
+    let text = describe::error(module, function, error);
+    match function {
+        Some(function) => {
+            format!("{}: {text}", describe::global(&module.context, function.header.name))
+        }
+        None => text,
+    }
+}
+
+/// Headers of functions that are kept apart.
+struct Pieces<'a>(&'a [FunctionRef<'a>]);
+
+impl Headers for Pieces<'_> {
+    fn header(&self, at: usize) -> Option<&FunctionHeader> {
+        Some(self.0.get(at)?.header)
+    }
+}
+
+fn in_pieces(mut env: Env<'_>, functions: &[FunctionRef<'_>]) -> Vec<VerifyError> {
+    let mut errors = tables::check(env.module);
+    if !errors.is_empty() {
+        return errors;
+    }
+    env.misused = module::misused_intrinsics(&env, functions);
+    let mut constants = Constants::default();
+    for &function in functions {
+        errors.append(&mut function::check(&env, &mut constants, function));
+    }
+    errors.append(&mut module::check(&env, &mut constants, functions));
+    errors
 }
 
 /// All broken rules of a function, with an index that the caller keeps. As [`Verifier::function`].

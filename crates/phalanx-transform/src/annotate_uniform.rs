@@ -133,9 +133,9 @@ pub(crate) fn empty_node(
     }
     let context = module.context(db);
     let kinds: Vec<_> = kinds.iter().map(|kind| context.symbol(kind.as_bytes())).collect();
-    let added = db.edit_shell(module, |shell| {
-        kinds.into_iter().for_each(|kind| shell.metadata.use_kind(kind));
-        shell.metadata.add(NodeBuilder::tuple(false, []))
+    let added = db.edit_metadata(module, |metadata| {
+        kinds.into_iter().for_each(|kind| metadata.use_kind(kind));
+        metadata.add(NodeBuilder::tuple(false, []))
     });
     added.map_err(PassError::Other)
 }

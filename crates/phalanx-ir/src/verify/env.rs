@@ -64,9 +64,13 @@ impl ModuleIndex {
 
     /// Takes over what triple and data layout say.
     pub(crate) fn read_target(&mut self, module: &Module) {
-        let bytes =
-            |symbol: Option<crate::Symbol>| symbol.map_or(&b""[..], |s| module.context.bytes(s));
-        let triple = bytes(module.triple);
+        // Whoever made the module may have taken names from elsewhere, which the verifier is yet to say.
+        let count = module.context.symbol_count();
+        let is_known = |symbol: &crate::Symbol| (symbol.raw() as usize) < count;
+        if ![module.triple, module.data_layout].iter().flatten().all(is_known) {
+            return;
+        }
+        let triple = module.triple.map_or(&b""[..], |triple| module.context.bytes(triple));
         self.amdgpu =
             [&b"amdgcn"[..], b"amdgpu", b"r600"].iter().any(|arch| triple.starts_with(arch));
         self.layout = DataLayout::of(module);

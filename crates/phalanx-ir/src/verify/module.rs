@@ -5,6 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::{
     constant::{Const, ConstKind},
     context::Context,
+    function::FunctionRef,
     inst::Opcode,
     module::{GlobalAlias, GlobalIndex, GlobalVariable, Linkage},
     symbol::GlobalName,
@@ -20,7 +21,11 @@ use crate::{
 };
 
 /// All broken rules outside of functions. O(module's globals).
-pub(crate) fn check(env: &Env<'_>, constants: &mut Constants) -> Vec<VerifyError> {
+pub(crate) fn check(
+    env: &Env<'_>,
+    constants: &mut Constants,
+    functions: &[FunctionRef<'_>],
+) -> Vec<VerifyError> {
     let module = env.module;
     let mut errors = Vec::new();
     let mut run = |check: Check| {
@@ -30,9 +35,9 @@ pub(crate) fn check(env: &Env<'_>, constants: &mut Constants) -> Vec<VerifyError
     };
     let variables = module.variables.iter().map(|v| v.name);
     let aliases = module.aliases.iter().map(|a| a.name);
-    let functions = module.functions.iter().map(|f| f.header.name);
+    let function_names = functions.iter().map(|f| f.header.name);
     let mut names = FxHashSet::default();
-    for name in variables.chain(aliases).chain(functions) {
+    for name in variables.chain(aliases).chain(function_names) {
         run(once(&mut names, name, |name| Related::Global(*name), "Name is defined twice!"));
     }
     let mut structs = FxHashSet::default();
@@ -60,23 +65,23 @@ pub(crate) fn check(env: &Env<'_>, constants: &mut Constants) -> Vec<VerifyError
     let aliases = Aliases::new(env);
     for alias in &module.aliases {
         if alias.is_ifunc {
-            run(ifunc_rules(env, constants, alias));
+            run(ifunc_rules(env, constants, alias, functions));
         } else {
-            run(alias_rules(env, constants, alias, &aliases));
+            run(alias_rules(env, constants, alias, (&aliases, functions)));
         }
     }
     let with_comdat = module
         .variables
         .iter()
         .map(|v| (v.name, v.comdat))
-        .chain(module.functions.iter().map(|f| (f.header.name, f.header.comdat)));
+        .chain(functions.iter().map(|f| (f.header.name, f.header.comdat)));
     for (name, comdat) in with_comdat {
         run(comdat_exists(&comdats, name, comdat));
     }
     metadata::module_flags(module, env, &mut run);
     metadata::named(env, &mut run);
     for target in &module.block_addresses {
-        run(block_address(env, target));
+        run(block_address(env, target, functions));
     }
     errors
 }
@@ -104,13 +109,17 @@ fn comdat_exists(
     Ok(())
 }
 
-fn block_address(env: &Env<'_>, target: &crate::module::BlockAddress) -> Check {
+fn block_address(
+    env: &Env<'_>,
+    target: &crate::module::BlockAddress,
+    functions: &[FunctionRef<'_>],
+) -> Check {
     let related = || Related::Global(target.function);
     let Some(GlobalIndex::Function(at)) = env.global(target.function) else {
         ensure!(false, "Referencing global in another module!", related());
         return Ok(());
     };
-    let flow = &env.module.functions[at].flow;
+    let flow = functions[at].flow;
     let number = target.block.into_raw().into_u32() as usize;
     ensure!(number < flow.id_count(), "Referring to a basic block in another function!", related());
     ensure!(
@@ -382,10 +391,13 @@ impl Aliases {
 }
 
 /// Intrinsics of the module that are used other than by calling them with their own type. O(operands).
-pub(crate) fn misused_intrinsics(env: &Env<'_>) -> FxHashSet<GlobalName> {
+pub(crate) fn misused_intrinsics(
+    env: &Env<'_>,
+    functions: &[FunctionRef<'_>],
+) -> FxHashSet<GlobalName> {
     let (module, context) = (env.module, env.types.context);
     let mut misused = FxHashSet::default();
-    if !module.functions.iter().any(|f| env.is_intrinsic(f.header.name)) {
+    if !functions.iter().any(|f| env.is_intrinsic(f.header.name)) {
         return misused;
     }
     let mut seen = FxHashSet::default();
@@ -401,8 +413,8 @@ pub(crate) fn misused_intrinsics(env: &Env<'_>) -> FxHashSet<GlobalName> {
         variable.initializer.into_iter().filter(|_| !is_list).for_each(&mut note);
     }
     module.aliases.iter().map(|alias| alias.target).for_each(&mut note);
-    for function in &module.functions {
-        let (header, body) = (&function.header, &function.body);
+    for function in functions {
+        let (header, body) = (function.header, function.body);
         let own = [header.prefix, header.prologue, header.personality];
         own.into_iter().flatten().for_each(&mut note);
         for &block in function.flow.order() {
@@ -453,7 +465,7 @@ fn alias_rules(
     env: &Env<'_>,
     constants: &mut Constants,
     alias: &GlobalAlias,
-    aliases: &Aliases,
+    (aliases, functions): (&Aliases, &[FunctionRef<'_>]),
 ) -> Check {
     let context = env.types.context;
     let me = || Related::Global(alias.name);
@@ -475,7 +487,7 @@ fn alias_rules(
         let module = env.module;
         match env.global(name) {
             Some(GlobalIndex::Function(at)) => {
-                let function = &module.functions[at];
+                let function = &functions[at];
                 points_to_definition(alias, function.is_declaration(), function.header.linkage)?;
             }
             Some(GlobalIndex::Variable(at)) => {
@@ -517,7 +529,12 @@ fn points_to_definition(alias: &GlobalAlias, is_declaration: bool, linkage: Link
     Ok(())
 }
 
-fn ifunc_rules(env: &Env<'_>, constants: &mut Constants, ifunc: &GlobalAlias) -> Check {
+fn ifunc_rules(
+    env: &Env<'_>,
+    constants: &mut Constants,
+    ifunc: &GlobalAlias,
+    functions: &[FunctionRef<'_>],
+) -> Check {
     let context = env.types.context;
     let me = || Related::Global(ifunc.name);
     ensure!(
@@ -544,7 +561,7 @@ fn ifunc_rules(env: &Env<'_>, constants: &mut Constants, ifunc: &GlobalAlias) ->
     }
     let function = match context.const_data(resolver).kind {
         ConstKind::Global(name) => match env.global(name) {
-            Some(GlobalIndex::Function(at)) => Some(&env.module.functions[at]),
+            Some(GlobalIndex::Function(at)) => functions.get(at),
             _ => None,
         },
         _ => None,

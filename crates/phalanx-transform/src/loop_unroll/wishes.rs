@@ -89,10 +89,9 @@ pub(super) fn unrolled(
 ) -> Result<MetadataId, PassError> {
     let module = function.module(db);
     let old = node(&Code::of(db, function), latches);
-    db.edit_shell(module, |shell| {
-        let properties = old.map(|old| kept(shell, old)).unwrap_or_default();
-        let word = MetadataValue::String(shell.context.symbol(DISABLE.as_bytes()));
-        let metadata = &mut shell.metadata;
+    db.edit_metadata(module, |metadata| {
+        let properties = old.map(|old| kept(metadata.module(), old)).unwrap_or_default();
+        let word = MetadataValue::String(metadata.context().symbol(DISABLE.as_bytes()));
         let disable = metadata.add(NodeBuilder::tuple(false, [word]))?;
         let new = metadata.reserve();
         let own = [MetadataValue::Node(new)];

@@ -190,7 +190,7 @@ impl Around {
 
     /// A variable becomes constant or is so no longer, is linked otherwise, or lies otherwise.
     fn variable(&self, session: &mut Session, rng: &mut dyn RngCore) -> bool {
-        session.database_mut().edit_shell(self.module.input(), |shell| {
+        let edited = session.database_mut().edit_shell(self.module.input(), |shell| {
             let mut variables: Vec<_> = shell.variables.iter_mut().collect();
             // Those that the compiler itself reads are what they are.
             variables.retain(|variable| variable.linkage != Linkage::Appending);
@@ -211,7 +211,8 @@ impl Around {
                 _ => variable.align = Some(4 << rng.random_range(0..5)),
             }
             true
-        })
+        });
+        edited.unwrap_or(false)
     }
 
     /// Another function like one that is there.
