@@ -6,6 +6,7 @@ use crate::{
     call_conv::CallConv,
     constant::{ConstKind, InlineAsm},
     context::Context,
+    function::FunctionHeader,
     inst::CallInfo,
     symbol::Symbol,
     types::Type,
@@ -24,6 +25,12 @@ pub struct Callee {
 }
 
 impl Callee {
+    /// A function of the module, by its header: with its type and its convention.
+    pub fn function(context: &Context, header: &FunctionHeader) -> Callee {
+        let address = context.const_global(header.name, header.address_space);
+        Callee { value: address.into(), function_type: header.ty, call_conv: header.call_conv }
+    }
+
     /// A function that a pointer points to.
     pub fn indirect(pointer: Value, function_type: Type) -> Callee {
         Callee { value: pointer, function_type, call_conv: CallConv::C }

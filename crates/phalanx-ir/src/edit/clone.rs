@@ -16,8 +16,8 @@ use crate::{
 /// What became of what.
 #[derive(Clone, Debug, Default)]
 pub struct Clones {
-    blocks: FxHashMap<BlockId, BlockId>,
-    insts: FxHashMap<InstId, InstId>,
+    pub(super) blocks: FxHashMap<BlockId, BlockId>,
+    pub(super) insts: FxHashMap<InstId, InstId>,
 }
 
 impl Clones {

@@ -65,6 +65,7 @@ mod change;
 mod clone;
 mod cursor;
 pub(crate) mod history;
+mod insert;
 mod insts;
 mod journal;
 mod mentions;
@@ -88,6 +89,7 @@ use smallvec::SmallVec;
 pub use self::{
     clone::Clones,
     cursor::Cursor,
+    insert::Inserted,
     journal::{Changes, Journal},
     store::{InModule, Store},
     uses::Use,
