@@ -106,10 +106,12 @@ fn may_write(
                 (None, _) => false,
                 (Some(MemoryLocation::ArgMem), None) => {
                     let addresses = body.call_args(definition).iter();
-                    addresses.filter(|&&value| may_be_address(db, function, value)).any(|&address| {
-                        let written = query.through_argument(definition, address);
-                        may_alias(body, (query, cycles), read, written)
-                    })
+                    addresses.filter(|&&value| may_be_address(db, function, value)).any(
+                        |&address| {
+                            let written = query.through_argument(definition, address);
+                            may_alias(body, (query, cycles), read, written)
+                        },
+                    )
                 }
                 _ => true,
             }
