@@ -170,6 +170,8 @@ struct Rewriter<'e, 's, 'r> {
     made: Vec<InstId>,
     /// Values of phis by edge, to be added when edges are there.
     inputs: Vec<(InstId, BlockId, Value)>,
+    /// Phis where states are joined.
+    new_phis: Vec<InstId>,
 }
 
 impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
@@ -184,8 +186,20 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
         let numbers = blocks.iter().enumerate().map(|(at, &block)| (block, at)).collect();
         let phis = blocks.iter().map(|&block| edit.body().phis(block).collect()).collect();
         let (masks, incoming) = (vec![None; blocks.len()], vec![Vec::new(); blocks.len()]);
-        let (made, inputs) = (Vec::new(), Vec::new());
-        Rewriter { edit, region, slots, blocks, numbers, phis, masks, incoming, made, inputs }
+        let (made, inputs, new_phis) = (Vec::new(), Vec::new(), Vec::new());
+        Rewriter {
+            edit,
+            region,
+            slots,
+            blocks,
+            numbers,
+            phis,
+            masks,
+            incoming,
+            made,
+            inputs,
+            new_phis,
+        }
     }
 
     fn join(&self) -> usize {
@@ -277,6 +291,7 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
                     }
                     let phi = cursor.phi(ty)?;
                     let Some(inst) = phi.as_inst() else { return Err(missing("a phi")) };
+                    self.new_phis.push(inst);
                     for ((from, _), &value) in arrivals.iter().zip(&values) {
                         self.inputs.push((inst, self.blocks[*from], value));
                     }
@@ -505,6 +520,33 @@ impl<'e, 's, 'r> Rewriter<'e, 's, 'r> {
             for _ in 0..edges {
                 self.edit.add_phi_input(phi, value, from)?;
             }
+        }
+        for phi in std::mem::take(&mut self.new_phis) {
+            self.set_unreachable(phi)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a phi something for edges from blocks that nobody comes to.
+    fn set_unreachable(&mut self, phi: InstId) -> Result<(), PassError> {
+        let Some(block) = self.edit.body().block_of(phi) else { return Ok(()) };
+        let known = self.edit.body().phi_incoming(phi).count();
+        if known == self.edit.flow().in_degree(block) as usize {
+            return Ok(());
+        }
+        let nothing = self.nothing(self.edit.body().inst(phi).ty);
+        let flow = self.edit.flow();
+        let from: Vec<BlockId> = { flow.order().iter() }
+            .flat_map(|&from| flow.successors(from).iter().map(move |&to| (from, to)))
+            .filter(|&(_, to)| to == block)
+            .map(|(from, _)| from)
+            .collect();
+        for from in from
+            .into_iter()
+            .filter(|&from| self.edit.phi_input(phi, from).is_none())
+            .collect::<Vec<_>>()
+        {
+            self.edit.add_phi_input(phi, nothing, from)?;
         }
         Ok(())
     }

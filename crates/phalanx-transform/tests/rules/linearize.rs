@@ -377,3 +377,27 @@ fn what_was_uniform_for_those_who_took_part_has_no_mark() {
     run(&mut db, module, "linearize");
     assert!(!print(&db, module).contains("amdgpu.uniform"));
 }
+
+#[test]
+fn a_region_that_unreachable_blocks_lead_into() {
+    let text = kernel(
+        "br i1 %d, label %exit, label %one
+         one:
+           br i1 %u, label %both, label %other
+         nobody:
+           br i1 %u, label %both, label %exit
+         other:
+           %v = load i32, ptr addrspace(1) %p, align 4
+           %e = icmp eq i32 %v, %x
+           br i1 %e, label %exit, label %both
+         both:
+           store i32 1, ptr addrspace(1) %at, align 4
+           br label %exit
+         exit:
+           ret void",
+    );
+    let (mut db, module) = load(&text);
+    run(&mut db, module, "linearize");
+    let text = print(&db, module);
+    assert!(text.contains("[ poison, %nobody ]"), "{text}");
+}
