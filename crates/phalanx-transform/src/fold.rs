@@ -118,7 +118,8 @@ pub fn is_defined(context: &Context, constant: Const) -> bool {
     false
 }
 
-fn element(context: &Context, aggregate: Const, index: usize) -> Option<Const> {
+/// A member of a constant.
+pub(crate) fn element(context: &Context, aggregate: Const, index: usize) -> Option<Const> {
     let data = context.const_data(aggregate);
     let ty = match context.type_kind(data.ty) {
         TypeKind::Vector { elem, len, scalable: false } => {

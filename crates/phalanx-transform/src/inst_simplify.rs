@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 
 use crate::{
     code::Code,
-    fold::{fold, is_defined},
+    fold::{element, fold, is_defined},
     pass::{Outcome, Pass, PassError},
     simplify_cfg::only_value,
     speculated,
@@ -96,6 +96,7 @@ fn simpler(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
                 Opcode::GetElementPtr => address(code, inst),
                 Opcode::ExtractValue => member(code, inst),
                 Opcode::ExtractElement => lane(code, inst),
+                Opcode::ShuffleVector => shuffle(code, inst),
                 _ if opcode.is_binary() => binary(code, inst),
                 _ if opcode.is_cast() => cast(code, inst),
                 _ => None,
@@ -271,6 +272,9 @@ fn compare(code: &Code<'_>, inst: InstId) -> Option<Value> {
     let data = code.body.inst(inst);
     let &[a, b] = code.body.operands(inst) else { return None };
     use IntPredicate as P;
+    if let Some(bit) = widened_bit(code, data.int_predicate(), a, b) {
+        return Some(bit);
+    }
     let holds = if a == b {
         matches!(data.int_predicate(), P::Eq | P::Uge | P::Ule | P::Sge | P::Sle)
     } else {
@@ -292,6 +296,85 @@ fn compare(code: &Code<'_>, inst: InstId) -> Option<Value> {
         }
         _ => Some(bit.into()),
     }
+}
+
+/// A bit that was widened and is asked for: `zext i1 x != 0` is `x`.
+fn widened_bit(code: &Code<'_>, predicate: IntPredicate, a: Value, b: Value) -> Option<Value> {
+    use IntPredicate as P;
+    let of = |opcode| operation(code, a, opcode).map(|(_, of)| of[0]);
+    let bit = match (of(Opcode::ZExt), of(Opcode::SExt)) {
+        (Some(bit), _) => {
+            let asks = match predicate {
+                P::Ne | P::Ugt | P::Sgt => is_zero(code, b),
+                P::Eq | P::Uge | P::Sge => is_one(code, b),
+                _ => false,
+            };
+            asks.then_some(bit)?
+        }
+        (_, Some(bit)) => {
+            let asks = match predicate {
+                P::Ne | P::Ugt | P::Slt => is_zero(code, b),
+                P::Eq => is_ones(code, b),
+                _ => false,
+            };
+            asks.then_some(bit)?
+        }
+        _ => return None,
+    };
+    let ty = code.type_of(bit);
+    let scalar = match *code.context.type_kind(ty) {
+        TypeKind::Vector { elem, .. } => elem,
+        _ => ty,
+    };
+    (scalar == Type::I1).then_some(bit)
+}
+
+/// A vector whose lanes are taken apart and put together again as they were.
+fn shuffle(code: &Code<'_>, inst: InstId) -> Option<Value> {
+    let TypeKind::Vector { len: len @ ..=64, scalable: false, .. } =
+        *code.context.type_kind(code.body.inst(inst).ty)
+    else {
+        return None;
+    };
+    let mut from: Option<Value> = None;
+    for lane in 0..len {
+        let Some((vector, at)) = picked(code, inst, lane)? else { continue };
+        if at != lane || from.is_some_and(|from| from != vector) {
+            return None;
+        }
+        from = Some(vector);
+    }
+    from
+}
+
+/// Of which vector of the same type, some steps up, a lane of a shuffle is which lane; no vector where it may be any.
+fn picked(code: &Code<'_>, shuffle: InstId, lane: u32) -> Option<Option<(Value, u32)>> {
+    let ty = code.body.inst(shuffle).ty;
+    let (mut vector, mut at) = (Value::inst(shuffle), lane);
+    for _ in 0..4 {
+        let (_, of) = operation(code, vector, Opcode::ShuffleVector)?;
+        let TypeKind::Vector { len, scalable: false, .. } =
+            *code.context.type_kind(code.type_of(of[0]))
+        else {
+            return None;
+        };
+        let mask = element(code.context, of[2].as_const()?, at as usize)?;
+        (vector, at) = match &code.context.const_data(mask).kind {
+            ConstKind::Poison | ConstKind::Undef => return Some(None),
+            ConstKind::Int(int) => match u32::try_from(int.to_u64()?).ok()? {
+                place if place < len => (of[0], place),
+                place => (of[1], place - len),
+            },
+            _ => return None,
+        };
+        if is_poison(code, vector) {
+            return Some(None);
+        }
+        if code.type_of(vector) == ty {
+            return Some(Some((vector, at)));
+        }
+    }
+    None
 }
 
 fn cast(code: &Code<'_>, inst: InstId) -> Option<Value> {

@@ -269,3 +269,45 @@ fn a_phi_of_a_value_and_of_what_is_not_defined() {
     assert_eq!(result("%b", "undef", frozen), "ret i32 %b");
     assert_eq!(result("%a", "undef", frozen), "ret i32 %f");
 }
+
+#[test]
+fn a_bit_that_was_widened_and_is_asked_for() {
+    let of = |widened: &str, asked: &str| {
+        let (mut db, module) = crate::load(&format!(
+            "define i1 @f(i1 %c) {{
+               %w = {widened}
+               %r = icmp {asked}
+               ret i1 %r
+             }}"
+        ));
+        crate::run(&mut db, module, "instsimplify");
+        crate::print(&db, module).contains("ret i1 %c")
+    };
+    assert!(of("zext i1 %c to i32", "ne i32 %w, 0"));
+    assert!(of("zext i1 %c to i32", "eq i32 %w, 1"));
+    assert!(of("sext i1 %c to i32", "ne i32 %w, 0"));
+    assert!(of("sext i1 %c to i32", "slt i32 %w, 0"));
+    assert!(!of("sext i1 %c to i32", "sgt i32 %w, 0"));
+    assert!(!of("zext i1 %c to i32", "eq i32 %w, 0"));
+    assert!(!of("zext i1 %c to i32", "slt i32 %w, 0"));
+}
+
+/// A vector of three is loaded as one of four.
+#[test]
+fn lanes_that_come_back_where_they_were() {
+    let of = |back: &str| {
+        let (mut db, module) = crate::load(&format!(
+            "define <3 x i8> @f(<3 x i8> %v, <3 x i8> %w) {{
+               %four = shufflevector <3 x i8> %v, <3 x i8> %w, <4 x i32> <i32 0, i32 1, i32 2, i32 5>
+               %three = shufflevector <4 x i8> %four, <4 x i8> poison, <3 x i32> {back}
+               ret <3 x i8> %three
+             }}"
+        ));
+        crate::run(&mut db, module, "instsimplify");
+        crate::print(&db, module).contains("ret <3 x i8> %v")
+    };
+    assert!(of("<i32 0, i32 1, i32 2>"));
+    assert!(of("<i32 poison, i32 1, i32 2>"));
+    assert!(!of("<i32 0, i32 1, i32 3>"), "it is of another one");
+    assert!(!of("<i32 1, i32 0, i32 2>"));
+}
