@@ -5,7 +5,8 @@
 //! - **Pure operations** and calls without memory that give a thread the same for the same arguments. The earlier one loses the flags
 //!   and promises that the later one does not have.
 //! - **Loads** of an address that was loaded or stored before, as long as nothing may have written since: each write, each block with
-//!   several predecessors starts a new *generation* of memory. Memory that never changes has one generation.
+//!   several predecessors starts a new *generation* of memory. Memory that never changes has one generation. Across generations
+//!   the walker of MemorySSA is asked whether one of the writes between may be of what is loaded.
 //! - **Convergent operations** without memory and with equal operands, where the threads that are together at the later one are
 //!   those that were together at the earlier one ([`phalanx_analysis::legality`]) and no call between may keep some of them from coming
 //!   back. LLVM uses such an operation again in its own block only, and there whatever is called between; but a ballot behind
@@ -57,7 +58,7 @@ impl Pass for EarlyCse {
 
     fn run(&self, db: &mut Database, function: FunctionInput) -> Result<Outcome, PassError> {
         let Some(dom) = queries::dom_tree(db, function) else { return Ok(Outcome::Unchanged) };
-        let replaced = Search::new(db, function).walk(dom);
+        let replaced = Search::new(db, function, dom).walk();
         if replaced.is_empty() {
             return Ok(Outcome::Unchanged);
         }
@@ -111,6 +112,8 @@ impl<K: Clone + Eq + std::hash::Hash, V> Scoped<K, V> {
 #[derive(Copy, Clone, Debug)]
 struct Seen {
     value: Value,
+    /// Where it was loaded or stored.
+    at: InstId,
     generation: u32,
     /// A load of it, not what was stored.
     is_load: bool,
@@ -123,6 +126,7 @@ struct Search<'a> {
     db: &'a Database,
     function: FunctionInput,
     code: Code<'a>,
+    dom: &'a DomTree,
     /// What replaced instructions are, by number.
     by: FxHashMap<InstId, Value>,
     values: Scoped<Key, InstId>,
@@ -134,8 +138,9 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(db: &'a Database, function: FunctionInput) -> Self {
+    fn new(db: &'a Database, function: FunctionInput, dom: &'a DomTree) -> Self {
         Search {
+            dom,
             db,
             function,
             code: Code::of(db, function),
@@ -149,11 +154,12 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn walk(mut self, dom: &DomTree) -> Vec<Replaced> {
+    fn walk(mut self) -> Vec<Replaced> {
         enum Visit {
             Enter(Node, u32),
             Leave(usize, usize),
         }
+        let dom = self.dom;
         let mut stack = vec![Visit::Enter(dom.root(), 0)];
         while let Some(visit) = stack.pop() {
             match visit {
@@ -205,7 +211,8 @@ impl<'a> Search<'a> {
                         let &[value, address] = body.operands(inst) else { continue };
                         let (value, address) = (self.resolve(value), self.resolve(address));
                         let ty = self.code.type_of(value);
-                        let seen = Seen { value, generation: self.generation, is_load: false };
+                        let generation = self.generation;
+                        let seen = Seen { value, at: inst, generation, is_load: false };
                         self.memory.insert((address, ty), seen);
                     }
                 }
@@ -240,16 +247,21 @@ impl<'a> Search<'a> {
     fn load(&mut self, inst: InstId) {
         let address = self.resolve(self.code.body.operands(inst)[0]);
         let key = (address, self.code.body.inst(inst).ty);
-        let generation = if Memory::new(self.db, self.function).never_changes(inst) {
-            u32::MAX
-        } else {
-            self.generation
+        let memory = Memory::new(self.db, self.function);
+        let generation = if memory.never_changes(inst) { u32::MAX } else { self.generation };
+        let is_current = |seen: &&Seen| {
+            seen.generation == generation || !memory.is_written_between(self.dom, seen.at, inst)
         };
-        match self.memory.map.get(&key) {
-            Some(seen) if seen.generation == generation => {
+        match self.memory.map.get(&key).filter(is_current) {
+            Some(&seen) => {
                 self.replace(inst, seen.value, seen.is_load);
+                // What comes next need not go so far up.
+                self.memory.insert(key, Seen { generation, ..seen });
             }
-            _ => self.memory.insert(key, Seen { value: inst.into(), generation, is_load: true }),
+            None => {
+                let seen = Seen { value: inst.into(), at: inst, generation, is_load: true };
+                self.memory.insert(key, seen);
+            }
         }
     }
 

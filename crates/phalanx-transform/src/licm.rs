@@ -14,7 +14,8 @@
 //! changes nobody's group.
 //!
 //! Outer cycles come first, so that an instruction moves as far as it can at once. Everything is found first and then done, in one
-//! transaction. O(instructions × depth of cycles), and for loads × writes of the cycle, which are looked at up to a bound.
+//! transaction. O(instructions × depth of cycles), and for loads × writes of the cycle, which are looked at up to a bound. Where one of these may write
+//! what a load reads as far as its address tells, the walker of MemorySSA is asked.
 
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::{CycleId, Cycles, Dfs, Node};
@@ -149,7 +150,7 @@ impl Search<'_> {
         for &node in &blocks {
             let mut is_certain = node == self.cycles.header(cycle);
             for inst in body.block_insts(block_of(node)) {
-                if self.is_movable(inst, is_certain, writes.as_deref())
+                if self.is_movable(cycle, (inst, is_certain), writes.as_deref())
                     && body.operands(inst).iter().all(|&value| self.is_outside(cycle, value))
                     && !self.moved.contains_key(&inst)
                 {
@@ -192,7 +193,12 @@ impl Search<'_> {
         Some(writes)
     }
 
-    fn is_movable(&self, inst: InstId, is_certain: bool, writes: Option<&[InstId]>) -> bool {
+    fn is_movable(
+        &self,
+        cycle: CycleId,
+        (inst, is_certain): (InstId, bool),
+        writes: Option<&[InstId]>,
+    ) -> bool {
         let data = self.code.body.inst(inst);
         if data.ty == Type::VOID || data.ty == Type::TOKEN {
             return false;
@@ -207,6 +213,7 @@ impl Search<'_> {
         self.memory.never_changes(inst)
             || writes.is_some_and(|writes| {
                 !writes.iter().any(|&write| self.memory.may_write(write, address))
+                    || self.memory.is_written_before(self.cycles, cycle, inst)
             })
     }
 

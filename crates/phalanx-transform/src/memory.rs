@@ -1,13 +1,17 @@
-//! Which memory an address may be in.
+//! Which memory an address may be in, and what may have been written since.
 //!
 //! Two addresses are apart when their address spaces do not overlap, or when they are made from two different objects: stack slots
 //! and variables of the module, but for those of workgroup memory that have no place of their own ([`Named::Added`]). Everything else may be the same memory. O(1).
+//!
+//! Who has to know more asks for the nearest write that may be of what a load reads ([`Memory::is_written_between`]).
 
-use phalanx_analysis::memory::Named;
+use phalanx_analysis::memory::{Named, classic::Clobber};
 use phalanx_db::{Database, FunctionInput, queries};
+use phalanx_graph::{CycleId, Cycles, DomTree};
 use phalanx_ir::{
     ConstKind, GlobalVariable, InstId, Opcode, Value,
     attributes::{Access, MemoryLocation},
+    flow::{block_of, node_of},
     metadata::kind,
     module::{GlobalIndex, Linkage},
 };
@@ -131,6 +135,41 @@ impl<'a> Memory<'a> {
         let is_object = |base| self.alloca(base).is_some() || self.named(base).is_some();
         let is_added = |base| self.named(base) == Some(Named::Added);
         !(a != b && is_object(a) && is_object(b)) || is_added(a) && is_added(b)
+    }
+
+    /// Whether what a load reads may have been written since another instruction was executed, which dominates the load and reads or writes
+    /// the same. O(writes that are passed), which are bounded.
+    pub(crate) fn is_written_between(&self, dom: &DomTree, earlier: InstId, load: InstId) -> bool {
+        let body = self.code.body;
+        let Some(clobber) = queries::nearest_clobber(self.db, self.function, load) else {
+            return true;
+        };
+        let Some(block) = body.block_of(earlier).map(node_of) else { return true };
+        match clobber {
+            Clobber::Entry => false,
+            // Where ways meet at the start of a block, everything in it comes later.
+            Clobber::Phi(node) => !(node == block || dom.strictly_dominates(node, block)),
+            Clobber::Def(write) if write == earlier => false,
+            Clobber::Def(write) => match body.block_of(write).map(node_of) {
+                Some(of) if of == block => {
+                    body.block_insts(block_of(block)).find(|&i| i == write || i == earlier)
+                        != Some(write)
+                }
+                Some(of) => !dom.strictly_dominates(of, block),
+                None => true,
+            },
+        }
+    }
+
+    /// Whether what a load reads is not written in a cycle, as far as the nearest write before it tells.
+    pub(crate) fn is_written_before(&self, cycles: &Cycles, cycle: CycleId, load: InstId) -> bool {
+        let node = match queries::nearest_clobber(self.db, self.function, load) {
+            Some(Clobber::Entry) => return true,
+            Some(Clobber::Def(write)) => self.code.body.block_of(write).map(node_of),
+            Some(Clobber::Phi(node)) => Some(node),
+            None => None,
+        };
+        node.is_some_and(|node| !cycles.contains(cycle, node))
     }
 
     /// What a base is if it is a variable.

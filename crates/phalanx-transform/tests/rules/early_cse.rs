@@ -395,3 +395,91 @@ fn votes_of_a_block_between_which_threads_may_end() {
         "#]],
     );
 }
+
+/// What is written elsewhere leaves what is known of a slot.
+#[test]
+fn loads_across_writes_of_other_memory() {
+    check(
+        "early-cse",
+        "define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a, i1 %c) {
+         entry:
+           %slot = alloca i32, align 4, addrspace(5)
+           %at = addrspacecast ptr addrspace(5) %slot to ptr
+           store i32 %a, ptr %at, align 4
+           store i32 1, ptr addrspace(1) %p, align 4
+           %x = load i32, ptr %at, align 4
+           br i1 %c, label %then, label %exit
+         then:
+           store i32 %x, ptr addrspace(1) %p, align 4
+           br label %exit
+         exit:
+           %y = load i32, ptr %at, align 4
+           %z = load i32, ptr addrspace(1) %p, align 4
+           %s = add i32 %y, %z
+           store i32 %s, ptr addrspace(1) %p, align 4
+           ret void
+         }",
+        &expect![[r#"
+            define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a, i1 %c) {
+            entry:
+              %slot = alloca i32, align 4, addrspace(5)
+              %at = addrspacecast ptr addrspace(5) %slot to ptr
+              store i32 %a, ptr %at, align 4
+              store i32 1, ptr addrspace(1) %p, align 4
+              br i1 %c, label %then, label %exit
+
+            then:                                             ; preds = %entry
+              store i32 %a, ptr addrspace(1) %p, align 4
+              br label %exit
+
+            exit:                                             ; preds = %then, %entry
+              %z = load i32, ptr addrspace(1) %p, align 4
+              %s = add i32 %a, %z
+              store i32 %s, ptr addrspace(1) %p, align 4
+              ret void
+            }
+        "#]],
+    );
+}
+
+/// The loop writes the slot behind the load, so the next round reads something else.
+#[test]
+fn a_load_in_a_loop_that_writes() {
+    check_unchanged(
+        "early-cse",
+        "define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a, i1 %c) {
+         entry:
+           %slot = alloca i32, align 4, addrspace(5)
+           store i32 %a, ptr addrspace(5) %slot, align 4
+           br label %loop
+         loop:
+           %x = load i32, ptr addrspace(5) %slot, align 4
+           store i32 %x, ptr addrspace(1) %p, align 4
+           %y = add i32 %x, 1
+           store i32 %y, ptr addrspace(5) %slot, align 4
+           br i1 %c, label %loop, label %exit
+         exit:
+           ret void
+         }",
+    );
+}
+
+/// Others write behind a barrier what was read before it.
+#[test]
+fn a_load_behind_a_barrier() {
+    check_unchanged(
+        "early-cse",
+        "@shared = internal addrspace(3) global i32 poison, align 4
+         define amdgpu_kernel void @f(ptr addrspace(1) %p) {
+         entry:
+           %x = load i32, ptr addrspace(3) @shared, align 4
+           fence syncscope(\"workgroup\") release
+           call void @llvm.amdgcn.s.barrier()
+           fence syncscope(\"workgroup\") acquire
+           %y = load i32, ptr addrspace(3) @shared, align 4
+           %s = add i32 %x, %y
+           store i32 %s, ptr addrspace(1) %p, align 4
+           ret void
+         }",
+    );
+}

@@ -311,3 +311,34 @@ fn a_store_to_a_variable_without_a_size() {
          store i32 %1, ptr addrspace(1) %p, align 4";
     check_unchanged("licm", &text(insts));
 }
+
+/// The address of a slot that nobody else has is not what is stored through.
+#[test]
+fn a_load_of_a_slot_in_a_loop_that_writes_elsewhere() {
+    let text = |store: &str| {
+        format!(
+            "define amdgpu_kernel void @f(ptr addrspace(1) %p, i32 %a) {{
+             entry:
+               %slot = alloca i32, align 4, addrspace(5)
+               %at = addrspacecast ptr addrspace(5) %slot to ptr
+               store i32 %a, ptr %at, align 4
+               %to = load ptr, ptr addrspace(1) %p, align 8
+               br label %loop
+             loop:
+               %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+               %n = load i32, ptr %at, align 4
+               {store}
+               %j = add i32 %i, 1
+               %c = icmp ult i32 %j, %n
+               br i1 %c, label %loop, label %exit
+             exit:
+               ret void
+             }}"
+        )
+    };
+    let (mut db, module) = crate::load(&text("store i32 %i, ptr %to, align 4"));
+    crate::run(&mut db, module, "licm");
+    let found = crate::print(&db, module);
+    assert!(found.find("%n = load").unwrap() < found.find("loop:").unwrap(), "{found}");
+    check_unchanged("licm", &text("store i32 %i, ptr %at, align 4"));
+}
