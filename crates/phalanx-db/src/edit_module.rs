@@ -261,8 +261,8 @@ impl Database {
 
     /// Changes what a module has beside its functions: variables, types, metadata, flags. The functions of the [`Module`] that `edit` gets
     /// are elsewhere, and come and go by [`Database::add_function`] and [`Database::remove_functions`]. Nothing happens when it stays equal.
-    /// O(module): all is verified, functions included, for they refer to what is changed. To add metadata takes less: see
-    /// [`Database::edit_metadata`].
+    /// O(module without its functions) for the verifier, which looks at functions as well where what they refer to may have changed
+    /// ([`Module::extends`]). To add metadata takes less: see [`Database::edit_metadata`].
     ///
     /// # Errors
     /// When the module breaks a rule that it did not break before, got functions, or has become one of another context. Nothing was changed then, also
@@ -290,9 +290,10 @@ impl Database {
         }
         let functions: Vec<FunctionRef<'_>> =
             module.functions(self).iter().map(|entry| entry.input.view(self)).collect();
+        let with_bodies = !new.extends(old);
         let broken = |shell: &Module| {
             let convergent = phalanx_target::intrinsics::is_convergent;
-            verify::module_in(shell, &functions, convergent)
+            verify::module_in(shell, &functions, convergent, with_bodies)
         };
         let mut errors = broken(&new);
         if !errors.is_empty() {

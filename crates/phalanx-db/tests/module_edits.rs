@@ -8,7 +8,7 @@ use phalanx_db::{ModuleEditError, queries};
 use phalanx_ir::{
     BuildError, Const, Function, FunctionHeader, GlobalName, InstId, Module, Symbol, Type,
     metadata::{Attachment, DebugRecord, LocalMetadata, MetadataId, MetadataValue, NodeBuilder},
-    module::Linkage,
+    module::{GlobalVariable, Linkage},
 };
 use phalanx_llvm::ModulePrinter;
 use phalanx_target::LaunchStatement;
@@ -275,6 +275,35 @@ fn a_module_that_broke_rules_before_may_be_edited() {
     let edit = |shell: &mut Module| shell.variables[0].initializer = None;
     let error = fixture.db.edit_shell(module, edit).expect_err("that breaks another");
     expect!["the module is not well-formed: Global is external, but doesn't have external or weak linkage! (@a)"].assert_eq(&error.to_string());
+}
+
+/// A variable that is added is looked at, and functions where it says something of them.
+#[test]
+fn a_variable_that_is_added_breaks_no_rule_either() {
+    let text = "declare i32 @llvm.ctpop.i32(i32)\ndefine void @f() { ret void }";
+    let mut fixture = Fixture::of(text, "f");
+    let (module, context) = (fixture.module, std::sync::Arc::clone(&fixture.context));
+    let pointer = context.ptr_type(0);
+    let variable = |name: &[u8], initializer| GlobalVariable {
+        name: GlobalName::Named(context.symbol(name)),
+        initializer: Some(initializer),
+        ..GlobalVariable::new(pointer)
+    };
+    let intrinsic = context.const_global(GlobalName::Named(context.symbol(b"llvm.ctpop.i32")), 0);
+    let add = |variable| move |shell: &mut Module| shell.variables.push(variable);
+    let error = fixture.db.edit_shell(module, add(variable(b"a", intrinsic)));
+    expect![
+        "the module is not well-formed: @llvm.ctpop.i32: Invalid user of intrinsic instruction!"
+    ]
+    .assert_eq(&error.expect_err("an intrinsic has no address").to_string());
+    fixture
+        .db
+        .edit_shell(module, add(variable(b"a", context.const_null(pointer))))
+        .expect("it is new");
+    let error = fixture.db.edit_shell(module, add(variable(b"a", context.const_null(pointer))));
+    expect!["the module is not well-formed: Name is defined twice! (@a)"]
+        .assert_eq(&error.expect_err("it is there").to_string());
+    assert_eq!(module.shell(&fixture.db).variables.len(), 1);
 }
 
 /// An edit that changes nothing has nothing asked again.

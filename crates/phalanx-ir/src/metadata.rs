@@ -204,6 +204,14 @@ impl Metadata {
         Self::default()
     }
 
+    /// Whether nodes were added at most: those that were there have the same ids, and say the same.
+    pub(crate) fn extends(&self, old: &Metadata) -> bool {
+        self.nodes.len() >= old.nodes.len()
+            && self.nodes.values().zip(old.nodes.values()).all(|(new, old)| new == old)
+            && self.pool.starts_with(&old.pool)
+            && self.named == old.named
+    }
+
     /// How many nodes there are: the length of a dense table.
     pub fn len(&self) -> usize {
         self.nodes.len()

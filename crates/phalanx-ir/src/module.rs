@@ -280,6 +280,24 @@ impl Module {
         }
     }
 
+    /// Whether functions that break no rule beside another module break none beside this one either: what they refer to is there and is the same, and
+    /// what they are judged by. O(module without its functions).
+    pub fn extends(&self, old: &Module) -> bool {
+        let is_same = |(new, old): (&GlobalVariable, &GlobalVariable)| {
+            let seen = |v: &GlobalVariable| (v.name, v.ty, v.address_space, v.thread_local);
+            seen(new) == seen(old)
+        };
+        Arc::ptr_eq(&self.context, &old.context)
+            && (self.data_layout, self.triple) == (old.data_layout, old.triple)
+            && self.structs.starts_with(&old.structs)
+            && self.comdats.starts_with(&old.comdats)
+            && self.variables.len() >= old.variables.len()
+            && self.variables.iter().zip(&old.variables).all(is_same)
+            && self.aliases.starts_with(&old.aliases)
+            && self.block_addresses.starts_with(&old.block_addresses)
+            && self.metadata.extends(&old.metadata)
+    }
+
     /// Where each name is defined or declared. O(entities).
     pub fn index(&self) -> FxHashMap<GlobalName, GlobalIndex> {
         let mut index = FxHashMap::default();

@@ -81,8 +81,8 @@ mod module;
 mod profile;
 pub(crate) mod result;
 pub(crate) mod rules;
-mod tbaa;
 pub(crate) mod tables;
+mod tbaa;
 pub(crate) mod types;
 mod values;
 pub(crate) mod view;
@@ -133,7 +133,7 @@ impl<'m> Verifier<'m> {
     pub fn module(&self) -> Vec<VerifyError> {
         let functions: Vec<FunctionRef<'_>> =
             self.module.functions.iter().map(Function::view).collect();
-        in_pieces(self.env(), &functions)
+        in_pieces(self.env(), &functions, true)
     }
 
     /// All broken rules of one function, which need not be in the module yet; what it refers to must be.
@@ -153,17 +153,19 @@ impl<'m> Verifier<'m> {
     }
 }
 
-/// All broken rules of a module whose functions are elsewhere. As [`Verifier::module`]; O(module).
+/// All broken rules of a module whose functions are elsewhere. As [`Verifier::module`]; O(module). What stands in functions is not looked at when that is
+/// known to break none.
 pub fn module_in(
     module: &Module,
     functions: &[FunctionRef<'_>],
     convergent_intrinsic: fn(&[u8]) -> bool,
+    with_bodies: bool,
 ) -> Vec<VerifyError> {
     let index = ModuleIndex::with_functions(module, functions.iter().map(|f| f.header.name));
     let headers = Pieces(functions);
     let mut env = Env::over(module, &index, &headers);
     env.convergent_intrinsic = convergent_intrinsic;
-    in_pieces(env, functions)
+    in_pieces(env, functions, with_bodies)
 }
 
 /// An error of [`module_in`] with its entities named, for a person.
@@ -187,14 +189,19 @@ impl Headers for Pieces<'_> {
     }
 }
 
-fn in_pieces(mut env: Env<'_>, functions: &[FunctionRef<'_>]) -> Vec<VerifyError> {
+fn in_pieces(
+    mut env: Env<'_>,
+    functions: &[FunctionRef<'_>],
+    with_bodies: bool,
+) -> Vec<VerifyError> {
     let mut errors = tables::check(env.module);
     if !errors.is_empty() {
         return errors;
     }
-    env.misused = module::misused_intrinsics(&env, functions);
+    env.misused = module::misused_intrinsics(&env, functions, with_bodies);
+    let bodies = if with_bodies || !env.misused.is_empty() { functions } else { &[] };
     let mut constants = Constants::default();
-    for &function in functions {
+    for &function in bodies {
         errors.append(&mut function::check(&env, &mut constants, function));
     }
     errors.append(&mut module::check(&env, &mut constants, functions));

@@ -12,7 +12,9 @@ use phalanx_db::{Database, FunctionInput};
 use phalanx_ir::{
     InstId,
     edit::Transaction,
-    metadata::{Field, Metadata, MetadataId, MetadataValue, NodeBuilder, NodeKind, kind},
+    metadata::{
+        Additions, Field, Metadata, MetadataId, MetadataValue, NodeBuilder, NodeKind, kind,
+    },
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -94,8 +96,7 @@ impl Locations {
         }
         noted.sort_unstable_by_key(|&(inst, _)| inst);
         let module = function.module(db);
-        let made = db.edit_shell(module, |shell| {
-            let metadata = &mut shell.metadata;
+        let made = db.edit_metadata(module, |metadata| {
             let mut known = FxHashMap::default();
             let mut made: Vec<(InstId, Option<MetadataId>)> = Vec::new();
             for (inst, mut noted) in noted {
@@ -129,16 +130,17 @@ fn location(edit: &Transaction<'_>, inst: InstId) -> Option<MetadataId> {
 }
 
 /// What locations have in common.
-fn common(metadata: &mut Metadata, noted: &Noted) -> Result<Option<MetadataId>, String> {
+fn common(additions: &mut Additions<'_>, noted: &Noted) -> Result<Option<MetadataId>, String> {
     let Some((&first, others)) = noted.all.split_first() else { return Ok(None) };
     if noted.is_dropped {
+        let metadata = &additions.module().metadata;
         let outermost = frames(metadata, first).first().copied();
         let scope = outermost.and_then(|at| subprogram(metadata, scope(metadata, at)?));
-        return scope.map(|scope| add(metadata, [0, 0], scope, None)).transpose();
+        return scope.map(|scope| add(additions, [0, 0], scope, None)).transpose();
     }
     let mut result = first;
     for &other in others {
-        match merged(metadata, result, other)? {
+        match merged(additions, result, other)? {
             Some(merged) => result = merged,
             None => return Ok(None),
         }
@@ -148,16 +150,18 @@ fn common(metadata: &mut Metadata, noted: &Noted) -> Result<Option<MetadataId>, 
 
 /// What two locations have in common, from the function itself down to what was inlined.
 fn merged(
-    metadata: &mut Metadata,
+    additions: &mut Additions<'_>,
     one: MetadataId,
     other: MetadataId,
 ) -> Result<Option<MetadataId>, String> {
     if one == other {
         return Ok(Some(one));
     }
+    let metadata = &additions.module().metadata;
     let (ours, theirs) = (frames(metadata, one), frames(metadata, other));
     let mut result: Option<MetadataId> = None;
     for (a, b) in ours.into_iter().zip(theirs) {
+        let metadata = &additions.module().metadata;
         if a == b && node(metadata, a, Field::InlinedAt) == result {
             result = Some(a);
             continue;
@@ -167,19 +171,20 @@ fn merged(
         let line = same(Field::Line);
         let column = line.and(same(Field::Column));
         let place = [line.unwrap_or(0), column.unwrap_or(0)];
-        result = Some(add(metadata, place, scope, result)?);
+        result = Some(add(additions, place, scope, result)?);
     }
+    let metadata = &additions.module().metadata;
     match (result, scope(metadata, one)) {
         (None, Some(scope)) => {
             let inlined_at = node(metadata, one, Field::InlinedAt);
-            add(metadata, [0, 0], scope, inlined_at).map(Some)
+            add(additions, [0, 0], scope, inlined_at).map(Some)
         }
         _ => Ok(result),
     }
 }
 
 fn add(
-    metadata: &mut Metadata,
+    additions: &mut Additions<'_>,
     [line, column]: [i64; 2],
     scope: MetadataId,
     inlined_at: Option<MetadataId>,
@@ -197,7 +202,7 @@ fn add(
             builder.set_at(place, value);
         }
     }
-    metadata.add(builder)
+    additions.add(builder)
 }
 
 fn node(metadata: &Metadata, of: MetadataId, field: Field) -> Option<MetadataId> {

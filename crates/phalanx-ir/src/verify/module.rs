@@ -390,10 +390,11 @@ impl Aliases {
     }
 }
 
-/// Intrinsics of the module that are used other than by calling them with their own type. O(operands).
+/// Intrinsics of the module that are used other than by calling them with their own type, in bodies as well or beside them alone. O(operands).
 pub(crate) fn misused_intrinsics(
     env: &Env<'_>,
     functions: &[FunctionRef<'_>],
+    with_bodies: bool,
 ) -> FxHashSet<GlobalName> {
     let (module, context) = (env.module, env.types.context);
     let mut misused = FxHashSet::default();
@@ -413,7 +414,7 @@ pub(crate) fn misused_intrinsics(
         variable.initializer.into_iter().filter(|_| !is_list).for_each(&mut note);
     }
     module.aliases.iter().map(|alias| alias.target).for_each(&mut note);
-    for function in functions {
+    for function in functions.iter().filter(|_| with_bodies) {
         let (header, body) = (function.header, function.body);
         let own = [header.prefix, header.prologue, header.personality];
         own.into_iter().flatten().for_each(&mut note);
