@@ -435,6 +435,30 @@ fn large_with_memory(segments: usize) -> String {
     text
 }
 
+/// As [`large_with_memory`], with a structure that is passed by value, which all branches are decided by, and pointers of other origins.
+fn large_with_structure(segments: usize) -> String {
+    let mut text = large_with_memory(segments);
+    let arguments = "i32 %n, ptr byval({ i32, i32, i32 }) readonly %s, ptr %t) {";
+    text = text.replace("i32 %n) {", arguments);
+    let first = "  %y = alloca i32, addrspace(5)\n  %gy = addrspacecast ptr addrspace(5) %y to ptr\n  \
+                 %w0 = getelementptr i8, ptr %s, i64 4\n  %x = call";
+    text = text.replace("  %x = call", first);
+    for i in 1..=segments {
+        let load = format!(
+            "  %w{i} = getelementptr i8, ptr %w{}, i64 0\n  %z{i} = load i32, ptr %w{i}\n  %c{i} = icmp",
+            i - 1
+        );
+        text = text.replace(&format!("  %c{i} = icmp"), &load);
+        text = text.replace(&format!(", %h{i}\n  br"), &format!(", %z{i}\n  br"));
+    }
+    text
+}
+
+#[test]
+fn a_function_that_is_passed_a_structure_is_followed_through_edits() {
+    check_follower(&large_with_structure(40));
+}
+
 #[test]
 fn a_function_is_followed_through_edits() {
     check_follower(&large(40));

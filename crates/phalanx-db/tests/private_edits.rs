@@ -32,7 +32,7 @@ declare void @llvm.lifetime.start.p0(ptr)
 declare void @peek(ptr, ptr)
 declare void @take(ptr)
 
-define ptx_kernel void @kernel(ptr %out, i32 %n, i1 %c) {
+define ptx_kernel void @kernel(ptr %out, i32 %n, i1 %c, ptr byval(%pair) readonly %v) {
 entry:
   %a = alloca i32
   %b = alloca i32
@@ -90,6 +90,10 @@ three:
   %at = load atomic i32, ptr %b monotonic, align 4
   %same = icmp eq ptr %a, %ex
   %lx = load i64, ptr %x
+  %vx = getelementptr i8, ptr %v, i64 4
+  %vs = select i1 %c, ptr %vx, ptr %v
+  %vy = getelementptr i8, ptr %vs, i64 4
+  %lv = load i32, ptr %vy
   br i1 %same, label %s0, label %s0
 "#,
     );
@@ -282,6 +286,18 @@ const EDITS: &[(&str, char, Edit)] = &[
     ("a selection of slots", 'r', |f| {
         let (sel, b) = (f.named("sel"), f.named("b"));
         f.edit(|edit| edit.set_operand(sel, 1, b));
+    }),
+    ("what the launch passes, or another argument", 'k', |f| {
+        let sel = f.named("vs");
+        f.edit(|edit| edit.set_operand(sel, 2, Value::arg(0)));
+    }),
+    ("what the launch passes, or a slot", 'r', |f| {
+        let (sel, b) = (f.named("vs"), f.named("b"));
+        f.edit(|edit| edit.set_operand(sel, 2, b));
+    }),
+    ("another argument, and what the launch passes", 'k', |f| {
+        let sel = f.named("sel");
+        f.edit(|edit| edit.set_operand(sel, 1, Value::arg(3)));
     }),
     ("a slot where nobody comes", 'a', |f| {
         let (phi, b) = (f.named("ph"), f.named("b"));

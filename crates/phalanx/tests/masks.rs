@@ -429,3 +429,36 @@ define ptx_kernel void @k(i32 %n, i32 %m) {
         "#]],
     );
 }
+
+/// A structure that a kernel is passed by value, and only reads, is the same in all threads; one that it writes is not.
+#[test]
+fn structures_that_are_passed_by_value() {
+    check(
+        "target triple = \"nvptx64-nvidia-cuda\"\n",
+        r#"
+%s = type { i32, i32 }
+declare void @callee(ptr byval(%s))
+define ptx_kernel void @reads(ptr byval(%s) readonly %p) {
+  %q = getelementptr i8, ptr %p, i64 4
+  %kept = load i32, ptr %q
+  call void @callee(ptr byval(%s) %p)
+  ret void
+}
+define ptx_kernel void @writes(ptr byval(%s) %p, i32 %n) {
+  store i32 %n, ptr %p
+  %changed = load i32, ptr %p
+  ret void
+}
+define void @function(ptr byval(%s) readonly %p) {
+  %passed = load i32, ptr %p
+  ret void
+}
+"#,
+        &expect![[r#"
+            q: {}
+            kept: {}
+            changed: {opaque.thread, opaque.wave}
+            passed: {opaque.thread, opaque.wave}
+        "#]],
+    );
+}

@@ -168,7 +168,9 @@ impl<'a> FullRules<'a> {
             (false, true) if !self.context.lockstep => {
                 SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE
             }
-            (false, _) if self.is_constant_memory(address) && !timed => SourceSet::EMPTY,
+            (false, false) if self.is_constant_memory(address) || self.is_passed(address) => {
+                SourceSet::EMPTY
+            }
             (false, _) => SourceSet::OPAQUE_WAVE,
         }
     }
@@ -200,6 +202,11 @@ impl<'a> FullRules<'a> {
             Some(constant) => is_shared_constant(self.code, self.around, constant),
             None => self.memory.is_some_and(|memory| memory.is_shared(address)),
         }
+    }
+
+    /// Whether an address leads to what the launch passes by value, and nobody writes.
+    fn is_passed(&self, address: Value) -> bool {
+        self.memory.is_some_and(|memory| memory.is_passed(address))
     }
 
     fn is_constant_memory(&self, address: Value) -> bool {

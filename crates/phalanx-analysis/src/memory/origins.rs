@@ -10,11 +10,14 @@
 //! - it is made from such an address by steps, casts, phis or selections.
 //!
 //! Arguments of a kernel are not: they come from the host, which has no addresses of private memory. Only a `byval` argument is excepted,
-//! of which each thread may have a copy. A cast from a space that is shared is not either.
+//! of which each thread may have a copy, unless it is `readonly`: then all copies are what the host passed. A cast from a space that is shared is not either.
+//!
+//! An address is *passed* if it is made from such `readonly` copies and nothing else: what is there is the same in the whole launch.
 //!
 //! # How
 //!
-//! Reachability from the addresses of the first kind, along operands; the rest is what is left. Loops of phis need no care.
+//! Reachability from the addresses of the first kind, along operands; the rest is what is left. Loops of phis need no care. Passed addresses are found in
+//! the same way, from what is not passed, in kernels that have such arguments.
 //! O(instructions + operands).
 
 mod follow;
@@ -34,66 +37,93 @@ use crate::lower::{Code, Surroundings};
 /// What is known of the addresses of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
-    /// By instruction: whether it is an address that is not private although its space can be. Ends with the last that is.
-    is_shared: Vec<bool>,
-    /// The same of arguments.
-    shared_arguments: Vec<bool>,
+    /// Which are not private although their space can be.
+    shared: Known,
+    /// Which lead to what a launch passes.
+    passed: Known,
+}
+
+/// Of which addresses something holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Known {
+    /// By instruction. Ends with the last of which it does.
+    insts: Vec<bool>,
+    arguments: Vec<bool>,
+}
+
+impl Known {
+    fn new(scan: &Scan<'_>) -> Self {
+        let code = scan.code;
+        let arguments: Vec<bool> =
+            (0..code.header.params.len() as u32).map(|at| scan.is_known_argument(at)).collect();
+        if !scan.can_hold(&arguments) {
+            return Known { insts: Vec::new(), arguments };
+        }
+        let body = code.body;
+        let mut insts = vec![false; body.id_count()];
+        // Users by address, as a list of edges; few instructions are addresses in a space that can be private.
+        let mut edges: Vec<(InstId, InstId)> = Vec::new();
+        let mut others: Vec<InstId> = Vec::new();
+        for inst in body.all_ids() {
+            if body.block_of(inst).is_none() || !scan.can_be_private(body.inst(inst).ty) {
+                continue;
+            }
+            insts[number(inst)] = true;
+            let mut is_other = scan.is_private_only(body.inst(inst).ty);
+            scan.made_from(inst, |made_from| match made_from {
+                From::Inst(operand) => edges.push((operand, inst)),
+                From::Other => is_other = true,
+                From::Known => {}
+            });
+            if is_other {
+                others.push(inst);
+            }
+        }
+        edges.sort_unstable_by_key(|(from, to)| (number(*from), number(*to)));
+        for inst in &others {
+            insts[number(*inst)] = false;
+        }
+        while let Some(inst) = others.pop() {
+            let first = edges.partition_point(|(from, _)| number(*from) < number(inst));
+            for &(_, user) in edges[first..].iter().take_while(|(from, _)| *from == inst) {
+                if std::mem::replace(&mut insts[number(user)], false) {
+                    others.push(user);
+                }
+            }
+        }
+        trim(&mut insts);
+        Known { insts, arguments }
+    }
+
+    fn holds(&self, address: Value) -> bool {
+        match address.kind() {
+            ValueKind::Inst(inst) => self.insts.get(number(inst)).copied().unwrap_or(false),
+            ValueKind::Arg(position) => {
+                self.arguments.get(position as usize).copied().unwrap_or(false)
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Origins {
     /// Those of a function.
     #[must_use]
     pub fn new(code: Code<'_>, around: Surroundings<'_>) -> Self {
-        let scan = Scan::new(code, around);
-        let shared_arguments = (0..code.header.params.len() as u32)
-            .map(|position| scan.is_shared_argument(position))
-            .collect();
-        let body = code.body;
-        let mut is_shared = vec![false; body.id_count()];
-        // Users by address, as a list of edges; few instructions are addresses in a space that can be private.
-        let mut edges: Vec<(InstId, InstId)> = Vec::new();
-        let mut private: Vec<InstId> = Vec::new();
-        for inst in body.all_ids() {
-            if body.block_of(inst).is_none() || !scan.can_be_private(body.inst(inst).ty) {
-                continue;
-            }
-            is_shared[number(inst)] = true;
-            let mut is_private = scan.is_private_only(body.inst(inst).ty);
-            scan.made_from(inst, |made_from| match made_from {
-                From::Inst(operand) => edges.push((operand, inst)),
-                From::Private => is_private = true,
-                From::Shared => {}
-            });
-            if is_private {
-                private.push(inst);
-            }
-        }
-        edges.sort_unstable_by_key(|(from, to)| (number(*from), number(*to)));
-        for inst in &private {
-            is_shared[number(*inst)] = false;
-        }
-        while let Some(inst) = private.pop() {
-            let first = edges.partition_point(|(from, _)| number(*from) < number(inst));
-            for &(_, user) in edges[first..].iter().take_while(|(from, _)| *from == inst) {
-                if std::mem::replace(&mut is_shared[number(user)], false) {
-                    private.push(user);
-                }
-            }
-        }
-        trim(&mut is_shared);
-        Self { is_shared, shared_arguments }
+        let of = |kind| Known::new(&Scan::new(code, around, kind));
+        Self { shared: of(Kind::Shared), passed: of(Kind::Passed) }
     }
 
     /// Whether an address whose space can be private is known not to be. Of constants, [`is_shared_constant`] says that.
     #[must_use]
     pub fn is_shared(&self, address: Value) -> bool {
-        match address.kind() {
-            ValueKind::Inst(inst) => self.is_shared.get(number(inst)).copied().unwrap_or(false),
-            ValueKind::Arg(position) => {
-                self.shared_arguments.get(position as usize).copied().unwrap_or(false)
-            }
-            _ => false,
-        }
+        self.shared.holds(address)
+    }
+
+    /// Whether what is at an address is the same in the whole launch: a structure that the host passed by value.
+    #[must_use]
+    pub fn is_passed(&self, address: Value) -> bool {
+        self.passed.holds(address)
     }
 
     /// Instructions with an operand about which this says something else than `old`.
@@ -101,7 +131,8 @@ impl Origins {
     pub fn users_of_others(&self, code: Code<'_>, old: &Self) -> Vec<InstId> {
         let body = code.body;
         let is_other = |operand: &Value| {
-            operand.as_inst().is_some() && self.is_shared(*operand) != old.is_shared(*operand)
+            let of = |origins: &Self| (origins.is_shared(*operand), origins.is_passed(*operand));
+            operand.as_inst().is_some() && of(self) != of(old)
         };
         let of = |inst: &InstId| {
             body.block_of(*inst).is_some() && body.operands(*inst).iter().any(is_other)
@@ -127,22 +158,32 @@ pub(crate) fn is_pointer(code: Code<'_>, ty: Type) -> bool {
 enum From {
     /// The address that an instruction gives.
     Inst(InstId),
-    /// Something that may be private.
-    Private,
-    /// Something that is not.
+    /// Something of which it does not hold.
+    Other,
+    /// Something of which it does.
+    Known,
+}
+
+/// What is asked of addresses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Whether they are not private.
     Shared,
+    /// Whether they lead to what a launch passes.
+    Passed,
 }
 
 struct Scan<'a> {
     code: Code<'a>,
     around: Surroundings<'a>,
     is_kernel: bool,
+    kind: Kind,
 }
 
 impl<'a> Scan<'a> {
-    fn new(code: Code<'a>, around: Surroundings<'a>) -> Self {
+    fn new(code: Code<'a>, around: Surroundings<'a>, kind: Kind) -> Self {
         let entry = calling_convention::entry(code.header.call_conv, around.target.architecture());
-        Scan { code, around, is_kernel: entry == Entry::Kernel }
+        Scan { code, around, is_kernel: entry == Entry::Kernel, kind }
     }
 
     /// Whether addresses of a type can be private as far as their space goes. False for what is no address.
@@ -157,16 +198,27 @@ impl<'a> Scan<'a> {
         space.is_some_and(|number| of(number).may_be_private(self.is_kernel))
     }
 
-    fn is_shared_argument(&self, position: u32) -> bool {
+    /// Whether it can hold of any address, if it holds of these arguments.
+    fn can_hold(&self, arguments: &[bool]) -> bool {
+        self.kind == Kind::Shared || arguments.contains(&true)
+    }
+
+    fn is_known_argument(&self, position: u32) -> bool {
         let Code { context, header, .. } = self.code;
         let attributes = context.param_attrs(header.attributes, position as usize);
         let Some(&ty) = header.params.get(position as usize) else { return false };
-        let is_copied = attributes.has(AttrKind::ByVal)
+        let is_copied = attributes.has(AttrKind::ByVal);
+        let is_passed = is_copied && attributes.has(AttrKind::ReadOnly);
+        let is_elsewhere = is_copied && !is_passed
             || attributes.has(AttrKind::ByRef)
             || attributes.has(AttrKind::InAlloca)
             || attributes.has(AttrKind::Preallocated)
             || attributes.has(AttrKind::StructRet);
-        self.is_kernel && is_pointer(self.code, ty) && !self.is_private_only(ty) && !is_copied
+        let is_shared = self.is_kernel
+            && is_pointer(self.code, ty)
+            && !self.is_private_only(ty)
+            && !is_elsewhere;
+        is_shared && (self.kind == Kind::Shared || is_passed)
     }
 
     /// Whether addresses of a type lead to private memory and nowhere else, wherever they come from.
@@ -197,7 +249,7 @@ impl<'a> Scan<'a> {
             Opcode::Phi => {
                 body.phi_values(inst).iter().for_each(|&operand| call(self.of(operand)));
             }
-            _ => call(From::Private),
+            _ => call(From::Other),
         }
     }
 
@@ -206,16 +258,17 @@ impl<'a> Scan<'a> {
             ValueKind::Inst(inst) if self.can_be_private(self.code.body.inst(inst).ty) => {
                 From::Inst(inst)
             }
+            ValueKind::Arg(position) if self.is_known_argument(position) => From::Known,
+            _ if self.kind == Kind::Passed => From::Other,
             ValueKind::Inst(inst) if is_pointer(self.code, self.code.body.inst(inst).ty) => {
-                From::Shared
+                From::Known
             }
-            ValueKind::Arg(position) if self.is_shared_argument(position) => From::Shared,
             ValueKind::Arg(position) => match self.code.header.params.get(position as usize) {
-                Some(&ty) if is_pointer(self.code, ty) && !self.can_be_private(ty) => From::Shared,
-                _ => From::Private,
+                Some(&ty) if is_pointer(self.code, ty) && !self.can_be_private(ty) => From::Known,
+                _ => From::Other,
             },
-            ValueKind::Const(constant) if self.is_shared_constant(constant) => From::Shared,
-            _ => From::Private,
+            ValueKind::Const(constant) if self.is_shared_constant(constant) => From::Known,
+            _ => From::Other,
         }
     }
 
@@ -256,5 +309,5 @@ const STEPS: usize = 64;
 /// Whether a constant address is known not to be private.
 #[must_use]
 pub fn is_shared_constant(code: Code<'_>, around: Surroundings<'_>, constant: Const) -> bool {
-    Scan::new(code, around).is_shared_constant(constant)
+    Scan::new(code, around, Kind::Shared).is_shared_constant(constant)
 }

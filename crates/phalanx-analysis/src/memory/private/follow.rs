@@ -74,6 +74,14 @@ impl<'a> Looked<'a> {
         }
     }
 
+    /// See [`Origins::is_passed`].
+    pub(crate) fn is_passed(self, address: Value) -> bool {
+        match self {
+            Looked::Whole(memory) => memory.origins.is_passed(address),
+            Looked::Followed(memory) => memory.origins.is_passed(address),
+        }
+    }
+
     /// See [`PrivateMemory::passed`].
     pub(crate) fn passed(self, call: InstId) -> &'a [Passed] {
         match self {
@@ -266,7 +274,7 @@ impl SlotFollower {
             objects.extend(pointees.returned(&changed));
         }
         let turned = self.origins.follow(code, around, &changed)?;
-        let users = turned.iter().flat_map(|&other| code.body.uses_of(other.into()));
+        let users = turned.all().flat_map(|other| code.body.uses_of(other.into()));
         let mut others: Vec<InstId> = users.map(|read| read.user).collect();
         // What is made of the content of an object may follow from where another address leads.
         let concerned = changed.iter().chain(&others).copied();
