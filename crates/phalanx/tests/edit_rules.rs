@@ -128,6 +128,34 @@ fn a_phi_has_one_value_for_parallel_edges() {
     );
 }
 
+const CATCH: &str = "
+declare void @g()
+declare i32 @__CxxFrameHandler3(...)
+define void @f() personality ptr @__CxxFrameHandler3 {
+entry:
+  invoke void @g() to label %done unwind label %switch
+switch:
+  %s = catchswitch within none [label %handler] unwind to caller
+handler:
+  %h = catchpad within %s [ptr null, i32 64, ptr null]
+  catchret from %h to label %done
+done:
+  ret void
+}
+";
+
+/// The copy of one would lead to the original of the other.
+#[test]
+fn what_catches_is_copied_with_its_pads() {
+    let copy = |name: &'static str| {
+        move |edit: &mut Transaction<'_>, named: Named<'_>| {
+            edit.clone_blocks(&[named.block(name)]).map(drop)
+        }
+    };
+    refused(CATCH, copy("switch"), expect!["@f: %s is in the region without its pads"]);
+    refused(CATCH, copy("handler"), expect!["@f: %h is in the region without its `catchswitch`"]);
+}
+
 const TAIL: &str = "
 define i32 @f(i1 %c, i32 %n) {
 entry:

@@ -48,7 +48,8 @@ impl Transaction<'_> {
     /// O(instructions cloned).
     ///
     /// # Errors
-    /// When a block is not in the function or given twice, or is the entry.
+    /// When a block is not in the function or given twice, or is the entry, or a `catchswitch` is in the region without all of its pads or one of these
+    /// without it.
     pub fn clone_blocks(&mut self, region: &[BlockId]) -> Result<Clones, BuildError> {
         let mut clones = Clones::default();
         for &block in region {
@@ -59,6 +60,9 @@ impl Transaction<'_> {
             if clones.blocks.insert(block, block).is_some() {
                 return Err(self.entity(Value::block(block), "is in the region twice"));
             }
+        }
+        for &block in region {
+            self.check_catching(block, &clones)?;
         }
         let last = self.flow().order().iter().rposition(|b| clones.blocks.contains_key(b));
         let first = last.map_or(0, |last| last + 1);
@@ -76,6 +80,32 @@ impl Transaction<'_> {
         }
         self.forget_mentions();
         Ok(clones)
+    }
+
+    /// Each pad belongs to one `catchswitch`, which leads to its own pads only.
+    fn check_catching(&self, block: BlockId, clones: &Clones) -> Result<(), BuildError> {
+        let body = self.body();
+        let is_within = |block: Option<BlockId>| block.is_some_and(|b| clones.block(b).is_some());
+        let pad = |block| {
+            let mut insts = body.block_insts(block);
+            let first = insts.find(|&i| body.inst(i).opcode != Opcode::Phi);
+            first.filter(|&i| body.inst(i).opcode == Opcode::CatchPad)
+        };
+        let parent = |pad| {
+            let insts = body.operands(pad).iter().filter_map(|value| value.as_inst());
+            insts.filter(|&i| body.inst(i).opcode == Opcode::CatchSwitch).last()
+        };
+        let end = self.terminator(block)?;
+        if body.inst(end).opcode == Opcode::CatchSwitch {
+            let outside = self.flow().successors(block).iter().filter(|&&to| !is_within(Some(to)));
+            if outside.copied().filter_map(pad).any(|pad| parent(pad) == Some(end)) {
+                return Err(self.entity(end.into(), "is in the region without its pads"));
+            }
+        }
+        match pad(block).filter(|&pad| !is_within(parent(pad).and_then(|p| body.block_of(p)))) {
+            Some(pad) => Err(self.entity(pad.into(), "is in the region without its `catchswitch`")),
+            None => Ok(()),
+        }
     }
 
     /// Clones the instructions of a block with the operands they have.
