@@ -156,6 +156,44 @@ fn what_catches_is_copied_with_its_pads() {
     refused(CATCH, copy("handler"), expect!["@f: %h is in the region without its `catchswitch`"]);
 }
 
+/// A token says where it comes from, and nothing else of its type says that.
+#[test]
+fn a_token_is_not_replaced_by_another() {
+    let text =
+        CATCH.replace("  catchret", "  call void @g() [ \"funclet\"(token %h) ]\n  catchret");
+    refused(
+        &text,
+        |edit, named| {
+            let poison = edit.context().const_poison(phalanx::ir::Type::TOKEN);
+            edit.replace_all_uses(named.inst("h"), poison)
+        },
+        expect![
+            "@f, %handler: call: Funclet bundle operands should correspond to a FuncletPadInst (token poison, ptr @g)"
+        ],
+    );
+}
+
+/// Lifetimes are of stack slots.
+#[test]
+fn a_slot_with_a_lifetime_is_not_replaced_by_another_address() {
+    let text = "
+declare void @llvm.lifetime.start.p0(ptr)
+define void @f(ptr %p) {
+  %s = alloca i32
+  call void @llvm.lifetime.start.p0(ptr %s)
+  store i32 0, ptr %s
+  ret void
+}
+";
+    refused(
+        text,
+        |edit, named| edit.replace_all_uses(named.inst("s"), Value::arg(0)),
+        expect![
+            "@f, %bb0: call: llvm.lifetime.start/end can only be used on alloca or poison (ptr %p, ptr @llvm.lifetime.start.p0)"
+        ],
+    );
+}
+
 const TAIL: &str = "
 define i32 @f(i1 %c, i32 %n) {
 entry:

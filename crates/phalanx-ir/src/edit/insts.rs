@@ -1,12 +1,13 @@
 //! Edits of instructions: operands, flags, opcodes, places, names, attachments.
 
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::{
     body::{InstId, raw},
     builder::BuildError,
     describe,
-    edit::{Transaction, store, undo::Named},
+    edit::{Transaction, Use, store, undo::Named},
     flow::BlockId,
     inst::{CallInfo, FloatPredicate, InstData, InstFlags, IntPredicate, Opcode},
     metadata::{Attachment, MetadataId},
@@ -155,8 +156,8 @@ impl Transaction<'_> {
     /// Lets everything that reads `old` read `new`: operands, and what debug information says about it. O(uses).
     ///
     /// # Errors
-    /// When their types differ or one of them is not a value of the function, or what is called cannot be `new`. `old` must be an instruction or an
-    /// argument.
+    /// When their types differ or one of them is not a value of the function, or what reads `old` cannot read `new`: what is called, tokens and
+    /// stack slots have rules beyond their type. `old` must be an instruction or an argument.
     pub fn replace_all_uses(
         &mut self,
         old: impl Into<Value>,
@@ -177,7 +178,7 @@ impl Transaction<'_> {
         &mut self,
         old: impl Into<Value>,
         new: impl Into<Value>,
-        mut which: impl FnMut(crate::edit::Use) -> bool,
+        mut which: impl FnMut(Use) -> bool,
     ) -> Result<(), BuildError> {
         let (old, new) = (old.into(), new.into());
         if !matches!(old.kind(), ValueKind::Inst(_) | ValueKind::Arg(_)) {
@@ -200,20 +201,40 @@ impl Transaction<'_> {
                 is_wanted
             })
             .collect();
+        let is_all = left.is_empty();
         self.take_parallel(&mut uses, left);
-        // What is called by its address need not be callable so by its name.
-        if new.as_const().is_some() {
-            for &crate::edit::Use { user, index } in &uses {
-                let data = *self.body().inst(user);
-                if data.opcode.is_call() && index + 1 == data.operands.len {
-                    let mut operands: SmallVec<[Value; 8]> = self.body().operands(user).into();
-                    operands[index as usize] = new;
-                    self.check_plan(user, &Plan { data, operands: &operands, call: None })?;
+        self.check_uses(&uses, is_all, old, new)?;
+        for Use { user, index } in uses {
+            self.put_operand(user, index, new);
+        }
+        Ok(())
+    }
+
+    /// Whether all that reads `old` in some places can read `new` there: what is called, tokens and slots have rules beyond their type.
+    fn check_uses(
+        &self,
+        uses: &[Use],
+        is_all: bool,
+        old: Value,
+        new: Value,
+    ) -> Result<(), BuildError> {
+        let Some(ty) = self.type_of(new) else { return Ok(()) };
+        let chosen: FxHashSet<Use> =
+            if is_all { FxHashSet::default() } else { uses.iter().copied().collect() };
+        let mut last = None;
+        for &Use { user, .. } in uses {
+            let data = *self.body().inst(user);
+            if last == Some(user) || self.is_simple(data.opcode, old, new, ty) {
+                continue;
+            }
+            last = Some(user);
+            let mut operands: SmallVec<[Value; 8]> = self.body().operands(user).into();
+            for (index, operand) in (0..).zip(&mut operands) {
+                if *operand == old && (is_all || chosen.contains(&Use { user, index })) {
+                    *operand = new;
                 }
             }
-        }
-        for crate::edit::Use { user, index } in uses {
-            self.put_operand(user, index, new);
+            self.check_plan(user, &Plan { data, operands: &operands, call: None })?;
         }
         Ok(())
     }
