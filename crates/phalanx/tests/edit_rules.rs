@@ -156,6 +156,25 @@ fn what_catches_is_copied_with_its_pads() {
     refused(CATCH, copy("handler"), expect!["@f: %h is in the region without its `catchswitch`"]);
 }
 
+/// Where nothing unwinds to any more, the pad may go.
+#[test]
+fn a_pad_stays_while_something_unwinds_to_it() {
+    let text = INVOKE.replace("resume { ptr, i32 } %l", "unreachable");
+    let why = || expect!["@f: %l is what its block is entered by unwinding with"];
+    refused(&text, |edit, named| edit.erase(named.inst("l")), why());
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("it is valid");
+    let function = session.function(module, "f").expect("it is defined");
+    let before = session.code(function).to_function();
+    let done = session.edit(function, |edit| {
+        let named = Named(&before);
+        edit.set_phi_input(named.inst("p"), Value::arg(1), named.block("a"))?;
+        edit.replace_terminator(named.block("a")).br(named.block("ok"))?;
+        edit.erase(named.inst("l"))
+    });
+    done.expect("nothing unwinds");
+}
+
 /// A token says where it comes from, and nothing else of its type says that.
 #[test]
 fn a_token_is_not_replaced_by_another() {

@@ -263,8 +263,14 @@ impl Transaction<'_> {
     }
 
     fn check_erasable(&self, inst: InstId) -> Result<(), BuildError> {
-        match self.body().inst(inst).opcode.is_terminator() {
-            true => Err(self.entity(inst.into(), "is a terminator, which can only be replaced")),
+        let opcode = self.body().inst(inst).opcode;
+        if opcode.is_terminator() {
+            return Err(self.entity(inst.into(), "is a terminator, which can only be replaced"));
+        }
+        let block = self.body().block_of(inst);
+        let is_entered = block.is_some_and(|block| self.flow().in_degree(block) > 0);
+        match opcode != Opcode::Phi && self.leads_block(inst) && is_entered {
+            true => Err(self.entity(inst.into(), "is what its block is entered by unwinding with")),
             false => Ok(()),
         }
     }
@@ -283,7 +289,7 @@ impl Transaction<'_> {
     /// Takes an instruction out of the function. Debug records before it stay in their place, its attachments and its name go.
     ///
     /// # Errors
-    /// When something reads it, or it is a terminator: see [`Transaction::replace_terminator`].
+    /// When something reads it, or it is a terminator: see [`Transaction::replace_terminator`]. When it is a pad and edges lead to its block.
     pub fn erase(&mut self, inst: InstId) -> Result<(), BuildError> {
         self.linked(inst)?;
         self.check_erasable(inst)?;
