@@ -192,6 +192,33 @@ fn a_token_is_not_replaced_by_another() {
     );
 }
 
+#[test]
+fn a_pad_is_of_one_catchswitch() {
+    let why = || expect!["@f: %h stays with its `catchswitch`"];
+    let copy = |edit: &mut Transaction<'_>, named: &Named<'_>| {
+        let region = ["switch", "handler"].map(|name| named.block(name));
+        let clones = edit.clone_blocks(&region)?;
+        Ok::<_, BuildError>(clones.inst(named.inst("s")).expect("it was copied"))
+    };
+    refused(
+        CATCH,
+        |edit, named| {
+            let other = copy(edit, &named)?;
+            edit.replace_all_uses(named.inst("s"), other)
+        },
+        why(),
+    );
+    refused(
+        CATCH,
+        |edit, named| {
+            let other = copy(edit, &named)?;
+            let place = edit.uses_of(named.inst("s")).next().expect("a pad reads it").index;
+            edit.set_operand(named.inst("h"), place, other)
+        },
+        why(),
+    );
+}
+
 /// Lifetimes are of stack slots.
 #[test]
 fn a_slot_with_a_lifetime_is_not_replaced_by_another_address() {

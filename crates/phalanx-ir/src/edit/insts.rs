@@ -116,6 +116,7 @@ impl Transaction<'_> {
             return Ok(());
         }
         let ty = self.checked_type(value)?;
+        self.check_not_parent(inst, old)?;
         if !self.is_simple(data.opcode, old, value, ty) {
             let mut operands: SmallVec<[Value; 8]> = operands.into();
             operands[index as usize] = value;
@@ -228,6 +229,7 @@ impl Transaction<'_> {
                 continue;
             }
             last = Some(user);
+            self.check_not_parent(user, old)?;
             let mut operands: SmallVec<[Value; 8]> = self.body().operands(user).into();
             for (index, operand) in (0..).zip(&mut operands) {
                 if *operand == old && (is_all || chosen.contains(&Use { user, index })) {
@@ -237,6 +239,16 @@ impl Transaction<'_> {
             self.check_plan(user, &Plan { data, operands: &operands, call: None })?;
         }
         Ok(())
+    }
+
+    /// A `catchpad` is where its own `catchswitch` leads, and no other's.
+    fn check_not_parent(&self, user: InstId, operand: Value) -> Result<(), BuildError> {
+        let body = self.body();
+        let switch = operand.as_inst().filter(|&i| body.inst(i).opcode == Opcode::CatchSwitch);
+        match switch.is_some() && body.inst(user).opcode == Opcode::CatchPad {
+            true => Err(self.entity(user.into(), "stays with its `catchswitch`")),
+            false => Ok(()),
+        }
     }
 
     /// Lets `new` take the place of an instruction for everything that reads it, and erases the instruction. It leaves its name to an
