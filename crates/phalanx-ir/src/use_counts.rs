@@ -43,20 +43,20 @@ impl<'c> UseCounts<'c> {
         }
     }
 
-    /// Adds what a variable uses. `addresses` are those of the module. O(new constants).
-    pub fn add_variable(&mut self, variable: &GlobalVariable, addresses: &[BlockAddress]) {
+    /// Adds what a variable uses. O(new constants).
+    pub fn add_variable(&mut self, variable: &GlobalVariable) {
         self.work.extend(variable.initializer.map(|initializer| (initializer, 1)));
-        self.close(addresses);
+        self.close();
     }
 
     /// Adds what an alias uses, likewise.
-    pub fn add_alias(&mut self, alias: &GlobalAlias, addresses: &[BlockAddress]) {
+    pub fn add_alias(&mut self, alias: &GlobalAlias) {
         self.work.push((alias.target, 1));
-        self.close(addresses);
+        self.close();
     }
 
     /// Adds what a function uses, likewise. O(operands).
-    pub fn add_function(&mut self, function: FunctionRef<'_>, addresses: &[BlockAddress]) {
+    pub fn add_function(&mut self, function: FunctionRef<'_>) {
         let header = function.header;
         let data = [header.prefix, header.prologue, header.personality];
         self.work.extend(data.into_iter().flatten().map(|constant| (constant, 1)));
@@ -64,13 +64,13 @@ impl<'c> UseCounts<'c> {
             for inst in function.body.block_insts(block) {
                 let operands = function.body.operands(inst).iter();
                 self.work.extend(operands.filter_map(|v| v.as_const()).map(|c| (c, 1)));
-                self.close(addresses);
+                self.close();
             }
         }
-        self.close(addresses);
+        self.close();
     }
 
-    fn close(&mut self, addresses: &[BlockAddress]) {
+    fn close(&mut self) {
         while let Some((constant, times)) = self.work.pop() {
             let data = self.context.const_data(constant);
             if let ConstKind::Global(name) = data.kind {
@@ -94,12 +94,8 @@ impl<'c> UseCounts<'c> {
                     };
                     self.work.push((*element, lanes));
                 }
-                ConstKind::BlockAddress { slot } => {
-                    self.slots.push(*slot);
-                    if let Some(address) = addresses.get(*slot as usize) {
-                        *self.globals.entry(address.function).or_default() += 1;
-                    }
-                }
+                // It uses its block, not the function.
+                ConstKind::BlockAddress { slot } => self.slots.push(*slot),
                 ConstKind::DsoLocalEquivalent(name) | ConstKind::NoCfi(name) => {
                     *self.globals.entry(*name).or_default() += 1;
                 }

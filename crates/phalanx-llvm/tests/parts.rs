@@ -212,8 +212,46 @@ uselistorder_bb @f, %e, { 1, 0, 2 }
             "uselistorder_bb @f, %e, { 1, 0, 2 }"
         ]
     );
+    // A function alone has the same ones.
+    let mut alone = Vec::new();
+    ModulePrinter::new(&module).function(module.functions[0].view()).text(&mut alone);
+    let alone = String::from_utf8(alone).expect("ASCII");
+    let of_function: Vec<&str> =
+        alone.lines().filter(|line| line.contains("uselistorder")).collect();
+    assert_eq!(of_function, orders[..4]);
     if let Some(llvm) = Llvm::find() {
         llvm.rewrite(written.as_bytes()).expect("LLVM reads it");
+    }
+}
+
+/// The address of a block uses the block, not its function.
+#[test]
+fn use_list_orders_of_the_function_of_a_block_address() {
+    let source = r#"@a = global ptr blockaddress(@f, %b)
+
+define void @g() {
+  call void @f()
+  call void @f()
+  ret void
+
+; uselistorder directives
+  uselistorder ptr @f, { 1, 0 }
+}
+
+define void @f() {
+  br label %b
+
+b:                                                ; preds = %0
+  ret void
+}
+
+; uselistorder directives
+uselistorder ptr @f, { 1, 0 }
+"#;
+    let written = normalized(&print_module(&read(source)));
+    assert_eq!(String::from_utf8(written).expect("ASCII"), source);
+    if let Some(llvm) = Llvm::find() {
+        llvm.rewrite(source.as_bytes()).expect("LLVM reads it");
     }
 }
 

@@ -107,15 +107,14 @@ impl Parser<'_> {
     /// Counts the uses of constants up to here.
     fn count_uses(&mut self) {
         let (uses, module) = (&mut self.uses, &self.module);
-        let addresses = &module.block_addresses;
         for variable in &module.variables[uses.variables..] {
-            uses.constants.add_variable(variable, addresses);
+            uses.constants.add_variable(variable);
         }
         for alias in &module.aliases[uses.aliases..] {
-            uses.constants.add_alias(alias, addresses);
+            uses.constants.add_alias(alias);
         }
         for function in &module.functions[uses.functions..] {
-            uses.constants.add_function(function.view(), addresses);
+            uses.constants.add_function(function.view());
         }
         uses.variables = module.variables.len();
         uses.aliases = module.aliases.len();

@@ -87,8 +87,8 @@ fn number(block: BlockId) -> usize {
 }
 
 impl<'a> Writer<'a> {
-    /// A declaration or definition, line break included. Of its use-list orders those are written that hold, if it is written as a part of its module, and
-    /// else all.
+    /// A declaration or definition, line break included. Of its use-list orders those are written that hold; `uses` are
+    /// those up to here, where it has any.
     pub(super) fn function(
         &mut self,
         printer: &'a FunctionPrinter<'a>,
@@ -97,7 +97,7 @@ impl<'a> Writer<'a> {
         let function = printer.function;
         let orders = match uses {
             Some(uses) => uses.add(function),
-            None => function.use_list_orders.iter().collect(),
+            None => Vec::new(),
         };
         let attributes = self.context().attr_list_data(function.header.attributes);
         self.attributes_comment(attributes.function);

@@ -267,9 +267,11 @@ impl<'a> FunctionPrinter<'a> {
         Writer { cx: self.cx, function: Some(self), nodes: self.scope, out }
     }
 
-    /// Appends the whole function, line break included.
+    /// Appends the whole function, line break included. Of its use-list orders those are written that hold where it
+    /// stands in its module. O(function), and O(what stands before it) if it has any.
     pub fn text(&self, out: &mut Vec<u8>) {
-        self.writer(out).function(self, None);
+        let mut uses = module::OrderedUses::up_to(self.cx, self.function);
+        self.writer(out).function(self, uses.as_mut());
     }
 
     /// Appends an instruction, without spaces before, line break after and the debug records that precede it.

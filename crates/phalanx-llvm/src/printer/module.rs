@@ -61,19 +61,37 @@ impl<'a> OrderedUses<'a> {
         if module.use_list_orders.is_empty() && !cx.functions.iter().any(are_ordered) {
             return None;
         }
+        Some(Self::of_globals(cx))
+    }
+
+    /// Those of what stands before a function; none where it has no orders.
+    pub(super) fn up_to(cx: &'a ModulePrinter<'a>, function: FunctionRef<'_>) -> Option<Self> {
+        if function.use_list_orders.is_empty() {
+            return None;
+        }
+        let mut uses = Self::of_globals(cx);
+        let before = cx.functions.iter().take_while(|f| f.header.name != function.header.name);
+        for &function in before {
+            uses.constants.add_function(function);
+        }
+        Some(uses)
+    }
+
+    fn of_globals(cx: &'a ModulePrinter<'a>) -> Self {
+        let module = cx.module;
         let mut constants = UseCounts::new(cx.context);
         for variable in &module.variables {
-            constants.add_variable(variable, &module.block_addresses);
+            constants.add_variable(variable);
         }
         for alias in &module.aliases {
-            constants.add_alias(alias, &module.block_addresses);
+            constants.add_alias(alias);
         }
-        Some(OrderedUses { cx, constants, local: None })
+        OrderedUses { cx, constants, local: None }
     }
 
     /// Goes on behind a function; the orders of it that hold.
     pub(super) fn add<'o>(&mut self, function: FunctionRef<'o>) -> Vec<&'o UseListOrder> {
-        self.constants.add_function(function, &self.cx.module.block_addresses);
+        self.constants.add_function(function);
         if function.use_list_orders.is_empty() {
             return Vec::new();
         }
