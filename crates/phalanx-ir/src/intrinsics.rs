@@ -81,6 +81,41 @@ const ELSEWHERE: [&str; 16] = [
     "xtensa",
 ];
 
+/// Beginnings of the names of intrinsics that LLVM 22 also reads with the signature, or under the name, of an older LLVM.
+/// They stay what they are here.
+const OLDER: [&str; 24] = [
+    "amdgcn.ldexp.",
+    "amdgcn.wmma.i32.16x16x64.iu8",
+    "dbg.value",
+    "experimental.vector.partial.reduce.add.",
+    "experimental.vector.splice.",
+    "nvvm.abs.bf16",
+    "nvvm.cp.async.bulk.global.to.shared.cluster",
+    "nvvm.cp.async.bulk.shared.cta.to.cluster",
+    "nvvm.cp.async.bulk.tensor.g2s.",
+    "nvvm.ex2.approx.",
+    "nvvm.fma.rn.bf16",
+    "nvvm.fma.rn.ftz.bf16",
+    "nvvm.fma.rn.ftz.relu.bf16",
+    "nvvm.fma.rn.ftz.sat.bf16",
+    "nvvm.fma.rn.relu.bf16",
+    "nvvm.fma.rn.sat.bf16",
+    "nvvm.fmax.",
+    "nvvm.fmin.",
+    "nvvm.mapa.shared.cluster",
+    "nvvm.mul.bf16",
+    "nvvm.neg.bf16",
+    "ptr.annotation",
+    "stackprotectorcheck",
+    "var.annotation",
+];
+
+/// Whether LLVM 22 also reads functions of this name that have another signature than its own intrinsic.
+pub fn is_also_older(name: &[u8]) -> bool {
+    let Some(name) = name.strip_prefix(b"llvm.") else { return false };
+    OLDER.iter().any(|older| name.starts_with(older.as_bytes()))
+}
+
 /// What LLVM 22 has under a name that starts with `llvm.`
 pub fn lookup(name: &[u8]) -> Lookup {
     let text = name.strip_prefix(b"llvm.").and_then(|name| std::str::from_utf8(name).ok());

@@ -8,7 +8,8 @@ use crate::{
     constant::ConstKind,
     function::FunctionHeader,
     inst::Opcode,
-    intrinsics::{Mismatch, Signature},
+    intrinsics::{Mismatch, Signature, is_also_older},
+    module::GlobalIndex,
     value::ValueKind,
     verify::{
         env::Env,
@@ -23,6 +24,7 @@ fn signature(env: &Env<'_>, known: Option<&Signature>, header: &FunctionHeader) 
     let found = signature.overloads(env.types.context, header.ret, &header.params, header.vararg);
     let message = match found {
         Ok(_) => return Ok(()),
+        Err(_) if is_also_older(env.name_bytes(header.name)) => return Ok(()),
         Err(Mismatch::Result) => "Intrinsic has incorrect return type!",
         Err(Mismatch::Parameter) => "Intrinsic has incorrect argument type!",
         Err(Mismatch::Variadic) => "Intrinsic was not defined with variable arguments!",
@@ -55,6 +57,25 @@ pub(crate) fn call(
             _ => false,
         });
         ensure!(fits, "llvm.lifetime.start/end can only be used on alloca or poison");
+    } else if is_one_of(&[b"llvm.va_start"]) {
+        ensure!(inst.header.vararg, "va_start called in a non-varargs function");
+    } else if is_one_of(&[b"llvm.threadlocal.address"]) {
+        let variable = inst.args().first().and_then(|arg| arg.as_const());
+        let variable =
+            variable.and_then(|variable| match types.context.const_data(variable).kind {
+                ConstKind::Global(name) => Some(name),
+                _ => None,
+            });
+        ensure!(
+            variable.is_some(),
+            "llvm.threadlocal.address first argument must be a GlobalValue"
+        );
+        let is_thread_local = match variable.and_then(|name| env.global(name)) {
+            Some(GlobalIndex::Variable(at)) => env.module.variables[at].thread_local.is_some(),
+            Some(GlobalIndex::Alias(at)) => env.module.aliases[at].thread_local.is_some(),
+            _ => false,
+        };
+        ensure!(is_thread_local, "llvm.threadlocal.address operand isThreadLocal() must be true");
     } else if is_one_of(&[b"llvm.is.fpclass."]) {
         let mask = integer(1).unwrap_or(0);
         ensure!(mask & !0x3ff == 0, "unsupported bits for llvm.is.fpclass test mask");

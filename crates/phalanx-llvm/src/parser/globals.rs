@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use phalanx_ir::{
     BlockId, Const, ConstKind, GlobalName, Symbol, Type, TypeKind,
-    intrinsics::{Lookup, lookup},
+    intrinsics::{Lookup, is_also_older, lookup},
     module::{
         BlockAddress, DllStorage, GlobalIndex, Linkage, ThreadLocal, UnnamedAddr, Visibility,
     },
@@ -480,12 +480,14 @@ impl<'a> Parser<'a> {
                 return Err(self.error(mention, message));
             };
             let fits = is_intrinsic_type(self.context, text.as_bytes(), function_type);
+            let is_older = is_also_older(text.as_bytes())
+                || !fits && is_old(self.context, &text, function_type);
             match lookup(text.as_bytes()) {
-                Lookup::Known(..) if !fits => {
+                Lookup::Known(..) if !fits && !is_older => {
                     let message = format!("invalid signature of the intrinsic `@{text}`");
                     return Err(self.error(mention, message));
                 }
-                Lookup::Unknown if !is_old(self.context, &text, function_type) => {
+                Lookup::Unknown if !is_older => {
                     return Err(self.error(mention, format!("unknown intrinsic `@{text}`")));
                 }
                 _ => {}

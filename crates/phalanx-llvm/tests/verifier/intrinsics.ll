@@ -268,3 +268,52 @@ define ptr @f(float %a) {
   %x = call float @llvm.sqrt(float %a)
   ret ptr @llvm.sqrt
 }
+
+;; annotation of an older compiler
+;= ok
+declare void @llvm.var.annotation(ptr, ptr, ptr, i32)
+define void @f(ptr %p) {
+  call void @llvm.var.annotation(ptr %p, ptr %p, ptr %p, i32 1)
+  ret void
+}
+
+;; undeclared masked load of an older compiler
+;= ok
+define <4 x i32> @f(ptr %p, <4 x i1> %m, <4 x i32> %v) {
+  %l = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr %p, i32 4, <4 x i1> %m, <4 x i32> %v)
+  ret <4 x i32> %l
+}
+
+;; variable arguments where there are none
+;= va_start called in a non-varargs function
+declare void @llvm.va_start.p0(ptr)
+define void @f(ptr %p) {
+  call void @llvm.va_start.p0(ptr %p)
+  ret void
+}
+
+;; address of a variable of the thread that is an argument
+;= llvm.threadlocal.address first argument must be a GlobalValue
+declare ptr @llvm.threadlocal.address.p0(ptr)
+define ptr @f(ptr %p) {
+  %a = call ptr @llvm.threadlocal.address.p0(ptr %p)
+  ret ptr %a
+}
+
+;; address of a variable of the thread that is every thread's
+;= llvm.threadlocal.address operand isThreadLocal() must be true
+@g = global i32 0
+declare ptr @llvm.threadlocal.address.p0(ptr)
+define ptr @f() {
+  %a = call ptr @llvm.threadlocal.address.p0(ptr @g)
+  ret ptr %a
+}
+
+;; address of a variable of the thread
+;= ok
+@g = thread_local global i32 0
+declare ptr @llvm.threadlocal.address.p0(ptr)
+define ptr @f() {
+  %a = call ptr @llvm.threadlocal.address.p0(ptr @g)
+  ret ptr %a
+}
