@@ -25,6 +25,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) params: &'a [Type],
     /// How many arguments there are: more than parameters in a call with variable arguments.
     pub(crate) args: usize,
+    pub(crate) vararg: bool,
     pub(crate) is_intrinsic: bool,
     pub(crate) is_inline_asm: bool,
 }
@@ -38,11 +39,13 @@ pub(crate) fn check(env: &Env<'_>, list: AttrList, subject: Subject<'_>) -> Chec
     let data = context.attr_list_data(list);
     ensure!(data.params.len() <= subject.args, "Attribute after last parameter!");
     let ret = context.attr_set_data(data.ret);
+    booleans(types, ret)?;
     positions(ret, Positions::RETURN, "function return values")?;
     on_value(types, ret, subject.ret)?;
     let mut seen = Once::default();
     for (at, &set) in data.params.iter().enumerate() {
         let set = context.attr_set_data(set);
+        booleans(types, set)?;
         positions(set, Positions::PARAM, "parameters")?;
         // Attributes of variable arguments have no parameter type to be held against.
         let Some(&ty) = subject.params.get(at) else { continue };
@@ -58,6 +61,49 @@ pub(crate) fn check(env: &Env<'_>, list: AttrList, subject: Subject<'_>) -> Chec
         seen.param(types, set, at, ty, subject)?;
     }
     on_function(types, data.params.as_ref(), context.attr_set_data(data.function), subject)
+}
+
+/// Attributes of the variable arguments of a call, by their types.
+pub(crate) fn variable_arguments(
+    env: &Env<'_>,
+    list: AttrList,
+    subject: Subject<'_>,
+    args: &[Type],
+    is_statepoint: bool,
+) -> Check {
+    let (types, context) = (&env.types, env.types.context);
+    let sets = &context.attr_list_data(list).params;
+    let count = subject.params.len();
+    if sets.len() <= count {
+        return Ok(());
+    }
+    let before = |kind| sets.iter().take(count).any(|&set| context.attr_set_data(set).has(kind));
+    let (mut nest, mut returned) = (before(AttrKind::Nest), before(AttrKind::Returned));
+    for (at, (&set, &ty)) in sets.iter().zip(args).enumerate().skip(count) {
+        let set = context.attr_set_data(set);
+        on_value(types, set, ty)?;
+        if set.has(AttrKind::Nest) {
+            ensure!(!nest, "More than one parameter has attribute nest!");
+            nest = true;
+        }
+        if set.has(AttrKind::Returned) {
+            ensure!(!returned, "More than one parameter has attribute returned!");
+            ensure!(
+                converts_without_loss(types, ty, subject.ret),
+                "Incompatible argument and return types for 'returned' attribute"
+            );
+            returned = true;
+        }
+        ensure!(
+            is_statepoint || !set.has(AttrKind::StructRet),
+            "Attribute 'sret' cannot be used for vararg call arguments!"
+        );
+        ensure!(
+            !set.has(AttrKind::InAlloca) || at + 1 == args.len(),
+            "inalloca isn't on the last argument!"
+        );
+    }
+    Ok(())
 }
 
 /// What may occur on one parameter only.
@@ -277,14 +323,13 @@ fn attribute_text(types: &Types<'_>, set: &AttrSetData, kind: AttrKind) -> Cow<'
 fn fits_type(types: &Types<'_>, kind: AttrKind, ty: Type) -> bool {
     use AttrKind as K;
     match kind {
-        K::SignExt | K::ZeroExt | K::NoExt | K::AllocAlign => types.is_int(ty),
+        K::SignExt | K::ZeroExt | K::AllocAlign => types.is_int(ty),
         K::Range => types.is_int_or_vector(ty),
         K::Align => types.is_ptr_or_vector(ty),
         K::NoAlias
         | K::NonNull
         | K::ReadNone
         | K::ReadOnly
-        | K::WriteOnly
         | K::Captures
         | K::Dereferenceable
         | K::DereferenceableOrNull
@@ -329,6 +374,7 @@ fn on_function(
     if set.is_empty() {
         return Ok(());
     }
+    booleans(types, set)?;
     positions(set, Positions::FUNCTION, "functions")?;
     let both = |a, b| set.has(a) && set.has(b);
     ensure!(
@@ -373,6 +419,24 @@ fn on_function(
             alloc_size_param(types, subject, count, "number of elements")?;
         }
     }
+    if let Some(&Attribute::Int(_, kinds)) = set.get(K::AllocKind) {
+        const FREE: u64 = 1 << 2;
+        const UNINITIALIZED: u64 = 1 << 3;
+        const ZEROED: u64 = 1 << 4;
+        const ALIGNED: u64 = 1 << 5;
+        ensure!(
+            (kinds & 0b111).count_ones() == 1,
+            "'allockind()' requires exactly one of alloc, realloc, and free"
+        );
+        ensure!(
+            kinds & FREE == 0 || kinds & (UNINITIALIZED | ZEROED | ALIGNED) == 0,
+            "'allockind(\"free\")' doesn't allow uninitialized, zeroed, or aligned modifiers."
+        );
+        ensure!(
+            kinds & UNINITIALIZED == 0 || kinds & ZEROED == 0,
+            "'allockind()' can't be both zeroed and uninitialized"
+        );
+    }
     if let Some(range) = set.vscale_range() {
         ensure!(range.min != 0, "'vscale_range' minimum must be greater than 0");
         ensure!(range.min.is_power_of_two(), "'vscale_range' minimum must be power-of-two value");
@@ -385,7 +449,7 @@ fn on_function(
             "'vscale_range' minimum cannot be greater than maximum"
         );
     }
-    texts(types, set)
+    texts(types, set, subject)
 }
 
 fn alloc_size_param(types: &Types<'_>, subject: Subject<'_>, at: u32, what: &str) -> Check {
@@ -398,8 +462,48 @@ fn alloc_size_param(types: &Types<'_>, subject: Subject<'_>, at: u32, what: &str
     Ok(())
 }
 
+/// String attributes that are `"true"`, `"false"` or nothing, wherever they stand.
+const BOOLEANS: [&[u8]; 11] = [
+    b"allow_direct_access_in_hot_patch_function",
+    b"less-precise-fpmad",
+    b"loader-replaceable",
+    b"marked_for_windows_hot_patching",
+    b"no-infs-fp-math",
+    b"no-inline-line-tables",
+    b"no-jump-tables",
+    b"no-nans-fp-math",
+    b"no-signed-zeros-fp-math",
+    b"profile-sample-accurate",
+    b"use-sample-profile",
+];
+
+/// The same, of functions only.
+const FUNCTION_BOOLEANS: [&[u8]; 3] =
+    [b"branch-protection-pauth-lr", b"branch-target-enforcement", b"guarded-control-stack"];
+
+fn booleans(types: &Types<'_>, set: &AttrSetData) -> Check {
+    one_of(types, set, &BOOLEANS)
+}
+
+fn one_of(types: &Types<'_>, set: &AttrSetData, names: &[&[u8]]) -> Check {
+    for (key, value) in set.texts() {
+        let name = types.context.bytes(key);
+        let value = value.map_or(&b""[..], |symbol| types.context.bytes(symbol));
+        ensure!(
+            !names.contains(&name) || matches!(value, b"" | b"true" | b"false"),
+            format!(
+                "invalid value for '{}' attribute: {}",
+                String::from_utf8_lossy(name),
+                String::from_utf8_lossy(value)
+            )
+        );
+    }
+    Ok(())
+}
+
 /// String attributes whose values LLVM restricts.
-fn texts(types: &Types<'_>, set: &AttrSetData) -> Check {
+fn texts(types: &Types<'_>, set: &AttrSetData, subject: Subject<'_>) -> Check {
+    one_of(types, set, &FUNCTION_BOOLEANS)?;
     for (key, value) in set.texts() {
         let value = value.map_or(&b""[..], |symbol| types.context.bytes(symbol));
         let name = types.context.bytes(key);
@@ -423,6 +527,28 @@ fn texts(types: &Types<'_>, set: &AttrSetData) -> Check {
                     text()
                 )
             ),
+            b"sign-return-address" => ensure!(
+                matches!(value, b"none" | b"all" | b"non-leaf"),
+                format!("invalid value for 'sign-return-address' attribute: {}", text())
+            ),
+            b"sign-return-address-key" => ensure!(
+                matches!(value, b"a_key" | b"b_key"),
+                format!("invalid value for 'sign-return-address-key' attribute: {}", text())
+            ),
+            b"modular-format" => {
+                let parts: Vec<&[u8]> = value.split(|&byte| byte == b',').collect();
+                ensure!(parts.len() >= 5, "modular-format attribute requires at least 5 arguments");
+                let first = std::str::from_utf8(parts[1]).ok().and_then(|n| n.parse::<u32>().ok());
+                let Some(first) = first else {
+                    ensure!(false, "modular-format attribute first arg index is not an integer");
+                    return Ok(());
+                };
+                let bound = subject.params.len() + usize::from(subject.vararg);
+                ensure!(
+                    first > 0 && first as usize <= bound,
+                    "modular-format attribute first arg index is out of bounds"
+                );
+            }
             b"denormal-fp-math" | b"denormal-fp-math-f32" => ensure!(
                 is_denormal_mode(value),
                 format!(

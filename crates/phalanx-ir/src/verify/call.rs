@@ -62,10 +62,16 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
         ret: *ret,
         params,
         args: info.args as usize,
+        vararg: *vararg,
         is_intrinsic,
         is_inline_asm: is_asm,
     };
     attrs::check(env, info.attributes, subject)?;
+    if *vararg {
+        let is_statepoint = callee_name(env, inst).starts_with(b"llvm.experimental.gc.statepoint");
+        let args = &inst.types[..info.args as usize];
+        attrs::variable_arguments(env, info.attributes, subject, args, is_statepoint)?;
+    }
     let own = types.context.function_attrs(info.attributes);
     let callee_attributes = callee.map_or(AttrList::EMPTY, |header| header.attributes);
     ensure!(
@@ -93,7 +99,8 @@ pub(crate) fn check(env: &Env<'_>, inst: &InstView<'_>) -> Check {
     }
     ensure!(*ret != Type::METADATA, "Invalid use of metadata!");
     bundles(env, inst)?;
-    swift_errors(env, inst)?;
+    swift_errors(env, inst, params.len())?;
+    preallocated(env, inst)?;
     if let Some(header) = callee.filter(|_| is_intrinsic) {
         intrinsics::call(env, inst, known, header)?;
     }
@@ -216,18 +223,50 @@ pub(crate) fn is_swift_error(env: &Env<'_>, inst: &InstView<'_>, value: Value) -
     }
 }
 
-/// Arguments marked `swifterror` are such slots.
-fn swift_errors(env: &Env<'_>, inst: &InstView<'_>) -> Check {
-    let context = env.types.context;
-    let params = &context.attr_list_data(inst.call_attributes()).params;
-    for (&arg, &set) in inst.args().iter().zip(params) {
-        let is_marked = context.attr_set_data(set).has(AttrKind::SwiftError);
-        ensure!(
-            !is_marked || is_swift_error(env, inst, arg),
-            "swifterror argument should come from an alloca or parameter",
-            Related::Value(arg)
-        );
+/// Arguments of parameters that are marked `swifterror` are such slots.
+fn swift_errors(env: &Env<'_>, inst: &InstView<'_>, fixed: usize) -> Check {
+    for (at, &arg) in inst.args().iter().enumerate().take(fixed) {
+        let is_marked = param_has(env, inst, at, AttrKind::SwiftError);
+        let message = match arg.kind() {
+            ValueKind::Arg(_) => "swifterror argument for call has mismatched parameter",
+            ValueKind::Inst(def) if inst.body.inst(def).opcode == Opcode::Alloca => {
+                "swifterror argument for call has mismatched alloca"
+            }
+            _ => "swifterror argument should come from an alloca or parameter",
+        };
+        ensure!(!is_marked || is_swift_error(env, inst, arg), message, Related::Value(arg));
     }
+    Ok(())
+}
+
+/// Whether an argument has an attribute: by the call, or by the function that is called.
+fn param_has(env: &Env<'_>, inst: &InstView<'_>, at: usize, kind: AttrKind) -> bool {
+    let context = env.types.context;
+    let callee = inst.const_callee().and_then(|constant| env.function_of(constant));
+    let declared = callee.map_or(AttrList::EMPTY, |header| header.attributes);
+    [inst.call_attributes(), declared]
+        .into_iter()
+        .any(|list| list != AttrList::EMPTY && context.param_attrs(list, at).has(kind))
+}
+
+/// Arguments marked `preallocated` are in the bundle of that name, or the call takes over those of its caller.
+fn preallocated(env: &Env<'_>, inst: &InstView<'_>) -> Check {
+    let context = env.types.context;
+    let attributes = inst.call_attributes();
+    ensure!(
+        !context.function_attrs(attributes).has(AttrKind::Preallocated)
+            || callee_name(env, inst) == b"llvm.call.preallocated.arg",
+        "preallocated as a call site attribute can only be on llvm.call.preallocated.arg"
+    );
+    let is_marked = |at| param_has(env, inst, at, AttrKind::Preallocated);
+    if !(0..inst.args().len()).any(is_marked) {
+        return Ok(());
+    }
+    let has_bundle = inst.bundles().any(|(tag, _)| context.bytes(tag) == b"preallocated");
+    ensure!(
+        has_bundle != inst.data.flags.contains(InstFlags::MUST_TAIL),
+        "preallocated operand either requires a preallocated bundle or the call to be musttail (but not both)"
+    );
     Ok(())
 }
 
@@ -239,9 +278,8 @@ pub(crate) fn swift_error_use(env: &Env<'_>, inst: &InstView<'_>, at: usize) -> 
             ensure!(at == 1, "swifterror value should be the second operand when used by stores");
         }
         opcode if opcode.is_call() => {
-            let set = env.types.context.param_attrs(inst.call_attributes(), at);
             ensure!(
-                at < inst.args().len() && set.has(AttrKind::SwiftError),
+                at < inst.args().len() && param_has(env, inst, at, AttrKind::SwiftError),
                 "swifterror value when used in a callsite should be marked with swifterror attribute"
             );
         }

@@ -34,6 +34,7 @@ pub(crate) fn check(
         ret: header.ret,
         params: &header.params,
         args: header.params.len(),
+        vararg: header.vararg,
         is_intrinsic: env.is_intrinsic(header.name),
         is_inline_asm: false,
     };
@@ -74,6 +75,10 @@ fn linkage(function: FunctionRef<'_>) -> Check {
         );
         ensure!(header.comdat.is_none(), "Declaration may not be in a Comdat!");
     } else {
+        ensure!(
+            header.linkage != Linkage::AvailableExternally || header.comdat.is_none(),
+            "Declaration may not be in a Comdat!"
+        );
         // Text has no words for it.
         ensure!(header.linkage != Linkage::ExternWeak, "invalid linkage for function definition");
     }

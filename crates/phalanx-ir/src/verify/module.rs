@@ -151,7 +151,8 @@ fn variable_rules(env: &Env<'_>, constants: &mut Constants, variable: &GlobalVar
         me()
     );
     ensure!(
-        !is_declaration || variable.comdat.is_none(),
+        !is_declaration && variable.linkage != Linkage::AvailableExternally
+            || variable.comdat.is_none(),
         "Declaration may not be in a Comdat!",
         me()
     );
@@ -475,7 +476,8 @@ fn alias_rules(
         "Alias should have private, internal, linkonce, weak, linkonce_odr, weak_odr, external, or available_externally linkage!",
         me()
     );
-    header::local_linkage(alias.linkage, alias.visibility, alias.dll)?;
+    let GlobalAlias { dll, visibility, linkage, dso_local, .. } = *alias;
+    header::visibility_and_storage(dll, visibility, linkage, dso_local, false)?;
     let target = context.const_data(alias.target);
     ensure!(target.ty == alias.ptr_ty, "Alias and aliasee types should match!", me());
     ensure!(
@@ -538,6 +540,8 @@ fn ifunc_rules(
 ) -> Check {
     let context = env.types.context;
     let me = || Related::Global(ifunc.name);
+    let GlobalAlias { dll, visibility, linkage, dso_local, .. } = *ifunc;
+    header::visibility_and_storage(dll, visibility, linkage, dso_local, false)?;
     ensure!(
         !matches!(
             ifunc.linkage,
