@@ -339,6 +339,22 @@ fn seeds() -> u64 {
     std::env::var("PHALANX_SLOTS").ok().and_then(|count| count.parse().ok()).unwrap_or(6)
 }
 
+/// What is known of a load that reads another slot since stays with that one when its old slot is one again.
+#[test]
+fn a_load_has_left_a_slot_that_was_none_for_a_while() {
+    let mut fixture = Fixture::warm(30);
+    let [slot, load, inside, other, outside] =
+        ["a6", "b6", "b1", "z", "tid"].map(|name| fixture.named(name));
+    fixture.edit(|edit| edit.move_before(slot, inside));
+    fixture.ask();
+    fixture.edit(|edit| edit.set_operand(load, 0, other));
+    fixture.ask();
+    fixture.check("the load reads another slot");
+    fixture.edit(|edit| edit.move_before(slot, outside));
+    fixture.ask();
+    fixture.check("the slot is one again");
+}
+
 #[test]
 fn slots_follow_random_edits() {
     let (mut edits, mut found) = (0, [0; 4]);

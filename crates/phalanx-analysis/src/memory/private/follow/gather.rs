@@ -92,7 +92,6 @@ impl<'a> Gather<'a> {
         if self.patches.insert(number) {
             self.join(first);
             there.for_each(|object| self.join(object));
-            self.past.extend(patch.insts.iter().chain(&patch.past));
         }
         true
     }
@@ -200,7 +199,10 @@ impl<'a> Gather<'a> {
                 && self.patches.insert(number)
             {
                 let patch = &self.known.patches[number as usize];
-                self.past.extend(patch.insts.iter().chain(&patch.past));
+                let insts = patch.insts.iter().chain(&patch.past).copied();
+                // Others tell of those that have to do with other objects since.
+                self.past
+                    .extend(insts.filter(|inst| self.known.by_inst.get(inst) == Some(&number)));
             }
             if is_object(self.code, object) {
                 self.uses(object)?;
