@@ -108,3 +108,61 @@ fn elements_of_a_vector_are_without_gaps() {
     // In an array they are aligned.
     assert_eq!(alias(AMD, &text.replace("<4 x i24>", "[4 x i24]")), Alias::No);
 }
+
+/// Two accesses of four bytes at `%l` by indices of some type, made from `%n` by these instructions.
+#[track_caller]
+fn alias_of_indices(numbers: &str, [a, b]: [&str; 2]) -> Alias {
+    let text = format!(
+        "  {numbers}\n  \
+           %a = getelementptr i32, ptr addrspace(3) %l, {a}\n  %b = getelementptr i32, ptr addrspace(3) %l, {b}\n  \
+           store i32 1, ptr addrspace(3) %a\n  store i32 2, ptr addrspace(3) %b"
+    );
+    alias(AMD, &text)
+}
+
+#[test]
+fn indices_that_differ_by_a_constant_are_that_far_apart() {
+    let plus = "%m = add i32 %n, 256";
+    assert_eq!(alias_of_indices(plus, ["i32 %n", "i32 %m"]), Alias::No);
+    assert_eq!(alias_of_indices(plus, ["i32 %m", "i32 %m"]), Alias::Must);
+    // A multiple of 2^30 elements is no way at all in 32 bits.
+    let far = "%m = add i32 %n, 1073741824";
+    assert_eq!(alias_of_indices(far, ["i32 %n", "i32 %m"]), Alias::Must);
+    let back = "%m = shl i32 %n, 1\n  %k = sub i32 %m, %n";
+    assert_eq!(alias_of_indices(back, ["i32 %n", "i32 %k"]), Alias::Must);
+}
+
+#[test]
+fn a_narrow_index_counts_where_it_does_not_wrap() {
+    let wide = |flags| format!("%c = trunc i32 %n to i8\n  %m = add {flags} i8 %c, 64");
+    assert_eq!(alias_of_indices(&wide("nsw"), ["i8 %c", "i8 %m"]), Alias::No);
+    assert_eq!(alias_of_indices(&wide(""), ["i8 %c", "i8 %m"]), Alias::May);
+    let extended = |flags, how: &str| {
+        format!("{}\n  %x = {how} i8 %c to i32\n  %y = {how} i8 %m to i32", wide(flags))
+    };
+    for (flags, how, expected) in [
+        ("nsw", "sext", Alias::No),
+        ("nuw", "sext", Alias::May),
+        ("nuw", "zext", Alias::No),
+        ("nsw", "zext", Alias::May),
+        ("nsw", "zext nneg", Alias::No),
+    ] {
+        let numbers = extended(flags, how);
+        assert_eq!(alias_of_indices(&numbers, ["i32 %x", "i32 %y"]), expected, "{flags} {how}");
+    }
+}
+
+#[test]
+fn multiples_of_a_power_of_two_do_not_come_together() {
+    let even = "%k = call i32 @number()\n  %x = shl i32 %n, 1\n  %m = mul i32 %k, 6\n  %y = or disjoint i32 %m, 1";
+    let head = format!("{AMD}declare i32 @number()\n");
+    let both = |y: &str| {
+        let text = format!(
+            "  {even}\n  %a = getelementptr i32, ptr addrspace(3) %l, i32 %x\n  \
+               %b = getelementptr i32, ptr addrspace(3) %l, i32 {y}\n  \
+               store i32 1, ptr addrspace(3) %a\n  store i32 2, ptr addrspace(3) %b"
+        );
+        alias(&head, &text)
+    };
+    assert_eq!([both("%y"), both("%m"), both("%k")], [Alias::No, Alias::May, Alias::May]);
+}

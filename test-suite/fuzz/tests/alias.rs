@@ -10,6 +10,7 @@ use phalanx_fuzz::oracle::{random_program, runnable};
 use phalanx_ir::{Context, InstId, Opcode, Value, flow::node_of};
 use phalanx_simt::{Arg, Launch, Observer, Program, observe::Moment};
 use phalanx_testing::llvm_tools;
+use rand::{Rng, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 
 /// The accesses of the kernel `@f`: the instruction, its address, the bytes, and how LLVM calls the pair of type and address.
 struct Kernel {
@@ -73,12 +74,27 @@ impl Kernel {
 
     /// How each pair of accesses relates, by position.
     fn pairs(&self) -> Vec<(usize, usize, Alias)> {
+        self.pairs_over(&|_| true)
+    }
+
+    /// The same, of any instances of both.
+    fn pairs_in_whatever_iterations(&self) -> Vec<(usize, usize, Alias)> {
+        let (db, input) = (self.session.database(), self.function.input());
+        let (body, cycles) = (input.body(db), queries::cycles(db, input).expect("a body"));
+        self.pairs_over(&|value| {
+            let block = value.as_inst().and_then(|inst| body.block_of(inst));
+            block.is_none_or(|block| cycles.innermost(node_of(block)).is_none())
+        })
+    }
+
+    fn pairs_over(&self, same: &dyn Fn(Value) -> bool) -> Vec<(usize, usize, Alias)> {
         let (db, input) = (self.session.database(), self.function.input());
         queries::with_aliases(db, input, |query| {
             let mut pairs = Vec::new();
             for i in 0..self.accesses.len() {
                 for j in 0..i {
-                    pairs.push((j, i, query.alias(self.accesses[j].1, self.accesses[i].1)));
+                    let both = (self.accesses[j].1, self.accesses[i].1);
+                    pairs.push((j, i, query.alias_over(both, same)));
                 }
             }
             pairs
@@ -217,7 +233,7 @@ fn threads_never_touch_a_byte_by_both() {
         let _ = phalanx_simt::run(&program, "f", &launch, &mut memory, &mut addresses);
         let stable: Vec<bool> =
             kernel.accesses.iter().map(|access| kernel.is_stable(access.1.address)).collect();
-        for (i, j, alias) in kernel.pairs() {
+        for (i, j, alias) in kernel.pairs_in_whatever_iterations() {
             let (a, b) = (&kernel.accesses[i], &kernel.accesses[j]);
             if alias != Alias::No || !(stable[i] && stable[j]) || kernel.space(a) != kernel.space(b)
             {
@@ -237,4 +253,169 @@ fn threads_never_touch_a_byte_by_both() {
         }
     }
     assert!(claims > 500 && touched > 5_000, "{claims} {touched}");
+}
+
+const BASES: [(&str, &str); 2] = [("ptr addrspace(1)", "%buffer"), ("ptr addrspace(3)", "%local")];
+
+/// A kernel without branches that computes addresses from numbers of several widths, and shows each as a number.
+fn indexed(seed: u64) -> String {
+    let mut rng = SmallRng::seed_from_u64(seed);
+    let mut lines: Vec<String> = vec![
+        "%t = call i32 @llvm.amdgcn.workitem.id.x()".into(),
+        "%n8 = trunc i32 %n to i8".into(),
+        "%t16 = trunc i32 %t to i16".into(),
+    ];
+    let numbers = [("%n", 32), ("%seed", 64), ("%t", 32), ("%n8", 8), ("%t16", 16)];
+    let mut numbers: Vec<(String, u32)> = numbers.map(|(name, w)| (name.to_owned(), w)).to_vec();
+    for at in 0..14 {
+        let (a, width) = numbers.choose(&mut rng).expect("there are some").clone();
+        let like: Vec<&String> = numbers.iter().filter(|n| n.1 == width).map(|n| &n.0).collect();
+        let small = *[1i64, 2, 3, 4, 8, 16, -1, 64, 100].choose(&mut rng).expect("there are some");
+        let b = match rng.random_bool(0.6) {
+            true => small.to_string(),
+            false => (*like.choose(&mut rng).expect("itself")).clone(),
+        };
+        let wraps = *["", "nuw ", "nsw ", "nuw nsw "].choose(&mut rng).expect("there are some");
+        let other = *[8, 16, 32, 64].choose(&mut rng).expect("there are some");
+        let cast = |opcode: &str| (format!("{opcode} i{width} {a} to i{other}"), other);
+        let (line, width) = match rng.random_range(0..10) {
+            0 | 1 => (format!("add {wraps}i{width} {a}, {b}"), width),
+            2 => (format!("sub {wraps}i{width} {a}, {b}"), width),
+            3 => (format!("mul {wraps}i{width} {a}, {small}"), width),
+            4 => (format!("shl {wraps}i{width} {a}, {}", rng.random_range(0..4)), width),
+            5 => (format!("or disjoint i{width} {a}, {b}"), width),
+            _ if other < width => cast(&format!("trunc {}", wraps.trim_end())),
+            6 | 7 if other > width => cast("sext"),
+            8 if other > width => cast("zext nneg"),
+            _ if other > width => cast("zext"),
+            _ => continue,
+        };
+        lines.push(format!("%v{at} = {line}"));
+        numbers.push((format!("%v{at}"), width));
+    }
+    for (space, (pointer, base)) in BASES.iter().enumerate() {
+        let mut addresses = vec![(*base).to_owned()];
+        for at in 0..8 {
+            let from = addresses.choose(&mut rng).expect("there is one").clone();
+            let mut index = || {
+                let (name, width) = numbers.choose(&mut rng).expect("there are some");
+                format!("i{width} {name}")
+            };
+            let indices = match at % 4 {
+                0 => format!("i8, {pointer} {from}, {}", index()),
+                1 => format!("i32, {pointer} {from}, {}", index()),
+                2 => format!("[4 x i16], {pointer} {from}, {}, {}", index(), index()),
+                _ => format!("i8, {pointer} {from}, i32 {at}"),
+            };
+            let name = format!("%p{space}.{at}");
+            lines.push(format!("{name} = getelementptr {indices}"));
+            lines.push(format!("%i{space}.{at} = ptrtoint {pointer} {name} to i64"));
+            addresses.push(name);
+        }
+    }
+    format!(
+        "target triple = \"amdgcn-amd-amdhsa\"\ndeclare i32 @llvm.amdgcn.workitem.id.x()\n\
+         define amdgpu_kernel void @f({} %buffer, {} %local, i32 %n, i64 %seed) {{\n  {}\n  ret void\n}}\n",
+        BASES[0].0,
+        BASES[1].0,
+        lines.join("\n  ")
+    )
+}
+
+/// The addresses that are shown as numbers, by thread. Of one that is poison there is none.
+struct Shown {
+    by_thread: BTreeMap<u32, BTreeMap<u32, u128>>,
+}
+
+impl Observer for Shown {
+    fn wants_operands(&self) -> bool {
+        true
+    }
+
+    fn operand(&mut self, at: Moment<'_>, _: usize, inst: InstId, value: &phalanx_simt::Value) {
+        if let Some(bits) = value.bits() {
+            let of_thread = self.by_thread.entry(at.thread.number).or_default();
+            of_thread.insert(number(inst), bits);
+        }
+    }
+}
+
+/// What is said of addresses with indices that are no constants is so in each thread that computes both.
+#[test]
+fn indices_have_in_common_what_is_said() {
+    let mut said: BTreeMap<(Alias, bool), u32> = BTreeMap::new();
+    for seed in 0..400 {
+        let text = indexed(seed);
+        let mut session = Session::new();
+        let module =
+            session.read(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let function = session.function(module, "f").expect("a kernel");
+        let (db, input) = (session.database(), function.input());
+        let body = input.body(db);
+        let is_address = |inst: &InstId| body.inst(*inst).opcode == Opcode::GetElementPtr;
+        let addresses: Vec<InstId> = body.all_ids().filter(is_address).collect();
+        let parsed = phalanx_llvm::parse_module(Arc::new(Context::new()), text.as_bytes());
+        let parsed = parsed.expect("it was read before").module;
+        let program = Program::new(&parsed, session.target(module)).expect("it runs");
+        let mut memory = program.memory(seed).expect("memory");
+        let buffer = memory.buffer(&[7; 64]).expect("a buffer");
+        let (n, number_64) = (seed as u32 * 37 % 251, seed / 7 * 5 % 11);
+        let launch = Launch {
+            block: [8, 1, 1],
+            args: vec![Arg::bits(buffer), Arg::bits(64u32), Arg::bits(n), Arg::bits(number_64)],
+            ..Launch::default()
+        };
+        let mut shown = Shown { by_thread: BTreeMap::new() };
+        phalanx_simt::run(&program, "f", &launch, &mut memory, &mut shown).expect("it ends");
+        let known = queries::with_aliases(db, input, |query| {
+            let mut known = Vec::new();
+            for (at, &a) in addresses.iter().enumerate() {
+                for &b in &addresses[..at] {
+                    let sizes = [1 << (seed % 4), 1 << (seed / 4 % 4)];
+                    let of = |inst, size| Location::behind(Value::inst(inst), Some(size));
+                    let alias = query.alias(of(a, sizes[0]), of(b, sizes[1]));
+                    let is_by_index = [a, b]
+                        .map(Value::inst)
+                        .iter()
+                        .any(|address| query.address(*address).offset.is_none());
+                    known.push((a, b, sizes, alias, is_by_index));
+                }
+            }
+            known
+        });
+        for (a, b, sizes, alias, is_by_index) in known.expect("a body") {
+            let bits = |inst: InstId| {
+                let ty = body.inst(inst).ty;
+                if session.context().type_kind(ty).address_space() == Some(3) { 32 } else { 64 }
+            };
+            if bits(a) != bits(b) {
+                continue;
+            }
+            *said.entry((alias, is_by_index)).or_default() += 1;
+            for addresses in shown.by_thread.values() {
+                let (Some(x), Some(y)) = (addresses.get(&number(a)), addresses.get(&number(b)))
+                else {
+                    continue;
+                };
+                let up = |from: u128, to: u128| to.wrapping_sub(from) & ((1 << bits(a)) - 1);
+                let is_apart =
+                    up(*x, *y) >= u128::from(sizes[0]) && up(*y, *x) >= u128::from(sizes[1]);
+                let is_so = match alias {
+                    Alias::No => is_apart,
+                    Alias::May => true,
+                    Alias::Partial => !is_apart && x != y,
+                    Alias::Must => x == y,
+                };
+                assert!(
+                    is_so,
+                    "seed {seed}: {alias:?} of {sizes:?} bytes at {x:#x} and {y:#x}\n{text}"
+                );
+            }
+        }
+    }
+    println!("{said:?}");
+    let least = |alias, number| assert!(said[&(alias, true)] > number, "{said:?}");
+    least(Alias::No, 200);
+    least(Alias::Must, 50);
+    least(Alias::Partial, 50);
 }

@@ -257,7 +257,8 @@ fn with_classifier<R>(
         _ => Some(Named::Object),
     };
     let architecture = around.target.architecture();
-    let aliases = AliasQuery::new(code, around, facts.private, &variable);
+    // Classes are kept while what they follow from is, and nothing says what indices are computed from.
+    let aliases = AliasQuery::new(code, around, facts.private, &variable).by_constant_steps();
     run(&mut Classifier {
         code,
         around,

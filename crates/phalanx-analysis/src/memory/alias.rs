@@ -10,7 +10,8 @@
 //! |---|---|
 //! | no | the address spaces do not overlap |
 //! | no | the addresses lead to different memories, as far as [`spaces`](crate::spaces) knows |
-//! | no, partial, must | both are made from one address by constant steps: ranges are compared |
+//! | no, partial, must | both are made from one address, by steps that differ by a constant: ranges are compared |
+//! | no | both are made from one address, by steps that differ by a constant and multiples of a power of two, and no multiple brings them together |
 //! | no | made from two different objects: stack slots, variables of the module, `noalias` arguments, results of `noalias` calls |
 //! | may | two variables of workgroup memory without a size, which begin at one place |
 //! | no | a stack slot, and an argument |
@@ -22,14 +23,17 @@
 //! # How
 //!
 //! An address is taken apart into what it is made from and a distance ([`Address`]), a bounded number of steps up. A phi or selection is not
-//! looked through. O(steps) per address.
+//! looked through. Indices that are no constants are taken apart into [sums](super::linear), for who asks only now: an answer that is kept would depend on
+//! whatever they are computed from ([`AliasQuery::by_constant_steps`]). O(steps) per address.
 
 use phalanx_ir::{
     GlobalName, InstId, Opcode, TypeKind, Value, ValueKind, attributes::AttrKind,
     constant::ConstKind,
 };
 use phalanx_target::address_space::AddressSpace;
+use smallvec::SmallVec;
 
+use super::linear::{Distance, Sum};
 use super::private::{PrivateMemory, value_type};
 use super::sizes::TypeSizes;
 use crate::{
@@ -131,6 +135,7 @@ pub struct AliasQuery<'a> {
     variable: &'a dyn Fn(GlobalName) -> Option<Named>,
     sizes: TypeSizes<'a>,
     kinds: Option<&'a MemoryKinds>,
+    with_indices: bool,
 }
 
 /// What an address is made from, as far as that is an object.
@@ -172,13 +177,19 @@ impl<'a> AliasQuery<'a> {
         variable: &'a dyn Fn(GlobalName) -> Option<Named>,
     ) -> Self {
         let sizes = TypeSizes::new(code.context, around.layout);
-        Self { code, around, private, variable, sizes, kinds: None }
+        Self { code, around, private, variable, sizes, kinds: None, with_indices: true }
     }
 
     /// The same, with what is known of where addresses lead.
     #[must_use]
     pub fn with_kinds(self, kinds: Option<&'a MemoryKinds>) -> Self {
         Self { kinds, ..self }
+    }
+
+    /// The same, but indices that are no constants are not looked into.
+    #[must_use]
+    pub fn by_constant_steps(self) -> Self {
+        Self { with_indices: false, ..self }
     }
 
     /// Whether both addresses may lead to one memory.
@@ -227,6 +238,15 @@ impl<'a> AliasQuery<'a> {
 
     /// How two accesses relate.
     pub fn alias(&mut self, a: Location, b: Location) -> Alias {
+        self.alias_over((a, b), &|_| true)
+    }
+
+    /// The same, where indices are computed from values that are not `same` at both. What the addresses are made from has to be.
+    pub fn alias_over(
+        &mut self,
+        (a, b): (Location, Location),
+        same: &dyn Fn(Value) -> bool,
+    ) -> Alias {
         if a.size == Some(0) || b.size == Some(0) {
             return Alias::No;
         }
@@ -243,7 +263,9 @@ impl<'a> AliasQuery<'a> {
             if a.reaches_back || b.reaches_back {
                 return Alias::May;
             }
-            return ranges((from, a.size), (to, b.size));
+            return self
+                .by_indices((from, a), (to, b), same)
+                .unwrap_or_else(|| ranges((from, a.size), (to, b.size)));
         }
         if let (Some(a), Some(b)) = (self.space(from.base), self.space(to.base))
             && !a.may_overlap(b)
@@ -296,6 +318,65 @@ impl<'a> AliasQuery<'a> {
             at = at.from(base, step).within(self.index_bits(base), false);
         }
         at
+    }
+
+    /// How two accesses relate whose addresses are made from one, if it takes a look into indices to tell.
+    fn by_indices(
+        &mut self,
+        (from, a): (Address, Location),
+        (to, b): (Address, Location),
+        same: &dyn Fn(Value) -> bool,
+    ) -> Option<Alias> {
+        let is_plain = !from.is_mixed && !to.is_mixed && from.bits == to.bits;
+        if !self.with_indices || !is_plain || from.offset.is_some() && to.offset.is_some() {
+            return None;
+        }
+        let first = self.sum(a.address, from)?;
+        let second = self.sum(b.address, to)?;
+        match second.distance_from(&first, same) {
+            Distance::Exact(distance) => {
+                let at = |offset| Address { offset: Some(offset), ..from };
+                Some(ranges((at(0), a.size), (at(distance), b.size)))
+            }
+            Distance::Modulo(distance, power) => {
+                Distance::is_apart(distance, power, [a.size, b.size]).then_some(Alias::No)
+            }
+        }
+    }
+
+    /// How far an address is from what it is made from.
+    fn sum(&mut self, address: Value, apart: Address) -> Option<Sum> {
+        let body = self.code.body;
+        let mut sum = Sum::new(apart.bits);
+        let mut at = address;
+        while at != apart.base {
+            let ValueKind::Inst(inst) = at.kind() else {
+                // An expression has constants only.
+                let rest = self.address(at);
+                sum.add_constant(rest.offset?);
+                return (rest.base == apart.base).then_some(sum);
+            };
+            let operands = body.operands(inst);
+            if body.inst(inst).opcode == Opcode::GetElementPtr {
+                let (code, sizes) = (self.code, &mut self.sizes);
+                let mut indices: SmallVec<[(Value, i64); 4]> = SmallVec::new();
+                let steps = sizes.steps(
+                    body.inst(inst).element_type(),
+                    operands[1..].iter().map(|index| index.as_const()),
+                    |position, stride| {
+                        indices.push((operands[1 + position], stride));
+                        true
+                    },
+                )?;
+                sum.add_constant(steps);
+                let mut added = indices
+                    .into_iter()
+                    .map(|(index, stride)| sum.add_index(code, sizes, index, stride));
+                added.all(|is_known| is_known).then_some(())?;
+            }
+            at = operands[0];
+        }
+        Some(sum)
     }
 
     fn index_bits(&self, address: Value) -> Option<u32> {

@@ -20,6 +20,7 @@ pub mod classic;
 pub mod effects;
 pub mod form;
 pub mod hssa;
+mod linear;
 pub mod order;
 pub mod origins;
 pub(crate) mod pages;

@@ -211,37 +211,56 @@ impl<'a> TypeSizes<'a> {
     pub fn offset(
         &mut self,
         pointer: Type,
-        mut ty: Type,
+        ty: Type,
         indices: impl Iterator<Item = Option<Const>>,
     ) -> Option<i64> {
         let bits = self.index_bits(pointer)?;
+        Some(cut(self.steps(ty, indices, |_, _| false)?, bits))
+    }
+
+    /// How far the indices into a type that are constants move an address. Of the others `variable` is told the position and how far each unit of
+    /// it moves the address, and says whether to go on.
+    pub(super) fn steps(
+        &mut self,
+        mut ty: Type,
+        indices: impl Iterator<Item = Option<Const>>,
+        mut variable: impl FnMut(usize, i64) -> bool,
+    ) -> Option<i64> {
         let mut offset = 0i64;
         for (position, index) in indices.enumerate() {
-            let index = self.integer(index?)?;
-            let step = if position == 0 {
-                index.wrapping_mul(self.signed_stride(ty)?)
+            let stride = if position == 0 {
+                self.signed_stride(ty)?
             } else {
                 match self.context.type_kind(ty) {
                     TypeKind::Array { elem, .. } => {
                         ty = *elem;
-                        index.wrapping_mul(self.signed_stride(ty)?)
+                        self.signed_stride(ty)?
                     }
                     TypeKind::Vector { elem, .. } => {
                         ty = *elem;
-                        index.wrapping_mul(i64::try_from(self.lane_size(ty)?).ok()?)
+                        i64::try_from(self.lane_size(ty)?).ok()?
                     }
                     TypeKind::Struct { .. } | TypeKind::Named(_) => {
-                        let field = usize::try_from(index).ok()?;
+                        let field = usize::try_from(self.integer(index?)?).ok()?;
                         let extent = self.extent(ty)?;
                         ty = *self.inside(ty).get(field)?;
-                        i64::try_from(*extent.offsets.as_ref()?.get(field)?).ok()?
+                        let step = i64::try_from(*extent.offsets.as_ref()?.get(field)?).ok()?;
+                        offset = offset.wrapping_add(step);
+                        continue;
                     }
                     _ => return None,
                 }
             };
-            offset = offset.wrapping_add(step);
+            match index {
+                Some(index) => {
+                    let step = self.integer(index)?.wrapping_mul(stride);
+                    offset = offset.wrapping_add(step);
+                }
+                None if !variable(position, stride) => return None,
+                None => {}
+            }
         }
-        Some(cut(offset, bits))
+        Some(offset)
     }
 
     /// How many bits an index has in the space of an address or a vector of them: what is computed beyond is lost. None for

@@ -146,8 +146,8 @@ fn may_alias(
     written: Location,
 ) -> bool {
     let bases = [query.address(read.address).base, query.address(written.address).base];
-    let is_known = bases.into_iter().all(|base| is_fixed(body, cycles, base.kind()));
-    !is_known || query.alias(read, written) != Alias::No
+    let same = |value: Value| is_fixed(body, cycles, value.kind());
+    !bases.into_iter().all(same) || query.alias_over((read, written), &same) != Alias::No
 }
 
 /// Whether a value is the same throughout a run of a function.
