@@ -106,7 +106,9 @@ impl Sum {
             };
             match apart {
                 Some(parts) => {
-                    work.extend(parts.into_iter().map(|(part, by)| (part, factor.wrapping_mul(by))))
+                    work.extend(
+                        parts.into_iter().map(|(part, by)| (part, factor.wrapping_mul(by))),
+                    );
                 }
                 None if !self.add_part(part, factor) => return false,
                 None => {}
