@@ -33,7 +33,7 @@ use phalanx_ir::{
 use phalanx_target::address_space::AddressSpace;
 use smallvec::SmallVec;
 
-use super::linear::{Distance, Sum};
+use super::linear::{Distance, Sum, are_apart_modulo};
 use super::private::{PrivateMemory, value_type};
 use super::sizes::TypeSizes;
 use crate::{
@@ -339,7 +339,7 @@ impl<'a> AliasQuery<'a> {
                 Some(ranges((at(0), a.size), (at(distance), b.size)))
             }
             Distance::Modulo(distance, power) => {
-                Distance::is_apart(distance, power, [a.size, b.size]).then_some(Alias::No)
+                are_apart_modulo(distance, power, [a.size, b.size]).then_some(Alias::No)
             }
         }
     }

@@ -86,10 +86,8 @@ impl Sum {
         while let Some((part, factor)) = work.pop() {
             steps += 1;
             if let ValueKind::Const(constant) = part.value.kind() {
-                let (Some(value), Some(width)) = (sizes.integer(constant), width_of(code, part))
-                else {
-                    return false;
-                };
+                let known = sizes.integer(constant).zip(self::width(code, part.value));
+                let Some((value, width)) = known else { return false };
                 let value = match part.extended {
                     Extended::Unsigned => zero_extended(value, width),
                     _ => value,
@@ -168,12 +166,11 @@ impl Sum {
             }
             (Opcode::Shl, &[a, b]) if wraps_not(data, extended) => {
                 let by = u32::try_from(sizes.integer_operand(b)?).ok()?;
-                let is_within = by < width(code, a)?;
-                // Further up, nothing is left in the low bits.
-                one(here(
-                    a,
-                    if is_within { 1i64.checked_shl(by).unwrap_or(0) } else { return None },
-                ))
+                if by >= width(code, a)? {
+                    return None;
+                }
+                // Of an integer that is wider than any address, nothing may be left in the low bits.
+                one(here(a, 1i64.checked_shl(by).unwrap_or(0)))
             }
             (Opcode::SExt, &[a]) => {
                 // Above the sign bit of what was extended with its sign there is nothing new to extend with zeros.
@@ -217,15 +214,17 @@ impl Sum {
     }
 }
 
-impl Distance {
-    /// Whether so many bytes, and so many that begin this far behind them, have none in common in a ring of two to some power.
-    pub(super) fn is_apart(constant: i64, power: u32, [size, behind]: [Option<u64>; 2]) -> bool {
-        let (Some(size), Some(behind), Some(ring)) = (size, behind, 1u64.checked_shl(power)) else {
-            return false;
-        };
-        let up = constant as u64 & (ring - 1);
-        size <= up && behind <= ring - up
-    }
+/// Whether so many bytes, and so many that begin this far behind them, have none in common in a ring of two to some power.
+pub(super) fn are_apart_modulo(
+    distance: i64,
+    power: u32,
+    [size, behind]: [Option<u64>; 2],
+) -> bool {
+    let (Some(size), Some(behind), Some(ring)) = (size, behind, 1u64.checked_shl(power)) else {
+        return false;
+    };
+    let up = distance as u64 & (ring - 1);
+    size <= up && behind <= ring - up
 }
 
 /// Whether a result that is extended is the one that numbers without bounds would give.
@@ -239,10 +238,6 @@ fn wraps_not(data: InstData, extended: Extended) -> bool {
 
 fn zero_extended(value: i64, width: u32) -> i64 {
     if width >= i64::BITS { value } else { value & ((1 << width) - 1) }
-}
-
-fn width_of(code: Code<'_>, part: Part) -> Option<u32> {
-    width(code, part.value)
 }
 
 /// How many bits an integer has.
