@@ -392,3 +392,26 @@ fn the_walker_stops_at_a_call_that_is_given_an_address_of_the_object() {
     let nearest = queries::nearest_clobber(&fixture.db, fixture.function, fixture.loads()[0]);
     assert!(matches!(nearest, Some(Clobber::Def(_))), "{nearest:?}");
 }
+
+/// What is at `2 * i + 2` is at `2 * i` in the next iteration, and what is at odd places in none.
+#[test]
+fn the_walker_compares_indices_over_iterations() {
+    let nearest = |distance: u32| {
+        let fixture = kernel(&format!(
+            "  br label %loop\nloop:\n  \
+             %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n  \
+             %even = shl i64 %i, 1\n  \
+             %from = getelementptr i32, ptr addrspace(1) %p, i64 %even\n  \
+             %l = load i32, ptr addrspace(1) %from\n  \
+             %place = add i64 %even, {distance}\n  \
+             %to = getelementptr i32, ptr addrspace(1) %p, i64 %place\n  \
+             store i32 %l, ptr addrspace(1) %to\n  \
+             %next = add i64 %i, 1\n  \
+             %c = icmp ult i64 %next, 64\n  \
+             br i1 %c, label %loop, label %end\nend:\n  ret void"
+        ));
+        queries::nearest_clobber(&fixture.db, fixture.function, fixture.loads()[0])
+    };
+    assert_eq!(nearest(1), Some(Clobber::Entry));
+    assert!(matches!(nearest(2), Some(Clobber::Phi(_))), "{:?}", nearest(2));
+}
