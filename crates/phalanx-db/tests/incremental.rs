@@ -417,7 +417,6 @@ fn classes_of_loads_follow_what_is_written() {
     // A promise about one load.
     expect![[r#"
         ldu_candidates(second)
-        load_classes(first)
         load_classes(second)
         promised_loads(second)
         promises_of_others(second)

@@ -10,16 +10,17 @@ use phalanx_analysis::{
         Specialization,
     },
 };
-use phalanx_ir::{InstId, ValueKind, module::GlobalIndex};
+use phalanx_ir::{InstId, ValueKind};
 
 use super::answer_slot::{Changed, Concerns, Followed};
 use super::calls::closed_calls;
 use super::explain::has_value;
 use super::follow::fresh;
 use super::launches::is_kernel;
+use super::promises::constant_variables;
 use super::spaces::{Known, with_memory};
 use super::surroundings::{NO_CALLEES, with_code};
-use super::{call_place, cfg, dom_tree, memory_kinds, module_index, target};
+use super::{call_place, cfg, dom_tree, memory_kinds, target};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -83,12 +84,11 @@ impl KeptConflicts {
 
 /// Identity of what [`space_conflicts`] of a large function reads besides the body and [`memory_kinds`].
 ///
-/// *Reads* `header`, [`target`], shell, [`module_index`]. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* `header`, [`target`], [`constant_variables`]. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn conflicts_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let module = function.module(db);
-    let _ = (function.header(db), target(db, module));
-    let _ = (module.shell(db), module_index(db, module));
+    let _ = (function.header(db), target(db, module), constant_variables(db, module));
     fresh()
 }
 
@@ -120,12 +120,7 @@ fn with_context<R>(
     let dom = dom_tree(db, function)?;
     let kinds = memory_kinds(db, function).as_ref()?;
     let module = function.module(db);
-    let is_constant = |name| {
-        let Some(GlobalIndex::Variable(at)) = module_index(db, module).find(name) else {
-            return false;
-        };
-        module.shell(db).variables.get(at).is_some_and(|variable| variable.is_constant)
-    };
+    let is_constant = |name| constant_variables(db, module).binary_search(&name).is_ok();
     with_code(db, function, NO_CALLEES, |code, around| {
         let architecture = around.target.architecture();
         let is_constant = &is_constant;

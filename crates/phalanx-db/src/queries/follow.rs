@@ -24,6 +24,7 @@ use super::calls::is_local;
 use super::facts::{new_affect_map, new_llvm_affect_map};
 use super::launches::{Placed, known_launch};
 use super::memory_slot::private_at_hand;
+use super::promises::register_names;
 use super::summaries::{KnownCalls, callee_summaries};
 use super::surroundings::{Attributes, NO_CALLEES, OwnSurroundings, attributes_of_callees};
 use super::{argument_facts, function_attributes, graph_facts};
@@ -60,11 +61,11 @@ pub fn around(db: &dyn Db, function: FunctionInput) -> Around {
 
 /// Identity of what [`llvm_affect_map`] reads besides flow and body.
 ///
-/// *Reads* [`around`], `shell`, [`function_attributes`]. *Changes when* one of them does. *Cost* O(1).
+/// *Reads* [`around`], [`register_names`], [`function_attributes`]. *Changes when* one of them does. *Cost* O(1).
 #[salsa::tracked(returns(copy))]
 pub fn llvm_version(db: &dyn Db, function: FunctionInput) -> u64 {
     let module = function.module(db);
-    let _ = (around(db, function), module.shell(db), function_attributes(db, module));
+    let _ = (around(db, function), register_names(db, module), function_attributes(db, module));
     fresh()
 }
 

@@ -23,10 +23,10 @@ use phalanx_ir::{
     GlobalName, InstId, Opcode, Type,
     attributes::{AttrKind, MemoryLocation},
     metadata::kind,
-    module::{GlobalIndex, Linkage},
+    module::{GlobalVariable, Linkage},
 };
 use phalanx_target::calling_convention::{self, Entry};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answer_slot::{Changed, Concerns, Followed};
 use super::calls::{DEPTH, closed_calls, named_by_shell};
@@ -34,12 +34,13 @@ use super::follow::fresh;
 use super::load_slot::{Asked, followed_classes};
 use super::memory_slot::objects_version;
 use super::pointer_slot;
+use super::promises::constant_variables;
 use super::summaries::known_body;
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::tally::Tally;
 use super::{
     address_memory, call_place, cfg, classic_memory_ssa, cycles, divergence, memory_kinds,
-    module_index, private_memory, symbols, target,
+    private_memory, symbols, target, variables,
 };
 use crate::{FunctionInput, ModuleInput};
 
@@ -181,22 +182,32 @@ pub fn written_variables(db: &dyn Db, module: ModuleInput) -> FxHashMap<GlobalNa
 
 pub(super) fn variable(db: &dyn Db, function: FunctionInput, name: GlobalName) -> VariableUse {
     let module = function.module(db);
-    let Some(GlobalIndex::Variable(at)) = module_index(db, module).find(name) else {
-        return VariableUse::Unknown;
-    };
-    let Some(variable) = module.shell(db).variables.get(at) else { return VariableUse::Unknown };
-    let is_hidden = matches!(variable.linkage, Linkage::Internal | Linkage::Private);
-    match variable.is_constant {
-        true => VariableUse::Constant,
-        // Nothing but code of the module can reach it, and no other entity has its address.
-        false if is_hidden && !named_by_shell(db, module).contains(&name) => {
-            match written_variables(db, module).get(&name) {
-                Some(&function) => VariableUse::Written(function),
-                None => VariableUse::NeverWritten,
-            }
-        }
-        false => VariableUse::Visible,
+    if constant_variables(db, module).binary_search(&name).is_ok() {
+        return VariableUse::Constant;
     }
+    if hidden_variables(db, module).contains(&name) {
+        return match written_variables(db, module).get(&name) {
+            Some(&function) => VariableUse::Written(function),
+            None => VariableUse::NeverWritten,
+        };
+    }
+    match variables(db, module).contains_key(&name) {
+        true => VariableUse::Visible,
+        false => VariableUse::Unknown,
+    }
+}
+
+/// Variables that nothing but code of the module can reach, and whose address no other entity has.
+///
+/// *Reads* `shell`, [`named_by_shell`]. *Changes when* one comes, goes, or is named elsewhere. *Cost* O(variables).
+#[salsa::tracked(returns(ref))]
+fn hidden_variables(db: &dyn Db, module: ModuleInput) -> FxHashSet<GlobalName> {
+    let named = named_by_shell(db, module);
+    let is_hidden = |variable: &&GlobalVariable| {
+        matches!(variable.linkage, Linkage::Internal | Linkage::Private)
+            && !named.contains(&variable.name)
+    };
+    module.shell(db).variables.iter().filter(is_hidden).map(|variable| variable.name).collect()
 }
 
 /// Which memories a function may write, with all that it calls. None if that is not known.

@@ -6,7 +6,10 @@
 
 use phalanx_analysis::{memory::TypeSizes, spaces::SpaceSet, summary::Effects};
 use phalanx_ir::{
-    GlobalName, InstId, Type, attributes::AttrList, metadata::kind, module::GlobalVariable,
+    GlobalName, InstId, Symbol, Type,
+    attributes::AttrList,
+    metadata::{MetadataId, kind},
+    module::GlobalVariable,
 };
 use phalanx_target::{AddressSpace, SpaceKind};
 
@@ -35,6 +38,27 @@ fn intrinsics(db: &dyn Db, module: ModuleInput) -> ByName<FunctionInput> {
     let mut found: Vec<_> = entries.map(|entry| (entry.name, entry.input)).collect();
     found.sort_unstable_by_key(|(name, _)| *name);
     found
+}
+
+/// Nodes of metadata that are one string, with it, in a module that reads registers, which it names so; sorted.
+///
+/// *Reads* `functions`, and `shell` if a register is read. *Changes when* such a node comes or goes. *Cost* O(functions + nodes).
+#[salsa::tracked(returns(ref))]
+pub(super) fn register_names(db: &dyn Db, module: ModuleInput) -> Vec<(MetadataId, Symbol)> {
+    let context = module.context(db);
+    let is_reading = |(name, _): &(GlobalName, FunctionInput)| {
+        let name = name.symbol().map(|symbol| context.bytes(symbol));
+        name.is_some_and(|name| name.starts_with(b"llvm.read_register"))
+    };
+    if !intrinsics(db, module).iter().any(is_reading) {
+        return Vec::new();
+    }
+    let metadata = &module.shell(db).metadata;
+    let string = |node| {
+        let single = metadata.element(node, 0).filter(|_| metadata.values(node).len() == 1)?;
+        Some((node, single.as_string()?))
+    };
+    metadata.ids().filter_map(string).collect()
 }
 
 /// Functions that a function calls by name, sorted; intrinsics are left out.

@@ -16,6 +16,7 @@ use phalanx_target::{LaunchFacts, Target};
 use rustc_hash::FxHashMap;
 
 use super::launches::{ModuleFacts, Placed, known_launch};
+use super::promises::register_names;
 use super::summaries::KnownCalls;
 use super::{callees, function_attributes};
 use crate::FunctionInput;
@@ -158,10 +159,11 @@ impl Known<'_> {
         let Known { context, header, target, layout, launch, moment } = self;
         let code = Code { context, header, flow, body: function.body(db) };
         let callee = |name: GlobalName| callees.of(name);
-        // Read on demand, so that a function that names no register does not depend on the module's metadata.
+        // Read on demand, so that a function that names no register does not depend on what names them.
         let node_string = |node| {
-            let metadata = &function.module(db).shell(db).metadata;
-            metadata.element(node, 0).filter(|_| metadata.values(node).len() == 1)?.as_string()
+            let names = register_names(db, function.module(db));
+            let at = names.binary_search_by_key(&node, |(node, _)| *node).ok()?;
+            Some(names[at].1)
         };
         let Moment { lockstep, scratch_is_global, permutes_halves } = moment;
         let (callee, node_string) = (&callee, &node_string);
