@@ -443,7 +443,7 @@ fn writes_memory(code: Code<'_>, inst: InstId) -> bool {
 }
 
 /// The first instruction that is no pure function of its operands and of the thread, if there is one; `is_pure` tells it of those that are neither
-/// phis nor terminators.
+/// phis, comparisons nor terminators.
 fn first_impure(code: Code<'_>, mut is_pure: impl FnMut(InstId) -> bool) -> Option<InstId> {
     let mut insts = code.flow.order().iter().flat_map(|&block| code.body.block_insts(block));
     insts.find(|&inst| !is_timeless(code, inst, &mut is_pure))
@@ -451,7 +451,8 @@ fn first_impure(code: Code<'_>, mut is_pure: impl FnMut(InstId) -> bool) -> Opti
 
 fn is_timeless(code: Code<'_>, inst: InstId, is_pure: impl FnOnce(InstId) -> bool) -> bool {
     match code.body.inst(inst).opcode {
-        Opcode::Phi => true,
+        // A comparison may be said to depend on less than its operands, and then on the round of a loop.
+        Opcode::Phi | Opcode::ICmp => true,
         opcode if opcode.is_terminator() => !opcode.is_call(),
         _ => is_pure(inst),
     }

@@ -349,17 +349,18 @@ impl<'a> FullRules<'a> {
     #[inline]
     fn by_shape(&mut self, inst: InstId) -> Option<Rule> {
         let place = self.place();
-        let Dependence { mut sources, mut atoms } = self.shapes.dependence(place, inst)?;
+        let Dependence { mut sources, mut atoms, is_of_round } =
+            self.shapes.dependence(place, inst)?;
         match self.without_part {
             Some(OmittedPart::Indices) => sources = SourceSet::EMPTY,
             Some(OmittedPart::Atoms) => atoms.clear(),
             _ => {}
         }
-        if atoms.is_empty() {
+        if atoms.is_empty() && !is_of_round {
             let transfer = divergence::Transfer::Fixed;
             return Some(Rule::new(Definition { seed: sources, transfer, is_pure: true }));
         }
-        let definition = Definition { seed: sources, ..Definition::PURE };
+        let definition = Definition { seed: sources, is_pure: !is_of_round, ..Definition::PURE };
         let values = std::array::from_fn(|at| atoms.get(at).copied());
         Some(Rule { definition, image: None, reads: Reads::Values(values) })
     }

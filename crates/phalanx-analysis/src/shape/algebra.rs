@@ -223,7 +223,6 @@ pub(super) fn by_high_bits(
     b: &Form,
     width: u8,
 ) -> Option<Form> {
-    use IntPredicate as P;
     let both = a.rest.with(&b.rest)?;
     let (x, y) = (shapes.exprs.constant_value(a.thread), shapes.exprs.constant_value(b.thread));
     let (low, other, is_left) = match (x, y) {
@@ -231,21 +230,16 @@ pub(super) fn by_high_bits(
         (Some(other), None) => (b, (a, other), false),
         _ => return None,
     };
-    let zeros = low.rest.zeros;
+    // Of a thread's part alone the high bits are zero.
+    let zeros = if low.rest.is_none() { other.0.rest.zeros } else { low.rest.zeros };
     // The sign is a high bit.
-    let is_split = zeros > 0 && zeros < width && shapes.is_apart(low) && !low.rest.is_none();
+    let is_split = zeros > 0 && zeros < width && shapes.exprs.range(low.thread).1 <= mask(zeros);
     let is_aligned = other.0.rest.is_none() || other.0.rest.zeros >= zeros;
     if !is_split || !is_aligned {
         return None;
     }
     // Compared as unsigned numbers, where the high bits are equal.
-    let predicate = match predicate {
-        P::Slt => P::Ult,
-        P::Sle => P::Ule,
-        P::Sgt => P::Ugt,
-        P::Sge => P::Uge,
-        other => other,
-    };
+    let predicate = unsigned(predicate);
     let bits = shapes.exprs.constant(other.1 & mask(zeros), width);
     let (left, right) = if is_left { (low.thread, bits) } else { (bits, low.thread) };
     let within = shapes.exprs.compare(predicate, left, right)?;
@@ -274,4 +268,16 @@ pub(super) fn plus_scaled(shapes: &mut Shapes, a: &Form, b: &Form, factor: u64) 
     let factor = constant(shapes, factor, 64);
     let scaled = product(shapes, Opcode::Mul, b, &factor, 64)?;
     sum(shapes, a, &scaled, false, 64)
+}
+
+/// The same comparison of numbers that have no sign.
+pub(super) const fn unsigned(predicate: IntPredicate) -> IntPredicate {
+    use IntPredicate as P;
+    match predicate {
+        P::Slt => P::Ult,
+        P::Sle => P::Ule,
+        P::Sgt => P::Ugt,
+        P::Sge => P::Uge,
+        other => other,
+    }
 }

@@ -14,7 +14,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use phalanx_ir::{InstId, Opcode, Value as Operand};
 use smallvec::SmallVec;
 
-use super::{Place, Shapes, asks, form::Form};
+use super::{Place, Shapes, asks, form::Form, strides};
 use crate::affect::Value;
 
 /// An instruction that is to be found again, in the order of numbers.
@@ -74,6 +74,7 @@ impl Shapes {
             if !is_other && !is_edited {
                 continue;
             }
+            strides::behind(body, inst, |compare| rules.push(compare));
             for user in body.uses_of(Operand::inst(inst)).map(|use_| use_.user) {
                 let opcode = body.inst(user).opcode;
                 if asks(opcode) || opcode == Opcode::Phi {

@@ -53,6 +53,7 @@ mod geometry;
 mod ids;
 mod ops;
 mod rule;
+mod strides;
 
 use phalanx_ir::{Const, InstId, Opcode, Type, TypeKind, Value as Operand, ValueKind};
 use phalanx_target::{Intrinsic, SourceSet, TransferContext};

@@ -17,6 +17,8 @@ use crate::affect::Value;
 pub(crate) struct Dependence {
     pub(crate) sources: SourceSet,
     pub(crate) atoms: SmallVec<[Value; ATOMS]>,
+    /// Whether it is another one in each round of a loop, whatever it depends on.
+    pub(crate) is_of_round: bool,
 }
 
 impl Shapes {
@@ -32,6 +34,7 @@ impl Shapes {
             return None;
         }
         match self.find(place, inst).form {
+            0 if place.code.body.inst(inst).opcode == Opcode::ICmp => self.of_stride(place, inst),
             0 => None,
             form => self.dependence_of(place, inst, form),
         }
@@ -50,7 +53,8 @@ impl Shapes {
         if !is_less {
             return None;
         }
-        let found = Dependence { sources, atoms: form.rest.values().collect() };
+        let atoms = form.rest.values().collect();
+        let found = Dependence { sources, atoms, is_of_round: false };
         if !found.atoms.is_empty() && !self.may_skip(place, inst, operands, &found) {
             return None;
         }
@@ -88,15 +92,21 @@ impl Shapes {
         operands: &[Operand],
         found: &Dependence,
     ) -> bool {
-        let body = place.code.body;
         operands.iter().all(|&operand| {
-            let Some(value) = place.numbering.operand(operand) else { return true };
-            let is_here =
-                operand.as_inst().is_none_or(|of| body.block_of(of) == body.block_of(inst));
-            // A function of the thread alone is the same in all iterations.
-            let is_pure = || self.form_of(self.fact(value)).is_some_and(|form| form.rest.is_none());
-            is_here || found.atoms.contains(&value) || is_pure()
+            let is_atom = |value| found.atoms.contains(&value);
+            place.numbering.operand(operand).is_none_or(is_atom)
+                || self.is_same_here(place, inst, operand)
         })
+    }
+
+    /// Whether an operand is what its form says of atoms that are read where the instruction is.
+    pub(super) fn is_same_here(&self, place: Place<'_>, inst: InstId, operand: Operand) -> bool {
+        let body = place.code.body;
+        let Some(value) = place.numbering.operand(operand) else { return true };
+        let is_here = operand.as_inst().is_none_or(|of| body.block_of(of) == body.block_of(inst));
+        // A function of the thread alone is the same in all iterations.
+        let is_pure = || self.form_of(self.fact(value)).is_some_and(|form| form.rest.is_none());
+        is_here || is_pure()
     }
 
     /// Whether two incoming values of a phi, or two arms, are known to be equal wherever their atoms are.

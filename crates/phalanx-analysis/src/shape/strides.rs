@@ -1,0 +1,217 @@
+//! Comparisons that decide how many rounds a loop over the elements of a workgroup makes.
+//!
+//! ```text
+//! for (i = tid; i < n; i += 256)      // 256 threads, n a multiple of 256
+//! ```
+//!
+//! # What
+//!
+//! A *stride* is a phi of two entries that begins with a function of the thread and other values, `thread + rest`, and grows by a number in each
+//! round. After `k` rounds it is `thread + (rest + k * step)`, in the arithmetic of its width. If `step` and `rest` are multiples of a power
+//! of two and the function of the thread stays below that, the sum has the bits of both side by side: nothing is carried, whatever wraps.
+//! So has a number that it is compared with, if its own rest is such a multiple. Then the low bits, the thread's, count only where
+//! the high bits are equal, and of the thread's part what is beyond the power of two counts as well.
+//!
+//! # Why it is right
+//!
+//! Threads that execute the comparison together are in the same round `k`: it is in the header of the loop or in the block that leads back to it,
+//! so it is in every cycle that the header is in. The phi has one way in from outside, and one back that its next value comes by; so
+//! the header dominates the block of the latter, and heads a cycle in each hierarchy that a search can find. What the stride begins with is
+//! computed outside of that cycle, and the atoms of it are what they were there, as they are read beside the comparison.
+//! The comparison is another one in each round, though all that it is said to depend on may be none: it is no pure function of that.
+//!
+//! **Poison.** Flags of the sum that is the next value are violated by the high bits alone. So the value is poison in all threads that agree on
+//! what the high bits are made of, or in none. A number that is added to the stride besides is a multiple too, or has no flags.
+//!
+//! O(1) for each comparison of a stride.
+
+use phalanx_ir::{
+    BlockId, Body, InstId, Opcode, Value as Operand,
+    inst::{InstFlags, IntPredicate},
+};
+use phalanx_target::SourceSet;
+use smallvec::SmallVec;
+
+use super::{
+    Place, Shapes,
+    algebra::{number, unsigned, zeros_of_rest},
+    expr::{Expr, mask},
+    form::Form,
+    rule::Dependence,
+};
+
+/// A phi and a number that is added to it.
+struct Ahead {
+    phi: InstId,
+    by: u64,
+    /// Whether the sum can be poison where the phi is none.
+    has_flags: bool,
+}
+
+impl Shapes {
+    /// What a comparison depends on that is made of a stride, where that is less than the stride does.
+    pub(super) fn of_stride(&mut self, place: Place<'_>, compare: InstId) -> Option<Dependence> {
+        let &[left, right] = place.code.body.operands(compare) else { return None };
+        self.compared(place, compare, [left, right], false)
+            .or_else(|| self.compared(place, compare, [right, left], true))
+    }
+
+    fn compared(
+        &mut self,
+        place: Place<'_>,
+        compare: InstId,
+        [this, other]: [Operand; 2],
+        is_swapped: bool,
+    ) -> Option<Dependence> {
+        let body = place.code.body;
+        let ahead = self.ahead(place, this)?;
+        let width = place.width(body.inst(ahead.phi).ty)?;
+        let (start, step, back) = self.stride(place, ahead.phi, width)?;
+        let block = body.block_of(compare)?;
+        if Some(block) != body.block_of(ahead.phi) && block != back {
+            return None;
+        }
+        let of_other = self.operand(place, other, width)?;
+        // What is no form is an atom itself.
+        let is_atom = |value| of_other.rest.values().any(|atom| atom == value);
+        let is_read = place.numbering.operand(other).is_some_and(is_atom);
+        if !is_read && !self.is_same_here(place, compare, other) {
+            return None;
+        }
+        let mut zeros = step.trailing_zeros() as u8;
+        zeros = zeros.min(zeros_of_rest(&start, width)).min(zeros_of_rest(&of_other, width));
+        if ahead.has_flags {
+            zeros = zeros.min(ahead.by.trailing_zeros() as u8);
+        }
+        // The sign is a high bit.
+        if zeros == 0 || zeros >= width {
+            return None;
+        }
+        // High bits more are the same for all.
+        let by = self.exprs.constant(ahead.by & mask(zeros), width);
+        let thread = self.exprs.binary(Opcode::Add, start.thread, by)?;
+        let predicate = place.code.body.inst(compare).int_predicate();
+        let threads = match is_swapped {
+            true => [of_other.thread, thread],
+            false => [thread, of_other.thread],
+        };
+        let sources = self.sources_by_bits(predicate, threads, zeros, width)?;
+        if sources.contains(self.exprs.sources(start.thread, self.in_wave)) {
+            return None;
+        }
+        let atoms = match (start.rest.is_none(), of_other.rest.is_none()) {
+            (true, true) => SmallVec::new(),
+            _ => start.rest.with(&of_other.rest)?.values().collect(),
+        };
+        Some(Dependence { sources, atoms, is_of_round: true })
+    }
+
+    /// The phi that a value is, with a number more.
+    fn ahead(&mut self, place: Place<'_>, value: Operand) -> Option<Ahead> {
+        let body = place.code.body;
+        let inst = value.as_inst()?;
+        let data = body.inst(inst);
+        let is_sub = match data.opcode {
+            Opcode::Phi => return Some(Ahead { phi: inst, by: 0, has_flags: false }),
+            Opcode::Add => false,
+            Opcode::Sub => true,
+            _ => return None,
+        };
+        let width = place.width(data.ty)?;
+        let &[left, right] = body.operands(inst) else { return None };
+        let phi = |operand: Operand| {
+            operand.as_inst().filter(|&inst| body.inst(inst).opcode == Opcode::Phi)
+        };
+        let (phi, by) = match (phi(left), phi(right)) {
+            (Some(phi), None) => (phi, right),
+            (None, Some(phi)) if !is_sub => (phi, left),
+            _ => return None,
+        };
+        let form = self.operand(place, by, width)?;
+        let by = number(self, &form)?;
+        let by = if is_sub { by.wrapping_neg() & mask(width) } else { by };
+        let has_flags = data.flags.contains(InstFlags::NUW) || data.flags.contains(InstFlags::NSW);
+        Some(Ahead { phi, by, has_flags })
+    }
+
+    /// What a stride begins with, by how much it grows, and the block that leads back.
+    fn stride(&mut self, place: Place<'_>, phi: InstId, width: u8) -> Option<(Form, u64, BlockId)> {
+        let body = place.code.body;
+        let &[first, second] = body.phi_values(phi) else { return None };
+        for (position, [next, start]) in [[first, second], [second, first]].into_iter().enumerate()
+        {
+            let ahead = self.ahead(place, next);
+            let Some(ahead) = ahead.filter(|ahead| ahead.phi == phi && ahead.by != 0) else {
+                continue;
+            };
+            let (_, back) = body.phi_incoming(phi).nth(position)?;
+            let form = self.operand(place, start, width)?;
+            let varies = !self.exprs.indices(form.thread).is_empty();
+            return varies.then_some((form, ahead.by, back));
+        }
+        None
+    }
+
+    /// What two sums have to be compared by, of which the rests are multiples of a power of two.
+    fn sources_by_bits(
+        &mut self,
+        predicate: IntPredicate,
+        threads: [Expr; 2],
+        zeros: u8,
+        width: u8,
+    ) -> Option<SourceSet> {
+        let low = mask(zeros);
+        let mut sources = SourceSet::EMPTY;
+        let mut lows = threads;
+        for (thread, low_bits) in threads.into_iter().zip(&mut lows) {
+            if self.exprs.range(thread).1 <= low {
+                continue;
+            }
+            let [low, high] =
+                [low, mask(width) & !low].map(|bits| self.exprs.constant(bits, width));
+            *low_bits = self.exprs.binary(Opcode::And, thread, low)?;
+            let high = self.exprs.binary(Opcode::And, thread, high)?;
+            sources |= self.exprs.sources(high, self.in_wave);
+        }
+        // Where the high bits are equal the low ones are compared, which have no sign.
+        let within = self.exprs.compare(unsigned(predicate), lows[0], lows[1])?;
+        Some(sources | self.exprs.sources(within, self.in_wave))
+    }
+}
+
+/// Adds comparisons that may be made of strides which an instruction has to do with: of phis that it comes in by, at once or as what
+/// is added in a round.
+pub(super) fn behind(body: &Body, inst: InstId, mut tell: impl FnMut(InstId)) {
+    let users = |inst: InstId| body.uses_of(Operand::inst(inst)).map(|use_| use_.user);
+    let is_sum = |inst: InstId| matches!(body.inst(inst).opcode, Opcode::Add | Opcode::Sub);
+    let is_phi = |inst: InstId| body.inst(inst).opcode == Opcode::Phi;
+    let mut strides: SmallVec<[InstId; 4]> = SmallVec::new();
+    let mut tell_if = |user: InstId| {
+        if body.inst(user).opcode == Opcode::ICmp {
+            tell(user);
+        }
+    };
+    for user in users(inst) {
+        if is_phi(user) {
+            strides.push(user);
+        } else if is_sum(user) {
+            for next in users(user) {
+                if is_phi(next) {
+                    strides.push(next);
+                } else {
+                    tell_if(next);
+                }
+            }
+        }
+    }
+    strides.sort_unstable();
+    strides.dedup();
+    for stride in strides {
+        for user in users(stride) {
+            tell_if(user);
+            if is_sum(user) {
+                users(user).for_each(&mut tell_if);
+            }
+        }
+    }
+}
