@@ -32,7 +32,7 @@ declare void @llvm.lifetime.start.p0(ptr)
 declare void @peek(ptr, ptr)
 declare void @take(ptr)
 
-define ptx_kernel void @kernel(ptr %out, i32 %n, i1 %c, ptr byval(%pair) readonly %v) {
+define ptx_kernel void @kernel(ptr %out, i32 %n, i1 %c, ptr byval(%pair) %v) {
 entry:
   %a = alloca i32
   %b = alloca i32
@@ -294,6 +294,10 @@ const EDITS: &[(&str, char, Edit)] = &[
     ("what the launch passes, or a slot", 'r', |f| {
         let (sel, b) = (f.named("vs"), f.named("b"));
         f.edit(|edit| edit.set_operand(sel, 2, b));
+    }),
+    ("what the launch passes is written", 'k', |f| {
+        let (load, address) = (f.named("lv"), f.named("vy"));
+        f.edit(|edit| edit.before(load).store(Value::arg(1), address).map(drop));
     }),
     ("another argument, and what the launch passes", 'k', |f| {
         let sel = f.named("sel");

@@ -438,10 +438,26 @@ fn structures_that_are_passed_by_value() {
         r#"
 %s = type { i32, i32 }
 declare void @callee(ptr byval(%s))
+declare void @take(ptr)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 define ptx_kernel void @reads(ptr byval(%s) readonly %p) {
   %q = getelementptr i8, ptr %p, i64 4
   %kept = load i32, ptr %q
   call void @callee(ptr byval(%s) %p)
+  ret void
+}
+define ptx_kernel void @copies(ptr byval(%s) %p) {
+  %copy = alloca %s
+  call void @llvm.memcpy.p0.p0.i64(ptr %copy, ptr %p, i64 8, i1 false)
+  %first = load i32, ptr %copy
+  %second = getelementptr i8, ptr %p, i64 4
+  %unmarked = load i32, ptr %second
+  call void @callee(ptr byval(%s) %p)
+  ret void
+}
+define ptx_kernel void @gives_away(ptr byval(%s) %p) {
+  %before = load i32, ptr %p
+  call void @take(ptr %p)
   ret void
 }
 define ptx_kernel void @writes(ptr byval(%s) %p, i32 %n) {
@@ -457,6 +473,11 @@ define void @function(ptr byval(%s) readonly %p) {
         &expect![[r#"
             q: {}
             kept: {}
+            copy: {}
+            first: {}
+            second: {}
+            unmarked: {}
+            before: {opaque.thread, opaque.wave}
             changed: {opaque.thread, opaque.wave}
             passed: {opaque.thread, opaque.wave}
         "#]],

@@ -10,9 +10,10 @@
 //! - it is made from such an address by steps, casts, phis or selections.
 //!
 //! Arguments of a kernel are not: they come from the host, which has no addresses of private memory. Only a `byval` argument is excepted,
-//! of which each thread may have a copy, unless it is `readonly`: then all copies are what the host passed. A cast from a space that is shared is not either.
+//! of which each thread may have a copy, unless it is only read (`readonly`, or as `copies` finds): then all copies are what the host passed. A cast from a space that
+//! is shared is not either.
 //!
-//! An address is *passed* if it is made from such `readonly` copies and nothing else: what is there is the same in the whole launch.
+//! An address is *passed* if it is made from such copies that are only read and nothing else: what is there is the same in the whole launch.
 //!
 //! # How
 //!
@@ -20,6 +21,7 @@
 //! the same way, from what is not passed, in kernels that have such arguments.
 //! O(instructions + operands).
 
+mod copies;
 mod follow;
 
 use phalanx_ir::{
@@ -30,6 +32,7 @@ use phalanx_target::{
     address_space::{AddressSpace, Sharing},
     calling_convention::{self, Entry},
 };
+use smallvec::SmallVec;
 
 use super::by_inst::trim;
 use crate::lower::{Code, Surroundings};
@@ -54,8 +57,7 @@ struct Known {
 impl Known {
     fn new(scan: &Scan<'_>) -> Self {
         let code = scan.code;
-        let arguments: Vec<bool> =
-            (0..code.header.params.len() as u32).map(|at| scan.is_known_argument(at)).collect();
+        let arguments = scan.known_arguments();
         if !scan.can_hold(&arguments) {
             return Known { insts: Vec::new(), arguments };
         }
@@ -178,12 +180,25 @@ struct Scan<'a> {
     around: Surroundings<'a>,
     is_kernel: bool,
     kind: Kind,
+    /// Arguments of a kernel that are copies which it only reads.
+    only_read: SmallVec<[u32; 2]>,
 }
 
 impl<'a> Scan<'a> {
     fn new(code: Code<'a>, around: Surroundings<'a>, kind: Kind) -> Self {
         let entry = calling_convention::entry(code.header.call_conv, around.target.architecture());
-        Scan { code, around, is_kernel: entry == Entry::Kernel, kind }
+        let is_kernel = entry == Entry::Kernel;
+        let is_only_read = |&position: &u32| {
+            let attributes = code.context.param_attrs(code.header.attributes, position as usize);
+            attributes.has(AttrKind::ByVal)
+                && (attributes.has(AttrKind::ReadOnly) || copies::is_only_read(code, position))
+        };
+        let arguments = 0..code.header.params.len() as u32;
+        let only_read = match is_kernel {
+            true => arguments.filter(is_only_read).collect(),
+            false => SmallVec::new(),
+        };
+        Scan { code, around, is_kernel, kind, only_read }
     }
 
     /// Whether addresses of a type can be private as far as their space goes. False for what is no address.
@@ -203,12 +218,16 @@ impl<'a> Scan<'a> {
         self.kind == Kind::Shared || arguments.contains(&true)
     }
 
+    fn known_arguments(&self) -> Vec<bool> {
+        (0..self.code.header.params.len() as u32).map(|at| self.is_known_argument(at)).collect()
+    }
+
     fn is_known_argument(&self, position: u32) -> bool {
         let Code { context, header, .. } = self.code;
         let attributes = context.param_attrs(header.attributes, position as usize);
         let Some(&ty) = header.params.get(position as usize) else { return false };
         let is_copied = attributes.has(AttrKind::ByVal);
-        let is_passed = is_copied && attributes.has(AttrKind::ReadOnly);
+        let is_passed = is_copied && self.only_read.contains(&position);
         let is_elsewhere = is_copied && !is_passed
             || attributes.has(AttrKind::ByRef)
             || attributes.has(AttrKind::InAlloca)

@@ -68,6 +68,10 @@ impl Origins {
 
 impl Known {
     fn follow(&mut self, scan: Scan<'_>, changed: &[InstId]) -> Option<Vec<InstId>> {
+        // A copy that is written from now on, or no longer.
+        if scan.known_arguments() != self.arguments {
+            return None;
+        }
         if !scan.can_hold(&self.arguments) {
             return Some(Vec::new());
         }
