@@ -483,3 +483,51 @@ exit:
         assert_eq!(with_mask(constant), found);
     }
 }
+
+/// Rules and levels of everything that is found in a module, by function.
+fn found(text: &str) -> String {
+    let fixture = Fixture::of(text);
+    let db = &fixture.db;
+    let mut out = String::new();
+    for entry in fixture.module.functions(db).iter().filter(|e| e.is_definition) {
+        for finding in queries::diagnostics(db, entry.input).as_deref().into_iter().flatten() {
+            let (name, level) = (fixture.name(entry.input.id()), finding.level.name());
+            out += &format!("{name}: {level} {}\n", finding.rule.code());
+        }
+    }
+    out
+}
+
+/// A function that only dead ones call is not executed either.
+#[test]
+fn who_is_reached_from_dead_functions_only_is_not_judged() {
+    let text = |caller: &str| {
+        format!(
+            r#"
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+define internal void @meet(i32 %wanted) {{
+  %c = icmp eq i32 %wanted, 7
+  br i1 %c, label %then, label %exit
+then:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  br label %exit
+exit:
+  ret void
+}}
+define internal void @between() {{
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  call void @meet(i32 %id)
+  ret void
+}}
+define {caller} void @caller() {{
+  call void @between()
+  ret void
+}}
+"#
+        )
+    };
+    assert_eq!(found(&text("internal")), "");
+    assert_eq!(found(&text("ptx_kernel")), "meet: warning PHX001\n");
+}

@@ -30,6 +30,8 @@ pub struct CallGraph {
     /// By function, each once; without those that are never executed, where others are.
     callers: Vec<Vec<u32>>,
     is_closed: Vec<bool>,
+    /// Whether it can be executed: somebody enters it who is not known, or such a function calls it.
+    is_live: Vec<bool>,
     components: Components,
     /// By component: whether a call may come back to where it was made.
     is_recursive: Vec<bool>,
@@ -100,7 +102,7 @@ pub fn call_graph(db: &dyn Db, module: ModuleInput) -> CallGraph {
             && !taken.contains(&header.name)
     };
     let is_closed: Vec<bool> = functions.iter().map(is_closed).collect();
-    leave_out_dead(&mut callers, &callees, &is_closed);
+    let is_live = leave_out_dead(&mut callers, &callees, &is_closed);
     let components = Components::new(&callees);
     let of = |number: u32| components.of(number as usize);
     let mut is_recursive: Vec<bool> =
@@ -120,12 +122,22 @@ pub fn call_graph(db: &dyn Db, module: ModuleInput) -> CallGraph {
         let outside = closed.flat_map(|&m| &callers[m as usize]).filter(|&&up| of(up) != c);
         depth[c] = outside.map(|&up| depth[of(up)] + 1).max().unwrap_or(0);
     }
-    CallGraph { numbers, functions, callers, is_closed, components, is_recursive, height, depth }
+    CallGraph {
+        numbers,
+        functions,
+        callers,
+        is_closed,
+        is_live,
+        components,
+        is_recursive,
+        height,
+        depth,
+    }
 }
 
 /// Leaves out who is never executed among the callers of functions that are: clang makes a function of each OpenCL kernel, calls it nowhere
-/// once it is inlined, and leaves it there. What only such functions call keeps its callers, so that something is known of it.
-fn leave_out_dead(callers: &mut [Vec<u32>], callees: &[Vec<u32>], is_closed: &[bool]) {
+/// once it is inlined, and leaves it there. What only such functions call keeps its callers, so that something is known of it. Who can be executed.
+fn leave_out_dead(callers: &mut [Vec<u32>], callees: &[Vec<u32>], is_closed: &[bool]) -> Vec<bool> {
     let mut is_live: Vec<bool> = is_closed.iter().map(|is_closed| !is_closed).collect();
     let mut work: Vec<u32> =
         (0..).zip(&is_live).filter(|(_, live)| **live).map(|(n, _)| n).collect();
@@ -139,6 +151,7 @@ fn leave_out_dead(callers: &mut [Vec<u32>], callees: &[Vec<u32>], is_closed: &[b
     for (of, _) in callers.iter_mut().zip(&is_live).filter(|(_, is_live)| **is_live) {
         of.retain(|&caller| is_live[caller as usize]);
     }
+    is_live
 }
 
 /// What variables, aliases and metadata of a module name.
@@ -185,6 +198,8 @@ pub struct CallPlace {
     pub depth: u32,
     /// Whether all callers are known.
     pub is_closed: bool,
+    /// Whether it can be executed: not if it is called by nobody, or by such functions only.
+    pub is_live: bool,
     /// Who calls it, in the order of the module; without functions that are never executed, where others call it.
     pub callers: Box<[FunctionInput]>,
     /// The functions that it is in recursion with, itself included, in the order of the module; empty when it is not recursive.
@@ -205,6 +220,7 @@ pub fn call_place(db: &dyn Db, function: FunctionInput) -> CallPlace {
         height: graph.height[component],
         depth: graph.depth[component],
         is_closed: graph.is_closed[at],
+        is_live: graph.is_live[at],
         callers: inputs(&graph.callers[at]),
         component: match graph.is_recursive[component] {
             true => inputs(graph.components.members(component)),

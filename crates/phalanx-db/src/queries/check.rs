@@ -104,12 +104,8 @@ fn findings(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
     if sites.is_empty() {
         return Some(Arc::default());
     }
-    // What nobody calls is not executed.
-    if !is_kernel(db, function) {
-        let place = call_place(db, function);
-        if place.is_closed && place.callers.is_empty() {
-            return Some(Arc::default());
-        }
+    if !is_kernel(db, function) && !call_place(db, function).is_live {
+        return Some(Arc::default());
     }
     let cut = cut(db, function);
     let graphs = match function.is_large(db) {

@@ -104,12 +104,9 @@ pub fn mixed_spaces(db: &dyn Db, function: FunctionInput) -> Option<Vec<Finding>
     }
 }
 
-/// What nobody calls is not executed.
+/// What nobody calls who is executed is not.
 fn may_be_executed(db: &dyn Db, function: FunctionInput) -> bool {
-    is_kernel(db, function) || {
-        let place = call_place(db, function);
-        !place.is_closed || !place.callers.is_empty()
-    }
+    is_kernel(db, function) || call_place(db, function).is_live
 }
 
 fn with_context<R>(
