@@ -13,7 +13,9 @@
 //! | no acquire is on a way from the entry of the kernel to the load | in the grid if it is of device memory, else in the workgroup | no races |
 //! | nothing but barriers of all threads of the workgroup, and fences, is such an acquire | in the workgroup | no races, and a [model of barriers](BarrierModel) |
 //!
-//! The last two say what a program is taken for, and are used only where whoever asks says so ([`Assumptions`]).
+//! | it is [ordered](ordered): barriers of the whole workgroup are between it and every write of what it reads | in the workgroup | that threads have come to the same barriers so far |
+//!
+//! The second and third say what a program is taken for, and are used only where whoever asks says so ([`Assumptions`]).
 //!
 //! # Why they hold
 //!
@@ -38,6 +40,8 @@
 //! # Complexity
 //!
 //! O(instructions + edges).
+
+pub mod ordered;
 
 use std::sync::Arc;
 
@@ -306,9 +310,17 @@ fn acquires_otherwise(
 }
 
 fn is_intrinsic(code: Code<'_>, call: InstId) -> bool {
+    let name = called_name(code, call).and_then(|name| std::str::from_utf8(name).ok());
+    name.is_some_and(|name| lookup(name).is_some())
+}
+
+/// The name that is called.
+fn called_name<'a>(code: Code<'a>, call: InstId) -> Option<&'a [u8]> {
     let callee = code.body.const_callee(call).map(|callee| &code.context.const_data(callee).kind);
-    let Some(&ConstKind::Global(GlobalName::Named(symbol))) = callee else { return false };
-    std::str::from_utf8(code.context.bytes(symbol)).is_ok_and(|name| lookup(name).is_some())
+    match callee {
+        Some(&ConstKind::Global(GlobalName::Named(symbol))) => Some(code.context.bytes(symbol)),
+        _ => None,
+    }
 }
 
 /// Whether one of some instructions is on a way from the entry.

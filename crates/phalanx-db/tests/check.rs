@@ -498,6 +498,130 @@ fn found(text: &str) -> String {
     out
 }
 
+/// A kernel whose workgroups take numbers until there are none left: one thread takes them, and all read what it was. `between` is behind the read.
+fn takes_numbers(between: &str, target: &str) -> String {
+    let (triple, convention, id, barrier) = match target {
+        "amdgcn" => (
+            "amdgcn-amd-amdhsa",
+            "amdgpu_kernel",
+            "llvm.amdgcn.workitem.id.x()",
+            "fence syncscope(\"workgroup\") release
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope(\"workgroup\") acquire",
+        ),
+        "unordered" => (
+            "amdgcn-amd-amdhsa",
+            "amdgpu_kernel",
+            "llvm.amdgcn.workitem.id.x()",
+            "call void @llvm.amdgcn.s.barrier()",
+        ),
+        _ => (
+            "nvptx64-nvidia-cuda",
+            "ptx_kernel",
+            "llvm.nvvm.read.ptx.sreg.tid.x()",
+            "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)",
+        ),
+    };
+    let between = between.replace("barrier", barrier);
+    format!(
+        "target triple = \"{triple}\"
+@job = internal addrspace(3) global i32 undef
+@line = internal addrspace(3) global [256 x i32] undef
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare void @llvm.amdgcn.s.barrier()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+define {convention} void @k(ptr addrspace(1) %next, ptr addrspace(1) %out, i32 %n) {{
+entry:
+  %id = call i32 @{id}
+  %is.first = icmp eq i32 %id, 0
+  br label %loop
+loop:
+  br i1 %is.first, label %take, label %wait
+take:
+  %taken = atomicrmw add ptr addrspace(1) %next, i32 1 monotonic
+  store i32 %taken, ptr addrspace(3) @job
+  br label %wait
+wait:
+  {barrier}
+  %mine = load i32, ptr addrspace(3) @job
+  {between}
+  %is.over = icmp sge i32 %mine, %n
+  br i1 %is.over, label %exit, label %work
+work:
+  %own = getelementptr i32, ptr addrspace(3) @line, i32 %id
+  store i32 %mine, ptr addrspace(3) %own
+  {barrier}
+  br label %loop
+exit:
+  ret void
+}}
+"
+    )
+}
+
+/// What one thread writes for all is one value for all where barriers are between the reads and the next write.
+#[test]
+fn what_barriers_keep_apart_is_one_value() {
+    for target in ["nvptx", "amdgcn"] {
+        assert_eq!(found(&takes_numbers("", target)), "", "{target}");
+    }
+    // Without the barrier at the end of a round the first thread may write before others have read.
+    let racy = takes_numbers("", "nvptx").replace(
+        "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n  br label %loop",
+        "  br label %loop",
+    );
+    assert_eq!(found(&racy), "k: note PHX003\n");
+    // On AMD GPUs a barrier alone makes nothing visible.
+    assert_eq!(found(&takes_numbers("", "unordered")), "k: note PHX003\nk: note PHX003\n");
+    // One more between the read and the branch changes nothing.
+    assert_eq!(found(&takes_numbers("barrier", "nvptx")), "");
+    // Somebody else writes there.
+    for other in [
+        "store i32 7, ptr addrspace(3) @job",
+        "%any = load ptr, ptr addrspace(1) %out\n  store i32 7, ptr %any",
+        "call void @other()",
+    ] {
+        let text = takes_numbers(other, "nvptx") + "declare void @other() nocallback\n";
+        assert_ne!(found(&text), "", "{other}");
+    }
+    // What is only written elsewhere is apart, and a fence writes nothing.
+    for harmless in ["store i32 7, ptr addrspace(3) @line", "call void @llvm.nvvm.membar.gl()"] {
+        let text = takes_numbers(harmless, "nvptx") + "declare void @llvm.nvvm.membar.gl()\n";
+        assert_eq!(found(&text), "", "{harmless}");
+    }
+}
+
+/// What a kernel only reads is the same for all waves.
+#[test]
+fn what_nobody_writes_is_one_value() {
+    let text = |attributes: &str| {
+        format!(
+            r#"
+target triple = "nvptx64-nvidia-cuda"
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+define ptx_kernel void @k(ptr addrspace(1) {attributes} %p, ptr addrspace(1) %out) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  store i32 %i, ptr addrspace(1) %out
+  %next = add i32 %i, 1
+  %rounds = load i32, ptr addrspace(1) %p
+  %more = icmp slt i32 %next, %rounds
+  br i1 %more, label %loop, label %exit
+exit:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  ret void
+}}
+"#
+        )
+    };
+    assert_eq!(found(&text("noalias readonly")), "");
+    assert_eq!(found(&text("")), "k: note PHX002\n");
+}
+
 /// A function that only dead ones call is not executed either.
 #[test]
 fn who_is_reached_from_dead_functions_only_is_not_judged() {

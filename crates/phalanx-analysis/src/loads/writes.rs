@@ -12,6 +12,9 @@ use crate::lower::{Code, Surroundings};
 use crate::memory::{effects::call_effects, value_type};
 use crate::spaces::{MemoryKinds, SpaceSet};
 
+/// Intrinsics that are fences, of targets that have such besides the instruction.
+const FENCES: [&[u8]; 2] = [b"llvm.nvvm.membar.", b"llvm.nvvm.fence."];
+
 /// What a function that is called with a type may write; none if that is not known.
 pub type WrittenBy<'a> = &'a dyn Fn(GlobalName, Type) -> Option<SpaceSet>;
 
@@ -86,7 +89,10 @@ pub fn written_by_call(
     });
     let text = name.and_then(GlobalName::symbol).map(|symbol| context.bytes(symbol));
     let intrinsic = text.and_then(|text| std::str::from_utf8(text).ok()).and_then(lookup);
-    if intrinsic.is_some_and(|intrinsic| intrinsic.info.barrier.is_some()) {
+    let is_fence = |text: &[u8]| FENCES.iter().any(|prefix| text.starts_with(prefix));
+    if intrinsic.is_some_and(|intrinsic| intrinsic.info.barrier.is_some())
+        || text.is_some_and(is_fence)
+    {
         return Some(SpaceSet::EMPTY);
     }
     if let Some(name) = name

@@ -52,6 +52,8 @@ pub enum BarrierModel {
     Strict,
     /// All that have not ended do.
     Lenient,
+    /// Whether they do is what is asked: those that are together have until now. That shows nothing of branches.
+    Judged,
 }
 
 /// The blocks whose terminators may be taken to be uniform in a workgroup, in order of their numbers. `barriers` are the
@@ -64,7 +66,7 @@ pub fn invariant_branches(
     barriers: &[Node],
     model: BarrierModel,
 ) -> Vec<Node> {
-    if barriers.is_empty() {
+    if barriers.is_empty() || model == BarrierModel::Judged {
         return Vec::new();
     }
     let mut has_barrier = BitSet::new(cfg.node_count());

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use phalanx_analysis::{
     check::{self, Callee, Facts, Finding, Judged, Operation, Sites, Split},
+    divergence::{Divergence, SourceSets},
     lower::Code,
 };
 use phalanx_graph::{Node, change::Change};
 use phalanx_ir::{GlobalName, attributes::AttrKind};
-use phalanx_target::{LaunchFacts, Scope, varying};
+use phalanx_target::{LaunchFacts, Scope, SourceSet, varying};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answer_slot::{Changed, Concerns, Followed, blocks_version};
@@ -17,6 +18,7 @@ use super::cut::{Cut, cut};
 use super::facts::{divergence, symbols};
 use super::launches::{is_kernel, launch_facts};
 use super::surroundings::{NO_CALLEES, with_code};
+use super::within_group::{JUDGED, assumed_control_divergence, assumed_divergence};
 use super::{
     argument_facts, call_place, cfg, code, control_divergence, graph_facts, load_classes,
     memory_accesses, memory_kinds,
@@ -79,7 +81,8 @@ pub fn synchronizes(db: &dyn Db, function: FunctionInput) -> Callee {
 /// Everything that is found in a function. None for a declaration.
 ///
 /// *Reads* `header`, `flow`, `body`, [`synchronizes`] of what it calls; of a large function also [`blocks_version`], and then what changed; where it has an operation that a rule is about, also
-/// [`divergence()`], [`control_divergence`], [`launch_facts`], [`call_place`], [`argument_facts`] and the graph facts, also without edges to `unreachable`. *Changes when* a finding does. *Cost* O(instructions) without
+/// [`divergence()`], [`control_divergence`], [`launch_facts`], [`call_place`], [`argument_facts`] and the graph facts, also without edges to `unreachable`; where a finding depends on what is equal in a wave only,
+/// [`assumed_divergence`] and [`assumed_control_divergence`]. *Changes when* a finding does. *Cost* O(instructions) without
 /// such operations; see [`check`].
 #[salsa::tracked(returns(ref))]
 pub fn diagnostics(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
@@ -112,7 +115,7 @@ fn findings(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
         true => Some(Graphs::of(db, function, cut.as_ref())?),
         false => None,
     };
-    with_graph(db, function, cut.as_ref(), |facts| {
+    let found = with_graph(db, function, cut.as_ref(), |facts| {
         let Some(graphs) = graphs else { return check::findings(facts, &sites) };
         let follow = |kept: &mut KeptFindings, changed: Changed<'_>| {
             let of = (db, function, cut.as_ref());
@@ -131,7 +134,13 @@ fn findings(db: &dyn Db, function: FunctionInput) -> Option<Arc<[Finding]>> {
         let concerns = Concerns::Itself(check::concerns_memory);
         // What else is read is looked at by who follows.
         slot.follow((db, function), 0, concerns, follow, make, read)
-    })
+    })?;
+    // What is only known to be equal in a wave may be equal beyond it: that is found for who needs it.
+    let is_of_waves = |finding: &Finding| finding.sources.intersects(SourceSet::OPAQUE_WAVE);
+    if !found.iter().any(is_of_waves) {
+        return Some(found);
+    }
+    with_stable_loads(db, function, cut.as_ref(), |facts| check::findings(facts, &sites))
 }
 
 /// Findings of a large function, and the graphs in which they were found.
@@ -306,11 +315,33 @@ fn with_graph<R>(
     cut: Option<&Cut>,
     run: impl FnOnce(Facts<'_>) -> R,
 ) -> Option<R> {
+    let divergence = divergence(db, function).as_ref()?;
+    let controlled = control_divergence(db, function).as_ref()?;
+    with_divergence(db, function, cut, (divergence, controlled), run)
+}
+
+/// The same, where loads give one value to several waves that are [stable](super::stable_loads).
+fn with_stable_loads<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    cut: Option<&Cut>,
+    run: impl FnOnce(Facts<'_>) -> R,
+) -> Option<R> {
+    let divergence = assumed_divergence(db, function, JUDGED).as_ref()?;
+    let controlled = assumed_control_divergence(db, function, JUDGED).as_ref()?;
+    with_divergence(db, function, cut, (divergence, controlled), run)
+}
+
+fn with_divergence<R>(
+    db: &dyn Db,
+    function: FunctionInput,
+    cut: Option<&Cut>,
+    (divergence, controlled): (&Divergence, &SourceSets),
+    run: impl FnOnce(Facts<'_>) -> R,
+) -> Option<R> {
     let callee = |name| callee(db, function, name);
     let graph = graph_facts(db, function).as_ref()?;
     let defined = cut.map_or(graph, |cut| &cut.graph);
-    let divergence = divergence(db, function).as_ref()?;
-    let controlled = control_divergence(db, function).as_ref()?;
     let callers_are_known = argument_facts(db, function).is_some();
     let launch = launches(db, function);
     with_code(db, function, NO_CALLEES, |code, around| {

@@ -9,21 +9,23 @@ use phalanx_analysis::{
     lower::{Code, Surroundings},
     readers,
     spaces::MemoryKinds,
-    stable::{self, Assumptions, RaceFree},
+    stable::{self, Assumptions, RaceFree, ordered},
     true_uniformity::{self, Known},
     variance::{self as analysis, BarrierModel, Variance, barriers},
 };
 use phalanx_graph::{Cfg, Node};
-use phalanx_ir::{InstId, Value};
+use phalanx_ir::{InstId, Value, metadata::kind};
 use phalanx_target::{Scope, SourceSet, varying};
 
 use super::answer_slot::{Changed, Concerns, Followed, accesses_version};
 use super::control_slot::controlled;
 use super::explain::has_value;
-use super::facts::{affect_map, control_divergence, divergence, flow_facts};
+use super::facts::{affect_map, callees, control_divergence, divergence, flow_facts};
 use super::follow::divergence_assuming;
 use super::graph::{cfg, cycles, graph_facts, postdom_tree};
 use super::launches::{is_kernel, launch_facts};
+use super::loads::written_by;
+use super::memory::with_aliases;
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
 use super::{code, load_classes, memory_kinds, starts_at_launch};
 use crate::FunctionInput;
@@ -86,7 +88,7 @@ pub fn invariant_branches(
 
 /// Loads that are stable in more than a wave, in order of their numbers, and what is left of [`SourceSet::OPAQUE_WAVE`]; see [`stable`].
 ///
-/// *Reads* [`load_classes`], [`starts_at_launch`], [`race_free_loads`]. *Changes when* one of them does. *Cost* O(loads).
+/// *Reads* [`load_classes`], [`starts_at_launch`], [`race_free_loads`]; where barriers are judged, [`ordered_loads`]. *Changes when* one of them does. *Cost* O(loads).
 #[salsa::tracked(returns(ref))]
 pub fn stable_loads(
     db: &dyn Db,
@@ -95,9 +97,44 @@ pub fn stable_loads(
 ) -> Arc<[StableLoad]> {
     let race_free = match assumptions.race_free && starts_at_launch(db, function) {
         true => race_free_loads(db, function, assumptions.barriers.is_some()),
+        false if assumptions == JUDGED => ordered_loads(db, function),
         false => &Arc::default(),
     };
     with_classes(db, function, race_free).into()
+}
+
+/// What is taken for granted where it is asked whether barriers are used rightly.
+pub(super) const JUDGED: Assumptions =
+    Assumptions { barriers: Some(BarrierModel::Judged), race_free: false };
+
+/// Loads of a kernel that barriers keep apart from every write of what they read; see [`ordered`].
+///
+/// *Reads* `header`, `flow`, `body`, `extras`, `cfg`, [`memory_kinds`], `private_memory`, `written_spaces` and `summary` of the callees. *Changes when* one of these loads does. *Cost* see
+/// [`ordered`].
+#[salsa::tracked(returns(ref))]
+fn ordered_loads(db: &dyn Db, function: FunctionInput) -> Arc<[StableLoad]> {
+    let find = || {
+        let (cfg, kinds) = (cfg(db, function)?, memory_kinds(db, function).as_ref()?);
+        let written_by = |name, ty| written_by(db, function, name, ty);
+        let is_partial_fence = |fence: InstId| {
+            let mut attached = function.extras(db).attachments_of(fence);
+            attached.any(|of| of.kind == kind::MMRA)
+        };
+        with_code(db, function, callees(db, function), |code, around| {
+            with_aliases(db, function, |aliases| {
+                let facts = ordered::Facts {
+                    code,
+                    around,
+                    cfg,
+                    kinds,
+                    written_by: &written_by,
+                    is_partial_fence: &is_partial_fence,
+                };
+                ordered::ordered_loads(facts, aliases)
+            })
+        })?
+    };
+    is_kernel(db, function).then(find).flatten().map_or_else(Arc::default, Arc::from)
 }
 
 /// As [`stable_loads`], without one of the rules: for negative controls. Not a query.

@@ -1,0 +1,258 @@
+//! Loads of workgroup memory that barriers keep apart from whatever is written there.
+//!
+//! ```text
+//! if (tid == 0) job = next();     // written between the second barrier and the first
+//! barrier();
+//! mine = job;                     // read between the first barrier and the second
+//! barrier();
+//! ```
+//!
+//! # What
+//!
+//! The executions of barriers of the whole workgroup cut the run of a kernel into *intervals*. A load of workgroup memory is *ordered* if no interval may have
+//! both the load and a write of what it reads, by any thread. Then it is [stable](super) in the workgroup: nothing is taken for granted of races.
+//!
+//! # Why it holds
+//!
+//! Threads that are together have executed the same barriers, all of them, up to now: that is the case until the first of them parts from others on the way to a barrier,
+//! and whoever asks is about to find out whether one does. Let converged threads `s` and `t` read different values at one address, behind the `k`th barrier both.
+//! Then a thread `u` has written there after `s` read it, and before `t` did. As `s` is behind the `k`th barrier, `u` has come to it; as `t` has not come to the next
+//! one, `u` has not gone beyond that. So the write of `u` is in the interval in which the load is, and a way leads from the one barrier to each
+//! of them that passes no other.
+//!
+//! A barrier counts that makes visible what was written before it: on AMD GPUs one between a fence that releases and one that acquires. Barriers
+//! of some threads only and split ones cut nothing. After a call that may have a barrier an interval may begin, and none ends with it.
+//! Where something else may write memory of the workgroup (a function that is called, a copy that goes on by itself, another workgroup of the cluster) no load is ordered.
+//!
+//! # Complexity
+//!
+//! O(barriers × (blocks + edges + accesses of workgroup memory)), and for each interval O(loads × writes) in it; gives up beyond [`LIMIT`].
+
+use phalanx_graph::{BitSet, Cfg, Node};
+use phalanx_ir::{InstId, Opcode, Value, inst::Ordering};
+use phalanx_target::{
+    Scope, SourceSet,
+    intrinsics::{Barrier, BarrierPhase, lookup},
+    target::Architecture,
+};
+use rustc_hash::FxHashSet;
+
+use super::is_plain_load;
+use crate::granted::StableLoad;
+use crate::loads::writes::{WrittenBy, may_write, written_at};
+use crate::lower::{Code, Surroundings};
+use crate::memory::{
+    alias::{Alias, AliasQuery, Location},
+    order::acquires,
+};
+use crate::spaces::{MemoryKinds, SpaceSet};
+
+/// So many steps are taken at most.
+const LIMIT: usize = 1 << 20;
+
+/// What is known of a kernel.
+#[derive(Clone, Copy)]
+pub struct Facts<'a> {
+    /// Its code.
+    pub code: Code<'a>,
+    /// What is around it.
+    pub around: Surroundings<'a>,
+    /// Blocks and edges.
+    pub cfg: &'a Cfg,
+    /// Where its addresses lead.
+    pub kinds: &'a MemoryKinds,
+    /// What functions write that it calls.
+    pub written_by: WrittenBy<'a>,
+    /// Whether a fence orders some memory only, by its metadata.
+    pub is_partial_fence: &'a dyn Fn(InstId) -> bool,
+}
+
+/// What matters of an instruction.
+#[derive(Clone, Copy)]
+enum Event {
+    /// An interval ends, and another one begins.
+    Barrier,
+    /// An interval may begin.
+    Beginning,
+    Load(InstId),
+    Write(Value),
+}
+
+/// Ordered loads of a kernel, in order of their numbers.
+#[must_use]
+pub fn ordered_loads(facts: Facts<'_>, aliases: &mut AliasQuery<'_>) -> Vec<StableLoad> {
+    let Some(events) = events(facts) else { return Vec::new() };
+    let mut loads: FxHashSet<InstId> = FxHashSet::default();
+    let all = || events.iter().flatten().copied();
+    loads.extend(all().filter_map(|event| match event {
+        Event::Load(load) => Some(load),
+        _ => None,
+    }));
+    let mut left = LIMIT;
+    for (at, row) in events.iter().enumerate() {
+        let is_entry = Node::new(at) == facts.cfg.entry();
+        let begins = |(at, event): (usize, &Event)| {
+            matches!(event, Event::Barrier | Event::Beginning).then_some(at + 1)
+        };
+        let within = row.iter().enumerate().filter_map(begins);
+        for from in is_entry.then_some(0).into_iter().chain(within) {
+            if loads.is_empty() {
+                return Vec::new();
+            }
+            let Some(interval) = interval(facts.cfg, &events, (at, from), &mut left) else {
+                return Vec::new();
+            };
+            if left < interval.loads.len() * interval.writes.len() {
+                return Vec::new();
+            }
+            left -= interval.loads.len() * interval.writes.len();
+            for load in interval.loads {
+                let read = Location::around(facts.code.body.operands(load)[0]);
+                let meets = |&to: &Value| aliases.alias(read, Location::around(to)) != Alias::No;
+                if loads.contains(&load) && interval.writes.iter().any(meets) {
+                    loads.remove(&load);
+                }
+            }
+        }
+    }
+    let mut found: Vec<StableLoad> =
+        loads.into_iter().map(|load| (load, SourceSet::OPAQUE_GROUP)).collect();
+    found.sort_unstable_by_key(|(load, _)| load.into_raw().into_u32());
+    found
+}
+
+/// By block, what matters in it, in order. None if no load can be ordered.
+fn events(facts: Facts<'_>) -> Option<Vec<Vec<Event>>> {
+    let Facts { code, around, kinds, .. } = facts;
+    let body = code.body;
+    let mut events: Vec<Vec<Event>> = vec![Vec::new(); facts.cfg.node_count()];
+    let (mut has_barrier, mut has_load) = (false, false);
+    for &block in code.flow.order() {
+        let row = &mut events[phalanx_ir::flow::node_of(block).index()];
+        for inst in body.block_insts(block) {
+            let opcode = body.inst(inst).opcode;
+            if is_barrier(facts, inst) {
+                row.push(Event::Barrier);
+                has_barrier = true;
+            } else if is_plain_load(code, inst) {
+                let of_group = kinds.at(body, inst, 0).memories() == SpaceSet::SHARED;
+                row.extend(of_group.then_some(Event::Load(inst)));
+                has_load |= of_group;
+            } else if may_write(code, inst) {
+                let written = written_at(code, around, kinds, facts.written_by, inst)?;
+                if !written.and(SpaceSet::PEERS).is_empty() {
+                    return None;
+                }
+                if !written.and(SpaceSet::SHARED).is_empty() {
+                    row.push(Event::Write(address(code, inst)?));
+                }
+            }
+            if opcode.is_call() && acquires(code, around, inst) {
+                row.push(Event::Beginning);
+            }
+        }
+    }
+    (has_barrier && has_load).then_some(events)
+}
+
+/// Where an instruction writes that is done with that when it is executed.
+fn address(code: Code<'_>, inst: InstId) -> Option<Value> {
+    let body = code.body;
+    match body.inst(inst).opcode {
+        Opcode::Store => Some(body.operands(inst)[1]),
+        Opcode::AtomicRmw | Opcode::CmpXchg => Some(body.operands(inst)[0]),
+        Opcode::Call => {
+            let name = super::called_name(code, inst)?;
+            let fills = ["llvm.memcpy.", "llvm.memmove.", "llvm.memset."];
+            let is_known = fills.iter().any(|prefix| name.starts_with(prefix.as_bytes()));
+            is_known.then(|| body.call_args(inst).first().copied()).flatten()
+        }
+        _ => None,
+    }
+}
+
+/// What one interval may have.
+#[derive(Default)]
+struct Interval {
+    loads: Vec<InstId>,
+    writes: Vec<Value>,
+}
+
+/// The interval that begins at a place in a block. None if that takes too many steps.
+fn interval(
+    cfg: &Cfg,
+    events: &[Vec<Event>],
+    (block, from): (usize, usize),
+    left: &mut usize,
+) -> Option<Interval> {
+    let mut found = Interval::default();
+    let mut entered = BitSet::new(events.len());
+    let mut work = vec![(block, from)];
+    while let Some((at, from)) = work.pop() {
+        let row = &events[at][from..];
+        *left = left.checked_sub(row.len() + 1)?;
+        let mut ends = false;
+        for event in row {
+            match *event {
+                Event::Barrier => {
+                    ends = true;
+                    break;
+                }
+                Event::Beginning => {}
+                Event::Load(load) => found.loads.push(load),
+                Event::Write(to) => found.writes.push(to),
+            }
+        }
+        if !ends {
+            let next = cfg.successors(Node::new(at)).iter().map(|next| next.index());
+            work.extend(next.filter(|&next| entered.insert(next)).map(|next| (next, 0)));
+        }
+    }
+    Some(found)
+}
+
+/// Whether an instruction is a barrier of the whole workgroup that orders what is before and behind it.
+fn is_barrier(facts: Facts<'_>, inst: InstId) -> bool {
+    let Facts { code, around, .. } = facts;
+    if !is_of_all(code, inst) {
+        return false;
+    }
+    let beside = |inst: Option<InstId>, orders: fn(Ordering) -> bool| {
+        inst.is_some_and(|inst| {
+            let data = code.body.inst(inst);
+            data.opcode == Opcode::Fence
+                && orders(data.mem().ordering())
+                && is_of_group(code.context.bytes(data.mem().scope().0))
+                && !(facts.is_partial_fence)(inst)
+        })
+    };
+    let releases = |order| matches!(order, Ordering::Release | Ordering::AcqRel | Ordering::SeqCst);
+    let acquires = |order| matches!(order, Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst);
+    match around.target.architecture() {
+        Architecture::Nvptx => true,
+        Architecture::Amdgcn => {
+            beside(code.body.prev(inst), releases) && beside(code.body.next(inst), acquires)
+        }
+        _ => false,
+    }
+}
+
+/// Whether an instruction is a barrier at which all threads of the workgroup wait.
+fn is_of_all(code: Code<'_>, inst: InstId) -> bool {
+    if code.body.inst(inst).opcode != Opcode::Call {
+        return false;
+    }
+    let name = super::called_name(code, inst).and_then(|name| std::str::from_utf8(name).ok());
+    let barrier = name.and_then(lookup).and_then(|found| found.info.barrier);
+    let is_whole = |barrier: Barrier| {
+        !barrier.partial && barrier.scope == Scope::Workgroup && barrier.phase == BarrierPhase::Both
+    };
+    // A reduction has its predicate last: that can be anything.
+    barrier.is_some_and(is_whole)
+        && code.body.call_args(inst).first().is_none_or(|number| number.as_const().is_some())
+}
+
+/// Whether a scope of AMD GPUs has all threads of a workgroup, and all memory.
+fn is_of_group(scope: &[u8]) -> bool {
+    matches!(scope, b"" | b"agent" | b"cluster" | b"workgroup")
+}
