@@ -235,10 +235,11 @@ impl Metadata {
     /// Adds a node.
     ///
     /// # Errors
-    /// When a required field is missing or the kind forbids the combination of fields.
-    pub fn add(&mut self, node: NodeBuilder) -> Result<MetadataId, String> {
+    /// When a required field is missing or the kind forbids the combination of fields. Nothing was added then.
+    pub fn add(&mut self, mut node: NodeBuilder) -> Result<MetadataId, String> {
+        let start = self.place_for(&mut node)?;
         let id = self.reserve();
-        self.define(id, node)?;
+        self.put(id, &node, start);
         Ok(id)
     }
 
@@ -249,9 +250,18 @@ impl Metadata {
     /// # Errors
     /// When a required field is missing or the kind forbids the combination of fields; the node is as before then.
     pub fn define(&mut self, id: MetadataId, mut node: NodeBuilder) -> Result<(), String> {
+        let start = self.place_for(&mut node)?;
+        self.put(id, &node, start);
+        Ok(())
+    }
+
+    /// Where the entries of a node go, if it is one.
+    fn place_for(&self, node: &mut NodeBuilder) -> Result<u32, String> {
         node.finish()?;
-        let start = u32::try_from(self.pool.len())
-            .map_err(|_| "more than 2^32 metadata operands".to_owned())?;
+        u32::try_from(self.pool.len()).map_err(|_| "more than 2^32 metadata operands".to_owned())
+    }
+
+    fn put(&mut self, id: MetadataId, node: &NodeBuilder, start: u32) {
         let is_own_operand =
             node.entries.iter().any(|entry| entry.value() == MetadataValue::Node(id));
         self.pool.extend_from_slice(&node.entries);
@@ -261,7 +271,6 @@ impl Metadata {
             start,
             len: node.entries.len() as u32,
         };
-        Ok(())
     }
 
     /// Puts null where nodes mention constants for which `which` holds: what metadata mentions is not kept alive by it. O(entries).

@@ -64,6 +64,13 @@ fn missing_fields_are_told() {
 }
 
 #[test]
+fn a_node_that_is_refused_is_not_added() {
+    let mut metadata = Metadata::new();
+    assert!(metadata.add(NodeBuilder::new(NodeKind::Location, false)).is_err());
+    assert_eq!(metadata, Metadata::new());
+}
+
+#[test]
 fn older_fields_of_subprograms_become_flags() {
     let mut metadata = Metadata::new();
     let mut builder = NodeBuilder::new(NodeKind::Subprogram, true);
