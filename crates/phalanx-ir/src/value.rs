@@ -9,7 +9,9 @@ use crate::{
 
 /// An operand: the result of an instruction, an argument, a block, a constant or function-local metadata.
 ///
-/// Four bytes: three bits of kind and 29 bits of number. [`Value::kind`] unpacks it.
+/// Four bytes: three bits of kind and 29 bits of number. [`Value::kind`] unpacks it. No function gets as many entities of a kind as do not fit
+/// ([`Value::LIMIT`]): making one more is an error of whoever makes it. An id beyond that is a value that no function has, as is any other id that it
+/// does not have. It goes by its number: an id of another function names what has the same number in this one, if there is such.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Value(u32);
 
@@ -38,9 +40,9 @@ impl Value {
     /// How many values of one kind a function (for constants: a context) can have.
     pub const LIMIT: usize = MAX as usize;
 
+    /// Numbers that do not fit are the last one, which is that of nothing.
     fn pack(tag: u32, number: u32) -> Value {
-        assert!(number <= MAX, "more than 2^29 entities of one kind in a function");
-        Value(tag << SHIFT | number)
+        Value(tag << SHIFT | number.min(MAX))
     }
 
     /// The result of an instruction.
@@ -62,8 +64,12 @@ impl Value {
     }
 
     /// A constant.
+    ///
+    /// # Panics
+    /// When its context has more than [`Value::LIMIT`].
     #[inline]
     pub fn constant(constant: Const) -> Value {
+        assert!(constant.raw() <= MAX, "more than 2^29 constants in a context");
         Self::pack(3, constant.raw())
     }
 

@@ -7,6 +7,7 @@ use crate::{
     function::FunctionRef,
     inst::{InstData, Opcode, OperandRange},
     types::Type,
+    value::Value,
     verify::{
         env::Env,
         fault::Fault,
@@ -17,6 +18,14 @@ use crate::{
         view::{InstView, OperandTypes, dangling, type_of},
     },
 };
+
+/// What there is too much of, with so many blocks and instructions: a [`Value`] has no number for more.
+pub(crate) fn excess(blocks: usize, insts: usize) -> Option<&'static str> {
+    if blocks > Value::LIMIT {
+        return Some("more than 2^29 blocks in a function");
+    }
+    (insts > Value::LIMIT).then_some("more than 2^29 instructions in a function")
+}
 
 fn is_below(block: BlockId, count: usize) -> bool {
     (block.into_raw().into_u32() as usize) < count
@@ -30,6 +39,9 @@ pub(crate) fn check(
     modifiers: &Modifiers,
 ) -> Result<InstData, Fault> {
     let fault = |message: &'static str| Err(Fault::new(message, Vec::new()));
+    if let Some(message) = excess(function.flow.id_count(), function.body.id_count() + 1) {
+        return fault(message);
+    }
     for &operand in &new.operands {
         if let Some(message) =
             dangling(&env.types, function.header, function.body, function.flow, operand)

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::{
     body::{InstId, raw},
-    builder::{BuildError, NewInst},
+    builder::{BuildError, NewInst, check},
     edit::{Transaction, undo::Named},
     flow::BlockId,
     inst::{InstData, InstFlags, Opcode, OperandRange},
@@ -38,7 +38,7 @@ impl Transaction<'_> {
     /// Makes an empty block after another, or at the end. It must get a terminator before the commit.
     ///
     /// # Errors
-    /// When `after` is not a block of the function.
+    /// When `after` is not a block of the function, or there are [as many](Value::LIMIT) as there can be.
     pub fn create_block(
         &mut self,
         name: &str,
@@ -51,7 +51,21 @@ impl Transaction<'_> {
             }
             None => self.flow().order().len(),
         };
+        self.check_room(1, 0)?;
         Ok(self.block_at(at, name))
+    }
+
+    /// Whether so many blocks and instructions more can be named.
+    pub(super) fn check_room(&self, blocks: usize, insts: usize) -> Result<(), BuildError> {
+        let (blocks, insts) = (self.flow().id_count() + blocks, self.body().id_count() + insts);
+        match check::excess(blocks, insts) {
+            None => Ok(()),
+            Some(message) => Err(BuildError::Entity {
+                function: crate::describe::global(self.context(), self.header().name),
+                entity: String::from("there would be"),
+                message,
+            }),
+        }
     }
 
     pub(super) fn block_at(&mut self, at: usize, name: &str) -> BlockId {
@@ -129,6 +143,7 @@ impl Transaction<'_> {
         }
         self.terminator(block)?;
         self.check_behind(self.body().prev(inst))?;
+        self.check_room(1, 1)?;
         let new = self.block_at(self.position(block) + 1, name);
         self.split_list(inst, new);
         let successors: SmallVec<[BlockId; 4]> = self.flow().successors(block).into();
@@ -160,6 +175,7 @@ impl Transaction<'_> {
         name: &str,
     ) -> Result<BlockId, BuildError> {
         let (to, _) = self.plain_edge(block, index)?;
+        self.check_room(1, 1)?;
         let new = self.block_at(self.position(block) + 1, name);
         let branch = self.branch(to);
         self.link(new, branch, None);

@@ -64,6 +64,8 @@ impl Transaction<'_> {
         for &block in region {
             self.check_catching(block, &clones)?;
         }
+        let insts = region.iter().map(|&block| self.body().block_insts(block).count());
+        self.check_room(region.len(), insts.sum())?;
         let last = self.flow().order().iter().rposition(|b| clones.blocks.contains_key(b));
         let first = last.map_or(0, |last| last + 1);
         for (at, &block) in (first..).zip(region) {

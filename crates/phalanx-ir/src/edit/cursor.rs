@@ -90,6 +90,7 @@ impl<'s> Cursor<'_, 's> {
             return Err(self.edit.entity(inst.into(), "is only cloned with its block"));
         }
         let (block, before) = self.place(data.opcode)?;
+        self.edit.check_room(0, 1)?;
         let operands: SmallVec<[Value; 8]> = self.edit.body().operands(inst).into();
         let modifiers = std::mem::take(&mut self.next);
         let new = self.edit.create_like(data, &operands);

@@ -50,6 +50,7 @@ impl Transaction<'_> {
         self.check_not_entry(exit)?;
         self.check_no_pad(exit)?;
         self.check_source(source, args)?;
+        self.check_room(source.flow.id_count(), source.body.id_count())?;
         let mut clones = Clones::default();
         let end = self.flow().order().len();
         for (at, &block) in (end..).zip(source.flow.order()) {

@@ -552,3 +552,34 @@ fn blocks_with_phis_that_stand_for_each_other_do_not_merge() {
     edit.commit().unwrap();
     assert!(module == before, "what fails changes nothing");
 }
+
+/// An id that no function can have is one that this one does not have.
+#[test]
+fn ids_that_do_not_fit_are_refused() {
+    let mut module = diamond();
+    let mut store = InModule::new(&mut module, 0);
+    let mut edit = Transaction::new(&mut store);
+    let inst = InstId::from_raw(u32::MAX.into());
+    let block = BlockId::from_raw(u32::MAX.into());
+    assert!(edit.erase(inst).is_err());
+    assert!(edit.create_block("", Some(block)).is_err());
+    assert!(edit.replace_all_uses(inst, Value::arg(0)).is_err());
+    assert!(edit.replace_all_uses(Value::arg(0), Value::arg(u32::MAX)).is_err());
+    let entry = edit.flow().order()[0];
+    assert!(edit.at_end(entry).add(Value::arg(0), inst).is_err());
+    assert!(!edit.is_changed());
+}
+
+/// No value has the number of the last that fits: it is what stands for all ids that do not.
+#[test]
+fn what_does_not_fit_is_not_made() {
+    use crate::builder::check::excess;
+    let most = Value::LIMIT;
+    assert_eq!(excess(most, most), None);
+    assert_eq!(excess(most + 1, 0), Some("more than 2^29 blocks in a function"));
+    assert_eq!(excess(0, most + 1), Some("more than 2^29 instructions in a function"));
+    let (last, beyond) = (most as u32 - 1, most as u32 + 1);
+    let value = |number: u32| Value::inst(InstId::from_raw(number.into()));
+    assert_ne!(value(last), value(beyond));
+    assert_eq!(value(u32::MAX), value(beyond));
+}
