@@ -240,6 +240,45 @@ define void @f(ptr %p) {
     );
 }
 
+const CHAIN: &str = "
+define i32 @f(i1 %c, i32 %n) {
+entry:
+  br label %loop
+loop:
+  %p = phi i32 [ 0, %entry ], [ %x, %loop ]
+  %x = mul i32 %p, %n
+  %y = add i32 %x, 1
+  br i1 %c, label %loop, label %out
+out:
+  ret i32 %x
+}
+";
+
+/// What reads a value does not take its place: it would be made of itself.
+#[test]
+fn nothing_reads_itself() {
+    let why = || expect!["@f: %y would read itself"];
+    refused(CHAIN, |edit, named| edit.replace_all_uses(named.inst("x"), named.inst("y")), why());
+    refused(CHAIN, |edit, named| edit.replace(named.inst("x"), named.inst("y")), why());
+    refused(CHAIN, |edit, named| edit.set_operand(named.inst("y"), 1, named.inst("y")), why());
+}
+
+/// What it was in the round before is another value, and others may read what is made of one.
+#[test]
+fn a_phi_reads_itself() {
+    let mut session = Session::new();
+    let module = session.read(CHAIN.as_bytes()).expect("it is valid");
+    let function = session.function(module, "f").expect("it is defined");
+    let before = session.code(function).to_function();
+    let [p, x, y] = ["p", "x", "y"].map(|name| Named(&before).inst(name));
+    let done: Result<(), BuildError> = session.edit(function, |edit| {
+        edit.replace_uses_where(x, y, |read| read.user != y)?;
+        edit.replace_all_uses(y, p)
+    });
+    done.expect("no rule is broken");
+    assert_eq!(session.code(function).body.phi_values(p)[1], p.into());
+}
+
 const TAIL: &str = "
 define i32 @f(i1 %c, i32 %n) {
 entry:

@@ -116,6 +116,7 @@ impl Transaction<'_> {
             return Ok(());
         }
         let ty = self.checked_type(value)?;
+        self.check_not_itself(inst, value)?;
         self.check_not_parent(inst, old)?;
         if !self.is_simple(data.opcode, old, value, ty) {
             let mut operands: SmallVec<[Value; 8]> = operands.into();
@@ -158,7 +159,8 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When their types differ or one of them is not a value of the function, or what reads `old` cannot read `new`: what is called, tokens and
-    /// stack slots have rules beyond their type. `old` must be an instruction or an argument.
+    /// stack slots have rules beyond their type. So it is when `new` reads `old` itself, and is no phi: it would read its own result. To put something
+    /// between a value and all others that read it, use [`Transaction::replace_uses_where`]. `old` must be an instruction or an argument.
     pub fn replace_all_uses(
         &mut self,
         old: impl Into<Value>,
@@ -220,6 +222,9 @@ impl Transaction<'_> {
         new: Value,
     ) -> Result<(), BuildError> {
         let Some(ty) = self.type_of(new) else { return Ok(()) };
+        for found in uses {
+            self.check_not_itself(found.user, new)?;
+        }
         let chosen: FxHashSet<Use> =
             if is_all { FxHashSet::default() } else { uses.iter().copied().collect() };
         let mut last = None;
@@ -239,6 +244,14 @@ impl Transaction<'_> {
             self.check_plan(user, &Plan { data, operands: &operands, call: None })?;
         }
         Ok(())
+    }
+
+    /// Nothing but a phi reads its own result: that of the round before.
+    fn check_not_itself(&self, user: InstId, operand: Value) -> Result<(), BuildError> {
+        match operand == user.into() && self.body().inst(user).opcode != Opcode::Phi {
+            true => Err(self.entity(operand, "would read itself")),
+            false => Ok(()),
+        }
     }
 
     /// A `catchpad` is where its own `catchswitch` leads, and no other's.
