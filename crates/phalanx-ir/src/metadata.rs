@@ -14,6 +14,7 @@
 mod additions;
 mod builder;
 mod facts;
+mod inlined;
 pub mod kind;
 mod local;
 pub mod names;
@@ -28,6 +29,7 @@ pub use self::{
     additions::Additions,
     builder::NodeBuilder,
     facts::{NvvmAnnotation, RangeList},
+    inlined::InlinedLocations,
     local::{DebugAssign, DebugRecord, DebugVariable, DebugVariableKind, LocalMetadata},
     names::NameTable,
     schema::{Field, FieldSchema, FieldType, NodeKind, Presence},

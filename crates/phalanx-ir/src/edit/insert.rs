@@ -1,6 +1,6 @@
 //! The body of another function, copied into this one: what inlining begins with.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     flow::BlockId,
     function::FunctionRef,
     inst::{InstData, InstFlags, Opcode},
-    metadata::kind,
+    metadata::{Attachment, DebugRecord, InlinedLocations, MetadataId, kind},
     value::{Value, ValueKind},
     verify,
 };
@@ -32,7 +32,7 @@ impl Transaction<'_> {
     /// new block for an exit, lets the old block branch to [`Inserted::entry`], and replaces the call by a phi.
     ///
     /// Stack slots stay where they are: a copy that will be in a loop takes more stack each time, unless they are moved. Debug records and
-    /// locations are left out, for they are of another function; all other attachments are copied. O(body).
+    /// locations are left out, for they are of another function: see [`Transaction::insert_body_at`]. All other attachments are copied. O(body).
     ///
     /// A function of the session is cloned first, for it cannot be read while another is edited: `session.code(callee).to_function()`.
     ///
@@ -46,10 +46,33 @@ impl Transaction<'_> {
         args: &[Value],
         exit: BlockId,
     ) -> Result<Inserted, BuildError> {
+        self.insert_body_at(source, args, exit, &InlinedLocations::default())
+    }
+
+    /// As [`Transaction::insert_body`], with locations and debug records that say by which call the code has come. They are
+    /// made beforehand, by [`Additions::inlined`](crate::metadata::Additions::inlined). A record whose location is left out is so too, and all records of a
+    /// variable that has assignments: what links these to stores is each function's own.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert_body`], and when the locations are of another module.
+    pub fn insert_body_at(
+        &mut self,
+        source: FunctionRef<'_>,
+        args: &[Value],
+        exit: BlockId,
+        locations: &InlinedLocations,
+    ) -> Result<Inserted, BuildError> {
         self.placed(exit)?;
         self.check_not_entry(exit)?;
         self.check_no_pad(exit)?;
         self.check_source(source, args)?;
+        if !locations.are_of(&self.module().metadata) {
+            return Err(BuildError::Entity {
+                function: crate::describe::global(self.context(), self.header().name),
+                entity: String::from("the locations of the body"),
+                message: "are of another module",
+            });
+        }
         self.check_room(source.flow.id_count(), source.body.id_count())?;
         let mut clones = Clones::default();
         let end = self.flow().order().len();
@@ -64,13 +87,13 @@ impl Transaction<'_> {
                 let new = self.copy_inst(source, inst);
                 self.link(clones.blocks[&block], new, None);
                 clones.insts.insert(inst, new);
-                let attachments = source.extras.attachments_of(inst);
-                self.put_attachments(new, attachments.filter(|a| a.kind != kind::DBG).collect());
+                self.put_attachments(new, attachments(source, inst, locations));
                 let name = source.extras.names.inst(inst).unwrap_or_default();
                 self.put_name(Named::Inst(raw(new)), name);
             }
         }
         let mut copy = Copy { source, args, clones, metadata: FxHashMap::default() };
+        self.copy_records(&mut copy, locations);
         let mut returns = Vec::new();
         for &block in source.flow.order() {
             let new = copy.clones.blocks[&block];
@@ -95,6 +118,38 @@ impl Transaction<'_> {
         self.forget_mentions();
         let entry = source.flow.order()[0];
         Ok(Inserted { entry: copy.clones.blocks[&entry], returns, clones: copy.clones })
+    }
+
+    /// Copies debug records to before the copies of what they are before.
+    fn copy_records(&mut self, copy: &mut Copy<'_>, locations: &InlinedLocations) {
+        let records = &copy.source.extras.debug_records;
+        let assigned: FxHashSet<MetadataId> = records
+            .iter()
+            .filter_map(|(_, record)| match record {
+                DebugRecord::Assign(assign) => Some(assign.variable),
+                _ => None,
+            })
+            .collect();
+        for run in records.chunk_by(|a, b| a.0 == b.0) {
+            let copies = run.iter().filter_map(|(_, record)| {
+                let mut record = record.clone();
+                match &mut record {
+                    DebugRecord::Variable(of) if !assigned.contains(&of.variable) => {
+                        of.location = locations.of(of.location)?;
+                    }
+                    DebugRecord::Label { location, .. } => *location = locations.of(*location)?,
+                    _ => return None,
+                }
+                record.for_each_value_mut(&mut |value| *value = copy.plain(*value));
+                Some(record)
+            });
+            let copies: Vec<DebugRecord> = copies.collect();
+            if let Some(&inst) = copy.clones.insts.get(&run[0].0)
+                && !copies.is_empty()
+            {
+                self.put_debug_records(inst, copies);
+            }
+        }
     }
 
     /// A copy of an instruction without its operands; a branch in place of a return.
@@ -174,27 +229,48 @@ struct Copy<'a> {
     metadata: FxHashMap<Value, Value>,
 }
 
+/// Attachments of a copy.
+fn attachments(
+    source: FunctionRef<'_>,
+    inst: InstId,
+    locations: &InlinedLocations,
+) -> Vec<Attachment> {
+    let moved = |a: Attachment| match a.kind == kind::DBG {
+        true => Some(Attachment { node: locations.of(a.node)?, ..a }),
+        false => Some(a),
+    };
+    let mut list: Vec<Attachment> = source.extras.attachments_of(inst).filter_map(moved).collect();
+    if let Some(node) = locations.of_others()
+        && !list.iter().any(|a| a.kind == kind::DBG)
+    {
+        list.insert(0, Attachment { kind: kind::DBG, node });
+    }
+    list
+}
+
 impl Copy<'_> {
+    /// The same of what is no metadata.
+    fn plain(&self, value: Value) -> Value {
+        match value.kind() {
+            ValueKind::Arg(position) => self.args[position as usize],
+            _ => self.clones.value(value),
+        }
+    }
+
     /// What a copy reads where the original reads `value`.
     fn value(&mut self, edit: &mut Transaction<'_>, value: Value) -> Value {
         match value.kind() {
-            ValueKind::Arg(position) => self.args[position as usize],
             ValueKind::Metadata(id) => {
                 if let Some(&known) = self.metadata.get(&value) {
                     return known;
                 }
                 let mut copy = self.source.body.local_metadata(id).clone();
-                copy.for_each_value_mut(&mut |v| {
-                    *v = match v.kind() {
-                        ValueKind::Arg(position) => self.args[position as usize],
-                        _ => self.clones.value(*v),
-                    }
-                });
+                copy.for_each_value_mut(&mut |value| *value = self.plain(*value));
                 let new = Value::metadata(edit.body_to_change().add_local_metadata(copy));
                 self.metadata.insert(value, new);
                 new
             }
-            _ => self.clones.value(value),
+            _ => self.plain(value),
         }
     }
 }
