@@ -42,6 +42,7 @@
 //! | ask what diverges | [`Session::divergence`], a [`DivergenceView`] |
 //! | ask along which dimensions | [`Session::variance`], a [`VarianceView`] |
 //! | ask why it diverges | [`Session::explain`], [`report::explain`] |
+//! | build a function in a module that is there | [`Session::add_function`] |
 //! | change a function | [`Session::edit`], a [`Transaction`](ir::edit::Transaction) |
 //! | run transforms | [`transform::Pipeline`], [`transform::Manager`] |
 //! | render | [`report`] |

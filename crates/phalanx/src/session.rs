@@ -21,7 +21,7 @@ use phalanx_db::{
 };
 use phalanx_graph::{Cfg, ControlDependence, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree};
 use phalanx_ir::{
-    BlockId, BuildError, Context, InstId, Module, Value,
+    BlockId, BuildError, Context, Function, InstId, Module, Value,
     edit::Transaction,
     flow,
     function::FunctionRef,
@@ -218,6 +218,43 @@ impl Session {
         state_target(&mut module, &target);
         let (module, source_map) = verified((module, None))?;
         Ok(ModuleId(self.db.load(module, source_map, target)))
+    }
+
+    /// Adds a function to a module, at the end: see [`Database::add_function`]. It need not have its code yet. One without code is made of a header
+    /// alone, and gets blocks and instructions in an edit, by the methods that a builder has.
+    ///
+    /// ```
+    /// use phalanx::ir::{BuildError, Function, FunctionHeader, GlobalName, InstBuilder, Type};
+    /// use phalanx::prelude::*;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut session = Session::new();
+    /// let module = session.read(b"")?;
+    /// let context = session.context();
+    /// let name = GlobalName::Named(context.symbol(b"twice"));
+    /// let header = FunctionHeader::new(context, name, Type::I32, &[Type::I32], false);
+    /// let twice = session.add_function(module, Function::new(header))?;
+    /// session.edit(twice, |edit| {
+    ///     let entry = edit.create_block("entry", None)?;
+    ///     let mut here = edit.at_end(entry);
+    ///     let sum = here.named("sum").add(Value::arg(0), Value::arg(0))?;
+    ///     here.ret(sum)?;
+    ///     Ok::<_, BuildError>(())
+    /// })?;
+    /// let text = String::from_utf8(session.print(module))?;
+    /// assert!(text.contains("define i32 @twice(i32 %0) {\nentry:\n  %sum = add i32 %0, %0\n  ret i32 %sum\n}"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the module has an entity of its name, or it breaks a rule.
+    pub fn add_function(
+        &mut self,
+        module: ModuleId,
+        function: Function,
+    ) -> Result<FunctionId, ModuleEditError> {
+        self.db.add_function(module.0, function).map(FunctionId)
     }
 
     /// Functions of a module that have a body, in order.
