@@ -13,7 +13,10 @@ mod pipeline;
 mod run;
 mod terminal;
 
-use std::process::ExitCode;
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+};
 
 use clap::Parser;
 
@@ -32,7 +35,10 @@ pub(crate) enum Status {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse_from(args::normalize(std::env::args_os()));
+    let cli = match Cli::try_parse_from(args::normalize(std::env::args_os())) {
+        Ok(cli) => cli,
+        Err(said) => return ExitCode::from(say(&said) as u8),
+    };
     let terminal = Terminal::new(cli.color);
     if let Err(error) =
         rayon::ThreadPoolBuilder::new().num_threads(cli.threads.into()).build_global()
@@ -49,16 +55,31 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args, &terminal),
     };
     let status = result.unwrap_or_else(|error| {
-        // A reader that went away (`| head`) is no error of ours.
-        let broken_pipe = error.chain().any(|cause| {
-            let io = cause.downcast_ref::<std::io::Error>();
-            io.is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
-        });
-        if broken_pipe {
+        if error.chain().filter_map(|cause| cause.downcast_ref()).any(is_broken_pipe) {
             return Status::Fine;
         }
         terminal.error(&format!("{error:#}"));
         Status::Bad
     });
     ExitCode::from(status as u8)
+}
+
+/// Writes what clap has to say in place of a command: help and the version, or what is wrong with the command line. Clap itself
+/// ends the program the same way whether this could be written or not.
+fn say(said: &clap::Error) -> Status {
+    let written = said.print().and_then(|()| io::stdout().flush());
+    match written {
+        _ if said.use_stderr() => Status::Bad,
+        Ok(()) => Status::Fine,
+        Err(error) if is_broken_pipe(&error) => Status::Fine,
+        Err(error) => {
+            Terminal::new(args::ColorChoice::Auto).error(&error.to_string());
+            Status::Bad
+        }
+    }
+}
+
+/// A reader that went away (`| head`) is no error of ours.
+fn is_broken_pipe(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
 }

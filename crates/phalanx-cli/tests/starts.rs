@@ -17,6 +17,23 @@ fn commands_are_listed() {
     }
 }
 
+/// Whoever asked for help and did not get it is told so.
+#[test]
+#[cfg(target_os = "linux")]
+#[allow(clippy::disallowed_methods, reason = "its standard output is a file")]
+fn help_that_cannot_be_written() {
+    for args in [&["--help"][..], &["--version"], &["check", "--help"], &["help", "opt"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("linux has it");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_phalanx"))
+            .args(args)
+            .stdout(full)
+            .output()
+            .expect("it starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), text.starts_with("error: ")), (Some(2), true), "{text}");
+    }
+}
+
 #[test]
 fn a_file_that_is_not_there() {
     let output = phalanx(&["analyze", "nowhere.ll"]);
