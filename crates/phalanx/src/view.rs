@@ -8,7 +8,7 @@ use phalanx_analysis::{
     variance::{Variance, state_of},
 };
 use phalanx_db::{Database, FunctionInput, queries};
-use phalanx_graph::CycleId;
+use phalanx_graph::{Cfg, CycleId, Node};
 use phalanx_ir::{BlockId, InstId, Value, flow};
 use phalanx_target::{Scope, SourceSet, varying};
 
@@ -19,6 +19,7 @@ use phalanx_target::{Scope, SourceSet, varying};
 #[derive(Copy, Clone, Debug)]
 pub struct DivergenceView<'s> {
     facts: &'s Divergence,
+    cfg: Option<&'s Cfg>,
     numbering: Numbering,
     db: &'s Database,
     function: FunctionInput,
@@ -37,6 +38,7 @@ impl<'s> DivergenceView<'s> {
         let launch = queries::launch_facts(db, function);
         DivergenceView {
             facts,
+            cfg: queries::cfg(db, function),
             numbering: Numbering::new(function.header(db)),
             db,
             function,
@@ -79,9 +81,14 @@ impl<'s> DivergenceView<'s> {
         }
     }
 
-    /// Mask of the direction that the terminator of a block takes.
+    /// Mask of the direction that the terminator of a block takes. Empty for one that is no branch, since all go the same way: whatever
+    /// is returned, or decides between one block and the same.
     pub fn branch_mask(&self, block: BlockId) -> SourceSet {
-        self.facts.terminators().get(flow::node_of(block).index()).unwrap_or(SourceSet::ALL)
+        let node = flow::node_of(block);
+        match self.facts.terminators().get(node.index()) {
+            Some(_) if !is_branch(self.cfg, node) => SourceSet::EMPTY,
+            known => known.unwrap_or(SourceSet::ALL),
+        }
     }
 
     /// Whether threads that end a block together can go on to different blocks.
@@ -145,6 +152,7 @@ impl<'s> DivergenceView<'s> {
 #[derive(Copy, Clone, Debug)]
 pub struct VarianceView<'s> {
     facts: Variance<'s>,
+    cfg: Option<&'s Cfg>,
     numbering: Numbering,
     db: &'s Database,
     function: FunctionInput,
@@ -153,7 +161,8 @@ pub struct VarianceView<'s> {
 impl<'s> VarianceView<'s> {
     pub(crate) fn new(db: &'s Database, function: FunctionInput) -> Option<Self> {
         let facts = queries::variance(db, function)?;
-        Some(VarianceView { facts, numbering: Numbering::new(function.header(db)), db, function })
+        let (cfg, numbering) = (queries::cfg(db, function), Numbering::new(function.header(db)));
+        Some(VarianceView { facts, cfg, numbering, db, function })
     }
 
     /// Along which dimensions a value differs between threads that compute it together; none for a constant.
@@ -170,10 +179,12 @@ impl<'s> VarianceView<'s> {
         }
     }
 
-    /// Along which dimensions threads differ in where they go at the end of a block.
+    /// Along which dimensions threads differ in where they go at the end of a block; none where there is one way only.
     pub fn terminator(&self, block: BlockId) -> SourceSet {
+        let node = flow::node_of(block);
         match self.has(block) {
-            true => self.facts.terminator(flow::node_of(block)),
+            true if !is_branch(self.cfg, node) => SourceSet::EMPTY,
+            true => self.facts.terminator(node),
             false => self.unknown(),
         }
     }
@@ -193,6 +204,11 @@ impl<'s> VarianceView<'s> {
     fn unknown(&self) -> SourceSet {
         state_of(SourceSet::ALL, self.facts.launch)
     }
+}
+
+/// Whether there is more than one way to go at the end of a block, as far as is known.
+fn is_branch(cfg: Option<&Cfg>, node: Node) -> bool {
+    cfg.is_none_or(|cfg| cfg.is_branch(node))
 }
 
 /// Mask of a value where it is computed.

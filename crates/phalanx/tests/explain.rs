@@ -49,7 +49,7 @@ fn is_divergent(session: &Session, function: FunctionId, subject: Subject, scope
             view.facts().at_use(value, user).intersects(view.varying(scope))
         }
         Some(Fact::Terminator(block)) => {
-            view.facts().terminator(block).intersects(view.varying(scope))
+            view.is_divergent_branch(phalanx::ir::flow::block_of(block), scope)
         }
         Some(Fact::Block(block)) => {
             view.is_divergent_control(phalanx::ir::flow::block_of(block), scope)

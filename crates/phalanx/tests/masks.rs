@@ -483,3 +483,40 @@ define void @function(ptr byval(%s) readonly %p) {
         "#]],
     );
 }
+
+/// The way on is the same for all where there is one only, whatever is returned, and whatever decides.
+#[test]
+fn a_terminator_with_one_way_to_go() {
+    let text = br#"
+        target triple = "amdgcn-amd-amdhsa"
+        declare i32 @llvm.amdgcn.workitem.id.x()
+        define i32 @f() {
+          %x = call i32 @llvm.amdgcn.workitem.id.x()
+          %low = icmp ult i32 %x, 7
+          br i1 %low, label %one, label %one
+        one:
+          switch i32 %x, label %two [ i32 0, label %two ]
+        two:
+          br i1 %low, label %three, label %four
+        three:
+          br label %four
+        four:
+          ret i32 %x
+        }"#;
+    let mut session = Session::new();
+    let module = session.read(text).expect("it is IR");
+    let function = session.function(module, "f").expect("it is there");
+    let view = session.divergence(function).expect("it has a body");
+    let variance = session.variance(function).expect("it has a body");
+    let mut divergent = Vec::new();
+    for (at, &block) in session.code(function).flow.order().iter().enumerate() {
+        let is_divergent = view.is_divergent_branch(block, Scope::Wave);
+        assert_eq!(variance.terminator(block).is_empty(), !is_divergent);
+        let chain = session.explain(function, Subject::Branch(block), Scope::Wave);
+        assert_eq!(chain.is_empty(), !is_divergent);
+        divergent.extend(is_divergent.then_some(at));
+    }
+    assert_eq!(divergent, [2]);
+    let db = session.database();
+    assert_eq!(phalanx::db::queries::divergent_branches(db, function.input()), 1);
+}

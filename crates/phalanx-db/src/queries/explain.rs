@@ -101,6 +101,15 @@ pub fn fact_of(db: &dyn Db, function: FunctionInput, subject: Subject) -> Option
     })
 }
 
+/// The same, if it can differ between threads at all: a terminator that is no branch depends on what it returns or decides by, and does not.
+fn what_differs(db: &dyn Db, function: FunctionInput, subject: Subject) -> Option<Fact> {
+    let fact = fact_of(db, function, subject)?;
+    match fact {
+        Fact::Terminator(node) => cfg(db, function)?.is_branch(node).then_some(fact),
+        _ => Some(fact),
+    }
+}
+
 /// The shortest chain of causes from a subject to one of `sources`; empty when it depends on none of them. Not a query by itself: it reads
 /// [`derivations`].
 pub fn explain_sources(
@@ -110,7 +119,7 @@ pub fn explain_sources(
     sources: SourceSet,
 ) -> Vec<Link> {
     let chain = || {
-        let fact = fact_of(db, function, subject)?;
+        let fact = what_differs(db, function, subject)?;
         let postdom = match fact {
             Fact::Block(_) => postdom_tree(db, function),
             _ => None,
@@ -131,7 +140,7 @@ pub fn explain_assumed(
     assumptions: Assumptions,
 ) -> Vec<Link> {
     let chain = || {
-        let fact = fact_of(db, function, subject)?;
+        let fact = what_differs(db, function, subject)?;
         let flow = flow_facts(db, function)?;
         let table = assumed_map(db, function, assumptions)?;
         let answer = assumed_divergence(db, function, assumptions).as_ref()?;

@@ -8,6 +8,7 @@ use phalanx_analysis::{
     lower::{self, Family},
     memory::PrivateMemory,
 };
+use phalanx_graph::Node;
 use phalanx_ir::{
     Body, Flow as Blocks, GlobalName, InstId, Opcode, attributes::AttrList, constant::ConstKind,
     verify::ModuleIndex,
@@ -272,11 +273,16 @@ pub fn control_divergence(db: &dyn Db, function: FunctionInput) -> Option<Source
 
 /// How many branches of a function are divergent for some source.
 ///
-/// *Reads* [`branch_divergence`]. *Changes when* a branch becomes divergent or uniform. *Cost* O(blocks).
+/// A return of something divergent is no branch, nor is what leads to one block only.
+///
+/// *Reads* [`branch_divergence`], [`cfg()`]. *Changes when* a branch becomes divergent or uniform. *Cost* O(blocks), and the successors
+/// of those whose terminators read something divergent.
 #[salsa::tracked(returns(copy))]
 pub fn divergent_branches(db: &dyn Db, function: FunctionInput) -> usize {
-    let branches = branch_divergence(db, function).as_ref();
-    branches.map_or(0, |branches| branches.iter().filter(|sources| !sources.is_empty()).count())
+    let known = (cfg(db, function), branch_divergence(db, function).as_ref());
+    let (Some(cfg), Some(branches)) = known else { return 0 };
+    let of_blocks = branches.iter().enumerate();
+    of_blocks.filter(|(at, of)| !of.is_empty() && cfg.is_branch(Node::new(*at))).count()
 }
 
 /// Functions of a module that are counted together: so many that both a group and the list of groups stay short.

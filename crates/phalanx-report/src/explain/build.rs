@@ -262,7 +262,13 @@ impl<'a> Explainer<'a> {
         match fact {
             Fact::Value(value) => facts.value(value),
             Fact::Use(value, user) => facts.at_use(value, user),
-            Fact::Terminator(block) => facts.terminator(block),
+            Fact::Terminator(block) => {
+                let cfg = queries::cfg(self.db, self.input);
+                match cfg.is_none_or(|cfg| cfg.is_branch(block)) {
+                    true => facts.terminator(block),
+                    false => SourceSet::EMPTY,
+                }
+            }
             Fact::Block(block) => {
                 let control = match self.assumed {
                     None => queries::control_divergence(self.db, self.input).as_ref(),
