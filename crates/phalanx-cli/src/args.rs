@@ -42,7 +42,7 @@ Examples:
   phalanx graph --kind cycles kernel.ll | dot -Tsvg   a picture
   phalanx run kernel.ll @f --block 64 --arg i32:5     execute it
 
-Exit status: 0 fine, 1 findings (errors of `check`, verifier errors), 2 bad usage or bad input.";
+Exit status: 0 fine, 1 findings (errors of `check`, rules that are broken for `opt`, faults of `run`), 2 bad usage or bad input.";
 
 /// When to use colours.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
@@ -99,7 +99,7 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value = "1", value_name = "N[xN[xN]]")]
     pub(crate) grid: String,
     /// Threads of a workgroup, likewise.
-    #[arg(long, default_value = "1", value_name = "N[xN[xN]]")]
+    #[arg(long, visible_alias = "group", default_value = "1", value_name = "N[xN[xN]]")]
     pub(crate) block: String,
     /// Threads of the workgroups at the far edge of the grid, where these are smaller, as OpenCL allows: `20`, `20x3`. In dimensions that are left
     /// out they are whole.
@@ -159,7 +159,9 @@ Examples:
   phalanx analyze --scope workgroup --print branches,cycles kernel.ll
   phalanx analyze --function reduce --print all kernel.ll
   phalanx analyze --block 32x8 --wave 32 kernel.ll    what is known of the launch
-  clang-22 -x cl ... -S -emit-llvm -o - k.cl | phalanx analyze -")]
+  clang-22 -x cl ... -S -emit-llvm -o - k.cl | phalanx analyze -
+
+Exit status: 0 fine, divergent or not; 2 bad usage or bad input.")]
 pub(crate) struct AnalyzeArgs {
     /// LLVM IR files; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
@@ -177,7 +179,7 @@ pub(crate) struct AnalyzeArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) function: Vec<String>,
     /// Threads of every workgroup, where the file does not say: `256`, `32x8` or `8x8x4`.
-    #[arg(long, value_name = "N[xN[xN]]")]
+    #[arg(long, visible_alias = "group", value_name = "N[xN[xN]]")]
     pub(crate) block: Option<String>,
     /// Lanes of a wave, where the processor does not say.
     #[arg(long, value_name = "N")]
@@ -475,7 +477,9 @@ Examples:
   phalanx opt -passes='print<uniformity>' -disable-output kernel.ll
   phalanx opt -mtriple=amdgcn-- -passes='print<cycles>,print<domtree>' kernel.ll
   phalanx opt -passes='print<uniformity>,simplifycfg,dce,print<uniformity>' -disable-output kernel.ll
-  phalanx opt -passes='simplifycfg,early-cse,licm,dce,annotate-uniform' -stats -S kernel.ll -o out.ll"
+  phalanx opt -passes='simplifycfg,early-cse,licm,dce,annotate-uniform' -stats -S kernel.ll -o out.ll
+
+Exit status: 0 fine, 1 a rule of the IR is broken, in the input or behind a pass, 2 bad usage, text that is no IR, or a pass that failed."
 )]
 pub(crate) struct OptArgs {
     /// LLVM IR file; `-`, or nothing, is standard input.
@@ -520,7 +524,9 @@ pub(crate) struct OptArgs {
 #[command(after_help = "\
 Examples:
   phalanx graph kernel.ll | dot -Tsvg > cfg.svg
-  phalanx graph --kind domtree --function reduce kernel.ll")]
+  phalanx graph --kind domtree --function reduce kernel.ll
+
+Exit status: 0 fine; 2 bad usage or bad input.")]
 pub(crate) struct GraphArgs {
     /// LLVM IR file; `-` is standard input.
     #[arg(value_name = "FILE")]

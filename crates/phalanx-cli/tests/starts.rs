@@ -34,6 +34,54 @@ fn help_that_cannot_be_written() {
     }
 }
 
+/// Every command says how it ends.
+#[test]
+fn exit_statuses_are_stated() {
+    for command in ["analyze", "explain", "check", "opt", "graph", "run"] {
+        let output = phalanx(&[command, "--help"]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("\nExit status: 0 "), "{command}: {text}");
+    }
+}
+
+/// What a module that breaks a rule is to each command.
+#[test]
+fn a_module_that_breaks_a_rule() {
+    let broken = b"define i32 @f() {\n  br label %a\na:\n  %x = add i32 %x, 1\n  ret i32 %x\n}\n";
+    let program = Program::new(env!("CARGO_BIN_EXE_phalanx"));
+    for (args, status) in [
+        (&["analyze", "-"][..], 2),
+        (&["check", "-"], 2),
+        (&["graph", "-"], 2),
+        (&["explain", "-", "@f", "%x"], 2),
+        (&["run", "-", "@f"], 2),
+        (&["opt", "-S"], 1),
+    ] {
+        let output = program.run(args, broken).expect("it starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status, Some(status), "{args:?}: {text}");
+        assert!(text.starts_with("<stdin>:4:3: error: "), "{args:?}: {text}");
+    }
+}
+
+/// The size of workgroups has one name in all commands.
+#[test]
+fn the_size_of_workgroups() {
+    let kernel = b"define ptx_kernel void @f() { ret void }";
+    let program = Program::new(env!("CARGO_BIN_EXE_phalanx"));
+    for command in [
+        &["analyze", "-"][..],
+        &["check", "-"],
+        &["explain", "-", "@f", "--block", "0"],
+        &["run", "-", "@f"],
+    ] {
+        let args = [command, &["--mtriple", "nvptx64", "--group", "32x8"]].concat();
+        let output = program.run(&args, kernel).expect("it starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status, Some(0), "{args:?}: {text}");
+    }
+}
+
 #[test]
 fn a_file_that_is_not_there() {
     let output = phalanx(&["analyze", "nowhere.ll"]);

@@ -6,6 +6,7 @@ mod analyze;
 mod check;
 mod explain;
 mod generic;
+mod json;
 mod kernels;
 mod loads;
 mod marks;
