@@ -17,7 +17,7 @@ use crate::{
     flow::BlockId,
     function::{Function, FunctionHeader},
     inst::Opcode,
-    metadata::{Attachment, LocalMetadata, MetadataId},
+    metadata::{Attachment, LocalMetadata, MetadataId, kind},
     types::Type,
     value::Value,
     verify::{self, env::Env},
@@ -40,6 +40,8 @@ pub struct FunctionBuilder<'m> {
     function: Function,
     cursor: Cursor,
     next: Modifiers,
+    /// Where the instructions that are made now come from: their `!dbg`.
+    location: Option<MetadataId>,
     names: NameSpace,
     /// Incoming pairs of phis, put in place at the end: adding one at a time would copy them each time.
     incoming: FxHashMap<InstId, Vec<(Value, BlockId)>>,
@@ -55,6 +57,7 @@ impl<'m> FunctionBuilder<'m> {
             function,
             cursor: Cursor::Nowhere,
             next: Modifiers::default(),
+            location: None,
             names: NameSpace::default(),
             incoming: FxHashMap::default(),
             phis: Vec::new(),
@@ -223,6 +226,65 @@ impl<'m> FunctionBuilder<'m> {
         }
     }
 
+    /// Says where the instructions that are made from now on come from: a `!DILocation`, which they get as `!dbg`, or nothing. Findings
+    /// about them are then told in the lines of the source.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use phalanx_ir::{Context, Type, builder::*, metadata::*, metadata::MetadataValue as Is};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let context = Arc::new(Context::new());
+    /// let mut module = ModuleBuilder::new(context.clone());
+    /// let text = |text: &str| Is::String(context.symbol(text.as_bytes()));
+    ///
+    /// // What clang's -gline-tables-only makes: a file, a unit, a program for each function, and places in it.
+    /// let metadata = &mut module.module_mut().metadata;
+    /// let file = NodeBuilder::new(NodeKind::File, false)
+    ///     .with(Field::Filename, text("kernel.toy"))
+    ///     .with(Field::Directory, text("/src"));
+    /// let file = Is::Node(metadata.add(file)?);
+    /// let unit = NodeBuilder::new(NodeKind::CompileUnit, true)
+    ///     .with(Field::Language, Is::Int(12)) // DW_LANG_C99
+    ///     .with(Field::File, file)
+    ///     .with(Field::EmissionKind, Is::Int(2)); // LineTablesOnly
+    /// let unit = metadata.add(unit)?;
+    /// metadata.add_named(context.symbol(b"llvm.dbg.cu"), &[unit]);
+    /// let version = [Is::Const(context.const_i32(2)), text("Debug Info Version"), Is::Const(context.const_i32(3))];
+    /// let version = metadata.add(NodeBuilder::tuple(false, version))?;
+    /// metadata.add_named(context.symbol(b"llvm.module.flags"), &[version]);
+    /// let types = NodeBuilder::new(NodeKind::SubroutineType, false).with(Field::Types, Is::Null);
+    /// let types = metadata.add(types)?;
+    /// let program = NodeBuilder::new(NodeKind::Subprogram, true)
+    ///     .with(Field::Name, text("f"))
+    ///     .with(Field::Scope, file)
+    ///     .with(Field::File, file)
+    ///     .with(Field::Line, Is::Int(1))
+    ///     .with(Field::Type, Is::Node(types))
+    ///     .with(Field::SpFlags, Is::Int(8)) // DISPFlagDefinition
+    ///     .with(Field::Unit, Is::Node(unit));
+    /// let program = metadata.add(program)?;
+    /// let location = NodeBuilder::new(NodeKind::Location, false)
+    ///     .with(Field::Line, Is::Int(3))
+    ///     .with(Field::Column, Is::Int(5))
+    ///     .with(Field::Scope, Is::Node(program));
+    /// let location = metadata.add(location)?;
+    ///
+    /// let mut f = module.define_function("f", &FunctionSpec::new(Type::VOID))?;
+    /// f.header_mut().metadata = Box::new([Attachment { kind: kind::DBG, node: program }]);
+    /// let entry = f.block("entry");
+    /// f.switch_to(entry);
+    /// f.set_location(Some(location));
+    /// let end = f.ret_void()?;
+    /// assert_eq!(f.function().extras.attachments_of(end).map(|a| a.node).next(), Some(location));
+    /// f.finish()?;
+    /// module.finish()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn set_location(&mut self, location: Option<MetadataId>) {
+        self.location = location;
+    }
+
     /// Attaches metadata to an instruction.
     pub fn attach(&mut self, inst: InstId, kind: &str, node: MetadataId) {
         let kind = self.module.module.context.symbol(kind.as_bytes());
@@ -373,6 +435,9 @@ impl InstBuilder for FunctionBuilder<'_> {
         if data.ty != Type::VOID {
             let name = self.names.unique(&modifiers.name);
             self.function.extras.names.set_inst(inst, &name);
+        }
+        if let Some(node) = self.location {
+            self.function.extras.attachments.push((inst, Attachment { kind: kind::DBG, node }));
         }
         Ok(inst)
     }

@@ -25,6 +25,8 @@ pub struct NodeBuilder {
     pub(super) kind: NodeKind,
     pub(super) distinct: bool,
     seen: u64,
+    /// A field that was given and that the kind does not have, or that was given twice.
+    refused: Option<Field>,
     /// The field of an entry is its place in the schema until [`NodeBuilder::finish`] has run.
     pub(super) entries: SmallVec<[Entry; 16]>,
 }
@@ -32,7 +34,7 @@ pub struct NodeBuilder {
 impl NodeBuilder {
     /// A node without fields.
     pub fn new(kind: NodeKind, distinct: bool) -> Self {
-        NodeBuilder { kind, distinct, seen: 0, entries: SmallVec::new() }
+        NodeBuilder { kind, distinct, seen: 0, refused: None, entries: SmallVec::new() }
     }
 
     /// A tuple.
@@ -47,6 +49,32 @@ impl NodeBuilder {
     /// What the node will be.
     pub fn kind(&self) -> NodeKind {
         self.kind
+    }
+
+    /// The same with a field, by its name. A field that the kind does not have, or that it has been given, makes the node one that
+    /// cannot be added.
+    ///
+    /// ```
+    /// # use phalanx_ir::metadata::{Field, Metadata, MetadataValue, NodeBuilder, NodeKind};
+    /// let mut metadata = Metadata::new();
+    /// let scope = metadata.add(NodeBuilder::tuple(true, []))?;
+    /// let location = NodeBuilder::new(NodeKind::Location, false)
+    ///     .with(Field::Line, MetadataValue::Int(12))
+    ///     .with(Field::Scope, MetadataValue::Node(scope));
+    /// let location = metadata.add(location)?;
+    /// assert_eq!(metadata.field(location, Field::Line), Some(MetadataValue::Int(12)));
+    ///
+    /// let odd = NodeBuilder::new(NodeKind::Location, false).with(Field::Filename, MetadataValue::Null);
+    /// assert_eq!(metadata.add(odd).unwrap_err(), "field `filename` cannot be given, or not twice");
+    /// # Ok::<(), String>(())
+    /// ```
+    #[must_use]
+    pub fn with(mut self, field: Field, value: MetadataValue) -> Self {
+        let place = self.kind.fields().iter().position(|f| f.name == field);
+        if !place.is_some_and(|place| self.set_at(place, value)) {
+            self.refused = self.refused.or(Some(field));
+        }
+        self
     }
 
     /// Adds an element of a tuple or expression.
@@ -121,6 +149,9 @@ impl NodeBuilder {
 
     /// Checks presence, drops defaults, adds what is always stored, and names the fields.
     pub(super) fn finish(&mut self) -> Result<(), String> {
+        if let Some(field) = self.refused {
+            return Err(format!("field `{}` cannot be given, or not twice", field.text()));
+        }
         let fields = self.kind.fields();
         if let Some(field) = (fields.iter().enumerate())
             .find(|&(place, field)| field.presence == Presence::Required && !self.has(place))
