@@ -34,7 +34,10 @@ pub(crate) fn alone(
         }
         Intrinsic::First => arg(0),
         Intrinsic::Number(n) => Value::Bits(u128::from(n) & mask(width())),
-        Intrinsic::Pure(op) => intrinsic::pure(op, shapes, data.ty, types, args)?,
+        Intrinsic::Pure(op) => {
+            let result = intrinsic::pure(op, shapes, data.ty, types, args)?;
+            ops::as_promised_of(shapes, data, types, args, result)
+        }
         Intrinsic::Place(what) => coordinate(world, at, what, args)?,
         Intrinsic::Clock => Value::Bits(u128::from(world.clock) & mask(width())),
         Intrinsic::Trap => return Err(FaultKind::undefined("a trap was reached")),

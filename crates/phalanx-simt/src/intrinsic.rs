@@ -166,6 +166,8 @@ pub(crate) enum Pure {
     ToUnsignedSat,
     Reduce(Reduce),
     PtrMask,
+    /// Lanes of vectors in another order.
+    Lanes(Lanes),
     /// Sum of differences of bytes.
     SumOfDifferences,
     /// Bits from a place on, unsigned or signed.
@@ -201,6 +203,20 @@ pub(crate) enum Unary {
     Canonicalize,
 }
 
+/// What becomes of lanes that keep their values.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Lanes {
+    Reverse,
+    /// Of several vectors in turn.
+    Interleave,
+    /// To so many vectors in turn.
+    Deinterleave(usize),
+    /// A vector takes the place of some lanes of another.
+    Insert,
+    /// Some lanes of a vector.
+    Extract,
+}
+
 /// How lanes of a vector become one.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Reduce {
@@ -217,6 +233,8 @@ pub(crate) enum Reduce {
     FMul,
     FMax,
     FMin,
+    FMaximum,
+    FMinimum,
 }
 
 impl Intrinsic {
@@ -350,6 +368,14 @@ fn generic(name: &str) -> Option<Intrinsic> {
             "fptosi.sat" => Pure::ToSignedSat,
             "fptoui.sat" => Pure::ToUnsignedSat,
             "ptrmask" => Pure::PtrMask,
+            "vector.reverse" => Pure::Lanes(Lanes::Reverse),
+            "vector.insert" => Pure::Lanes(Lanes::Insert),
+            "vector.extract" => Pure::Lanes(Lanes::Extract),
+            _ if name.starts_with("vector.interleave") => Pure::Lanes(Lanes::Interleave),
+            _ if name.starts_with("vector.deinterleave") => {
+                let count = name.strip_prefix("vector.deinterleave")?.parse().ok();
+                Pure::Lanes(Lanes::Deinterleave(count.filter(|count| (2..=8).contains(count))?))
+            }
             _ => Pure::Reduce(match name.strip_prefix("vector.reduce.")? {
                 "add" => Reduce::Add,
                 "mul" => Reduce::Mul,
@@ -364,6 +390,8 @@ fn generic(name: &str) -> Option<Intrinsic> {
                 "fmul" => Reduce::FMul,
                 "fmax" => Reduce::FMax,
                 "fmin" => Reduce::FMin,
+                "fmaximum" => Reduce::FMaximum,
+                "fminimum" => Reduce::FMinimum,
                 _ => return None,
             }),
         }),

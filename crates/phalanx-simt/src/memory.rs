@@ -309,6 +309,14 @@ impl Memory {
     pub fn bytes(&self, address: u64, size: u64) -> Result<&[u8], FaultKind> {
         Ok(self.global.read("read", address, size)?.0)
     }
+
+    /// Which bytes of a buffer are poison.
+    ///
+    /// # Errors
+    /// There is no such memory.
+    pub fn poison(&self, address: u64, size: u64) -> Result<&[bool], FaultKind> {
+        Ok(self.global.read("read", address, size)?.1)
+    }
 }
 
 /// Bytes that an instruction reads or writes.

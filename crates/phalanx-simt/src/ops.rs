@@ -101,15 +101,68 @@ pub(crate) fn binary(shapes: &Shapes, data: &InstData, a: &Value, b: &Value) -> 
     }
 }
 
-/// Poison where fast-math flags promise what is not so.
-fn checked_float(kind: FloatKind, flags: InstFlags, operands: &[u128], result: Value) -> Value {
-    let broken = |bits: u128| {
+/// Whether fast-math flags promise what is not so of one of these numbers.
+pub(crate) fn breaks(kind: FloatKind, flags: InstFlags, numbers: &[u128]) -> bool {
+    if !flags.contains(InstFlags::NNAN) && !flags.contains(InstFlags::NINF) {
+        return false;
+    }
+    numbers.iter().any(|&bits| {
         let value = float::to_f64(kind, bits);
         value.is_nan() && flags.contains(InstFlags::NNAN)
             || value.is_infinite() && flags.contains(InstFlags::NINF)
-    };
-    let any = operands.iter().copied().any(broken) || result.bits().is_some_and(broken);
-    if any { Value::Poison } else { result }
+    })
+}
+
+/// Poison where fast-math flags promise what is not so.
+pub(crate) fn checked_float(
+    kind: FloatKind,
+    flags: InstFlags,
+    operands: &[u128],
+    result: Value,
+) -> Value {
+    let is_broken = breaks(kind, flags, operands)
+        || result.bits().is_some_and(|bits| breaks(kind, flags, &[bits]));
+    if is_broken { Value::Poison } else { result }
+}
+
+/// The result of an instruction that may be of any type, with poison in each lane of which fast-math flags promise what is not so.
+pub(crate) fn as_promised(shapes: &Shapes, data: &InstData, result: Value) -> Value {
+    let Shape::Float(kind) = *shapes.of(lane(shapes, data.ty)) else { return result };
+    let checked =
+        lanes1(&result, |bits| Ok(checked_float(kind, data.flags, &[], Value::Bits(bits))));
+    checked.unwrap_or(result)
+}
+
+/// As [`as_promised`], of a call: its arguments are looked at as well, lane by lane.
+pub(crate) fn as_promised_of(
+    shapes: &Shapes,
+    data: &InstData,
+    types: &[Type],
+    args: &[Value],
+    result: Value,
+) -> Value {
+    let mut result = as_promised(shapes, data, result);
+    for (arg, &ty) in args.iter().zip(types) {
+        let Shape::Float(kind) = *shapes.of(lane(shapes, ty)) else { continue };
+        let is_broken =
+            |lane: &Value| lane.bits().is_some_and(|bits| breaks(kind, data.flags, &[bits]));
+        result = match (arg.elements(), result) {
+            (Some(lanes), Value::Many(results)) if lanes.len() == results.len() => {
+                let lane = |(lane, result): (&Value, &Value)| match is_broken(lane) {
+                    true => Value::Poison,
+                    false => result.clone(),
+                };
+                Value::Many(lanes.iter().zip(results.iter()).map(lane).collect())
+            }
+            (Some(lanes), result @ Value::Bits(_)) => match lanes.iter().any(is_broken) {
+                true => Value::Poison,
+                false => result,
+            },
+            (None, Value::Bits(_)) if is_broken(arg) => Value::Poison,
+            (_, result) => result,
+        };
+    }
+    result
 }
 
 /// An integer operation on numbers of `bits` bits.
@@ -221,7 +274,11 @@ pub(crate) fn convert(shapes: &Shapes, data: &InstData, from: Type, a: &Value) -
         }
         Opcode::FpTrunc | Opcode::FpExt => {
             let (from, to) = (float_kind(shapes, from)?, float_kind(shapes, to)?);
-            lanes1(a, |a| Ok(Value::Bits(float::from_f64(to, float::to_f64(from, a)))))
+            lanes1(a, |a| {
+                let result = Value::Bits(float::from_f64(to, float::to_f64(from, a)));
+                let is_broken = breaks(from, flags, &[a]);
+                Ok(if is_broken { Value::Poison } else { checked_float(to, flags, &[], result) })
+            })
         }
         opcode => Err(FaultKind::unsupported(opcode.text())),
     }

@@ -5,8 +5,8 @@
 
 use phalanx_graph::{Cfg, Cycles};
 use phalanx_ir::{
-    Const, ConstKind, Context, Function, GlobalName, InstData, InstFlags, InstId, Module, Opcode,
-    Type, ValueKind, attributes::AttrList, constant::ConstExpr, inst::OperandRange,
+    BlockId, Const, ConstKind, Context, Function, GlobalName, InstData, InstFlags, InstId, Module,
+    Opcode, Type, ValueKind, attributes::AttrList, constant::ConstExpr, inst::OperandRange,
 };
 use phalanx_target::{Architecture, Target};
 use rustc_hash::FxHashMap;
@@ -64,6 +64,9 @@ pub(crate) enum Callee {
 
 /// Addresses of functions start here, so that they are in no memory.
 const CODE: u64 = 0x7f00_0000_0000;
+
+/// Addresses of blocks start here, by their entry in the module's table.
+const BLOCKS: u64 = 0x7e00_0000_0000;
 
 /// Constants nest no deeper than this.
 const DEPTH: usize = 100;
@@ -216,6 +219,13 @@ impl<'m> Program<'m> {
         (offset % 16 == 0 && number < self.functions.len()).then_some(number)
     }
 
+    /// The block of a function that has this address.
+    pub(crate) fn block_at(&self, function: &Function, address: u64) -> Option<BlockId> {
+        let offset = address.checked_sub(BLOCKS).filter(|offset| offset % 16 == 0)?;
+        let taken = self.module.block_addresses.get(usize::try_from(offset / 16).ok()?)?;
+        (taken.function == function.header.name).then_some(taken.block)
+    }
+
     fn place_variables(&mut self) -> Result<(), FaultKind> {
         let mut global = Segment::new(Region::Global, 0);
         let mut dynamic = Vec::new();
@@ -284,7 +294,10 @@ impl<'m> Program<'m> {
                 None => return Err(FaultKind::unsupported("the address of this global")),
             },
             ConstKind::Expr(expr) => self.expression(expr, data.ty, depth)?,
-            ConstKind::BlockAddress { .. } | ConstKind::PtrAuth(_) | ConstKind::InlineAsm(_) => {
+            ConstKind::BlockAddress { slot } => {
+                Value::Bits((BLOCKS + 16 * u64::from(*slot)).into())
+            }
+            ConstKind::PtrAuth(_) | ConstKind::InlineAsm(_) => {
                 return Err(FaultKind::unsupported("a constant of this kind"));
             }
         })

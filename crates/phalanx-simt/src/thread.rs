@@ -237,6 +237,17 @@ impl Thread {
                 }
                 return frame.jump(program, target);
             }
+            Opcode::IndirectBr => {
+                let Some(address) = get(frame, 0)?.bits() else {
+                    return Err(FaultKind::undefined("a jump to poison"));
+                };
+                let block = program.block_at(function, address as u64);
+                let targets = function.flow.successors(frame.block);
+                let Some(target) = targets.iter().position(|&to| Some(to) == block) else {
+                    return Err(FaultKind::undefined("a jump to a block that is not listed"));
+                };
+                return frame.jump(program, target);
+            }
             Opcode::Ret => {
                 let value = match operands {
                     [] => Value::Unit,
@@ -251,7 +262,10 @@ impl Thread {
             }
             Opcode::FNeg => {
                 let kind = ops::float_kind(shapes, data.ty)?;
-                ops::lanes1(&get(frame, 0)?, |a| Ok(Value::Bits(a ^ 1 << (kind.bits() - 1))))?
+                ops::lanes1(&get(frame, 0)?, |a| {
+                    let result = Value::Bits(a ^ 1 << (kind.bits() - 1));
+                    Ok(ops::checked_float(kind, data.flags, &[a], result))
+                })?
             }
             opcode if opcode.is_cast() => {
                 program.cast(data, type_of(operands[0]), &get(frame, 0)?)?
@@ -270,11 +284,17 @@ impl Thread {
                 let kind = ops::float_kind(shapes, type_of(operands[0]))?;
                 let predicate = data.float_predicate();
                 ops::lanes2(&get(frame, 0)?, &get(frame, 1)?, |a, b| {
+                    if ops::breaks(kind, data.flags, &[a, b]) {
+                        return Ok(Value::Poison);
+                    }
                     let (a, b) = (crate::float::to_f64(kind, a), crate::float::to_f64(kind, b));
                     Ok(Value::bool(crate::float::compare(predicate, a, b)))
                 })?
             }
-            Opcode::Select => select(&get(frame, 0)?, &get(frame, 1)?, &get(frame, 2)?),
+            Opcode::Select => {
+                let chosen = select(&get(frame, 0)?, &get(frame, 1)?, &get(frame, 2)?);
+                ops::as_promised(shapes, data, chosen)
+            }
             Opcode::Freeze => {
                 let value = get(frame, 0)?;
                 freeze(program, world.frozen, data.ty, &value)?

@@ -5,7 +5,7 @@
 
 use phalanx_ir::Type;
 
-use super::{Pure, Reduce, Unary};
+use super::{Lanes, Pure, Reduce, Unary};
 use crate::{
     fault::FaultKind,
     float, ops,
@@ -199,6 +199,13 @@ pub(crate) fn pure(
                 }))
             })
         }
+        Pure::Lanes(how) => {
+            let len = match *shapes.of(ty) {
+                Shape::Vector { len, .. } => len as usize,
+                _ => 0,
+            };
+            Ok(lanes(how, len, args))
+        }
         Pure::Reduce(reduce) => {
             let (start, vector, vector_type) = match reduce {
                 Reduce::FAdd | Reduce::FMul => (Some(arg(0)), arg(1), arg_type(1)),
@@ -211,6 +218,38 @@ pub(crate) fn pure(
             reduce_all(reduce, shapes, elem, start.into_iter().chain(lanes.iter().cloned()))
         }
     }
+}
+
+/// Lanes in another order, `len` of them.
+fn lanes(how: Lanes, len: usize, args: &[Value]) -> Value {
+    let vectors: Vec<&[Value]> = args.iter().filter_map(Value::elements).collect();
+    let Some(&first) = vectors.first() else { return Value::Poison };
+    let at = |arg: usize| args.get(arg).and_then(Value::bits).map_or(usize::MAX, |at| at as usize);
+    let lanes: Vec<Value> = match how {
+        Lanes::Reverse => first.iter().rev().cloned().collect(),
+        Lanes::Interleave => {
+            let lane = |at: usize| move |v: &&[Value]| v.get(at).cloned().unwrap_or(Value::Poison);
+            (0..first.len()).flat_map(|at| vectors.iter().map(lane(at))).collect()
+        }
+        Lanes::Deinterleave(count) => {
+            let part = |from| first.iter().skip(from).step_by(count).cloned().collect();
+            (0..count).map(|from| Value::Many(part(from))).collect()
+        }
+        Lanes::Insert => {
+            let (mut all, Some(part)) = (first.to_vec(), vectors.get(1)) else {
+                return Value::Poison;
+            };
+            let place = at(2).checked_add(part.len()).and_then(|end| all.get_mut(at(2)..end));
+            let Some(place) = place else { return Value::Poison };
+            place.clone_from_slice(part);
+            all
+        }
+        Lanes::Extract => match at(1).checked_add(len).and_then(|end| first.get(at(1)..end)) {
+            Some(part) => part.to_vec(),
+            None => return Value::Poison,
+        },
+    };
+    Value::Many(lanes.into())
 }
 
 /// All values as one, from the left.
@@ -230,6 +269,12 @@ pub(crate) fn reduce_all(
                     Reduce::FMul => float::binary(phalanx_ir::Opcode::FMul, kind, a, b)
                         .map_or(Value::Poison, Value::Bits),
                     Reduce::FMax => Value::Bits(float::result(kind, float::max_num(x, y), &[a, b])),
+                    Reduce::FMaximum => {
+                        Value::Bits(float::result(kind, float::maximum(x, y), &[a, b]))
+                    }
+                    Reduce::FMinimum => {
+                        Value::Bits(float::result(kind, float::minimum(x, y), &[a, b]))
+                    }
                     _ => Value::Bits(float::result(kind, float::min_num(x, y), &[a, b])),
                 });
             }
