@@ -251,10 +251,16 @@ pub(super) fn argument(
     }
 }
 
-/// What a buffer holds now.
+/// What a buffer holds now. An element that poison was stored to, be it one byte, is no number.
 pub(super) fn contents(buffer: &Buffer, memory: &Memory) -> anyhow::Result<Vec<serde_json::Value>> {
-    let bytes = memory.bytes(buffer.address, buffer.bytes)?;
-    Ok(bytes.chunks_exact(buffer.element.size()).map(|b| buffer.element.show(b)).collect())
+    let size = buffer.element.size();
+    let bytes = memory.bytes(buffer.address, buffer.bytes)?.chunks_exact(size);
+    let poison = memory.poison(buffer.address, buffer.bytes)?.chunks_exact(size);
+    let element = |(bytes, poison): (&[u8], &[bool])| match poison.contains(&true) {
+        true => json!("poison"),
+        false => buffer.element.show(bytes),
+    };
+    Ok(bytes.zip(poison).map(element).collect())
 }
 
 /// A value as text.
@@ -266,7 +272,7 @@ pub(super) fn show(value: &serde_json::Value) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use phalanx::{ir, llvm::parse_module};
+    use phalanx::{ir, llvm::parse_module, simt};
 
     use super::*;
 
@@ -330,5 +336,24 @@ mod tests {
             .map(|b| contents(b, &memory).unwrap().iter().map(show).collect())
             .collect();
         assert_eq!(shown, [vec!["0.0", "1.0", "2.0"], vec!["1", "2", "-3"]]);
+    }
+
+    #[test]
+    fn poison_in_a_buffer_is_shown_as_such() {
+        let text = "define ptx_kernel void @f(ptr %p) {
+              %q = getelementptr i8, ptr %p, i64 5
+              store i8 poison, ptr %q
+              ret void
+            }";
+        let module = parse_module(Arc::new(ir::Context::new()), text.as_bytes()).unwrap().module;
+        let target = Target::new("nvptx64-nvidia-cuda", "");
+        let program = Program::new(&module, &target).unwrap();
+        let parameters = Parameters::new(&program, &target, "f");
+        let (mut memory, mut buffers) = (program.memory(0).unwrap(), Vec::new());
+        let arg = argument(&parameters, 0, "buf:i32:1,2,3", &mut memory, &mut buffers).unwrap();
+        let launch = simt::Launch { args: vec![arg], ..simt::Launch::default() };
+        simt::run(&program, "f", &launch, &mut memory, &mut simt::Silent).unwrap();
+        let shown: Vec<String> = contents(&buffers[0], &memory).unwrap().iter().map(show).collect();
+        assert_eq!(shown, ["1", "poison", "3"]);
     }
 }
