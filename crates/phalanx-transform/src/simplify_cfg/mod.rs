@@ -6,6 +6,7 @@
 //! | [`straight`] | a block that is the only successor of its only predecessor is merged into it; phis of one value go | same blocks, same groups |
 //! | [`thread`] | jumps to an empty block go to where it leads | headers of cycles stay, so chains of headers do |
 //! | [`select`] | small branches without effects become selections | what is executed unconditionally then is no convergent operation |
+//! | [`common`] | two branches one after the other with a common target become one | likewise |
 //!
 //! Nothing is ever duplicated. The steps repeat until nothing changes, a bounded number of times, in one transaction; each is
 //! near-linear.
@@ -14,11 +15,12 @@
 //!
 //! | parameter | meaning |
 //! |---|---|
-//! | `speculate=N` | a side of a branch with at most so many instructions may become a selection (2) |
+//! | `speculate=N` | a side of a branch, or what is before a second branch, with at most so many instructions may become a selection (2) |
 //! | `select-uniform` | also branches that are uniform in the wave, which skip work as they are |
 //! | `no-select` | no selections at all |
 
 mod branches;
+mod common;
 mod select;
 mod straight;
 mod thread;
@@ -98,6 +100,7 @@ impl Pass for SimplifyCfg {
                 again |= thread::run(edit)?;
                 if self.selects {
                     again |= select::run(edit, self.speculated, &kept, &mut locations)?;
+                    again |= common::run(edit, self.speculated, &kept, &mut locations)?;
                 }
                 if !again {
                     break;

@@ -75,8 +75,7 @@ fn shape(edit: &Transaction<'_>, block: BlockId, speculated: usize) -> Option<Sh
             && next != side
             && body.inst(terminator).opcode == Opcode::Br
             && body.phis(side).next().is_none()
-            && insts.len() <= speculated
-            && insts.iter().all(|&inst| code.is_speculatable(inst))
+            && is_speculated(&code, &insts, speculated)
             && !has_address(edit, side);
         fits.then_some(next)
     };
@@ -106,6 +105,31 @@ fn shape(edit: &Transaction<'_>, block: BlockId, speculated: usize) -> Option<Sh
     Some(shape)
 }
 
+/// Whether instructions are few enough, and of the kind, to be executed where they were not before.
+pub(super) fn is_speculated(code: &Code<'_>, insts: &[InstId], most: usize) -> bool {
+    insts.len() <= most && insts.iter().all(|&inst| code.is_speculatable(inst))
+}
+
+/// Moves the instructions of a block before another one, where they are executed more often.
+pub(super) fn hoist(
+    edit: &mut Transaction<'_>,
+    block: BlockId,
+    before: InstId,
+    locations: &mut Locations,
+) -> Result<(), PassError> {
+    for inst in inner(&Code::in_edit(edit), block) {
+        forget_claims(edit, inst)?;
+        locations.drop(edit, inst)?;
+        edit.move_before(inst, before)?;
+    }
+    // What was noted there stands before the jump now.
+    if let Some(jump) = edit.body().terminator(block) {
+        edit.forget_debug_values(jump)?;
+        edit.carry_debug_records(jump, before)?;
+    }
+    Ok(())
+}
+
 /// What a phi of the join takes by each edge of the branch.
 fn inputs(
     edit: &Transaction<'_>,
@@ -126,16 +150,7 @@ fn convert(
     let Some(terminator) = edit.body().terminator(block) else { return Ok(()) };
     let condition = edit.body().operands(terminator)[0];
     for side in shape.sides.into_iter().flatten() {
-        for inst in inner(&Code::in_edit(edit), side) {
-            forget_claims(edit, inst)?;
-            locations.drop(edit, inst)?;
-            edit.move_before(inst, terminator)?;
-        }
-        // What was noted there stands before the jump now.
-        if let Some(jump) = edit.body().terminator(side) {
-            edit.forget_debug_values(jump)?;
-            edit.carry_debug_records(jump, terminator)?;
-        }
+        hoist(edit, side, terminator, locations)?;
     }
     let phis: SmallVec<[InstId; 8]> = edit.body().phis(shape.join).collect();
     let mut values: SmallVec<[Value; 8]> = SmallVec::new();

@@ -401,3 +401,153 @@ fn an_address_that_is_computed_by_more_threads_has_no_mark() {
     let text = print(&db, module);
     assert!(!text.contains("then:") && !text.contains("amdgpu.uniform"), "{text}");
 }
+
+/// A kernel where threads come to `@unknown` by way of `%second` only, or by both branches.
+fn two_branches(first: &str, second: &str) -> String {
+    format!(
+        "define amdgpu_kernel void @f(i32 %n) {{
+         entry:
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           %a = icmp ult i32 %x, 5
+           br i1 %a, {first}
+         second:
+           %b = icmp eq i32 %x, %n
+           br i1 %b, {second}
+         common:
+           %p = phi i32 [ 1, %entry ], [ 1, %second ], [ 2, %other ]
+           ret void
+         other:
+           call void @unknown()
+           br label %common
+         }}"
+    )
+}
+
+#[test]
+fn two_branches_with_a_common_target_become_one() {
+    let joined = |first: &str, second: &str| {
+        let (mut db, file) = load(&two_branches(first, second));
+        run(&mut db, file, "simplifycfg");
+        let text = print(&db, file);
+        let of = |word: &str| text.lines().find(|line| line.contains(word)).map(str::trim);
+        format!("{}; {}", of("select").unwrap_or("-"), of("br i1").unwrap_or("-"))
+    };
+    let (common, other) = ("label %common", "label %other");
+    let second = "label %second";
+    assert_eq!(
+        joined(&format!("{common}, {second}"), &format!("{common}, {other}")),
+        "%0 = select i1 %a, i1 true, i1 %b; br i1 %0, label %common, label %other"
+    );
+    assert_eq!(
+        joined(&format!("{common}, {second}"), &format!("{other}, {common}")),
+        "%0 = select i1 %a, i1 false, i1 %b; br i1 %0, label %other, label %common"
+    );
+    assert_eq!(
+        joined(&format!("{second}, {common}"), &format!("{common}, {other}")),
+        "%0 = select i1 %a, i1 %b, i1 true; br i1 %0, label %common, label %other"
+    );
+    assert_eq!(
+        joined(&format!("{second}, {common}"), &format!("{other}, {common}")),
+        "%0 = select i1 %a, i1 %b, i1 false; br i1 %0, label %other, label %common"
+    );
+}
+
+#[test]
+fn a_chain_of_branches_becomes_one() {
+    check(
+        "simplifycfg",
+        "define amdgpu_kernel void @f(i32 %n) {
+         entry:
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           %first = icmp eq i32 %x, 0
+           br i1 %first, label %in, label %zero
+         zero:
+           call void @unknown()
+           %a = icmp ult i32 %x, 5
+           br i1 %a, label %one, label %out
+         one:
+           %b = icmp ult i32 %n, %x
+           br i1 %b, label %two, label %out
+         two:
+           %c = icmp ne i32 %n, 7
+           %d = xor i1 %c, %b
+           br i1 %d, label %in, label %out
+         in:
+           %p = phi i1 [ true, %entry ], [ %c, %two ]
+           call void @unknown()
+           br label %out
+         out:
+           ret void
+         }",
+        &expect![[r#"
+            define amdgpu_kernel void @f(i32 %n) {
+            entry:
+              %x = call i32 @llvm.amdgcn.workitem.id.x()
+              %first = icmp eq i32 %x, 0
+              br i1 %first, label %in, label %zero
+
+            zero:                                             ; preds = %entry
+              call void @unknown()
+              %a = icmp ult i32 %x, 5
+              %b = icmp ult i32 %n, %x
+              %0 = select i1 %a, i1 %b, i1 false
+              %c = icmp ne i32 %n, 7
+              %d = xor i1 %c, %b
+              %1 = select i1 %0, i1 %d, i1 false
+              br i1 %1, label %in, label %out
+
+            in:                                               ; preds = %zero, %entry
+              %p = phi i1 [ true, %entry ], [ %c, %zero ]
+              call void @unknown()
+              br label %out
+
+            out:                                              ; preds = %in, %zero
+              ret void
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn branches_that_stay_two() {
+    let check = |text: &str, from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        check_unchanged("simplifycfg", &text.replacen(from, to, 1));
+    };
+    let text = two_branches("label %common, label %second", "label %common, label %other");
+    // The common target asks which way a thread came.
+    check(&text, "[ 1, %second ]", "[ 3, %second ]");
+    // One uniform, one divergent.
+    check(&text, "%a = icmp ult i32 %x, 5", "%a = icmp ult i32 %n, 5");
+    // What the second would do for everybody.
+    check(&text, "%b = icmp eq", "%d = udiv i32 %n, %x\n%b = icmp eq");
+    check(&text, "%b = icmp eq", "call void @unknown()\n%b = icmp eq");
+    let vote = "%b = call i1 @llvm.amdgcn.inverse.ballot.i64(i64 5)";
+    check(&text, "%b = icmp eq i32 %x, %n", vote);
+}
+
+#[test]
+fn a_loop_keeps_the_branches_that_leave_it() {
+    check_unchanged(
+        "simplifycfg",
+        "define amdgpu_kernel void @f(i32 %n) {
+         entry:
+           %x = call i32 @llvm.amdgcn.workitem.id.x()
+           br label %loop
+         loop:
+           %i = phi i32 [ 0, %entry ], [ %next, %latch ]
+           %a = icmp ult i32 %i, %x
+           br i1 %a, label %second, label %out
+         second:
+           %y = mul i32 %x, %i
+           %b = icmp eq i32 %y, 9
+           br i1 %b, label %out, label %latch
+         latch:
+           call void @unknown()
+           %next = add i32 %i, 1
+           br label %loop
+         out:
+           ret void
+         }",
+    );
+}
