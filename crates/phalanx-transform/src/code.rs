@@ -11,12 +11,14 @@ use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_ir::{
     BlockId, Body, Const, Context, Extras, Flow, FunctionHeader, GlobalName, InstId, Opcode,
     Symbol, Type, TypeKind, Value, ValueKind,
-    attributes::{AttrKind, AttrSetData, MemoryEffects},
+    attributes::{AttrKind, AttrList, AttrSetData, MemoryEffects},
     constant::{ConstKind, Int},
     edit::Transaction,
     inst::{InstFlags, Ordering},
 };
 use phalanx_target::{Intrinsic, intrinsics};
+
+use crate::speculated::DEMANDS;
 
 /// A function and what it calls.
 #[derive(Copy, Clone)]
@@ -302,7 +304,7 @@ impl<'a> Code<'a> {
             }
             Opcode::Call => {
                 let facts = self.call(inst);
-                facts.is_speculatable && facts.memory.is_none() && !self.demands_defined(inst)
+                facts.is_speculatable && facts.memory.is_none() && !self.is_declared_demanding(inst)
             }
             _ => self.is_pure_operation(inst),
         }
@@ -310,20 +312,25 @@ impl<'a> Code<'a> {
 
     /// Whether an argument or a result of a call that is not well-defined is undefined behaviour.
     pub(crate) fn demands_defined(&self, call: InstId) -> bool {
-        let info = self.body.call_info(call);
+        self.is_demanding(call, self.body.call_info(call).attributes)
+            || self.is_declared_demanding(call)
+    }
+
+    /// Whether it is by what the declaration says, which stays when the call is speculated.
+    fn is_declared_demanding(&self, call: InstId) -> bool {
+        let declared = self.body.const_callee(call).and_then(|callee| self.header_of(callee));
+        declared.is_some_and(|header| self.is_demanding(call, header.attributes))
+    }
+
+    fn is_demanding(&self, call: InstId, list: AttrList) -> bool {
+        let args = self.body.call_info(call).args as usize;
         // Without arguments it is for the place only, and goes when the call is speculated.
-        if info.args == 0 {
+        if args == 0 {
             return false;
         }
-        let declared = self.body.const_callee(call).and_then(|callee| self.header_of(callee));
-        let lists = [Some(info.attributes), declared.map(|header| header.attributes)];
-        let demanding =
-            [AttrKind::NoUndef, AttrKind::Dereferenceable, AttrKind::DereferenceableOrNull];
-        lists.into_iter().flatten().any(|list| {
-            let sets = (0..info.args as usize).map(|at| self.context.param_attrs(list, at));
-            sets.chain([self.context.return_attrs(list)])
-                .any(|set| demanding.iter().any(|&kind| set.has(kind)))
-        })
+        let sets = (0..args).map(|at| self.context.param_attrs(list, at));
+        sets.chain([self.context.return_attrs(list)])
+            .any(|set| DEMANDS.iter().any(|&kind| set.has(kind)))
     }
 
     /// The name of the function that a call names.

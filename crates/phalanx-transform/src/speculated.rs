@@ -1,13 +1,13 @@
 //! What goes when an instruction is executed where it was not before.
 //!
 //! Some of what is said at an instruction makes a result poison that is not as it says: nobody reads it there. The rest is undefined
-//! behaviour when the instruction is executed and it does not hold (`!noundef`, `!invariant.load`, `noundef` of a result), or says
+//! behaviour when the instruction is executed and it does not hold (`!noundef`, `!invariant.load`, `noundef` of an argument or a result), or says
 //! something about aliases on ways that come to the instruction. It was said of the executions that were there, so it goes. So does
 //! `!amdgpu.uniform`: what was one address for the threads that computed it need not be one for all that do now.
 
 use phalanx_ir::{
-    InstId, Symbol, Value,
-    attributes::{AttrKind, AttrListData, AttrSetBuilder},
+    Context, InstId, Symbol, Value,
+    attributes::{AttrKind, AttrListData, AttrSet, AttrSetBuilder},
     edit::Transaction,
     metadata::kind,
 };
@@ -26,29 +26,39 @@ const HARMLESS: [Symbol; 7] = [
     kind::ALIGN,
 ];
 
-/// Of a result: what is undefined behaviour where it does not hold.
-const DEMANDS: [AttrKind; 3] =
+/// Of an argument or a result: what is undefined behaviour where it does not hold.
+pub(crate) const DEMANDS: [AttrKind; 3] =
     [AttrKind::NoUndef, AttrKind::Dereferenceable, AttrKind::DereferenceableOrNull];
 
 /// Takes from an instruction what was said of the executions that it had, and need not be true of others.
 ///
-/// Of a call the result is looked at only: one that demands something of its arguments is not speculatable
+/// Of a call that is what the call says. What the declaration says stays, so one whose declaration demands something is not speculatable
 /// ([`Code::is_speculatable`](crate::code::Code::is_speculatable)).
 pub(crate) fn forget_claims(edit: &mut Transaction<'_>, inst: InstId) -> Result<(), PassError> {
     forget(edit, inst, &HARMLESS)?;
     if edit.body().inst(inst).opcode.is_call() {
         let mut info = edit.body().call_info(inst).clone();
-        let (context, list) = (edit.context(), info.attributes);
-        let said = context.return_attrs(list);
-        if DEMANDS.iter().any(|&demand| said.has(demand)) {
-            let mut ret = AttrSetBuilder::from_set(said);
-            DEMANDS.iter().for_each(|&demand| ret.remove(demand));
-            let data = context.attr_list_data(list).clone();
-            info.attributes = context.attr_list(&AttrListData { ret: ret.finish(context), ..data });
+        let context = edit.context();
+        let said = context.attr_list_data(info.attributes).clone();
+        let params: Vec<AttrSet> = said.params.iter().map(|&set| modest(context, set)).collect();
+        let data = AttrListData::new(said.function, modest(context, said.ret), &params);
+        if data != said {
+            info.attributes = context.attr_list(&data);
             edit.set_call_info(inst, info)?;
         }
     }
     Ok(())
+}
+
+/// Attributes without what demands something.
+fn modest(context: &Context, set: AttrSet) -> AttrSet {
+    let said = context.attr_set_data(set);
+    if !DEMANDS.iter().any(|&demand| said.has(demand)) {
+        return set;
+    }
+    let mut rest = AttrSetBuilder::from_set(said);
+    DEMANDS.iter().for_each(|&demand| rest.remove(demand));
+    rest.finish(context)
 }
 
 /// Takes all attachments from an instruction, but of some kinds.

@@ -169,7 +169,12 @@ impl Sides<'_, '_> {
                     continue;
                 }
                 let &first = partner.get(&read)?;
-                if !self.code.is_speculatable(read) || !self.code.is_speculatable(first) {
+                // What one of two calls demands is not said of the other's threads.
+                let is_free = |inst: InstId| {
+                    let is_call = body.inst(inst).opcode.is_call();
+                    self.code.is_speculatable(inst) && !(is_call && self.code.demands_defined(inst))
+                };
+                if !is_free(read) || !is_free(first) {
                     return None;
                 }
                 needed.push((first, read));

@@ -352,6 +352,35 @@ fn what_is_said_of_the_result_of_a_speculated_call() {
     );
 }
 
+/// Nor of its arguments; but what the declaration says is said on each way.
+#[test]
+fn what_is_said_of_the_arguments_of_a_speculated_call() {
+    let text = |of_declared: &str| {
+        format!(
+            "declare i32 @f(i32 {of_declared}, i32) memory(none) nounwind willreturn speculatable
+             define i32 @g(i1 %c, i32 %a) {{
+             entry:
+               br i1 %c, label %then, label %exit
+             then:
+               %y = call noundef i32 @f(i32 noundef range(i32 0, 9) %a, i32 %a)
+               br label %exit
+             exit:
+               %p = phi i32 [ 20, %entry ], [ %y, %then ]
+               ret i32 %p
+             }}"
+        )
+    };
+    check("simplifycfg", &text(""), &expect![[r#"
+        define i32 @g(i1 %c, i32 %a) {
+        entry:
+          %y = call i32 @f(i32 range(i32 0, 9) %a, i32 %a)
+          %p.sel = select i1 %c, i32 %y, i32 20
+          ret i32 %p.sel
+        }
+    "#]]);
+    check_unchanged("simplifycfg", &text("noundef"));
+}
+
 /// Who leaves a loop in another round has another address behind it.
 #[test]
 fn an_address_that_is_read_in_more_places_has_no_mark() {
