@@ -155,6 +155,10 @@ fn what_is_uniform_beside_the_lane() {
   %below = icmp slt i32 %x, %rows
   %few = shl i32 %a, 7
   %not.below = icmp slt i32 %x, %few
+  %back = add i32 %x, -256
+  %last = add i32 %back, %rows
+  %is.left = icmp sgt i32 %last, -1
+  %none.left = icmp sgt i32 %last, 0
   %any = add i32 %a, %x
   %not.shifted = lshr i32 %any, 5
   ret void
@@ -173,6 +177,10 @@ fn what_is_uniform_beside_the_lane() {
             below: {}
             few: {}
             not.below: {x}
+            back: {x}
+            last: {x}
+            is.left: {}
+            none.left: {x}
             any: {x}
             not.shifted: {x}
         "#]],
@@ -301,6 +309,14 @@ fn nothing_is_dropped_that_may_be_poison() {
   %fine = add nuw nsw i32 %x, 7
   %seven = sub i32 %fine, %x
   %frozen.seven = freeze i32 %seven
+  %below = add nsw i32 %x, -300
+  %less = sub i32 %below, %x
+  %frozen.less = freeze i32 %less
+  %wrapped = add nuw i32 %x, -300
+  %not.less = sub i32 %wrapped, %x
+  %far = mul i32 %x, -8388608
+  %farther = add nsw i32 %far, -8388608
+  %not.far = sub i32 %farther, %far
   ret void
 ",
         [256, 1, 1],
@@ -313,6 +329,14 @@ fn nothing_is_dropped_that_may_be_poison() {
             fine: {x}
             seven: {}
             frozen.seven: {}
+            below: {x}
+            less: {}
+            frozen.less: {}
+            wrapped: {x}
+            not.less: {x}
+            far: {x}
+            farther: {x}
+            not.far: {x}
         "#]],
     );
 }
@@ -392,15 +416,17 @@ exit:
 /// A loop over the elements of a workgroup of 256: all threads make the same number of rounds if that ends at a multiple.
 #[test]
 fn rounds_of_a_stride() {
-    let body = |limit: &str, step: u32, compare: &str| {
+    let body = |limit: &str, step: &str, compare: &str| {
         format!(
             "
   %up = add i32 %a, 255
   %whole = and i32 %up, -256
   %warps = and i32 %up, -32
+  %grid = shl i32 %a, 8
   br label %loop
 loop:
   %i = phi i32 [ %x, %0 ], [ %next, %loop ]
+  %later = shl i32 %a, 8
   %next = add nuw nsw i32 %i, {step}
   %more = icmp {compare}, {limit}
   br i1 %more, label %loop, label %exit
@@ -415,15 +441,19 @@ exit:
         let line = found.lines().find(|line| line.starts_with("more: ")).expect("it is named");
         line["more: ".len()..].to_string()
     };
-    assert_eq!(more("768", 256, "ult i32 %i", 32), "{}");
-    assert_eq!(more("%whole", 256, "slt i32 %next", 32), "{}");
-    assert_eq!(more("769", 256, "ult i32 %i", 32), "{x}");
-    assert_eq!(more("768", 255, "ult i32 %i", 32), "{x}");
-    assert_eq!(more("%a", 256, "ult i32 %i", 32), "{x}");
-    assert_eq!(more("%whole", 256, "ne i32 %i", 32), "{x}");
+    assert_eq!(more("768", "256", "ult i32 %i", 32), "{}");
+    assert_eq!(more("%whole", "256", "slt i32 %next", 32), "{}");
+    assert_eq!(more("769", "256", "ult i32 %i", 32), "{x}");
+    assert_eq!(more("768", "255", "ult i32 %i", 32), "{x}");
+    assert_eq!(more("%a", "256", "ult i32 %i", 32), "{x}");
+    assert_eq!(more("%whole", "256", "ne i32 %i", 32), "{x}");
+    // A step that is a multiple, and is the same in all rounds.
+    assert_eq!(more("%whole", "%grid", "ult i32 %next", 32), "{}");
+    assert_eq!(more("%whole", "%a", "ult i32 %next", 32), "{x}");
+    assert_eq!(more("%whole", "%later", "ult i32 %next", 32), "{x}");
     // A bound that is a multiple of the wave: waves leave by themselves.
-    assert_eq!(more("%warps", 256, "slt i32 %next", 32), "{wave}");
-    assert_eq!(more("%warps", 256, "slt i32 %next", 64), "{x}");
+    assert_eq!(more("%warps", "256", "slt i32 %next", 32), "{wave}");
+    assert_eq!(more("%warps", "256", "slt i32 %next", 64), "{x}");
     // Behind the loop threads of several rounds are together.
     let found = masks(
         "

@@ -17,8 +17,9 @@ fn kernel(seed: u64) -> String {
     let size = of(&["64,1,1", "32,2,1", "64,2,1", "48,1,1", "16,4,1"]);
     let start = of(&["%x", "%x", "%y", "%flat", "%quad", "%moved", "%back", "%shared", "%far"]);
     let is_down = start == "%back";
-    let step = of(&["64", "64", "128", "32", "256", "96", "65", "16", "1073741824"]);
-    let step = if is_down { format!("-{step}") } else { step };
+    let step =
+        of(&["64", "64", "128", "32", "256", "96", "65", "16", "1073741824", "%shifted", "%later"]);
+    let step = if is_down && !step.starts_with('%') { format!("-{step}") } else { step };
     let limit =
         of(&["256", "320", "300", "%n", "%up", "%up", "%sum", "%x", "0", "-64", "%loaded", "65"]);
     let flags = of(&["", "", "nsw ", "nuw ", "nuw nsw "]);
@@ -72,6 +73,7 @@ entry:
   %aligned = shl i32 %a1, 6
   %shared = add i32 %aligned, %x
   %far = add i32 %x, 2147483584
+  %shifted = shl i32 %a0, 6
   %loaded = load i32, ptr addrspace(1) %gp, align 4
   %few.x = and i32 %x, 5
   %apart = icmp eq i32 %few.x, 1
@@ -94,6 +96,8 @@ mid:
 side:
   br label %latch
 latch:
+  %turn = add i32 %k, %a0
+  %later = shl i32 %turn, 6
   %next = add {flags}i32 %i, {step}
   %last = {last}
   %frozen = freeze i1 %last

@@ -233,15 +233,24 @@ pub(super) fn by_high_bits(
     // Of a thread's part alone the high bits are zero.
     let zeros = if low.rest.is_none() { other.0.rest.zeros } else { low.rest.zeros };
     // The sign is a high bit.
-    let is_split = zeros > 0 && zeros < width && shapes.exprs.range(low.thread).1 <= mask(zeros);
+    let is_split = zeros > 0 && zeros < width;
     let is_aligned = other.0.rest.is_none() || other.0.rest.zeros >= zeros;
     if !is_split || !is_aligned {
         return None;
     }
+    // High bits that are the same in all threads go with those of the atoms.
+    let mut of_thread = low.thread;
+    if shapes.exprs.range(of_thread).1 > mask(zeros) {
+        let [high, low] = [mask(width) & !mask(zeros), mask(zeros)]
+            .map(|bits| shapes.exprs.constant(bits, width))
+            .map(|bits| shapes.exprs.binary(Opcode::And, of_thread, bits));
+        shapes.exprs.constant_value(high?)?;
+        of_thread = low?;
+    }
     // Compared as unsigned numbers, where the high bits are equal.
     let predicate = unsigned(predicate);
     let bits = shapes.exprs.constant(other.1 & mask(zeros), width);
-    let (left, right) = if is_left { (low.thread, bits) } else { (bits, low.thread) };
+    let (left, right) = if is_left { (of_thread, bits) } else { (bits, of_thread) };
     let within = shapes.exprs.compare(predicate, left, right)?;
     shapes.exprs.constant_value(within)?;
     let thread = shapes.exprs.constant(0, 1);

@@ -352,7 +352,21 @@ fn is_sure(shapes: &Shapes, data: &InstData, width: u8, a: &Form, b: &Form, resu
             };
             // As unsigned numbers below the sign bit they are the same as signed ones.
             let top = 1i128 << (width - 1);
-            a[1] < top && b[1] < top && least >= 0 && largest < top
+            if a[1] < top && b[1] < top && least >= 0 && largest < top {
+                return true;
+            }
+            // A number below zero that is added.
+            let signed = |of: [i128; 2]| match (of[1] < top, of[0] >= top) {
+                (true, _) => Some(of),
+                (_, true) => Some(of.map(|end| end - 2 * top)),
+                _ => None,
+            };
+            match (data.opcode, flags, signed(a), signed(b)) {
+                (Opcode::Add, InstFlags::NSW, Some(a), Some(b)) => {
+                    a[0] + b[0] >= -top && a[1] + b[1] < top
+                }
+                _ => false,
+            }
         }
         (Opcode::Add, ..) => {
             // Nothing is carried where the bits are apart.

@@ -6,8 +6,8 @@
 //!
 //! # What
 //!
-//! A *stride* is a phi of two entries that begins with a function of the thread and other values, `thread + rest`, and grows by a number in each
-//! round. After `k` rounds it is `thread + (rest + k * step)`, in the arithmetic of its width. If `step` and `rest` are multiples of a power
+//! A *stride* is a phi of two entries that begins with a function of the thread and other values, `thread + rest`, and grows in each round by a step that is
+//! the same in all rounds and for all threads that agree on its atoms. After `k` rounds it is `thread + (rest + k * step)`, in the arithmetic of its width. If `step` and `rest` are multiples of a power
 //! of two and the function of the thread stays below that, the sum has the bits of both side by side: nothing is carried, whatever wraps.
 //! So has a number that it is compared with, if its own rest is such a multiple. Then the low bits, the thread's, count only where
 //! the high bits are equal, and of the thread's part what is beyond the power of two counts as well.
@@ -34,18 +34,30 @@ use smallvec::SmallVec;
 
 use super::{
     Place, Shapes,
-    algebra::{number, unsigned, zeros_of_rest},
+    algebra::{constant, sum, unsigned, zeros_of_rest},
     expr::{Expr, mask},
-    form::Form,
+    form::{ATOMS, Form},
     rule::Dependence,
 };
+use crate::affect::Value;
 
-/// A phi and a number that is added to it.
+/// A phi and what is added to it.
 struct Ahead {
     phi: InstId,
-    by: u64,
+    /// Something of which the thread's part is a number.
+    by: Form,
+    /// The operand that it is.
+    from: Option<Operand>,
     /// Whether the sum can be poison where the phi is none.
     has_flags: bool,
+}
+
+/// How a phi grows.
+struct Stride {
+    start: Form,
+    step: Form,
+    /// The block that leads back.
+    back: BlockId,
 }
 
 impl Shapes {
@@ -66,7 +78,7 @@ impl Shapes {
         let body = place.code.body;
         let ahead = self.ahead(place, this)?;
         let width = place.width(body.inst(ahead.phi).ty)?;
-        let (start, step, back) = self.stride(place, ahead.phi, width)?;
+        let Stride { start, step, back } = self.stride(place, ahead.phi, width)?;
         let block = body.block_of(compare)?;
         if Some(block) != body.block_of(ahead.phi) && block != back {
             return None;
@@ -78,18 +90,21 @@ impl Shapes {
         if !is_read && !self.is_same_here(place, compare, other) {
             return None;
         }
-        let mut zeros = step.trailing_zeros() as u8;
-        zeros = zeros.min(zeros_of_rest(&start, width)).min(zeros_of_rest(&of_other, width));
+        let mut zeros = self.zeros_of_all(&step, width);
+        for form in [&start, &of_other, &ahead.by] {
+            zeros = zeros.min(zeros_of_rest(form, width));
+        }
+        let by = self.exprs.constant_value(ahead.by.thread)?;
         if ahead.has_flags {
-            zeros = zeros.min(ahead.by.trailing_zeros() as u8);
+            zeros = zeros.min(by.trailing_zeros() as u8);
         }
         // The sign is a high bit.
         if zeros == 0 || zeros >= width {
             return None;
         }
         // High bits more are the same for all.
-        let by = self.exprs.constant(ahead.by & mask(zeros), width);
-        let thread = self.exprs.binary(Opcode::Add, start.thread, by)?;
+        let by_low = self.exprs.constant(by & mask(zeros), width);
+        let thread = self.exprs.binary(Opcode::Add, start.thread, by_low)?;
         let predicate = place.code.body.inst(compare).int_predicate();
         let threads = match is_swapped {
             true => [of_other.thread, thread],
@@ -99,55 +114,83 @@ impl Shapes {
         if sources.contains(self.exprs.sources(start.thread, self.in_wave)) {
             return None;
         }
-        let atoms = match (start.rest.is_none(), of_other.rest.is_none()) {
-            (true, true) => SmallVec::new(),
-            _ => start.rest.with(&of_other.rest)?.values().collect(),
-        };
+        let mut atoms: SmallVec<[Value; ATOMS]> = SmallVec::new();
+        for form in [&start, &step, &of_other, &ahead.by] {
+            for atom in form.rest.values() {
+                if !atoms.contains(&atom) {
+                    atoms.push(atom);
+                }
+            }
+        }
+        if atoms.len() > ATOMS {
+            return None;
+        }
         Some(Dependence { sources, atoms, is_of_round: true })
     }
 
-    /// The phi that a value is, with a number more.
+    /// Low bits that are zero in a form of which the thread's part is a number.
+    fn zeros_of_all(&self, form: &Form, width: u8) -> u8 {
+        self.exprs.zeros(form.thread).min(zeros_of_rest(form, width))
+    }
+
+    /// The phi that a value is, with something more.
     fn ahead(&mut self, place: Place<'_>, value: Operand) -> Option<Ahead> {
         let body = place.code.body;
         let inst = value.as_inst()?;
         let data = body.inst(inst);
+        let width = place.width(data.ty)?;
         let is_sub = match data.opcode {
-            Opcode::Phi => return Some(Ahead { phi: inst, by: 0, has_flags: false }),
+            Opcode::Phi => {
+                let by = constant(self, 0, width);
+                return Some(Ahead { phi: inst, by, from: None, has_flags: false });
+            }
             Opcode::Add => false,
             Opcode::Sub => true,
             _ => return None,
         };
-        let width = place.width(data.ty)?;
         let &[left, right] = body.operands(inst) else { return None };
         let phi = |operand: Operand| {
             operand.as_inst().filter(|&inst| body.inst(inst).opcode == Opcode::Phi)
         };
-        let (phi, by) = match (phi(left), phi(right)) {
+        let (phi, from) = match (phi(left), phi(right)) {
             (Some(phi), None) => (phi, right),
             (None, Some(phi)) if !is_sub => (phi, left),
             _ => return None,
         };
-        let form = self.operand(place, by, width)?;
-        let by = number(self, &form)?;
-        let by = if is_sub { by.wrapping_neg() & mask(width) } else { by };
+        let mut by = self.operand(place, from, width)?;
+        self.exprs.constant_value(by.thread)?;
+        if is_sub {
+            let zero = constant(self, 0, width);
+            by = sum(self, &zero, &by, true, width)?;
+        }
         let has_flags = data.flags.contains(InstFlags::NUW) || data.flags.contains(InstFlags::NSW);
-        Some(Ahead { phi, by, has_flags })
+        Some(Ahead { phi, by, from: Some(from), has_flags })
     }
 
-    /// What a stride begins with, by how much it grows, and the block that leads back.
-    fn stride(&mut self, place: Place<'_>, phi: InstId, width: u8) -> Option<(Form, u64, BlockId)> {
+    /// How a phi grows that begins with a function of the thread.
+    fn stride(&mut self, place: Place<'_>, phi: InstId, width: u8) -> Option<Stride> {
         let body = place.code.body;
         let &[first, second] = body.phi_values(phi) else { return None };
         for (position, [next, start]) in [[first, second], [second, first]].into_iter().enumerate()
         {
             let ahead = self.ahead(place, next);
-            let Some(ahead) = ahead.filter(|ahead| ahead.phi == phi && ahead.by != 0) else {
+            let Some(ahead) = ahead.filter(|ahead| ahead.phi == phi && ahead.from.is_some()) else {
                 continue;
             };
             let (_, back) = body.phi_incoming(phi).nth(position)?;
-            let form = self.operand(place, start, width)?;
-            let varies = !self.exprs.indices(form.thread).is_empty();
-            return varies.then_some((form, ahead.by, back));
+            let (_, enters) = body.phi_incoming(phi).nth(1 - position)?;
+            // What is the same in all rounds: a number, an argument, or what is computed where no round has begun.
+            let is_outside = |inst: InstId| {
+                let block = body.block_of(inst);
+                block == Some(enters) || block == place.code.flow.entry()
+            };
+            let from = ahead.from.and_then(Operand::as_inst);
+            if !ahead.by.rest.is_none() && !from.is_none_or(is_outside) {
+                return None;
+            }
+            let start = self.operand(place, start, width)?;
+            let varies = !self.exprs.indices(start.thread).is_empty();
+            return varies.then_some(Stride { start, step: ahead.by, back });
         }
         None
     }
