@@ -11,7 +11,6 @@ use anyhow::{Context as _, bail};
 use phalanx::{
     ModuleId, Session,
     db::{Database, FunctionEntry, FunctionInput, queries},
-    llvm::ModulePrinter,
     report::{
         check::{
             Checker, Diagnostic, Earlier, LogOptions, Run, compare, distinct, page, sarif,
@@ -176,7 +175,7 @@ impl<'a> Check<'a> {
         if concerned.is_empty() {
             return Ok(Vec::new());
         }
-        let printer = printer(session, module);
+        let printer = session.printer(module);
         let mut found = Vec::new();
         for entry in concerned {
             let checker = Checker::new(db, entry.input, &printer, &source.text, &self.files);
@@ -202,7 +201,7 @@ impl<'a> Check<'a> {
         let earlier = Earlier::new(old.database(), named);
         let entries = functions::select(session, module.input(), &self.args.function)?;
         let db = session.database();
-        let printer = printer(session, module);
+        let printer = session.printer(module);
         let mut found = Vec::new();
         for entry in entries {
             let name = session.name(phalanx_function(session, module, entry)?);
@@ -275,12 +274,6 @@ impl<'a> Check<'a> {
         }
         Ok(())
     }
-}
-
-fn printer(session: &Session, module: ModuleId) -> ModulePrinter<'_> {
-    let db = session.database();
-    let functions = module.input().functions(db).iter().map(|entry| entry.input.view(db));
-    ModulePrinter::with_functions(module.input().shell(db), functions.collect())
 }
 
 fn phalanx_function(

@@ -6,7 +6,6 @@ use phalanx::{
     analysis::spaces::SpaceSubject,
     db::queries::Subject,
     ir::GlobalName,
-    llvm::ModulePrinter,
     report::{
         diagnostics::SourceText,
         explain::{Explainer, UnknownName, write_text},
@@ -44,11 +43,7 @@ pub(crate) fn run(args: &ExplainArgs, terminal: &Terminal) -> anyhow::Result<Sta
     session.set_launch(function, launch)?;
     session.set_whole(module, args.whole_program);
     let db = session.database();
-    let input = module.input();
-    let printer = ModulePrinter::with_functions(
-        input.shell(db),
-        input.functions(db).iter().map(|entry| entry.input.view(db)).collect(),
-    );
+    let printer = session.printer(module);
     let explainer = Explainer::new(db, function.input(), &printer, &source.text)
         .assuming(assumptions(scope(args.scope), args.assume_barriers, args.assume_race_free));
     if let Some(place) = &args.load {

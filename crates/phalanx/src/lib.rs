@@ -42,6 +42,12 @@
 //! | ask what diverges | [`Session::divergence`], a [`DivergenceView`] |
 //! | ask along which dimensions | [`Session::variance`], a [`VarianceView`] |
 //! | ask why it diverges | [`Session::explain`], [`report::explain`] |
+//! | ask what other threads or launches change | [`Session::divergence_assuming`], [`Session::is_truly_uniform`], [`Session::set_launch`], [`Session::set_whole`] |
+//! | ask where pointers lead, and what aliases | [`Session::memory_kinds`], [`Session::alias`], [`Session::memory_ssa`] |
+//! | ask how memory is accessed | [`Session::load_classes`], [`Session::memory_accesses`] |
+//! | ask what may be moved | [`Session::convergence`], [`Session::legality`] |
+//! | ask what is wrong | [`Session::diagnostics`], [`Session::space_conflicts`], [`report::check`] |
+//! | ask what influences what | [`Session::data_flow`], [`Session::affect_map`] |
 //! | build a function in a module that is there | [`Session::add_function`] |
 //! | change a function | [`Session::edit`], a [`Transaction`](ir::edit::Transaction) |
 //! | run transforms | [`transform::Pipeline`], [`transform::Manager`] |
@@ -50,6 +56,7 @@
 //!
 //! The crates below are re-exported whole, for drivers that want a part by itself.
 
+mod read;
 mod session;
 mod view;
 
@@ -62,7 +69,8 @@ pub use phalanx_report as report;
 pub use phalanx_simt as simt;
 pub use phalanx_target as target;
 pub use phalanx_transform as transform;
-pub use session::{FunctionId, Invalid, ModuleId, ReadError, Session, parse_for};
+pub use read::{Invalid, ReadError, parse_for};
+pub use session::{FunctionId, ModuleId, Session};
 pub use view::{DivergenceView, VarianceView};
 
 /// What most drivers need.

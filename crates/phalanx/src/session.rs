@@ -1,6 +1,6 @@
 //! A [`Session`]: modules, their functions, and every fact about them.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use phalanx_analysis::{
     Convergence,
@@ -10,7 +10,8 @@ use phalanx_analysis::{
     explain::Link,
     legality::Legality,
     loads::{LoadClasses, Root, RootUse},
-    memory::MemorySsa,
+    memory::{Alias, MemorySsa},
+    shape::access::Accesses,
     spaces::{MemoryKinds, SpaceChain, SpaceSet, SpaceSubject, Specialization},
     stable::Assumptions,
     variance::BarrierModel,
@@ -21,68 +22,16 @@ use phalanx_db::{
 };
 use phalanx_graph::{Cfg, ControlDependence, Cycles, Dfs, DomTree, DominanceFrontier, PostDomTree};
 use phalanx_ir::{
-    BlockId, BuildError, Context, Function, InstId, Module, Value,
-    edit::Transaction,
-    flow,
+    BlockId, BuildError, Context, Function, InstId, Module, Value, edit::Transaction, flow,
     function::FunctionRef,
-    verify::{Verifier, VerifyError},
 };
-use phalanx_llvm::{ModulePrinter, ParseError, Parsed, SourceMap};
-use phalanx_report::diagnostics::{SourceText, render_parse_error, render_verify_errors};
+use phalanx_llvm::{ModulePrinter, SourceMap};
 use phalanx_target::{LaunchStatement, Scope, SourceSet, Target};
 
-use crate::view::{DivergenceView, VarianceView};
-
-/// Why a module was not accepted.
-#[derive(Clone, Debug)]
-pub enum ReadError {
-    /// The text is not LLVM IR.
-    Parse(Box<ParseError>),
-    /// The module breaks rules of the IR.
-    Verify(Box<Invalid>),
-}
-
-/// A module that breaks rules of the IR.
-#[derive(Clone, Debug)]
-pub struct Invalid {
-    /// The module.
-    pub module: Module,
-    /// Places in the text it was read from.
-    pub source_map: Option<SourceMap>,
-    /// All broken rules, in order; at least one.
-    pub errors: Vec<VerifyError>,
-}
-
-impl ReadError {
-    /// The error with the lines it is about, for a terminal (ANSI colours). `name` is what the text is called.
-    pub fn render(&self, name: &str, text: &[u8]) -> String {
-        let source = SourceText { name, text };
-        match self {
-            ReadError::Parse(error) => render_parse_error(source, error),
-            ReadError::Verify(invalid) => render_verify_errors(
-                source,
-                &invalid.module,
-                invalid.source_map.as_ref(),
-                &invalid.errors,
-            ),
-        }
-    }
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::Parse(error) => write!(f, "at byte {}: {error}", error.span.start),
-            ReadError::Verify(invalid) => match invalid.errors.as_slice() {
-                [] => f.write_str("the module is not valid"),
-                [first] => write!(f, "{first}"),
-                [first, rest @ ..] => write!(f, "{first} (and {} more)", rest.len()),
-            },
-        }
-    }
-}
-
-impl std::error::Error for ReadError {}
+use crate::{
+    read::{ReadError, parse_for, state_target, verified},
+    view::{DivergenceView, VarianceView},
+};
 
 /// Modules under analysis.
 ///
@@ -334,11 +283,15 @@ impl Session {
 
     /// The text of a module. O(size).
     pub fn print(&self, module: ModuleId) -> Vec<u8> {
-        let functions =
-            module.0.functions(&self.db).iter().map(|entry| entry.input.view(&self.db)).collect();
         let mut out = Vec::new();
-        ModulePrinter::with_functions(module.0.shell(&self.db), functions).module(&mut out);
+        self.printer(module).module(&mut out);
         out
+    }
+
+    /// What prints a module and parts of it, and what reports are made with. O(functions and globals).
+    pub fn printer(&self, module: ModuleId) -> ModulePrinter<'_> {
+        let functions = module.0.functions(&self.db).iter().map(|entry| entry.input.view(&self.db));
+        ModulePrinter::with_functions(module.0.shell(&self.db), functions.collect())
     }
 
     /// The text of one instruction, without indentation; empty where the function has none of this number, or has it no more.
@@ -411,6 +364,17 @@ impl Session {
         queries::explain_spaces(&self.db, function.0, subject, memories)
     }
 
+    /// How two loads, stores or atomic operations of a function relate. None if one of them is something else, or for a declaration. Each
+    /// question looks at what the addresses are made from; [`queries::with_aliases`] shares that among several.
+    pub fn alias(&self, function: FunctionId, a: InstId, b: InstId) -> Option<Alias> {
+        queries::alias(&self.db, function.0, a, b)
+    }
+
+    /// What the lanes of a wave touch at each load, store and atomic operation. None for a declaration.
+    pub fn memory_accesses(&self, function: FunctionId) -> Option<&Accesses> {
+        queries::memory_accesses(&self.db, function.0).as_deref()
+    }
+
     /// Memory in HSSA form: versions of private slots and of classes of memory. None for a declaration.
     pub fn memory_ssa(&self, function: FunctionId) -> Option<&MemorySsa> {
         queries::memory_ssa(&self.db, function.0).as_deref()
@@ -474,6 +438,51 @@ impl Session {
     }
 
     /// What is wrong with a function, or may be: see [`phalanx_analysis::check`]. Empty for a declaration.
+    ///
+    /// A [`Checker`](phalanx_report::check::Checker) says it with places and reasons, which are those of the program that was compiled
+    /// where [`!dbg`](phalanx_ir::FunctionBuilder::set_location) says so; [`write_text`](phalanx_report::check::write_text) draws it with ANSI colours.
+    ///
+    /// ```
+    /// use phalanx::{prelude::*, report::{check::{Checker, SourceFile, Sources, write_text}, diagnostics::SourceText}};
+    ///
+    /// /// The files that were compiled: none here.
+    /// struct NoFiles;
+    /// impl Sources for NoFiles {
+    ///     fn text(&self, _file: &str, _folder: &str) -> Option<std::sync::Arc<Vec<u8>>> {
+    ///         None
+    ///     }
+    /// }
+    ///
+    /// let text = br#"
+    /// target triple = "nvptx64-nvidia-cuda"
+    /// define ptx_kernel void @k(ptr addrspace(1) %p) {
+    ///   %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+    ///   %low = icmp ult i32 %x, 16
+    ///   br i1 %low, label %wait, label %end
+    /// wait:
+    ///   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+    ///   br label %end
+    /// end:
+    ///   store i32 1, ptr addrspace(1) %p
+    ///   ret void
+    /// }"#;
+    /// let mut session = Session::new();
+    /// let module = session.read(text)?;
+    /// // Of a module that was built, `session.print(module)` takes the place of the text.
+    /// let source = SourceText { name: "kernel.ll", text };
+    /// let printer = session.printer(module);
+    /// let mut out = String::new();
+    /// for function in session.functions(module) {
+    ///     let checker = Checker::new(session.database(), function.input(), &printer, text, &NoFiles);
+    ///     for finding in session.diagnostics(function) {
+    ///         let diagnostic = checker.diagnostic(finding);
+    ///         assert_eq!((diagnostic.code, diagnostic.location.ir.line), ("PHX001", 8));
+    ///         write_text(&diagnostic, source, &NoFiles, &mut out).expect("a string takes anything");
+    ///     }
+    /// }
+    /// assert!(out.contains("thread (0, 0, 0) comes here, thread (16, 0, 0) does not"));
+    /// # Ok::<(), phalanx::ReadError>(())
+    /// ```
     pub fn diagnostics(&self, function: FunctionId) -> &[Finding] {
         queries::diagnostics(&self.db, function.0).as_deref().unwrap_or_default()
     }
@@ -501,6 +510,39 @@ impl Session {
 
     /// Which motions are legal of operations that communicate among the threads of a scope; see [`phalanx_analysis::legality`], also on
     /// calls that may not come back, which are not looked at.
+    ///
+    /// Blocks are nodes there: [`node_of`](flow::node_of) and [`block_of`](flow::block_of) lead from one to the other.
+    ///
+    /// ```
+    /// use phalanx::{analysis::legality::Refusal, ir::flow::{block_of, node_of}, prelude::*};
+    ///
+    /// let text = br#"
+    /// target triple = "amdgcn-amd-amdhsa"
+    /// define amdgpu_kernel void @k(i32 %n) {
+    /// entry:
+    ///   %x = call i32 @llvm.amdgcn.workitem.id.x()
+    ///   %low = icmp slt i32 %x, %n
+    ///   br i1 %low, label %vote, label %end
+    /// vote:
+    ///   %all = call i64 @llvm.amdgcn.ballot.i64(i1 true)
+    ///   br label %end
+    /// end:
+    ///   ret void
+    /// }"#;
+    /// let mut session = Session::new();
+    /// let module = session.read(text)?;
+    /// let kernel = session.function(module, "k").expect("it is defined above");
+    /// let order = session.code(kernel).flow.order();
+    /// let [entry, vote] = [order[0], order[1]].map(node_of);
+    /// let legality = session.legality(kernel, Scope::Wave).expect("it has a body");
+    /// let refused = legality.hoist(vote, entry, true).expect_err("fewer threads vote below the branch");
+    /// assert_eq!(refused, Refusal::Separates { branch: entry, below: vote });
+    /// let name = |node| session.code(kernel).extras.names.block(block_of(node)).map_or_else(String::new, |name| {
+    ///     format!("%{}", String::from_utf8_lossy(name))
+    /// });
+    /// assert_eq!(refused.describe(&name), "threads part at the divergent branch of %entry, and some do not come to %vote");
+    /// # Ok::<(), phalanx::ReadError>(())
+    /// ```
     pub fn legality(&self, function: FunctionId, scope: Scope) -> Option<Legality<'_>> {
         queries::legality(&self.db, function.0, scope)
     }
@@ -564,52 +606,5 @@ impl Session {
     /// Where a kernel, with all that it calls, writes through an argument or a variable, and where it loses sight of it.
     pub fn written_by_kernel(&self, kernel: FunctionId, root: Root) -> RootUse {
         queries::written_by_kernel(&self.db, kernel.0, root)
-    }
-}
-
-/// Reads a module with the driver's triple, if there is one, and with the data layout of its target unless the text states one. Nothing is verified.
-///
-/// # Errors
-/// The first mistake in the text.
-pub fn parse_for(
-    context: &Arc<Context>,
-    text: &[u8],
-    target: &TargetOverrides,
-) -> Result<Parsed, ParseError> {
-    let layout = |own: &str| {
-        let triple = target.triple.as_deref().unwrap_or(own);
-        Target::new(triple, "").default_data_layout()
-    };
-    let mut parsed = phalanx_llvm::parse_module_for(Arc::clone(context), text, &layout)?;
-    if let Some(triple) = &target.triple {
-        parsed.module.triple = Some(context.symbol(triple.as_bytes()));
-    }
-    Ok(parsed)
-}
-
-/// Gives a module that was built the triple and the data layout that [`parse_for`] gives one that is read.
-fn state_target(module: &mut Module, target: &TargetOverrides) {
-    let context = &module.context;
-    if let Some(triple) = &target.triple {
-        module.triple = Some(context.symbol(triple.as_bytes()));
-    }
-    let states_layout = |layout| !context.bytes(layout).is_empty();
-    if !module.data_layout.is_some_and(states_layout) {
-        let triple = module.triple.map(|triple| context.text(triple)).unwrap_or_default();
-        if let Some(layout) = Target::new(&triple, "").default_data_layout() {
-            module.data_layout = Some(context.symbol(layout.as_bytes()));
-        }
-    }
-}
-
-fn verified(
-    (module, source_map): (Module, Option<SourceMap>),
-) -> Result<(Module, Option<SourceMap>), ReadError> {
-    let errors = Verifier::new(&module)
-        .with_convergent_intrinsics(phalanx_target::intrinsics::is_convergent)
-        .module();
-    match errors.is_empty() {
-        true => Ok((module, source_map)),
-        false => Err(ReadError::Verify(Box::new(Invalid { module, source_map, errors }))),
     }
 }

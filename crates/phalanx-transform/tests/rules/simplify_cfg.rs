@@ -370,14 +370,18 @@ fn what_is_said_of_the_arguments_of_a_speculated_call() {
              }}"
         )
     };
-    check("simplifycfg", &text(""), &expect![[r#"
+    check(
+        "simplifycfg",
+        &text(""),
+        &expect![[r#"
         define i32 @g(i1 %c, i32 %a) {
         entry:
           %y = call i32 @f(i32 range(i32 0, 9) %a, i32 %a)
           %p.sel = select i1 %c, i32 %y, i32 20
           ret i32 %p.sel
         }
-    "#]]);
+    "#]],
+    );
     check_unchanged("simplifycfg", &text("noundef"));
 }
 
