@@ -281,12 +281,6 @@ impl<'a> Code<'a> {
         data.flags.contains(InstFlags::VOLATILE) || data.mem().ordering() != Ordering::NotAtomic
     }
 
-    /// Whether an instruction may go when nobody reads its result.
-    #[must_use]
-    pub fn is_removable(&self, inst: InstId) -> bool {
-        !self.has_side_effects(inst)
-    }
-
     /// Whether an instruction may be executed where it was not before: no effects, no undefined behaviour, no group of threads.
     /// What it gives there may be poison.
     #[must_use]
