@@ -576,6 +576,22 @@ fn what_barriers_keep_apart_is_one_value() {
     assert_eq!(found(&takes_numbers("", "unordered")), "k: note PHX003\nk: note PHX003\n");
     // One more between the read and the branch changes nothing.
     assert_eq!(found(&takes_numbers("barrier", "nvptx")), "");
+    // The same in a function that is all that a kernel does, and not where the kernel writes besides.
+    let apart = takes_numbers("", "nvptx")
+        .replace("define ptx_kernel void @k(", "define internal void @k(");
+    let own = "  %own = alloca i32\n  store i32 7, ptr %own\n";
+    for (besides, expected) in [
+        ("", ""),
+        (own, ""),
+        ("  store i32 7, ptr addrspace(3) @job\n", "k: note PHX002\nk: note PHX002\n"),
+    ] {
+        let kernel = format!(
+            "define ptx_kernel void @launched(ptr addrspace(1) %next, ptr addrspace(1) %out, i32 %n) {{
+  call void @k(ptr addrspace(1) %next, ptr addrspace(1) %out, i32 %n)
+{besides}  ret void\n}}\n"
+        );
+        assert_eq!(found(&format!("{apart}{kernel}")), expected);
+    }
     // Somebody else writes there.
     for other in [
         "store i32 7, ptr addrspace(3) @job",

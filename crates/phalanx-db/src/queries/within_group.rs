@@ -5,16 +5,16 @@ use std::sync::Arc;
 use phalanx_analysis::{
     divergence::{Divergence, Rules, SourceSets, ValueTable, solve},
     granted::{Granted, StableLoad},
-    loads::Load,
+    loads::{Load, may_write},
     lower::{Code, Surroundings},
     readers,
-    spaces::MemoryKinds,
+    spaces::{MemoryKinds, SpaceSet},
     stable::{self, Assumptions, RaceFree, ordered},
     true_uniformity::{self, Known},
     variance::{self as analysis, BarrierModel, Variance, barriers},
 };
 use phalanx_graph::{Cfg, Node};
-use phalanx_ir::{InstId, Value, metadata::kind};
+use phalanx_ir::{InstId, Opcode, Value, metadata::kind};
 use phalanx_target::{Scope, SourceSet, varying};
 
 use super::answer_slot::{Changed, Concerns, Followed, accesses_version};
@@ -27,7 +27,7 @@ use super::launches::{is_kernel, launch_facts};
 use super::loads::written_by;
 use super::memory::with_aliases;
 use super::surroundings::{NO_CALLEES, attributes_of_callees, with_attributes, with_code};
-use super::{code, load_classes, memory_kinds, starts_at_launch};
+use super::{call_place, code, load_classes, memory_kinds, starts_at_launch};
 use crate::FunctionInput;
 
 use salsa::Database as Db;
@@ -107,9 +107,10 @@ pub fn stable_loads(
 pub(super) const JUDGED: Assumptions =
     Assumptions { barriers: Some(BarrierModel::Judged), race_free: false };
 
-/// Loads of a kernel that barriers keep apart from every write of what they read; see [`ordered`].
+/// Loads of a kernel, or of a function that is all of one, that barriers keep apart from every write of what they read; see [`ordered`].
 ///
-/// *Reads* `header`, `flow`, `body`, `extras`, `cfg`, [`memory_kinds`], `private_memory`, `written_spaces` and `summary` of the callees. *Changes when* one of these loads does. *Cost* see
+/// *Reads* `header`, `flow`, `body`, `extras`, `cfg`, [`memory_kinds`], `private_memory`, `written_spaces` and `summary` of the callees; [`call_place`] of what is no kernel, and the code of
+/// the callers. *Changes when* one of these loads does. *Cost* see
 /// [`ordered`].
 #[salsa::tracked(returns(ref))]
 fn ordered_loads(db: &dyn Db, function: FunctionInput) -> Arc<[StableLoad]> {
@@ -134,7 +135,27 @@ fn ordered_loads(db: &dyn Db, function: FunctionInput) -> Arc<[StableLoad]> {
             })
         })?
     };
-    is_kernel(db, function).then(find).flatten().map_or_else(Arc::default, Arc::from)
+    let is_all = is_kernel(db, function) || is_all_of_kernels(db, function);
+    is_all.then(find).flatten().map_or_else(Arc::default, Arc::from)
+}
+
+/// Whether a function is all that each of its callers does, which are kernels: clang makes a function of an OpenCL kernel, and a kernel that calls it.
+fn is_all_of_kernels(db: &dyn Db, function: FunctionInput) -> bool {
+    let place = call_place(db, function);
+    let does_nothing_else = |caller: &FunctionInput| {
+        let code = code(db, *caller);
+        let mut blocks = code.flow.order().iter();
+        let only = blocks.next().filter(|_| blocks.next().is_none());
+        let Some(kinds) = memory_kinds(db, *caller) else { return false };
+        let is_own = |inst: InstId| {
+            code.body.inst(inst).opcode == Opcode::Store
+                && kinds.at(code.body, inst, 1).memories() == SpaceSet::PRIVATE
+        };
+        let acts = |inst: &InstId| may_write(code, *inst) && !is_own(*inst);
+        is_kernel(db, *caller)
+            && only.is_some_and(|&block| code.body.block_insts(block).filter(acts).count() == 1)
+    };
+    place.is_closed && !place.callers.is_empty() && place.callers.iter().all(does_nothing_else)
 }
 
 /// As [`stable_loads`], without one of the rules: for negative controls. Not a query.
