@@ -671,3 +671,84 @@ define {caller} void @caller() {{
     assert_eq!(found(&text("internal")), "");
     assert_eq!(found(&text("ptx_kernel")), "meet: warning PHX001\n");
 }
+
+/// A loop whose counter is in a stack slot: all threads of a workgroup of 256 make the same number of rounds if it ends at a multiple.
+#[test]
+fn rounds_that_are_counted_in_a_slot() {
+    let text = |start: &str, bound: &str, step: &str, around: [&str; 2]| {
+        let [before, behind] = around;
+        format!(
+            r#"
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+define ptx_kernel void @k(i32 %n, i32 %m) "nvvm.reqntid"="256" {{
+entry:
+  %i = alloca i32
+  %lid = alloca i32
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  store i32 %id, ptr %lid
+  {before}
+  %start = load i32, ptr %lid
+  store i32 {start}, ptr %i
+  br label %header
+header:
+  %now = load i32, ptr %i
+  %up = add i32 %n, 255
+  %blocks = sdiv i32 %up, 256
+  %padded = mul nsw i32 %blocks, 256
+  %own = mul i32 %id, 256
+  %more = icmp slt i32 %now, {bound}
+  br i1 %more, label %body, label %exit
+body:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  br label %latch
+latch:
+  %old = load i32, ptr %i
+  %next = add nsw i32 %old, {step}
+  store i32 %next, ptr %i
+  br label %header
+exit:
+  {behind}
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  ret void
+}}
+"#
+        )
+    };
+    let plain = ["", ""];
+    assert_eq!(found(&text("%start", "1024", "256", plain)), "");
+    assert_eq!(found(&text("%start", "%padded", "256", plain)), "");
+    assert_eq!(found(&text("%start", "%padded", "-512", plain)), "");
+    let quotient = ["%q = sdiv i32 %id, 32\n  %r = srem i32 %q, 16", ""];
+    assert_eq!(found(&text("%r", "64", "8", quotient)), "");
+    assert_eq!(found(&text("%r", "65", "8", quotient)), "k: warning PHX002\n");
+    let warning = "k: warning PHX002\n";
+    assert_eq!(found(&text("%start", "1000", "256", plain)), warning);
+    assert_eq!(found(&text("%start", "%n", "256", plain)), warning);
+    assert_eq!(found(&text("%start", "%own", "256", plain)), warning);
+    assert_eq!(found(&text("%start", "1024", "255", plain)), warning);
+    // Where only a bound is known, along the only index.
+    let bounded = |size: &str| {
+        let simple = text("%start", "1024", "256", plain);
+        found(&simple.replace("reqntid\"=\"256\"", &format!("maxntid\"=\"{size}\"")))
+    };
+    assert_eq!(bounded("256"), "");
+    assert_eq!(bounded("512"), warning);
+    // In another loop: with a counter that begins anew in each round, and with one that goes on.
+    let outer = |text: &str, from: &str| {
+        text.replace(from, &format!("br label %outer\nouter:\n  {from}")).replace(
+            "exit:",
+            "exit:\n  %again = icmp slt i32 %m, 0\n  br i1 %again, label %outer, label %end\nend:",
+        )
+    };
+    let simple = text("%start", "1024", "256", plain);
+    assert_eq!(found(&outer(&simple, "%start = load")), "");
+    assert_eq!(found(&outer(&simple, "br label %header\nheader:")), "k: warning PHX002\n");
+    // A round that may not count.
+    let may_skip = simple.replace(
+        "  br label %latch\nlatch:\n",
+        "  %odd = icmp slt i32 %m, 7\n  br i1 %odd, label %header, label %latch\nlatch:\n",
+    );
+    assert_eq!(found(&may_skip), "k: warning PHX002\n");
+}

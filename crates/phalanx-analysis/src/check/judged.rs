@@ -5,7 +5,7 @@
 //! What the rules say of one operation follows from the graph, from all operations, from what is known of launches, and from what was *read* while it was judged
 //! ([`Reads`]). The latter is put down for each operation. After an edit of instructions those are judged again that read
 //!
-//! - a branch that diverges otherwise, or a block whose execution depends on something else,
+//! - a branch or a value that diverges otherwise, or a block whose execution depends on something else,
 //! - an instruction that has changed, as the operation itself or to evaluate a condition or a mask, or stack slots if an instruction has to do with pointers,
 //! - whether a block has an effect, if that has become another.
 //!
@@ -25,7 +25,7 @@ use std::{cell::RefCell, sync::Arc};
 
 use phalanx_graph::Node;
 use phalanx_ir::{InstId, Opcode, flow::node_of};
-use phalanx_target::LaunchFacts;
+use phalanx_target::{LaunchFacts, SourceSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
@@ -35,7 +35,7 @@ use super::{
     sites::Site,
     split,
 };
-use crate::{divergence::SourceSets, lower::Code, memory::has_pointers};
+use crate::{affect::Value, divergence::SourceSets, lower::Code, memory::has_pointers};
 
 /// What was read of the function to judge an operation, besides the graph.
 #[derive(Debug, Default)]
@@ -48,6 +48,8 @@ pub struct Reads {
     insts: Vec<InstId>,
     /// Whether the blocks have an effect.
     effects: Vec<(Node, bool)>,
+    /// Values, and their sources.
+    values: Vec<(Value, SourceSet)>,
     /// Whether it was asked what is stored in a stack slot.
     slots: bool,
 }
@@ -80,6 +82,11 @@ impl Facts<'_> {
     /// Puts down that it is asked whether a block has an effect.
     pub(super) fn reads_effect(&self, block: Node, has_effect: bool) {
         self.note(|reads| reads.effects.push((block, has_effect)));
+    }
+
+    /// Puts down that the sources of a value are read.
+    pub(super) fn reads_value(&self, value: Value, sources: SourceSet) {
+        self.note(|reads| reads.values.push((value, sources)));
     }
 
     /// Puts down that it is asked what is in a stack slot.
@@ -217,6 +224,7 @@ impl Judged {
             reads.branches.iter().any(|block| branches.contains(block))
                 || reads.controlled.iter().any(|block| blocks.contains(block))
                 || reads.insts.iter().any(|inst| insts.contains(inst))
+                || reads.values.iter().any(|&(of, was)| facts.divergence.value(of) != was)
                 || is_memory && reads.slots
                 || is_memory && reads.effects.iter().any(|&(at, is)| has_effect(facts, at) != is)
         };

@@ -16,6 +16,7 @@
 //! | [`spaces`] | accesses that cannot be right where the address leads |
 //! | [`loads`] | loads that would take a cheaper way but for one obstacle |
 //! | [`launch`] | what could be said of launches so that something is uniform |
+//! | `counted` | loops of which all threads make the same number of rounds, where the counter is in a stack slot |
 //! | `rounds` | what decides whether a round of a cycle comes to an operation |
 //! | `sites` | where the operations are that rules speak of |
 //! | `ways` | ways through the graph, looked for no further than they can lead |
@@ -33,6 +34,7 @@
 
 pub mod accesses;
 pub mod barriers;
+mod counted;
 mod judged;
 pub mod kinds;
 pub mod launch;
@@ -298,7 +300,11 @@ impl Facts<'_> {
         }
         self.reads_branch(block);
         let sources = self.divergence.terminator(block) & self.varying(scope);
-        match sources.is_empty() || witness::decision(*self, block, scope) != Decision::Together {
+        let are_together = || {
+            witness::decision(*self, block, scope) == Decision::Together
+                || counted::is_alike(*self, block, scope)
+        };
+        match sources.is_empty() || !are_together() {
             true => sources,
             false => SourceSet::EMPTY,
         }

@@ -24,7 +24,7 @@ use super::{
 };
 
 /// Expressions with more operations than this are not evaluated.
-const OPERATIONS: usize = 64;
+pub(super) const OPERATIONS: usize = 64;
 /// So many threads are looked at along one dimension where the size of workgroups is not known.
 const THREADS: u32 = 1024;
 /// Every launch is taken to have so many threads in a row, where nothing is known of launches.
@@ -128,6 +128,28 @@ pub(super) fn decision(facts: Facts<'_>, branch: Node, scope: Scope) -> Decision
     if is_alike { answer } else { Decision::Unknown }
 }
 
+/// Threads that stand for all that a workgroup may have, as far as an expression is concerned. None if there is no bound.
+pub(super) fn all_threads(facts: Facts<'_>, expression: &Expression) -> Option<Vec<[u32; 3]>> {
+    if let Some(size) = exact_size(facts.launch) {
+        return Some(threads(size));
+    }
+    let largest = [0, 1, 2].map(|axis| facts.launch.max_extent(axis));
+    let product = largest.iter().try_fold(1u32, |all, &extent| all.checked_mul(extent));
+    if product.is_some_and(|all| all <= THREADS) {
+        return Some(threads(largest));
+    }
+    // One row is enough where it is the only index.
+    let is_along = |axis: usize| {
+        move |(step, _): &(Step, u32)| match step {
+            Step::Index(of) => *of == axis,
+            Step::Lane => false,
+            _ => true,
+        }
+    };
+    let axis = (0..3).find(|&axis| expression.steps.iter().all(is_along(axis)))?;
+    (largest[axis] <= THREADS).then(|| row(axis, largest[axis]))
+}
+
 /// The size of all workgroups, when that is known and not beyond bounds.
 pub(super) fn exact_size(launch: &LaunchFacts) -> Option<[u32; 3]> {
     let size = [0, 1, 2].map(|axis| launch.extent_divisor(axis));
@@ -162,7 +184,7 @@ enum Step {
 }
 
 /// What decides a branch, as a list of operations, operands first.
-struct Expression {
+pub(super) struct Expression {
     steps: Vec<(Step, u32)>,
 }
 
@@ -178,7 +200,8 @@ impl Expression {
         Expression::new(facts, *body.operands(terminator).first()?)
     }
 
-    fn new(facts: Facts<'_>, root: Value) -> Option<Expression> {
+    /// What a value is computed from.
+    pub(super) fn new(facts: Facts<'_>, root: Value) -> Option<Expression> {
         let mut steps: Vec<(Step, u32)> = Vec::new();
         let mut known: Vec<(Value, usize)> = Vec::new();
         // A value is looked at twice: first its operands are asked for, then it is made.
@@ -207,14 +230,13 @@ impl Expression {
         Some(Expression { steps })
     }
 
-    /// Where a thread goes; none where that is undefined.
-    fn target(
+    /// The value in a thread; none where that is undefined.
+    pub(super) fn value(
         &self,
         facts: Facts<'_>,
-        branch: Node,
         thread: [u32; 3],
         size: Option<[u32; 3]>,
-    ) -> Option<Node> {
+    ) -> Option<u64> {
         let mut values: Vec<u64> = Vec::with_capacity(self.steps.len());
         for (step, bits) in &self.steps {
             let value = match step {
@@ -229,7 +251,18 @@ impl Expression {
             };
             values.push(value & ones(*bits));
         }
-        let decided = *values.last()?;
+        values.last().copied()
+    }
+
+    /// Where a thread goes; none where that is undefined.
+    fn target(
+        &self,
+        facts: Facts<'_>,
+        branch: Node,
+        thread: [u32; 3],
+        size: Option<[u32; 3]>,
+    ) -> Option<Node> {
+        let decided = self.value(facts, thread, size)?;
         let (body, flow) = (facts.code.body, facts.code.flow);
         let terminator = body.terminator(block_of(branch))?;
         let successors = flow.successors(block_of(branch));
@@ -270,6 +303,7 @@ fn operands(facts: Facts<'_>, value: Value) -> Option<Vec<Value>> {
         Opcode::LShr | Opcode::AShr | Opcode::And | Opcode::Or | Opcode::Xor | Opcode::ICmp => {
             Some(body.operands(inst).to_vec())
         }
+        Opcode::SDiv | Opcode::SRem => Some(body.operands(inst).to_vec()),
         Opcode::Trunc | Opcode::ZExt | Opcode::SExt | Opcode::Select | Opcode::Freeze => {
             Some(body.operands(inst).to_vec())
         }
@@ -339,20 +373,24 @@ pub(super) fn constant(facts: Facts<'_>, value: Value) -> Option<u64> {
     None
 }
 
-/// What a load from a stack slot gives, where the slot is written once, in full and before.
-fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
-    facts.reads_slots();
+/// The stack slot that an address is.
+pub(super) fn slot(facts: Facts<'_>, address: Value) -> Option<InstId> {
     let body = facts.code.body;
-    let mut own = body.operands(load)[0].as_inst()?;
+    let mut own = address.as_inst()?;
     // Where nobody comes a cast may be made from itself.
     let mut left = OPERATIONS;
     while body.inst(own).opcode == Opcode::AddrSpaceCast {
         left = left.checked_sub(1)?;
         own = body.operands(own)[0].as_inst()?;
     }
-    if body.inst(own).opcode != Opcode::Alloca {
-        return None;
-    }
+    (body.inst(own).opcode == Opcode::Alloca).then_some(own)
+}
+
+/// What a load from a stack slot gives, where the slot is written once, in full and before.
+pub(super) fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
+    facts.reads_slots();
+    let body = facts.code.body;
+    let own = slot(facts, body.operands(load)[0])?;
     // All that is done with the slot, under whatever type its address has.
     let mut written = None;
     let mut addresses = vec![own];
@@ -387,12 +425,12 @@ fn stored(facts: Facts<'_>, load: InstId) -> Option<Value> {
 }
 
 /// A call that says how long a slot is in use.
-fn is_marker(facts: Facts<'_>, call: InstId) -> bool {
+pub(super) fn is_marker(facts: Facts<'_>, call: InstId) -> bool {
     let found = called(facts.code, call).and_then(|name| intrinsic(facts.code, name));
     found.is_some_and(|found| found.base.starts_with("lifetime."))
 }
 
-fn type_of(facts: Facts<'_>, value: Value) -> Option<Type> {
+pub(super) fn type_of(facts: Facts<'_>, value: Value) -> Option<Type> {
     match value.kind() {
         ValueKind::Inst(inst) => Some(facts.code.body.inst(inst).ty),
         ValueKind::Arg(position) => facts.code.header.params.get(position as usize).copied(),
@@ -401,7 +439,7 @@ fn type_of(facts: Facts<'_>, value: Value) -> Option<Type> {
     }
 }
 
-fn bits(facts: Facts<'_>, value: Value) -> Option<u32> {
+pub(super) fn bits(facts: Facts<'_>, value: Value) -> Option<u32> {
     match facts.code.context.type_kind(type_of(facts, value)?) {
         &TypeKind::Int(bits) if bits <= 64 => Some(bits),
         _ => None,
@@ -438,11 +476,14 @@ fn evaluate(facts: Facts<'_>, inst: InstId, operands: &[u64], bits: u32, from: u
     // What is shifted out, or left by a division, where flags say that nothing is.
     let inexact = match data.opcode {
         Opcode::UDiv => a.checked_rem(b).unwrap_or(0),
+        Opcode::SDiv => signed(a, bits).checked_rem(signed(b, bits)).unwrap_or(0) as u64,
         Opcode::LShr | Opcode::AShr => a & ones(b.min(64) as u32),
         _ => 0,
     };
     let is_poison = match data.opcode {
-        Opcode::UDiv | Opcode::LShr | Opcode::AShr => has(InstFlags::EXACT) && inexact != 0,
+        Opcode::UDiv | Opcode::SDiv | Opcode::LShr | Opcode::AShr => {
+            has(InstFlags::EXACT) && inexact != 0
+        }
         Opcode::Or => has(InstFlags::DISJOINT) && a & b != 0,
         Opcode::ZExt => has(InstFlags::NNEG) && signed(a, from) < 0,
         Opcode::Trunc => {
@@ -461,6 +502,12 @@ fn evaluate(facts: Facts<'_>, inst: InstId, operands: &[u64], bits: u32, from: u
         Opcode::Mul => arithmetic(|a, b| a.wrapping_mul(b)),
         Opcode::UDiv => a.checked_div(b),
         Opcode::URem => a.checked_rem(b),
+        Opcode::SDiv | Opcode::SRem => {
+            let (x, y) = (signed(a, bits), signed(b, bits));
+            // What has no quotient has no remainder either.
+            let quotient = x.checked_div(y).filter(|&q| signed(q as u64, bits) == q)?;
+            Some(if data.opcode == Opcode::SDiv { quotient } else { x % y } as u64)
+        }
         Opcode::And => Some(a & b),
         Opcode::Or => Some(a | b),
         Opcode::Xor => Some(a ^ b),
