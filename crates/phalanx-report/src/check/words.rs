@@ -208,8 +208,19 @@ fn list(names: &[&str]) -> String {
 /// What could be done.
 pub(super) fn help(finding: &Finding) -> Vec<String> {
     let threads = sources::threads(finding.scope.name());
-    let (come, rounds);
+    let (come, rounds, one);
     let remedy = match finding.rule {
+        Rule::DivergentBarrier
+        | Rule::BarrierInDivergentLoop
+        | Rule::BarrierAfterExit
+        | Rule::UnmatchedBarriers
+            if is_of_waves(finding) =>
+        {
+            one = format!(
+                "let all {threads} read one value: with a barrier between the read and the next write, or handed on by one of them through workgroup memory"
+            );
+            &*one
+        }
         Rule::DivergentBarrier | Rule::BarrierBecameDivergent => {
             come = format!(
                 "move it to where all {threads} come, and leave only the rest under the condition"
@@ -266,6 +277,11 @@ pub(super) fn help(finding: &Finding) -> Vec<String> {
         help.push(format!("{what} {}", safe.join(", or ")));
     }
     help
+}
+
+/// Whether all that is known against uniformity is that waves may read different values.
+fn is_of_waves(finding: &Finding) -> bool {
+    finding.scope == Scope::Workgroup && finding.sources == SourceSet::OPAQUE_WAVE
 }
 
 /// What takes an obstacle away.
