@@ -9,9 +9,12 @@ use crate::{
     function::FunctionHeader,
     inst::Opcode,
     intrinsics::{Mismatch, Signature, is_also_older},
+    metadata::LocalMetadata,
     module::GlobalIndex,
+    types::TypeKind,
     value::ValueKind,
     verify::{
+        attached,
         env::Env,
         fault::{Check, Related, ensure},
         view::InstView,
@@ -86,8 +89,54 @@ pub(crate) fn call(
             integer(3).is_none_or(|n| n < 2),
             "cache type argument to llvm.prefetch must be 0-1"
         );
+    } else if name == b"llvm.experimental.noalias.scope.decl" {
+        scope_declaration(env, inst)?;
+    } else if name == b"llvm.call.preallocated.arg" {
+        ensure!(
+            is_setup(env, inst),
+            "llvm.call.preallocated.arg token argument must be a llvm.call.preallocated.setup"
+        );
+    } else if name == b"llvm.call.preallocated.teardown" {
+        ensure!(
+            is_setup(env, inst),
+            "llvm.call.preallocated.teardown token argument must be a llvm.call.preallocated.setup"
+        );
+    } else if is_one_of(&[b"llvm.get.dynamic.area.offset"]) {
+        let bits = env.index.layout.pointer(env.index.alloca_space).size;
+        ensure!(
+            *types.context.type_kind(header.ret) == TypeKind::Int(bits),
+            "get_dynamic_area_offset result type must be scalar integer matching alloca address space width"
+        );
     }
     Ok(())
+}
+
+/// The scope that a call declares: a list of one.
+fn scope_declaration(env: &Env<'_>, inst: &InstView<'_>) -> Check {
+    let list = inst.args().first().and_then(|arg| match arg.kind() {
+        ValueKind::Metadata(id) => inst.body.try_local_metadata(id),
+        _ => None,
+    });
+    let Some(list) = list.and_then(LocalMetadata::as_node) else {
+        ensure!(false, "!id.scope.list must point to an MDNode");
+        return Ok(());
+    };
+    ensure!(
+        env.module.metadata.values(list).len() == 1,
+        "!id.scope.list must point to a list with a single scope"
+    );
+    attached::scopes(env, list)
+}
+
+/// Whether the first argument of a call is what `llvm.call.preallocated.setup` gave.
+fn is_setup(env: &Env<'_>, inst: &InstView<'_>) -> bool {
+    let token = inst.args().first().and_then(|arg| arg.as_inst());
+    let callee = token.filter(|&token| inst.body.inst(token).opcode.is_call());
+    let callee = callee.and_then(|call| inst.body.const_callee(call));
+    callee.is_some_and(|callee| match env.types.context.const_data(callee).kind {
+        ConstKind::Global(name) => env.name_bytes(name) == b"llvm.call.preallocated.setup",
+        _ => false,
+    })
 }
 
 fn is_alloca(body: &Body, def: crate::InstId) -> bool {

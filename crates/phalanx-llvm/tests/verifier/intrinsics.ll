@@ -317,3 +317,94 @@ define ptr @f() {
   %a = call ptr @llvm.threadlocal.address.p0(ptr @g)
   ret ptr %a
 }
+
+;; declaration of one scope
+;= ok
+declare void @llvm.experimental.noalias.scope.decl(metadata)
+define void @f() {
+  call void @llvm.experimental.noalias.scope.decl(metadata !0)
+  ret void
+}
+!0 = !{!1}
+!1 = distinct !{!1, !2}
+!2 = distinct !{!2}
+
+;; declaration of two scopes
+;= !id.scope.list must point to a list with a single scope
+declare void @llvm.experimental.noalias.scope.decl(metadata)
+define void @f() {
+  call void @llvm.experimental.noalias.scope.decl(metadata !0)
+  ret void
+}
+!0 = !{!1, !2}
+!1 = distinct !{!1, !3}
+!2 = distinct !{!2, !3}
+!3 = distinct !{!3}
+
+;; declaration of no scope
+;= !id.scope.list must point to a list with a single scope
+declare void @llvm.experimental.noalias.scope.decl(metadata)
+define void @f() {
+  call void @llvm.experimental.noalias.scope.decl(metadata !{})
+  ret void
+}
+
+;; declaration of what is no scope
+;= scope must have two or three operands
+declare void @llvm.experimental.noalias.scope.decl(metadata)
+define void @f() {
+  call void @llvm.experimental.noalias.scope.decl(metadata !0)
+  ret void
+}
+!0 = !{!1}
+!1 = !{i32 4}
+
+;; declaration of a string
+;= !id.scope.list must point to an MDNode
+declare void @llvm.experimental.noalias.scope.decl(metadata)
+define void @f() {
+  call void @llvm.experimental.noalias.scope.decl(metadata !"scope")
+  ret void
+}
+
+;; teardown of no setup
+;= llvm.call.preallocated.teardown token argument must be a llvm.call.preallocated.setup
+declare void @llvm.call.preallocated.teardown(token)
+define void @f() {
+  call void @llvm.call.preallocated.teardown(token none)
+  ret void
+}
+
+;; argument of no setup
+;= llvm.call.preallocated.arg token argument must be a llvm.call.preallocated.setup
+declare ptr @llvm.call.preallocated.arg(token, i32)
+define void @f() {
+  %p = call ptr @llvm.call.preallocated.arg(token none, i32 0) preallocated(i32)
+  ret void
+}
+
+;; dynamic area of the width of a pointer
+;= ok
+declare i64 @llvm.get.dynamic.area.offset.i64()
+define i64 @f() {
+  %a = call i64 @llvm.get.dynamic.area.offset.i64()
+  ret i64 %a
+}
+
+;; dynamic area of another width
+;= get_dynamic_area_offset result type must be scalar integer matching alloca address space width
+target datalayout = "e-p5:32:32-A5"
+declare i64 @llvm.get.dynamic.area.offset.i64()
+define i64 @f() {
+  %a = call i64 @llvm.get.dynamic.area.offset.i64()
+  ret i64 %a
+}
+
+;; dynamic area of the width of private memory
+;= ok
+target datalayout = "e-p5:32:32-A5"
+declare i32 @llvm.get.dynamic.area.offset.i32()
+define i32 @f() {
+  %a = call i32 @llvm.get.dynamic.area.offset.i32()
+  ret i32 %a
+}
