@@ -1,6 +1,6 @@
 //! `instsimplify`: values that are known to be constants, or values that are there already.
 //!
-//! Constants come from [`crate::fold`], the rest from identities of algebra. Nothing is inserted: a result is an operand, an
+//! Constants come from [`crate::fold`] and from branches above (`dominating`), the rest from identities of algebra. Nothing is inserted: a result is an operand, an
 //! operand's operand, or a constant. An identity may only make a result *more* defined: `x - x` is 0 although it is poison or `undef`
 //! where `x` is, and `select c, x, poison` is `x`; but `freeze x` stays unless `x` is known to be defined.
 //!
@@ -20,6 +20,7 @@ use smallvec::SmallVec;
 
 use crate::{
     code::Code,
+    dominating::known_at,
     fold::{element, fold, is_defined},
     pass::{Outcome, Pass, PassError},
     simplify_cfg::only_value,
@@ -89,8 +90,8 @@ fn simpler(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
                 return Some(constant.into());
             }
             match opcode {
-                Opcode::Select => select(code, operands),
-                Opcode::ICmp => compare(code, inst),
+                Opcode::Select => select(code, operands).or_else(|| chosen(code, dom, inst)),
+                Opcode::ICmp => compare(code, inst).or_else(|| shown(code, dom, inst)),
                 Opcode::FNeg => operation(code, operands[0], Opcode::FNeg).map(|inner| inner.1[0]),
                 Opcode::Freeze => frozen(code, dom, operands[0]),
                 Opcode::GetElementPtr => address(code, inst),
@@ -257,15 +258,28 @@ fn absorbed(code: &Code<'_>, a: Value, b: Value, inner: Opcode) -> Option<Value>
 
 fn select(code: &Code<'_>, operands: &[Value]) -> Option<Value> {
     let &[condition, yes, no] = operands else { return None };
-    if yes == no || is_poison(code, no) {
+    if yes == no || is_poison(code, no) || is_ones(code, condition) {
         return Some(yes);
     }
-    if is_poison(code, yes) {
+    if is_poison(code, yes) || is_zero(code, condition) {
         return Some(no);
     }
     let ty = code.type_of(condition);
     // `select c, true, false`
     (ty == code.type_of(yes) && is_ones(code, yes) && is_zero(code, no)).then_some(condition)
+}
+
+/// What a selection chooses wherever its block is executed.
+fn chosen(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
+    let &[condition, yes, no] = code.body.operands(inst) else { return None };
+    let holds = known_at(code, dom, code.body.block_of(inst)?, condition)?;
+    Some(if holds { yes } else { no })
+}
+
+/// What a comparison gives wherever its block is executed.
+fn shown(code: &Code<'_>, dom: &DomTree, inst: InstId) -> Option<Value> {
+    let holds = known_at(code, dom, code.body.block_of(inst)?, Value::inst(inst))?;
+    Some(code.context.const_bool(holds).into())
 }
 
 fn compare(code: &Code<'_>, inst: InstId) -> Option<Value> {

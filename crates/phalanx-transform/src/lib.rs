@@ -42,6 +42,7 @@ pub mod convergence_tokens;
 mod convergent;
 mod copies;
 pub mod dce;
+mod dominating;
 pub mod early_cse;
 mod ends;
 mod equal;

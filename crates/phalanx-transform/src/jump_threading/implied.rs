@@ -126,7 +126,7 @@ fn intersect(one: &Intervals, other: &Intervals) -> bool {
 }
 
 /// Whether a comparison holds where another does or does not.
-pub(super) fn implied(
+pub(crate) fn implied(
     code: &Code<'_>,
     (known, holds): (InstId, bool),
     asked: InstId,

@@ -33,6 +33,8 @@ mod implied;
 mod keep;
 mod known;
 
+pub(crate) use self::implied::implied;
+
 use phalanx_analysis::convergence::tokens::Tokens;
 use phalanx_db::{Database, FunctionInput, queries};
 use phalanx_graph::Cycles;

@@ -311,3 +311,148 @@ fn lanes_that_come_back_where_they_were() {
     assert!(!of("<i32 0, i32 1, i32 3>"), "it is of another one");
     assert!(!of("<i32 1, i32 0, i32 2>"));
 }
+
+/// Where threads come by one branch only, its condition is known, and comparisons that follow from it.
+#[test]
+fn what_branches_above_show() {
+    check(
+        "instsimplify",
+        "define i32 @f(i32 %a, i32 %b) {
+         entry:
+           %less = icmp ult i32 %a, %b
+           br i1 %less, label %yes, label %no
+         yes:
+           %back = icmp ugt i32 %b, %a
+           %same = icmp eq i32 %a, %b
+           %1 = select i1 %less, i32 %a, i32 7
+           %2 = select i1 %same, i32 5, i32 %1
+           call void @unknown()
+           %open = icmp ult i32 %a, 9
+           %3 = select i1 %open, i32 %2, i32 3
+           %4 = zext i1 %back to i32
+           %5 = add i32 %3, %4
+           ret i32 %5
+         no:
+           %small = icmp ult i32 %b, 4
+           br i1 %small, label %inner, label %out
+         inner:
+           %smaller = icmp ult i32 %b, 7
+           %6 = select i1 %smaller, i32 %a, i32 %b
+           %7 = select i1 %less, i32 1, i32 %6
+           ret i32 %7
+         out:
+           ret i32 0
+         }",
+        &expect![[r#"
+            define i32 @f(i32 %a, i32 %b) {
+            entry:
+              %less = icmp ult i32 %a, %b
+              br i1 %less, label %yes, label %no
+
+            yes:                                              ; preds = %entry
+              call void @unknown()
+              %open = icmp ult i32 %a, 9
+              %0 = select i1 %open, i32 %a, i32 3
+              %1 = add i32 %0, 1
+              ret i32 %1
+
+            no:                                               ; preds = %entry
+              %small = icmp ult i32 %b, 4
+              br i1 %small, label %inner, label %out
+
+            inner:                                            ; preds = %no
+              ret i32 %a
+
+            out:                                              ; preds = %no
+              ret i32 0
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn what_parts_of_conditions_above_were() {
+    let known = |condition: &str, edges: &str| {
+        let (mut db, module) = crate::load(&format!(
+            "define i32 @f(i1 %c, i1 %d, i32 %a, i32 %b) {{
+             entry:
+               {condition}
+               br i1 %e, {edges}
+             here:
+               %x = select i1 %c, i32 %a, i32 %b
+               %y = select i1 %d, i32 %a, i32 %b
+               %z = sub i32 %x, %y
+               ret i32 %z
+             there:
+               ret i32 0
+             }}"
+        ));
+        crate::run(&mut db, module, "instsimplify");
+        let text = crate::print(&db, module);
+        let is_known = |name: &str| !text.contains(&format!("{name} = select"));
+        (is_known("%x"), is_known("%y"))
+    };
+    let (taken, not) = ("label %here, label %there", "label %there, label %here");
+    assert_eq!(known("%e = and i1 %c, %d", taken), (true, true));
+    assert_eq!(known("%e = and i1 %c, %d", not), (false, false));
+    assert_eq!(known("%e = or i1 %c, %d", not), (true, true));
+    assert_eq!(known("%e = or i1 %c, %d", taken), (false, false));
+    assert_eq!(known("%e = xor i1 %d, true", taken), (false, true));
+    assert_eq!(known("%e = select i1 %c, i1 %d, i1 false", taken), (true, true));
+    assert_eq!(known("%e = select i1 %c, i1 %d, i1 false", not), (false, false));
+    assert_eq!(known("%e = select i1 %c, i1 false, i1 %d", taken), (true, true));
+    assert_eq!(known("%e = select i1 %c, i1 true, i1 %d", not), (true, true));
+    assert_eq!(known("%e = select i1 %c, i1 %d, i1 true", not), (true, true));
+    assert_eq!(known("%e = select i1 %c, i1 %d, i1 true", taken), (false, false));
+    // A frozen condition is not the condition.
+    assert_eq!(known("%e = freeze i1 %c", taken), (false, false));
+    // Both edges lead there.
+    assert_eq!(known("%e = and i1 %c, %d", "label %here, label %here"), (false, false));
+}
+
+/// Another way leads there as well.
+#[test]
+fn a_join_shows_nothing() {
+    check_unchanged(
+        "instsimplify",
+        "define i32 @f(i32 %a, i1 %c) {
+         entry:
+           br i1 %c, label %one, label %two
+         one:
+           %less = icmp ult i32 %a, 4
+           br i1 %less, label %join, label %out
+         two:
+           call void @unknown()
+           br label %join
+         join:
+           %again = icmp ult i32 %a, 4
+           %1 = select i1 %again, i32 1, i32 2
+           ret i32 %1
+         out:
+           ret i32 0
+         }",
+    );
+}
+
+#[test]
+fn selections_by_constants() {
+    let chosen = |condition: &str| {
+        let (mut db, module) = crate::load(&format!(
+            "define <2 x i32> @f(<2 x i32> %a, <2 x i32> %b) {{
+             entry:
+               %x = select {condition}, <2 x i32> %a, <2 x i32> %b
+               ret <2 x i32> %x
+             }}"
+        ));
+        crate::run(&mut db, module, "instsimplify");
+        let text = crate::print(&db, module);
+        text.lines().find(|line| line.contains("ret")).map(|line| line[line.len() - 2..].to_owned())
+    };
+    let is = |condition: &str, what: &str| assert_eq!(chosen(condition).as_deref(), Some(what));
+    is("i1 true", "%a");
+    is("i1 false", "%b");
+    is("<2 x i1> splat (i1 true)", "%a");
+    is("<2 x i1> zeroinitializer", "%b");
+    is("<2 x i1> <i1 true, i1 false>", "%x");
+    is("i1 undef", "%x");
+}
