@@ -166,3 +166,110 @@ fn multiples_of_a_power_of_two_do_not_come_together() {
     };
     assert_eq!([both("%y"), both("%m"), both("%k")], [Alias::No, Alias::May, Alias::May]);
 }
+
+/// Bytes that are narrow numbers, and what is made of them: [`alias_of_indices`] of these.
+#[track_caller]
+fn alias_of_bytes(numbers: &str, indices: [&str; 2]) -> Alias {
+    alias_of_indices(&format!("%c = trunc i32 %n to i8\n  {numbers}"), indices)
+}
+
+#[test]
+fn differences_and_products_of_bytes_may_wrap() {
+    let sub = |flags| format!("%m = sub {flags} i8 %c, 64");
+    assert_eq!(alias_of_bytes(&sub("nsw"), ["i8 %c", "i8 %m"]), Alias::No);
+    assert_eq!(alias_of_bytes(&sub("nuw"), ["i8 %c", "i8 %m"]), Alias::May);
+    for product in ["mul", "shl"] {
+        let factor = if product == "mul" { 2 } else { 1 };
+        let twice = |flags| {
+            format!(
+                "%m = {product} {flags} i8 %c, {factor}\n  %x = sext i8 %c to i32\n  \
+                 %d = mul i32 %x, 2\n  %y = add i32 %d, 1"
+            )
+        };
+        assert_eq!(alias_of_bytes(&twice("nsw"), ["i8 %m", "i32 %y"]), Alias::No, "{product}");
+        assert_eq!(alias_of_bytes(&twice("nuw"), ["i8 %m", "i32 %y"]), Alias::May, "{product}");
+    }
+}
+
+/// As numbers without a sign, -56 is 200.
+#[test]
+fn constants_are_extended_as_what_they_are_added_to() {
+    let sum = "%m = add nuw i8 %c, -56\n  %y = zext i8 %m to i32\n  %x = zext i8 %c to i32\n  %z = add i32 %x, 200";
+    assert_eq!(alias_of_bytes(sum, ["i32 %y", "i32 %z"]), Alias::Must);
+    let product = sum.replace("add", "mul");
+    assert_eq!(alias_of_bytes(&product, ["i32 %y", "i32 %z"]), Alias::Must);
+}
+
+#[test]
+fn a_sign_that_is_followed_by_zeros_is_none() {
+    let twice = "%s = sext i8 %c to i16\n  %y = zext i16 %s to i32";
+    assert_eq!(alias_of_bytes(twice, ["i8 %c", "i32 %y"]), Alias::May);
+    assert_eq!(alias_of_bytes(&twice.replace("zext", "sext"), ["i8 %c", "i32 %y"]), Alias::Must);
+}
+
+#[test]
+fn what_is_cut_off_counts() {
+    assert_eq!(alias_of_bytes("", ["i8 %c", "i32 %n"]), Alias::May);
+    assert_eq!(alias_of_indices("%s = trunc nsw i32 %n to i8", ["i8 %s", "i32 %n"]), Alias::Must);
+}
+
+#[test]
+fn an_or_is_a_sum_where_no_bit_is_in_both() {
+    assert_eq!(alias_of_indices("%m = or i32 %n, 1", ["i32 %n", "i32 %m"]), Alias::May);
+    assert_eq!(alias_of_indices("%m = or disjoint i32 %n, 1", ["i32 %n", "i32 %m"]), Alias::No);
+}
+
+/// What is left out of a sum for its length is not taken for nothing.
+#[test]
+fn sums_of_many_parts_are_not_looked_at() {
+    let of = |count: usize| {
+        let mut text = String::from("  %s0 = call i32 @number()\n");
+        for at in 1..=count {
+            text += &format!(
+                "  %v{at} = call i32 @number()\n  %s{at} = add i32 %s{}, %v{at}\n",
+                at - 1
+            );
+        }
+        let accesses = format!(
+            "  %a = getelementptr i32, ptr addrspace(3) %l, i32 %s{count}\n  \
+               %b = getelementptr i32, ptr addrspace(3) %l, i32 %s{}\n  \
+               %d = getelementptr i32, ptr addrspace(3) %b, i32 %v{count}\n  \
+               store i32 1, ptr addrspace(3) %a\n  store i32 2, ptr addrspace(3) %d",
+            count - 1
+        );
+        alias(&format!("{AMD}declare i32 @number()\n"), &(text + &accesses))
+    };
+    assert_eq!([of(7), of(8)], [Alias::Must, Alias::May]);
+}
+
+/// A place of a ring that is long enough for what begins there, and not for what begins elsewhere.
+#[test]
+fn accesses_reach_into_the_next_round_of_a_ring() {
+    let of = |[from, to]: [&str; 2]| {
+        let text = format!(
+            "  %k = call i32 @number()\n  %x = shl i32 %n, 1\n  %m = shl i32 %k, 1\n  %y = or disjoint i32 %m, 1\n  \
+               %a = getelementptr i32, ptr addrspace(3) %l, i32 %x\n  \
+               %b = getelementptr i32, ptr addrspace(3) %l, i32 %y\n  \
+               store {from} 1, ptr addrspace(3) %a\n  store {to} 2, ptr addrspace(3) %b"
+        );
+        alias(&format!("{AMD}declare i32 @number()\n"), &text)
+    };
+    assert_eq!(of(["i32", "i32"]), Alias::No);
+    assert_eq!(of(["i32", "i64"]), Alias::May);
+    assert_eq!(of(["i64", "i32"]), Alias::May);
+}
+
+/// Where the first step wraps, what comes behind a cast is not where it would be without one.
+#[test]
+fn an_index_before_a_cast_to_wider_addresses_may_wrap() {
+    let of = |last: u32| {
+        let text = format!(
+            "  %a = getelementptr i8, ptr addrspace(3) %l, i32 %n\n  \
+               %e = getelementptr i8, ptr addrspace(3) %a, i32 {last}\n  \
+               %b = addrspacecast ptr addrspace(3) %a to ptr\n  %c = getelementptr i8, ptr %b, i64 16\n  \
+               store i8 1, ptr addrspace(3) %e\n  store i8 2, ptr %c"
+        );
+        alias(AMD, &text)
+    };
+    assert_eq!(of(16), Alias::May);
+}
