@@ -28,7 +28,9 @@ target datalayout = "e-p:64:64-p1:64:64-p3:32:32-p5:32:32-A5-G1"
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare void @llvm.memcpy.p5.p5.i64(ptr addrspace(5), ptr addrspace(5), i64, i1)
 declare void @llvm.memset.p5.i64(ptr addrspace(5), i8, i64, i1)
+declare void @llvm.memcpy.p1.p5.i64(ptr addrspace(1), ptr addrspace(5), i64, i1)
 declare void @writes(ptr addrspace(1)) memory(argmem: write)
+declare void @scatters(<2 x ptr addrspace(1)>) memory(argmem: write)
 declare void @take(ptr addrspace(5))
 define amdgpu_kernel void @f(ptr %gp, ptr addrspace(1) %p, i32 %n, i1 %u) {{
 entry:
@@ -414,4 +416,109 @@ fn the_walker_compares_indices_over_iterations() {
     };
     assert_eq!(nearest(1), Some(Clobber::Entry));
     assert!(matches!(nearest(2), Some(Clobber::Phi(_))), "{:?}", nearest(2));
+}
+
+/// The nearest definition before the first load of a kernel with this body.
+fn nearest(body: &str) -> Option<Clobber> {
+    let fixture = kernel(body);
+    queries::nearest_clobber(&fixture.db, fixture.function, fixture.loads()[0])
+}
+
+/// Which instruction of a kernel that is.
+#[track_caller]
+fn nearest_is(opcode: Opcode, body: &str) {
+    let fixture = kernel(body);
+    let found = queries::nearest_clobber(&fixture.db, fixture.function, fixture.loads()[0]);
+    match found {
+        Some(Clobber::Def(inst)) => {
+            assert_eq!(fixture.function.body(&fixture.db).inst(inst).opcode, opcode, "{body}");
+        }
+        _ => panic!("{found:?}: {body}"),
+    }
+}
+
+/// What is read at all even places is what is written at one of them in another iteration.
+#[test]
+fn the_walker_compares_an_index_that_varies_with_one_that_does_not() {
+    let at = |place: u32| {
+        nearest(&format!(
+            "  br label %loop\nloop:\n  \
+             %i = phi i64 [ 0, %entry ], [ %next, %loop ]\n  \
+             %even = shl i64 %i, 1\n  \
+             %from = getelementptr i32, ptr addrspace(1) %p, i64 %even\n  \
+             %l = load i32, ptr addrspace(1) %from\n  \
+             %to = getelementptr i32, ptr addrspace(1) %p, i64 {place}\n  \
+             store i32 %l, ptr addrspace(1) %to\n  \
+             %next = add i64 %i, 1\n  \
+             %c = icmp ult i64 %next, 64\n  \
+             br i1 %c, label %loop, label %end\nend:\n  ret void"
+        ))
+    };
+    assert_eq!(at(1), Some(Clobber::Entry));
+    assert!(matches!(at(2), Some(Clobber::Phi(_))), "{:?}", at(2));
+}
+
+/// A pointer that goes on in each iteration is where the write was in the iteration before.
+#[test]
+fn the_walker_compares_nothing_from_a_pointer_that_moves() {
+    let found = nearest(
+        "  br label %loop\nloop:\n  \
+         %q = phi ptr addrspace(1) [ %p, %entry ], [ %to, %loop ]\n  \
+         %l = load i32, ptr addrspace(1) %q\n  \
+         %to = getelementptr i32, ptr addrspace(1) %q, i64 1\n  \
+         store i32 %l, ptr addrspace(1) %to\n  \
+         br i1 %u, label %loop, label %end\nend:\n  ret void",
+    );
+    assert!(matches!(found, Some(Clobber::Phi(_))), "{found:?}");
+}
+
+/// Elsewhere than what is read, and still something is seen behind it that was not before.
+#[test]
+fn the_walker_stops_at_what_orders() {
+    let behind = |what: &str, load: &str| {
+        format!(
+            "  %q = getelementptr i32, ptr addrspace(1) %p, i64 1\n  {what}\n  \
+               %l = {load} i32, ptr addrspace(1) %p, align 4\n  ret void"
+        )
+    };
+    let plain = "store i32 1, ptr addrspace(1) %q, align 4";
+    assert_eq!(nearest(&behind(plain, "load")), Some(Clobber::Entry));
+    let release = "store atomic i32 1, ptr addrspace(1) %q release, align 4";
+    nearest_is(Opcode::Store, &behind(release, "load"));
+    let volatile = "store volatile i32 1, ptr addrspace(1) %q, align 4";
+    nearest_is(Opcode::Store, &behind(volatile, "load volatile"));
+    assert_eq!(nearest(&behind(volatile, "load")), Some(Clobber::Entry));
+    nearest_is(Opcode::Fence, &behind("fence acquire", "load"));
+}
+
+/// A copy out of a slot that nobody else reaches writes what others read.
+#[test]
+fn the_walker_stops_at_a_copy_out_of_a_slot() {
+    nearest_is(
+        Opcode::Call,
+        "  store i32 %n, ptr addrspace(5) %a\n  \
+           call void @llvm.memcpy.p1.p5.i64(ptr addrspace(1) %p, ptr addrspace(5) %a, i64 4, i1 false)\n  \
+           %l = load i32, ptr addrspace(1) %p\n  ret void",
+    );
+}
+
+#[test]
+fn the_walker_stops_at_a_load_of_one_of_two_slots() {
+    nearest_is(
+        Opcode::Store,
+        "  store i32 %n, ptr addrspace(5) %a\n  \
+           %q = select i1 %u, ptr addrspace(5) %a, ptr addrspace(5) %b\n  \
+           %l = load i32, ptr addrspace(5) %q\n  ret void",
+    );
+}
+
+#[test]
+fn addresses_in_a_vector_are_addresses() {
+    nearest_is(
+        Opcode::Call,
+        "  %one = insertelement <2 x ptr addrspace(1)> poison, ptr addrspace(1) %p, i32 0\n  \
+           %both = insertelement <2 x ptr addrspace(1)> %one, ptr addrspace(1) %p, i32 1\n  \
+           call void @scatters(<2 x ptr addrspace(1)> %both)\n  \
+           %l = load i32, ptr addrspace(1) %p\n  ret void",
+    );
 }
