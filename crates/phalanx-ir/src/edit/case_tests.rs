@@ -301,3 +301,26 @@ fn uses_for_parallel_edges_are_replaced_together() {
         );
     }
 }
+
+/// Whoever follows edits hears of the switch as well as of its block: it reads other operands.
+#[test]
+fn a_switch_with_other_cases_has_changed() {
+    let mut module = fan(2);
+    for adds in [true, false] {
+        let position = module.functions[0].body.journal().position();
+        let mut store = InModule::new(&mut module, 0);
+        let mut edit = Transaction::new(&mut store);
+        let [entry, way] = ["entry", "way1"].map(|name| block(&edit, name));
+        let switch = edit.body().terminator(entry).unwrap();
+        let seven = int(&edit, 7);
+        if adds {
+            edit.add_case(entry, seven, way).unwrap();
+        } else {
+            let place = edit.case_of(entry, seven).unwrap();
+            edit.remove_case(entry, place).unwrap();
+        }
+        edit.commit().unwrap();
+        let changes = module.functions[0].body.journal().since(position).unwrap();
+        assert!(changes.insts.contains(&switch) && changes.blocks.contains(&entry));
+    }
+}

@@ -583,3 +583,19 @@ fn what_does_not_fit_is_not_made() {
     assert_ne!(value(last), value(beyond));
     assert_eq!(value(u32::MAX), value(beyond));
 }
+
+/// A body is inserted before a block that is not the entry, and phis there need a value for each return.
+#[test]
+fn a_body_that_is_inserted_leads_somewhere() {
+    let mut module = diamond();
+    let source = module.functions[0].clone();
+    let mut store = InModule::new(&mut module, 0);
+    let mut edit = Transaction::new(&mut store);
+    edit.verifying(false);
+    let order = edit.flow().order().to_vec();
+    let args = [Value::arg(0)];
+    assert!(edit.insert_body(source.view(), &args, order[0]).is_err());
+    assert!(!edit.is_changed());
+    edit.insert_body(source.view(), &args, order[3]).unwrap();
+    assert!(matches!(edit.commit(), Err(BuildError::Incoming { .. })));
+}

@@ -70,6 +70,24 @@ fn a_node_that_is_refused_is_not_added() {
     assert_eq!(metadata, Metadata::new());
 }
 
+/// Where nodes were added and nothing else, what refers to the old ones need not be looked at again.
+#[test]
+fn additions_leave_what_was_there() {
+    let context = Context::new();
+    let seven = MetadataValue::Const(context.const_i32(7));
+    let mut old = Metadata::new();
+    let node = old.add(NodeBuilder::tuple(false, [seven])).unwrap();
+    let extends = |change: &dyn Fn(&mut Metadata)| {
+        let mut new = old.clone();
+        change(&mut new);
+        new.extends(&old)
+    };
+    assert!(extends(&|new| drop(new.add(NodeBuilder::tuple(false, [])))));
+    assert!(!extends(&|new| drop(new.define(node, NodeBuilder::tuple(false, [seven])))));
+    assert!(!extends(&|new| new.forget(|_| true)));
+    assert!(!extends(&|new| new.add_named(context.symbol(b"name"), &[node])));
+}
+
 #[test]
 fn older_fields_of_subprograms_become_flags() {
     let mut metadata = Metadata::new();
