@@ -47,3 +47,42 @@ fn run_commands(page: &str) -> Vec<String> {
     assert!(run >= 1, "{commands:?}");
     commands
 }
+
+/// Lines that a page shows are lines of what is printed, in that order, down to the `...` after which it leaves the rest out.
+fn shown(text: &str, printed: &str) {
+    let mut rest = printed.lines();
+    for line in text.lines().take_while(|&line| line != "...") {
+        assert!(
+            rest.any(|other| other == line),
+            "`{line}` is not printed, or not there:\n{printed}"
+        );
+    }
+}
+
+/// What pages show of outputs is printed, for the files of `test-suite/ll` that they are about.
+#[test]
+fn outputs_that_pages_show() {
+    let (root, folder) = (llvm_tools::workspace_root(), phalanx_test_suite::folder().join("ll"));
+    let run = |arguments: &[&str]| {
+        let outcome = crate::phalanx().run_in(Some(&folder), arguments, &[], TIME_LIMIT);
+        let outcome = outcome.expect("it starts");
+        String::from_utf8([outcome.stdout, outcome.stderr].concat()).expect("text")
+    };
+    let page = fs::read_to_string(root.join("docs/explain.md")).expect("page");
+    let block = page.split("```\n$ phalanx ").find(|part| part.starts_with("explain calls.ll "));
+    let block = block.and_then(|part| part.split("```").next()).expect("an example");
+    let (command, text) = block.split_once('\n').expect("a command, then what it prints");
+    assert!(text.lines().count() > 3, "{text}");
+    shown(text, &run(&command.split_whitespace().collect::<Vec<_>>()));
+
+    let page = fs::read_to_string(root.join("docs/spaces.md")).expect("page");
+    let blocks: Vec<&str> = page.split("```").skip(1).step_by(2).map(str::trim_start).collect();
+    let find = |start: &str| {
+        let mut starting = blocks.iter().filter(|block| block.starts_with(start));
+        starting.next().unwrap_or_else(|| panic!("no block begins with {start}"))
+    };
+    let printed = run(&["opt", "-passes=print<hssa>", "-disable-output", "hssa.ll"]);
+    shown(find("; mu(global.0)"), &printed);
+    let printed = run(&["analyze", "--print", "spaces", "specialize.ll"]);
+    assert!(printed.contains(find("a copy for the calls").trim_end()), "{printed}");
+}
