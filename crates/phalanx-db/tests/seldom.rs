@@ -555,3 +555,28 @@ fn a_step_is_a_load_when_the_text_is_read_again() {
     assert!(!granted(&fixture));
     check(&fixture, "an address that is loaded");
 }
+
+/// Which bytes an index leads to is not followed: what is kept of a load is not said by what the index is computed from.
+#[test]
+fn an_index_is_computed_from_something_else() {
+    let text = large(
+        "",
+        "amdgcn-amd-amdhsa",
+        "define amdgpu_kernel void @kernel(ptr addrspace(1) noalias %p, ptr addrspace(1) noalias %out, i32 %n, i64 %k)",
+        "  %m = add i64 %k, 256
+           %to = getelementptr i32, ptr addrspace(1) %p, i64 %k
+           %from = getelementptr i32, ptr addrspace(1) %p, i64 %m
+           store i32 1, ptr addrspace(1) %to
+           %l = load i32, ptr addrspace(1) %from
+           store i32 %l, ptr addrspace(1) %out
+        ",
+        "  ret void\n",
+    );
+    let mut fixture = followed(&text);
+    let m = fixture.named("m");
+    for step in [0, 256, 0] {
+        let step = Value::constant(fixture.context.const_i64(step));
+        fixture.edit(|edit| edit.set_operand(m, 1, step));
+        check(&fixture, "it may be the one that is written");
+    }
+}
