@@ -171,3 +171,50 @@ fn functions_that_name_no_processor_run_in_waves_of_their_callers() {
     "#]]
     .assert_eq(&widths(wide));
 }
+
+/// What the driver states of a function counts like what the module says of it.
+#[test]
+fn stated_waves_are_those_of_functions_that_name_no_processor() {
+    let mut module = Module::new(
+        "define i32 @anybody(i32 %a) {
+           ret i32 %a
+         }
+         define i32 @stated(i32 %a) {
+           ret i32 %a
+         }",
+    );
+    let widths = |module: &Module| {
+        ["anybody", "stated"]
+            .map(|name| queries::launch_facts(&module.db, module.function(name)).wave_width)
+    };
+    assert_eq!(widths(&module), [Some(64), Some(64)]);
+    let stated = module.function("stated");
+    let narrow = phalanx_target::LaunchStatement { wave_width: Some(32), ..Default::default() };
+    module.db.set_launch(stated, narrow).expect("it can be so");
+    assert_eq!(widths(&module), [None, Some(32)]);
+}
+
+/// Who can be called by others than those that name it as a callee is not known by its calls.
+#[test]
+fn callers_are_known_of_who_is_named_nowhere_else() {
+    let is_closed = |others: &str, callee: &str| {
+        let helper = "define internal i32 @helper(i32 %a)";
+        let module = Module::new(&format!(
+            "{helper} {callee} {{ ret i32 %a }}
+             define amdgpu_kernel void @k(i32 %n) {{
+               %r = call i32 @helper(i32 %n)
+               ret void
+             }}
+             {others}"
+        ));
+        queries::call_place(&module.db, module.function("helper")).is_closed
+    };
+    assert!(is_closed("define void @other() { ret void }", ""));
+    assert!(!is_closed("@other = alias i32 (i32), ptr @helper", ""));
+    assert!(!is_closed("@table = constant [1 x ptr] [ptr @helper]", ""));
+    assert!(!is_closed("define void @other() prefix ptr @helper { ret void }", ""));
+    assert!(!is_closed("define void @other() prologue ptr @helper { ret void }", ""));
+    assert!(!is_closed("define void @other() personality ptr @helper { ret void }", ""));
+    assert!(!is_closed("!named = !{!0}\n!0 = !{ptr @helper}", ""));
+    assert!(!is_closed("", "naked"));
+}
