@@ -12,8 +12,7 @@
 //! | nobody writes the memory while the kernel runs, or no store [happens before](crate::memory::order) the load in the launch | in the grid | nothing: these are [classes of loads](crate::loads::LoadClass) |
 //! | no acquire is on a way from the entry of the kernel to the load | in the grid if it is of device memory, else in the workgroup | no races |
 //! | nothing but barriers of all threads of the workgroup, and fences, is such an acquire | in the workgroup | no races, and a [model of barriers](BarrierModel) |
-//!
-//! | it is [ordered](ordered): barriers of the whole workgroup are between it and every write of what it reads | in the workgroup | that threads have come to the same barriers so far |
+//! | it is [ordered]: barriers of the whole workgroup are between it and every write of what it reads | in the workgroup | that threads have come to the same barriers so far |
 //!
 //! The second and third say what a program is taken for, and are used only where whoever asks says so ([`Assumptions`]).
 //!
