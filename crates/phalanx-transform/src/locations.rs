@@ -73,7 +73,8 @@ impl Locations {
             return self.drop(edit, kept);
         };
         let others = self.noted.remove(&other).unwrap_or_default();
-        if own != theirs || !others.all.is_empty() || self.noted.contains_key(&kept) {
+        // What is noted of the one that is kept has its own location already.
+        if own != theirs || !others.all.is_empty() {
             let noted = self.noted.entry(kept).or_default();
             noted.all.extend([own, theirs]);
             noted.all.extend(others.all);
@@ -248,3 +249,6 @@ fn common_scope(metadata: &Metadata, a: MetadataId, b: MetadataId) -> Option<Met
     let theirs: SmallVec<[MetadataId; 8]> = around(metadata, theirs).collect();
     around(metadata, ours).find(|at| theirs.contains(at))
 }
+
+#[cfg(test)]
+mod tests;
