@@ -12,7 +12,8 @@ use crate::pass::PassError;
 
 /// Instructions of `f`, by number: calls of a function at lines 1, 1, 3 and 2 (the latter in a block of the source); a call at line 44 of a function
 /// that was inlined there, one at line 45 likewise, one at line 61 of another that was; a call without a location, one of an intrinsic; three sums
-/// at lines 1, 1 and 3, and one at line 5 of that block.
+/// at lines 1, 1 and 3, and two at lines 5 and 2 of that block;
+/// two calls that were inlined from one function into two others, which were inlined at one place.
 const TEXT: &str = r#"
 define amdgpu_kernel void @f(i32 %a) !dbg !10 {
   call void @callee(), !dbg !1
@@ -28,6 +29,9 @@ define amdgpu_kernel void @f(i32 %a) !dbg !10 {
   %t = add i32 %a, 2, !dbg !1
   %u = add i32 %a, 3, !dbg !3
   %v = add i32 %a, 4, !dbg !5
+  %w = add i32 %a, 5, !dbg !2
+  call void @callee(), !dbg !8
+  call void @callee(), !dbg !9
   ret void, !dbg !3
 }
 declare void @callee()
@@ -41,6 +45,8 @@ declare i32 @llvm.amdgcn.workitem.id.x()
 !5 = !DILocation(line: 5, column: 9, scope: !15)
 !6 = !DILocation(line: 45, column: 7, scope: !16, inlinedAt: !2)
 !7 = !DILocation(line: 61, column: 7, scope: !17, inlinedAt: !2)
+!8 = !DILocation(line: 62, column: 7, scope: !17, inlinedAt: !4)
+!9 = !DILocation(line: 63, column: 7, scope: !17, inlinedAt: !7)
 !10 = distinct !DISubprogram(name: "f", file: !13, line: 10, type: !14, unit: !11, spFlags: DISPFlagDefinition)
 !11 = distinct !DICompileUnit(language: DW_LANG_C99, file: !13, emissionKind: FullDebug)
 !12 = !{i32 2, !"Debug Info Version", i32 3}
@@ -64,6 +70,9 @@ const SUM: usize = 9;
 const SAME_SUM: usize = 10;
 const OTHER_SUM: usize = 11;
 const SUM_IN_BLOCK: usize = 12;
+const SUM_BESIDE: usize = 13;
+const DEEP: usize = 14;
+const DEEP_ELSEWHERE: usize = 15;
 
 type Steps = fn(&mut Locations, &mut Transaction<'_>, &[InstId]) -> Result<(), PassError>;
 
@@ -135,6 +144,8 @@ fn of_what_was_inlined_the_place_stays_that_is_one() {
     assert_eq!(places(steps, [INLINED]), ["0:0 in 40, 2:7 in 20"]);
     let steps: Steps = |to, edit, of| to.merge(edit, of[INLINED], of[OF_OTHER]);
     assert_eq!(places(steps, [INLINED]), ["2:7 in 20"]);
+    let steps: Steps = |to, edit, of| to.merge(edit, of[DEEP], of[DEEP_ELSEWHERE]);
+    assert_eq!(places(steps, [DEEP]), ["2:7 in 20"]);
 }
 
 #[test]
@@ -166,8 +177,8 @@ fn what_stands_for_something_that_has_moved_has_no_line_either() {
     // The same locations: one call has moved besides.
     let steps: Steps = |to, edit, of| {
         to.merge(edit, of[TWO], of[SUM_IN_BLOCK])?;
-        to.merge(edit, of[SUM_IN_BLOCK], of[TWO])?;
-        to.drop(edit, of[TWO])
+        to.drop(edit, of[TWO])?;
+        to.merge(edit, of[SUM_IN_BLOCK], of[SUM_BESIDE])
     };
     assert_eq!(places(steps, [TWO, SUM_IN_BLOCK]), ["0:0 in 10", "0:0 in 20"]);
 }
