@@ -263,6 +263,18 @@ fn nothing_reads_itself() {
     refused(CHAIN, |edit, named| edit.set_operand(named.inst("y"), 1, named.inst("y")), why());
 }
 
+/// In code that is not reached anything may be made of itself.
+#[test]
+fn what_is_not_reached_may_read_itself() {
+    let text = CHAIN.replace("out:\n", "nowhere:\n  %z = add i32 %n, 1\n  br label %out\nout:\n");
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("it is valid");
+    let function = session.function(module, "f").expect("it is defined");
+    let z = Named(&session.code(function).to_function()).inst("z");
+    let done: Result<(), BuildError> = session.edit(function, |edit| edit.set_operand(z, 0, z));
+    done.expect("no rule is broken");
+}
+
 /// What it was in the round before is another value, and others may read what is made of one.
 #[test]
 fn a_phi_reads_itself() {

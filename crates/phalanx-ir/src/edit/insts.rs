@@ -8,7 +8,7 @@ use crate::{
     builder::BuildError,
     describe,
     edit::{Transaction, Use, store, undo::Named},
-    flow::BlockId,
+    flow::{BlockId, node_of},
     inst::{CallInfo, FloatPredicate, InstData, InstFlags, IntPredicate, Opcode},
     metadata::{Attachment, MetadataId},
     symbol::Symbol,
@@ -96,7 +96,7 @@ impl Transaction<'_> {
     /// Operands are numbered as the [opcode](Opcode) orders them. The incoming blocks of a phi follow the edges and cannot be set.
     ///
     /// # Errors
-    /// When there is no such operand, or the instruction cannot have the value there.
+    /// When there is no such operand, or the instruction cannot have the value there: its own result, unless it is a phi or is not reached.
     pub fn set_operand(
         &mut self,
         inst: InstId,
@@ -159,7 +159,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When their types differ or one of them is not a value of the function, or what reads `old` cannot read `new`: what is called, tokens and
-    /// stack slots have rules beyond their type. So it is when `new` reads `old` itself, and is no phi: it would read its own result. To put something
+    /// stack slots have rules beyond their type. So it is when `new` reads `old` itself, and is no phi: it would read its own result, which only code may that is not reached. To put something
     /// between a value and all others that read it, use [`Transaction::replace_uses_where`]. `old` must be an instruction or an argument.
     pub fn replace_all_uses(
         &mut self,
@@ -246,11 +246,18 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Nothing but a phi reads its own result: that of the round before.
+    /// Nothing but a phi reads its own result, that of the round before, where it is executed.
     fn check_not_itself(&self, user: InstId, operand: Value) -> Result<(), BuildError> {
-        match operand == user.into() && self.body().inst(user).opcode != Opcode::Phi {
-            true => Err(self.entity(operand, "would read itself")),
-            false => Ok(()),
+        if operand != user.into() || self.body().inst(user).opcode == Opcode::Phi {
+            return Ok(());
+        }
+        let is_executed = || {
+            let (cfg, block) = (self.flow().cfg()?, self.body().block_of(user)?);
+            Some(phalanx_graph::Dfs::new(&cfg).is_reachable(node_of(block)))
+        };
+        match is_executed() {
+            Some(true) => Err(self.entity(operand, "would read itself")),
+            _ => Ok(()),
         }
     }
 
