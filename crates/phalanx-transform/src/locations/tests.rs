@@ -1,3 +1,5 @@
+//! What is noted in several steps, and what becomes of it.
+
 use std::sync::Arc;
 
 use phalanx_db::{Database, TargetOverrides};
