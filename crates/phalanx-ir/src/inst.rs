@@ -332,6 +332,18 @@ impl IntPredicate {
             Self::Sle => signed.is_le(),
         }
     }
+
+    /// The same comparison of numbers that have no sign.
+    #[must_use]
+    pub const fn unsigned(self) -> Self {
+        match self {
+            Self::Slt => Self::Ult,
+            Self::Sle => Self::Ule,
+            Self::Sgt => Self::Ugt,
+            Self::Sge => Self::Uge,
+            other => other,
+        }
+    }
 }
 
 text_enum! {

@@ -26,7 +26,6 @@ use phalanx_ir::{
     InstId, Opcode, Value,
     edit::Use,
     flow::{block_of, node_of},
-    inst::IntPredicate,
 };
 use phalanx_target::Scope;
 
@@ -76,7 +75,7 @@ fn rounds(facts: Facts<'_>, branch: Node, scope: Scope) -> Option<bool> {
     let begin = Expression::new(facts, first)?;
     let threads = witness::all_threads(facts, &begin)?;
     let size = witness::exact_size(facts.launch);
-    let predicate = unsigned(body.inst(compare).int_predicate());
+    let predicate = body.inst(compare).int_predicate().unsigned();
     let mut seen = None;
     for thread in threads {
         let value = begin.value(facts, thread, size)?;
@@ -211,16 +210,4 @@ fn zeros(facts: Facts<'_>, value: Value) -> u32 {
         }
     }
     known
-}
-
-/// The same comparison of numbers that have no sign.
-const fn unsigned(predicate: IntPredicate) -> IntPredicate {
-    use IntPredicate as P;
-    match predicate {
-        P::Slt => P::Ult,
-        P::Sle => P::Ule,
-        P::Sgt => P::Ugt,
-        P::Sge => P::Uge,
-        other => other,
-    }
 }

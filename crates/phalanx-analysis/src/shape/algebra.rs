@@ -248,7 +248,7 @@ pub(super) fn by_high_bits(
         of_thread = low?;
     }
     // Compared as unsigned numbers, where the high bits are equal.
-    let predicate = unsigned(predicate);
+    let predicate = predicate.unsigned();
     let bits = shapes.exprs.constant(other.1 & mask(zeros), width);
     let (left, right) = if is_left { (of_thread, bits) } else { (bits, of_thread) };
     let within = shapes.exprs.compare(predicate, left, right)?;
@@ -277,16 +277,4 @@ pub(super) fn plus_scaled(shapes: &mut Shapes, a: &Form, b: &Form, factor: u64) 
     let factor = constant(shapes, factor, 64);
     let scaled = product(shapes, Opcode::Mul, b, &factor, 64)?;
     sum(shapes, a, &scaled, false, 64)
-}
-
-/// The same comparison of numbers that have no sign.
-pub(super) const fn unsigned(predicate: IntPredicate) -> IntPredicate {
-    use IntPredicate as P;
-    match predicate {
-        P::Slt => P::Ult,
-        P::Sle => P::Ule,
-        P::Sgt => P::Ugt,
-        P::Sge => P::Uge,
-        other => other,
-    }
 }

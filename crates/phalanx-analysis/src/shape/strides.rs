@@ -34,7 +34,7 @@ use smallvec::SmallVec;
 
 use super::{
     Place, Shapes,
-    algebra::{constant, sum, unsigned, zeros_of_rest},
+    algebra::{constant, sum, zeros_of_rest},
     expr::{Expr, mask},
     form::{ATOMS, Form},
     rule::Dependence,
@@ -217,7 +217,7 @@ impl Shapes {
             sources |= self.exprs.sources(high, self.in_wave);
         }
         // Where the high bits are equal the low ones are compared, which have no sign.
-        let within = self.exprs.compare(unsigned(predicate), lows[0], lows[1])?;
+        let within = self.exprs.compare(predicate.unsigned(), lows[0], lows[1])?;
         Some(sources | self.exprs.sources(within, self.in_wave))
     }
 }
