@@ -20,7 +20,7 @@ fn commands_are_listed() {
 /// Whoever asked for help and did not get it is told so.
 #[test]
 #[cfg(target_os = "linux")]
-#[allow(clippy::disallowed_methods, reason = "its standard output is a file")]
+#[expect(clippy::disallowed_methods, reason = "its standard output is a file")]
 fn help_that_cannot_be_written() {
     for args in [&["--help"][..], &["--version"], &["check", "--help"], &["help", "opt"]] {
         let full = std::fs::File::options().write(true).open("/dev/full").expect("linux has it");

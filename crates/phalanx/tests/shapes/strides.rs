@@ -1,0 +1,142 @@
+//! Comparisons that decide how many rounds a loop over the elements of a workgroup makes.
+
+use expect_test::expect;
+use phalanx::prelude::*;
+
+use super::{HEAD, masks};
+
+/// A loop over the elements of a workgroup of 256: all threads make the same number of rounds if that ends at a multiple.
+#[test]
+fn rounds_of_a_stride() {
+    let body = |limit: &str, step: &str, compare: &str| {
+        format!(
+            "
+  %up = add i32 %a, 255
+  %whole = and i32 %up, -256
+  %warps = and i32 %up, -32
+  %grid = shl i32 %a, 8
+  br label %loop
+loop:
+  %i = phi i32 [ %x, %0 ], [ %next, %loop ]
+  %later = shl i32 %a, 8
+  %next = add nuw nsw i32 %i, {step}
+  %more = icmp {compare}, {limit}
+  br i1 %more, label %loop, label %exit
+exit:
+  %after = icmp {compare}, {limit}
+  ret void
+"
+        )
+    };
+    let more = |limit, step, compare, wave| {
+        let found = masks(&body(limit, step, compare), [256, 1, 1], wave);
+        let line = found.lines().find(|line| line.starts_with("more: ")).expect("it is named");
+        line["more: ".len()..].to_string()
+    };
+    assert_eq!(more("768", "256", "ult i32 %i", 32), "{}");
+    assert_eq!(more("%whole", "256", "slt i32 %next", 32), "{}");
+    assert_eq!(more("769", "256", "ult i32 %i", 32), "{x}");
+    assert_eq!(more("768", "255", "ult i32 %i", 32), "{x}");
+    assert_eq!(more("%a", "256", "ult i32 %i", 32), "{x}");
+    assert_eq!(more("%whole", "256", "ne i32 %i", 32), "{x}");
+    // A step that is a multiple, and is the same in all rounds.
+    assert_eq!(more("%whole", "%grid", "ult i32 %next", 32), "{}");
+    assert_eq!(more("%whole", "%a", "ult i32 %next", 32), "{x}");
+    assert_eq!(more("%whole", "%later", "ult i32 %next", 32), "{x}");
+    // A bound that is a multiple of the wave: waves leave by themselves.
+    assert_eq!(more("%warps", "256", "slt i32 %next", 32), "{wave}");
+    assert_eq!(more("%warps", "256", "slt i32 %next", 64), "{x}");
+    // Behind the loop threads of several rounds are together.
+    let found = masks(
+        "
+  %seven = and i32 %x, 7
+  br label %loop
+loop:
+  %i = phi i32 [ %x, %0 ], [ %next, %latch ]
+  %few = icmp ult i32 %i, 768
+  %stop = icmp eq i32 %seven, 3
+  br i1 %stop, label %exit, label %latch
+latch:
+  %next = add i32 %i, 256
+  br i1 %few, label %loop, label %exit
+exit:
+  %late = xor i1 %few, true
+  %after = icmp ult i32 %i, 768
+  ret void
+",
+        [256, 1, 1],
+        32,
+    );
+    expect![[r#"
+        seven: {x}
+        i: {x}
+        few: {}
+        stop: {x}
+        next: {x}
+        late: {x}
+        after: {x}
+    "#]]
+    .assert_eq(&found);
+}
+
+/// What is asked of a stride follows the edits of what it is made of, however far that is from the comparison.
+#[test]
+fn strides_follow_edits() {
+    let padding: String = (0..300).map(|n| format!("  %p{n} = add i32 %x, {n}\n")).collect();
+    let text = format!(
+        "{HEAD}define amdgpu_kernel void @k(i32 %a) !reqd_work_group_size !0 {{
+  %x = call i32 @llvm.amdgcn.workitem.id.x()
+{padding}  %first = add i32 %x, 0
+  %none = mul i32 %x, 0
+  %step = add i32 %none, 256
+  %limit = and i32 %a, -256
+  br label %loop
+loop:
+  %i = phi i32 [ %first, %0 ], [ %next, %loop ]
+  %next = add i32 %i, %step
+  %ahead = sub i32 %i, 0
+  %more = icmp ult i32 %ahead, %limit
+  br i1 %more, label %loop, label %exit
+exit:
+  ret void
+}}
+!0 = !{{i32 256, i32 1, i32 1}}
+"
+    );
+    let mut session = Session::new();
+    let module = session.read(text.as_bytes()).expect("well-formed");
+    let k = session.function(module, "k").expect("defined");
+    let named = |session: &Session, function, name: &str| {
+        let code = session.code(function);
+        let is = |inst: &InstId| code.extras.names.inst(*inst) == Some(name.as_bytes());
+        code.body.all_ids().find(is).expect("it is there")
+    };
+    let mask = |session: &Session, function| {
+        let more = named(session, function, "more");
+        session.divergence(function).expect("it has a body").mask(Value::inst(more)).to_string()
+    };
+    assert_eq!(mask(&session, k), "{}");
+    let edits = [
+        ("p0", 1, 9),
+        ("first", 1, 1),
+        ("first", 1, 0),
+        ("step", 1, 255),
+        ("step", 1, 256),
+        ("limit", 1, -128),
+        ("limit", 1, -256),
+        ("ahead", 1, 3),
+        ("ahead", 1, 256),
+    ];
+    let expected = ["{}", "{x}", "{}", "{x}", "{}", "{wave}", "{}", "{x}", "{}"];
+    for ((name, at, number), expected) in edits.into_iter().zip(expected) {
+        let inst = named(&session, k, name);
+        session
+            .edit(k, |edit| edit.set_operand(inst, at, edit.context().const_i32(number)))
+            .expect("it is as good as before");
+        let mut fresh = Session::new();
+        let read = fresh.read(&session.print(module)).expect("well-formed");
+        let cold = fresh.function(read, "k").expect("defined");
+        assert_eq!(mask(&session, k), mask(&fresh, cold), "{name} {number}");
+        assert_eq!(mask(&session, k), expected, "{name} {number}");
+    }
+}
