@@ -432,6 +432,20 @@ fn a_join_shows_nothing() {
            ret i32 0
          }",
     );
+    // Whoever branches there comes by both ways.
+    check_unchanged(
+        "instsimplify",
+        "define i32 @f(i32 %a, i1 %c) {
+         entry:
+           br i1 %c, label %join, label %other
+         other:
+           call void @unknown()
+           br label %join
+         join:
+           %0 = select i1 %c, i32 1, i32 %a
+           ret i32 %0
+         }",
+    );
 }
 
 #[test]
