@@ -31,7 +31,7 @@
 //!
 //! Of *assumed*, *classes*, *access* and control divergence the question alone is timed: what it is found from was asked before, from scratch too where it is not repaired.
 //!
-//! Arguments are names of tables; `--quick` leaves out the largest sizes.
+//! Arguments are names of tables; `--quick` leaves out the largest sizes, `--size=N` asks for one alone where a table has several by number.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -63,7 +63,13 @@ fn main() {
     println!(
         "table        insts   scratch us  edit us   median      p90      p99      times   opt-22  repaired    solved"
     );
-    let sizes: &[usize] = if is_quick { &[750, 7500] } else { &[750, 7500, 75_000, 750_000] };
+    let one = arguments.iter().find_map(|a| a.strip_prefix("--size="));
+    let one = one.map(|number| [number.parse().expect("--size takes a number")]);
+    let sizes: &[usize] = match &one {
+        Some(one) => one,
+        None if is_quick => &[750, 7500],
+        None => &[750, 7500, 75_000, 750_000],
+    };
     if is_wanted("operand") {
         sizes.iter().for_each(|&size| operand("operand", size, divergence));
     }
