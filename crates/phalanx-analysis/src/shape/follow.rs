@@ -74,7 +74,7 @@ impl Shapes {
             if !is_other && !is_edited {
                 continue;
             }
-            strides::behind(body, inst, |compare| rules.push(compare));
+            strides::behind(body, inst, is_edited, |compare| rules.push(compare));
             for user in body.uses_of(Operand::inst(inst)).map(|use_| use_.user) {
                 let opcode = body.inst(user).opcode;
                 if asks(opcode) || opcode == Opcode::Phi {

@@ -223,11 +223,10 @@ impl Shapes {
 }
 
 /// Adds comparisons that may be made of strides which an instruction has to do with: of phis that it comes in by, at once or as what
-/// is added in a round.
-pub(super) fn behind(body: &Body, inst: InstId, mut tell: impl FnMut(InstId)) {
+/// is added in a round. One that is edited may have counted up to now; whatever else is edited is asked about by itself.
+pub(super) fn behind(body: &Body, inst: InstId, is_edited: bool, mut tell: impl FnMut(InstId)) {
     let users = |inst: InstId| body.uses_of(Operand::inst(inst)).map(|use_| use_.user);
     let is_sum = |inst: InstId| matches!(body.inst(inst).opcode, Opcode::Add | Opcode::Sub);
-    let is_phi = |inst: InstId| body.inst(inst).opcode == Opcode::Phi;
     let mut strides: SmallVec<[InstId; 4]> = SmallVec::new();
     let mut tell_if = |user: InstId| {
         if body.inst(user).opcode == Opcode::ICmp {
@@ -235,16 +234,19 @@ pub(super) fn behind(body: &Body, inst: InstId, mut tell: impl FnMut(InstId)) {
         }
     };
     for user in users(inst) {
-        if is_phi(user) {
-            strides.push(user);
-        } else if is_sum(user) {
-            for next in users(user) {
-                if is_phi(next) {
-                    strides.push(next);
-                } else {
-                    tell_if(next);
+        match body.inst(user).opcode {
+            Opcode::Phi if is_edited || counts(body, user) => strides.push(user),
+            Opcode::Add | Opcode::Sub => {
+                let Some(phi) = summed_phi(body, user) else { continue };
+                for next in users(user) {
+                    if next == phi {
+                        strides.push(phi);
+                    } else {
+                        tell_if(next);
+                    }
                 }
             }
+            _ => {}
         }
     }
     strides.sort_unstable();
@@ -257,4 +259,20 @@ pub(super) fn behind(body: &Body, inst: InstId, mut tell: impl FnMut(InstId)) {
             }
         }
     }
+}
+
+/// The phi to which a sum adds something that is none.
+fn summed_phi(body: &Body, sum: InstId) -> Option<InstId> {
+    let is_phi = |inst: &InstId| body.inst(*inst).opcode == Opcode::Phi;
+    let mut phis = body.operands(sum).iter().filter_map(|of| of.as_inst()).filter(is_phi);
+    phis.next().filter(|_| phis.next().is_none())
+}
+
+/// Whether what is added to a phi comes back to it.
+fn counts(body: &Body, phi: InstId) -> bool {
+    let is_next = |inst: InstId| {
+        matches!(body.inst(inst).opcode, Opcode::Add | Opcode::Sub)
+            && body.operands(inst).contains(&Operand::inst(phi))
+    };
+    body.phi_values(phi).iter().filter_map(|value| value.as_inst()).any(is_next)
 }
