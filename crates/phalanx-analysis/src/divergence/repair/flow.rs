@@ -112,7 +112,7 @@ impl State {
             answer.divergent_exits = exits(&self.graph, &self.facts).into();
         }
         let Examined { changed, uses } = examined;
-        let visited = self.follow(flow, table, log, (changed, uses), answer)?;
+        let visited = self.follow(flow, table, log, Some((changed, uses)), answer)?;
         answer.assumed = assumed(&self.graph, &self.facts, flow);
         Ok(visited)
     }

@@ -405,18 +405,20 @@ impl State {
         self.engine.grow(&mut self.facts, table.len(), table.block_count());
         answer.values.grow(table.reported());
         answer.terminators.grow(table.block_count());
-        self.follow(flow, table, log, (Subjects::new(), Uses::new()), answer)
+        self.follow(flow, table, log, None, answer)
     }
 
-    /// Follows what is listed, and examines these subjects and uses as well.
+    /// Follows what is listed; where the graph is another one, examines what is known of that as well: these subjects and uses.
     fn follow(
         &mut self,
         flow: Flow<'_>,
         table: &EditableTable,
         log: &[Edited],
-        (mut changed, uses): (Subjects, Uses),
+        of_graph: Option<(Subjects, Uses)>,
         answer: &mut Divergence,
     ) -> Result<usize, GivenUp> {
+        let is_same_graph = of_graph.is_none();
+        let (mut changed, uses) = of_graph.unwrap_or_default();
         if table.is_full() || log.len() > table.len() / 8 + 64 {
             return Err(GivenUp);
         }
@@ -428,7 +430,8 @@ impl State {
             }
         }
         let known = (&mut changed, uses);
-        let (uses, mut visited) = self.follow_levels(flow, table, log, known, bounds)?;
+        let edits = Edits { log, is_same_graph };
+        let (uses, mut visited) = self.follow_levels(flow, table, edits, known, bounds)?;
         changed.sort_unstable();
         changed.dedup();
         let mut engine = std::mem::take(&mut self.engine);
@@ -456,7 +459,7 @@ impl State {
         &mut self,
         flow: Flow<'_>,
         table: &EditableTable,
-        log: &[Edited],
+        Edits { log, is_same_graph }: Edits<'_>,
         (changed, mut uses): (&mut Subjects, Uses),
         bounds: (usize, usize),
     ) -> Result<(Uses, usize), GivenUp> {
@@ -474,9 +477,17 @@ impl State {
             true => Vec::new(),
             false => values.filter(in_region).collect(),
         };
+        // Nothing that is read within its cycle, or is in none, is read at another time than it is computed, nor was.
+        let has_been_inside =
+            is_same_graph && self.graph.assumed.is_empty() && !log.iter().any(|of| of.is_moved);
+        let is_inside = |value: Value, user: User| {
+            let inner = flow.cycles.innermost(table.block(value));
+            inner.is_none_or(|inner| flow.cycles.contains(inner, table.block_of(user)))
+        };
         for edited in log {
             let old = edited.old.iter().flatten();
-            uses.extend(old.chain(table.operands(edited.user)).map(|v| (*v, edited.user)));
+            let read = old.chain(table.operands(edited.user)).map(|value| (*value, edited.user));
+            uses.extend(read.filter(|of| !has_been_inside || !is_inside(of.0, of.1)));
             if let UserKind::Value(value) = edited.user.kind()
                 && edited.is_moved
             {
@@ -503,6 +514,14 @@ impl State {
         }
         Ok((uses, visited))
     }
+}
+
+/// What has been edited.
+#[derive(Clone, Copy)]
+struct Edits<'a> {
+    log: &'a [Edited],
+    /// Whether that is all.
+    is_same_graph: bool,
 }
 
 /// A few uses.

@@ -33,7 +33,7 @@ mod graph;
 mod pointees;
 
 use phalanx_graph::{Cfg, DomTree, DominanceFrontier};
-use phalanx_ir::{InstId, Value, flow::node_of};
+use phalanx_ir::{InstId, Opcode, TypeKind, Value, flow::node_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -42,7 +42,7 @@ use self::gather::{Component, Gather, is_object};
 pub(crate) use self::graph::InQuestion;
 pub(crate) use self::pointees::Pointees;
 use super::scan::Scan;
-use super::{Effect, Passed, PrivateMemory, number, parameter_of};
+use super::{Effect, Passed, PrivateMemory, number, parameter_of, value_type};
 use crate::lower::{Code, Surroundings};
 use crate::memory::{origins::Origins, ssa::Frontiers};
 
@@ -263,6 +263,10 @@ impl SlotFollower {
         (changed, besides): (&[InstId], &InQuestion),
     ) -> Option<Changed> {
         self.free_last();
+        if besides.is_nothing() && changed.iter().all(|&inst| is_apart(code, inst)) {
+            debug_assert!(changed.iter().all(|&inst| self.had_nothing(inst)));
+            return Some(Changed::default());
+        }
         let changed: SmallVec<[InstId; 16]> =
             changed.iter().chain(&besides.insts).copied().collect();
         if self.pointees.as_ref().is_some_and(|of| of.has_other_returns(code, graph.dom, &changed))
@@ -288,6 +292,11 @@ impl SlotFollower {
         });
         sort(&mut others);
         Some(Changed { patch, others })
+    }
+
+    /// Whether an instruction has had to do with no object.
+    fn had_nothing(&self, inst: InstId) -> bool {
+        !self.by_inst.contains_key(&inst) && self.base.objects_of(inst).next().is_none()
     }
 
     /// Forgets the last patch if it was only about what is gone.
@@ -408,6 +417,24 @@ impl SlotFollower {
         self.looks.in_part += 1;
         Some((patch, others))
     }
+}
+
+/// Whether an instruction that is in the code has nothing to do with addresses, and never had: it computes with numbers, and what it gives and the types
+/// of its operands have been what they are since it was made. Most that are edited do.
+fn is_apart(code: Code<'_>, inst: InstId) -> bool {
+    let (body, data) = (code.body, code.body.inst(inst));
+    let is_of_numbers = |ty| match code.context.type_kind(ty) {
+        TypeKind::Vector { elem, .. } => code.context.type_kind(*elem).number_bits().is_some(),
+        kind => kind.number_bits().is_some(),
+    };
+    let is_number = match data.opcode {
+        Opcode::PtrToInt | Opcode::IntToPtr | Opcode::AddrSpaceCast | Opcode::BitCast => false,
+        Opcode::FCmp | Opcode::FNeg => true,
+        Opcode::Phi | Opcode::Select | Opcode::Freeze => is_of_numbers(data.ty),
+        Opcode::ICmp => value_type(code, body.operands(inst)[0]).is_some_and(is_of_numbers),
+        opcode => opcode.is_binary() || opcode.is_cast(),
+    };
+    is_number && body.block_of(inst).is_some()
 }
 
 impl PrivateMemory {

@@ -33,6 +33,13 @@ pub(crate) struct InQuestion {
     pub(super) insts: Vec<InstId>,
 }
 
+impl InQuestion {
+    /// Whether the graph is the same, which leaves nothing in question.
+    pub(super) fn is_nothing(&self) -> bool {
+        !self.is_other_graph && self.objects.is_empty() && self.insts.is_empty()
+    }
+}
+
 impl SlotFollower {
     /// What is in question where the graph has become another. None if that is too much.
     pub(crate) fn in_question(
