@@ -94,6 +94,11 @@ pub(super) fn binary(
             let by = number(shapes, b).filter(|&by| by < u64::from(width))?;
             shifted(shapes, a, by as u8, width)
         }
+        // The sign is a bit of the rest, and goes with it: the thread's part is below.
+        Opcode::AShr if a.rest.zeros < width => {
+            let by = number(shapes, b).filter(|&by| by < u64::from(width))?;
+            shifted(shapes, a, by as u8, width)
+        }
         Opcode::UDiv => match number(shapes, b)? {
             by if by.is_power_of_two() => shifted(shapes, a, by.trailing_zeros() as u8, width),
             _ => None,
@@ -168,7 +173,7 @@ pub(super) fn masked(shapes: &mut Shapes, a: &Form, bits: u64, width: u8) -> Opt
     Some(Form { thread, rest, is_signed: false, is_unsigned: false })
 }
 
-/// `a >> by`.
+/// `a >> by`, of which a form tells nothing but how the rest begins: zeros or copies of its sign come in.
 pub(super) fn shifted(shapes: &mut Shapes, a: &Form, by: u8, width: u8) -> Option<Form> {
     if !shapes.is_apart(a) {
         return None;

@@ -63,6 +63,34 @@ fn check(body: &str, size: [u32; 3], wave: u32, expected: &Expect) {
     expected.assert_eq(&masks(body, size, wave));
 }
 
+/// A number that may be below zero has the sign of what the workgroup adds to it.
+#[test]
+fn a_signed_shift_drops_the_lane() {
+    check(
+        "
+  %base = mul i32 %b, 256
+  %id = add i32 %base, %x
+  %row = ashr i32 %id, 5
+  %part = ashr i32 %id, 4
+  %odd = add i32 %b, %x
+  %mixed = ashr i32 %odd, 5
+  %rounded = sdiv i32 %id, 32
+  ret void
+",
+        [256, 1, 1],
+        32,
+        &expect![[r#"
+            base: {block.x}
+            id: {x, block.x}
+            row: {wave, block.x}
+            part: {x, block.x}
+            odd: {x, block.x}
+            mixed: {x, block.x}
+            rounded: {x, block.x}
+        "#]],
+    );
+}
+
 #[test]
 fn what_drops_the_lane_is_the_wave() {
     check(
