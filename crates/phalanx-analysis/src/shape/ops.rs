@@ -196,7 +196,8 @@ fn with_form_from(
     Fact { is_defined, ..fact }
 }
 
-fn operand_width(place: Place<'_>, operand: Operand) -> Option<u8> {
+/// Bits of an integer operand.
+pub(super) fn operand_width(place: Place<'_>, operand: Operand) -> Option<u8> {
     let ty = match operand.kind() {
         phalanx_ir::ValueKind::Inst(inst) => place.code.body.inst(inst).ty,
         phalanx_ir::ValueKind::Arg(position) => place.code.header.params[position as usize],

@@ -1,14 +1,16 @@
 //! What a value depends on, where its shape says less than its operands do.
 
-use phalanx_ir::{InstId, Opcode, Value as Operand};
+use phalanx_ir::{InstId, Opcode, Value as Operand, inst::InstFlags};
 use phalanx_target::SourceSet;
 use smallvec::SmallVec;
 
 use super::{
     Place, Shapes,
+    algebra::by_high_bits,
     expr::mask,
     form::{ATOMS, Form},
     ids,
+    ops::operand_width,
 };
 use crate::affect::Value;
 
@@ -34,7 +36,9 @@ impl Shapes {
             return None;
         }
         match self.find(place, inst).form {
-            0 if place.code.body.inst(inst).opcode == Opcode::ICmp => self.of_stride(place, inst),
+            0 if place.code.body.inst(inst).opcode == Opcode::ICmp => {
+                self.of_stride(place, inst).or_else(|| self.of_same_sign(place, inst))
+            }
             0 => None,
             form => self.dependence_of(place, inst, form),
         }
@@ -59,6 +63,28 @@ impl Shapes {
             return None;
         }
         Some(found)
+    }
+
+    /// What a comparison depends on that says that both sides have one sign, where all but the thread's low bits decide.
+    ///
+    /// It is poison where the signs are others, so it has no form: whoever drops its atoms would not see that. But signs are high bits. Threads that
+    /// agree on the atoms agree on them, so they have poison together, too.
+    fn of_same_sign(&mut self, place: Place<'_>, compare: InstId) -> Option<Dependence> {
+        let data = place.code.body.inst(compare);
+        if !data.flags.contains(InstFlags::SAME_SIGN) {
+            return None;
+        }
+        let operands = place.code.body.operands(compare);
+        let &[left, right] = operands else { return None };
+        let width = operand_width(place, left)?;
+        let a = self.operand(place, left, width)?;
+        let b = self.operand(place, right, width)?;
+        let form = by_high_bits(self, data.int_predicate(), &a, &b, width)?;
+        let sources = self.exprs.sources(form.thread, self.in_wave);
+        let atoms = form.rest.values().collect();
+        let found = Dependence { sources, atoms, is_of_round: false };
+        let is_less = self.is_less(place, operands, sources, &form);
+        (is_less && self.may_skip(place, compare, operands, &found)).then_some(found)
     }
 
     /// Whether operands depend on more than these sources and what a form is made of.

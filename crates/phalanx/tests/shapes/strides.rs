@@ -79,6 +79,33 @@ exit:
     .assert_eq(&found);
 }
 
+/// Where the signs are others the comparison is poison, in all threads of a workgroup or in none: what drops it depends on the workgroup still.
+#[test]
+fn both_sides_have_one_sign() {
+    let found = masks(
+        "
+  %base = shl i32 %b, 8
+  %i = add i32 %base, %x
+  %some = icmp samesign ult i32 %i, 65536
+  %part = icmp samesign ult i32 %i, 65537
+  %none = and i1 %some, false
+  %frozen = freeze i1 %none
+  ret void
+",
+        [256, 1, 1],
+        32,
+    );
+    expect![[r#"
+        base: {block.x}
+        i: {x, block.x}
+        some: {block.x}
+        part: {x, block.x}
+        none: {block.x}
+        frozen: {block.x}
+    "#]]
+    .assert_eq(&found);
+}
+
 /// What is asked of a stride follows the edits of what it is made of, however far that is from the comparison.
 #[test]
 fn strides_follow_edits() {
