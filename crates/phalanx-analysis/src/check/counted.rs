@@ -1,23 +1,30 @@
-//! Loops over the elements of a workgroup whose counter is in a stack slot, as in code that is compiled without optimisation.
+//! Rounds over the elements of a workgroup: numbers that begin with the thread's index, and grow by what is the same for all.
 //!
 //! ```text
-//! i = tid; while (i < n) { ...; i = i + 256; }      // 256 threads, n a multiple of 256
+//! i = tid; while (i < n) { ...; i = i + 192; }      // 192 threads, n a multiple of 192
 //! ```
 //!
 //! # What
 //!
-//! [`shape`](crate::shape) knows such loops by the phi of the counter. Here the counter is a slot with two stores and nothing else but loads: one before the loop, of a function of the
-//! thread's index that can be evaluated ([`witness`](super::witness)), and one in each round, of a number more. The branch in the header compares what the slot holds with
-//! something that is the same for all threads.
+//! [`shape`](crate::shape) knows such loops where the counter is a phi and the step is a multiple of a power of two. Here any step will do, and the counter may be a slot with two stores
+//! and nothing else but loads, as in code that is compiled without optimisation: one before the loop, and one in each round, of something more.
+//!
+//! What a branch compares is taken apart into a function of the thread's index that can be evaluated ([`witness`](super::witness)), and sums of what is the same for all threads: what the counter begins
+//! with besides, and steps. So is a number that is in no loop.
 //!
 //! # Why all decide alike
 //!
-//! Let the number that is added, and what the counter is compared with, be multiples of a power of two. Threads that were together so far are in one round. There the
-//! bits of their counters from that power on differ as they did before the first round, and those below are what they were. So if all threads begin with the same
-//! high bits, and compare the low ones alike, all decide alike, whatever wraps.
+//! Let all that is added, and what the number is compared with, be multiples of `m`. Threads that were together so far are in one round, so they have added the same. As `m` divides that,
+//! the quotients of their numbers by `m` differ as they did before the first round, and the remainders are what they were. So if all threads begin with the same
+//! quotient, and compare the remainders alike, all decide alike.
 //!
-//! The second store is executed once in each round: its block is in no cycle within the loop and dominates the only block that leads back. The first one is executed each
-//! time before the loop is entered: it dominates the header, and is in the cycle around the loop and in none within that.
+//! If `m` is a power of two that holds whatever wraps: the quotient is the high bits. If it is not, nothing must wrap. That is so where signed numbers are compared and all sums are said
+//! not to wrap (`nsw`): else the branch is on poison, and has no meaning.
+//!
+//! A slot's second store is executed once in each round: its block is in no cycle within the loop and dominates the only block that leads back. The first one is executed each
+//! time before the loop is entered: it dominates the header, and is in the cycle around the loop and in none within that. A phi's branch is in the header or in the only block that leads back.
+//!
+//! What is added is computed in no cycle, or in one that the branch is in as well: threads that are together at the branch were together there.
 //!
 //! O(uses of the slot, and threads × operations of what the counter begins with).
 
@@ -26,69 +33,116 @@ use phalanx_ir::{
     InstId, Opcode, Value,
     edit::Use,
     flow::{block_of, node_of},
+    inst::{InstFlags, IntPredicate},
 };
 use phalanx_target::Scope;
 
 use super::{
     Facts,
-    witness::{self, Expression, OPERATIONS},
+    multiples::{Divisor, divisor},
+    witness::{self, Expression},
 };
 use crate::lower::Numbering;
 
-/// Whether all threads of a workgroup that come together to the branch at the end of a block go one way, as they have made the same number of rounds.
-pub(super) fn is_alike(facts: Facts<'_>, branch: Node, scope: Scope) -> bool {
-    scope <= Scope::Workgroup && rounds(facts, branch, scope).unwrap_or(false)
+/// So many sums are taken apart.
+const SUMS: usize = 6;
+
+/// Where it is asked who is together.
+#[derive(Clone, Copy)]
+struct At {
+    branch: Node,
+    scope: Scope,
 }
 
-fn rounds(facts: Facts<'_>, branch: Node, scope: Scope) -> Option<bool> {
-    let (body, cycles) = (facts.code.body, facts.cycles);
-    let cycle = cycles.innermost(branch).filter(|&cycle| cycles.header(cycle) == branch)?;
-    if cycles.ancestors(cycle).any(|cycle| !cycles.is_reducible(cycle)) {
-        return None;
-    }
-    let terminator = body.terminator(block_of(branch))?;
+/// A number as a function of the thread, and sums of what is the same for all.
+struct Number {
+    thread: Value,
+    /// What divides all that is added.
+    rest: Divisor,
+    /// Whether no sum wraps.
+    is_exact: bool,
+}
+
+/// Whether all threads of a workgroup that come together to the branch at the end of a block go one way, as they have made the same number of rounds.
+pub(super) fn is_alike(facts: Facts<'_>, branch: Node, scope: Scope) -> bool {
+    scope <= Scope::Workgroup && rounds(facts, At { branch, scope }).unwrap_or(false)
+}
+
+fn rounds(facts: Facts<'_>, at: At) -> Option<bool> {
+    let body = facts.code.body;
+    let terminator = body.terminator(block_of(at.branch))?;
     if body.inst(terminator).opcode != Opcode::Br {
         return None;
     }
-    let compare = here(facts, branch, *body.operands(terminator).first()?)?;
+    let compare = here(facts, at.branch, *body.operands(terminator).first()?)?;
     if body.inst(compare).opcode != Opcode::ICmp {
         return None;
     }
     facts.reads_inst(terminator);
     facts.reads_inst(compare);
     let &[left, right] = body.operands(compare) else { return None };
-    let slot = |value: Value| here(facts, branch, value).and_then(|load| slot_of(facts, load));
-    let (counter, slot, bound, is_swapped) = match (slot(left), slot(right)) {
-        (Some(slot), _) if counts(facts, slot, branch).is_some() => (left, slot, right, false),
-        (_, Some(slot)) => (right, slot, left, true),
-        _ => return None,
+    let bits = witness::bits(facts, left)?;
+    let (number, bound, is_swapped) = match bound(facts, at, right) {
+        Some(bound) => (number(facts, at, left)?, bound, false),
+        None => (number(facts, at, right)?, bound(facts, at, left)?, true),
     };
-    let (first, step) = counts(facts, slot, branch)?;
-    let bits = witness::bits(facts, counter).filter(|_| is_whole(facts, counter, first))?;
-    let bound = Bound::new(facts, (branch, scope), bound)?;
-    let zeros = step.trailing_zeros().min(bound.zeros);
+    let data = body.inst(compare);
+    // Of numbers with one sign it does not matter whether that is looked at.
+    let is_signed = data.flags.contains(InstFlags::SAME_SIGN)
+        || !matches!(
+            data.int_predicate(),
+            IntPredicate::Ugt | IntPredicate::Uge | IntPredicate::Ult | IntPredicate::Ule
+        );
+    let begin = Expression::new(facts, number.thread)?;
+    let compared = Compared {
+        begin,
+        bits: witness::bits(facts, number.thread)?.min(bits),
+        low: bound.low,
+        is_swapped,
+        predicate: data.int_predicate().unsigned(),
+    };
+    let common = number.rest.common(bound.rest);
     // The sign is a high bit.
-    if zeros == 0 || zeros >= bits {
-        return None;
+    let is_within = common.zeros > 0 && common.zeros < compared.bits.min(u64::BITS - 1);
+    if is_within && compared.is_one(facts, 1 << common.zeros)? {
+        return Some(true);
     }
-    let low = (1u64 << zeros) - 1;
-    let begin = Expression::new(facts, first)?;
-    let threads = witness::all_threads(facts, &begin)?;
-    let size = witness::exact_size(facts.launch);
-    let predicate = body.inst(compare).int_predicate().unsigned();
-    let mut seen = None;
-    for thread in threads {
-        let value = begin.value(facts, thread, size)?;
-        let order = match is_swapped {
-            true => (bound.low & low).cmp(&(value & low)),
-            false => (value & low).cmp(&(bound.low & low)),
-        };
-        let decided = (value & !low, predicate.holds(order, order));
-        if *seen.get_or_insert(decided) != decided {
-            return Some(false);
+    let of = i64::try_from(common.number).ok().filter(|&of| of > 1);
+    match of.filter(|_| number.is_exact && is_signed) {
+        Some(of) => compared.is_one(facts, of),
+        None => Some(false),
+    }
+}
+
+/// A comparison of what is evaluated with a number, beside multiples.
+struct Compared {
+    begin: Expression,
+    bits: u32,
+    /// What the number is compared with, but for a multiple.
+    low: i64,
+    is_swapped: bool,
+    predicate: IntPredicate,
+}
+
+impl Compared {
+    /// Whether all threads decide alike, whatever multiples of this are added on both sides.
+    fn is_one(&self, facts: Facts<'_>, of: i64) -> Option<bool> {
+        let size = witness::exact_size(facts.launch);
+        let low = self.low.rem_euclid(of);
+        let mut seen = None;
+        for thread in witness::all_threads(facts, &self.begin)? {
+            let value = witness::signed(self.begin.value(facts, thread, size)?, self.bits);
+            let order = match self.is_swapped {
+                true => low.cmp(&value.rem_euclid(of)),
+                false => value.rem_euclid(of).cmp(&low),
+            };
+            let decided = (value.div_euclid(of), self.predicate.holds(order, order));
+            if *seen.get_or_insert(decided) != decided {
+                return Some(false);
+            }
         }
+        Some(true)
     }
-    Some(true)
 }
 
 /// An instruction of a block that gives a value.
@@ -108,8 +162,8 @@ fn slot_of(facts: Facts<'_>, load: InstId) -> Option<InstId> {
     witness::slot(facts, body.operands(load)[0])
 }
 
-/// What a slot holds before the loop of a header, and how much it grows in each round.
-fn counts(facts: Facts<'_>, slot: InstId, header: Node) -> Option<(Value, u64)> {
+/// What a slot holds before the loop of a header, and the sum that it holds after a round, with what is added in that.
+fn counts(facts: Facts<'_>, slot: InstId, header: Node) -> Option<(Value, InstId, Value)> {
     let (body, cycles) = (facts.code.body, facts.cycles);
     let cycle = cycles.innermost(header)?;
     let mut stores: Vec<InstId> = Vec::new();
@@ -143,15 +197,13 @@ fn counts(facts: Facts<'_>, slot: InstId, header: Node) -> Option<(Value, u64)> 
     let (sum, start) = (body.operands(again)[0].as_inst()?, body.operands(first)[0]);
     facts.reads_inst(sum);
     let &[old, more] = body.operands(sum) else { return None };
-    let step = match body.inst(sum).opcode {
-        Opcode::Add => witness::constant(facts, more)?,
-        Opcode::Sub => witness::constant(facts, more)?.wrapping_neg(),
-        _ => return None,
-    };
+    if !matches!(body.inst(sum).opcode, Opcode::Add | Opcode::Sub) {
+        return None;
+    }
     // What is loaded in this round is what the last round has stored, or what was there before the first.
     let load = old.as_inst().filter(|&load| slot_of(facts, load) == Some(slot))?;
     let is_of_round = cycles.contains(cycle, block(load)?);
-    (is_of_round && is_whole(facts, old, start) && step != 0).then_some((start, step))
+    (is_of_round && is_whole(facts, old, start)).then_some((start, sum, more))
 }
 
 /// Whether two values have one type, so that a load of one gives all that was stored as the other.
@@ -159,55 +211,153 @@ fn is_whole(facts: Facts<'_>, a: Value, b: Value) -> bool {
     witness::type_of(facts, a).is_some_and(|ty| witness::type_of(facts, b) == Some(ty))
 }
 
-/// What a counter is compared with: how many low bits are known, and what they are.
+/// What a number is compared with.
 struct Bound {
-    zeros: u32,
-    low: u64,
+    /// What divides it, or all of it but this.
+    rest: Divisor,
+    low: i64,
 }
 
-impl Bound {
-    fn new(facts: Facts<'_>, (branch, scope): (Node, Scope), value: Value) -> Option<Bound> {
-        if let Some(low) = witness::constant(facts, value) {
-            return Some(Bound { zeros: u64::BITS, low });
-        }
-        let inst = here(facts, branch, value)?;
-        let number = Numbering::new(facts.code.header).inst(inst);
-        let sources = facts.divergence.value(number);
-        facts.reads_value(number, sources);
-        let is_one = !sources.intersects(facts.varying(scope));
-        is_one.then(|| Bound { zeros: zeros(facts, value), low: 0 })
+fn bound(facts: Facts<'_>, at: At, value: Value) -> Option<Bound> {
+    if let Some(number) = witness::constant(facts, value) {
+        let low = witness::signed(number, witness::bits(facts, value)?);
+        return Some(Bound { rest: Divisor::ZERO, low });
     }
+    is_one(facts, at, value).then(|| Bound { rest: divisor(facts, value), low: 0 })
 }
 
-/// How many low bits of a value are zero, at least.
-fn zeros(facts: Facts<'_>, value: Value) -> u32 {
-    let body = facts.code.body;
-    let (mut at, mut known) = (value, 0);
-    for _ in 0..OPERATIONS {
-        if let Some(number) = witness::constant(facts, at) {
-            return known + number.trailing_zeros();
-        }
-        let Some(inst) = at.as_inst() else { return known };
+/// Whether threads that are together at a branch have one value.
+fn is_one(facts: Facts<'_>, at: At, value: Value) -> bool {
+    if value.as_const().is_some() {
+        return true;
+    }
+    let numbering = Numbering::new(facts.code.header);
+    let Some(number) = numbering.operand(value) else { return false };
+    let sources = facts.divergence.value(number);
+    facts.reads_value(number, sources);
+    let is_of_round = || {
+        let Some(inst) = value.as_inst() else { return true };
         facts.reads_inst(inst);
-        let operands = body.operands(inst);
-        let by = || witness::constant(facts, operands[1]);
-        match body.inst(inst).opcode {
-            Opcode::Load => match witness::stored(facts, inst) {
-                Some(value) => at = value,
-                None => return known,
-            },
-            Opcode::SExt | Opcode::ZExt | Opcode::Trunc => at = operands[0],
-            Opcode::Mul => match by() {
-                Some(number) => {
-                    known += number.trailing_zeros();
-                    at = operands[0];
-                }
-                None => return known,
-            },
-            Opcode::Shl => return known + by().map_or(0, |number| number.min(64) as u32),
-            Opcode::And => return known + by().map_or(0, u64::trailing_zeros),
-            _ => return known,
+        let Some(block) = facts.code.body.block_of(inst).map(node_of) else { return false };
+        let cycle = facts.cycles.innermost(block);
+        cycle.is_none_or(|cycle| facts.cycles.contains(cycle, at.branch))
+    };
+    !sources.intersects(facts.varying(at.scope)) && is_of_round()
+}
+
+/// Takes a number apart that a branch compares.
+fn number(facts: Facts<'_>, at: At, value: Value) -> Option<Number> {
+    let mut all = Number { thread: value, rest: Divisor::ZERO, is_exact: true };
+    let mut is_counted = false;
+    for _ in 0..SUMS {
+        if Expression::new(facts, all.thread).is_some() {
+            return Some(all);
+        }
+        let inst = all.thread.as_inst()?;
+        facts.reads_inst(inst);
+        let data = facts.code.body.inst(inst);
+        let operands = facts.code.body.operands(inst);
+        let is_load = data.opcode == Opcode::Load;
+        if let Some(stored) = is_load.then(|| witness::stored(facts, inst)).flatten() {
+            all.thread = stored;
+            continue;
+        }
+        match data.opcode {
+            Opcode::Add | Opcode::Sub => all = all.without(facts, at, inst)?,
+            Opcode::Or if data.flags.contains(InstFlags::DISJOINT) => {
+                all = all.without(facts, at, inst)?;
+            }
+            Opcode::SExt => all.thread = operands[0],
+            Opcode::ZExt => {
+                all.is_exact &= data.flags.contains(InstFlags::NNEG);
+                all.thread = operands[0];
+            }
+            // Of one loop: what another one counts to is not the same in threads of one round of this.
+            Opcode::Phi | Opcode::Load if !is_counted => {
+                is_counted = true;
+                let counted = match data.opcode {
+                    Opcode::Phi => counted_by_phi(facts, at.branch, inst)?,
+                    _ => counted_by_slot(facts, at.branch, inst)?,
+                };
+                all = all.before_rounds(facts, at, counted)?;
+            }
+            _ => return None,
         }
     }
-    known
+    None
+}
+
+impl Number {
+    /// Takes off a sum what is the same for all.
+    fn without(self, facts: Facts<'_>, at: At, sum: InstId) -> Option<Number> {
+        let data = facts.code.body.inst(sum);
+        let &[left, right] = facts.code.body.operands(sum) else { return None };
+        let (thread, more) = match data.opcode {
+            _ if is_one(facts, at, right) => (left, right),
+            Opcode::Add | Opcode::Or if is_one(facts, at, left) => (right, left),
+            _ => return None,
+        };
+        Some(Number { thread, ..self.added(facts, sum, more) })
+    }
+
+    /// What a counter was before the first round: what is added in one is the same for all.
+    fn before_rounds(
+        self,
+        facts: Facts<'_>,
+        at: At,
+        (start, sum, more): (Value, InstId, Value),
+    ) -> Option<Number> {
+        let is_same = is_one(facts, at, more);
+        is_same.then(|| Number { thread: start, ..self.added(facts, sum, more) })
+    }
+
+    fn added(self, facts: Facts<'_>, sum: InstId, more: Value) -> Number {
+        let data = facts.code.body.inst(sum);
+        // Where no bit is one in both nothing is carried.
+        let is_exact = data.opcode == Opcode::Or || data.flags.contains(InstFlags::NSW);
+        let rest = self.rest.common(divisor(facts, more));
+        Number { rest, is_exact: self.is_exact && is_exact, ..self }
+    }
+}
+
+/// What a phi is before the first round, and the sum that it is after one, with what is added in that; in the loop of a branch.
+fn counted_by_phi(facts: Facts<'_>, branch: Node, phi: InstId) -> Option<(Value, InstId, Value)> {
+    let (body, cycles) = (facts.code.body, facts.cycles);
+    let header = node_of(body.block_of(phi)?);
+    let cycle = cycles.innermost(branch).filter(|&cycle| cycles.header(cycle) == header)?;
+    if cycles.ancestors(cycle).any(|cycle| !cycles.is_reducible(cycle)) {
+        return None;
+    }
+    let is_back = |block: Node| cycles.contains(cycle, block);
+    let mut entries = body.phi_incoming(phi);
+    let (Some(first), Some(second), None) = (entries.next(), entries.next(), entries.next()) else {
+        return None;
+    };
+    let (start, (next, back)) = match (is_back(node_of(first.1)), is_back(node_of(second.1))) {
+        (false, true) => (first.0, second),
+        (true, false) => (second.0, first),
+        _ => return None,
+    };
+    if branch != header && branch != node_of(back) {
+        return None;
+    }
+    let sum = next.as_inst()?;
+    facts.reads_inst(sum);
+    let &[old, more] = body.operands(sum) else { return None };
+    let is_sum = body.inst(sum).opcode == Opcode::Add && more == Value::inst(phi);
+    let [old, more] = if is_sum { [more, old] } else { [old, more] };
+    let is_counter = matches!(body.inst(sum).opcode, Opcode::Add | Opcode::Sub);
+    (is_counter && old == Value::inst(phi)).then_some((start, sum, more))
+}
+
+/// The same of a slot that is loaded from in the header.
+fn counted_by_slot(facts: Facts<'_>, branch: Node, load: InstId) -> Option<(Value, InstId, Value)> {
+    let cycles = facts.cycles;
+    let cycle = cycles.innermost(branch).filter(|&cycle| cycles.header(cycle) == branch)?;
+    if cycles.ancestors(cycle).any(|cycle| !cycles.is_reducible(cycle)) {
+        return None;
+    }
+    let load = here(facts, branch, load.into())?;
+    let found = counts(facts, slot_of(facts, load)?, branch)?;
+    is_whole(facts, load.into(), found.0).then_some(found)
 }

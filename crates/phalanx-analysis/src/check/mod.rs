@@ -40,6 +40,7 @@ pub mod kinds;
 pub mod launch;
 pub mod loads;
 pub mod members;
+mod multiples;
 mod rounds;
 mod sites;
 pub mod spaces;

@@ -24,7 +24,7 @@ use super::{
 };
 
 /// Expressions with more operations than this are not evaluated.
-pub(super) const OPERATIONS: usize = 64;
+const OPERATIONS: usize = 64;
 /// So many threads are looked at along one dimension where the size of workgroups is not known.
 const THREADS: u32 = 1024;
 /// Every launch is taken to have so many threads in a row, where nothing is known of launches.
@@ -450,7 +450,8 @@ const fn ones(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-fn signed(value: u64, bits: u32) -> i64 {
+/// A number of so many bits with its sign.
+pub(super) fn signed(value: u64, bits: u32) -> i64 {
     let unused = 64 - bits.clamp(1, 64);
     ((value << unused) as i64) >> unused
 }

@@ -198,6 +198,15 @@ exit:
     assert_eq!(found(&text("%start", "%n", "256", plain)), warning);
     assert_eq!(found(&text("%start", "%own", "256", plain)), warning);
     assert_eq!(found(&text("%start", "1024", "255", plain)), warning);
+    // Beside what the workgroup begins with, and in steps that are no numbers.
+    let far =
+        |factor: u32| format!("%base = mul nsw i32 %m, {factor}\n  %far = add nsw i32 %base, %id");
+    let (far256, far100) = (far(256), far(100));
+    assert_eq!(found(&text("%far", "%padded", "256", [&far256, ""])), "");
+    assert_eq!(found(&text("%far", "%padded", "256", [&far100, ""])), warning);
+    assert_eq!(found(&text("%start", "%padded", "%base", [&far256, ""])), "");
+    assert_eq!(found(&text("%start", "%padded", "%base", [&far100, ""])), warning);
+    assert_eq!(found(&text("%start", "%padded", "%own", plain)), warning);
     // Where only a bound is known, along the only index.
     let bounded = |size: &str| {
         let simple = text("%start", "1024", "256", plain);
@@ -221,4 +230,90 @@ exit:
         "  %odd = icmp slt i32 %m, 7\n  br i1 %odd, label %header, label %latch\nlatch:\n",
     );
     assert_eq!(found(&may_skip), "k: warning PHX002\n");
+}
+
+/// Sizes that are no powers of two: where numbers with a sign are compared and nothing wraps, steps and bounds that are multiples of the size will do.
+#[test]
+fn rounds_of_sizes_that_are_no_powers_of_two() {
+    let text = |[bound, sum, compare]: [&str; 3]| {
+        format!(
+            r#"
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+define ptx_kernel void @k(i32 %n) "nvvm.reqntid"="192" {{
+entry:
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %size = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %group = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %base = mul nsw i32 %group, %size
+  %first = add nsw i32 %base, %id
+  %whole = mul nsw i32 %n, 384
+  %some = icmp {compare} i32 %first, {bound}
+  br i1 %some, label %loop, label %exit
+loop:
+  %i = phi i32 [ %first, %entry ], [ %next, %loop ]
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %next = {sum}
+  %more = icmp {compare} i32 %next, {bound}
+  br i1 %more, label %loop, label %exit
+exit:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  ret void
+}}
+"#
+        )
+    };
+    let plain = "add nsw i32 %i, 192";
+    assert_eq!(found(&text(["1920", plain, "slt"])), "");
+    assert_eq!(found(&text(["%whole", plain, "slt"])), "");
+    assert_eq!(found(&text(["%whole", "add nsw i32 %size, %i", "sge"])), "");
+    assert_eq!(found(&text(["1920", "sub nsw i32 %i, %whole", "samesign ult"])), "");
+    for wrong in [
+        ["1921", plain, "slt"],
+        ["%n", plain, "slt"],
+        ["1920", "add nsw i32 %i, 191", "slt"],
+        // What wraps is no multiple any more.
+        ["1920", "add i32 %i, 192", "slt"],
+        ["1920", plain, "ult"],
+    ] {
+        assert_ne!(found(&text(wrong)), "", "{wrong:?}");
+    }
+    // A part of the workgroup begins elsewhere.
+    let simple = text(["1920", plain, "slt"]);
+    assert_ne!(found(&simple.replace("reqntid\"=\"192\"", "reqntid\"=\"193\"")), "");
+}
+
+/// A number of an inner loop is not the same in one round of the outer one.
+#[test]
+fn rounds_of_an_inner_loop_do_not_count() {
+    let text = r#"
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+define ptx_kernel void @k(i32 %n) "nvvm.reqntid"="192" {
+entry:
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  br label %inner
+inner:
+  %i = phi i32 [ %id, %entry ], [ %next, %inner ]
+  %r = phi i32 [ 0, %entry ], [ %r.next, %inner ]
+  %next = add nsw i32 %i, 192
+  %r.next = add nsw i32 %r, 1
+  %more = icmp slt i32 %r.next, %id
+  br i1 %more, label %inner, label %behind
+behind:
+  %late = icmp slt i32 %next, 1920
+  br i1 %late, label %wait, label %exit
+wait:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  br label %exit
+exit:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  ret void
+}
+"#;
+    assert_ne!(found(text), "");
 }
