@@ -65,7 +65,7 @@ use phalanx_target::{LaunchFacts, Scope, SourceSet, TransferContext, varying};
 use crate::affect::User;
 use crate::divergence::{Divergence, Flow, Rules, ValueTable, solve};
 use crate::lower::{self, Code, Numbering, Single, Surroundings};
-use crate::memory::PrivateMemory;
+use crate::memory::{Origins, PrivateMemory, origins::copies};
 use outcome::Pass;
 use returns::Returns;
 
@@ -458,9 +458,21 @@ fn is_timeless(code: Code<'_>, inst: InstId, is_pure: impl FnOnce(InstId) -> boo
     }
 }
 
-/// The sources of the arguments of a call where it is made, one per argument: what the callee's parameters may differ by.
+/// Whether a pointer parameter is to a copy of which only the content matters: what is known of the argument can be what is known of that.
 #[must_use]
-pub fn argument_sources(code: Code<'_>, answer: &Divergence, call: InstId) -> Vec<SourceSet> {
+pub fn is_only_content(code: Code<'_>, position: u32) -> bool {
+    copies::is_only_content(code, position)
+}
+
+/// The sources of the arguments of a call where it is made, one per argument: what the callee's parameters may differ by. Of what is passed by value those of the
+/// content.
+#[must_use]
+pub fn argument_sources(
+    code: Code<'_>,
+    around: Surroundings<'_>,
+    answer: &Divergence,
+    call: InstId,
+) -> Vec<SourceSet> {
     let numbering = Numbering::new(code.header);
     let Some(block) = code.body.block_of(call).map(node_of) else { return Vec::new() };
     let user = match code.body.inst(call).opcode.is_terminator() {
@@ -471,5 +483,20 @@ pub fn argument_sources(code: Code<'_>, answer: &Divergence, call: InstId) -> Ve
         let value = numbering.operand(argument);
         value.map_or(SourceSet::EMPTY, |value| answer.at_use(value, user))
     };
-    code.body.call_args(call).iter().map(sources).collect()
+    let attributes = code.body.call_info(call).attributes;
+    let is_by_value = |at: usize| code.context.param_attrs(attributes, at).has(AttrKind::ByVal);
+    let arguments = code.body.call_args(call);
+    if !(0..arguments.len()).any(is_by_value) {
+        return arguments.iter().map(sources).collect();
+    }
+    let origins = Origins::new(code, around);
+    let content = |argument: phalanx_ir::Value| {
+        let from = phalanx_ir::Value::arg(copies::copied_argument(code, argument)?);
+        origins.is_passed(from).then(|| sources(&from))
+    };
+    let of = |(at, argument): (usize, &phalanx_ir::Value)| match is_by_value(at) {
+        true => content(*argument).unwrap_or(SourceSet::OPAQUE_THREAD),
+        false => sources(argument),
+    };
+    arguments.iter().enumerate().map(of).collect()
 }

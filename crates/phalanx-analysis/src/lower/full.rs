@@ -163,7 +163,9 @@ impl<'a> FullRules<'a> {
 
     /// The sources that what is read from memory has besides those of its address.
     pub(super) fn seed_of_load(&self, address: Value, timed: bool) -> SourceSet {
-        match (self.may_be_private(address), timed) {
+        // Copies of what was passed are private, but of one content.
+        let is_private = self.may_be_private(address) && !self.is_passed(address);
+        match (is_private, timed) {
             (true, _) => SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE,
             (false, true) if !self.context.lockstep => {
                 SourceSet::OPAQUE_THREAD | SourceSet::OPAQUE_WAVE

@@ -13,7 +13,8 @@
 //! of which each thread may have a copy, unless it is only read (`readonly`, or as `copies` finds): then all copies are what the host passed. A cast from a space that
 //! is shared is not either.
 //!
-//! An address is *passed* if it is made from such copies that are only read and nothing else: what is there is the same in the whole launch.
+//! An address is *passed* if it is made from such copies that are only read and nothing else: what is there is the same in the whole launch. In a function that is called, and of which it is known
+//! what callers pass, copies that are only read are passed as well: what is there depends on what the argument does.
 //!
 //! # How
 //!
@@ -21,7 +22,7 @@
 //! the same way, from what is not passed, in kernels that have such arguments.
 //! O(instructions + operands).
 
-mod copies;
+pub(crate) mod copies;
 mod follow;
 
 use phalanx_ir::{
@@ -122,7 +123,7 @@ impl Origins {
         self.shared.holds(address)
     }
 
-    /// Whether what is at an address is the same in the whole launch: a structure that the host passed by value.
+    /// Whether what is at an address depends on nothing but what the address does: a structure that was passed by value, by the host or a caller.
     #[must_use]
     pub fn is_passed(&self, address: Value) -> bool {
         self.passed.holds(address)
@@ -180,7 +181,7 @@ struct Scan<'a> {
     around: Surroundings<'a>,
     is_kernel: bool,
     kind: Kind,
-    /// Arguments of a kernel that are copies which it only reads.
+    /// Arguments that are copies which are only read; in a function that is called, where that is asked.
     only_read: SmallVec<[u32; 2]>,
 }
 
@@ -193,10 +194,14 @@ impl<'a> Scan<'a> {
             attributes.has(AttrKind::ByVal)
                 && (attributes.has(AttrKind::ReadOnly) || copies::is_only_read(code, position))
         };
+        let is_known = |&position: &u32| {
+            copies::is_only_content(code, position) && around.calls.argument(position).is_some()
+        };
         let arguments = 0..code.header.params.len() as u32;
-        let only_read = match is_kernel {
-            true => arguments.filter(is_only_read).collect(),
-            false => SmallVec::new(),
+        let only_read = match (entry, kind) {
+            (Entry::Kernel, _) => arguments.filter(is_only_read).collect(),
+            (Entry::Call, Kind::Passed) => arguments.filter(is_known).collect(),
+            _ => SmallVec::new(),
         };
         Scan { code, around, is_kernel, kind, only_read }
     }
@@ -233,11 +238,11 @@ impl<'a> Scan<'a> {
             || attributes.has(AttrKind::InAlloca)
             || attributes.has(AttrKind::Preallocated)
             || attributes.has(AttrKind::StructRet);
-        let is_shared = self.is_kernel
+        let is_known = (self.is_kernel || is_passed)
             && is_pointer(self.code, ty)
             && !self.is_private_only(ty)
             && !is_elsewhere;
-        is_shared && (self.kind == Kind::Shared || is_passed)
+        is_known && (self.kind == Kind::Shared || is_passed)
     }
 
     /// Whether addresses of a type lead to private memory and nowhere else, wherever they come from.

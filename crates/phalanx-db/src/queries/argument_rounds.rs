@@ -76,8 +76,10 @@ fn passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Passed<S
         return large_passed_in_round(db, member, round).clone();
     }
     // Nothing is known of more arguments than there are.
-    let answer = solved(db, member, arguments.as_deref().unwrap_or_default());
-    answer.map_or_else(Vec::new, |answer| passed(db, member, &answer))
+    let arguments = arguments.as_deref().unwrap_or_default();
+    let answer = solved(db, member, arguments);
+    let calls = KnownCalls::new(db, member).with_arguments(arguments);
+    answer.map_or_else(Vec::new, |answer| passed(db, member, &answer, &calls))
 }
 
 /// `passed_in_round` of a large function, whose divergence is followed.
@@ -90,7 +92,8 @@ fn large_passed_in_round(db: &dyn Db, member: FunctionInput, round: usize) -> Pa
         Some(slot) => followed(db, (member, round), arguments, &slot),
         None => solved(db, member, arguments),
     };
-    answer.map_or_else(Vec::new, |answer| passed(db, member, &answer))
+    let calls = KnownCalls::new(db, member).with_arguments(arguments);
+    answer.map_or_else(Vec::new, |answer| passed(db, member, &answer, &calls))
 }
 
 /// The divergence of a function whose arguments have these sources, from scratch.

@@ -461,8 +461,8 @@ impl Walk<'_> {
         let chain = || {
             let answer = divergence(db, caller).as_ref()?;
             let calls = KnownCalls::new(db, caller);
-            let passed = with_code_and(db, caller, NO_CALLEES, &calls, |code, _| {
-                argument_sources(code, answer, call).get(position as usize).copied()
+            let passed = with_code_and(db, caller, NO_CALLEES, &calls, |code, around| {
+                argument_sources(code, around, answer, call).get(position as usize).copied()
             })??;
             // In a scalar register there is one value for the wave, whatever is passed.
             let wanted = match passed.contains(source) {

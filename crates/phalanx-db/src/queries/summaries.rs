@@ -172,32 +172,37 @@ pub(super) fn callee_summaries(db: &dyn Db, function: FunctionInput) -> Vec<(Glo
 /// Sources of the arguments that a function passes, by callee of those that cannot be named from outside of the module: the union
 /// over its calls.
 ///
-/// *Reads* `header`, `flow`, `body`, [`closed_calls`], [`divergence()`]. *Changes when* an argument's sources
+/// *Reads* `header`, `flow`, `body`, [`closed_calls`], [`divergence()`], and [`argument_facts`] where something is passed by value. *Changes when* an argument's sources
 /// do. *Cost* O(calls) after those.
 #[salsa::tracked(returns(ref))]
 fn passed_arguments(db: &dyn Db, function: FunctionInput) -> Passed<SourceSet> {
     match divergence(db, function) {
         None => Vec::new(),
-        Some(answer) => passed(db, function, answer),
+        Some(answer) => passed(db, function, answer, &KnownCalls::new(db, function)),
     }
 }
 
-/// As [`passed_arguments`], by an answer that is at hand.
+/// As [`passed_arguments`], by an answer that is at hand, and what that was found from.
 pub(super) fn passed(
     db: &dyn Db,
     function: FunctionInput,
     answer: &Divergence,
+    calls: &KnownCalls<'_>,
 ) -> Passed<SourceSet> {
     let mut all: Passed<SourceSet> = Vec::new();
-    let calls = KnownCalls::new(db, function).with_arguments(&[]);
-    with_code_and(db, function, NO_CALLEES, &calls, |code, _| {
+    with_code_and(db, function, NO_CALLEES, calls, |code, around| {
         for &(inst, callee) in closed_calls(db, function) {
             let header = callee.header(db);
             let mut sources = vec![SourceSet::OPAQUE_THREAD; header.params.len()];
             if code.body.call_info(inst).function_type == header.ty {
-                let passed = argument_sources(code, answer, inst);
-                for (into, from) in sources.iter_mut().zip(passed) {
-                    *into = from;
+                let passed = argument_sources(code, around, answer, inst);
+                let attributes = code.body.call_info(inst).attributes;
+                for (at, (into, from)) in sources.iter_mut().zip(passed).enumerate() {
+                    // Who is passed a copy has to say so.
+                    let is_copy = code.context.param_attrs(attributes, at).has(AttrKind::ByVal);
+                    if is_copy == analysis::is_copied(code.context, header, at) {
+                        *into = from;
+                    }
                 }
             }
             add(&mut all, callee, sources);
@@ -239,7 +244,7 @@ fn from_outside(db: &dyn Db, function: FunctionInput) -> Vec<SourceSet> {
 ///
 /// What decides whether a call is executed adds nothing: threads are together in the callee only if they were at the call.
 ///
-/// *Reads* [`call_place`], [`passed_arguments`] of the callers. *Changes when* an argument's sources do. *Cost* O(callers).
+/// *Reads* [`call_place`], [`passed_arguments`] of the callers, `body` where something is passed by value. *Changes when* an argument's sources do. *Cost* O(callers).
 #[salsa::tracked(returns(ref))]
 pub fn argument_facts(db: &dyn Db, function: FunctionInput) -> Option<Vec<SourceSet>> {
     let place = call_place(db, function);
@@ -255,12 +260,19 @@ pub fn argument_facts(db: &dyn Db, function: FunctionInput) -> Option<Vec<Source
     }
 }
 
-/// What callers that a function is not in recursion with pass. A pointer to a copy is another pointer.
+/// What callers that a function is not in recursion with pass. A pointer to a copy is another pointer, unless only its content matters.
 pub(super) fn first_arguments(db: &dyn Db, function: FunctionInput) -> Vec<SourceSet> {
     let mut arguments = from_outside(db, function);
     let (context, header) = (function.module(db).context(db), function.header(db));
+    let is_content = |position: usize| {
+        let calls = KnownCalls::new(db, function).with_arguments(&[]);
+        let is_only_content = with_code_and(db, function, NO_CALLEES, &calls, |code, _| {
+            analysis::is_only_content(code, position as u32)
+        });
+        is_only_content.unwrap_or(false)
+    };
     for (position, sources) in arguments.iter_mut().enumerate() {
-        if analysis::is_copied(context, header, position) {
+        if analysis::is_copied(context, header, position) && !is_content(position) {
             *sources = SourceSet::OPAQUE_THREAD;
         }
     }

@@ -317,3 +317,64 @@ exit:
 "#;
     assert_ne!(found(text), "");
 }
+
+/// What a function is passed by value is what its callers were: one value, where nobody writes the copy.
+#[test]
+fn copies_that_are_passed_on_are_one_value() {
+    let text = |[before, passed, within]: [&str; 3]| {
+        format!(
+            r#"
+target triple = "nvptx64-nvidia-cuda"
+%s = type {{ i32, [3 x i32] }}
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define internal void @inner(ptr byval(%s) %q) {{
+entry:
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  {within}
+  %at = getelementptr %s, ptr %q, i32 0, i32 0
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %next = add i32 %i, 1
+  %rounds = load i32, ptr %at
+  %more = icmp slt i32 %next, %rounds
+  br i1 %more, label %loop, label %exit
+exit:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  ret void
+}}
+define internal void @outer(ptr byval(%s) %q) {{
+  %copy = alloca %s
+  call void @llvm.memcpy.p0.p0.i64(ptr %copy, ptr %q, i64 16, i1 false)
+  call void @inner(ptr byval(%s) %copy)
+  ret void
+}}
+define ptx_kernel void @k(ptr byval(%s) %p) {{
+  %id = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %slot = alloca %s
+  call void @llvm.memcpy.p0.p0.i64(ptr %slot, ptr %p, i64 16, i1 false)
+  {before}
+  call void @inner(ptr byval(%s) {passed})
+  call void @outer(ptr byval(%s) {passed})
+  ret void
+}}
+"#
+        )
+    };
+    assert_eq!(found(&text(["", "%p", ""])), "");
+    assert_eq!(found(&text(["", "%slot", ""])), "");
+    for wrong in [
+        ["store i32 %id, ptr %p", "%p", ""],
+        ["store i32 %id, ptr %p", "%slot", ""],
+        ["store i32 %id, ptr %slot", "%slot", ""],
+        ["%other = getelementptr i8, ptr %slot, i32 %id", "%other", ""],
+        ["call void @llvm.memcpy.p0.p0.i64(ptr %slot, ptr %p, i64 8, i1 false)", "%slot", ""],
+        ["", "%p", "store i32 %id, ptr %q"],
+        ["", "%p", "%number = ptrtoint ptr %q to i64"],
+    ] {
+        assert_eq!(found(&text(wrong)), "inner: warning PHX002\n", "{wrong:?}");
+    }
+}

@@ -94,7 +94,8 @@ fn arguments<S: Copy + PartialEq + std::ops::BitOrAssign>(
 fn sources_of(db: &Db, members: &[FunctionInput]) -> Vec<(FunctionInput, Option<Vec<SourceSet>>)> {
     let passed = |member, own: &[SourceSet]| {
         let answer = argument_rounds::solved(db, member, own);
-        answer.map_or_else(Vec::new, |answer| summaries::passed(db, member, &answer))
+        let calls = summaries::KnownCalls::new(db, member).with_arguments(own);
+        answer.map_or_else(Vec::new, |answer| summaries::passed(db, member, &answer, &calls))
     };
     arguments(db, members, |member| summaries::first_arguments(db, member), passed)
 }
