@@ -104,6 +104,7 @@ fn what_must_stay() {
         // It may not return.
         "%1 = call i32 @pure_but_may_hang(i32 %a)",
         "%1 = load volatile i32, ptr addrspace(4) %q, align 4",
+        "%1 = load atomic i32, ptr addrspace(4) %q monotonic, align 4",
         "%1 = udiv i32 7, %a",
     ] {
         check_unchanged("licm", &in_loop(insts));
@@ -341,4 +342,143 @@ fn a_load_of_a_slot_in_a_loop_that_writes_elsewhere() {
     let found = crate::print(&db, module);
     assert!(found.find("%n = load").unwrap() < found.find("loop:").unwrap(), "{found}");
     check_unchanged("licm", &text("store i32 %i, ptr %at, align 4"));
+}
+
+/// What follows a call is executed in every round only if the call comes back.
+#[test]
+fn a_load_behind_a_call() {
+    let text = |promises: &str| {
+        let call = "%1 = call i32 @g(i32 %i)
+             %2 = load i32, ptr addrspace(4) %q, align 4
+             store i32 %2, ptr addrspace(1) %p, align 4";
+        format!("declare i32 @g(i32) memory(none) {promises}\n{}", in_loop(call))
+    };
+    check_unchanged("licm", &text("nounwind"));
+    check_unchanged("licm", &text("willreturn"));
+    let (mut db, module) = crate::load(&text("nounwind willreturn"));
+    crate::run(&mut db, module, "licm");
+    let found = crate::print(&db, module);
+    assert!(found.find("= load").unwrap() < found.find("loop:").unwrap(), "{found}");
+}
+
+#[test]
+fn calls_that_are_executed_where_the_loop_is_not() {
+    let moves = |promises: &str, call: &str| {
+        let call = format!("%1 = call i32 {call}\n store i32 %1, ptr addrspace(1) %p, align 4");
+        let (mut db, module) = crate::load(&format!(
+            "declare i32 @g() nounwind willreturn {promises}\n{}",
+            in_loop(&call)
+        ));
+        crate::run(&mut db, module, "licm");
+        let text = crate::print(&db, module);
+        // The first call is that for the thread's index.
+        text.rfind("= call i32 @") < text.find("loop:")
+    };
+    assert!(moves("memory(none) speculatable", "@g()"));
+    assert!(!moves("memory(none)", "@g()"));
+    // The loop may write what it reads.
+    assert!(!moves("memory(read) speculatable", "@g()"));
+    assert!(moves("", "@llvm.umin.i32(i32 %a, i32 %x)"));
+}
+
+/// Where the loop is not entered nothing is read.
+#[test]
+fn a_load_of_a_loop_that_may_not_be_entered() {
+    let (mut db, module) = crate::load(
+        "define void @f(ptr addrspace(1) %p, ptr addrspace(4) %q, i1 %c, i1 %d) {
+         entry:
+           br i1 %c, label %loop, label %exit
+         loop:
+           %1 = load i32, ptr addrspace(4) %q, align 4
+           store i32 %1, ptr addrspace(1) %p, align 4
+           br i1 %d, label %loop, label %exit
+         exit:
+           ret void
+         }",
+    );
+    crate::run(&mut db, module, "licm");
+    let text = crate::print(&db, module);
+    let at = |what: &str| text.find(what).unwrap();
+    assert!(at("loop.preheader:") < at("= load") && at("= load") < at("\nloop:"), "{text}");
+}
+
+/// Who comes by the other entry has not been where the first one begins.
+#[test]
+fn a_cycle_of_two_entries() {
+    check_unchanged(
+        "licm",
+        "define void @f(ptr addrspace(1) %p, i32 %a, i1 %c, i1 %d) {
+         entry:
+           br i1 %c, label %one, label %other
+         one:
+           %0 = mul i32 %a, %a
+           store i32 %0, ptr addrspace(1) %p, align 4
+           br label %other
+         other:
+           br i1 %d, label %one, label %exit
+         exit:
+           ret void
+         }",
+    );
+}
+
+/// The edge cannot be made to lead to another block.
+#[test]
+fn a_loop_that_is_entered_by_an_address() {
+    check_unchanged(
+        "licm",
+        "define void @f(ptr addrspace(1) %p, ptr %to, i32 %a, i1 %d) {
+         entry:
+           indirectbr ptr %to, [label %loop, label %exit]
+         loop:
+           %0 = mul i32 %a, %a
+           store i32 %0, ptr addrspace(1) %p, align 4
+           br i1 %d, label %loop, label %exit
+         exit:
+           ret void
+         }",
+    );
+}
+
+/// Whether a load leaves a loop that need not come to it.
+fn leaves_without_being_certain(variable: &str, load: &str) -> bool {
+    let (mut db, module) = crate::load(&format!(
+        "@v = addrspace(3) global {variable}
+         define void @f(ptr addrspace(1) %p, ptr addrspace(1) %q, i32 %a, i1 %d) {{
+         entry:
+           %slot = alloca {variable_of_slot}, addrspace(5)
+           br label %loop
+         loop:
+           %i = phi i32 [ 0, %entry ], [ %j, %latch ]
+           br i1 %d, label %then, label %latch
+         then:
+           %1 = load {load}
+           store volatile i32 %i, ptr addrspace(1) %p, align 4
+           br label %latch
+         latch:
+           %j = add i32 %i, 1
+           %c = icmp ult i32 %j, %a
+           br i1 %c, label %loop, label %exit
+         exit:
+           ret void
+         }}",
+        variable_of_slot = variable.replace(" poison", "")
+    ));
+    crate::run(&mut db, module, "licm");
+    let text = crate::print(&db, module);
+    text.find(&format!("load {}", &load[..3])).unwrap() < text.find("loop:").unwrap()
+}
+
+#[test]
+fn what_can_be_read_anywhere() {
+    for at in ["ptr addrspace(3) @v", "ptr addrspace(5) %slot"] {
+        let leaves = |variable: &str, ty: &str, align: u32| {
+            leaves_without_being_certain(variable, &format!("{ty}, {at}, align {align}"))
+        };
+        assert!(leaves("i32 poison, align 4", "i32", 4), "{at}");
+        // More than there is, and less aligned.
+        assert!(!leaves("i32 poison, align 8", "i64", 4), "{at}");
+        assert!(!leaves("i32 poison, align 4", "i32", 8), "{at}");
+    }
+    assert!(!leaves_without_being_certain("i32 poison", "i32, ptr addrspace(1) %q, align 4"));
 }
