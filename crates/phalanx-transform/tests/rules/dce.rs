@@ -107,3 +107,23 @@ fn an_operand_bundle_takes_promises_back() {
          }",
     );
 }
+
+#[test]
+fn calls_of_which_one_promise_is_missing() {
+    let call = |promises: &str| {
+        format!(
+            "declare i32 @g(i32) {promises}
+             define void @f(i32 %a) {{
+               %1 = call i32 @g(i32 %a)
+               ret void
+             }}"
+        )
+    };
+    check_unchanged("dce", &call("nounwind willreturn"));
+    check_unchanged("dce", &call("memory(argmem: write) nounwind willreturn"));
+    check_unchanged("dce", &call("memory(none) willreturn"));
+    check_unchanged("dce", &call("memory(none) nounwind"));
+    let (mut db, module) = crate::load(&call("memory(none) nounwind willreturn"));
+    crate::run(&mut db, module, "dce");
+    assert!(!crate::print(&db, module).contains("call"));
+}

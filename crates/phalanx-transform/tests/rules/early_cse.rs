@@ -483,3 +483,60 @@ fn a_load_behind_a_barrier() {
          }",
     );
 }
+
+/// Whether the second of two instructions, which gives `%2`, becomes the first one.
+fn becomes_one(one: &str, other: &str) -> bool {
+    let (mut db, module) = crate::load(&format!(
+        "declare i32 @alone(i32) memory(none) nounwind willreturn convergent
+         define i32 @f(i32 %a, i32 %b) {{
+           %1 = {one}
+           %2 = {other}
+           %3 = shl i32 %1, %2
+           ret i32 %3
+         }}"
+    ));
+    crate::run(&mut db, module, "early-cse");
+    crate::print(&db, module).contains("shl i32 %1, %1")
+}
+
+#[test]
+fn operands_that_change_places() {
+    for opcode in ["add", "mul", "and", "or", "xor"] {
+        let swapped = becomes_one(&format!("{opcode} i32 %a, %b"), &format!("{opcode} i32 %b, %a"));
+        assert!(swapped, "{opcode}");
+    }
+    for opcode in ["sub", "shl", "lshr", "ashr", "udiv", "sdiv", "urem", "srem"] {
+        let one = format!("{opcode} i32 %a, %b");
+        assert!(becomes_one(&one, &one), "{opcode}");
+        assert!(!becomes_one(&one, &format!("{opcode} i32 %b, %a")), "{opcode}");
+    }
+}
+
+/// What a convergent function does may depend on who calls it, and in which call.
+#[test]
+fn equal_calls() {
+    let pure = "call i32 @pure(i32 %a)";
+    assert!(becomes_one(pure, pure));
+    assert!(!becomes_one(pure, "call i32 @pure(i32 %b)"));
+    let alone = "call i32 @alone(i32 %a)";
+    assert!(!becomes_one(alone, alone));
+}
+
+/// Others may write what a volatile or atomic store wrote before this thread reads it.
+#[test]
+fn loads_behind_ordered_stores() {
+    let text = |store: &str| {
+        format!(
+            "define i32 @f(ptr %p, i32 %a) {{
+               {store}
+               %1 = load i32, ptr %p, align 4
+               ret i32 %1
+             }}"
+        )
+    };
+    check_unchanged("early-cse", &text("store volatile i32 %a, ptr %p, align 4"));
+    check_unchanged("early-cse", &text("store atomic i32 %a, ptr %p release, align 4"));
+    let (mut db, module) = crate::load(&text("store i32 %a, ptr %p, align 4"));
+    crate::run(&mut db, module, "early-cse");
+    assert!(crate::print(&db, module).contains("ret i32 %a"));
+}
