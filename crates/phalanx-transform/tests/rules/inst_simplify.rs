@@ -116,6 +116,8 @@ fn what_stays() {
         "%r = xor i32 undef, %a",
         "%r = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %a)",
         "%r = call i32 @llvm.amdgcn.readfirstlane.i32(i32 poison)",
+        // How many threads there are is added up.
+        "%r = call i32 @llvm.amdgcn.wave.reduce.add.i32(i32 4, i32 0)",
     ] {
         check_unchanged("instsimplify", &value("i32", body));
     }
@@ -398,6 +400,8 @@ fn what_parts_of_conditions_above_were() {
     assert_eq!(known("%e = or i1 %c, %d", not), (true, true));
     assert_eq!(known("%e = or i1 %c, %d", taken), (false, false));
     assert_eq!(known("%e = xor i1 %d, true", taken), (false, true));
+    // It says whether they differ, and no more.
+    assert_eq!(known("%e = xor i1 %c, %d", taken), (false, false));
     assert_eq!(known("%e = select i1 %c, i1 %d, i1 false", taken), (true, true));
     assert_eq!(known("%e = select i1 %c, i1 %d, i1 false", not), (false, false));
     assert_eq!(known("%e = select i1 %c, i1 false, i1 %d", taken), (true, true));
@@ -448,6 +452,26 @@ fn a_join_shows_nothing() {
     );
 }
 
+/// The first edge of a switch is where it goes if there is no case for the number.
+#[test]
+fn a_switch_shows_nothing() {
+    check_unchanged(
+        "instsimplify",
+        "define i32 @f(i32 %a, i1 %c) {
+         entry:
+           switch i1 %c, label %one [
+             i1 true, label %two
+           ]
+         one:
+           %0 = select i1 %c, i32 1, i32 %a
+           ret i32 %0
+         two:
+           %1 = select i1 %c, i32 2, i32 %a
+           ret i32 %1
+         }",
+    );
+}
+
 #[test]
 fn selections_by_constants() {
     let chosen = |condition: &str| {
@@ -469,4 +493,46 @@ fn selections_by_constants() {
     is("<2 x i1> zeroinitializer", "%b");
     is("<2 x i1> <i1 true, i1 false>", "%x");
     is("i1 undef", "%x");
+}
+
+/// Lanes of two vectors, and members that other members are part of.
+#[test]
+fn what_is_put_together_of_several() {
+    let returned = |body: &str| {
+        let (mut db, module) = crate::load(&format!(
+            "define <2 x i32> @f(<2 x i32> %v, <2 x i32> %w, {{ i32, <2 x i32> }} %s) {{
+               {body}
+               ret <2 x i32> %r
+             }}"
+        ));
+        crate::run(&mut db, module, "instsimplify");
+        let text = crate::print(&db, module);
+        let of = text.lines().find_map(|line| line.trim().strip_prefix("ret <2 x i32> "));
+        of.map(str::to_owned)
+    };
+    let is = |body: &str, what: &str| assert_eq!(returned(body).as_deref(), Some(what), "{body}");
+    let lanes =
+        |mask: &str| format!("%r = shufflevector <2 x i32> %v, <2 x i32> %w, <2 x i32> <{mask}>");
+    is(&lanes("i32 0, i32 1"), "%v");
+    is(&lanes("i32 2, i32 3"), "%w");
+    is(&lanes("i32 0, i32 3"), "%r");
+    is(&lanes("i32 1, i32 0"), "%r");
+    let ty = "{ i32, { i32, <2 x i32> } }";
+    is(
+        &format!(
+            "%1 = insertvalue {ty} poison, <2 x i32> %v, 1, 1
+             %2 = insertvalue {ty} %1, {{ i32, <2 x i32> }} %s, 1
+             %r = extractvalue {ty} %2, 1, 1"
+        ),
+        "%r",
+    );
+    is(
+        &format!(
+            "%1 = insertvalue {ty} poison, {{ i32, <2 x i32> }} %s, 1
+             %2 = insertvalue {ty} %1, <2 x i32> %v, 1, 1
+             %3 = extractvalue {ty} %2, 1
+             %r = extractvalue {{ i32, <2 x i32> }} %3, 1"
+        ),
+        "%r",
+    );
 }
