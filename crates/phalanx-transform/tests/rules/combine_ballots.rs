@@ -172,3 +172,64 @@ fn votes_between_which_threads_may_end() {
         assert_eq!(text.matches("call i64 @llvm.amdgcn.ballot").count(), 1, "{text}");
     }
 }
+
+/// What combines is taken into the condition of one vote: that is for votes of one kind only.
+#[test]
+fn what_is_no_pair_of_votes() {
+    let of_two = |one: &str, other: &str, ty: &str| {
+        with(&format!(
+            "%v = {one}
+             %w = {other}
+             %b = or {ty} %w, %v
+             store {ty} %b, ptr addrspace(1) %p, align 4"
+        ))
+    };
+    let add = "call i32 @llvm.amdgcn.wave.reduce.add.i32(i32 %x, i32 0)";
+    check_unchanged("combine-ballots", &of_two(add, add, "i32"));
+    let vote = "call i64 @llvm.amdgcn.ballot.i64(i1 %c)";
+    check_unchanged("combine-ballots", &of_two(vote, "zext i32 %x to i64", "i64"));
+    check_unchanged("combine-ballots", &of_two("zext i32 %x to i64", vote, "i64"));
+    // What one of them says of itself would be said of what both are.
+    let marked = "call range(i64 0, 9) i64 @llvm.amdgcn.ballot.i64(i1 %d)";
+    check_unchanged("combine-ballots", &of_two(vote, marked, "i64"));
+}
+
+/// A sum has a bit of which no vote tells.
+#[test]
+fn what_combines_votes_bit_by_bit() {
+    check_unchanged(
+        "combine-ballots",
+        &with(
+            "%v = call i64 @llvm.amdgcn.ballot.i64(i1 %c)
+             %w = call i64 @llvm.amdgcn.ballot.i64(i1 %d)
+             %b = add i64 %w, %v
+             store i64 %b, ptr addrspace(1) %p, align 8",
+        ),
+    );
+}
+
+/// Who votes is what the token says.
+#[test]
+fn votes_with_a_token() {
+    let vote = |name: &str, of: &str| {
+        format!(
+            "%{name}.t = call token @llvm.experimental.convergence.anchor()
+             %{name} = call i64 @llvm.amdgcn.ballot.i64(i1 {of}) [ \"convergencectrl\"(token %{name}.t) ]"
+        )
+    };
+    check_unchanged(
+        "combine-ballots",
+        &format!(
+            "declare token @llvm.experimental.convergence.anchor()
+             define amdgpu_kernel void @f(ptr addrspace(1) %p, i1 %c, i1 %d) {{
+               {}
+               {}
+               %b = and i64 %w, %v
+               store i64 %b, ptr addrspace(1) %p, align 8
+               ret void
+             }}",
+            vote("v", "%c"),
+            vote("w", "%d")
+        ),
+    );
+}
