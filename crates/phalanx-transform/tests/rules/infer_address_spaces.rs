@@ -280,3 +280,63 @@ fn an_address_that_is_not_null_may_be_0_in_its_space() {
         "#]],
     );
 }
+
+/// What is volatile on AMDGPU stays: its accesses by generic addresses are other instructions.
+#[test]
+fn accesses_that_stay_generic() {
+    let text = |insts: &str| {
+        format!(
+            "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+             define void @f(ptr addrspace(3) %l, ptr %q) {{
+               %a = addrspacecast ptr addrspace(3) %l to ptr
+               {insts}
+               ret void
+             }}"
+        )
+    };
+    for insts in [
+        "%v = load volatile i32, ptr %a, align 4",
+        "store volatile i32 1, ptr %a, align 4",
+        "%v = atomicrmw volatile add ptr %a, i32 1 monotonic, align 4",
+        "call void @llvm.memset.p0.i64(ptr %a, i8 0, i64 4, i1 true)",
+        // The other side may be anywhere.
+        "%c = icmp eq ptr %a, %q",
+        "%c = icmp eq ptr %q, %a",
+    ] {
+        crate::check_unchanged("infer-address-spaces", &text(insts));
+        let plain = insts.replace("volatile ", "").replace("i1 true", "i1 false");
+        if plain != insts {
+            let (mut db, module) = crate::load(&text(&plain));
+            crate::run(&mut db, module, "infer-address-spaces");
+            let found = crate::print(&db, module);
+            assert!(found.contains("ptr addrspace(3) %l,"), "{found}");
+        }
+    }
+}
+
+/// Only behind the test it is known where the address leads.
+#[test]
+fn an_address_made_from_one_that_is_tested() {
+    check(
+        "declare i1 @llvm.amdgcn.is.shared(ptr)
+         define void @f(ptr %p) {
+         entry:
+           %q = getelementptr i32, ptr %p, i64 1
+           %s = call i1 @llvm.amdgcn.is.shared(ptr %q)
+           br i1 %s, label %yes, label %no
+         yes:
+           store i32 1, ptr %q
+           br label %no
+         no:
+           store i32 2, ptr %q
+           ret void
+         }",
+        &expect![[r#"
+            define void @f(ptr %p) {
+              %s = call i1 @llvm.amdgcn.is.shared(ptr %q)
+              %0 = addrspacecast ptr %q to ptr addrspace(3)
+              store i32 1, ptr addrspace(3) %0, align 4
+              store i32 2, ptr %q, align 4
+        "#]],
+    );
+}

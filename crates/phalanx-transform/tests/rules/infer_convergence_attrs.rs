@@ -279,3 +279,58 @@ fn a_read_of_constant_memory_is_no_effect() {
     assert!(inferred(4).is_none());
     assert!(!inferred(1).is_none());
 }
+
+/// What stands at a call with a bundle, or with other types than the function has, is not the function's.
+#[test]
+fn calls_that_keep_their_mark() {
+    check(
+        r#"define internal i32 @adds(i32 %a) "mark" {
+             %s = add i32 %a, 1
+             ret i32 %s
+           }
+           define i32 @calls(i32 %a) "mark" {
+             %1 = call i32 @adds(i32 %a) convergent [ "deopt"(i32 0) ]
+             %2 = call i64 @adds(i64 0) convergent
+             %3 = call i32 @adds(i32 %a) convergent
+             ret i32 %3
+           }"#,
+        &expect![[r#"
+            define internal i32 @adds(i32 %a) #3 {
+            define i32 @calls(i32 %a) #4 {
+              %1 = call i32 @adds(i32 %a) #5 [ "deopt"(i32 0) ]
+              %2 = call i64 @adds(i64 0) #5
+              %3 = call i32 @adds(i32 %a)
+            attributes #3 = { nodivergencesource memory(none) "mark" }
+            attributes #4 = { nodivergencesource "mark" }
+        "#]],
+    );
+}
+
+/// Of what is naked or not to be optimized nobody takes anything away.
+#[test]
+fn functions_that_stay_as_they_are() {
+    check(
+        r#"define void @open() convergent "mark" {
+             ret void
+           }
+           define void @left() convergent optnone noinline "mark" {
+             ret void
+           }
+           define void @naked() convergent naked "mark" {
+             unreachable
+           }
+           define weak void @replaceable() convergent "mark" {
+             ret void
+           }"#,
+        &expect![[r#"
+            define void @open() #3 {
+            define void @left() #4 {
+            define void @naked() #5 {
+            define weak void @replaceable() #6 {
+            attributes #3 = { memory(none) "mark" }
+            attributes #4 = { convergent noinline optnone "mark" }
+            attributes #5 = { convergent naked "mark" }
+            attributes #6 = { convergent "mark" }
+        "#]],
+    );
+}
