@@ -593,3 +593,26 @@ fn what_is_frozen_is_known_when_all_of_it_is() {
     let text = crate::print(&db, module);
     assert!(text.contains("br label %t"), "{text}");
 }
+
+/// A call that may not be there twice, and one whose group is that of a token.
+#[test]
+fn calls_that_are_not_copied() {
+    let behind = |call: &str| PHI.replace("br", &format!("{call}\nbr"));
+    let plain = twice(UNIFORM, &behind("call void @unknown()"), "");
+    let (mut db, module) = crate::load(&plain);
+    crate::run(&mut db, module, "jump-threading");
+    assert_eq!(crate::print(&db, module).matches("call void @unknown()").count(), 2);
+    let once = twice(UNIFORM, &behind("call void @unknown() noduplicate"), "");
+    check_unchanged("jump-threading", &once);
+    let condition = format!("{UNIFORM}\n%t = call token @llvm.experimental.convergence.anchor()");
+    let vote = "call void @together() [ \"convergencectrl\"(token %t) ]";
+    let with_token = twice(&condition, &behind(vote), "");
+    check_unchanged(
+        "jump-threading",
+        &format!(
+            "declare token @llvm.experimental.convergence.anchor()
+             declare void @together() convergent
+             {with_token}"
+        ),
+    );
+}

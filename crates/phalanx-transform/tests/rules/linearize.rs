@@ -401,3 +401,49 @@ fn a_region_that_unreachable_blocks_lead_into() {
     let text = print(&db, module);
     assert!(text.contains("[ poison, %nobody ]"), "{text}");
 }
+
+/// Whoever does not take part reads where it stands only if there is as much, and as well aligned.
+#[test]
+fn loads_that_are_as_good_for_everybody() {
+    let is_guarded = |variable: &str, by: u32| {
+        let text = kernel(&format!(
+            "%from = getelementptr i8, ptr addrspace(1) @v, i64 {by}
+             br i1 %d, label %one, label %join
+             one:
+               %r = load i32, ptr addrspace(1) %from, align 4
+               br label %join
+             join:
+               %v = phi i32 [ %r, %one ], [ 20, %entry ]
+               store i32 %v, ptr addrspace(1) %at, align 4
+               ret void"
+        ));
+        let (mut db, module) = load(&format!("@v = addrspace(1) global {variable}\n{text}"));
+        run(&mut db, module, "linearize");
+        print(&db, module).contains("%guarded")
+    };
+    assert!(!is_guarded("[2 x i32] zeroinitializer, align 4", 0));
+    assert!(!is_guarded("[2 x i32] zeroinitializer, align 4", 4));
+    assert!(is_guarded("[2 x i32] zeroinitializer, align 2", 0));
+    assert!(is_guarded("[2 x i32] zeroinitializer, align 4", 2));
+    assert!(is_guarded("[2 x i32] zeroinitializer, align 4", 8));
+    assert!(is_guarded("i16 0, align 4", 0));
+}
+
+/// Somebody may jump there.
+#[test]
+fn a_block_whose_address_is_taken() {
+    let text = kernel(
+        "br i1 %d, label %one, label %join
+         one:
+           br label %join
+         join:
+           %v = phi i32 [ 1, %one ], [ 2, %entry ]
+           store i32 %v, ptr addrspace(1) %at, align 4
+           ret void",
+    );
+    let taken = "@a = addrspace(1) constant ptr blockaddress(@f, %one)\n";
+    check_unchanged("linearize", &format!("{taken}{text}"));
+    let (mut db, module) = load(&text);
+    run(&mut db, module, "linearize");
+    assert!(print(&db, module).contains("%v.sel"));
+}
