@@ -593,3 +593,20 @@ fn calls_that_are_to_be_told_apart_stay() {
     };
     check_unchanged("move-convergent", &sides(UNIFORM, &reads("v", "a"), &reads("w", "x")));
 }
+
+/// Each passes what stands before it on its own side.
+#[test]
+fn barriers_that_stand_behind_an_access_on_one_side() {
+    let barrier = "call void @llvm.amdgcn.s.barrier()";
+    let behind = format!("store i32 1, ptr addrspace(1) %p, align 4\n{barrier}");
+    let before = format!("{barrier}\nstore i32 2, ptr addrspace(3) null, align 4");
+    check_unchanged("move-convergent", &sides(UNIFORM, &behind, &before));
+    check_unchanged("move-convergent", &sides(UNIFORM, &before, &behind));
+}
+
+/// Threads that do not come back are not there in the next round.
+#[test]
+fn a_vote_in_a_loop_that_may_not_come_back() {
+    let text = in_loop("%a", "%d").replace("%j = add", "call void @unknown()\n%j = add");
+    check_unchanged("move-convergent", &text);
+}

@@ -13,7 +13,10 @@ const READ: &str = "%r = load i32, ptr addrspace(3) %next, align 4
 /// Barriers left of a kernel whose entry does this.
 fn left(convention: &str, insts: &[&str]) -> usize {
     let text = format!(
-        "@lds = internal addrspace(3) global [64 x i32] poison
+        "!0 = !{{}}
+         declare void @private(ptr addrspace(5)) memory(argmem: readwrite) nounwind willreturn
+         declare void @shared(ptr addrspace(3)) memory(argmem: readwrite) nounwind willreturn
+         @lds = internal addrspace(3) global [64 x i32] poison
          define {convention} void @f(ptr addrspace(1) %p, i32 %a) {{
          entry:
            %slot = alloca i32, align 4, addrspace(5)
@@ -156,4 +159,67 @@ fn aligned_barriers() {
     assert_eq!(left("remove-redundant-barriers", aligned), 2);
     assert_eq!(left("remove-redundant-barriers<assume-aligned>", aligned), 1);
     assert_eq!(left("remove-redundant-barriers<assume-aligned>", any), 2);
+}
+
+/// Barriers of NVPTX left of a function that writes, does this, and reads; or only writes before.
+fn left_on_nvptx(convention: &str, calls: &str, is_read: bool) -> usize {
+    let read = if is_read {
+        "%r = load i32, ptr addrspace(3) %next, align 4
+         store i32 %r, ptr addrspace(1) %p, align 4"
+    } else {
+        ""
+    };
+    let text = format!(
+        "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+         declare void @llvm.nvvm.barrier.cta.sync.aligned.count(i32, i32)
+         declare void @llvm.nvvm.barrier.cta.arrive.aligned.count(i32, i32)
+         declare i32 @llvm.nvvm.barrier.cta.red.popc.aligned.all(i32, i1)
+         define {convention} void @f(ptr addrspace(3) %own, ptr addrspace(3) %next, ptr addrspace(1) %p) {{
+         entry:
+           store i32 1, ptr addrspace(3) %own, align 4
+           {calls}
+           {read}
+           ret void
+         }}"
+    );
+    let (mut db, module) = crate::load_for("nvptx64-nvidia-cuda", &text);
+    run(&mut db, module, "remove-redundant-barriers<assume-aligned>");
+    print(&db, module).matches("call ").count()
+}
+
+/// Barriers of some threads, ones that are not waited at, and ones that give something.
+#[test]
+fn barriers_that_are_no_meeting() {
+    let all = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)";
+    let twice = |call: &str| format!("{call}\n{all}");
+    assert_eq!(left_on_nvptx("ptx_kernel", &twice(all), true), 1);
+    let some = "call void @llvm.nvvm.barrier.cta.sync.aligned.count(i32 1, i32 64)";
+    assert_eq!(left_on_nvptx("ptx_kernel", &twice(some), true), 2);
+    let arrival = "call void @llvm.nvvm.barrier.cta.arrive.aligned.count(i32 1, i32 64)";
+    assert_eq!(left_on_nvptx("ptx_kernel", &twice(arrival), true), 2);
+    let sum = "%n = call i32 @llvm.nvvm.barrier.cta.red.popc.aligned.all(i32 0, i1 true)
+           store i32 %n, ptr addrspace(1) %p, align 4";
+    assert_eq!(left_on_nvptx("ptx_kernel", &format!("{all}\n{sum}"), false), 2);
+}
+
+/// Who has called a function may access what it has written.
+#[test]
+fn a_barrier_at_the_end_of_a_function() {
+    let all = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)";
+    assert_eq!(left_on_nvptx("ptx_kernel", all, false), 0);
+    assert_eq!(left_on_nvptx("", all, false), 1);
+}
+
+/// Between the barriers what never changes may be read, and memory that others can access may not.
+#[test]
+fn what_is_read_between_barriers() {
+    let between = |insts: &str| in_kernel(&[WRITE, BARRIER, insts, BARRIER, READ]);
+    assert_eq!(between("%i = load i32, ptr addrspace(1) %p, align 4, !invariant.load !0"), 1);
+    assert_eq!(between("%i = load i32, ptr addrspace(1) %p, align 4"), 2);
+    let volatile = "%i = load volatile i32, ptr addrspace(1) %p, align 4, !invariant.load !0";
+    assert_eq!(between(volatile), 2);
+    // A call accesses what its arguments lead to.
+    assert_eq!(between("call void @private(ptr addrspace(5) %slot)"), 1);
+    assert_eq!(between("call void @shared(ptr addrspace(3) %own)"), 2);
+    assert_eq!(between("call i32 @reads(i32 1)"), 2);
 }

@@ -584,3 +584,59 @@ fn a_loop_keeps_the_branches_that_leave_it() {
          }",
     );
 }
+
+/// Somebody may jump to a block whose address is taken: it neither goes nor becomes part of another one.
+#[test]
+fn blocks_whose_address_is_taken() {
+    for body in [
+        // A side of a selection.
+        "br i1 %c, label %here, label %join
+         here:
+         br label %join
+         join:
+         %1 = phi i32 [ 1, %entry ], [ 2, %here ]
+         ret i32 %1",
+        // What follows a jump.
+        "call void @unknown()
+         br label %here
+         here:
+         ret i32 1",
+        // Of two branches with a common target the second.
+        "br i1 %c, label %here, label %out
+         here:
+         br i1 %d, label %in, label %out
+         in:
+         call void @unknown()
+         ret i32 1
+         out:
+         ret i32 2",
+        // Nothing but a jump.
+        "br i1 %c, label %here, label %other
+         other:
+         call void @unknown()
+         br i1 %d, label %here, label %out
+         here:
+         br label %join
+         out:
+         call void @unknown()
+         br label %join
+         join:
+         %1 = phi i32 [ 1, %here ], [ 2, %out ]
+         ret i32 %1",
+    ] {
+        let text = format!(
+            "define i32 @f(i1 %c, i1 %d) {{
+             entry:
+               {body}
+             }}"
+        );
+        let taken = format!("@a = constant ptr blockaddress(@f, %here)\n{text}");
+        let has_block = |text: &str| {
+            let (mut db, module) = load(text);
+            run(&mut db, module, "simplifycfg");
+            print(&db, module).contains("\nhere:")
+        };
+        assert!(!has_block(&text), "{text}");
+        assert!(has_block(&taken), "{text}");
+    }
+}
