@@ -86,6 +86,7 @@ Examples:
   phalanx run kernel.ll @saxpy --grid 2 --block 64 --arg f32:2 --arg buf:f32:iota*128 --arg buf:f32:zero*128
   phalanx run --trace --block 4 kernel.ll @f     the table of converged dynamic instances
   phalanx run --order random:7 kernel.ll @f      another schedule; results must not depend on it
+  phalanx run --frozen ones kernel.ll @f         whatever differs hangs on frozen poison or `undef`
 
 Exit status: 0 fine, 1 the kernel faults, hangs, races (with --races) or runs out of fuel, 2 bad usage or bad input.")]
 pub(crate) struct RunArgs {
@@ -126,6 +127,9 @@ pub(crate) struct RunArgs {
     /// Chooses what memory holds that nobody wrote.
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,
+    /// Bits of frozen poison and of `undef`, cut to the type: `zero`, `ones` or `random:SEED`.
+    #[arg(long, default_value = "zero", value_name = "BITS")]
+    pub(crate) frozen: String,
     /// Print the table of converged dynamic instances: threads as rows, a column per converged execution of a block.
     #[arg(long)]
     pub(crate) trace: bool,

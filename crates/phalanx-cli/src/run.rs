@@ -40,7 +40,9 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
     };
     let parsed = parse_for(&Arc::new(Context::new()), &source.text, &overrides(&args.target))
         .map_err(|error| anyhow::anyhow!("{error}"))?;
-    let program = Program::new(&parsed.module, session.target(module_id))?;
+    let mut program = Program::new(&parsed.module, session.target(module_id))?;
+    let frozen = bits(&args.frozen)?;
+    program.set_undef(frozen);
     let name = args.function.strip_prefix('@').unwrap_or(&args.function);
     let mut memory = program.memory(args.seed)?;
     let mut buffers = Vec::new();
@@ -67,6 +69,7 @@ pub(crate) fn run(args: &RunArgs, terminal: &Terminal) -> anyhow::Result<Status>
         fuel: args.fuel,
         order: order(&args.order)?,
         seed: args.seed,
+        frozen,
         ..Launch::default()
     };
     let mut watch = Watch::new(args.trace, args.races);
@@ -140,6 +143,22 @@ fn order(text: &str) -> anyhow::Result<Order> {
         Some(("turns", steps)) => Order::Turns(u32::try_from(number(steps)?)?),
         Some(("random", seed)) => Order::Random(number(seed)?),
         _ => bail!("unknown order `{text}` (known: lockstep, turns:N, random:SEED)"),
+    })
+}
+
+/// Bits of what may have any.
+fn bits(text: &str) -> anyhow::Result<u128> {
+    Ok(match text.split_once(':') {
+        None if text == "zero" => 0,
+        None if text == "ones" => u128::MAX,
+        Some(("random", seed)) => {
+            let seed: u64 = seed.parse().with_context(|| format!("`{seed}` is no number"))?;
+            let mixed =
+                (u128::from(seed) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+            // The low bits are those that small types have.
+            mixed ^ mixed >> 64
+        }
+        _ => bail!("unknown bits `{text}` (known: zero, ones, random:SEED)"),
     })
 }
 
@@ -269,6 +288,13 @@ mod tests {
         assert!(partial("0").is_err() && partial("1x2x3x4").is_err());
         assert_eq!(order("turns:3").unwrap(), Order::Turns(3));
         assert!(order("fast").is_err() && order("turns:0").is_err());
+    }
+
+    #[test]
+    fn bits_of_frozen_poison() {
+        assert_eq!((bits("zero").unwrap(), bits("ones").unwrap()), (0, u128::MAX));
+        assert_ne!(bits("random:1").unwrap(), bits("random:2").unwrap());
+        assert!(bits("random").is_err() && bits("random:x").is_err() && bits("7").is_err());
     }
 
     #[test]

@@ -68,7 +68,7 @@ pub struct Launch {
     pub order: Order,
     /// Chooses bits of memory that nobody wrote.
     pub seed: u64,
-    /// Bits that `freeze` makes of poison, in all threads.
+    /// Bits that `freeze` makes of poison, in all threads; see also [`Program::set_undef`].
     pub frozen: u128,
 }
 

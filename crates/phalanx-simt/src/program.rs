@@ -19,6 +19,7 @@ use crate::{
     ops,
     shape::{Shape, Shapes},
     value::Value,
+    thread::freeze,
 };
 
 /// A module made ready to run.
@@ -32,6 +33,8 @@ pub struct Program<'m> {
     by_name: FxHashMap<GlobalName, usize>,
     constants: Vec<Option<Value>>,
     /// Addresses of variables, generic for functions.
+    /// Bits of `undef`: any will do.
+    undef: u128,
     addresses: FxHashMap<GlobalName, u64>,
     /// Variables in workgroup memory.
     pub(crate) shared: Segment,
@@ -77,7 +80,6 @@ impl<'m> Program<'m> {
     /// # Errors
     /// Variables need too much memory.
     pub fn new(module: &'m Module, target: &Target) -> Result<Program<'m>, FaultKind> {
-        let context = &*module.context;
         let shapes = Shapes::new(module);
         let architecture = target.architecture();
         let bits = match shapes.of(Type::PTR) {
@@ -99,6 +101,7 @@ impl<'m> Program<'m> {
             global_variables: Vec::new(),
         };
         program.place_variables()?;
+            undef: 0,
         for (number, function) in module.functions.iter().enumerate() {
             program.by_name.insert(function.header.name, number);
             program.addresses.insert(function.header.name, CODE + 16 * number as u64);
@@ -108,9 +111,7 @@ impl<'m> Program<'m> {
                 program.addresses.insert(alias.name, value as u64);
             }
         }
-        program.constants = (0..context.const_count())
-            .map(|number| program.constant_of(Const::from_raw(number as u32), 0).ok())
-            .collect();
+        program.evaluate_constants();
         program.functions = module.functions.iter().map(|f| program.prepare(f)).collect();
         Ok(program)
     }
@@ -121,6 +122,18 @@ impl<'m> Program<'m> {
     /// Variables need too much memory, or an initial value is not interpreted.
     pub fn memory(&self, seed: u64) -> Result<Memory, FaultKind> {
         let mut memory = Memory::new(seed);
+    /// Chooses the bits of `undef`, which are zero otherwise. Memory has to be made afterwards: variables may start with some.
+    pub fn set_undef(&mut self, bits: u128) {
+        self.undef = bits;
+        self.evaluate_constants();
+    }
+
+    fn evaluate_constants(&mut self) {
+        self.constants = (0..self.context().const_count())
+            .map(|number| self.constant_of(Const::from_raw(number as u32), 0).ok())
+            .collect();
+    }
+
         for &number in &self.global_variables {
             let variable = &self.module.variables[number];
             let size = self.shapes.alloc_size(variable.ty);
@@ -273,8 +286,8 @@ impl<'m> Program<'m> {
             ConstKind::Float(bits) => Value::Bits(*bits),
             ConstKind::Null => Value::Bits(0),
             ConstKind::NoneToken => Value::Unit,
-            // Any bits will do for `undef`.
-            ConstKind::Zero | ConstKind::Undef => self.zero(data.ty, depth)?,
+            ConstKind::Zero => self.zero(data.ty, depth)?,
+            ConstKind::Undef => freeze(self, self.undef, data.ty, &self.poison(data.ty, depth)?)?,
             ConstKind::Poison => self.poison(data.ty, depth)?,
             ConstKind::Aggregate(elements) => each(elements)?,
             ConstKind::Bytes(bytes) => {

@@ -627,7 +627,12 @@ fn select(condition: &Value, yes: &Value, no: &Value) -> Value {
 }
 
 /// Poison becomes these bits, lane by lane.
-fn freeze(program: &Program<'_>, frozen: u128, ty: Type, value: &Value) -> Result<Value> {
+pub(crate) fn freeze(
+    program: &Program<'_>,
+    frozen: u128,
+    ty: Type,
+    value: &Value,
+) -> Result<Value> {
     use crate::shape::Shape;
     Ok(match (value, program.shapes.of(ty)) {
         (_, &Shape::Vector { elem, len }) => {

@@ -20,15 +20,22 @@ impl Observer for Last {
 
 /// What the last instruction of a kernel with this body gives, or why there is no result.
 fn last(body: &str) -> String {
+    with_bits(body, 0)
+}
+
+/// Likewise, where frozen poison and `undef` have these bits.
+fn with_bits(body: &str, bits: u128) -> String {
     let text = format!(
         "target triple = \"amdgcn-amd-amdhsa\"\ndefine amdgpu_kernel void @k() {{\n{body}\n  ret void\n}}\n"
     );
     let module = phalanx_llvm::parse_module(Arc::new(Context::new()), text.as_bytes());
     let module = module.unwrap_or_else(|error| panic!("{error}")).module;
-    let program = Program::new(&module, &Target::new("amdgcn-amd-amdhsa", "")).unwrap();
+    let mut program = Program::new(&module, &Target::new("amdgcn-amd-amdhsa", "")).unwrap();
+    program.set_undef(bits);
     let mut memory = program.memory(0).unwrap();
     let mut last = Last::default();
-    match run(&program, "k", &Launch::default(), &mut memory, &mut last) {
+    let launch = Launch { frozen: bits, ..Launch::default() };
+    match run(&program, "k", &launch, &mut memory, &mut last) {
         Ok(_) => last.0,
         Err(failure) => failure.to_string(),
     }
@@ -104,4 +111,15 @@ fn jumps_to_addresses_of_blocks() {
     assert!(refused.contains("a jump to a block that is not listed"), "{refused}");
     let poison = jump("poison");
     assert!(poison.contains("a jump to poison"), "{poison}");
+}
+
+#[test]
+fn what_may_have_any_bits_has_those_of_the_launch() {
+    for any in
+        ["freeze <2 x i4> <i4 poison, i4 1>", "add <2 x i4> <i4 undef, i4 1>, zeroinitializer"]
+    {
+        assert_eq!(with_bits(&format!("%a = {any}"), 0), "[0x0, 0x1]");
+        assert_eq!(with_bits(&format!("%a = {any}"), u128::MAX), "[0xf, 0x1]");
+    }
+    assert_eq!(with_bits("%a = select i1 true, half undef, half 0.0", 0x7_1234), "0x1234");
 }
